@@ -1,0 +1,70 @@
+/** The catalog: the models that are configured, and their prices. */
+import { costRoundedUp, type Nanos } from '../core/money.ts';
+import type { TokenUsage } from '../core/usage.ts';
+
+/** A model that clients can name. Prices are in nanodollars per million tokens. */
+export interface Model {
+  /** `<provider>/<name>`. */
+  readonly id: string;
+  readonly provider: string;
+  /** The upstream's own name for it. */
+  readonly upstream: string;
+  readonly input: Nanos;
+  readonly cachedInput: Nanos;
+  readonly output: Nanos;
+  /** The most tokens one answer can have. */
+  readonly maxOutput: number | undefined;
+  /** What is held as output where a request declares no maximum. */
+  readonly defaultOutput: number;
+  /** False when its provider lacks its credential. */
+  readonly active: boolean;
+}
+
+/** What a catalog is made from: the providers of the config, as far as it concerns the catalog. */
+export interface CatalogSource {
+  readonly name: string;
+  readonly missingVariable: string | undefined;
+  readonly models: readonly (Omit<Model, 'id' | 'provider' | 'active'> & { readonly name: string })[];
+}
+
+export class Catalog {
+  /** Every configured model, in the order of the config. */
+  readonly models: readonly Model[];
+  readonly #active: ReadonlyMap<string, Model>;
+
+  constructor(providers: readonly CatalogSource[]) {
+    this.models = providers.flatMap((provider) =>
+      provider.models.map(({ name, ...model }) => ({
+        ...model,
+        id: `${provider.name}/${name}`,
+        provider: provider.name,
+        active: provider.missingVariable === undefined,
+      })),
+    );
+    this.#active = new Map(this.models.filter((model) => model.active).map((model) => [model.id, model]));
+  }
+
+  /** The model that a client names, if it exists and can be called. */
+  find(id: string): Model | undefined {
+    return this.#active.get(id);
+  }
+
+  /** The models that a key with this allowlist may call; null allows all. */
+  callable(allowlist: readonly string[] | null): Model[] {
+    return this.models.filter((model) => model.active && (allowlist === null || allowlist.includes(model.id)));
+  }
+}
+
+/** What a request would cost if it used this many tokens, none of them cached. */
+export function expectedCost(model: Model, inputTokens: number, outputTokens: number): Nanos {
+  return usageCost(model, { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens });
+}
+
+/** What a request cost. Rounded up to the nanodollar, once. */
+export function usageCost(model: Model, usage: TokenUsage): Nanos {
+  return costRoundedUp([
+    { tokens: usage.promptTokens - usage.cachedTokens, nanosPerMillion: model.input },
+    { tokens: usage.cachedTokens, nanosPerMillion: model.cachedInput },
+    { tokens: usage.completionTokens, nanosPerMillion: model.output },
+  ]);
+}

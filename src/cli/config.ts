@@ -1,0 +1,93 @@
+/** `config check`: validates the config, and shows what would run. Secrets are masked. */
+import type { Command } from 'commander';
+import type { Config, ProviderConfig } from '../config/config.ts';
+import { count, printFields, printJson, printLine, printTable } from './output.ts';
+import { configOf, globalOptions } from './state.ts';
+
+export function registerConfig(program: Command): void {
+  program
+    .command('config')
+    .description('the config file')
+    .command('check')
+    .description('validate the config, and show what would run, secrets masked')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  inf-gw config check\n  inf-gw config check --config /etc/inf-gw/config.yaml --json',
+    )
+    .action((_: unknown, command: Command) => check(command));
+}
+
+function check(command: Command): void {
+  const config = configOf(command);
+  if (globalOptions(command).json) return printJson(configJson(config));
+  const { tier } = config;
+  printLine(`${config.path ?? 'No config file: the defaults'} — sound.\n`);
+  printFields([
+    ['listen', addressOf(config)],
+    ['state file', config.statePath],
+    ['credit', config.creditEnforced ? 'enforced' : 'off'],
+    ['largest body', `${count(config.maxBodyBytes)} bytes`],
+    ['cap output', config.capOutput ? 'yes' : 'no'],
+    ['default tier', config.tierName],
+    ['  requests per minute', count(tier.rpm)],
+    ['  tokens per minute', count(tier.tpm)],
+    ['  requests at once', count(tier.concurrency)],
+    ['  model listings per minute', count(tier.modelsRpm)],
+  ]);
+  printLine();
+  printTable(
+    [
+      { head: 'PROVIDER' },
+      { head: 'KIND' },
+      { head: 'ACTIVE' },
+      { head: 'MODELS', number: true },
+      { head: 'ADDRESS' },
+      { head: 'KEY' },
+    ],
+    config.providers.map((provider) => {
+      const shown = providerJson(provider);
+      const active = shown.missing_variable === null ? 'yes' : `no: ${shown.missing_variable} is not set`;
+      return [shown.name, shown.kind, active, String(shown.models.length), shown.base_url ?? '-', shown.api_key ?? '-'];
+    }),
+  );
+}
+
+function addressOf(config: Config): string {
+  const { host, port } = config.listen;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function configJson(config: Config) {
+  const { tier } = config;
+  return {
+    ok: true,
+    path: config.path ?? null,
+    listen: addressOf(config),
+    state: config.statePath,
+    credit: config.creditEnforced ? 'enforced' : 'off',
+    max_body_bytes: config.maxBodyBytes,
+    cap_output: config.capOutput,
+    tier: config.tierName,
+    limits: { rpm: tier.rpm, tpm: tier.tpm, concurrency: tier.concurrency, models_rpm: tier.modelsRpm },
+    providers: config.providers.map(providerJson),
+  };
+}
+
+function providerJson(provider: ProviderConfig) {
+  return {
+    name: provider.name,
+    kind: provider.kind,
+    active: provider.missingVariable === undefined,
+    missing_variable: provider.missingVariable ?? null,
+    base_url: provider.kind === 'openai' ? provider.baseUrl : null,
+    api_key: provider.kind === 'openai' ? masked(provider.apiKey) : null,
+    headers: provider.kind === 'openai' ? Object.keys(provider.headers) : [],
+    models: provider.models.map((model) => `${provider.name}/${model.name}`),
+  };
+}
+
+/** Enough to tell two secrets apart, and no more. */
+function masked(secret: string | undefined): string | null {
+  if (secret === undefined || secret === '') return null;
+  return secret.length < 16 ? '…' : `…${secret.slice(-4)}`;
+}

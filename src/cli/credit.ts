@@ -1,0 +1,105 @@
+/** `credit`: the account's balance, and what was added to it. */
+import type { Command } from 'commander';
+import { isoTime } from '../core/clock.ts';
+import { UserError } from '../core/errors.ts';
+import { formatUsd, type Nanos } from '../core/money.ts';
+import type { Balance } from '../ledger/account.ts';
+import { amountAboveZero } from './arguments.ts';
+import { printFields, printJson, printLine, printTable, usd } from './output.ts';
+import { globalOptions, withState } from './state.ts';
+
+const MAX_NOTE_CHARACTERS = 500;
+
+export function registerCredit(program: Command): void {
+  const credit = program.command('credit').description('the account’s balance, which pays for requests');
+
+  credit
+    .command('show')
+    .description('show the balance, and what requests under way hold of it')
+    .addHelpText('after', '\nExample:\n  inf-gw credit show')
+    .action((_: unknown, command: Command) =>
+      withState(command, (state) => printBalance(state.account.balance(), command)),
+    );
+
+  for (const [verb, effect, sign] of [
+    ['add', 'add to the balance', 1n],
+    ['remove', 'take from the balance, to correct an entry', -1n],
+  ] as const) {
+    credit
+      .command(verb)
+      .description(effect)
+      .argument('<usd>', 'an amount such as 25 or 0.50', amountAboveZero)
+      .option('--note <text>', 'what it was for, to be seen in the history', '')
+      .addHelpText(
+        'after',
+        `\nExamples:\n  inf-gw credit ${verb} 25\n  inf-gw credit ${verb} 25 --note "invoice 2026-11"`,
+      )
+      .action((nanos: Nanos, options: { note: string }, command: Command) =>
+        enter(sign * nanos, options.note, command),
+      );
+  }
+
+  credit
+    .command('history')
+    .description('list what was added and removed, the oldest first')
+    .addHelpText('after', '\nExample:\n  inf-gw credit history')
+    .action((_: unknown, command: Command) => history(command));
+}
+
+function enter(amountNanos: Nanos, note: string, command: Command): void {
+  if (note.length > MAX_NOTE_CHARACTERS || /\p{Cc}/u.test(note)) {
+    command.error(`error: --note takes ${MAX_NOTE_CHARACTERS} characters at most, and no control characters`);
+  }
+  withState(command, (state) => {
+    const balance = state.account.enter(amountNanos, note, state.nowMs);
+    if (balance === undefined) throw new UserError('the balance would pass a billion USD; nothing was changed');
+    printBalance(balance, command);
+  });
+}
+
+function printBalance({ balanceNanos, heldNanos }: Balance, command: Command): void {
+  const availableNanos = balanceNanos - heldNanos;
+  if (globalOptions(command).json) {
+    return printJson({
+      balance_usd: formatUsd(balanceNanos),
+      held_usd: formatUsd(heldNanos),
+      available_usd: formatUsd(availableNanos),
+    });
+  }
+  printFields([
+    ['balance', usd(balanceNanos)],
+    ['held by requests under way', usd(heldNanos)],
+    ['available', usd(availableNanos)],
+  ]);
+}
+
+function history(command: Command): void {
+  withState(command, (state) => {
+    const entries = state.account.history();
+    if (globalOptions(command).json) {
+      return printJson(
+        entries.map((entry) => ({
+          at: isoTime(entry.atMs),
+          amount_usd: formatUsd(entry.amountNanos),
+          balance_usd: formatUsd(entry.balanceNanos),
+          note: entry.note,
+        })),
+      );
+    }
+    if (entries.length === 0) return printLine('Nothing was added yet. Add credit with: inf-gw credit add <usd>');
+    printTable(
+      [
+        { head: 'AT' },
+        { head: 'AMOUNT (USD)', number: true },
+        { head: 'BALANCE (USD)', number: true },
+        { head: 'NOTE' },
+      ],
+      entries.map((entry) => [
+        isoTime(entry.atMs),
+        formatUsd(entry.amountNanos),
+        formatUsd(entry.balanceNanos),
+        entry.note,
+      ]),
+    );
+  });
+}

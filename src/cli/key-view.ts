@@ -1,0 +1,132 @@
+/** A key as the commands show it. */
+import { isoTime, utcMonth } from '../core/clock.ts';
+import { UserError } from '../core/errors.ts';
+import { formatUsd } from '../core/money.ts';
+import type { Change, KeyRecord } from '../ledger/keys.ts';
+import type { MonthFigures } from '../ledger/usage.ts';
+import { count, printFields, printTable, usd } from './output.ts';
+import type { State } from './state.ts';
+
+const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
+
+/** The JSON shape of a key. `limits` holds the numbers in force. */
+export function keyJson(key: KeyRecord, state: State, month = monthOf(key, state)) {
+  const { tier } = state.config;
+  return {
+    id: key.id,
+    name: key.name,
+    preview: key.preview,
+    state: key.state,
+    limits: {
+      rpm: key.rpm ?? tier.rpm,
+      tpm: key.tpm ?? tier.tpm,
+      concurrency: key.concurrency ?? tier.concurrency,
+    },
+    spend_limit_usd: key.spendLimitNanos === null ? null : formatUsd(key.spendLimitNanos),
+    allowlist: key.allowlist,
+    created_at: isoTime(key.createdAtMs),
+    month: { requests: month.requests, tokens: month.tokens, cost_usd: formatUsd(month.costNanos) },
+  };
+}
+
+function monthOf(key: KeyRecord, state: State): MonthFigures {
+  return state.usage.monthOf(key.id, utcMonth(state.nowMs));
+}
+
+/** All keys as JSON, with this month's figures read in one go. */
+export function keysJson(keys: readonly KeyRecord[], state: State) {
+  const figures = state.usage.month(utcMonth(state.nowMs));
+  return keys.map((key) => keyJson(key, state, figures.get(key.id) ?? NO_FIGURES));
+}
+
+/** Prints all that there is to say of a key. */
+export function printKey(key: KeyRecord, state: State): void {
+  const month = monthOf(key, state);
+  const { tier, tierName } = state.config;
+  const limit = (own: number | null, standard: number) =>
+    `${count(own ?? standard)}${own === null ? ` (tier ${tierName})` : ''}`;
+  printFields([
+    ['name', key.name],
+    ['id', key.id],
+    ['key', key.preview],
+    ['state', key.state],
+    ['created', isoTime(key.createdAtMs)],
+    ['requests per minute', limit(key.rpm, tier.rpm)],
+    ['tokens per minute', limit(key.tpm, tier.tpm)],
+    ['requests at once', limit(key.concurrency, tier.concurrency)],
+    ['monthly spend limit', key.spendLimitNanos === null ? 'none' : usd(key.spendLimitNanos)],
+    ['models', allowlistText(key.allowlist)],
+    ['this month (UTC)', `${count(month.requests)} requests, ${count(month.tokens)} tokens, ${usd(month.costNanos)}`],
+  ]);
+}
+
+export function allowlistText(allowlist: readonly string[] | null): string {
+  if (allowlist === null) return 'all';
+  return allowlist.length === 0 ? 'none' : allowlist.join(', ');
+}
+
+export function printKeys(keys: readonly KeyRecord[], state: State): void {
+  const { tier } = state.config;
+  const figures = state.usage.month(utcMonth(state.nowMs));
+  printTable(
+    [
+      { head: 'NAME' },
+      { head: 'ID' },
+      { head: 'KEY' },
+      { head: 'STATE' },
+      { head: 'RPM', number: true },
+      { head: 'TPM', number: true },
+      { head: 'AT ONCE', number: true },
+      { head: 'SPEND LIMIT (USD)', number: true },
+      { head: 'REQUESTS (MONTH)', number: true },
+      { head: 'TOKENS (MONTH)', number: true },
+      { head: 'COST (MONTH, USD)', number: true },
+      { head: 'MODELS' },
+    ],
+    keys.map((key) => {
+      const month = figures.get(key.id) ?? NO_FIGURES;
+      return [
+        key.name,
+        key.id,
+        key.preview,
+        key.state,
+        count(key.rpm ?? tier.rpm),
+        count(key.tpm ?? tier.tpm),
+        count(key.concurrency ?? tier.concurrency),
+        key.spendLimitNanos === null ? '-' : formatUsd(key.spendLimitNanos),
+        count(month.requests),
+        count(month.tokens),
+        formatUsd(month.costNanos),
+        key.allowlist === null
+          ? 'all'
+          : key.allowlist.length === 1
+            ? String(key.allowlist[0])
+            : `${key.allowlist.length} models`,
+      ];
+    }),
+  );
+}
+
+/** The key of that id or name. Throws a UserError where there is none. */
+export function existing(key: KeyRecord | undefined, idOrName: string): KeyRecord {
+  if (key === undefined) throw noSuchKey(idOrName);
+  return key;
+}
+
+/** The key that a change has made of it. Throws a UserError where the change could not be made. */
+export function changed(change: Change, idOrName: string): KeyRecord {
+  switch (change.kind) {
+    case 'done':
+      return change.key;
+    case 'no_such_key':
+      throw noSuchKey(idOrName);
+    case 'name_taken':
+      throw new UserError(
+        `there is a key named ${JSON.stringify(idOrName)} already; take another name, or delete that key first`,
+      );
+  }
+}
+
+function noSuchKey(idOrName: string): UserError {
+  return new UserError(`there is no key ${JSON.stringify(idOrName)}; \`inf-gw keys list\` shows those there are`);
+}

@@ -1,0 +1,165 @@
+/** `keys`: creates, lists, shows, enables, disables, deletes and rotates keys. */
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { UserError } from '../core/errors.ts';
+import type { Nanos } from '../core/money.ts';
+import { mintKey } from '../keys/key.ts';
+import type { KeyRecord, KeyState } from '../ledger/keys.ts';
+import { warnOfUnknownModels } from './allowlist.ts';
+import { amount, keyName, MAX_CONCURRENCY, MAX_RPM, MAX_TPM, modelId, wholeNumber } from './arguments.ts';
+import { changed, existing, keyJson, keysJson, printKey, printKeys } from './key-view.ts';
+import { bold, notice, printJson, printLine } from './output.ts';
+import { globalOptions, type State, withState } from './state.ts';
+
+interface CreateOptions {
+  readonly rpm?: number;
+  readonly tpm?: number;
+  readonly concurrency?: number;
+  readonly spendLimit?: Nanos;
+  readonly allow?: string[];
+}
+
+export function registerKeys(program: Command): void {
+  const keys = program.command('keys').description('create, list, show, enable, disable, delete and rotate keys');
+
+  keys
+    .command('create')
+    .description('make a key, and print it once')
+    .argument('<name>', 'what the key is for, such as the name of the app', keyName)
+    .option('--rpm <n>', 'requests per minute (default: the tier’s)', wholeNumber(MAX_RPM))
+    .option('--tpm <n>', 'tokens per minute, input and output (default: the tier’s)', wholeNumber(MAX_TPM))
+    .option('--concurrency <n>', 'requests at once (default: the tier’s)', wholeNumber(MAX_CONCURRENCY))
+    .option(
+      '--spend-limit <usd>',
+      'the most that the key may spend in a calendar month, UTC (default: no limit)',
+      amount,
+    )
+    .option('--allow <model>', 'a model that the key may call; repeat it for more (default: all models)', modelId)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  inf-gw keys create my-app\n  inf-gw keys create trial --rpm 60 --spend-limit 5 --allow openai/gpt-4o-mini',
+    )
+    .action((name: string, options: CreateOptions, command: Command) =>
+      withState(command, (state) => create(name, options, command, state)),
+    );
+
+  keys
+    .command('list')
+    .description('list the keys, with their limits and this month’s figures')
+    .option('--all', 'deleted keys too')
+    .addHelpText('after', '\nExamples:\n  inf-gw keys list\n  inf-gw keys list --all --json')
+    .action((options: { all?: true }, command: Command) =>
+      withState(command, (state) => list(options, command, state)),
+    );
+
+  keys
+    .command('show')
+    .description('show a key')
+    .argument('<key>', 'id or name')
+    .addHelpText('after', '\nExample:\n  inf-gw keys show my-app')
+    .action((key: string, _: unknown, command: Command) =>
+      withState(command, (state) => printResult(existing(state.keys.find(key), key), command, state)),
+    );
+
+  for (const [verb, keyState, effect] of [
+    ['enable', 'enabled', 'let a key work again'],
+    ['disable', 'disabled', 'refuse a key from now on, until it is enabled'],
+  ] as const) {
+    keys
+      .command(verb)
+      .description(effect)
+      .argument('<key>', 'id or name')
+      .addHelpText('after', `\nExample:\n  inf-gw keys ${verb} my-app`)
+      .action((key: string, _: unknown, command: Command) =>
+        withState(command, (state) => setState(key, keyState, command, state)),
+      );
+  }
+
+  keys
+    .command('delete')
+    .description('refuse a key for ever; its usage stays on record')
+    .argument('<key>', 'id or name')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nExamples:\n  inf-gw keys delete my-app\n  inf-gw keys delete my-app --yes')
+    .action(remove);
+
+  keys
+    .command('rotate')
+    .description('make a successor with the same settings; the old key works until you disable it')
+    .argument('<key>', 'id or name')
+    .addHelpText(
+      'after',
+      '\nExample:\n  inf-gw keys rotate my-app     makes my-app-2; move your app to it, then:\n  inf-gw keys disable my-app',
+    )
+    .action((key: string, _: unknown, command: Command) => withState(command, (state) => rotate(key, command, state)));
+}
+
+function create(name: string, options: CreateOptions, command: Command, state: State): void {
+  const secret = mintKey();
+  const change = state.keys.create(
+    secret,
+    {
+      name,
+      rpm: options.rpm ?? null,
+      tpm: options.tpm ?? null,
+      concurrency: options.concurrency ?? null,
+      spendLimitNanos: options.spendLimit ?? null,
+      allowlist: options.allow ?? null,
+    },
+    state.nowMs,
+  );
+  warnOfUnknownModels(options.allow ?? [], state);
+  printNewKey(changed(change, name), secret, command, state);
+}
+
+function list(options: { all?: true }, command: Command, state: State): void {
+  const records = state.keys.list({ withDeleted: options.all === true });
+  if (globalOptions(command).json) return printJson(keysJson(records, state));
+  if (records.length === 0) return printLine('There are no keys yet. Create one with: inf-gw keys create my-app');
+  printKeys(records, state);
+}
+
+function setState(key: string, keyState: KeyState, command: Command, state: State): void {
+  const record = changed(state.keys.setState(key, keyState), key);
+  if (globalOptions(command).json) printJson(keyJson(record, state));
+  else printLine(`${record.name} is ${keyState}.`);
+}
+
+async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {
+  const name = withState(command, (state) => existing(state.keys.find(key), key).name);
+  if (!options.yes && !(await isConfirmed(`Delete the key ${name} for ever? (y/N) `))) {
+    throw new UserError('nothing was deleted; answer y, or add --yes');
+  }
+  withState(command, (state) => setState(key, 'deleted', command, state));
+}
+
+/** Asks on stderr and reads a line from stdin. No answer is a no. */
+async function isConfirmed(question: string): Promise<boolean> {
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const ended = new Promise<string>((resolve) => prompt.once('close', () => resolve('')));
+  const answer = await Promise.race([prompt.question(question), ended]);
+  prompt.close();
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+function rotate(key: string, command: Command, state: State): void {
+  const secret = mintKey();
+  const record = changed(state.keys.rotate(key, secret, state.nowMs), key);
+  printNewKey(record, secret, command, state);
+  if (!globalOptions(command).json)
+    printLine(`\nThe old key still works. When your app uses the new one: inf-gw keys disable ${key}`);
+}
+
+/** The one time that a key is shown. */
+function printNewKey(record: KeyRecord, secret: string, command: Command, state: State): void {
+  if (globalOptions(command).json) return printJson({ ...keyJson(record, state), key: secret });
+  printLine(bold(secret));
+  notice('This is the only time that the key is shown: store it now.');
+  printLine();
+  printKey(record, state);
+}
+
+function printResult(record: KeyRecord, command: Command, state: State): void {
+  if (globalOptions(command).json) printJson(keyJson(record, state));
+  else printKey(record, state);
+}

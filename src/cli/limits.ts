@@ -1,0 +1,64 @@
+/** `limits`: shows and sets the limits of a key. */
+import type { Command } from 'commander';
+import type { Nanos } from '../core/money.ts';
+import type { OwnLimits } from '../ledger/keys.ts';
+import { amountOrNone, MAX_CONCURRENCY, MAX_RPM, MAX_TPM, wholeNumberOrDefault } from './arguments.ts';
+import { changed, existing, keyJson, printKey } from './key-view.ts';
+import { printJson } from './output.ts';
+import { globalOptions, withState } from './state.ts';
+
+interface SetOptions {
+  readonly rpm?: number | null;
+  readonly tpm?: number | null;
+  readonly concurrency?: number | null;
+  readonly spendLimit?: Nanos | null;
+}
+
+export function registerLimits(program: Command): void {
+  const limits = program.command('limits').description('show and set the limits of a key');
+
+  limits
+    .command('show')
+    .description('show the limits in force')
+    .argument('<key>', 'id or name')
+    .addHelpText('after', '\nExample:\n  inf-gw limits show my-app')
+    .action((key: string, _: unknown, command: Command) =>
+      withState(command, (state) => {
+        const record = existing(state.keys.find(key), key);
+        if (globalOptions(command).json) printJson(keyJson(record, state));
+        else printKey(record, state);
+      }),
+    );
+
+  limits
+    .command('set')
+    .description('set limits; those that are not named stay. In force when the command returns')
+    .argument('<key>', 'id or name')
+    .option('--rpm <n|default>', 'requests per minute', wholeNumberOrDefault(MAX_RPM))
+    .option('--tpm <n|default>', 'tokens per minute, input and output', wholeNumberOrDefault(MAX_TPM))
+    .option('--concurrency <n|default>', 'requests at once', wholeNumberOrDefault(MAX_CONCURRENCY))
+    .option('--spend-limit <usd|none>', 'the most that the key may spend in a calendar month, UTC', amountOrNone)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  inf-gw limits set my-app --rpm 120 --spend-limit 25\n  inf-gw limits set my-app --rpm default --spend-limit none',
+    )
+    .action((key: string, options: SetOptions, command: Command) => set(key, options, command));
+}
+
+function set(key: string, options: SetOptions, command: Command): void {
+  const { rpm, tpm, concurrency, spendLimit } = options;
+  if ([rpm, tpm, concurrency, spendLimit].every((value) => value === undefined)) {
+    command.error('error: name at least one of --rpm, --tpm, --concurrency, --spend-limit');
+  }
+  const limits: Partial<OwnLimits> = {
+    ...(rpm !== undefined && { rpm }),
+    ...(tpm !== undefined && { tpm }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(spendLimit !== undefined && { spendLimitNanos: spendLimit }),
+  };
+  withState(command, (state) => {
+    const record = changed(state.keys.setLimits(key, limits), key);
+    if (globalOptions(command).json) printJson(keyJson(record, state));
+    else printKey(record, state);
+  });
+}

@@ -1,0 +1,25 @@
+/** `serve`: runs the gateway. */
+import type { Command } from 'commander';
+import { runGateway } from '../lifecycle.ts';
+import { openLog } from '../observe/log.ts';
+import { configOf } from './state.ts';
+
+export function registerServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the gateway; log lines go to stderr')
+    .addHelpText('after', '\nExamples:\n  inf-gw serve\n  inf-gw serve --config /etc/inf-gw/config.yaml')
+    .action((_: unknown, command: Command) => serve(command));
+}
+
+async function serve(command: Command): Promise<void> {
+  const config = configOf(command);
+  const { log, close } = await openLog(config.logLevel, process.stderr.isTTY);
+  try {
+    process.exitCode = await runGateway(config, log);
+  } finally {
+    close();
+  }
+  // Whatever is still open, a client that does not let go for one, must not keep a process that has settled everything.
+  process.exit();
+}

@@ -1,0 +1,119 @@
+/** `usage`: requests, tokens and cost by key, model, day or month. */
+import { type Command, Option } from 'commander';
+import { formatUsd } from '../core/money.ts';
+import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../ledger/usage.ts';
+import { moment } from './arguments.ts';
+import { existing } from './key-view.ts';
+import { type Column, count, printCsv, printJson, printLine, printTable } from './output.ts';
+import { globalOptions, withState } from './state.ts';
+
+interface UsageOptions {
+  readonly by?: UsageGroup;
+  readonly key?: string;
+  readonly model?: string;
+  readonly since?: number;
+  readonly until?: number;
+  readonly csv?: true;
+}
+
+export function registerUsage(program: Command): void {
+  const nowMs = Date.now();
+  program
+    .command('usage')
+    .description('requests, tokens and cost, by time of admission (UTC)')
+    .addOption(new Option('--by <group>', 'a row for each').choices(USAGE_GROUPS))
+    .option('--key <key>', 'of this key only: id or name')
+    .option('--model <model>', 'of this model only')
+    .option('--since <time>', 'from then on: a date, a time, or 7d, 12h', moment(nowMs))
+    .option('--until <time>', 'before then', moment(nowMs))
+    .addOption(new Option('--csv', 'comma-separated values').conflicts('json'))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  inf-gw usage --by key --since 7d\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv',
+    )
+    .action((options: UsageOptions, command: Command) => usage(options, command));
+}
+
+function usage(options: UsageOptions, command: Command): void {
+  const { since, until } = options;
+  if (since !== undefined && until !== undefined && since >= until) {
+    command.error('error: --since must be before --until');
+  }
+  withState(command, (state) => {
+    const key = options.key === undefined ? undefined : existing(state.keys.findWithDeleted(options.key), options.key);
+    const rows = state.usage.report({
+      by: options.by,
+      keyId: key?.id,
+      model: options.model,
+      sinceMs: since,
+      untilMs: until,
+    });
+    const shaped = rows.map((row) => rowJson(row, options.by));
+    if (options.csv)
+      return printCsv(
+        headsOf(options.by),
+        shaped.map((row) => Object.values(row).map(String)),
+      );
+    if (globalOptions(command).json) return printJson(shaped);
+    if (rows.length === 0) return printLine('Nothing was used.');
+    printRows(rows, options.by);
+  });
+}
+
+/** The fields that name a row, by its group. */
+const NAMES: Readonly<Record<UsageGroup, readonly ('key' | 'key_id' | 'model' | 'day' | 'month')[]>> = {
+  key: ['key', 'key_id'],
+  model: ['model'],
+  day: ['day'],
+  month: ['month'],
+};
+
+const FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
+
+function headsOf(by: UsageGroup | undefined): string[] {
+  return [...(by === undefined ? [] : NAMES[by]), ...FIGURES];
+}
+
+function rowJson(row: UsageRow, by: UsageGroup | undefined): Record<string, string | number> {
+  const names = {
+    key: row.key ?? '',
+    key_id: row.keyId ?? '',
+    model: row.model ?? '',
+    day: row.day ?? '',
+    month: row.month ?? '',
+  };
+  const named = by === undefined ? {} : Object.fromEntries(NAMES[by].map((name) => [name, names[name]]));
+  return {
+    ...named,
+    requests: row.requests,
+    errors: row.errors,
+    prompt_tokens: row.promptTokens,
+    completion_tokens: row.completionTokens,
+    total_tokens: row.promptTokens + row.completionTokens,
+    cost_usd: formatUsd(row.costNanos),
+  };
+}
+
+function printRows(rows: readonly UsageRow[], by: UsageGroup | undefined): void {
+  const named: Column[] = by === undefined ? [] : [{ head: by.toUpperCase() }];
+  printTable(
+    [
+      ...named,
+      { head: 'REQUESTS', number: true },
+      { head: 'ERRORS', number: true },
+      { head: 'TOKENS IN', number: true },
+      { head: 'TOKENS OUT', number: true },
+      { head: 'TOKENS', number: true },
+      { head: 'COST (USD)', number: true },
+    ],
+    rows.map((row) => [
+      ...(by === undefined ? [] : [row[by] ?? row.keyId ?? '']),
+      count(row.requests),
+      count(row.errors),
+      count(row.promptTokens),
+      count(row.completionTokens),
+      count(row.promptTokens + row.completionTokens),
+      formatUsd(row.costNanos),
+    ]),
+  );
+}

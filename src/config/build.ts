@@ -1,0 +1,167 @@
+/** Turns a checked file into the config: fills secrets in, resolves paths, checks what spans several fields. */
+import { resolve } from 'node:path';
+import type { Config, MockProviderConfig, ModelConfig, ProviderConfig, Tier, UpstreamTimeouts } from './config.ts';
+import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider } from './schema.ts';
+import { expandReferences } from './secrets.ts';
+
+/** Told of each problem: the path of the field, and what was expected. */
+export type Report = (path: PropertyKey[], message: string) => void;
+
+/** Where a config comes from, and what its references are resolved against. */
+export interface ConfigSource {
+  readonly path: string | undefined;
+  readonly modifiedAtS: number;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly baseDirectory: string;
+}
+
+/** Resolves a config whose shape is sound. When something was reported, the result is not to be used. */
+export function buildConfig(parsed: ParsedConfig, source: ConfigSource, report: Report): Config {
+  return new ConfigBuilder(parsed, source, report).build();
+}
+
+class ConfigBuilder {
+  readonly #parsed: ParsedConfig;
+  readonly #source: ConfigSource;
+  readonly #report: Report;
+
+  constructor(parsed: ParsedConfig, source: ConfigSource, report: Report) {
+    this.#parsed = parsed;
+    this.#source = source;
+    this.#report = report;
+  }
+
+  build(): Config {
+    const parsed = this.#parsed;
+    const providers = Object.entries(parsed.providers ?? {}).map(([name, provider]) => this.#provider(name, provider));
+    return {
+      path: this.#source.path,
+      modifiedAtS: this.#source.modifiedAtS,
+      listen: parsed.listen,
+      statePath: resolve(this.#source.baseDirectory, parsed.state),
+      tierName: parsed.tier,
+      tier: this.#tier(),
+      creditEnforced: parsed.credit === 'enforced',
+      maxBodyBytes: parsed.max_body,
+      capOutput: parsed.cap_output,
+      requestTimeoutMs: parsed.timeouts.request,
+      clientStallTimeoutMs: parsed.timeouts.idle,
+      drainTimeoutMs: parsed.timeouts.drain,
+      logLevel: parsed.log.level,
+      providers,
+    };
+  }
+
+  #tier(): Tier {
+    const tiers = { ...(this.#parsed.tiers ?? { standard: DEFAULT_TIER }) };
+    const tier = tiers[this.#parsed.tier];
+    if (tier === undefined) {
+      this.#report(['tier'], `expected one of the tiers: ${Object.keys(tiers).join(', ') || 'there are none'}`);
+    }
+    const { rpm, tpm, concurrency, models_rpm } = tier ?? DEFAULT_TIER;
+    return { rpm, tpm, concurrency, modelsRpm: models_rpm };
+  }
+
+  #provider(name: string, parsed: ParsedProvider): ProviderConfig {
+    const base: MockProviderConfig = {
+      kind: 'mock',
+      name,
+      timeouts: this.#timeouts(parsed),
+      models: Object.entries(parsed.models).map(([model, fields]) => toModel(model, fields)),
+      missingVariable: undefined,
+    };
+    if (parsed.kind === 'mock') return base;
+
+    let missingVariable: string | undefined;
+    const expand = (field: string[], text: string): string => {
+      const expansion = expandReferences(text, this.#source.environment, this.#source.baseDirectory);
+      if (expansion.kind === 'value') return expansion.value;
+      if (expansion.kind === 'unset') missingVariable ??= expansion.variable;
+      else this.#report(['providers', name, ...field], expansion.reason);
+      return '';
+    };
+    const baseUrl = this.#baseUrl(name, expand(['base_url'], parsed.base_url), missingVariable !== undefined);
+    const apiKey =
+      parsed.api_key === undefined
+        ? undefined
+        : this.#headerValue([name, 'api_key'], expand(['api_key'], parsed.api_key));
+    const headers: Record<string, string> = {};
+    for (const [header, text] of Object.entries(parsed.headers ?? {})) {
+      this.#headerName(name, header);
+      headers[header.toLowerCase()] = this.#headerValue([name, 'headers', header], expand(['headers', header], text));
+    }
+    return {
+      ...base,
+      kind: 'openai',
+      baseUrl,
+      apiKey,
+      headers,
+      streamUsage: parsed.stream_usage === 'on',
+      missingVariable,
+    };
+  }
+
+  #timeouts(parsed: ParsedProvider): UpstreamTimeouts {
+    const { connect, first_byte, idle } = { ...this.#parsed.timeouts, ...dropUndefined(parsed.timeouts ?? {}) };
+    return { connectMs: connect, firstByteMs: first_byte, idleMs: idle };
+  }
+
+  #baseUrl(provider: string, text: string, unset: boolean): string {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const usable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+    if (!usable && !unset) {
+      this.#report(
+        ['providers', provider, 'base_url'],
+        'expected an address that begins with http:// or https:// and holds no password, such as https://api.openai.com/v1',
+      );
+    }
+    return text;
+  }
+
+  #headerName(provider: string, header: string): void {
+    const path = ['providers', provider, 'headers', header];
+    if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(header)) this.#report(path, 'expected the name of an HTTP header');
+    else if (OWN_HEADERS.has(header.toLowerCase())) this.#report(path, 'this header is set by the gateway itself');
+  }
+
+  #headerValue(field: string[], value: string): string {
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+      // The value itself may be a secret, so it is not shown.
+      this.#report(
+        ['providers', ...field],
+        'the value holds a line break or another character that no HTTP header can carry',
+      );
+    }
+    return value;
+  }
+}
+
+const OWN_HEADERS = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'accept-encoding',
+  'expect',
+  'upgrade',
+  'te',
+  'trailer',
+  'keep-alive',
+]);
+
+function toModel(name: string, fields: ParsedProvider['models'][string]): ModelConfig {
+  return {
+    name,
+    upstream: fields.upstream ?? name,
+    input: fields.input,
+    cachedInput: fields.cached_input ?? fields.input,
+    output: fields.output,
+    maxOutput: fields.max_output,
+    defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
+  };
+}
+
+function dropUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as never;
+}

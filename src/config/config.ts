@@ -1,0 +1,76 @@
+/** The config as the program uses it: resolved, with secrets filled in. Only the composition root reads all of it. */
+import type { Nanos } from '../core/money.ts';
+import type { ListenAddress } from './units.ts';
+
+/** The limits of a tier: requests and tokens per minute, requests at once, model listings per minute. */
+export interface Tier {
+  readonly rpm: number;
+  readonly tpm: number;
+  readonly concurrency: number;
+  readonly modelsRpm: number;
+}
+
+/** How long an upstream may take, in milliseconds. */
+export interface UpstreamTimeouts {
+  readonly connectMs: number;
+  /** Until the response's headers. */
+  readonly firstByteMs: number;
+  /** Between any two bytes. */
+  readonly idleMs: number;
+}
+
+/** A model as configured. Prices are in nanodollars per million tokens. */
+export interface ModelConfig {
+  readonly name: string;
+  readonly upstream: string;
+  readonly input: Nanos;
+  readonly cachedInput: Nanos;
+  readonly output: Nanos;
+  readonly maxOutput: number | undefined;
+  readonly defaultOutput: number;
+}
+
+interface ProviderBase {
+  readonly name: string;
+  readonly timeouts: UpstreamTimeouts;
+  readonly models: readonly ModelConfig[];
+  /** The variable that is not set, where that keeps the provider from running. */
+  readonly missingVariable: string | undefined;
+}
+
+export interface OpenaiProviderConfig extends ProviderBase {
+  readonly kind: 'openai';
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  /** Sent upstream with each request. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether streams ask for usage with `stream_options`. */
+  readonly streamUsage: boolean;
+}
+
+export interface MockProviderConfig extends ProviderBase {
+  readonly kind: 'mock';
+}
+
+export type ProviderConfig = OpenaiProviderConfig | MockProviderConfig;
+
+export interface Config {
+  /** The file that was read; undefined when the program runs on its defaults. */
+  readonly path: string | undefined;
+  readonly listen: ListenAddress;
+  readonly statePath: string;
+  readonly tierName: string;
+  readonly tier: Tier;
+  readonly creditEnforced: boolean;
+  readonly maxBodyBytes: number;
+  readonly capOutput: boolean;
+  /** For a client to send its headers, and between two pieces of its body. */
+  readonly requestTimeoutMs: number;
+  /** How long a client may leave a stream unread: as long as an upstream may be silent. */
+  readonly clientStallTimeoutMs: number;
+  readonly drainTimeoutMs: number;
+  readonly logLevel: string;
+  readonly providers: readonly ProviderConfig[];
+  /** Seconds since 1970 when the file was last changed: what `created` shows for a model. */
+  readonly modifiedAtS: number;
+}

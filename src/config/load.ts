@@ -1,0 +1,145 @@
+/** Finds, reads and checks the config file. Every problem is reported at once, each by line and column. */
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { type Document, isMap, isNode, isPair, LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { UserError } from '../core/errors.ts';
+import { buildConfig, type Report } from './build.ts';
+import type { Config } from './config.ts';
+import { configSchema, type ParsedConfig, providerSchema } from './schema.ts';
+
+const DEFAULT_FILE = 'config.yaml';
+const VARIABLE = 'INF_GW_CONFIG';
+
+/** Where the words and the surroundings of the program come from. */
+export interface LoadOptions {
+  /** The value of `--config`. */
+  readonly path?: string | undefined;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly directory: string;
+}
+
+/** Loads the config. Throws a UserError with one line for each problem. */
+export function loadConfig(options: LoadOptions): Config {
+  const named = options.path ?? (options.environment[VARIABLE] || undefined);
+  const path = resolve(options.directory, named ?? DEFAULT_FILE);
+  const source = readSource(path, named !== undefined);
+  if (source === undefined) return defaultConfig(options.directory);
+  const shownPath = relative(options.directory, path).startsWith('..') ? path : relative(options.directory, path);
+  return parseConfig(source.text, { ...options, path, shownPath, modifiedAtS: source.modifiedAtS });
+}
+
+function readSource(path: string, required: boolean): { text: string; modifiedAtS: number } | undefined {
+  try {
+    return { text: readFileSync(path, 'utf8'), modifiedAtS: Math.floor(statSync(path).mtimeMs / 1000) };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    if (code === 'ENOENT' && !required) return undefined;
+    throw new UserError(`cannot read the config file ${path} (${code}); name another with --config or $${VARIABLE}`);
+  }
+}
+
+/** With no file at all: the defaults, and the mock provider alone. */
+function defaultConfig(directory: string): Config {
+  const parsed = configSchema.parse({
+    providers: { mock: { kind: 'mock', models: { echo: { input: 0, output: 0 } } } },
+  });
+  const source = { path: undefined, modifiedAtS: 0, environment: {}, baseDirectory: directory };
+  return buildConfig(parsed, source, () => {});
+}
+
+interface ParseOptions extends LoadOptions {
+  readonly path: string;
+  readonly shownPath: string;
+  readonly modifiedAtS: number;
+}
+
+function parseConfig(text: string, options: ParseOptions): Config {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const problems: { offset: number; message: string }[] = document.errors.map((error) => ({
+    offset: error.pos[0],
+    message: error.message,
+  }));
+  const report = (path: PropertyKey[], message: string) => {
+    const where = path.length === 0 ? '' : `${path.map(String).join('.')}: `;
+    problems.push({ offset: offsetOf(document, path), message: where + message });
+  };
+  const config = problems.length > 0 ? undefined : checkDocument(document, options, report);
+  if (config !== undefined && problems.length === 0) return config;
+  const located = problems
+    .sort((a, b) => a.offset - b.offset)
+    .map(({ offset, message }) => {
+      const { line, col } = lines.linePos(offset);
+      return `${options.shownPath}:${line}:${col}: ${message}`;
+    });
+  throw new UserError(located);
+}
+
+function checkDocument(document: Document.Parsed, options: ParseOptions, report: Report): Config | undefined {
+  const raw: unknown = document.toJS() ?? {};
+  const result = configSchema.safeParse(raw);
+  const { path, modifiedAtS, environment } = options;
+  const source = { path, modifiedAtS, environment, baseDirectory: dirname(path) };
+  if (result.success) return buildConfig(result.data, source, report);
+  for (const issue of result.error.issues) reportIssue(issue, report);
+  // What is sound on its own is still checked further, so that its problems show in the same run.
+  buildConfig(soundParts(raw), source, report);
+  return undefined;
+}
+
+/** The config with the defaults in place of every part that is not sound. */
+function soundParts(raw: unknown): ParsedConfig {
+  const fields = isRecord(raw) ? raw : {};
+  const sound: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(configSchema.shape)) {
+    if (name !== 'providers' && schema.safeParse(fields[name]).success) sound[name] = fields[name];
+  }
+  if (isRecord(fields.tiers) && sound.tiers === undefined) sound.tier = undefined;
+  const providers = isRecord(fields.providers) ? Object.entries(fields.providers) : [];
+  sound.providers = Object.fromEntries(providers.filter(([, provider]) => providerSchema.safeParse(provider).success));
+  const result = configSchema.safeParse(sound);
+  return result.success ? result.data : configSchema.parse({});
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function reportIssue(issue: z.core.$ZodIssue, report: Report): void {
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      for (const key of issue.keys)
+        report([...issue.path, key], 'unknown key; see config.example.yaml for those there are');
+      return;
+    case 'invalid_key':
+      for (const inner of issue.issues) report(issue.path, inner.message);
+      return;
+    case 'invalid_type':
+      report(
+        issue.path,
+        issue.message.startsWith('expected') ? issue.message : `expected a ${describeType(issue.expected)}`,
+      );
+      return;
+    default:
+      report(issue.path, issue.message);
+  }
+}
+
+function describeType(expected: string): string {
+  return expected === 'object' || expected === 'record' ? 'map' : expected;
+}
+
+/** The offset of a path's own key, or of the nearest thing above it that stands in the file. */
+function offsetOf(document: Document.Parsed, path: PropertyKey[]): number {
+  let node: unknown = document.contents;
+  let offset = 0;
+  for (const key of path) {
+    if (!isMap(node)) break;
+    const pair = node.items.find((item) => isPair(item) && String(item.key) === String(key));
+    if (pair === undefined) break;
+    if (isNode(pair.key)) offset = pair.key.range?.[0] ?? offset;
+    node = pair.value;
+  }
+  return offset;
+}

@@ -1,0 +1,137 @@
+/** The shape of the config file, as zod checks it. Field names are those of the file. */
+import { z } from 'zod';
+import { type Nanos, parseUsd } from '../core/money.ts';
+import { parseDuration, parseListen, parseSize } from './units.ts';
+
+/** A string that `parse` understands; the message says what it should have looked like. */
+function spelled<T>(parse: (text: string) => T | undefined, expected: string) {
+  return z.string({ error: () => expected }).transform((text, context): T => {
+    const value = parse(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: expected });
+    return z.NEVER;
+  });
+}
+
+const duration = spelled(parseDuration, 'expected a duration such as 500ms, 10s, 5m or 1h');
+const size = spelled(parseSize, 'expected a size such as 512kb or 32mb, 256mb at most');
+const listen = spelled(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
+
+function wholeNumber(minimum: number, maximum = 1_000_000_000) {
+  const expected = `expected a whole number from ${minimum} to ${maximum}`;
+  return z
+    .number({ error: () => expected })
+    .int(expected)
+    .min(minimum, expected)
+    .max(maximum, expected);
+}
+
+const PRICE_EXPECTED = 'expected a price in USD per million tokens: a number of at least 0, with nine decimals at most';
+/** USD per million tokens, as nanodollars per million tokens. */
+const price = z.number({ error: () => PRICE_EXPECTED }).transform((usd, context): Nanos => {
+  // Nine decimals hold every price exactly; a number that needs more is not what its author meant.
+  const text = usd >= 0 && usd < 1e9 ? usd.toFixed(9) : '';
+  const nanos = Number(text) === usd ? parseUsd(text) : undefined;
+  if (nanos !== undefined) return nanos;
+  context.addIssue({ code: 'custom', message: PRICE_EXPECTED });
+  return z.NEVER;
+});
+
+const text = z.string({ error: () => 'expected a text' }).min(1, 'expected a text that is not empty');
+const flag = z.boolean({ error: () => 'expected true or false' });
+
+// YAML 1.2 reads off as a text, older readers as false: both are meant the same.
+function onOff(on: string, expected: string) {
+  return z.union([z.literal(on), z.literal('off'), z.literal(false)], { error: () => expected });
+}
+
+const tier = z.strictObject({
+  rpm: wholeNumber(1).default(600),
+  tpm: wholeNumber(1, 1_000_000_000_000).default(2_000_000),
+  concurrency: wholeNumber(1).default(60),
+  models_rpm: wholeNumber(1).default(6000),
+});
+
+const timeouts = z.strictObject({
+  connect: duration.default(10_000),
+  first_byte: duration.default(600_000),
+  idle: duration.default(300_000),
+  request: duration.default(30_000),
+  drain: duration.default(30_000),
+});
+
+const upstreamTimeouts = z.strictObject({
+  connect: duration.optional(),
+  first_byte: duration.optional(),
+  idle: duration.optional(),
+});
+
+const model = z.strictObject({
+  upstream: text.optional(),
+  input: price,
+  cached_input: price.optional(),
+  output: price,
+  max_output: wholeNumber(1).optional(),
+  default_output: wholeNumber(1).default(512),
+});
+
+const MODEL_NAME = /^[!-~]{1,200}$/;
+const models = z.record(
+  z.string().regex(MODEL_NAME, 'expected a model name of 1 to 200 visible ASCII characters, without spaces'),
+  model,
+  { error: () => 'expected a map of model names to prices, such as  gpt-4o-mini: { input: 0.15, output: 0.60 }' },
+);
+
+const openaiProvider = z.strictObject({
+  kind: z.literal('openai'),
+  base_url: text,
+  api_key: text.optional(),
+  headers: z.record(z.string(), text, { error: () => 'expected a map of header names to texts' }).optional(),
+  stream_usage: onOff('on', 'expected on or off').default('on'),
+  timeouts: upstreamTimeouts.optional(),
+  models,
+});
+
+const mockProvider = z.strictObject({
+  kind: z.literal('mock'),
+  timeouts: upstreamTimeouts.optional(),
+  models,
+});
+
+export const providerSchema = z.discriminatedUnion('kind', [openaiProvider, mockProvider], {
+  error: (issue) =>
+    issue.code === 'invalid_union' ? 'expected kind: openai or kind: mock' : 'expected a map with kind, models, …',
+});
+
+const PROVIDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+export const configSchema = z.strictObject({
+  listen: listen.default({ host: '127.0.0.1', port: 8787 }),
+  state: text.default('./inf-gw.db'),
+  tier: text.default('standard'),
+  tiers: z.record(text, tier, { error: () => 'expected a map of tier names to limits' }).optional(),
+  credit: onOff('enforced', 'expected enforced or off').default('enforced'),
+  max_body: size.default(32 * 1024 * 1024),
+  cap_output: flag.default(false),
+  timeouts: timeouts.prefault({}),
+  log: z
+    .strictObject({
+      level: z
+        .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+          error: () => 'expected one of trace, debug, info, warn, error, fatal, silent',
+        })
+        .default('info'),
+    })
+    .prefault({}),
+  providers: z
+    .record(
+      z.string().regex(PROVIDER_NAME, 'expected a provider name of letters, digits, dot, dash or underscore'),
+      providerSchema,
+      { error: () => 'expected a map of provider names to providers' },
+    )
+    .optional(),
+});
+
+export type ParsedConfig = z.infer<typeof configSchema>;
+export type ParsedProvider = z.infer<typeof providerSchema>;
+export const DEFAULT_TIER = tier.parse({});

@@ -1,0 +1,43 @@
+/** Values with a unit, as the config file spells them. */
+
+const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
+const MILLISECONDS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+/** What a 32-bit timer can wait: 24.8 days. */
+const MAX_DURATION_MS = 2_147_483_647;
+
+/** `10s`, `500ms`, `5m`, `1h` in milliseconds. Undefined when it is no duration between 1 ms and 24 days. */
+export function parseDuration(text: string): number | undefined {
+  const match = DURATION.exec(text);
+  if (match === null) return undefined;
+  const ms = Math.round(Number(match[1]) * MILLISECONDS[match[2] as keyof typeof MILLISECONDS]);
+  return ms >= 1 && ms <= MAX_DURATION_MS ? ms : undefined;
+}
+
+const SIZE = /^(\d+)(kb|mb)$/i;
+/** Bodies are held in memory as a whole and as a string: Node's longest string is 512 MB. */
+const MAX_SIZE_BYTES = 256 * 1024 * 1024;
+
+/** `512kb`, `32mb` in bytes; the units are powers of two. Undefined when it is no size between 1 KB and 256 MB. */
+export function parseSize(text: string): number | undefined {
+  const match = SIZE.exec(text);
+  if (match === null) return undefined;
+  const bytes = Number(match[1]) * (match[2]?.toLowerCase() === 'kb' ? 1024 : 1024 * 1024);
+  return bytes >= 1024 && bytes <= MAX_SIZE_BYTES ? bytes : undefined;
+}
+
+/** A host and a port to listen on. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+const LISTEN = /^(?:\[([0-9a-fA-F:.%]+)\]|([^\s:[\]]+)):(\d{1,5})$/;
+
+/** `127.0.0.1:8787`, `localhost:8787`, `[::1]:8787`; port 0 lets the system choose. */
+export function parseListen(text: string): ListenAddress | undefined {
+  const match = LISTEN.exec(text);
+  if (match === null) return undefined;
+  const port = Number(match[3]);
+  const host = match[1] ?? match[2];
+  return host !== undefined && port <= 65535 ? { host, port } : undefined;
+}

@@ -1,0 +1,175 @@
+/** The composition root: turns a config into running parts, wired to each other. */
+import type { AddressInfo } from 'node:net';
+import { Catalog } from './catalog/catalog.ts';
+import type { Config, ProviderConfig } from './config/config.ts';
+import { VERSION } from './core/version.ts';
+import type { Exchange } from './http/exchange.ts';
+import { Listener } from './http/listener.ts';
+import type { Route } from './http/routes.ts';
+import { untouchedFigures } from './ledger/activity.ts';
+import { startLedger } from './ledger/client.ts';
+import type { Ledger, LedgerSummary } from './ledger/ledger.ts';
+import { lockState } from './ledger/sqlite.ts';
+import type { Log } from './observe/log.ts';
+import { Pipeline } from './pipeline.ts';
+import { HttpUpstream } from './upstream/http.ts';
+import { MockUpstream } from './upstream/mock.ts';
+import type { Upstream } from './upstream/upstream.ts';
+
+/** After the drain's end, how long aborted requests have to be settled, in milliseconds. */
+const ABORT_GRACE_MS = 2_000;
+
+export interface GatewayEvents {
+  /** The ledger has died by a fault of the program: the process cannot go on. */
+  onFatal(error: Error): void;
+}
+
+export class Gateway {
+  readonly address: AddressInfo;
+  readonly summary: LedgerSummary;
+  readonly #parts: Parts;
+
+  constructor(address: AddressInfo, summary: LedgerSummary, parts: Parts) {
+    this.address = address;
+    this.summary = summary;
+    this.#parts = parts;
+  }
+
+  /** Requests under way. */
+  get inFlight(): number {
+    return this.#parts.listener.inFlight;
+  }
+
+  /** Lets what is under way finish, for as long as `milliseconds`, then settles everything and closes. */
+  async stop(milliseconds: number): Promise<void> {
+    const { listener, pipeline, ledger, upstreams, lock } = this.#parts;
+    const idle = listener.drain();
+    if (!(await isDoneWithin(idle, milliseconds))) {
+      pipeline.abortAll();
+      await isDoneWithin(idle, ABORT_GRACE_MS);
+    }
+    listener.close();
+    await ledger.close();
+    await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+    lock.release();
+  }
+}
+
+interface Parts {
+  readonly listener: Listener;
+  readonly pipeline: Pipeline;
+  readonly ledger: Ledger;
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly lock: { release(): void };
+}
+
+/** Starts a gateway. Throws a UserError when the state file or the address cannot be had; nothing is left running then. */
+export async function startGateway(config: Config, log: Log, events: GatewayEvents): Promise<Gateway> {
+  const lock = lockState(config.statePath);
+  try {
+    const { ledger, summary } = await startLedger(
+      { path: config.statePath, creditEnforced: config.creditEnforced, ...config.tier },
+      {
+        onStorageFault: (message) => log.error(message),
+        onDeath: (error) => events.onFatal(error),
+      },
+    );
+    try {
+      const upstreams = upstreamsOf(config.providers);
+      const pipeline = pipelineOf(config, ledger, upstreams, log);
+      const listener = listenerOf(config, pipeline, log);
+      const address = await listener.listen();
+      return new Gateway(address, summary, { listener, pipeline, ledger, upstreams, lock });
+    } catch (error) {
+      await ledger.close();
+      throw error;
+    }
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function upstreamsOf(providers: readonly ProviderConfig[]): Map<string, Upstream> {
+  const active = providers.filter((provider) => provider.missingVariable === undefined);
+  return new Map(active.map((provider) => [provider.name, upstreamOf(provider)]));
+}
+
+function upstreamOf(provider: ProviderConfig): Upstream {
+  switch (provider.kind) {
+    case 'openai':
+      return new HttpUpstream(provider, provider.timeouts, `inf-gw/${VERSION}`);
+    case 'mock':
+      return new MockUpstream(provider.timeouts);
+  }
+}
+
+function pipelineOf(config: Config, ledger: Ledger, upstreams: ReadonlyMap<string, Upstream>, log: Log): Pipeline {
+  return new Pipeline({
+    catalog: new Catalog(config.providers),
+    ledger,
+    upstreams,
+    capOutput: config.capOutput,
+    modelsCreatedS: config.modifiedAtS,
+    log,
+  });
+}
+
+function listenerOf(config: Config, pipeline: Pipeline, log: Log): Listener {
+  const listener: Listener = new Listener(
+    {
+      ...config.listen,
+      requestTimeoutMs: config.requestTimeoutMs,
+      maxBodyBytes: config.maxBodyBytes,
+      stallTimeoutMs: config.clientStallTimeoutMs,
+      figures: { requests: untouchedFigures(config.tier), listings: untouchedFigures(config.tier, true) },
+    },
+    {
+      onExchange: (route, exchange) => serve(route, exchange, pipeline, listener),
+      onClose: (exchange) => logExchange(log, exchange),
+    },
+  );
+  return listener;
+}
+
+async function serve(route: Route, exchange: Exchange, pipeline: Pipeline, listener: Listener): Promise<void> {
+  switch (route.kind) {
+    case 'chat_completions':
+      return pipeline.complete(exchange);
+    case 'list_models':
+      return pipeline.models(exchange);
+    case 'show_model':
+      return pipeline.models(exchange, route.id);
+    case 'healthz':
+      return exchange.sendJson(200, '{"status":"ok"}');
+    case 'readyz':
+      return listener.draining
+        ? exchange.sendJson(503, '{"status":"draining"}')
+        : exchange.sendJson(200, '{"status":"ready"}');
+  }
+}
+
+/** One line a request. Neither its body nor its key is ever written. */
+function logExchange(log: Log, exchange: Exchange): void {
+  log.info(
+    {
+      request_id: exchange.requestId,
+      method: exchange.request.method,
+      path: exchange.path,
+      status: exchange.gone ? 499 : exchange.status,
+      error: exchange.error?.code,
+      ms: exchange.ageMs,
+    },
+    'request',
+  );
+}
+
+async function isDoneWithin(promise: Promise<void>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), milliseconds);
+  });
+  const isDone = await Promise.race([promise.then(() => true), late]);
+  clearTimeout(timer);
+  return isDone;
+}

@@ -1,0 +1,92 @@
+/** A request's body, within bounds of size and time; and what becomes of a body that nobody wants. */
+import type { IncomingMessage } from 'node:http';
+import type { ClientError } from '../core/errors.ts';
+
+/** Thrown when a body cannot be had. `error` is for the client; undefined where there is no client any more. */
+export class BodyFault extends Error {
+  override name = 'BodyFault';
+  readonly error: ClientError | undefined;
+  constructor(error: ClientError | undefined) {
+    super(error?.message ?? 'the client left');
+    this.error = error;
+  }
+}
+
+/** How much of an unwanted body is read and forgotten, so that a client that is still sending can read its answer. */
+const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
+/** How long that may take, in milliseconds. */
+const DISCARD_MS = 5_000;
+
+/** Reads on after an answer that did not need the body, and breaks the connection when that takes too much. */
+export function discardBody(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  let left = MAX_DISCARDED_BYTES;
+  const timer = setTimeout(() => request.socket.destroy(), DISCARD_MS);
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.socket.destroy();
+  });
+  request.once('close', () => clearTimeout(timer));
+  request.once('end', () => clearTimeout(timer));
+  request.on('error', () => {});
+  request.resume();
+}
+
+export class BodyReader {
+  readonly #request: IncomingMessage;
+  readonly #maxBytes: number;
+  readonly #timeoutMs: number;
+
+  constructor(request: IncomingMessage, maxBytes: number, timeoutMs: number) {
+    this.#request = request;
+    this.#maxBytes = maxBytes;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Reads all of it. `askForBody` is called once it is clear that the body is wanted. Throws a BodyFault. */
+  async read(askForBody?: () => void): Promise<Buffer> {
+    const encoding = this.#request.headers['content-encoding'];
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      const message = 'The body is compressed (Content-Encoding); send it as it is.';
+      throw new BodyFault({ code: 'invalid_request', message });
+    }
+    if (Number(this.#request.headers['content-length'] ?? 0) > this.#maxBytes) throw this.#tooLarge();
+    askForBody?.();
+    return this.#collect();
+  }
+
+  #collect(): Promise<Buffer> {
+    const request = this.#request;
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      const timer = setTimeout(() => finish(this.#tooSlow()), this.#timeoutMs);
+      const onData = (chunk: Buffer) => {
+        timer.refresh();
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length > this.#maxBytes) finish(this.#tooLarge());
+      };
+      const onEnd = () => finish(undefined);
+      const onClose = () => finish(new BodyFault(undefined));
+      const finish = (fault: BodyFault | undefined) => {
+        clearTimeout(timer);
+        request.off('data', onData).off('end', onEnd).off('close', onClose);
+        if (fault !== undefined) reject(fault);
+        else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      };
+      request.on('data', onData).on('end', onEnd).on('close', onClose);
+      request.on('error', () => {});
+    });
+  }
+
+  #tooLarge(): BodyFault {
+    const message = `The body is larger than ${this.#maxBytes} bytes, the most that this gateway takes.`;
+    return new BodyFault({ code: 'invalid_request', status: 413, message });
+  }
+
+  #tooSlow(): BodyFault {
+    const message = `Nothing more of the body came within ${this.#timeoutMs} ms.`;
+    return new BodyFault({ code: 'invalid_request', status: 408, message, close: true });
+  }
+}

@@ -1,0 +1,141 @@
+/** One request and its answer: what is sent, with which headers, and whether the client is still there. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
+import type { RateFigures } from '../ledger/ledger.ts';
+import { DONE_EVENT, dataEvent } from '../wire/sse.ts';
+import { BodyReader, discardBody } from './body.ts';
+import { rateHeaders } from './headers.ts';
+
+export interface ExchangeOptions {
+  readonly requestId: string;
+  /** The path without its query. */
+  readonly path: string;
+  /** What the rate-limit headers show until more is known; undefined outside `/v1`. */
+  readonly figures: RateFigures | undefined;
+  readonly maxBodyBytes: number;
+  /** Between two pieces of the body. */
+  readonly bodyTimeoutMs: number;
+  /** How long a client may leave a stream unread, in milliseconds. */
+  readonly stallTimeoutMs: number;
+  readonly expectsContinue: boolean;
+}
+
+export class Exchange {
+  readonly requestId: string;
+  readonly path: string;
+  readonly request: IncomingMessage;
+  /** What the rate-limit headers show. */
+  figures: RateFigures | undefined;
+  /** What the answer was, for the log. */
+  error: ClientError | undefined;
+  readonly #startedAtMs = performance.now();
+  readonly #response: ServerResponse;
+  readonly #options: ExchangeOptions;
+
+  constructor(request: IncomingMessage, response: ServerResponse, options: ExchangeOptions) {
+    this.request = request;
+    this.#response = response;
+    this.#options = options;
+    this.requestId = options.requestId;
+    this.path = options.path;
+    this.figures = options.figures;
+  }
+
+  /** True once the client has closed its connection before the answer was complete. */
+  get gone(): boolean {
+    return this.#response.destroyed && !this.#response.writableFinished;
+  }
+
+  /** Calls back once if the client leaves before the answer is complete. */
+  onGone(callback: () => void): void {
+    this.#response.once('close', () => {
+      if (!this.#response.writableFinished) callback();
+    });
+  }
+
+  /** Reads the body. A client that waits for `100 Continue` gets it only now. */
+  readBody(): Promise<Buffer> {
+    const { maxBodyBytes, bodyTimeoutMs, expectsContinue } = this.#options;
+    const reader = new BodyReader(this.request, maxBodyBytes, bodyTimeoutMs);
+    return reader.read(expectsContinue ? () => this.#response.writeContinue() : undefined);
+  }
+
+  sendJson(status: number, body: string | Buffer): void {
+    this.#send(status, body, {});
+  }
+
+  sendError(error: ClientError): void {
+    this.error = error;
+    const headers: Record<string, string> = {};
+    if (error.retryAfterS !== undefined) headers['Retry-After'] = String(error.retryAfterS);
+    if (error.shouldRetry === false) headers['x-should-retry'] = 'false';
+    if (error.allow !== undefined) headers.Allow = error.allow;
+    if (error.close) headers.Connection = 'close';
+    this.#send(statusOf(error), errorBody(error), headers);
+  }
+
+  get streamStarted(): boolean {
+    return this.#response.headersSent;
+  }
+
+  /** Sends the head of a stream. */
+  startStream(): void {
+    this.#response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-cache',
+      ...this.#commonHeaders(),
+    });
+  }
+
+  /** Sends a piece of a stream. Undefined where more can be taken at once; else resolves when it can, or at the end. */
+  writeStream(bytes: Buffer): Promise<void> | undefined {
+    if (this.gone || this.#response.write(bytes)) return undefined;
+    return this.#drained();
+  }
+
+  /** Ends a stream, with an error event before its end if there is one. */
+  endStream(error: ClientError | undefined): void {
+    this.error = error;
+    this.#response.end((error === undefined ? '' : dataEvent(errorBody(error))) + DONE_EVENT);
+  }
+
+  /** Since the request's headers were here, in whole milliseconds. */
+  get ageMs(): number {
+    return Math.round(performance.now() - this.#startedAtMs);
+  }
+
+  /** The status that was sent. */
+  get status(): number {
+    return this.#response.statusCode;
+  }
+
+  #send(status: number, body: string | Buffer, headers: Record<string, string>): void {
+    if (this.#response.headersSent || this.#response.destroyed) return;
+    this.#response.writeHead(status, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+      ...this.#commonHeaders(),
+      ...headers,
+    });
+    discardBody(this.request);
+    this.#response.end(body);
+  }
+
+  #commonHeaders(): Record<string, string> {
+    const id = { 'X-Request-Id': this.requestId };
+    return this.figures === undefined ? id : { ...id, ...rateHeaders(this.figures) };
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      // A client that reads nothing at all would hold its slot for ever.
+      const timer = setTimeout(() => this.#response.destroy(), this.#options.stallTimeoutMs);
+      const done = () => {
+        clearTimeout(timer);
+        this.#response.off('drain', done).off('close', done);
+        resolve();
+      };
+      this.#response.once('drain', done).once('close', done);
+    });
+  }
+}

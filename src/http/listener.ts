@@ -1,0 +1,188 @@
+/** The HTTP server: takes connections, turns requests into exchanges, answers what is not HTTP, and drains. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { type ClientError, errorBody, statusOf, UserError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { RateFigures } from '../ledger/ledger.ts';
+import { Exchange } from './exchange.ts';
+import { rateHeaders } from './headers.ts';
+import { malformedRequest, parserFault } from './malformed.ts';
+import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** For a client to send its headers, and between two pieces of its body, in milliseconds. */
+  readonly requestTimeoutMs: number;
+  readonly maxBodyBytes: number;
+  /** How long a client may leave a stream unread, in milliseconds. */
+  readonly stallTimeoutMs: number;
+  /** What the rate-limit headers show to senders without a valid key. */
+  readonly figures: { readonly requests: RateFigures; readonly listings: RateFigures };
+}
+
+export interface ListenerEvents {
+  /** Answers a request. Never throws. */
+  onExchange(route: Route, exchange: Exchange): Promise<void>;
+  /** An exchange is over, in whatever way. */
+  onClose(exchange: Exchange): void;
+}
+
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Longer than the 60 s for which common load balancers keep idle connections. */
+const KEEP_ALIVE_MS = 75_000;
+/** How often slow headers are looked for: the default of 30 s would let a time-out of 2 s fire after 30. */
+const CHECKING_INTERVAL_MS = 500;
+
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #events: ListenerEvents;
+  readonly #server: Server;
+  readonly #open = new Map<Socket, ServerResponse>();
+  #draining = false;
+  #onIdle: () => void = () => {};
+
+  constructor(options: ListenerOptions, events: ListenerEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#server = createServer({
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: options.requestTimeoutMs,
+      // Bodies have a time-out of their own, which a long upload that makes progress does not meet.
+      requestTimeout: 0,
+      connectionsCheckingInterval: CHECKING_INTERVAL_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Checked here, so that the answer has the right shape.
+      requireHostHeader: false,
+      noDelay: true,
+    });
+    // Node leaves out what is beyond the bound, and with it a doubled header. The block's size is bounded above.
+    this.#server.maxHeadersCount = 0;
+    this.#server.on('request', (request, response) => this.#take(request, response, false));
+    this.#server.on('checkContinue', (request, response) => this.#take(request, response, true));
+    this.#server.on('checkExpectation', (request, response) => {
+      const message = 'Expect: only 100-continue is understood.';
+      this.#exchange(request, response, false).sendError({ code: 'invalid_request', status: 417, message });
+    });
+    this.#server.on('connect', (_, socket) => {
+      writeRaw(
+        socket as Socket,
+        { code: 'invalid_request', status: 405, message: 'This is no proxy.', close: true },
+        this.#options,
+      );
+    });
+    this.#server.on('clientError', (error, socket) => this.#clientError(error, socket as Socket));
+  }
+
+  /** Starts to listen; resolves with the address. Throws a UserError. */
+  listen(): Promise<AddressInfo> {
+    const { host, port } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, host, port)));
+      this.#server.listen(port, host, () => resolve(this.#server.address() as AddressInfo));
+    });
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Requests under way. */
+  get inFlight(): number {
+    return this.#open.size;
+  }
+
+  /** Takes no more connections, closes idle ones, and resolves when the last request has ended. */
+  drain(): Promise<void> {
+    this.#draining = true;
+    this.#server.close();
+    this.#server.closeIdleConnections();
+    return new Promise((resolve) => {
+      this.#onIdle = resolve;
+      if (this.#open.size === 0) resolve();
+    });
+  }
+
+  /** Breaks all connections. */
+  close(): void {
+    this.#server.closeAllConnections();
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    if (this.#draining) response.shouldKeepAlive = false;
+    const exchange = this.#exchange(request, response, expectsContinue);
+    const fault = malformedRequest(request);
+    const routing = routeOf(request.method ?? '', exchange.path);
+    if (fault !== undefined) exchange.sendError(fault);
+    else if (!routing.ok) exchange.sendError(routing.error);
+    else void this.#events.onExchange(routing.route, exchange);
+  }
+
+  #exchange(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Exchange {
+    const { socket } = request;
+    const path = pathOf(request.url ?? '/');
+    const exchange = new Exchange(request, response, {
+      requestId: newId('req', Date.now()),
+      path,
+      figures: isUnderV1(path) ? this.#figuresOf(path) : undefined,
+      maxBodyBytes: this.#options.maxBodyBytes,
+      bodyTimeoutMs: this.#options.requestTimeoutMs,
+      stallTimeoutMs: this.#options.stallTimeoutMs,
+      expectsContinue,
+    });
+    this.#open.set(socket, response);
+    response.once('close', () => {
+      if (this.#open.get(socket) === response) this.#open.delete(socket);
+      this.#events.onClose(exchange);
+      if (this.#draining && this.#open.size === 0) this.#onIdle();
+    });
+    return exchange;
+  }
+
+  #figuresOf(path: string): RateFigures {
+    return isListing(path) ? this.#options.figures.listings : this.#options.figures.requests;
+  }
+
+  #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    const response = this.#open.get(socket);
+    // An answer that is due, or has begun, cannot be preceded or followed by another on the same connection.
+    const answerIsDue = response !== undefined && (response.headersSent || response.req.complete);
+    if (error.code === 'ECONNRESET' || !socket.writable || answerIsDue) {
+      socket.destroy(error);
+      return;
+    }
+    writeRaw(socket, parserFault(error), this.#options);
+  }
+}
+
+/** Answers on a socket for which there is no request, and closes it. */
+function writeRaw(socket: Socket, error: ClientError, options: ListenerOptions): void {
+  const body = errorBody(error);
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+    'X-Request-Id': newId('req', Date.now()),
+    ...rateHeaders(options.figures.requests),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const status = statusOf(error);
+  socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Bad Request'}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+};
+
+function explainListenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const address = `${host}:${port}`;
+  const advice: Record<string, string> = {
+    EADDRINUSE: `${address} is in use, maybe by another inf-gw serve; stop it, or set another \`listen:\` in the config`,
+    EACCES: `${address} may not be used by this user; take a port above 1023 with \`listen:\` in the config`,
+    EADDRNOTAVAIL: `${address} is no address of this machine; set another \`listen:\` in the config`,
+    ENOTFOUND: `the host name ${host} is not known; set another \`listen:\` in the config`,
+  };
+  return new UserError(advice[error.code ?? ''] ?? `cannot listen on ${address}: ${error.message}`);
+}

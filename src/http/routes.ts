@@ -1,0 +1,71 @@
+/** The paths that there are, and the methods that they take. */
+import type { ClientError } from '../core/errors.ts';
+
+export type Route =
+  | { readonly kind: 'chat_completions' }
+  | { readonly kind: 'list_models' }
+  | { readonly kind: 'show_model'; readonly id: string }
+  | { readonly kind: 'healthz' }
+  | { readonly kind: 'readyz' };
+
+export type Routing =
+  | { readonly ok: true; readonly route: Route }
+  | { readonly ok: false; readonly error: ClientError };
+
+const MODEL_PREFIX = '/v1/models/';
+
+/** The route of a request, or the 404 or 405 that it gets. HEAD goes where GET goes. */
+export function routeOf(method: string, path: string): Routing {
+  const route = routeOfPath(path);
+  if (route === undefined) {
+    return { ok: false, error: { code: 'invalid_request', status: 404, message: `There is nothing at ${path}.` } };
+  }
+  const allowed = route.kind === 'chat_completions' ? ['POST'] : ['GET', 'HEAD'];
+  if (allowed.includes(method)) return { ok: true, route };
+  const allow = allowed.join(', ');
+  const message = `${path} does not take ${method}, but ${allow}.`;
+  return { ok: false, error: { code: 'invalid_request', status: 405, message, allow } };
+}
+
+function routeOfPath(path: string): Route | undefined {
+  switch (path) {
+    case '/v1/chat/completions':
+      return { kind: 'chat_completions' };
+    case '/v1/models':
+      return { kind: 'list_models' };
+    case '/healthz':
+      return { kind: 'healthz' };
+    case '/readyz':
+      return { kind: 'readyz' };
+    default: {
+      const id = path.startsWith(MODEL_PREFIX) ? decoded(path.slice(MODEL_PREFIX.length)) : undefined;
+      return id === undefined || id === '' ? undefined : { kind: 'show_model', id };
+    }
+  }
+}
+
+/** The official clients write the slash of a model's id as %2F. */
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The path of a request target, without its query. The target may be a whole address. */
+export function pathOf(target: string): string {
+  const query = target.indexOf('?');
+  const path = query < 0 ? target : target.slice(0, query);
+  return path.replace(/^https?:\/\/[^/]*/i, '') || '/';
+}
+
+/** True for the paths under which the rate-limit headers stand on every answer. */
+export function isUnderV1(path: string): boolean {
+  return path === '/v1' || path.startsWith('/v1/');
+}
+
+/** True for the paths that have the window of model listings. */
+export function isListing(path: string): boolean {
+  return path === '/v1/models' || path.startsWith(MODEL_PREFIX);
+}

@@ -1,0 +1,98 @@
+/** Whether a request is admitted: every precondition in its fixed order, each refusal by name. Pure. */
+import type { Nanos } from '../core/money.ts';
+import type { Activity, Limits } from './activity.ts';
+import type { KeyRecord } from './keys.ts';
+import type { AdmissionRequest, Refusal } from './ledger.ts';
+import { type Leaving, secondsUntil, timeUntilFreed } from './window.ts';
+
+/** All that a decision rests on, as it stands at this moment. */
+export interface AdmissionFacts {
+  readonly key: KeyRecord;
+  readonly limits: Limits;
+  readonly activity: Activity;
+  /** This month, and what the key was charged in it. */
+  readonly month: string;
+  readonly chargedNanos: Nanos;
+  readonly balanceNanos: Nanos;
+  /** What all requests under way hold, of all keys. */
+  readonly heldNanos: Nanos;
+  readonly creditEnforced: boolean;
+  readonly nowMs: number;
+}
+
+const NOTHING: readonly Leaving[] = [];
+/** Slots and held money come free when a request ends, which nobody can foresee. */
+const SOON_S = 1;
+
+/** The first reason to refuse, or undefined. Changes nothing. */
+export function refusalOf(request: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
+  const { key } = facts;
+  if (key.state === 'deleted') return { reason: 'unknown_key' };
+  if (key.state === 'disabled') return { reason: 'key_disabled' };
+  if (key.allowlist !== null && !key.allowlist.includes(request.model)) return { reason: 'model_not_allowed' };
+  return refusalForMoney(request, facts) ?? refusalForRate(request, facts);
+}
+
+function refusalForMoney(request: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
+  const { spendLimitNanos } = facts.key;
+  if (spendLimitNanos !== null && facts.chargedNanos >= spendLimitNanos) {
+    return { reason: 'spend_limit_reached', limitNanos: spendLimitNanos };
+  }
+  if (needsCredit(request, facts) && facts.balanceNanos < request.holdNanos) {
+    return { reason: 'insufficient_credit', balanceNanos: facts.balanceNanos };
+  }
+  return undefined;
+}
+
+function needsCredit(request: AdmissionRequest, facts: AdmissionFacts): boolean {
+  return facts.creditEnforced && request.holdNanos > 0n;
+}
+
+/** Where several limits are passed, the first in order is named, and the wait is the longest of all. */
+function refusalForRate(request: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
+  const { limits } = facts;
+  if (request.reservedTokens > limits.tpm) return { reason: 'larger_than_token_limit', limit: limits.tpm };
+  const refusals: Extract<Refusal, { retryAfterS: number }>[] = [];
+  const requestsWait = waitForRequests(facts);
+  if (requestsWait > 0) refusals.push({ reason: 'requests_per_minute', limit: limits.rpm, retryAfterS: requestsWait });
+  const tokensWait = waitForTokens(request, facts);
+  if (tokensWait > 0) refusals.push({ reason: 'tokens_per_minute', limit: limits.tpm, retryAfterS: tokensWait });
+  if (facts.activity.openRequests >= limits.concurrency) {
+    refusals.push({ reason: 'concurrency', limit: limits.concurrency, retryAfterS: SOON_S });
+  }
+  if (isMoneySpokenFor(request, facts)) refusals.push({ reason: 'money_spoken_for', retryAfterS: SOON_S });
+  const [first] = refusals;
+  return first && { ...first, retryAfterS: Math.max(...refusals.map((refusal) => refusal.retryAfterS)) };
+}
+
+/** Seconds until one more request fits, or 0 when it does now. */
+function waitForRequests({ activity, limits, nowMs }: AdmissionFacts): number {
+  const need = activity.requests.total(nowMs) + 1 - limits.rpm;
+  return need <= 0 ? 0 : secondsUntil(timeUntilFreed(need, activity.requests.leaving(), NOTHING), nowMs);
+}
+
+function waitForTokens(request: AdmissionRequest, { activity, limits, nowMs }: AdmissionFacts): number {
+  const need = activity.tokensUsed(nowMs) + request.reservedTokens - limits.tpm;
+  if (need <= 0) return 0;
+  return secondsUntil(timeUntilFreed(need, activity.tokens.leaving(), activity.leavingReservations()), nowMs);
+}
+
+/** True when the money is there, but requests under way may still take it. */
+function isMoneySpokenFor(request: AdmissionRequest, facts: AdmissionFacts): boolean {
+  const { spendLimitNanos } = facts.key;
+  if (spendLimitNanos !== null) {
+    const held = facts.activity.heldIn(facts.month);
+    if (held > 0n && facts.chargedNanos + held >= spendLimitNanos) return true;
+  }
+  return needsCredit(request, facts) && facts.balanceNanos - facts.heldNanos < request.holdNanos;
+}
+
+/** Seconds until the key may list models again, or 0 when it may now. */
+export function waitForListing({
+  activity,
+  limits,
+  nowMs,
+}: Pick<AdmissionFacts, 'activity' | 'limits' | 'nowMs'>): number {
+  const need = activity.listings.total(nowMs) + 1 - limits.modelsRpm;
+  return need <= 0 ? 0 : secondsUntil(timeUntilFreed(need, activity.listings.leaving(), NOTHING), nowMs);
+}

@@ -1,0 +1,44 @@
+/** What travels between the gateway threads and the ledger thread. */
+import type {
+  Admission,
+  AdmissionRequest,
+  Identity,
+  LedgerSummary,
+  ListingAdmission,
+  RateFigures,
+  Settlement,
+} from './ledger.ts';
+
+export type Command =
+  | { readonly kind: 'identify'; readonly keyHash: string }
+  | { readonly kind: 'admit_listing'; readonly keyHash: string }
+  | { readonly kind: 'admit'; readonly request: AdmissionRequest }
+  | { readonly kind: 'settle'; readonly settlement: Settlement };
+
+export type Answer = Identity | ListingAdmission | Admission | RateFigures;
+
+/** A command, and the number under which its answer goes back. */
+export interface Envelope {
+  readonly ticket: number;
+  readonly command: Command;
+}
+
+export type Reply =
+  | { readonly ticket: number; readonly answer: Answer }
+  /** The ledger could not write; nothing was taken. */
+  | { readonly ticket: number; readonly unavailable: string };
+
+/** Messages to the ledger thread. */
+export type ToLedger =
+  | { readonly kind: 'commands'; readonly envelopes: readonly Envelope[] }
+  | { readonly kind: 'close' };
+
+/** Messages from the ledger thread. */
+export type FromLedger =
+  | { readonly kind: 'ready'; readonly summary: LedgerSummary }
+  /** The file could not be opened; each line is for a person. */
+  | { readonly kind: 'failed'; readonly lines: readonly string[] }
+  | { readonly kind: 'replies'; readonly replies: readonly Reply[] }
+  /** The file cannot be written now; the ledger goes on trying. */
+  | { readonly kind: 'storage_fault'; readonly message: string }
+  | { readonly kind: 'closed'; readonly unsettled: number };

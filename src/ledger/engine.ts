@@ -1,0 +1,256 @@
+/** The ledger's decisions and their writing: batches of commands in, one transaction each, answers out. */
+import type { Clock } from '../core/clock.ts';
+import type { Nanos } from '../core/money.ts';
+import { Account } from './account.ts';
+import { Activity, type Lease, untouchedFigures } from './activity.ts';
+import { type AdmissionFacts, refusalOf, waitForListing } from './admission.ts';
+import type { Answer, Command } from './commands.ts';
+import { Journal } from './journal.ts';
+import { type CachedKey, KeyCache } from './key-cache.ts';
+import { KeyStore } from './keys.ts';
+import type {
+  Admission,
+  AdmissionRequest,
+  Identity,
+  LedgerOptions,
+  LedgerSummary,
+  ListingAdmission,
+  RateFigures,
+  Settlement,
+} from './ledger.ts';
+import { dataVersion, immediately, type Sqlite } from './sqlite.ts';
+import { WINDOW_MS } from './window.ts';
+
+export class LedgerEngine {
+  readonly #database: Sqlite;
+  readonly #options: LedgerOptions;
+  readonly #clock: Clock;
+  readonly #keyStore: KeyStore;
+  readonly #account: Account;
+  readonly #journal: Journal;
+  readonly #keys: KeyCache;
+
+  readonly #activities = new Map<string, Activity>();
+  /** Which key each open request belongs to. */
+  readonly #openRequests = new Map<string, Activity>();
+  #balanceNanos: Nanos;
+  #heldNanos: Nanos = 0n;
+  #dataVersion: number;
+  /** How to take back, newest first, what the batch under way changed in memory. */
+  #undo: (() => void)[] = [];
+
+  constructor(database: Sqlite, options: LedgerOptions, clock: Clock) {
+    this.#database = database;
+    this.#options = options;
+    this.#clock = clock;
+    this.#keyStore = new KeyStore(database);
+    this.#account = new Account(database);
+    this.#journal = new Journal(database);
+    this.#keys = new KeyCache(this.#keyStore, this.#journal, options, clock);
+    this.#dataVersion = dataVersion(database);
+    this.#balanceNanos = this.#account.balance().balanceNanos;
+  }
+
+  /** Settles what a crash left open, as held, and rebuilds the windows of the last minute. */
+  recover(created: boolean): LedgerSummary {
+    const nowMs = this.#clock.wallMs();
+    const holds = immediately(this.#database, () => {
+      const open = this.#journal.openHolds();
+      for (const hold of open) {
+        const usage = { promptTokens: hold.inputTokens, cachedTokens: 0, completionTokens: hold.outputTokens };
+        this.#journal.settle(hold, { outcome: 'interrupted', usage, source: 'held', costNanos: hold.holdNanos }, nowMs);
+      }
+      return open;
+    });
+    this.#rebuildWindows(nowMs);
+    this.#balanceNanos = this.#account.balance().balanceNanos;
+    return {
+      created,
+      balanceNanos: this.#balanceNanos,
+      keys: this.#keyStore.count(),
+      recoveredHolds: holds.length,
+    };
+  }
+
+  #rebuildWindows(wallMs: number): void {
+    const recent = this.#journal.recent(wallMs - WINDOW_MS);
+    const nowMs = this.#clock.monotonicMs();
+    // A wall clock that was set back since would put entries into the future.
+    const monotonic = (atMs: number) => nowMs - Math.max(0, wallMs - atMs);
+    for (const entry of recent.toSorted((a, b) => a.settledAtMs - b.settledAtMs)) {
+      if (entry.tokens > 0) this.#activity(entry.keyId).tokens.add(monotonic(entry.settledAtMs), entry.tokens);
+    }
+    for (const entry of recent.toSorted((a, b) => a.admittedAtMs - b.admittedAtMs)) {
+      this.#activity(entry.keyId).requests.add(monotonic(entry.admittedAtMs), 1);
+    }
+  }
+
+  /**
+   * Decides all commands in their order and writes what they decided in one transaction. When it throws, nothing was
+   * changed, in the file or in memory.
+   */
+  process(commands: readonly Command[]): Answer[] {
+    this.#undo = [];
+    try {
+      if (commands.every((command) => command.kind === 'identify' || command.kind === 'admit_listing')) {
+        return this.#decideAll(commands);
+      }
+      return immediately(this.#database, () => this.#decideAll(commands));
+    } catch (error) {
+      for (const undo of this.#undo.reverse()) undo();
+      // Keys that were read within the batch may have seen charges that were taken back.
+      this.#keys.clear();
+      throw error;
+    }
+  }
+
+  #decideAll(commands: readonly Command[]): Answer[] {
+    this.#noticeOtherWriters();
+    return commands.map((command) => this.#decide(command));
+  }
+
+  #decide(command: Command): Answer {
+    switch (command.kind) {
+      case 'identify':
+        return this.#identify(command.keyHash);
+      case 'admit_listing':
+        return this.#admitListing(command.keyHash);
+      case 'admit':
+        return this.#admit(command.request);
+      case 'settle':
+        return this.#settle(command.settlement);
+    }
+  }
+
+  #noticeOtherWriters(): void {
+    const version = dataVersion(this.#database);
+    if (version === this.#dataVersion) return;
+    this.#dataVersion = version;
+    this.#keys.clear();
+    this.#balanceNanos = this.#account.balance().balanceNanos;
+  }
+
+  #identify(keyHash: string): Identity {
+    const key = this.#keys.byHash(keyHash);
+    if (key === undefined || key.record.state === 'deleted') {
+      return { kind: 'unknown', figures: untouchedFigures(this.#options) };
+    }
+    const figures = this.#activity(key.record.id).figures(key.limits, this.#clock.monotonicMs());
+    if (key.record.state === 'disabled') return { kind: 'disabled', figures };
+    return { kind: 'enabled', allowlist: key.record.allowlist, figures };
+  }
+
+  #admitListing(keyHash: string): ListingAdmission {
+    const key = this.#keys.byHash(keyHash);
+    if (key === undefined || key.record.state === 'deleted') {
+      return { kind: 'unknown', figures: untouchedFigures(this.#options, true) };
+    }
+    const activity = this.#activity(key.record.id);
+    const nowMs = this.#clock.monotonicMs();
+    const { limits } = key;
+    if (key.record.state === 'disabled') return { kind: 'disabled', figures: activity.figures(limits, nowMs, true) };
+    const retryAfterS = waitForListing({ activity, limits, nowMs });
+    if (retryAfterS > 0) {
+      return { kind: 'limited', retryAfterS, limit: limits.modelsRpm, figures: activity.figures(limits, nowMs, true) };
+    }
+    activity.listings.add(nowMs, 1);
+    this.#undo.push(() => activity.listings.undoAdd());
+    return { kind: 'admitted', allowlist: key.record.allowlist, figures: activity.figures(limits, nowMs, true) };
+  }
+
+  #admit(request: AdmissionRequest): Admission {
+    const key = this.#keys.byHash(request.keyHash);
+    if (key === undefined) {
+      return { admitted: false, refusal: { reason: 'unknown_key' }, figures: untouchedFigures(this.#options) };
+    }
+    const activity = this.#activity(key.record.id);
+    const facts = this.#facts(key, activity);
+    const refusal = refusalOf(request, facts);
+    if (refusal !== undefined) {
+      return { admitted: false, refusal, figures: activity.figures(key.limits, facts.nowMs) };
+    }
+    // From here on nothing refuses any more.
+    this.#open(request, facts);
+    return { admitted: true, figures: activity.figures(key.limits, facts.nowMs) };
+  }
+
+  #facts(key: CachedKey, activity: Activity): AdmissionFacts {
+    return {
+      key: key.record,
+      limits: key.limits,
+      activity,
+      month: key.month,
+      chargedNanos: key.chargedNanos,
+      balanceNanos: this.#balanceNanos,
+      heldNanos: this.#heldNanos,
+      creditEnforced: this.#options.creditEnforced,
+      nowMs: this.#clock.monotonicMs(),
+    };
+  }
+
+  #open(request: AdmissionRequest, { key, activity, month, nowMs }: AdmissionFacts): void {
+    const { requestId, model, inputTokens, outputTokens, holdNanos } = request;
+    const admittedAtMs = this.#clock.wallMs();
+    const hold = { requestId, keyId: key.id, model, admittedAtMs, inputTokens, outputTokens, holdNanos };
+    const lease: Lease = { hold, reservedTokens: request.reservedTokens, month, admittedMonotonicMs: nowMs };
+    this.#journal.hold(hold);
+    activity.requests.add(nowMs, 1);
+    this.#undo.push(() => activity.requests.undoAdd());
+    this.#addLease(lease, activity);
+    this.#undo.push(() => this.#removeLease(lease, activity));
+  }
+
+  #settle(settlement: Settlement): RateFigures {
+    const activity = this.#openRequests.get(settlement.requestId);
+    const lease = activity?.lease(settlement.requestId);
+    if (activity === undefined || lease === undefined) {
+      throw new Error(`request ${settlement.requestId} is not open: it was settled twice or never admitted`);
+    }
+    const nowMs = this.#clock.monotonicMs();
+    // Read before the charge is written: a key that is read afterwards would count it twice.
+    const key = this.#keys.byId(lease.hold.keyId);
+    this.#journal.settle(lease.hold, settlement, this.#clock.wallMs());
+    this.#removeLease(lease, activity);
+    this.#undo.push(() => this.#addLease(lease, activity));
+    this.#countTokens(activity, settlement, nowMs);
+    this.#countCharge(lease, key, settlement.costNanos);
+    return key === undefined ? untouchedFigures(this.#options) : activity.figures(key.limits, nowMs);
+  }
+
+  #countTokens(activity: Activity, { usage }: Settlement, nowMs: number): void {
+    const tokens = usage.promptTokens + usage.completionTokens;
+    if (tokens === 0) return;
+    activity.tokens.add(nowMs, tokens);
+    this.#undo.push(() => activity.tokens.undoAdd());
+  }
+
+  #countCharge(lease: Lease, key: CachedKey | undefined, costNanos: Nanos): void {
+    const charge = (nanos: Nanos) => {
+      this.#balanceNanos -= nanos;
+      if (key?.month === lease.month) key.chargedNanos += nanos;
+    };
+    charge(costNanos);
+    this.#undo.push(() => charge(-costNanos));
+  }
+
+  #addLease(lease: Lease, activity: Activity): void {
+    activity.open(lease);
+    this.#openRequests.set(lease.hold.requestId, activity);
+    this.#heldNanos += lease.hold.holdNanos;
+  }
+
+  #removeLease(lease: Lease, activity: Activity): void {
+    activity.end(lease);
+    this.#openRequests.delete(lease.hold.requestId);
+    this.#heldNanos -= lease.hold.holdNanos;
+  }
+
+  #activity(keyId: string): Activity {
+    let activity = this.#activities.get(keyId);
+    if (activity === undefined) {
+      activity = new Activity();
+      this.#activities.set(keyId, activity);
+    }
+    return activity;
+  }
+}

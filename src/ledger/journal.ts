@@ -1,0 +1,142 @@
+/** Holds and the journal: what is written when a request is admitted, and when it ends. Callers hold the lock. */
+import { utcDay, utcMonth } from '../core/clock.ts';
+import type { Nanos } from '../core/money.ts';
+import type { Outcome, Settlement } from './ledger.ts';
+import type { Sqlite, Statement } from './sqlite.ts';
+
+/** A request that is under way, as it stands in the file. */
+export interface HoldRow {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly admittedAtMs: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly holdNanos: Nanos;
+}
+
+/** What the windows are rebuilt from after a restart. */
+export interface RecentEntry {
+  readonly keyId: string;
+  readonly admittedAtMs: number;
+  readonly settledAtMs: number;
+  readonly tokens: number;
+}
+
+/** True for the outcomes that count as errors in the usage figures. A client that leaves made no error. */
+export function isError(outcome: Outcome): boolean {
+  return outcome !== 'ok' && outcome !== 'cancelled';
+}
+
+export class Journal {
+  readonly #database: Sqlite;
+  readonly #insertHold: Statement;
+  readonly #deleteHold: Statement;
+  readonly #insertRow: Statement;
+  readonly #addDay: Statement;
+  readonly #addMonth: Statement;
+  readonly #charge: Statement;
+  readonly #month: Statement;
+
+  constructor(database: Sqlite) {
+    this.#database = database;
+    this.#insertHold = database.prepare('INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?, ?)');
+    this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
+    this.#insertRow = database.prepare(
+      `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
+         prompt_tokens, cached_tokens, completion_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#addDay = database.prepare(
+      `INSERT INTO usage_days VALUES (?, ?, ?, 1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1,
+         errors = errors + excluded.errors, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+         completion_tokens = completion_tokens + excluded.completion_tokens, cost_nanos = cost_nanos + excluded.cost_nanos`,
+    );
+    this.#addMonth = database.prepare(
+      `INSERT INTO usage_months VALUES (?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1,
+         tokens = tokens + excluded.tokens, cost_nanos = cost_nanos + excluded.cost_nanos`,
+    );
+    this.#charge = database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?');
+    this.#month = database
+      .prepare('SELECT cost_nanos FROM usage_months WHERE key_id = ? AND month = ?')
+      .pluck()
+      .safeIntegers();
+  }
+
+  hold(hold: HoldRow): void {
+    this.#insertHold.run(
+      hold.requestId,
+      hold.keyId,
+      hold.model,
+      hold.admittedAtMs,
+      hold.inputTokens,
+      hold.outputTokens,
+      hold.holdNanos,
+    );
+  }
+
+  /** Ends a hold: its row goes, the journal's comes, and the charge counts in day, month and balance. */
+  settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
+    const { usage, costNanos } = end;
+    const tokens = usage.promptTokens + usage.completionTokens;
+    this.#deleteHold.run(hold.requestId);
+    this.#insertRow.run(
+      hold.requestId,
+      hold.keyId,
+      hold.model,
+      hold.admittedAtMs,
+      wallMs,
+      end.outcome,
+      end.source,
+      usage.promptTokens,
+      usage.cachedTokens,
+      usage.completionTokens,
+      costNanos,
+    );
+    const errors = isError(end.outcome) ? 1 : 0;
+    const day = utcDay(hold.admittedAtMs);
+    this.#addDay.run(day, hold.keyId, hold.model, errors, usage.promptTokens, usage.completionTokens, costNanos);
+    this.#addMonth.run(hold.keyId, utcMonth(hold.admittedAtMs), tokens, costNanos);
+    if (costNanos > 0n) this.#charge.run(costNanos);
+  }
+
+  /** What a key was charged in a month so far. */
+  chargedInMonth(keyId: string, month: string): Nanos {
+    return (this.#month.get(keyId, month) as bigint | undefined) ?? 0n;
+  }
+
+  openHolds(): HoldRow[] {
+    const rows = this.#database.prepare('SELECT * FROM holds').safeIntegers().all() as Record<
+      string,
+      bigint | string
+    >[];
+    return rows.map((row) => ({
+      requestId: row.request_id as string,
+      keyId: row.key_id as string,
+      model: row.model as string,
+      admittedAtMs: Number(row.admitted_at_ms),
+      inputTokens: Number(row.input_tokens),
+      outputTokens: Number(row.output_tokens),
+      holdNanos: row.hold_nanos as bigint,
+    }));
+  }
+
+  /** The requests that ended at `sinceMs` or later. Walks back from the journal's end, so its length does not matter. */
+  recent(sinceMs: number): RecentEntry[] {
+    const rows = this.#database
+      .prepare(
+        'SELECT key_id, admitted_at_ms, settled_at_ms, prompt_tokens + completion_tokens AS tokens FROM journal ORDER BY id DESC',
+      )
+      .iterate() as IterableIterator<{ key_id: string; admitted_at_ms: number; settled_at_ms: number; tokens: number }>;
+    const recent: RecentEntry[] = [];
+    for (const row of rows) {
+      if (row.settled_at_ms < sinceMs) break;
+      recent.push({
+        keyId: row.key_id,
+        admittedAtMs: row.admitted_at_ms,
+        settledAtMs: row.settled_at_ms,
+        tokens: row.tokens,
+      });
+    }
+    return recent;
+  }
+}

@@ -1,0 +1,106 @@
+/** The ledger as its callers see it: every decision about keys, limits and money, and all that is remembered. */
+import type { ErrorCode } from '../core/errors.ts';
+import type { Nanos } from '../core/money.ts';
+import type { TokenUsage, UsageSource } from '../core/usage.ts';
+
+/** How much of a key's windows is left: what the six rate-limit headers show. Integers; `reset` in seconds. */
+export interface RateFigures {
+  readonly limitRequests: number;
+  readonly remainingRequests: number;
+  readonly resetRequestsS: number;
+  readonly limitTokens: number;
+  readonly remainingTokens: number;
+  readonly resetTokensS: number;
+}
+
+/** The limits in force where a key has none of its own, and whether the account's balance is looked at. */
+export interface LedgerOptions {
+  readonly path: string;
+  readonly rpm: number;
+  readonly tpm: number;
+  readonly concurrency: number;
+  readonly modelsRpm: number;
+  readonly creditEnforced: boolean;
+}
+
+/** What is known of the sender of a request, by the hash of its key. */
+export type Identity =
+  | { readonly kind: 'unknown'; readonly figures: RateFigures }
+  | { readonly kind: 'disabled'; readonly figures: RateFigures }
+  | { readonly kind: 'enabled'; readonly allowlist: readonly string[] | null; readonly figures: RateFigures };
+
+/** What a request asks admission for. */
+export interface AdmissionRequest {
+  readonly requestId: string;
+  readonly keyHash: string;
+  /** `<provider>/<model>`, as the client named it. */
+  readonly model: string;
+  /** Tokens to reserve in the window: estimated input, and the declared output if there is one. */
+  readonly reservedTokens: number;
+  /** What the hold was computed from: a crash is charged with these. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly holdNanos: Nanos;
+}
+
+/** Why admission says no. One name for each precondition, in the order in which they are checked. */
+export type Refusal =
+  | { readonly reason: 'unknown_key' }
+  | { readonly reason: 'key_disabled' }
+  | { readonly reason: 'model_not_allowed' }
+  | { readonly reason: 'spend_limit_reached'; readonly limitNanos: Nanos }
+  | { readonly reason: 'insufficient_credit'; readonly balanceNanos: Nanos }
+  | { readonly reason: 'larger_than_token_limit'; readonly limit: number }
+  | { readonly reason: 'requests_per_minute'; readonly limit: number; readonly retryAfterS: number }
+  | { readonly reason: 'tokens_per_minute'; readonly limit: number; readonly retryAfterS: number }
+  | { readonly reason: 'concurrency'; readonly limit: number; readonly retryAfterS: number }
+  | { readonly reason: 'money_spoken_for'; readonly retryAfterS: number };
+
+export type Admission =
+  | { readonly admitted: true; readonly figures: RateFigures }
+  | { readonly admitted: false; readonly refusal: Refusal; readonly figures: RateFigures };
+
+/** How a request ended: well, because its client left, in an error, or with the process. */
+export type Outcome = 'ok' | 'cancelled' | 'interrupted' | ErrorCode;
+
+/** The one end of an admitted request. */
+export interface Settlement {
+  readonly requestId: string;
+  readonly outcome: Outcome;
+  readonly usage: TokenUsage;
+  readonly source: UsageSource;
+  readonly costNanos: Nanos;
+}
+
+/** What the program says of its state when it starts. */
+export interface LedgerSummary {
+  readonly created: boolean;
+  readonly balanceNanos: Nanos;
+  readonly keys: number;
+  /** Requests that a crash had left open, now charged as held. */
+  readonly recoveredHolds: number;
+}
+
+/** Thrown when the ledger cannot write, so that nothing may be admitted. */
+export class LedgerUnavailable extends Error {
+  override name = 'LedgerUnavailable';
+}
+
+/** Every promise is answered after what it decided is in the file. All reject with LedgerUnavailable. */
+export interface Ledger {
+  /** Who the holder of this key is at this moment. Takes nothing. */
+  identify(keyHash: string): Promise<Identity>;
+  /** Enters the window of model listings. */
+  admitListing(keyHash: string): Promise<ListingAdmission>;
+  /** All or nothing: a refusal takes no window, no slot and no money. */
+  admit(request: AdmissionRequest): Promise<Admission>;
+  /** Ends an admitted request: charges it, frees its slot and its hold. Waits out a disk that cannot be written. */
+  settle(settlement: Settlement): Promise<RateFigures>;
+  /** Settles what is under way and closes the file. */
+  close(): Promise<void>;
+}
+
+export type ListingAdmission =
+  | { readonly kind: 'unknown' | 'disabled'; readonly figures: RateFigures }
+  | { readonly kind: 'limited'; readonly retryAfterS: number; readonly limit: number; readonly figures: RateFigures }
+  | { readonly kind: 'admitted'; readonly allowlist: readonly string[] | null; readonly figures: RateFigures };

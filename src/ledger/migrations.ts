@@ -1,0 +1,85 @@
+/** The numbered steps from an empty file to today's tables. A step that has been released is never changed. */
+
+/** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE keys (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE,
+    preview TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('enabled', 'disabled', 'deleted')),
+    rpm INTEGER CHECK (rpm >= 1),
+    tpm INTEGER CHECK (tpm >= 1),
+    concurrency INTEGER CHECK (concurrency >= 1),
+    spend_limit_nanos INTEGER CHECK (spend_limit_nanos >= 0),
+    allowlist TEXT CHECK (allowlist IS NULL OR json_type(allowlist) = 'array'),
+    created_at_ms INTEGER NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX keys_by_live_name ON keys (name) WHERE state <> 'deleted';
+
+  -- The balance is the sum of the credit entries less the sum of the journal's costs.
+  CREATE TABLE account (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    balance_nanos INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO account VALUES (1, 0);
+
+  CREATE TABLE credit_entries (
+    id INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    amount_nanos INTEGER NOT NULL,
+    balance_nanos INTEGER NOT NULL,
+    note TEXT NOT NULL
+  ) STRICT;
+
+  -- One row for each request that is under way.
+  CREATE TABLE holds (
+    request_id TEXT PRIMARY KEY,
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    admitted_at_ms INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    hold_nanos INTEGER NOT NULL CHECK (hold_nanos >= 0)
+  ) STRICT, WITHOUT ROWID;
+
+  -- One row for each request that was admitted and has ended, in the order of their ends.
+  CREATE TABLE journal (
+    id INTEGER PRIMARY KEY,
+    request_id TEXT NOT NULL UNIQUE,
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    admitted_at_ms INTEGER NOT NULL,
+    settled_at_ms INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    source TEXT NOT NULL CHECK (source IN ('reported', 'counted', 'held')),
+    prompt_tokens INTEGER NOT NULL CHECK (prompt_tokens >= 0),
+    cached_tokens INTEGER NOT NULL CHECK (cached_tokens BETWEEN 0 AND prompt_tokens),
+    completion_tokens INTEGER NOT NULL CHECK (completion_tokens >= 0),
+    cost_nanos INTEGER NOT NULL CHECK (cost_nanos >= 0)
+  ) STRICT;
+  CREATE INDEX journal_by_admission ON journal (admitted_at_ms);
+
+  -- What the journal adds up to, so that no figure needs a walk through it. Days and months are those of admission.
+  CREATE TABLE usage_days (
+    day TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL,
+    PRIMARY KEY (day, key_id, model)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE usage_months (
+    key_id TEXT NOT NULL,
+    month TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL,
+    PRIMARY KEY (key_id, month)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];

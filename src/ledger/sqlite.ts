@@ -1,0 +1,168 @@
+/** The SQLite file: how it is opened, checked, migrated and locked. The only place that knows better-sqlite3. */
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { UserError } from '../core/errors.ts';
+import { MIGRATIONS } from './migrations.ts';
+
+export type Sqlite = Database.Database;
+export type Statement = Database.Statement<unknown[]>;
+
+const PRIVATE_MODE = 0o600;
+/** Before this version two connections that write or checkpoint together can corrupt a WAL database. */
+const SAFE_VERSION = [3, 51, 3] as const;
+/** A step between two tries for the lock: SQLite's own waits are so long that a busy ledger starves an editor. */
+const RETRY_MS = 0.3;
+/** How long a writer waits for the lock before it gives up. */
+const LOCK_WAIT_MS = 5_000;
+
+/** Opens the state file, creates it if there is none, and brings its tables up to date. */
+export function openState(path: string): { database: Sqlite; created: boolean } {
+  const created = createPrivately(path);
+  let database: Sqlite | undefined;
+  try {
+    // No busy handler: waiting is done in `immediately`, in short steps.
+    database = new Database(path, { timeout: 0 });
+    prepareDatabase(database, path);
+    return { database, created };
+  } catch (error) {
+    database?.close();
+    throw explained(error, path);
+  }
+}
+
+function createPrivately(path: string): boolean {
+  try {
+    if (existsSync(path)) {
+      const { mode } = statSync(path);
+      if ((mode & 0o077) !== 0) chmodSync(path, PRIVATE_MODE);
+      return false;
+    }
+    mkdirSync(dirname(path), { recursive: true });
+    closeSync(openSync(path, 'a', PRIVATE_MODE));
+    return true;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new UserError(
+      `cannot create the state file ${path} (${code}); name another place with \`state:\` in the config`,
+    );
+  }
+}
+
+function prepareDatabase(database: Sqlite, path: string): void {
+  const version = database.prepare('SELECT sqlite_version()').pluck().get() as string;
+  if (isOlder(version, SAFE_VERSION)) {
+    throw new UserError(
+      `SQLite ${version} can corrupt a database in use; inf-gw needs ${SAFE_VERSION.join('.')}: run npm ci again`,
+    );
+  }
+  withRetry(() => {
+    database.pragma('journal_mode = WAL');
+    // better-sqlite3 is built with NORMAL as WAL's default, under which a power cut can lose the last commits.
+    database.pragma('synchronous = FULL');
+    database.pragma('foreign_keys = ON');
+  });
+  immediately(database, () => migrate(database, path));
+}
+
+function isOlder(version: string, than: readonly number[]): boolean {
+  const parts = version.split('.').map(Number);
+  for (const [index, least] of than.entries()) {
+    const part = parts[index] ?? 0;
+    if (part !== least) return part < least;
+  }
+  return false;
+}
+
+function migrate(database: Sqlite, path: string): void {
+  const version = database.pragma('user_version', { simple: true }) as number;
+  if (version > MIGRATIONS.length) {
+    throw new UserError(
+      `${path} was written by a newer inf-gw (its version is ${version}, this program knows ${MIGRATIONS.length}); update inf-gw`,
+    );
+  }
+  for (const [index, step] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    database.exec(step);
+    database.pragma(`user_version = ${index + 1}`);
+  }
+}
+
+/** Runs `work` in a transaction that holds the write lock from its first statement on. */
+export function immediately<T>(database: Sqlite, work: () => T): T {
+  withRetry(() => database.exec('BEGIN IMMEDIATE'));
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (database.inTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+const sleepCell = new Int32Array(new SharedArrayBuffer(4));
+
+function withRetry(work: () => void): void {
+  const deadline = performance.now() + LOCK_WAIT_MS;
+  while (true) {
+    try {
+      work();
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      Atomics.wait(sleepCell, 0, 0, RETRY_MS);
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+}
+
+/** True for a fault of the disk or of another process, which may pass; false for a fault of the program. */
+export function isStorageFault(error: unknown): boolean {
+  if (!(error instanceof Database.SqliteError)) return false;
+  return /^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|LOCKED|NOMEM|CORRUPT|NOTADB|PROTOCOL)/.test(error.code);
+}
+
+/** A changing number whenever another process has committed to the file. */
+export function dataVersion(database: Sqlite): number {
+  return database.pragma('data_version', { simple: true }) as number;
+}
+
+/** The same fault, in words that say what to do. Faults of the program stay as they are. */
+export function explained(error: unknown, path: string): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  const advice: Record<string, string> = {
+    SQLITE_BUSY: 'another program keeps it locked; end that program and try again',
+    SQLITE_FULL: 'the disk is full; make room and try again',
+    SQLITE_NOTADB: 'it is not an inf-gw state file; name another with `state:` in the config',
+    SQLITE_CORRUPT: 'it is damaged; restore it from a copy',
+    SQLITE_READONLY: 'it cannot be written; check the rights of the file and its folder',
+    SQLITE_CANTOPEN: 'it cannot be opened; check the rights of the file and its folder',
+    SQLITE_IOERR: 'the disk reports an error; check the disk',
+  };
+  const code = Object.keys(advice).find((prefix) => error.code.startsWith(prefix));
+  return new UserError(`state file ${path}: ${code === undefined ? error.message : advice[code]} (${error.code})`);
+}
+
+/** Keeps other gateways off a state file for as long as this process lives, however it ends. */
+export function lockState(path: string): { release(): void } {
+  const lockPath = `${path}-lock`;
+  createPrivately(lockPath);
+  const database = new Database(lockPath, { timeout: 0 });
+  try {
+    // An exclusive transaction is a lock of the operating system: it goes with the process, and writes nothing.
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) {
+      throw new UserError(
+        `another inf-gw serve is running on ${path}; stop it, or name another file with \`state:\` in the config`,
+      );
+    }
+    throw explained(error, lockPath);
+  }
+  return { release: () => database.close() };
+}

@@ -1,0 +1,104 @@
+/** An exact sliding window: what entered it in the last 60 seconds, entry by entry. Pure; time is an argument. */
+
+export const WINDOW_MS = 60_000;
+
+/** Something that leaves the window at a known time. Times are monotonic milliseconds. */
+export interface Leaving {
+  readonly atMs: number;
+  readonly weight: number;
+}
+
+const INITIAL_CAPACITY = 8;
+
+/** A ring of entries in the order of their times. An entry made at t counts for every moment before t + 60 s. */
+export class SlidingWindow {
+  #times = new Float64Array(INITIAL_CAPACITY);
+  #weights = new Float64Array(INITIAL_CAPACITY);
+  #head = 0;
+  #size = 0;
+  #total = 0;
+
+  /** The weight of all entries of the 60 seconds before `nowMs`. */
+  total(nowMs: number): number {
+    while (this.#size > 0 && this.#timeAt(0) + WINDOW_MS <= nowMs) {
+      this.#total -= this.#weightAt(0);
+      this.#head = (this.#head + 1) % this.#times.length;
+      this.#size--;
+    }
+    return this.#total;
+  }
+
+  /** Adds an entry. `nowMs` is not before that of any earlier entry. */
+  add(nowMs: number, weight: number): void {
+    if (this.#size === this.#times.length) this.#grow();
+    const index = (this.#head + this.#size) % this.#times.length;
+    this.#times[index] = nowMs;
+    this.#weights[index] = weight;
+    this.#size++;
+    this.#total += weight;
+  }
+
+  /** Takes the newest entry back. */
+  undoAdd(): void {
+    if (this.#size === 0) return;
+    this.#total -= this.#weightAt(this.#size - 1);
+    this.#size--;
+  }
+
+  /** When the newest entry leaves; undefined when the window is empty. */
+  emptyAtMs(): number | undefined {
+    return this.#size === 0 ? undefined : this.#timeAt(this.#size - 1) + WINDOW_MS;
+  }
+
+  /** The entries in the order in which they leave. */
+  *leaving(): Generator<Leaving> {
+    for (let i = 0; i < this.#size; i++) yield { atMs: this.#timeAt(i) + WINDOW_MS, weight: this.#weightAt(i) };
+  }
+
+  #timeAt(position: number): number {
+    return this.#times[(this.#head + position) % this.#times.length] as number;
+  }
+
+  #weightAt(position: number): number {
+    return this.#weights[(this.#head + position) % this.#weights.length] as number;
+  }
+
+  #grow(): void {
+    const times = new Float64Array(this.#times.length * 2);
+    const weights = new Float64Array(times.length);
+    for (let i = 0; i < this.#size; i++) {
+      times[i] = this.#timeAt(i);
+      weights[i] = this.#weightAt(i);
+    }
+    this.#times = times;
+    this.#weights = weights;
+    this.#head = 0;
+  }
+}
+
+/** When at least `need` has left, given what leaves in order of time from two sources. Infinity if it never does. */
+export function timeUntilFreed(need: number, first: Iterable<Leaving>, second: Iterable<Leaving>): number {
+  const sources = [first[Symbol.iterator](), second[Symbol.iterator]()];
+  const heads = sources.map((source) => source.next());
+  let freed = 0;
+  while (true) {
+    let earliest = -1;
+    for (const [index, head] of heads.entries()) {
+      if (head.done !== true && (earliest < 0 || head.value.atMs < leavingAt(heads[earliest]))) earliest = index;
+    }
+    const head = heads[earliest];
+    if (head === undefined || head.done === true) return Number.POSITIVE_INFINITY;
+    freed += head.value.weight;
+    if (freed >= need) return head.value.atMs;
+    heads[earliest] = (sources[earliest] as Iterator<Leaving>).next();
+  }
+}
+
+function leavingAt(head: IteratorResult<Leaving> | undefined): number {
+  return head === undefined || head.done === true ? Number.POSITIVE_INFINITY : head.value.atMs;
+}
+
+/** Whole seconds from now until then, rounded up, at least 1. */
+export function secondsUntil(thenMs: number, nowMs: number): number {
+  return Math.max(1, Math.ceil((thenMs - nowMs) / 1000));
+}

@@ -1,0 +1,78 @@
+/** The life of `serve`: says what runs, waits for a signal, and lets everything end in order. */
+import type { Config } from './config/config.ts';
+import { formatUsd } from './core/money.ts';
+import { type Gateway, startGateway } from './gateway.ts';
+import type { Log } from './observe/log.ts';
+
+/** Runs a gateway until a signal ends it. Resolves with the exit status. Throws a UserError when it cannot start. */
+export async function runGateway(config: Config, log: Log): Promise<number> {
+  const ended = Promise.withResolvers<number>();
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'fault of the program');
+    ended.resolve(1);
+  });
+  const gateway = await startGateway(config, log, {
+    onFatal: (error) => {
+      log.fatal({ err: error }, 'the ledger has ended; nothing can be admitted any more');
+      ended.resolve(1);
+    },
+  });
+  announce(gateway, config, log);
+  stopOnSignal(gateway, config, log, ended.resolve);
+  return ended.promise;
+}
+
+function announce(gateway: Gateway, config: Config, log: Log): void {
+  const { summary } = gateway;
+  if (config.path === undefined)
+    log.warn('there is no config file: running on the defaults, with the mock provider alone');
+  if (summary.created) log.info(`created the state file ${config.statePath}`);
+  if (summary.recoveredHolds > 0) {
+    log.warn(`${summary.recoveredHolds} requests were open when the gateway last ended: charged as held`);
+  }
+  for (const provider of config.providers) {
+    if (provider.missingVariable === undefined) continue;
+    log.warn(`provider ${provider.name} is left out: the variable ${provider.missingVariable} is not set`);
+  }
+  const active = config.providers.filter((provider) => provider.missingVariable === undefined).map(({ name }) => name);
+  log.info({ providers: active }, `active providers: ${active.join(', ') || 'none'}`);
+  const credit = config.creditEnforced ? '' : ' (not enforced)';
+  const balance = formatUsd(summary.balanceNanos);
+  log.info({ balance_usd: balance, keys: summary.keys }, `balance ${balance} USD${credit}, ${summary.keys} keys`);
+  if (summary.keys === 0) log.info(`no keys yet: create one with \`${commandLine(config, 'keys create my-app')}\``);
+  const { address, port } = gateway.address;
+  const host = address.includes(':') ? `[${address}]` : address;
+  log.info({ address, port }, `listening on http://${host}:${port}`);
+}
+
+/** A command as it can be typed where this process was started. */
+function commandLine(config: Config, words: string): string {
+  const program = process.env.npm_lifecycle_event === undefined ? 'inf-gw' : 'npx inf-gw';
+  const isDefault = config.path === undefined || config.path === `${process.cwd()}/config.yaml`;
+  return `${program} ${words}${isDefault ? '' : ` --config ${config.path}`}`;
+}
+
+function stopOnSignal(gateway: Gateway, config: Config, log: Log, ended: (status: number) => void): void {
+  let stopping = false;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (stopping) {
+      log.warn(`${signal} again: leaving at once`);
+      ended(1);
+      return;
+    }
+    stopping = true;
+    log.info(`${signal}: finishing ${gateway.inFlight} requests, for ${config.drainTimeoutMs / 1000} s at most`);
+    gateway.stop(config.drainTimeoutMs).then(
+      () => {
+        log.info('everything is settled');
+        ended(0);
+      },
+      (error: unknown) => {
+        log.fatal({ err: error }, 'fault while stopping');
+        ended(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}

@@ -1,0 +1,292 @@
+/** The life of one request, from its key to its log line. */
+import { type Catalog, expectedCost, type Model, usageCost } from './catalog/catalog.ts';
+import { type ClientError, INTERNAL_ERROR } from './core/errors.ts';
+import type { Nanos } from './core/money.ts';
+import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from './http/authorization.ts';
+import { BodyFault } from './http/body.ts';
+import type { Exchange } from './http/exchange.ts';
+import { errorForRefusal, modelNotAllowed, modelNotFound, rateLimited } from './http/refusals.ts';
+import { type Ledger, LedgerUnavailable, type Outcome } from './ledger/ledger.ts';
+import type { Log } from './observe/log.ts';
+import { relayErrorAnswer, relayFailure } from './relay/failures.ts';
+import { notTheProtocol, relayJson } from './relay/json.ts';
+import { Meter } from './relay/meter.ts';
+import { type Last, NO_WORK, type Relayed, type StreamSink } from './relay/relay.ts';
+import { relayStream } from './relay/stream.ts';
+import type { Attempt } from './upstream/attempt.ts';
+import type { Upstream } from './upstream/upstream.ts';
+import { readJsonBody } from './wire/body.ts';
+import { estimateInput } from './wire/estimate.ts';
+import { type ChatRequest, checkRequest, modelOf } from './wire/request.ts';
+
+export interface PipelineParts {
+  readonly catalog: Catalog;
+  readonly ledger: Ledger;
+  /** By the name of the provider; those that are active. */
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  /** Whether a request that declares no maximum gets the held one. */
+  readonly capOutput: boolean;
+  /** What `created` shows for models, in seconds since 1970. */
+  readonly modelsCreatedS: number;
+  readonly log: Log;
+}
+
+/** A request that is sound, and whose model exists and is allowed. */
+type Resolved =
+  | { readonly ok: true; readonly request: ChatRequest; readonly model: Model }
+  | { readonly ok: false; readonly error: ClientError };
+
+/** What a request is expected to take, and what it is allowed to. */
+interface Plan {
+  readonly inputTokens: number;
+  /** All choices together. */
+  readonly outputTokens: number;
+  readonly reservedTokens: number;
+  readonly holdNanos: Nanos;
+  readonly capTokens: number | undefined;
+}
+
+export class Pipeline {
+  readonly #parts: PipelineParts;
+  readonly #attempts = new Set<Attempt>();
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers a request for a completion. Never throws. */
+  async complete(exchange: Exchange): Promise<void> {
+    await this.#guarded(exchange, () => this.#complete(exchange));
+  }
+
+  /** Answers a request for the list of models, or for one of them. Never throws. */
+  async models(exchange: Exchange, id?: string): Promise<void> {
+    await this.#guarded(exchange, () => this.#models(exchange, id));
+  }
+
+  /** Gives up every request under way: its client gets an error, and what it used is charged. */
+  abortAll(): void {
+    for (const attempt of this.#attempts) attempt.abort();
+  }
+
+  async #complete(exchange: Exchange): Promise<void> {
+    const { ledger } = this.#parts;
+    const credential = credentialOf(exchange.request.headers.authorization);
+    if (!credential.ok) return exchange.sendError(credential.error);
+    const identity = await ledger.identify(credential.keyHash);
+    exchange.figures = identity.figures;
+    if (identity.kind === 'unknown') return exchange.sendError(INVALID_API_KEY);
+    if (identity.kind === 'disabled') return exchange.sendError(API_KEY_DISABLED);
+
+    const resolved = this.#resolve(await exchange.readBody(), identity.allowlist);
+    if (!resolved.ok) return exchange.sendError(resolved.error);
+    const { request, model } = resolved;
+
+    const plan = planFor(request, model, this.#parts.capOutput);
+    const { requestId } = exchange;
+    const admission = await ledger.admit({ requestId, keyHash: credential.keyHash, model: model.id, ...plan });
+    exchange.figures = admission.figures;
+    if (!admission.admitted) return exchange.sendError(errorForRefusal(admission.refusal, model.id, plan.holdNanos));
+
+    const relayed = await this.#dispatch(exchange, request, model, plan);
+    await this.#settle(exchange, model, relayed);
+    finish(exchange, relayed.last);
+  }
+
+  #resolve(bytes: Buffer, allowlist: readonly string[] | null): Resolved {
+    const read = readJsonBody(bytes);
+    if (!read.ok) return refused('invalid_request', read.fault);
+    const id = modelOf(read.body);
+    if (id === undefined) return refused('invalid_request', 'model: expected a string, <provider>/<model>');
+    const model = this.#parts.catalog.find(id);
+    if (model === undefined) return { ok: false, error: modelNotFound(id) };
+    if (allowlist !== null && !allowlist.includes(id)) return { ok: false, error: modelNotAllowed(id) };
+    const checked = checkRequest(read.body, id);
+    if (!checked.ok) return refused('invalid_request', checked.fault);
+    return { ok: true, request: checked.request, model };
+  }
+
+  /** Sends the request upstream and relays the answer, whatever it is. Never throws: there is a lease to settle. */
+  async #dispatch(exchange: Exchange, request: ChatRequest, model: Model, plan: Plan): Promise<Relayed> {
+    const meter = new Meter(plan.inputTokens);
+    if (exchange.gone)
+      return { metered: NO_WORK, last: { kind: 'client_gone' }, note: 'the client left before dispatch' };
+    const upstream = this.#parts.upstreams.get(model.provider) as Upstream;
+    let attempt: Attempt | undefined;
+    try {
+      attempt = upstream.attempt(request, model.upstream, plan.capTokens);
+      this.#attempts.add(attempt);
+      exchange.onGone(() => attempt?.abort());
+      return await relay(attempt, exchange, request, meter, upstream.secrets);
+    } catch (error) {
+      this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'fault while relaying');
+      attempt?.abort();
+      const last: Last = exchange.streamStarted
+        ? { kind: 'stream_end', error: INTERNAL_ERROR }
+        : { kind: 'error', error: INTERNAL_ERROR };
+      return { metered: attempt?.sent === true ? meter.figures() : NO_WORK, last, note: 'fault of the gateway' };
+    } finally {
+      if (attempt !== undefined) this.#attempts.delete(attempt);
+    }
+  }
+
+  /** The one settlement. The end of the answer goes out only after it. */
+  async #settle(exchange: Exchange, model: Model, { metered, last, note }: Relayed): Promise<void> {
+    const { usage, source } = metered;
+    const outcome = outcomeOf(last);
+    const costNanos = usageCost(model, usage);
+    const { requestId } = exchange;
+    const figures = await this.#parts.ledger.settle({ requestId, outcome, usage, source, costNanos });
+    exchange.figures = figures;
+    if (note !== undefined) {
+      this.#parts.log.warn({ request_id: requestId, model: model.id, outcome }, note);
+    }
+  }
+
+  async #models(exchange: Exchange, id: string | undefined): Promise<void> {
+    const credential = credentialOf(exchange.request.headers.authorization);
+    if (!credential.ok) return exchange.sendError(credential.error);
+    const admission = await this.#parts.ledger.admitListing(credential.keyHash);
+    exchange.figures = admission.figures;
+    switch (admission.kind) {
+      case 'unknown':
+        return exchange.sendError(INVALID_API_KEY);
+      case 'disabled':
+        return exchange.sendError(API_KEY_DISABLED);
+      case 'limited': {
+        const message = `The limit of ${admission.limit} model listings per minute is reached.`;
+        return exchange.sendError(rateLimited(message, admission.retryAfterS));
+      }
+      case 'admitted':
+        return this.#sendModels(exchange, this.#parts.catalog.callable(admission.allowlist), id);
+    }
+  }
+
+  #sendModels(exchange: Exchange, models: readonly Model[], id: string | undefined): void {
+    const created = this.#parts.modelsCreatedS;
+    const show = (model: Model) => ({ id: model.id, object: 'model', created, owned_by: model.provider });
+    if (id === undefined) {
+      return exchange.sendJson(200, JSON.stringify({ object: 'list', data: models.map(show) }));
+    }
+    const model = models.find((candidate) => candidate.id === id);
+    if (model === undefined) exchange.sendError(modelNotFound(id));
+    else exchange.sendJson(200, JSON.stringify(show(model)));
+  }
+
+  /** Runs `work`, and answers what it throws: a body that cannot be had, a ledger that cannot write, a fault of ours. */
+  async #guarded(exchange: Exchange, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof BodyFault) {
+        if (error.error !== undefined) exchange.sendError(error.error);
+        return;
+      }
+      const message = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'fault of the gateway';
+      this.#parts.log.error({ request_id: exchange.requestId, err: error }, message);
+      if (exchange.streamStarted) exchange.endStream(INTERNAL_ERROR);
+      else exchange.sendError(INTERNAL_ERROR);
+    }
+  }
+}
+
+function refused(code: ClientError['code'], message: string): Resolved {
+  return { ok: false, error: { code, message } };
+}
+
+/** What a request is expected to use. A declared maximum counts up to what the model can give. */
+function planFor(request: ChatRequest, model: Model, capOutput: boolean): Plan {
+  const inputTokens = estimateInput(request.messages, request.tools);
+  const declared = request.maxOutput;
+  const perChoice = Math.min(declared ?? model.defaultOutput, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
+  const outputTokens = perChoice * request.choices;
+  const capTokens = declared === undefined && capOutput ? perChoice : undefined;
+  const isBounded = declared !== undefined || capTokens !== undefined;
+  return {
+    inputTokens,
+    outputTokens,
+    reservedTokens: inputTokens + (isBounded ? outputTokens : 0),
+    holdNanos: expectedCost(model, inputTokens, outputTokens),
+    capTokens,
+  };
+}
+
+async function relay(
+  attempt: Attempt,
+  exchange: Exchange,
+  request: ChatRequest,
+  meter: Meter,
+  secrets: readonly string[],
+): Promise<Relayed> {
+  let relayed: Relayed;
+  try {
+    relayed = await relayAnswer(attempt, exchange, request, meter, secrets);
+  } catch (error) {
+    relayed = relayFailure(attempt, error, meter);
+  }
+  return exchange.gone ? { ...relayed, last: { kind: 'client_gone' }, note: 'the client left' } : relayed;
+}
+
+async function relayAnswer(
+  attempt: Attempt,
+  exchange: Exchange,
+  request: ChatRequest,
+  meter: Meter,
+  secrets: readonly string[],
+): Promise<Relayed> {
+  const head = await attempt.head();
+  if (head.status < 200 || head.status > 299) return relayErrorAnswer(attempt, head.status, meter, secrets);
+  if (head.contentEncoding !== undefined) {
+    attempt.abort();
+    return notTheProtocol(meter, 'the answer is compressed, though identity was asked for');
+  }
+  const isEventStream = /^\s*text\/event-stream\b/i.test(head.contentType);
+  if (!request.stream || !isEventStream) {
+    const relayed = await relayJson(attempt, meter, secrets);
+    // A whole completion is no stream: a client that waits for events could not read it.
+    const unusable = request.stream && relayed.last.kind === 'json';
+    return unusable
+      ? notTheProtocol(meter, `a stream was asked for, but ${head.contentType || 'no type'} came`)
+      : relayed;
+  }
+  return relayStream(attempt, sinkOf(exchange), meter, { showUsage: request.includeUsage, secrets });
+}
+
+function sinkOf(exchange: Exchange): StreamSink {
+  return {
+    get started() {
+      return exchange.streamStarted;
+    },
+    get gone() {
+      return exchange.gone;
+    },
+    start: () => exchange.startStream(),
+    write: (bytes) => exchange.writeStream(bytes),
+  };
+}
+
+function outcomeOf(last: Last): Outcome {
+  switch (last.kind) {
+    case 'json':
+      return 'ok';
+    case 'error':
+      return last.error.code;
+    case 'stream_end':
+      return last.error?.code ?? 'ok';
+    case 'client_gone':
+      return 'cancelled';
+  }
+}
+
+function finish(exchange: Exchange, last: Last): void {
+  switch (last.kind) {
+    case 'json':
+      return exchange.sendJson(200, last.body);
+    case 'error':
+      return exchange.sendError(last.error);
+    case 'stream_end':
+      return exchange.endStream(last.error);
+    case 'client_gone':
+      return;
+  }
+}

@@ -1,0 +1,165 @@
+/** Relays a stream, event by event, and meters it as it passes. */
+import type { ClientError } from '../core/errors.ts';
+import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
+import { parseJson } from '../wire/body.ts';
+import { readAnswer } from '../wire/completion.ts';
+import { isObject } from '../wire/request.ts';
+import { DONE, type SseEvent, SseSplitter } from '../wire/sse.ts';
+import { isErrorValue } from '../wire/upstream-error.ts';
+import { errorForFailure, errorWithin, NOT_THE_PROTOCOL } from './failures.ts';
+import type { Meter, Metered } from './meter.ts';
+import { NO_WORK, type Relayed, type StreamSink } from './relay.ts';
+
+export interface StreamOptions {
+  /** Whether the client asked for the chunk that holds nothing but usage. */
+  readonly showUsage: boolean;
+  readonly secrets: readonly string[];
+}
+
+/** Comments that come before the first event are kept up to this length, and dropped beyond it. */
+const MAX_PREAMBLE_BYTES = 64 * 1024;
+/** How long the rest of a stream is read after its end, so that its connection can be used again. */
+const DRAIN_MS = 1_000;
+
+/** What an event means for the stream. */
+type Verdict = { readonly kind: 'pass' } | { readonly kind: 'hide' } | { readonly kind: 'done' } | ErrorVerdict;
+
+interface ErrorVerdict {
+  readonly kind: 'error';
+  readonly error: ClientError;
+  readonly note: string;
+  /** The upstream itself says that it failed: as its first event, that proves that no work was done. */
+  readonly isAnswer: boolean;
+}
+
+/** Relays until the stream ends in whatever way. The last bytes are left to the caller, who settles first. */
+export async function relayStream(
+  attempt: Attempt,
+  sink: StreamSink,
+  meter: Meter,
+  options: StreamOptions,
+): Promise<Relayed> {
+  return new StreamRelay(attempt, sink, meter, options).run();
+}
+
+class StreamRelay {
+  readonly #attempt: Attempt;
+  readonly #sink: StreamSink;
+  readonly #meter: Meter;
+  readonly #options: StreamOptions;
+  readonly #splitter = new SseSplitter();
+  #preamble: Buffer[] = [];
+  #preambleBytes = 0;
+  /** An event that is too long to be read has gone out in part: a line of ours must not be glued to it. */
+  #insideEvent = false;
+
+  constructor(attempt: Attempt, sink: StreamSink, meter: Meter, options: StreamOptions) {
+    this.#attempt = attempt;
+    this.#sink = sink;
+    this.#meter = meter;
+    this.#options = options;
+  }
+
+  async run(): Promise<Relayed> {
+    try {
+      for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
+        const ended = await this.#take(this.#splitter.push(chunk));
+        if (ended !== undefined) return ended;
+      }
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure)) throw error;
+      return this.#brokenOff(errorForFailure(error), error.message);
+    }
+    const rest = this.#splitter.end();
+    const ended = rest === undefined ? undefined : await this.#take([rest], true);
+    return ended ?? this.#brokenOff(errorForFailure(new UpstreamFailure('broken', '')), 'the stream ended early');
+  }
+
+  /** Judges events and sends what passes, in one write. Returns the end, if one of them is. */
+  async #take(events: readonly SseEvent[], unterminated = false): Promise<Relayed | undefined> {
+    const passing: Buffer[] = [];
+    for (const event of events) {
+      const verdict = this.#judge(event);
+      if (verdict.kind === 'pass') this.#pass(event, passing);
+      if (verdict.kind === 'pass' || verdict.kind === 'hide') continue;
+      await this.#send(passing);
+      return verdict.kind === 'error' ? this.#failed(verdict) : this.#done();
+    }
+    if (unterminated && passing.length > 0) passing.push(Buffer.from('\n\n'));
+    await this.#send(passing);
+    return undefined;
+  }
+
+  #judge(event: SseEvent): Verdict {
+    if (event.data === undefined) {
+      if (!event.complete || this.#insideEvent) this.#meter.readUnparsed(event.bytes.length);
+      return { kind: 'pass' };
+    }
+    if (event.data.trim() === DONE) return { kind: 'done' };
+    const value = parseJson(event.data)?.value;
+    if (event.name === 'error' || isErrorValue(value)) {
+      const error = errorWithin(value ?? event.data, this.#options.secrets);
+      return { kind: 'error', error, note: 'the upstream sent an error event', isAnswer: true };
+    }
+    if (!isObject(value)) {
+      return { kind: 'error', error: NOT_THE_PROTOCOL, note: 'an event is not a JSON object', isAnswer: false };
+    }
+    const facts = readAnswer(value);
+    this.#meter.read(facts);
+    const isUsageOnly = facts.usage !== undefined && (facts.choices ?? 0) === 0;
+    return { kind: isUsageOnly && !this.#options.showUsage ? 'hide' : 'pass' };
+  }
+
+  /** Comments wait for the first event that says something: until then an error is an ordinary answer. */
+  #pass(event: SseEvent, passing: Buffer[]): void {
+    const saysSomething = event.data !== undefined || !event.complete;
+    if (!this.#sink.started && !saysSomething) {
+      this.#preambleBytes += event.bytes.length;
+      if (this.#preambleBytes <= MAX_PREAMBLE_BYTES) this.#preamble.push(event.bytes);
+      return;
+    }
+    if (!this.#sink.started) {
+      this.#sink.start();
+      passing.push(...this.#preamble);
+      this.#preamble = [];
+    }
+    this.#insideEvent = !event.complete;
+    passing.push(event.bytes);
+  }
+
+  async #send(buffers: readonly Buffer[]): Promise<void> {
+    if (buffers.length === 0) return;
+    await this.#sink.write(buffers.length === 1 ? (buffers[0] as Buffer) : Buffer.concat(buffers));
+  }
+
+  #done(): Relayed {
+    this.#attempt.drain(DRAIN_MS);
+    // A stream of nothing but its end is an answer too; the client gets it as it is.
+    if (!this.#sink.started) this.#sink.start();
+    return this.#ended(this.#meter.figures(), undefined, undefined);
+  }
+
+  /** What ends in any way after its finish reason has succeeded. */
+  async #failed({ error, note, isAnswer }: ErrorVerdict): Promise<Relayed> {
+    this.#attempt.abort();
+    if (isAnswer && !this.#sink.started) return { metered: NO_WORK, last: { kind: 'error', error }, note };
+    return this.#brokenOff(error, note);
+  }
+
+  async #brokenOff(error: ClientError, note: string): Promise<Relayed> {
+    if (this.#sink.gone) return this.#ended(this.#charge(), undefined, 'the client left');
+    if (this.#meter.complete) return this.#ended(this.#meter.figures(), undefined, note);
+    if (!this.#sink.started) return { metered: this.#charge(), last: { kind: 'error', error }, note };
+    if (this.#insideEvent) await this.#sink.write(Buffer.from('\n\n'));
+    return this.#ended(this.#meter.figures(), error, note);
+  }
+
+  #charge(): Metered {
+    return this.#attempt.sent ? this.#meter.figures() : NO_WORK;
+  }
+
+  #ended(metered: Metered, error: ClientError | undefined, note: string | undefined): Relayed {
+    const last = this.#sink.gone ? ({ kind: 'client_gone' } as const) : ({ kind: 'stream_end', error } as const);
+    return { metered, last, note };
+  }
+}

@@ -1,0 +1,135 @@
+/** An upstream over HTTP. The only place that knows undici. */
+import { type Dispatcher, Pool } from 'undici';
+import { bodyFor, endpointOf, type OpenaiEndpoint, type OpenaiHost } from '../providers/openai.ts';
+import type { ChatRequest } from '../wire/request.ts';
+import { Attempt, type FailureKind, UpstreamFailure } from './attempt.ts';
+import type { Timeouts, Upstream } from './upstream.ts';
+
+/** How long an idle connection to an upstream is kept: below the 60 s after which many of them close it. */
+const KEEP_ALIVE_MS = 30_000;
+
+export class HttpUpstream implements Upstream {
+  readonly #host: OpenaiHost;
+  readonly #endpoint: OpenaiEndpoint;
+  readonly #timeouts: Timeouts;
+  readonly #pool: Pool;
+
+  constructor(host: OpenaiHost, timeouts: Timeouts, userAgent: string) {
+    this.#host = host;
+    this.#endpoint = endpointOf(host, userAgent);
+    this.#timeouts = timeouts;
+    this.#pool = new Pool(this.#endpoint.origin, {
+      // One request at a time on a connection: a slow stream must not hold up another.
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: timeouts.connectMs },
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // These run on a coarse clock; the attempt keeps time itself.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  get secrets(): readonly string[] {
+    return this.#endpoint.secrets;
+  }
+
+  attempt(request: ChatRequest, model: string, capTokens: number | undefined): Attempt {
+    const attempt = new Attempt();
+    const accept = request.stream ? 'text/event-stream' : 'application/json';
+    this.#pool.dispatch(
+      {
+        method: 'POST',
+        path: this.#endpoint.path,
+        headers: { ...this.#endpoint.headers, accept },
+        body: bodyFor(this.#host, request, model, capTokens),
+      },
+      new AttemptHandler(attempt, this.#timeouts),
+    );
+    return attempt;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+}
+
+/** Feeds an attempt from undici, and keeps its time-outs. */
+class AttemptHandler implements Dispatcher.DispatchHandler {
+  readonly #attempt: Attempt;
+  readonly #timeouts: Timeouts;
+  #timer: NodeJS.Timeout;
+
+  constructor(attempt: Attempt, timeouts: Timeouts) {
+    this.#attempt = attempt;
+    this.#timeouts = timeouts;
+    this.#timer = this.#expect(timeouts.connectMs, 'not_connected', 'no connection');
+  }
+
+  /** The connection stands, and the request is about to be written. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#restart(this.#timeouts.firstByteMs, 'first_byte_timeout', 'no response headers');
+    this.#attempt.begin({
+      pause: () => {
+        // A slow reader is no fault of the upstream's.
+        clearTimeout(this.#timer);
+        controller.pause();
+      },
+      resume: () => {
+        this.#expectMore();
+        controller.resume();
+      },
+      abort: () => {
+        clearTimeout(this.#timer);
+        controller.abort(new Error('given up by the gateway'));
+      },
+    });
+  }
+
+  onResponseStart(_: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
+    // Interim answers (103 Early Hints and the like) are no progress.
+    if (status < 200) return;
+    this.#expectMore();
+    const encoding = single(headers['content-encoding']);
+    this.#attempt.answer({
+      status,
+      contentType: single(headers['content-type']) ?? '',
+      contentEncoding: encoding === 'identity' ? undefined : encoding,
+    });
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    this.#timer.refresh();
+    this.#attempt.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.#timer);
+    this.#attempt.end();
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    clearTimeout(this.#timer);
+    const code = (error as NodeJS.ErrnoException).code;
+    const kind: FailureKind = this.#attempt.sent ? 'broken' : 'not_connected';
+    this.#attempt.fail(new UpstreamFailure(kind, code === undefined ? error.message : `${error.message} (${code})`));
+  }
+
+  #expectMore(): void {
+    this.#restart(this.#timeouts.idleMs, 'idle_timeout', 'nothing more');
+  }
+
+  #restart(milliseconds: number, kind: FailureKind, missing: string): void {
+    clearTimeout(this.#timer);
+    this.#timer = this.#expect(milliseconds, kind, missing);
+  }
+
+  #expect(milliseconds: number, kind: FailureKind, missing: string): NodeJS.Timeout {
+    const expire = () => this.#attempt.fail(new UpstreamFailure(kind, `${missing} within ${milliseconds} ms`));
+    return setTimeout(expire, milliseconds);
+  }
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header;
+}

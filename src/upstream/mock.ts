@@ -1,0 +1,118 @@
+/** Plays the mock provider's scripts in time, as if they came over a connection. */
+import { mockScript, type Script, type Step } from '../providers/mock/mock.ts';
+import type { ChatRequest } from '../wire/request.ts';
+import { Attempt, UpstreamFailure } from './attempt.ts';
+import type { Timeouts, Upstream } from './upstream.ts';
+
+export class MockUpstream implements Upstream {
+  readonly secrets: readonly string[] = [];
+  readonly #timeouts: Timeouts;
+  readonly #players = new Set<ScriptPlayer>();
+  #answers = 0;
+
+  constructor(timeouts: Timeouts) {
+    this.#timeouts = timeouts;
+  }
+
+  attempt(request: ChatRequest): Attempt {
+    const attempt = new Attempt();
+    const createdS = Math.floor(Date.now() / 1000);
+    const script = mockScript(request, { id: `chatcmpl-mock-${createdS}-${++this.#answers}`, createdS });
+    const player = new ScriptPlayer(attempt, script, this.#timeouts, () => this.#players.delete(player));
+    this.#players.add(player);
+    player.start();
+    return attempt;
+  }
+
+  async close(): Promise<void> {
+    for (const player of this.#players) player.stop();
+  }
+}
+
+class ScriptPlayer {
+  readonly #attempt: Attempt;
+  readonly #script: Script;
+  readonly #timeouts: Timeouts;
+  readonly #steps: Iterator<Step>;
+  readonly #onEnd: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #paused = false;
+  #stopped = false;
+
+  constructor(attempt: Attempt, script: Script, timeouts: Timeouts, onEnd: () => void) {
+    this.#attempt = attempt;
+    this.#script = script;
+    this.#timeouts = timeouts;
+    this.#steps = script.steps[Symbol.iterator]();
+    this.#onEnd = onEnd;
+  }
+
+  start(): void {
+    this.#attempt.begin({
+      pause: () => {
+        this.#paused = true;
+      },
+      resume: () => {
+        this.#paused = false;
+        this.#play();
+      },
+      abort: () => this.stop(),
+    });
+    const { delayMs, status, contentType } = this.#script;
+    if (delayMs >= this.#timeouts.firstByteMs) {
+      this.#fail('first_byte_timeout', this.#timeouts.firstByteMs);
+      return;
+    }
+    this.#after(delayMs, () => {
+      this.#attempt.answer({ status, contentType, contentEncoding: undefined });
+      this.#play();
+    });
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#stopped = true;
+    this.#onEnd();
+  }
+
+  /** Plays steps until one has to wait. */
+  #play(): void {
+    while (!this.#paused && !this.#stopped) {
+      const { value: step, done } = this.#steps.next();
+      if (done === true) {
+        this.#attempt.end();
+        this.stop();
+        return;
+      }
+      if (step.afterMs >= this.#timeouts.idleMs) {
+        this.#fail('idle_timeout', this.#timeouts.idleMs);
+        return;
+      }
+      if (step.afterMs > 0) {
+        this.#after(step.afterMs, () => {
+          if (this.#perform(step)) this.#play();
+        });
+        return;
+      }
+      if (!this.#perform(step)) return;
+    }
+  }
+
+  /** False when the script goes no further. */
+  #perform(step: Step): boolean {
+    if (step.bytes !== undefined) this.#attempt.push(Buffer.from(step.bytes));
+    if (step.ending === 'break')
+      this.#attempt.fail(new UpstreamFailure('broken', 'the mock broke off, as the prompt asked'));
+    if (step.ending === 'silence') this.#fail('idle_timeout', this.#timeouts.idleMs);
+    return step.ending === undefined;
+  }
+
+  #fail(kind: 'first_byte_timeout' | 'idle_timeout', afterMs: number): void {
+    this.#after(afterMs, () => this.#attempt.fail(new UpstreamFailure(kind, `the mock was silent for ${afterMs} ms`)));
+  }
+
+  #after(milliseconds: number, work: () => void): void {
+    if (milliseconds === 0) work();
+    else this.#timer = setTimeout(work, milliseconds);
+  }
+}

@@ -1,0 +1,59 @@
+/** A request body as JSON text: checked as a text, kept as it came, and read where the gateway acts on it. */
+import { isUtf8 } from 'node:buffer';
+import { MAX_JSON_DEPTH, type Member, membersOf, TooDeep } from './json.ts';
+
+/** A JSON object, with its text. */
+export interface JsonBody {
+  readonly text: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly members: readonly Member[];
+}
+
+export type BodyResult =
+  | { readonly ok: true; readonly body: JsonBody }
+  | { readonly ok: false; readonly fault: string };
+
+/** Reads a body. Refuses what is not UTF-8, not JSON, not an object, too deep, or names a field twice. */
+export function readJsonBody(bytes: Buffer): BodyResult {
+  if (bytes.length === 0) return fault('The body is empty; expected a JSON object.');
+  if (!isUtf8(bytes)) return fault('The body is not valid UTF-8.');
+  const text = bytes.toString('utf8');
+  const parsed = parseJson(text);
+  if (parsed === undefined) return fault('The body is not valid JSON.');
+  const fields = parsed.value;
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
+    return fault('The body is not a JSON object.');
+  }
+  try {
+    const members = membersOf(text, 0);
+    const repeated = firstRepeated(members);
+    // Gateway and upstream might each read another one of the two.
+    if (repeated !== undefined) return fault(`The field ${JSON.stringify(repeated)} stands in the body twice.`);
+    return { ok: true, body: { text, fields: fields as Record<string, unknown>, members } };
+  } catch (error) {
+    if (error instanceof TooDeep) return fault(`The body is nested more than ${MAX_JSON_DEPTH} levels deep.`);
+    throw error;
+  }
+}
+
+/** The value of a JSON text, or undefined where it is none. */
+export function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function firstRepeated(members: readonly Member[]): string | undefined {
+  const seen = new Set<string>();
+  for (const { key } of members) {
+    if (seen.has(key)) return key;
+    seen.add(key);
+  }
+  return undefined;
+}
+
+function fault(message: string): BodyResult {
+  return { ok: false, fault: message };
+}

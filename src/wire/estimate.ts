@@ -1,0 +1,53 @@
+/** Tokens without asking: what a request is expected to take in, and what a text comes to. */
+import { isObject } from './request.ts';
+
+/** UTF-8 bytes of a token, the median over prose, code and JSON of several languages. */
+const BYTES_PER_TOKEN = 3.8;
+/** What the format adds to each message. */
+const TOKENS_PER_MESSAGE = 3;
+/** About a 1-megapixel picture at the dearer hosts. Other attachments are counted like a picture. */
+const TOKENS_PER_ATTACHMENT = 1_600;
+
+/** Tokens of a text of that many UTF-8 bytes, rounded up. */
+export function tokensOfBytes(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
+
+/** What a request is expected to take in. Data in base64 never counts by its bytes. */
+export function estimateInput(messages: readonly unknown[], tools: readonly unknown[]): number {
+  const tally: Tally = { bytes: 0, attachments: 0 };
+  for (const message of messages) countMessage(message, tally);
+  for (const tool of tools) tally.bytes += Buffer.byteLength(JSON.stringify(tool));
+  return tokensOfBytes(tally.bytes) + messages.length * TOKENS_PER_MESSAGE + tally.attachments * TOKENS_PER_ATTACHMENT;
+}
+
+interface Tally {
+  bytes: number;
+  attachments: number;
+}
+
+/** Fields of a message that name or link something and are not read by the model as text. */
+const NOT_TEXT: ReadonlySet<string> = new Set(['role', 'type', 'id', 'tool_call_id']);
+const ATTACHMENTS: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file', 'video_url', 'audio_url']);
+
+function countMessage(message: unknown, tally: Tally): void {
+  if (!isObject(message)) return;
+  for (const [name, value] of Object.entries(message)) {
+    if (name === 'content' && Array.isArray(value)) for (const part of value) countPart(part, tally);
+    else if (!NOT_TEXT.has(name)) countText(value, tally);
+  }
+}
+
+function countPart(part: unknown, tally: Tally): void {
+  if (isObject(part) && ATTACHMENTS.has(String(part.type))) tally.attachments++;
+  else countText(part, tally);
+}
+
+/** Every text within a value. Its depth is bounded by that of the body. */
+function countText(value: unknown, tally: Tally): void {
+  if (typeof value === 'string') tally.bytes += Buffer.byteLength(value);
+  else if (Array.isArray(value)) for (const item of value) countText(item, tally);
+  else if (isObject(value)) {
+    for (const [name, item] of Object.entries(value)) if (!NOT_TEXT.has(name)) countText(item, tally);
+  }
+}

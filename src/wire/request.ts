@@ -1,0 +1,158 @@
+/** The chat-completions request: what the gateway checks of it, and the checked form that it acts on. */
+import type { JsonBody } from './body.ts';
+
+/** A request whose fields are sound. Everything the gateway does not act on stays in `body`. */
+export interface ChatRequest {
+  readonly body: JsonBody;
+  readonly model: string;
+  readonly messages: readonly Readonly<Record<string, unknown>>[];
+  readonly tools: readonly unknown[];
+  readonly stream: boolean;
+  /** Whether the client itself asked for usage in its stream. */
+  readonly includeUsage: boolean;
+  /** The declared maximum of output tokens for one choice: `max_completion_tokens`, else `max_tokens`. */
+  readonly maxOutput: number | undefined;
+  /** How many choices are asked for. */
+  readonly choices: number;
+}
+
+export type Checked =
+  | { readonly ok: true; readonly request: ChatRequest }
+  | { readonly ok: false; readonly fault: string };
+
+type Fields = Readonly<Record<string, unknown>>;
+/** Says what is wrong with a value, or nothing. */
+type Check = (value: unknown, fields: Fields) => string | undefined;
+
+/** The `model` of a body, which is looked at before all other fields. */
+export function modelOf(body: JsonBody): string | undefined {
+  const { model } = body.fields;
+  return typeof model === 'string' ? model : undefined;
+}
+
+/** Checks every field that the gateway acts on. The first fault in the order of the table is named. */
+export function checkRequest(body: JsonBody, model: string): Checked {
+  const { fields } = body;
+  for (const [name, check] of Object.entries(CHECKS)) {
+    const fault = check(fields[name] ?? undefined, fields);
+    if (fault !== undefined) return { ok: false, fault };
+  }
+  const options = fields.stream_options as Fields | null | undefined;
+  return {
+    ok: true,
+    request: {
+      body,
+      model,
+      messages: fields.messages as readonly Fields[],
+      tools: (fields.tools ?? []) as readonly unknown[],
+      stream: fields.stream === true,
+      includeUsage: options?.include_usage === true,
+      maxOutput: (fields.max_completion_tokens ?? fields.max_tokens ?? undefined) as number | undefined,
+      choices: (fields.n ?? 1) as number,
+    },
+  };
+}
+
+const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
+const ROLES_WITHOUT_CONTENT: readonly unknown[] = ['assistant', 'function'];
+const MAX_STOPS = 4;
+
+/** null counts as absent in every one of these: it arrives here as undefined. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  messages: checkMessages,
+  max_tokens: wholeNumber('max_tokens', 1),
+  max_completion_tokens: wholeNumber('max_completion_tokens', 1),
+  n: wholeNumber('n', 1, 128),
+  stream: (value) => (value === undefined || typeof value === 'boolean' ? undefined : 'stream: expected true or false'),
+  stream_options: checkStreamOptions,
+  temperature: number('temperature', 0, 2),
+  top_p: number('top_p', 0, 1),
+  presence_penalty: number('presence_penalty', -2, 2),
+  frequency_penalty: number('frequency_penalty', -2, 2),
+  stop: checkStop,
+  tools: checkTools,
+};
+
+function wholeNumber(name: string, minimum: number, maximum = Number.MAX_SAFE_INTEGER): Check {
+  const range = maximum === Number.MAX_SAFE_INTEGER ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
+  return (value) => {
+    if (value === undefined) return undefined;
+    const sound = typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum;
+    return sound ? undefined : `${name}: expected a whole number ${range}`;
+  };
+}
+
+function number(name: string, minimum: number, maximum: number): Check {
+  return (value) => {
+    if (value === undefined) return undefined;
+    const sound = typeof value === 'number' && value >= minimum && value <= maximum;
+    return sound ? undefined : `${name}: expected a number from ${minimum} to ${maximum}`;
+  };
+}
+
+function checkMessages(value: unknown): string | undefined {
+  if (!Array.isArray(value) || value.length === 0) return 'messages: expected an array of at least one message';
+  for (const [index, message] of value.entries()) {
+    const fault = checkMessage(message, `messages[${index}]`);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function checkMessage(message: unknown, where: string): string | undefined {
+  if (!isObject(message)) return `${where}: expected an object with role and content`;
+  const { role, content } = message;
+  if (!ROLES.includes(role)) return `${where}.role: expected one of ${ROLES.join(', ')}`;
+  if (content === undefined || content === null) {
+    return ROLES_WITHOUT_CONTENT.includes(role)
+      ? undefined
+      : `${where}.content: expected a string or an array of parts`;
+  }
+  if (typeof content === 'string') return undefined;
+  if (!Array.isArray(content)) return `${where}.content: expected a string or an array of parts`;
+  const faulty = content.findIndex((part) => !isObject(part) || typeof part.type !== 'string');
+  return faulty < 0 ? undefined : `${where}.content[${faulty}]: expected an object with a type`;
+}
+
+function checkStreamOptions(value: unknown, fields: Fields): string | undefined {
+  if (value === undefined) return undefined;
+  if (!isObject(value)) return 'stream_options: expected an object';
+  return fields.stream === true ? undefined : 'stream_options: expected only together with stream: true';
+}
+
+function checkStop(value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'string') return undefined;
+  const sound =
+    Array.isArray(value) &&
+    value.length >= 1 &&
+    value.length <= MAX_STOPS &&
+    value.every((item) => typeof item === 'string');
+  return sound ? undefined : `stop: expected a string or an array of 1 to ${MAX_STOPS} strings`;
+}
+
+function checkTools(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) return 'tools: expected an array';
+  for (const [index, tool] of value.entries()) {
+    const fault = checkTool(tool, `tools[${index}]`);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function checkTool(tool: unknown, where: string): string | undefined {
+  if (!isObject(tool)) return `${where}: expected an object`;
+  const type = tool.type ?? 'function';
+  if (typeof type !== 'string') return `${where}.type: expected a string, such as function`;
+  if (type !== 'function') return undefined;
+  const definition = tool.function;
+  if (!isObject(definition)) return `${where}.function: expected an object with a name`;
+  if (typeof definition.name !== 'string' || definition.name === '') return `${where}.function.name: expected a string`;
+  const { parameters } = definition;
+  const sound = parameters === undefined || parameters === null || isObject(parameters);
+  return sound ? undefined : `${where}.function.parameters: expected an object`;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

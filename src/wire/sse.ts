@@ -1,0 +1,113 @@
+/** Server-sent events: cuts a stream of bytes into events, and reads what stands in one. */
+
+/** A piece of the stream. The bytes of all pieces, one after the other, are the stream. */
+export interface SseEvent {
+  readonly bytes: Buffer;
+  /** The event's data lines, joined; undefined for comments, blank lines, and events that were too long to read. */
+  readonly data: string | undefined;
+  /** The value of its `event` field. */
+  readonly name: string | undefined;
+  /** False for all but the last piece of an event that is longer than {@link MAX_EVENT_BYTES}. */
+  readonly complete: boolean;
+}
+
+/** How much of one event is kept in order to read it. What is longer is passed on unread. */
+export const MAX_EVENT_BYTES = 1024 * 1024;
+
+const LF = 0x0a;
+const CR = 0x0d;
+const NO_BYTES = Buffer.alloc(0);
+
+/** Accepts LF, CRLF and CR as line ends, cut anywhere. */
+export class SseSplitter {
+  #pending: Buffer = NO_BYTES;
+  #lineIsEmpty = true;
+  #lastWasCr = false;
+  #atStart = true;
+  /** The event under way has outgrown the bound: its pieces go on unread. */
+  #oversized = false;
+
+  /** The events that this chunk completes. */
+  push(chunk: Buffer): SseEvent[] {
+    const held = this.#pending.length;
+    const bytes = held === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    const events: SseEvent[] = [];
+    let start = 0;
+    for (let at = held; at < bytes.length; at++) {
+      if (!this.#endsEvent(bytes[at] as number)) continue;
+      // The LF of a CRLF belongs to the same line end, if it is here already.
+      if (this.#lastWasCr && bytes[at + 1] === LF) {
+        at++;
+        this.#lastWasCr = false;
+      }
+      events.push(this.#event(bytes.subarray(start, at + 1), true));
+      start = at + 1;
+    }
+    this.#pending = bytes.subarray(start);
+    if (this.#oversized || this.#pending.length > MAX_EVENT_BYTES) events.push(...this.#takeOversized());
+    return events;
+  }
+
+  /** What is left when the stream ends without a last blank line. */
+  end(): SseEvent | undefined {
+    if (this.#pending.length === 0) return undefined;
+    const event = this.#event(this.#pending, true);
+    this.#pending = NO_BYTES;
+    return event;
+  }
+
+  /** Takes one byte in; true when it ends the blank line that ends an event. */
+  #endsEvent(byte: number): boolean {
+    if (byte === LF && this.#lastWasCr) {
+      this.#lastWasCr = false;
+      return false;
+    }
+    this.#lastWasCr = byte === CR;
+    const endsLine = byte === LF || byte === CR;
+    const endsEvent = endsLine && this.#lineIsEmpty;
+    this.#lineIsEmpty = endsLine;
+    return endsEvent;
+  }
+
+  #takeOversized(): SseEvent[] {
+    const bytes = this.#pending;
+    this.#pending = NO_BYTES;
+    this.#oversized = true;
+    return bytes.length === 0 ? [] : [{ bytes, data: undefined, name: undefined, complete: false }];
+  }
+
+  #event(bytes: Buffer, complete: boolean): SseEvent {
+    if (this.#oversized) {
+      this.#oversized = false;
+      return { bytes, data: undefined, name: undefined, complete };
+    }
+    let text = bytes.toString('utf8');
+    if (this.#atStart && text.startsWith('\ufeff')) text = text.slice(1);
+    this.#atStart = false;
+    return { bytes, ...readFields(text), complete };
+  }
+}
+
+function readFields(text: string): { data: string | undefined; name: string | undefined } {
+  const data: string[] = [];
+  let name: string | undefined;
+  for (const line of text.split(/\r\n|\r|\n/)) {
+    const colon = line.indexOf(':');
+    if (colon === 0 || line === '') continue;
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+    if (field === 'data') data.push(value);
+    else if (field === 'event') name = value;
+  }
+  return { data: data.length === 0 ? undefined : data.join('\n'), name };
+}
+
+/** The event that ends a stream. */
+export const DONE_EVENT = 'data: [DONE]\n\n';
+/** The data of that event. */
+export const DONE = '[DONE]';
+
+/** An event with one line of data. */
+export function dataEvent(data: string): string {
+  return `data: ${data}\n\n`;
+}

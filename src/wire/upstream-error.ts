@@ -1,0 +1,84 @@
+/** Error answers of upstreams, in the shapes that hosts use, and which of their words a client may read. */
+import { parseJson } from './body.ts';
+import { isObject } from './request.ts';
+
+/** What an error answer says. */
+export interface UpstreamWords {
+  readonly message: string;
+  /** Its codes and types, as far as they are texts or numbers. */
+  readonly labels: readonly string[];
+}
+
+/** Longer than any message that helps a person. */
+const MAX_MESSAGE_CHARACTERS = 1_000;
+
+/** Reads the body of an error answer. Undefined where no message is found in it. */
+export function readErrorBody(text: string): UpstreamWords | undefined {
+  const parsed = parseJson(text);
+  return parsed === undefined ? undefined : readErrorValue(parsed.value);
+}
+
+/** True when a parsed answer is an error answer, whatever its status was. */
+export function isErrorValue(value: unknown): boolean {
+  return isObject(value) && Boolean(value.error);
+}
+
+/** Reads `{error: {message, …}}`, `{error: text}`, `{message, …}`, `{detail: …}`, and any of these in an array. */
+export function readErrorValue(value: unknown): UpstreamWords | undefined {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : readErrorValue(value[0]);
+  if (typeof value === 'string') return words(value, {});
+  if (!isObject(value)) return undefined;
+  if (isObject(value.error)) return readErrorValue({ message: value.error.message, ...labelsOf(value.error) });
+  if (typeof value.error === 'string') return words(value.error, value);
+  if (typeof value.message === 'string') return words(value.message, value);
+  if (typeof value.msg === 'string') return words(value.msg, value);
+  if (value.detail !== undefined) return readErrorValue(value.detail);
+  return undefined;
+}
+
+function labelsOf(value: Record<string, unknown>): Record<string, unknown> {
+  return { code: value.code, type: value.type, status: value.status, param: value.param };
+}
+
+function words(message: string, fields: Record<string, unknown>): UpstreamWords | undefined {
+  // Control characters could forge log lines and terminals.
+  const clean = message.replace(/\p{Cc}+/gu, ' ').trim();
+  if (clean === '') return undefined;
+  const labels = [fields.code, fields.type, fields.status].filter(
+    (label) => typeof label === 'string' || typeof label === 'number',
+  );
+  return { message: clean.slice(0, MAX_MESSAGE_CHARACTERS), labels: labels.map(String) };
+}
+
+/**
+ * Words about the operator's own key, account or balance at the host. Some hosts send them with a 400, and they are
+ * nothing that the client could mend or should read.
+ */
+const ABOUT_THE_OPERATOR = new RegExp(
+  [
+    'api[\\s_-]*key',
+    'access[\\s_-]*token',
+    'authenti(?:cat|fic)',
+    'authoriz',
+    'credential',
+    'billing',
+    'payment',
+    'subscription',
+    'organi[sz]ation',
+    'your (?:account|plan|credit|balance|quota|project)',
+    'account[\\s_-](?:is|has|was|not|de|sus|inactive|disabled)',
+    '(?:insufficient|not enough|low|exceeded)[\\s_-](?:\\w+[\\s_-]){0,2}(?:credit|balance|quota|funds)',
+    '(?:credit|balance|quota|funds)[\\s_-](?:\\w+[\\s_-]){0,3}(?:insufficient|exceeded|exhausted|too low|low)',
+  ].join('|'),
+  'i',
+);
+
+export function isAboutTheOperator(words: UpstreamWords): boolean {
+  return [words.message, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
+}
+
+/** True when the words hold none of the secrets: the upstream's credential, address and headers. */
+export function isFitForClients(words: UpstreamWords, secrets: readonly string[]): boolean {
+  const text = words.message.toLowerCase();
+  return !isAboutTheOperator(words) && !secrets.some((secret) => text.includes(secret.toLowerCase()));
+}
