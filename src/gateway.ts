@@ -156,6 +156,8 @@ function logExchange(log: Log, exchange: Exchange): void {
       request_id: exchange.requestId,
       method: exchange.request.method,
       path: exchange.path,
+      key: exchange.keyId,
+      model: exchange.model,
       status: exchange.gone ? 499 : exchange.status,
       error: exchange.error?.code,
       ms: exchange.ageMs,

@@ -8,11 +8,9 @@ import type { Exchange } from './http/exchange.ts';
 import { errorForRefusal, modelNotAllowed, modelNotFound, rateLimited } from './http/refusals.ts';
 import { type Ledger, LedgerUnavailable, type Outcome } from './ledger/ledger.ts';
 import type { Log } from './observe/log.ts';
-import { relayErrorAnswer, relayFailure } from './relay/failures.ts';
-import { notTheProtocol, relayJson } from './relay/json.ts';
+import { relayAnswer } from './relay/answer.ts';
 import { Meter } from './relay/meter.ts';
 import { type Last, NO_WORK, type Relayed, type StreamSink } from './relay/relay.ts';
-import { relayStream } from './relay/stream.ts';
 import type { Attempt } from './upstream/attempt.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import { readJsonBody } from './wire/body.ts';
@@ -77,10 +75,12 @@ export class Pipeline {
     exchange.figures = identity.figures;
     if (identity.kind === 'unknown') return exchange.sendError(INVALID_API_KEY);
     if (identity.kind === 'disabled') return exchange.sendError(API_KEY_DISABLED);
+    exchange.keyId = identity.keyId;
 
     const resolved = this.#resolve(await exchange.readBody(), identity.allowlist);
     if (!resolved.ok) return exchange.sendError(resolved.error);
     const { request, model } = resolved;
+    exchange.model = model.id;
 
     const plan = planFor(request, model, this.#parts.capOutput);
     const { requestId } = exchange;
@@ -117,7 +117,9 @@ export class Pipeline {
       attempt = upstream.attempt(request, model.upstream, plan.capTokens);
       this.#attempts.add(attempt);
       exchange.onGone(() => attempt?.abort());
-      return await relay(attempt, exchange, request, meter, upstream.secrets);
+      const { secrets } = upstream;
+      const options = { stream: request.stream, showUsage: request.includeUsage, secrets };
+      return await relayAnswer(attempt, sinkOf(exchange), meter, options);
     } catch (error) {
       this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'fault while relaying');
       attempt?.abort();
@@ -209,47 +211,6 @@ function planFor(request: ChatRequest, model: Model, capOutput: boolean): Plan {
     holdNanos: expectedCost(model, inputTokens, outputTokens),
     capTokens,
   };
-}
-
-async function relay(
-  attempt: Attempt,
-  exchange: Exchange,
-  request: ChatRequest,
-  meter: Meter,
-  secrets: readonly string[],
-): Promise<Relayed> {
-  let relayed: Relayed;
-  try {
-    relayed = await relayAnswer(attempt, exchange, request, meter, secrets);
-  } catch (error) {
-    relayed = relayFailure(attempt, error, meter);
-  }
-  return exchange.gone ? { ...relayed, last: { kind: 'client_gone' }, note: 'the client left' } : relayed;
-}
-
-async function relayAnswer(
-  attempt: Attempt,
-  exchange: Exchange,
-  request: ChatRequest,
-  meter: Meter,
-  secrets: readonly string[],
-): Promise<Relayed> {
-  const head = await attempt.head();
-  if (head.status < 200 || head.status > 299) return relayErrorAnswer(attempt, head.status, meter, secrets);
-  if (head.contentEncoding !== undefined) {
-    attempt.abort();
-    return notTheProtocol(meter, 'the answer is compressed, though identity was asked for');
-  }
-  const isEventStream = /^\s*text\/event-stream\b/i.test(head.contentType);
-  if (!request.stream || !isEventStream) {
-    const relayed = await relayJson(attempt, meter, secrets);
-    // A whole completion is no stream: a client that waits for events could not read it.
-    const unusable = request.stream && relayed.last.kind === 'json';
-    return unusable
-      ? notTheProtocol(meter, `a stream was asked for, but ${head.contentType || 'no type'} came`)
-      : relayed;
-  }
-  return relayStream(attempt, sinkOf(exchange), meter, { showUsage: request.includeUsage, secrets });
 }
 
 function sinkOf(exchange: Exchange): StreamSink {

@@ -26,8 +26,10 @@ export class Exchange {
   readonly request: IncomingMessage;
   /** What the rate-limit headers show. */
   figures: RateFigures | undefined;
-  /** What the answer was, for the log. */
+  /** For the log: the error that was sent, and what is known of the request. */
   error: ClientError | undefined;
+  keyId: string | undefined;
+  model: string | undefined;
   readonly #startedAtMs = performance.now();
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;

@@ -95,6 +95,7 @@ export class Listener {
   /** Takes no more connections, closes idle ones, and resolves when the last request has ended. */
   drain(): Promise<void> {
     this.#draining = true;
+    for (const response of this.#open.values()) response.shouldKeepAlive = false;
     this.#server.close();
     this.#server.closeIdleConnections();
     return new Promise((resolve) => {

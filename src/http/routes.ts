@@ -23,7 +23,7 @@ export function routeOf(method: string, path: string): Routing {
   const allowed = route.kind === 'chat_completions' ? ['POST'] : ['GET', 'HEAD'];
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');
-  const message = `${path} does not take ${method}, but ${allow}.`;
+  const message = `${path} takes ${allow}, not ${method}.`;
   return { ok: false, error: { code: 'invalid_request', status: 405, message, allow } };
 }
 

@@ -137,7 +137,7 @@ export class LedgerEngine {
     }
     const figures = this.#activity(key.record.id).figures(key.limits, this.#clock.monotonicMs());
     if (key.record.state === 'disabled') return { kind: 'disabled', figures };
-    return { kind: 'enabled', allowlist: key.record.allowlist, figures };
+    return { kind: 'enabled', keyId: key.record.id, allowlist: key.record.allowlist, figures };
   }
 
   #admitListing(keyHash: string): ListingAdmission {

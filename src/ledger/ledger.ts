@@ -27,7 +27,12 @@ export interface LedgerOptions {
 export type Identity =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
   | { readonly kind: 'disabled'; readonly figures: RateFigures }
-  | { readonly kind: 'enabled'; readonly allowlist: readonly string[] | null; readonly figures: RateFigures };
+  | {
+      readonly kind: 'enabled';
+      readonly keyId: string;
+      readonly allowlist: readonly string[] | null;
+      readonly figures: RateFigures;
+    };
 
 /** What a request asks admission for. */
 export interface AdmissionRequest {

@@ -154,6 +154,7 @@ export function lockState(path: string): { release(): void } {
   const database = new Database(lockPath, { timeout: 0 });
   try {
     // An exclusive transaction is a lock of the operating system: it goes with the process, and writes nothing.
+    database.pragma('journal_mode = MEMORY');
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();
