@@ -147,7 +147,6 @@ class StreamRelay {
   }
 
   async #brokenOff(error: ClientError, note: string): Promise<Relayed> {
-    if (this.#sink.gone) return this.#ended(this.#charge(), undefined, 'the client left');
     if (this.#meter.complete) return this.#ended(this.#meter.figures(), undefined, note);
     if (!this.#sink.started) return { metered: this.#charge(), last: { kind: 'error', error }, note };
     if (this.#insideEvent) await this.#sink.write(Buffer.from('\n\n'));
@@ -159,7 +158,6 @@ class StreamRelay {
   }
 
   #ended(metered: Metered, error: ClientError | undefined, note: string | undefined): Relayed {
-    const last = this.#sink.gone ? ({ kind: 'client_gone' } as const) : ({ kind: 'stream_end', error } as const);
-    return { metered, last, note };
+    return { metered, last: { kind: 'stream_end', error }, note };
   }
 }
