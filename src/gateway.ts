@@ -74,6 +74,7 @@ export async function startGateway(config: Config, log: Log, events: GatewayEven
         onDeath: (error) => events.onFatal(error),
       },
     );
+    if (summary.created) log.info(`created the state file ${config.statePath}`);
     try {
       const upstreams = upstreamsOf(config.providers);
       const pipeline = pipelineOf(config, ledger, upstreams, log);

@@ -26,7 +26,6 @@ function announce(gateway: Gateway, config: Config, log: Log): void {
   const { summary } = gateway;
   if (config.path === undefined)
     log.warn('there is no config file: running on the defaults, with the mock provider alone');
-  if (summary.created) log.info(`created the state file ${config.statePath}`);
   if (summary.recoveredHolds > 0) {
     log.warn(`${summary.recoveredHolds} requests were open when the gateway last ended: charged as held`);
   }

@@ -91,7 +91,7 @@ class StreamRelay {
   }
 
   #judge(event: SseEvent): Verdict {
-    if (event.data === undefined) {
+    if (event.data === undefined || event.data.trim() === '') {
       if (!event.complete || this.#insideEvent) this.#meter.readUnparsed(event.bytes.length);
       return { kind: 'pass' };
     }
@@ -112,7 +112,7 @@ class StreamRelay {
 
   /** Comments wait for the first event that says something: until then an error is an ordinary answer. */
   #pass(event: SseEvent, passing: Buffer[]): void {
-    const saysSomething = event.data !== undefined || !event.complete;
+    const saysSomething = Boolean(event.data?.trim()) || !event.complete;
     if (!this.#sink.started && !saysSomething) {
       this.#preambleBytes += event.bytes.length;
       if (this.#preambleBytes <= MAX_PREAMBLE_BYTES) this.#preamble.push(event.bytes);

@@ -1,0 +1,59 @@
+/** The Docker image's start command and config, and the systemd unit, run without Docker or systemd. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+test('the image’s start command listens on 0.0.0.0 and keeps its state on the volume', async (t) => {
+  const volume = mkdtempSync(join(tmpdir(), 'inf-gw-volume-'));
+  t.after(() => rmSync(volume, { recursive: true }));
+  const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  assert.match(dockerfile, /^VOLUME \/data$/m);
+  assert.match(dockerfile, /^COPY deploy\/container\.yaml \/etc\/inf-gw\/config\.yaml$/m);
+  assert.match(dockerfile, /^ENV INF_GW_CONFIG=\/etc\/inf-gw\/config\.yaml$/m);
+  const [command, ...words] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
+  assert.equal(command, 'node');
+
+  // The paths of the image become paths here; port 0 leaves the image's port to whoever has it on this machine.
+  const config = join(volume, 'config.yaml');
+  const inImage = readFileSync(join(ROOT, 'deploy/container.yaml'), 'utf8');
+  assert.match(inImage, /^listen: 0\.0\.0\.0:8787$/m);
+  writeFileSync(config, inImage.replace('/data/', `${volume}/`).replace(':8787', ':0'));
+  const gateway = spawn(process.execPath, words, {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, INF_GW_CONFIG: config },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(gateway, 'exit');
+  t.after(() => gateway.kill('SIGKILL'));
+  const listening = await lineWith(gateway.stderr, '"address"');
+  const { address, port } = JSON.parse(listening) as { address: string; port: number };
+  assert.equal(address, '0.0.0.0');
+  assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
+  assert.ok(existsSync(join(volume, 'inf-gw.db')));
+  gateway.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+});
+
+test('the systemd unit starts files that the project has', () => {
+  const unit = readFileSync(join(ROOT, 'deploy/inf-gw.service'), 'utf8');
+  const [program = '', script = '', ...words] = (/^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '').split(' ');
+  for (const path of [program, script]) {
+    assert.ok(existsSync(path.replace('/opt/inf-gw', ROOT)), `${path} is not in the project`);
+  }
+  assert.deepEqual(words, ['serve', '--config', '/etc/inf-gw/config.yaml']);
+});
+
+async function lineWith(stream: NodeJS.ReadableStream, text: string): Promise<string> {
+  for await (const line of createInterface({ input: stream })) {
+    if (line.includes(text)) return line;
+  }
+  throw new Error(`the stream ended without ${text}`);
+}
