@@ -152,20 +152,19 @@ async function serve(route: Route, exchange: Exchange, pipeline: Pipeline, liste
 
 /** One line a request. Neither its body nor its key is ever written. */
 function logExchange(log: Log, exchange: Exchange): void {
+  const { requestId, request, path, keyId, model, ageMs } = exchange;
+  const method = request.method ?? '';
+  const status = exchange.gone ? CLIENT_CLOSED_REQUEST : exchange.status;
+  const error = exchange.error?.code;
+  const subject = [model, error].filter((part) => part !== undefined).join(', ');
   log.info(
-    {
-      request_id: exchange.requestId,
-      method: exchange.request.method,
-      path: exchange.path,
-      key: exchange.keyId,
-      model: exchange.model,
-      status: exchange.gone ? 499 : exchange.status,
-      error: exchange.error?.code,
-      ms: exchange.ageMs,
-    },
-    'request',
+    { request_id: requestId, method, path, key: keyId, model, status, error, ms: ageMs },
+    `${method} ${path} ${status} in ${ageMs} ms${subject === '' ? '' : ` (${subject})`}`,
   );
 }
+
+/** What logs show, since nginx, for a client that left before its answer. */
+const CLIENT_CLOSED_REQUEST = 499;
 
 async function isDoneWithin(promise: Promise<void>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;

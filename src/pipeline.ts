@@ -141,7 +141,7 @@ export class Pipeline {
     const figures = await this.#parts.ledger.settle({ requestId, outcome, usage, source, costNanos });
     exchange.figures = figures;
     if (note !== undefined) {
-      this.#parts.log.warn({ request_id: requestId, model: model.id, outcome }, note);
+      this.#parts.log.warn({ request_id: requestId, model: model.id, outcome }, `${requestId} ${model.id}: ${note}`);
     }
   }
 

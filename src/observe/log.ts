@@ -28,6 +28,8 @@ async function prettyStream(): Promise<DestinationStream> {
     sync: true,
     translateTime: 'SYS:HH:MM:ss',
     colorize: process.env.NO_COLOR === undefined,
+    // The messages say it all; the fields are for machines.
+    hideObject: true,
   });
 }
 
