@@ -1,7 +1,5 @@
 /** `serve`: runs the gateway. */
 import type { Command } from 'commander';
-import { runGateway } from '../lifecycle.ts';
-import { openLog } from '../observe/log.ts';
 import { configOf } from './state.ts';
 
 export function registerServe(program: Command): void {
@@ -14,6 +12,8 @@ export function registerServe(program: Command): void {
 
 async function serve(command: Command): Promise<void> {
   const config = configOf(command);
+  // Loaded here, so that the other commands need not wait for the HTTP client and the log.
+  const [{ runGateway }, { openLog }] = await Promise.all([import('../lifecycle.ts'), import('../observe/log.ts')]);
   const { log, close } = await openLog(config.logLevel, process.stderr.isTTY);
   try {
     process.exitCode = await runGateway(config, log);
