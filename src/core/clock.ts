@@ -12,14 +12,20 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
+const DAY_MS = 86_400_000;
+// Asked for the same day several times a request; writing a date takes a microsecond.
+let lastDay = { number: Number.NaN, text: '' };
+
 /** The calendar day in UTC: `2026-11-21`. */
 export function utcDay(wallMs: number): string {
-  return new Date(wallMs).toISOString().slice(0, 10);
+  const number = Math.floor(wallMs / DAY_MS);
+  if (number !== lastDay.number) lastDay = { number, text: new Date(wallMs).toISOString().slice(0, 10) };
+  return lastDay.text;
 }
 
 /** The calendar month in UTC: `2026-11`. */
 export function utcMonth(wallMs: number): string {
-  return new Date(wallMs).toISOString().slice(0, 7);
+  return utcDay(wallMs).slice(0, 7);
 }
 
 /** ISO 8601 in UTC with milliseconds. */

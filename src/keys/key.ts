@@ -1,5 +1,5 @@
 /** The API key as a string: how one is made, recognised, shown and stored. */
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const PREFIX = 'sk-inf-';
@@ -31,7 +31,7 @@ export function isWellFormedKey(text: string): boolean {
 
 /** The SHA-256 of a key in hexadecimal, which is all that is stored of it. A key is random, so no salt is needed. */
 export function hashKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key, 'hex');
 }
 
 /** The form in which a key is displayed: `sk-inf-…` and its last four characters. */

@@ -29,6 +29,8 @@ export class Activity {
   /** In order of admission. */
   readonly #leases = new Map<string, Lease>();
   #openTokens = 0;
+  /** When the newest open lease was admitted; undefined where that has to be looked up. */
+  #newestAdmittedMs: number | undefined;
 
   get openRequests(): number {
     return this.#leases.size;
@@ -41,10 +43,15 @@ export class Activity {
   open(lease: Lease): void {
     this.#leases.set(lease.hold.requestId, lease);
     this.#openTokens += lease.reservedTokens;
+    // Nothing is admitted before what is open already, but a lease that comes back may be older than others.
+    const newest = this.#leases.size === 1 ? lease.admittedMonotonicMs : this.#newestAdmittedMs;
+    this.#newestAdmittedMs = newest === undefined ? undefined : Math.max(newest, lease.admittedMonotonicMs);
   }
 
   end(lease: Lease): void {
-    if (this.#leases.delete(lease.hold.requestId)) this.#openTokens -= lease.reservedTokens;
+    if (!this.#leases.delete(lease.hold.requestId)) return;
+    this.#openTokens -= lease.reservedTokens;
+    if (lease.admittedMonotonicMs === this.#newestAdmittedMs) this.#newestAdmittedMs = undefined;
   }
 
   /** Tokens of the last minute, and those that open leases reserve. */
@@ -83,9 +90,14 @@ export class Activity {
   }
 
   #tokensEmptyAtMs(nowMs: number): number {
-    let latest = this.tokens.emptyAtMs() ?? nowMs;
-    for (const reservation of this.leavingReservations()) latest = Math.max(latest, reservation.atMs);
-    return latest;
+    const settledLeaveMs = this.tokens.emptyAtMs() ?? nowMs;
+    if (this.#leases.size === 0) return settledLeaveMs;
+    if (this.#newestAdmittedMs === undefined) {
+      let newest = Number.NEGATIVE_INFINITY;
+      for (const lease of this.#leases.values()) newest = Math.max(newest, lease.admittedMonotonicMs);
+      this.#newestAdmittedMs = newest;
+    }
+    return Math.max(settledLeaveMs, this.#newestAdmittedMs + WINDOW_MS);
   }
 }
 

@@ -31,17 +31,13 @@ export class SseSplitter {
   push(chunk: Buffer): SseEvent[] {
     const held = this.#pending.length;
     const bytes = held === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    const hasCr = this.#lastWasCr || chunk.includes(CR);
+    const ends = hasCr ? this.#endsOfAnyLines(bytes, held) : this.#endsOfLfLines(bytes, held);
     const events: SseEvent[] = [];
     let start = 0;
-    for (let at = held; at < bytes.length; at++) {
-      if (!this.#endsEvent(bytes[at] as number)) continue;
-      // The LF of a CRLF belongs to the same line end, if it is here already.
-      if (this.#lastWasCr && bytes[at + 1] === LF) {
-        at++;
-        this.#lastWasCr = false;
-      }
-      events.push(this.#event(bytes.subarray(start, at + 1), true));
-      start = at + 1;
+    for (const end of ends) {
+      events.push(this.#event(bytes.subarray(start, end), true));
+      start = end;
     }
     this.#pending = bytes.subarray(start);
     if (this.#oversized || this.#pending.length > MAX_EVENT_BYTES) events.push(...this.#takeOversized());
@@ -54,6 +50,38 @@ export class SseSplitter {
     const event = this.#event(this.#pending, true);
     this.#pending = NO_BYTES;
     return event;
+  }
+
+  /** Where events end, in bytes that hold no CR, as almost all streams do: from line end to line end. */
+  #endsOfLfLines(bytes: Buffer, from: number): number[] {
+    const ends: number[] = [];
+    let at = from;
+    while (at < bytes.length) {
+      const lineEnd = bytes.indexOf(LF, at);
+      if (lineEnd < 0) {
+        this.#lineIsEmpty = false;
+        break;
+      }
+      if (lineEnd === at && this.#lineIsEmpty) ends.push(at + 1);
+      this.#lineIsEmpty = true;
+      at = lineEnd + 1;
+    }
+    return ends;
+  }
+
+  /** Where events end, with line ends of any kind: byte by byte. */
+  #endsOfAnyLines(bytes: Buffer, from: number): number[] {
+    const ends: number[] = [];
+    for (let at = from; at < bytes.length; at++) {
+      if (!this.#endsEvent(bytes[at] as number)) continue;
+      // The LF of a CRLF belongs to the same line end, if it is here already.
+      if (this.#lastWasCr && bytes[at + 1] === LF) {
+        at++;
+        this.#lastWasCr = false;
+      }
+      ends.push(at + 1);
+    }
+    return ends;
   }
 
   /** Takes one byte in; true when it ends the blank line that ends an event. */

@@ -1,0 +1,29 @@
+/** The yardstick: a bare proxy on node:http and undici as most are written, with `request` and `pipeline`. */
+import { createServer } from 'node:http';
+import { pipeline } from 'node:stream';
+import { Pool } from 'undici';
+
+const [port = '', upstreamPort = ''] = process.argv.slice(2);
+
+// The same settings as the gateway's own.
+const pool = new Pool(`http://127.0.0.1:${upstreamPort}`, {
+  pipelining: 1,
+  allowH2: false,
+  connect: { timeout: 10_000 },
+  keepAliveTimeout: 30_000,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+});
+
+const server = createServer({ noDelay: true, keepAliveTimeout: 75_000 }, async (request, response) => {
+  const { host, connection, ...headers } = request.headers;
+  try {
+    const answer = await pool.request({ method: request.method, path: request.url, headers, body: request });
+    const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, ...endToEnd } = answer.headers;
+    response.writeHead(answer.statusCode, endToEnd);
+    pipeline(answer.body, response, () => {});
+  } catch {
+    response.destroy();
+  }
+});
+server.listen(Number(port), '127.0.0.1');
