@@ -1,5 +1,6 @@
 /** `allowlist`: which models a key may call. */
 import type { Command } from 'commander';
+import { UserError } from '../core/errors.ts';
 import { modelId } from './arguments.ts';
 import { allowlistText, changed, existing, keyJson } from './key-view.ts';
 import { notice, printJson, printLine } from './output.ts';
@@ -13,7 +14,11 @@ const EDITS: readonly (readonly [verb: string, effect: string, edit: Edit])[] = 
   [
     'remove',
     'take models off the list; with the last one gone, the key may call none',
-    (current, models) => (current ?? []).filter((model) => !models.includes(model)),
+    (current, models) => {
+      if (current === null)
+        throw new UserError('the key has no list: it may call every model; name those it may with allowlist set');
+      return current.filter((model) => !models.includes(model));
+    },
   ],
 ];
 

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { faultOfName } from '../ledger/keys.ts';
 
-/** Undefined stands for an option that was not given, null for `default` or `none`. */
+/** A parser must not return null: commander would make an empty text of it. */
 export function wholeNumber(maximum: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
@@ -12,9 +12,9 @@ export function wholeNumber(maximum: number): (text: string) => number {
   };
 }
 
-export function wholeNumberOrDefault(maximum: number): (text: string) => number | null {
+export function wholeNumberOrDefault(maximum: number): (text: string) => number | 'default' {
   const parse = wholeNumber(maximum);
-  return (text) => (text === 'default' ? null : parse(text));
+  return (text) => (text === 'default' ? text : parse(text));
 }
 
 /** The largest limits that can be set. */
@@ -30,8 +30,8 @@ export function amount(text: string): Nanos {
   return nanos;
 }
 
-export function amountOrNone(text: string): Nanos | null {
-  return text === 'none' ? null : amount(text);
+export function amountOrNone(text: string): Nanos | 'none' {
+  return text === 'none' ? text : amount(text);
 }
 
 export function amountAboveZero(text: string): Nanos {

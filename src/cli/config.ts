@@ -79,7 +79,7 @@ function providerJson(provider: ProviderConfig) {
     kind: provider.kind,
     active: provider.missingVariable === undefined,
     missing_variable: provider.missingVariable ?? null,
-    base_url: provider.kind === 'openai' ? provider.baseUrl : null,
+    base_url: provider.kind === 'openai' ? provider.shownBaseUrl : null,
     api_key: provider.kind === 'openai' ? masked(provider.apiKey) : null,
     headers: provider.kind === 'openai' ? Object.keys(provider.headers) : [],
     models: provider.models.map((model) => `${provider.name}/${model.name}`),

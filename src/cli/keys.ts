@@ -1,5 +1,5 @@
 /** `keys`: creates, lists, shows, enables, disables, deletes and rotates keys. */
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
@@ -126,18 +126,24 @@ function setState(key: string, keyState: KeyState, command: Command, state: Stat
 }
 
 async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {
-  const name = withState(command, (state) => existing(state.keys.find(key), key).name);
+  const { id, name, state: keyState } = withState(command, (state) => existing(state.keys.find(key), key));
+  if (keyState === 'deleted') throw new UserError(`the key ${name} is deleted already`);
   if (!options.yes && !(await isConfirmed(`Delete the key ${name} for ever? (y/N) `))) {
     throw new UserError('nothing was deleted; answer y, or add --yes');
   }
-  withState(command, (state) => setState(key, 'deleted', command, state));
+  // By its id: the name may have gone to another key meanwhile.
+  withState(command, (state) => setState(id, 'deleted', command, state));
 }
 
 /** Asks on stderr and reads a line from stdin. No answer is a no. */
 async function isConfirmed(question: string): Promise<boolean> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const ended = new Promise<string>((resolve) => prompt.once('close', () => resolve('')));
-  const answer = await Promise.race([prompt.question(question), ended]);
+  // Not `prompt.question`, which overlooks an answer without a line break at its end.
+  const answer = await new Promise<string>((resolve) => {
+    prompt.once('line', resolve).once('close', () => resolve(''));
+    prompt.setPrompt(question);
+    prompt.prompt();
+  });
   prompt.close();
   return /^y(es)?$/i.test(answer.trim());
 }

@@ -8,10 +8,10 @@ import { printJson } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface SetOptions {
-  readonly rpm?: number | null;
-  readonly tpm?: number | null;
-  readonly concurrency?: number | null;
-  readonly spendLimit?: Nanos | null;
+  readonly rpm?: number | 'default';
+  readonly tpm?: number | 'default';
+  readonly concurrency?: number | 'default';
+  readonly spendLimit?: Nanos | 'none';
 }
 
 export function registerLimits(program: Command): void {
@@ -51,10 +51,10 @@ function set(key: string, options: SetOptions, command: Command): void {
     command.error('error: name at least one of --rpm, --tpm, --concurrency, --spend-limit');
   }
   const limits: Partial<OwnLimits> = {
-    ...(rpm !== undefined && { rpm }),
-    ...(tpm !== undefined && { tpm }),
-    ...(concurrency !== undefined && { concurrency }),
-    ...(spendLimit !== undefined && { spendLimitNanos: spendLimit }),
+    ...(rpm !== undefined && { rpm: rpm === 'default' ? null : rpm }),
+    ...(tpm !== undefined && { tpm: tpm === 'default' ? null : tpm }),
+    ...(concurrency !== undefined && { concurrency: concurrency === 'default' ? null : concurrency }),
+    ...(spendLimit !== undefined && { spendLimitNanos: spendLimit === 'none' ? null : spendLimit }),
   };
   withState(command, (state) => {
     const record = changed(state.keys.setLimits(key, limits), key);

@@ -22,7 +22,11 @@ export function buildProgram(): Command {
     .version(VERSION, '-V, --version', 'print the version')
     .option('-c, --config <file>', 'the config file (default: $INF_GW_CONFIG, then ./config.yaml)')
     .option('--json', 'print one JSON document')
-    .showHelpAfterError('(add --help for what there is)')
+    .configureOutput({
+      // Suggestions come on lines of their own; a fault is one line.
+      outputError: (text, write) =>
+        write(`${text.trim().replaceAll(/\s*\n\s*/g, ' ')} (add --help for what there is)\n`),
+    })
     .exitOverride()
     .addHelpText(
       'after',

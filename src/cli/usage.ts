@@ -26,7 +26,7 @@ export function registerUsage(program: Command): void {
     .option('--model <model>', 'of this model only')
     .option('--since <time>', 'from then on: a date, a time, or 7d, 12h', moment(nowMs))
     .option('--until <time>', 'before then', moment(nowMs))
-    .addOption(new Option('--csv', 'comma-separated values').conflicts('json'))
+    .option('--csv', 'comma-separated values')
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw usage --by key --since 7d\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv',
@@ -36,6 +36,8 @@ export function registerUsage(program: Command): void {
 
 function usage(options: UsageOptions, command: Command): void {
   const { since, until } = options;
+  // --json belongs to the program, so commander's own check for conflicts does not see it.
+  if (options.csv && globalOptions(command).json) command.error('error: --csv and --json exclude each other; name one');
   if (since !== undefined && until !== undefined && since >= until) {
     command.error('error: --since must be before --until');
   }

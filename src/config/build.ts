@@ -54,7 +54,7 @@ class ConfigBuilder {
 
   #tier(): Tier {
     const tiers = { ...(this.#parsed.tiers ?? { standard: DEFAULT_TIER }) };
-    const tier = tiers[this.#parsed.tier];
+    const tier = Object.hasOwn(tiers, this.#parsed.tier) ? tiers[this.#parsed.tier] : undefined;
     if (tier === undefined) {
       this.#report(['tier'], `expected one of the tiers: ${Object.keys(tiers).join(', ') || 'there are none'}`);
     }
@@ -94,6 +94,7 @@ class ConfigBuilder {
       ...base,
       kind: 'openai',
       baseUrl,
+      shownBaseUrl: parsed.base_url,
       apiKey,
       headers,
       streamUsage: parsed.stream_usage === 'on',

@@ -41,6 +41,8 @@ interface ProviderBase {
 export interface OpenaiProviderConfig extends ProviderBase {
   readonly kind: 'openai';
   readonly baseUrl: string;
+  /** As the file spells it: what is filled in for a reference may be a secret. */
+  readonly shownBaseUrl: string;
   readonly apiKey: string | undefined;
   /** Sent upstream with each request. */
   readonly headers: Readonly<Record<string, string>>;

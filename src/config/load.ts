@@ -1,7 +1,7 @@
 /** Finds, reads and checks the config file. Every problem is reported at once, each by line and column. */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
-import { type Document, isMap, isNode, isPair, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isPair, LineCounter, parseDocument, visit } from 'yaml';
 import type { z } from 'zod';
 import { UserError } from '../core/errors.ts';
 import { buildConfig, type Report } from './build.ts';
@@ -65,6 +65,13 @@ function parseConfig(text: string, options: ParseOptions): Config {
     const where = path.length === 0 ? '' : `${path.map(String).join('.')}: `;
     problems.push({ offset: offsetOf(document, path), message: where + message });
   };
+  visit(document, {
+    Alias: (_, alias) => {
+      if (alias.resolve(document) === undefined) {
+        problems.push({ offset: alias.range?.[0] ?? 0, message: `there is no anchor for the alias *${alias.source}` });
+      }
+    },
+  });
   const config = problems.length > 0 ? undefined : checkDocument(document, options, report);
   if (config !== undefined && problems.length === 0) return config;
   const located = problems

@@ -30,7 +30,7 @@ function readVariable(name: string, environment: NodeJS.ProcessEnv): Expansion {
     return { kind: 'unreadable', reason: `\${${name}} is neither a variable's name nor file:/path` };
   }
   const value = environment[name];
-  return value === undefined || value.trim() === ''
+  return typeof value !== 'string' || value.trim() === ''
     ? { kind: 'unset', variable: name }
     : { kind: 'value', value: value.trim() };
 }

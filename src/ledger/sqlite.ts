@@ -1,5 +1,5 @@
 /** The SQLite file: how it is opened, checked, migrated and locked. The only place that knows better-sqlite3. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../core/errors.ts';
@@ -8,6 +8,8 @@ import { MIGRATIONS } from './migrations.ts';
 export type Sqlite = Database.Database;
 export type Statement = Database.Statement<unknown[]>;
 
+/** Tells our files from those of other programs: "infg" in ASCII. */
+const APPLICATION_ID = 0x69_6e_66_67;
 const PRIVATE_MODE = 0o600;
 /** Before this version two connections that write or checkpoint together can corrupt a WAL database. */
 const SAFE_VERSION = [3, 51, 3] as const;
@@ -50,7 +52,8 @@ function createPrivately(path: string): boolean {
 }
 
 function prepareDatabase(database: Sqlite, path: string): void {
-  const version = database.prepare('SELECT sqlite_version()').pluck().get() as string;
+  // Even this reads the file's head, which is locked while another process opens or closes it.
+  const version = withRetry(() => database.prepare('SELECT sqlite_version()').pluck().get() as string);
   if (isOlder(version, SAFE_VERSION)) {
     throw new UserError(
       `SQLite ${version} can corrupt a database in use; inf-gw needs ${SAFE_VERSION.join('.')}: run npm ci again`,
@@ -78,6 +81,11 @@ function isOlder(version: string, than: readonly number[]): boolean {
 
 function migrate(database: Sqlite, path: string): void {
   const version = database.pragma('user_version', { simple: true }) as number;
+  const isNew = version === 0 && database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
+  if (isNew) database.pragma(`application_id = ${APPLICATION_ID}`);
+  else if (database.pragma('application_id', { simple: true }) !== APPLICATION_ID) {
+    throw new UserError(`${path} is the database of another program; name another file with \`state:\` in the config`);
+  }
   if (version > MIGRATIONS.length) {
     throw new UserError(
       `${path} was written by a newer inf-gw (its version is ${version}, this program knows ${MIGRATIONS.length}); update inf-gw`,
@@ -128,12 +136,11 @@ export function immediately<T>(database: Sqlite, work: () => T): T {
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
-function withRetry(work: () => void): void {
+function withRetry<T>(work: () => T): T {
   const deadline = performance.now() + LOCK_WAIT_MS;
   while (true) {
     try {
-      work();
-      return;
+      return work();
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw error;
       Atomics.wait(sleepCell, 0, 0, RETRY_MS);
@@ -174,7 +181,8 @@ export function explained(error: unknown, path: string): unknown {
 
 /** Keeps other gateways off a state file for as long as this process lives, however it ends. */
 export function lockState(path: string): { release(): void } {
-  const lockPath = `${path}-lock`;
+  // A link to the file is the same file.
+  const lockPath = `${existsSync(path) ? realpathSync(path) : path}-lock`;
   createPrivately(lockPath);
   const database = new Database(lockPath, { timeout: 0 });
   try {

@@ -39,6 +39,8 @@ export interface MonthFigures {
 }
 
 const DAY_MS = 86_400_000;
+/** From the year 10000 on days no longer sort as texts. */
+const END_OF_DAYS_MS = Date.UTC(10_000, 0, 1);
 const NO_ERROR = (['ok', 'cancelled'] satisfies Outcome[]).filter((outcome) => !isError(outcome));
 
 export class UsageReader {
@@ -119,7 +121,7 @@ function figuresSource(query: UsageQuery): Source {
   const since = query.sinceMs ?? 0;
   const until = query.untilMs ?? Number.MAX_SAFE_INTEGER;
   const firstWholeDay = Math.ceil(since / DAY_MS) * DAY_MS;
-  const wholeDaysEnd = query.untilMs === undefined ? until : Math.floor(until / DAY_MS) * DAY_MS;
+  const wholeDaysEnd = query.untilMs === undefined ? END_OF_DAYS_MS : Math.floor(until / DAY_MS) * DAY_MS;
   const parts: string[] = [];
   if (firstWholeDay < wholeDaysEnd) {
     parts.push(daysSql(filters, query.untilMs === undefined));

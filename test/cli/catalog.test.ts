@@ -1,0 +1,149 @@
+/** What `models` and `config check` show of a config: everything that would run, and no secret. */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { CONCURRENCY, inParallel, Workplace } from '../support/cli.ts';
+
+const SECRET = 'very-secret-key-of-the-operator-0123456789';
+const SHORT_SECRET = 'tiny-one';
+const HEADER_SECRET = 'another-secret-in-a-header-9876543210';
+
+const CONFIG = `listen: "[::1]:0"
+state: ./sub/state.db
+tier: big
+tiers: { big: { rpm: 5, tpm: 6, concurrency: 7, models_rpm: 8 } }
+credit: off
+max_body: 1mb
+providers:
+  set:
+    kind: openai
+    base_url: https://one.example/v1
+    api_key: \${SET_KEY}
+    headers: { x-extra: "\${HEADER_KEY}" }
+    models:
+      small: { input: 0.15, cached_input: 0.075, output: 0.60 }
+      a/b: { upstream: real-name, input: 1, output: 2.5 }
+  short:
+    kind: openai
+    base_url: https://two.example/v1
+    api_key: \${file:short.txt}
+    models: { m: { input: 0.0028, output: 30 } }
+  missing:
+    kind: openai
+    base_url: https://three.example/v1
+    api_key: \${UNSET_KEY}
+    models: { m: { input: 0, output: 0 } }
+`;
+
+function placeWithSecrets(scope: ConstructorParameters<typeof Workplace>[0]): Workplace {
+  const place = new Workplace(scope, CONFIG);
+  place.write('short.txt', `${SHORT_SECRET}\n`);
+  Object.assign(place.environment, { SET_KEY: SECRET, HEADER_KEY: HEADER_SECRET });
+  return place;
+}
+
+describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
+  test('`models` lists the catalog: ids, prices per million tokens, the upstream names, and what is active', async (t) => {
+    const place = placeWithSecrets(t);
+    const [models, table] = await Promise.all([place.json('models'), place.run(['models'])]);
+    assert.deepEqual(models, [
+      {
+        id: 'set/small',
+        provider: 'set',
+        upstream: 'small',
+        input_usd: '0.15',
+        cached_input_usd: '0.075000',
+        output_usd: '0.60',
+        active: true,
+      },
+      {
+        id: 'set/a/b',
+        provider: 'set',
+        upstream: 'real-name',
+        input_usd: '1.00',
+        cached_input_usd: '1.00',
+        output_usd: '2.50',
+        active: true,
+      },
+      {
+        id: 'short/m',
+        provider: 'short',
+        upstream: 'm',
+        input_usd: '0.002800',
+        cached_input_usd: '0.002800',
+        output_usd: '30.00',
+        active: true,
+      },
+      {
+        id: 'missing/m',
+        provider: 'missing',
+        upstream: 'm',
+        input_usd: '0.00',
+        cached_input_usd: '0.00',
+        output_usd: '0.00',
+        active: false,
+      },
+    ]);
+    assert.match(table.stdout, /per million tokens/);
+    assert.match(table.stdout, /^missing\/m .* no$/m);
+  });
+
+  test('`config check` shows what would run, and of secrets a mask', async (t) => {
+    const place = placeWithSecrets(t);
+    const [json, text, list] = await inParallel(
+      [['config', 'check', '--json'], ['config', 'check'], ['models']],
+      (words) => place.run(words),
+    );
+    const checked = JSON.parse(json?.stdout ?? '');
+    assert.equal(checked.listen, '[::1]:0');
+    assert.equal(checked.state, `${place.directory}/sub/state.db`);
+    assert.equal(checked.credit, 'off');
+    assert.deepEqual(checked.limits, { rpm: 5, tpm: 6, concurrency: 7, models_rpm: 8 });
+    assert.deepEqual(
+      checked.providers.map((provider: Record<string, unknown>) => [provider.name, provider.active]),
+      [
+        ['set', true],
+        ['short', true],
+        ['missing', false],
+      ],
+    );
+    assert.match(text?.stdout ?? '', /UNSET_KEY is not set/);
+    for (const { status, stdout, stderr } of [json, text, list].flatMap((result) => result ?? [])) {
+      assert.equal(status, 0, stderr);
+      for (const secret of [SECRET, SHORT_SECRET, HEADER_SECRET]) {
+        assert.ok(!stdout.includes(secret) && !stderr.includes(secret));
+        assert.ok(!stdout.includes(secret.slice(0, 8)), 'not even its beginning');
+      }
+    }
+    assert.deepEqual(readdirSync(place.directory).sort(), ['config.yaml', 'short.txt'], 'a check creates nothing');
+  });
+
+  test('a secret in an address is masked too, and a value that is refused is not shown', async (t) => {
+    const inAddress = CONFIG.replace('https://one.example/v1', `https://one.example/\${SET_KEY}/v1`);
+    const place = new Workplace(t, inAddress);
+    place.write('short.txt', `${SHORT_SECRET}\n`);
+    place.write('broken.yaml', inAddress.replace('./sub/state.db', 'x').replace('x-extra', 'host'));
+    Object.assign(place.environment, { SET_KEY: SECRET, HEADER_KEY: `${HEADER_SECRET}\nInjected: yes` });
+    const results = await inParallel(
+      [['config', 'check'], ['config', 'check', '--json'], ['config', 'check', '-c', 'broken.yaml'], ['serve']],
+      (words) => place.run(words),
+    );
+    for (const { status, stdout, stderr } of results) {
+      assert.equal(status, 1);
+      assert.match(stderr, /^error: /);
+      assert.ok(![stdout, stderr].some((text) => text.includes(SECRET) || text.includes(HEADER_SECRET)));
+    }
+    place.environment.HEADER_KEY = HEADER_SECRET;
+    const checked = await inParallel(
+      [
+        ['config', 'check'],
+        ['config', 'check', '--json'],
+      ],
+      (words) => place.run(words),
+    );
+    for (const { status, stdout, stderr } of checked) {
+      assert.equal(status, 0, stderr);
+      assert.ok(!stdout.includes(SECRET), 'the address is shown as it is spelled in the file');
+    }
+  });
+});

@@ -1,0 +1,69 @@
+/** `--json` and `-c` may stand anywhere, and the config is looked for in its documented order. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CONCURRENCY, CONFIG, inParallel, type KeyJson, Workplace } from '../support/cli.ts';
+
+function withState(name: string): string {
+  return CONFIG.replace('./state.db', `./${name}.db`);
+}
+
+describe('the options of every command', { concurrency: CONCURRENCY }, () => {
+  test('the options that every command has may stand before, between and after its words', async (t) => {
+    const place = new Workplace(t, withState('default'));
+    place.write('other.yaml', withState('other'));
+    await place.run(['keys', 'create', 'app', '-c', 'other.yaml']);
+    const orders = [
+      '--json -c other.yaml keys show app',
+      '-c other.yaml keys --json show app',
+      'keys -c other.yaml show --json app',
+      'keys show -c other.yaml app --json',
+      'keys --config=other.yaml show app --json',
+      '--json keys show app --config other.yaml',
+    ];
+    const results = await inParallel(orders, (words) => place.run(words.split(' ')));
+    for (const [index, { status, stdout, stderr }] of results.entries()) {
+      assert.equal(status, 0, `${orders[index]}: ${stderr}`);
+      assert.equal((JSON.parse(stdout) as KeyJson).name, 'app', `after ${orders[index]}`);
+    }
+  });
+
+  test('options of a command may stand on both sides of those that every command has', async (t) => {
+    const place = new Workplace(t);
+    const words = 'keys create --rpm 7 --json app --allow mock/echo -c config.yaml --allow mock/paid'.split(' ');
+    const { status, stdout, stderr } = await place.run(words);
+    assert.equal(status, 0, stderr);
+    const { limits, allowlist } = JSON.parse(stdout) as KeyJson;
+    assert.equal(limits.rpm, 7);
+    assert.deepEqual(allowlist, ['mock/echo', 'mock/paid']);
+  });
+
+  test('the config is that of `--config`, then of the variable, then ./config.yaml, then the defaults', async (t) => {
+    const place = new Workplace(t, withState('here'));
+    place.write('by-variable.yaml', withState('by-variable'));
+    place.write('by-option.yaml', withState('by-option'));
+    const empty = new Workplace(t, null);
+    const pathOf = async (where: Workplace, ...words: string[]) =>
+      (await where.json<{ state: string }>('config', 'check', ...words)).state;
+    assert.equal(await pathOf(place), `${place.directory}/here.db`);
+    place.environment.INF_GW_CONFIG = 'by-variable.yaml';
+    assert.equal(await pathOf(place), `${place.directory}/by-variable.db`);
+    assert.equal(await pathOf(place, '--config', 'by-option.yaml'), `${place.directory}/by-option.db`);
+    assert.equal(await pathOf(empty), `${empty.directory}/inf-gw.db`);
+    assert.equal(
+      await pathOf(empty, '-c', `${place.directory}/here.yaml`.replace('here', 'config')),
+      `${place.directory}/here.db`,
+    );
+    empty.environment.INF_GW_CONFIG = 'nothing.yaml';
+    const missing = await empty.run(['config', 'check']);
+    assert.equal(missing.status, 1, 'a file that was named must be there');
+    assert.match(missing.stderr, /nothing\.yaml/);
+  });
+
+  test('a model that is not in the config may be allowed, with a note on stderr that --json keeps off stdout', async (t) => {
+    const place = new Workplace(t);
+    const { status, stdout, stderr } = await place.run(['keys', 'create', 'app', '--allow', 'later/model', '--json']);
+    assert.equal(status, 0);
+    assert.deepEqual((JSON.parse(stdout) as KeyJson).allowlist, ['later/model']);
+    assert.match(stderr, /note: later\/model is not in the config/);
+  });
+});

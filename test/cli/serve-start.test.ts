@@ -1,0 +1,140 @@
+/** How `serve` starts: what it says of itself, and why it does not start. */
+import assert from 'node:assert/strict';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { openState } from '../../src/ledger/sqlite.ts';
+import { CONCURRENCY, CONFIG, inParallel, linesOf, PROGRAM, Workplace } from '../support/cli.ts';
+
+const WITH_MISSING_KEY = `${CONFIG}  elsewhere:
+    kind: openai
+    base_url: https://elsewhere.example/v1
+    api_key: \${ELSEWHERE_KEY}
+    models: { model: { input: 1, output: 1 } }
+`;
+
+describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
+  test('the first start says where it listens, what is active, the balance, and the next command to type', async (t) => {
+    const place = new Workplace(t, WITH_MISSING_KEY);
+    const serving = await place.serve();
+    for (const line of linesOf(serving.text)) {
+      const { level, time, msg } = JSON.parse(line);
+      assert.match(level, /^(info|warn)$/);
+      assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      assert.equal(typeof msg, 'string');
+    }
+    await serving.logged(new RegExp(`^listening on ${serving.url}$`));
+    const said = (pattern: RegExp) => serving.log.find(({ msg }) => pattern.test(msg));
+    assert.match(said(/active providers/)?.msg ?? '', /mock/);
+    assert.doesNotMatch(said(/active providers/)?.msg ?? '', /elsewhere/);
+    assert.ok(said(/balance 0\.00 USD, 0 keys/));
+    assert.ok(said(/inf-gw keys create my-app/));
+    assert.ok(serving.log.some(({ msg }) => msg.includes(`created the state file ${place.statePath}`)));
+    const warning = said(/elsewhere/);
+    assert.equal(warning?.level, 'warn');
+    assert.match(warning?.msg ?? '', /ELSEWHERE_KEY is not set/);
+
+    const { key } = await place.createKey('app');
+    assert.equal(await serving.chatOutcome(key, { model: 'elsewhere/model' }), '404 model_not_found');
+    const listing = await fetch(`${serving.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    const { data } = (await listing.json()) as { data: { id: string }[] };
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      ['mock/echo', 'mock/paid'],
+    );
+    const models = await place.json<{ id: string; active: boolean }[]>('models');
+    assert.equal(models.find(({ id }) => id === 'elsewhere/model')?.active, false);
+    assert.equal(await serving.stop(), 0);
+  });
+
+  test('a later start counts the keys and knows the balance, and no more says how to make the first key', async (t) => {
+    const place = new Workplace(t, WITH_MISSING_KEY);
+    await place.createKey('app');
+    await place.json('credit', 'add', '7.25');
+    place.environment.ELSEWHERE_KEY = 'secret-of-the-provider';
+    const serving = await place.serve();
+    await serving.logged(/active providers: mock, elsewhere/);
+    await serving.logged(/balance 7\.25 USD, 1 key/);
+    assert.doesNotMatch(serving.text, /keys create|is not set|created the state file|secret-of-the-provider/);
+  });
+
+  test('with no config at all it runs on the defaults with the mock alone, and says so', async (t) => {
+    const place = new Workplace(t, null);
+    const serving = place.launch([PROGRAM, 'serve']);
+    const outcome = await Promise.race([serving.listening().catch(() => 'ended'), serving.ended]);
+    if (outcome === serving) {
+      assert.equal(serving.url, 'http://127.0.0.1:8787');
+      await serving.logged(/no config file.*defaults.*mock/);
+      await serving.logged(/^active providers: mock$/);
+      await serving.logged(/`inf-gw keys create my-app`/);
+      const { key } = await place.createKey('app');
+      assert.equal(await serving.chatOutcome(key), '200');
+    } else {
+      // Another program has the default port: then that is said.
+      assert.equal((await serving.ended).status, 1);
+      assert.match(serving.text, /error: 127\.0\.0\.1:8787 is in use/);
+    }
+  });
+
+  test('a second gateway on the same state file or address ends with status 1, and the first goes on', async (t) => {
+    const place = new Workplace(t);
+    const serving = await place.serve();
+    const { key } = await place.createKey('app');
+    const port = new URL(serving.url).port;
+    place.write('other-state.yaml', CONFIG.replace('./state.db', './other.db').replace(':0', `:${port}`));
+    symlinkSync(place.statePath, join(place.directory, 'link.db'));
+    place.write('same-file.yaml', CONFIG.replace('./state.db', './link.db'));
+    const [sameFile, sameAddress, byLink] = await inParallel(
+      [['serve'], ['serve', '-c', 'other-state.yaml'], ['serve', '-c', 'same-file.yaml']],
+      (words) => place.run(words),
+    );
+    for (const result of [sameFile, byLink]) {
+      assert.equal(result?.status, 1);
+      assert.match(result?.stderr ?? '', /^error: another inf-gw serve is running on .*\.db/m);
+    }
+    assert.equal(sameAddress?.status, 1);
+    assert.match(sameAddress?.stderr ?? '', new RegExp(`^error: 127\\.0\\.0\\.1:${port} is in use`, 'm'));
+    assert.equal(await serving.chatOutcome(key), '200');
+  });
+
+  test('a state file that is none, or of a newer program, is left alone, and the fault is said in one line', async (t) => {
+    const place = new Workplace(t);
+    place.write('none.yaml', CONFIG.replace('./state.db', './none.db'));
+    const text = 'This is a letter and no database. '.repeat(200);
+    place.write('none.db', text);
+    place.write('newer.yaml', CONFIG.replace('./state.db', './newer.db'));
+    const { database } = openState(`${place.directory}/newer.db`);
+    database.pragma('user_version = 999');
+    database.close();
+    const faults = [
+      ['none.yaml', /none\.db.*not an inf-gw state file/],
+      ['newer.yaml', /newer\.db.*newer inf-gw.*999/],
+    ] as const;
+    const runs = faults.flatMap(([config, message]) => [
+      { words: ['serve', '-c', config], message },
+      { words: ['keys', 'list', '-c', config], message },
+      { words: ['credit', 'add', '1', '-c', config], message },
+    ]);
+    const results = await inParallel(runs, ({ words }) => place.run(words));
+    for (const [index, { words, message }] of runs.entries()) {
+      const { status, stdout, stderr } = results[index] ?? {};
+      assert.equal(status, 1, words.join(' '));
+      assert.equal(stdout, '');
+      assert.equal(linesOf(stderr ?? '').length, 1, words.join(' '));
+      assert.match(stderr ?? '', message);
+    }
+    assert.equal(place.read('none.db').toString(), text);
+  });
+
+  test('an invalid config is refused with a line for each problem, by line and column', async (t) => {
+    const place = new Workplace(t, 'listen: 8787\nlimit: 5\nproviders:\n  mock:\n    kind: mock\n    modles: {}\n');
+    const { status, stdout, stderr } = await place.run(['serve']);
+    assert.equal(status, 1);
+    assert.equal(stdout, '');
+    const places = linesOf(stderr).map((line) =>
+      /^error: config\.yaml:(\d+:\d+): (\S+):/.exec(line)?.slice(1).join(' '),
+    );
+    assert.deepEqual(places, ['1:1 listen', '2:1 limit', '4:3 providers.mock.models', '6:5 providers.mock.modles']);
+    await assert.rejects(async () => place.read('inf-gw.db'), { code: 'ENOENT' });
+  });
+});

@@ -1,0 +1,72 @@
+/** The two scripts that start the program: one refuses an old Node, the other makes a config for `npm start`. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { inParallel, linesOf, PROGRAM, runNode, Workplace } from '../support/cli.ts';
+
+/** A module that, imported first, makes Node say that it is of another version. */
+function pretending(version: string): string {
+  const script = `
+    Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });
+    Object.defineProperty(process, 'version', { value: 'v${version}' });
+  `;
+  return `data:text/javascript,${encodeURIComponent(script)}`;
+}
+
+test('an older Node is refused with one line that says what to do, and a newer one is not', async (t) => {
+  const place = new Workplace(t);
+  const versions = ['25.9.0', '20.20.2', '9.1.0', '26.0.0', '100.0.0'];
+  const results = await inParallel(versions, (version) =>
+    runNode(['--import', pretending(version), PROGRAM, '--version'], place),
+  );
+  for (const [index, version] of versions.entries()) {
+    const { status, stdout, stderr } = results[index] ?? {};
+    if (Number.parseInt(version, 10) >= 26) {
+      assert.equal(status, 0, version);
+      continue;
+    }
+    assert.equal(status, 1, version);
+    assert.equal(stdout, '');
+    assert.equal(linesOf(stderr ?? '').length, 1, version);
+    assert.match(stderr ?? '', /needs Node 26 or newer/);
+    assert.ok(stderr?.includes(`v${version}`));
+  }
+});
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The built program in a directory of its own. Its example config listens on a port that the system chooses. */
+function copyOfProgram(directory: string): { script: string; example: string } {
+  for (const part of ['bin', 'dist', 'package.json'])
+    cpSync(join(ROOT, part), join(directory, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+  const example = readFileSync(join(ROOT, 'config.example.yaml'), 'utf8').replace('127.0.0.1:8787', '127.0.0.1:0');
+  writeFileSync(join(directory, 'config.example.yaml'), example);
+  return { script: join(directory, 'bin/start.js'), example };
+}
+
+test('`npm start` makes a config from the example, says so, and serves; npx is in the command that it names', async (t) => {
+  const place = new Workplace(t, null);
+  const { script, example } = copyOfProgram(place.directory);
+  place.environment.npm_lifecycle_event = 'start';
+  const serving = await place.serve([script]);
+  assert.match(serving.text, /^copied config\.example\.yaml to config\.yaml$/m);
+  assert.equal(place.read('config.yaml').toString(), example);
+  await serving.logged(/^active providers: mock$/);
+  await serving.logged(/`npx inf-gw keys create my-app`/);
+  assert.equal(await serving.stop(), 0);
+});
+
+test('`npm start` leaves a config that is there alone', async (t) => {
+  const own = 'listen: 127.0.0.1:0\nstate: ./own/own.db\n';
+  const place = new Workplace(t, own);
+  mkdirSync(join(place.directory, 'own'));
+  const { script } = copyOfProgram(place.directory);
+  const serving = await place.serve([script]);
+  assert.doesNotMatch(serving.text, /copied/);
+  assert.ok(serving.log.some(({ msg }) => msg.includes(`${place.directory}/own/own.db`)));
+  assert.equal(place.read('config.yaml').toString(), own);
+  assert.equal(await serving.stop(), 0);
+});

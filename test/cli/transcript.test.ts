@@ -1,0 +1,185 @@
+/** Every command answers in its documented JSON shape, and the same whether or not a gateway is running. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type KeyJson, linesOf, type NewKeyJson, type Result, Workplace } from '../support/cli.ts';
+
+/** In this order, each with `--json`. */
+const COMMANDS = [
+  ['credit', 'show'],
+  ['keys', 'list'],
+  'keys create app --rpm 10 --tpm 2000 --concurrency 3 --spend-limit 1.5 --allow mock/echo --allow mock/paid'.split(
+    ' ',
+  ),
+  ['keys', 'create', 'plain'],
+  ['keys', 'list'],
+  ['keys', 'show', 'app'],
+  ['limits', 'show', 'app'],
+  'limits set app --rpm default --concurrency 7 --spend-limit none'.split(' '),
+  'limits set plain --spend-limit 0.00000001 --tpm 1'.split(' '),
+  ['allowlist', 'show', 'app'],
+  ['allowlist', 'set', 'app', 'mock/paid'],
+  ['allowlist', 'add', 'app', 'mock/echo', 'mock/paid'],
+  ['allowlist', 'remove', 'app', 'mock/paid'],
+  ['allowlist', 'remove', 'app', 'mock/echo'],
+  ['allowlist', 'clear', 'app'],
+  ['credit', 'add', '12.5', '--note', 'the first, of "many"'],
+  ['credit', 'remove', '0.000000001'],
+  ['credit', 'history'],
+  ['keys', 'disable', 'app'],
+  ['keys', 'enable', 'app'],
+  ['keys', 'rotate', 'app'],
+  ['keys', 'delete', 'plain', '--yes'],
+  ['keys', 'list', '--all'],
+  ['usage'],
+  ['usage', '--by', 'key'],
+  ['models'],
+  ['config', 'check'],
+] as const;
+
+type Transcript = readonly (Result & { readonly words: readonly string[] })[];
+
+async function transcriptOf(place: Workplace): Promise<Transcript> {
+  const results = await place.runAll(COMMANDS.map((words) => [...words, '--json']));
+  return results.map((result, index) => ({ words: COMMANDS[index] ?? [], ...result }));
+}
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const USD = /^-?\d+\.\d{2,9}$/;
+
+/** The document with its ids, keys, times and places replaced, since these differ from run to run. */
+function normalized(text: string, place: Workplace): unknown {
+  const even = text
+    .replaceAll(place.directory, '<directory>')
+    .replaceAll(/key_[0-9a-z]{26}/g, '<id>')
+    .replaceAll(/sk-inf-(…[0-9A-Za-z]{4}|[0-9A-Za-z]{40})(?=")/g, (key) => `<key of ${key.length}>`)
+    .replaceAll(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, '<time>');
+  return JSON.parse(even);
+}
+
+const alone = new Workplace({ after });
+const served = new Workplace({ after });
+let transcript: Transcript = [];
+let besideGateway: Transcript = [];
+
+before(async () => {
+  const beside = served.serve().then(() => transcriptOf(served));
+  [transcript, besideGateway] = await Promise.all([transcriptOf(alone), beside]);
+});
+
+function answer<Document>(...words: string[]): Document {
+  const entry = transcript.find((one) => one.words.join(' ').startsWith(words.join(' ')));
+  return JSON.parse(entry?.stdout ?? '') as Document;
+}
+
+test('each prints one JSON document, says nothing else, and ends with status 0', () => {
+  for (const [index, { words, status, stdout, stderr }] of [...transcript, ...besideGateway].entries()) {
+    assert.equal(status, 0, `${words.join(' ')}: ${stderr}`);
+    assert.doesNotThrow(() => JSON.parse(stdout), words.join(' '));
+    if (index > 0) assert.equal(stderr, '', words.join(' '));
+  }
+  assert.deepEqual(linesOf(transcript[0]?.stderr ?? ''), [`created the state file ${alone.statePath}`]);
+});
+
+test('each gives the same answer while a gateway is running', () => {
+  for (const [index, { words, stdout }] of transcript.entries()) {
+    const other = besideGateway[index]?.stdout ?? '';
+    assert.deepEqual(normalized(other, served), normalized(stdout, alone), words.join(' '));
+  }
+});
+
+test('a new key comes with its secret, and every setting is in its answer', () => {
+  const { key, id, preview, created_at, ...rest } = answer<NewKeyJson>('keys create app');
+  assert.match(key, /^sk-inf-[0-9A-Za-z]{40,}$/);
+  assert.equal(preview, `sk-inf-…${key.slice(-4)}`);
+  assert.match(id, /^key_[0-9a-z]{26}$/);
+  assert.match(created_at, TIME);
+  assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 600_000);
+  assert.deepEqual(rest, {
+    name: 'app',
+    state: 'enabled',
+    limits: { rpm: 10, tpm: 2000, concurrency: 3 },
+    spend_limit_usd: '1.50',
+    allowlist: ['mock/echo', 'mock/paid'],
+    month: { requests: 0, tokens: 0, cost_usd: '0.00' },
+  });
+});
+
+test('a key without settings of its own has the limits of the tier, and null for the rest', () => {
+  const key = answer<NewKeyJson>('keys create plain');
+  assert.deepEqual(key.limits, { rpm: 600, tpm: 2_000_000, concurrency: 60 });
+  assert.equal(key.spend_limit_usd, null);
+  assert.equal(key.allowlist, null);
+});
+
+test('every command that acts on a key answers with the key, without its secret', () => {
+  const fields = ['id', 'name', 'preview', 'state', 'limits', 'spend_limit_usd', 'allowlist', 'created_at', 'month'];
+  for (const { words, stdout } of transcript) {
+    if (!['keys', 'limits', 'allowlist'].includes(words[0] ?? '')) continue;
+    const answered = JSON.parse(stdout) as KeyJson | KeyJson[];
+    const shown = words[1] === 'create' || words[1] === 'rotate' ? [...fields, 'key'] : fields;
+    for (const key of [answered].flat()) assert.deepEqual(Object.keys(key).sort(), shown.toSorted(), words.join(' '));
+  }
+});
+
+test('setting limits changes those that are named, and `default` and `none` take them back', () => {
+  const app = answer<KeyJson>('limits set app');
+  assert.deepEqual(app.limits, { rpm: 600, tpm: 2000, concurrency: 7 });
+  assert.equal(app.spend_limit_usd, null);
+  const plain = answer<KeyJson>('limits set plain');
+  assert.deepEqual(plain.limits, { rpm: 600, tpm: 1, concurrency: 60 });
+  assert.equal(plain.spend_limit_usd, '0.00000001');
+});
+
+test('an allowlist keeps each model once; cleared it allows all, and with its last model gone none', () => {
+  const lists = ['show app', 'set app', 'add app', 'remove app mock/paid', 'remove app mock/echo', 'clear app'];
+  assert.deepEqual(
+    lists.map((words) => answer<KeyJson>(`allowlist ${words}`).allowlist),
+    [['mock/echo', 'mock/paid'], ['mock/paid'], ['mock/paid', 'mock/echo'], ['mock/echo'], [], null],
+  );
+});
+
+test('credit is shown to the nanodollar, as decimal strings', () => {
+  const none = { balance_usd: '0.00', held_usd: '0.00', available_usd: '0.00' };
+  assert.deepEqual(answer('credit show'), none);
+  assert.deepEqual(answer('credit add'), { ...none, balance_usd: '12.50', available_usd: '12.50' });
+  assert.deepEqual(answer('credit remove'), { ...none, balance_usd: '12.499999999', available_usd: '12.499999999' });
+  const history = answer<Record<string, string>[]>('credit history');
+  for (const { at, amount_usd, balance_usd } of history) {
+    assert.match(at ?? '', TIME);
+    assert.match(amount_usd ?? '', USD);
+    assert.match(balance_usd ?? '', USD);
+  }
+  assert.deepEqual(
+    history.map(({ at: _, ...entry }) => entry),
+    [
+      { amount_usd: '12.50', balance_usd: '12.50', note: 'the first, of "many"' },
+      { amount_usd: '-0.000000001', balance_usd: '12.499999999', note: '' },
+    ],
+  );
+});
+
+test('a rotated key has a successor with its settings, another id and another secret; a deleted one is in the full list', () => {
+  const first = answer<NewKeyJson>('keys create app');
+  const next = answer<NewKeyJson>('keys rotate app');
+  const settings = ({ limits, spend_limit_usd, allowlist, state }: KeyJson) => ({
+    limits,
+    spend_limit_usd,
+    allowlist,
+    state,
+  });
+  assert.deepEqual(settings(next), settings(answer<KeyJson>('keys enable app')));
+  assert.notEqual(next.key, first.key);
+  assert.notEqual(next.id, first.id);
+  assert.deepEqual(
+    answer<KeyJson[]>('keys list --all').map(({ name, state }) => `${name} ${state}`),
+    ['app enabled', 'plain deleted', `${next.name} enabled`],
+  );
+  assert.equal(answer<KeyJson>('keys disable').state, 'disabled');
+  assert.equal(answer<KeyJson>('keys delete').state, 'deleted');
+});
+
+test('usage without a group is one row, with a group one for each', () => {
+  const nothing = { requests: 0, errors: 0, prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  assert.deepEqual(answer('usage'), [{ ...nothing, cost_usd: '0.00' }]);
+  assert.deepEqual(answer('usage --by key'), []);
+});

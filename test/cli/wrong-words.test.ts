@@ -1,0 +1,141 @@
+/** What the command line answers to wrong words and to what cannot be done: exit status, and one line for each fault. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inParallel, linesOf, Workplace } from '../support/cli.ts';
+
+const WRONG_WORDS: readonly (readonly string[])[] = [
+  ['frobnicate'],
+  ['keys', 'lst'],
+  ['config', 'chk'],
+  ['keys', 'list', '--frob'],
+  ['--frob', 'keys', 'list'],
+  ['keys', 'create', 'new', '--rmp', '5'],
+  ['keys', 'list', 'extra'],
+  ['keys', 'list', '-c'],
+  ['keys', 'create'],
+  ['keys', 'create', ''],
+  ['keys', 'create', ' new'],
+  ['keys', 'create', 'a\u0007bell'],
+  ['keys', 'create', 'x'.repeat(65)],
+  ['keys', 'create', 'key_01arz3ndektsv4rrffq69g5fav'],
+  ['keys', 'create', 'new', '--rpm'],
+  ['keys', 'create', 'new', '--rpm', '0'],
+  ['keys', 'create', 'new', '--rpm', '1.5'],
+  ['keys', 'create', 'new', '--rpm', 'default'],
+  ['keys', 'create', 'new', '--tpm', '-1'],
+  ['keys', 'create', 'new', '--concurrency', '1e3'],
+  ['keys', 'create', 'new', '--spend-limit', '-1'],
+  ['keys', 'create', 'new', '--spend-limit', 'none'],
+  ['keys', 'create', 'new', '--spend-limit', '0.0000000001'],
+  ['keys', 'create', 'new', '--spend-limit', '1e3'],
+  ['keys', 'create', 'new', '--allow', 'echo'],
+  ['keys', 'show'],
+  ['keys', 'rotate'],
+  ['keys', 'delete', '--yes'],
+  ['limits', 'set', 'app'],
+  ['limits', 'set', 'app', '--rpm', 'none'],
+  ['limits', 'set', 'app', '--spend-limit', 'default'],
+  ['allowlist', 'clear'],
+  ['allowlist', 'set', 'app'],
+  ['allowlist', 'add', 'app', 'echo'],
+  ['credit', 'add'],
+  ['credit', 'add', '0'],
+  ['credit', 'add', '0.00'],
+  ['credit', 'add', '-5'],
+  ['credit', 'add', 'five'],
+  ['credit', 'add', '10000000000'],
+  ['credit', 'add', '1', '--note'],
+  ['credit', 'add', '1', '--note', 'two\nlines'],
+  ['credit', 'remove', '0'],
+  ['usage', '--by', 'nonsense'],
+  ['usage', '--since', '2026-02-30'],
+  ['usage', '--since', 'yesterday'],
+  ['usage', '--until', '7y'],
+  ['usage', '--since', '2026-11-02', '--until', '2026-11-01'],
+  ['usage', '--csv', '--json'],
+];
+
+/** What is spelled correctly and cannot be done. `app` exists, `gone` was deleted; there is a credit of 1 USD. */
+const FAILURES: readonly (readonly string[])[] = [
+  ['keys', 'show', 'nobody'],
+  ['keys', 'show', 'gone'],
+  ['keys', 'enable', 'nobody'],
+  ['keys', 'enable', 'gone'],
+  ['keys', 'disable', 'nobody'],
+  ['keys', 'rotate', 'nobody'],
+  ['keys', 'delete', 'nobody', '--yes'],
+  ['keys', 'create', 'app'],
+  ['limits', 'show', 'nobody'],
+  ['limits', 'set', 'nobody', '--rpm', '5'],
+  ['allowlist', 'show', 'nobody'],
+  ['allowlist', 'clear', 'nobody'],
+  ['allowlist', 'add', 'nobody', 'mock/echo'],
+  ['credit', 'add', '1000000000'],
+  ['usage', '--key', 'nobody'],
+  ['keys', 'list', '-c', 'missing.yaml'],
+  ['config', 'check', '--config', 'missing.yaml'],
+];
+
+test('wrong words end with status 2, what cannot be done with 1, each with one line on stderr', async (t) => {
+  const place = new Workplace(t);
+  const preparations = ['keys create app', 'keys create gone', 'keys delete gone --yes', 'credit add 1'];
+  const prepared = await place.runAll(preparations.map((words) => words.split(' ')));
+  for (const { status, stderr } of prepared) assert.equal(status, 0, stderr);
+
+  const rows = [...WRONG_WORDS, ...FAILURES];
+  const results = await place.runAll(rows);
+  assert.equal(results.length, rows.length);
+  for (const [index, { status, stdout, stderr }] of results.entries()) {
+    await t.test(JSON.stringify(rows[index]), () => {
+      assert.equal(status, index < WRONG_WORDS.length ? 2 : 1, stderr);
+      assert.equal(stdout, '');
+      assert.equal(linesOf(stderr).length, 1, stderr);
+      assert.match(stderr, /^error: /);
+    });
+  }
+
+  await t.test('none of them has changed anything', async () => {
+    const [keys, balance] = await Promise.all([
+      place.json<{ name: string }[]>('keys', 'list'),
+      place.json<{ balance_usd: string }>('credit', 'show'),
+    ]);
+    assert.deepEqual(
+      keys.map(({ name }) => name),
+      ['app'],
+    );
+    assert.equal(balance.balance_usd, '1.00');
+  });
+});
+
+test('several faults of a config are as many lines', async (t) => {
+  const place = new Workplace(t, 'listen: nowhere\ncredit: maybe\n');
+  for (const words of [
+    ['keys', 'list'],
+    ['config', 'check'],
+  ]) {
+    const { status, stdout, stderr } = await place.run(words);
+    assert.equal(status, 1);
+    assert.equal(stdout, '');
+    const lines = linesOf(stderr);
+    assert.equal(lines.length, 2, stderr);
+    assert.match(lines[0] ?? '', /^error: config\.yaml:1:1: listen: expected host:port/);
+    assert.match(lines[1] ?? '', /^error: config\.yaml:2:1: credit: expected enforced or off/);
+  }
+});
+
+test('no command at all is answered with help on stderr and status 2; asked for, help is a result', async (t) => {
+  const place = new Workplace(t);
+  const [nothing, group, help, version] = await inParallel([[], ['keys'], ['--help'], ['--version']], (words) =>
+    place.run(words),
+  );
+  for (const result of [nothing, group]) {
+    assert.equal(result?.status, 2);
+    assert.equal(result?.stdout, '');
+    assert.match(result?.stderr ?? '', /^Usage: inf-gw/);
+  }
+  assert.equal(help?.status, 0);
+  assert.equal(help?.stderr, '');
+  assert.match(help?.stdout ?? '', /inf-gw keys create my-app/);
+  assert.equal(version?.status, 0);
+  assert.match(version?.stdout ?? '', /^\d+\.\d+\.\d+\n$/);
+});

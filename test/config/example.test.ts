@@ -1,0 +1,61 @@
+/** The example config that `npm start` copies: it loads as it stands, and its catalog is worth copying. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { ProviderConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+
+const path = fileURLToPath(new URL('../../config.example.yaml', import.meta.url));
+const text = readFileSync(path, 'utf8');
+
+function providers(environment: NodeJS.ProcessEnv): readonly ProviderConfig[] {
+  return loadConfig({ path, environment, directory: '/' }).providers;
+}
+
+function activeOf(environment: NodeJS.ProcessEnv): string[] {
+  return providers(environment).flatMap(({ name, missingVariable }) => (missingVariable === undefined ? [name] : []));
+}
+
+test('with no variable set only the mock is active, with all of them everything is', () => {
+  assert.deepEqual(activeOf({}), ['mock']);
+  const variables = [...text.matchAll(/api_key: \$\{(\w+)\}/g)].map(([, name]) => name as string);
+  assert.ok(variables.length >= 5);
+  assert.deepEqual(
+    activeOf(Object.fromEntries(variables.map((name) => [name, 'secret']))),
+    providers({}).map(({ name }) => name),
+  );
+});
+
+test('it has about twenty models of five providers, and names the month of their prices', () => {
+  const hosts = providers({}).filter(({ kind }) => kind === 'openai');
+  assert.equal(hosts.length, 5);
+  const models = hosts.flatMap((host) => host.models);
+  assert.ok(models.length >= 17 && models.length <= 25, `${models.length} models`);
+  for (const { name, input, cachedInput, output } of models) {
+    assert.ok(input > 0n && output > input && cachedInput <= input, name);
+  }
+  assert.match(text, /[Pp]rices.* 20\d\d-(0[1-9]|1[0-2])\b/);
+});
+
+test('what it shows as settings are the defaults, so that leaving a line out changes nothing', () => {
+  const shown = loadConfig({ path, environment: {}, directory: '/' });
+  const { providers: _, path: _path, modifiedAtS: _time, statePath: _state, ...settings } = shown;
+  const byDefault = loadConfig({ environment: {}, directory: '/nowhere' });
+  assert.partialDeepStrictEqual(byDefault, settings);
+});
+
+test('what is commented out in it loads when the comment signs are taken away', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-example-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const start = text.indexOf('  # local:');
+  assert.ok(start > 0);
+  const uncommented = text.slice(0, start) + text.slice(start).replaceAll(/^ {2}# /gm, '  ');
+  writeFileSync(join(directory, 'config.yaml'), uncommented);
+  const local = loadConfig({ environment: {}, directory }).providers.at(-1);
+  assert.equal(local?.name, 'local');
+  assert.equal(local?.missingVariable, undefined, 'a model of your own needs no key');
+  assert.equal(local?.models.length, 1);
+});

@@ -1,0 +1,298 @@
+/** What a config file may say: every key takes effect, and every fault is named with its line and column. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Config, OpenaiProviderConfig, ProviderConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { UserError } from '../../src/core/errors.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'inf-gw-config-'));
+after(() => rmSync(directory, { recursive: true }));
+
+function load(text: string, environment: NodeJS.ProcessEnv = {}): Config {
+  writeFileSync(join(directory, 'config.yaml'), text);
+  return loadConfig({ environment, directory });
+}
+
+/** The lines of the error, without the name of the file. */
+function faultsOf(text: string, environment: NodeJS.ProcessEnv = {}): readonly string[] {
+  try {
+    load(text, environment);
+  } catch (error) {
+    assert.ok(error instanceof UserError, `not a fault of the file, but of the program: ${error}`);
+    return error.lines.map((line) => line.replace(/^config\.yaml:/, ''));
+  }
+  return [];
+}
+
+const EVERY_KEY = `listen: "[::1]:9999"
+state: data/inf-gw.db
+tier: small
+tiers:
+  standard: { rpm: 600, tpm: 2000000, concurrency: 60, models_rpm: 6000 }
+  small: { rpm: 6, tpm: 20000, concurrency: 2, models_rpm: 60 }
+credit: off
+max_body: 512kb
+cap_output: true
+timeouts: { connect: 1s, first_byte: 2m, idle: 3m, request: 4s, drain: 5s }
+log: { level: warn }
+providers:
+  host:
+    kind: openai
+    base_url: https://host.example/v1
+    api_key: \${HOST_KEY}
+    headers: { X-Title: my gateway, x-token: "\${TOKEN}" }
+    stream_usage: off
+    timeouts: { idle: 7s }
+    models:
+      plain: { input: 0.15, cached_input: 0.075, output: 0.60, max_output: 100 }
+      fast: { upstream: real/name, input: 1, output: 2, max_output: 9000, default_output: 256 }
+  mock:
+    kind: mock
+    timeouts: { connect: 8s, first_byte: 9s }
+    models: { echo: { input: 0, output: 0 } }
+`;
+
+test('every key of the config takes effect', () => {
+  const { providers, modifiedAtS, ...rest } = load(EVERY_KEY, { HOST_KEY: 'secret', TOKEN: 'token' });
+  assert.ok(Math.abs(modifiedAtS - Date.now() / 1000) < 600);
+  assert.deepEqual(rest, {
+    path: join(directory, 'config.yaml'),
+    listen: { host: '::1', port: 9999 },
+    statePath: join(directory, 'data/inf-gw.db'),
+    tierName: 'small',
+    tier: { rpm: 6, tpm: 20_000, concurrency: 2, modelsRpm: 60 },
+    creditEnforced: false,
+    maxBodyBytes: 524_288,
+    capOutput: true,
+    requestTimeoutMs: 4_000,
+    clientStallTimeoutMs: 180_000,
+    drainTimeoutMs: 5_000,
+    logLevel: 'warn',
+  });
+  const [host, mock] = providers as [OpenaiProviderConfig, ProviderConfig];
+  assert.partialDeepStrictEqual(host, {
+    kind: 'openai',
+    name: 'host',
+    baseUrl: 'https://host.example/v1',
+    apiKey: 'secret',
+    headers: { 'x-title': 'my gateway', 'x-token': 'token' },
+    streamUsage: false,
+    timeouts: { connectMs: 1_000, firstByteMs: 120_000, idleMs: 7_000 },
+    missingVariable: undefined,
+    models: [
+      {
+        name: 'plain',
+        upstream: 'plain',
+        input: 150_000_000n,
+        cachedInput: 75_000_000n,
+        output: 600_000_000n,
+        maxOutput: 100,
+        defaultOutput: 100,
+      },
+      {
+        name: 'fast',
+        upstream: 'real/name',
+        input: 1_000_000_000n,
+        cachedInput: 1_000_000_000n,
+        output: 2_000_000_000n,
+        maxOutput: 9_000,
+        defaultOutput: 256,
+      },
+    ],
+  });
+  assert.deepEqual(mock.timeouts, { connectMs: 8_000, firstByteMs: 9_000, idleMs: 180_000 });
+});
+
+const DEFAULTS = {
+  listen: { host: '127.0.0.1', port: 8787 },
+  statePath: join(directory, 'inf-gw.db'),
+  tierName: 'standard',
+  tier: { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6000 },
+  creditEnforced: true,
+  maxBodyBytes: 33_554_432,
+  capOutput: false,
+  requestTimeoutMs: 30_000,
+  drainTimeoutMs: 30_000,
+  logLevel: 'info',
+};
+
+test('what a config leaves out has its documented default, and an empty file has them all', () => {
+  for (const text of ['', '# nothing\n', '{}\n', 'timeouts: {}\nlog: {}\nproviders: {}\n']) {
+    assert.partialDeepStrictEqual(load(text), { ...DEFAULTS, providers: [] }, text);
+  }
+  const [mock] = load('providers: { m: { kind: mock, models: { a: { input: 0, output: 0 } } } }').providers;
+  assert.deepEqual(mock?.timeouts, { connectMs: 10_000, firstByteMs: 600_000, idleMs: 300_000 });
+  assert.equal(mock?.models[0]?.defaultOutput, 512);
+});
+
+test('with no file at all there are the defaults and the mock provider', () => {
+  const empty = mkdtempSync(join(directory, 'empty-'));
+  const config = loadConfig({ environment: {}, directory: empty });
+  assert.partialDeepStrictEqual(config, { ...DEFAULTS, path: undefined, statePath: join(empty, 'inf-gw.db') });
+  assert.deepEqual(
+    config.providers.map(({ name, kind, models }) => [name, kind, models.map((model) => model.name)]),
+    [['mock', 'mock', ['echo']]],
+  );
+});
+
+test('a provider whose variable is not set is left out and named; one without a key is not', () => {
+  const provider = (fields: string) =>
+    `providers: { p: { kind: openai, base_url: "https://p.example", ${fields} models: {} } }`;
+  const rows: [fields: string, missing: string | undefined][] = [
+    ['', undefined],
+    ['api_key: literal,', undefined],
+    [`api_key: "\${SET}",`, undefined],
+    [`api_key: "\${UNSET}",`, 'UNSET'],
+    [`api_key: "\${EMPTY}",`, 'EMPTY'],
+    [`headers: { x-token: "\${UNSET}" },`, 'UNSET'],
+  ];
+  for (const [fields, missing] of rows) {
+    const [loaded] = load(provider(fields), { SET: 'value', EMPTY: '' }).providers;
+    assert.equal(loaded?.missingVariable, missing, fields);
+  }
+});
+
+test('prices are exact to the nanodollar', () => {
+  const rows: [spelled: string, nanos: bigint][] = [
+    ['0', 0n],
+    ['0.1', 100_000_000n],
+    ['0.0028', 2_800_000n],
+    ['0.000000001', 1n],
+    ['1e-3', 1_000_000n],
+    ['75', 75_000_000_000n],
+    ['999999.999999', 999_999_999_999_000n],
+  ];
+  for (const [spelled, nanos] of rows) {
+    const [provider] = load(
+      `providers: { m: { kind: mock, models: { a: { input: ${spelled}, output: 0 } } } }`,
+    ).providers;
+    assert.equal(provider?.models[0]?.input, nanos, spelled);
+  }
+});
+
+/** A fragment of a config, and the lines that its faults give. */
+const FAULTS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
+  ['listne: x', /^1:1: listne: unknown key/],
+  ['# comment\n\nlistne: x', /^3:1: listne: unknown key/],
+  ['- a\n- b', /^1:1: expected a map/],
+  ['just a text', /^1:1: expected a map/],
+  ['listen: 8787', /^1:1: listen: expected host:port/],
+  ['listen: *nothing', /^1:\d+: .*alias/i],
+  ['listen: a:1\nlisten: a:2', /^2:1: .*unique/],
+  ['listen: [', /^1:\d+: /],
+  ['a: 1\n---\nb: 2', /^\d:1: .*documents/],
+  ['state: ""', /^1:1: state: expected a text that is not empty/],
+  ['state: 5', /^1:1: state: expected a text/],
+  ['credit: maybe', /^1:1: credit: expected enforced or off/],
+  ['cap_output: 1', /^1:1: cap_output: expected true or false/],
+  ['max_body: 32', /^1:1: max_body: expected a size/],
+  ['max_body: 1gb', /^1:1: max_body: expected a size/],
+  ['log: { level: loud }', /^1:8: log\.level: expected one of trace/],
+  ['log: loud', /^1:1: log: expected a map/],
+  ['timeouts:\n  idle: 5', /^2:3: timeouts\.idle: expected a duration/],
+  ['timeouts:\n  idle: 5 minutes', /^2:3: timeouts\.idle: expected a duration/],
+  ['timeouts:\n  total: 5m', /^2:3: timeouts\.total: unknown key/],
+  ['tier: big', /^1:1: tier: expected one of the tiers: standard/],
+  ['tier: constructor', /^1:1: tier: expected one of the tiers: standard/],
+  ['tier: big\ntiers: { small: {} }', /^1:1: tier: expected one of the tiers: small/],
+  ['tiers:\n  standard: { rpm: 0 }', /^2:15: tiers\.standard\.rpm: expected a whole number from 1/],
+  ['tiers:\n  standard: { tpm: 1.5 }', /^2:15: tiers\.standard\.tpm: expected a whole number/],
+  ['tiers:\n  standard: { rpm: "6" }', /^2:15: tiers\.standard\.rpm: expected a whole number/],
+  ['tiers:\n  standard: { burst: 6 }', /^2:15: tiers\.standard\.burst: unknown key/],
+  ['tiers: []', /^1:1: tiers: expected a map/],
+  ['providers: 5', /^1:1: providers: expected a map/],
+  ['providers:\n  "a/b": { kind: mock, models: {} }', /^2:3: providers\.a\/b: expected a provider name/],
+  ['providers:\n  p: { models: {} }', /^2:3: providers\.p.*: expected kind: openai or kind: mock/],
+  ['providers:\n  p: { kind: azure, models: {} }', /^2:8: providers\.p\.kind: expected kind: openai or kind: mock/],
+  ['providers:\n  p: 5', /^2:3: providers\.p: expected a map/],
+  ['providers:\n  p: { kind: mock }', /^2:3: providers\.p\.models: expected a map of model names/],
+  ['providers:\n  p: { kind: openai, models: {} }', /^2:3: providers\.p\.base_url: expected a text/],
+];
+
+/** As above, for the fields of a provider and of a model, which stand on lines of their own. */
+const PROVIDER_FAULTS: readonly (readonly [field: string, line: RegExp])[] = [
+  ['base_url: ftp://host.example', /^4:5: providers\.p\.base_url: expected an address/],
+  ['base_url: host.example', /^4:5: providers\.p\.base_url: expected an address/],
+  ['base_url: "https://user:password@host.example"', /^4:5: providers\.p\.base_url: expected an address.*no password/],
+  ['api_key: ""', /^4:5: providers\.p\.api_key: expected a text that is not empty/],
+  [`api_key: "\${file:missing.txt}"`, /^4:5: providers\.p\.api_key: cannot read the file .*missing\.txt \(ENOENT\)/],
+  [`api_key: "\${A B}"`, /^4:5: providers\.p\.api_key: .*neither a variable/],
+  [`api_key: "\${BROKEN}"`, /^4:5: providers\.p\.api_key: the value holds a line break/],
+  ['headers: [a]', /^4:5: providers\.p\.headers: expected a map/],
+  ['headers: { x-a: 5 }', /^4:16: providers\.p\.headers\.x-a: expected a text/],
+  ['headers: { x-a: "one\\r\\ntwo: three" }', /^4:16: providers\.p\.headers\.x-a: the value holds a line break/],
+  [`headers: { x-a: "\${BROKEN}" }`, /^4:16: providers\.p\.headers\.x-a: the value holds a line break/],
+  ['headers: { "x a": one }', /^4:16: providers\.p\.headers\.x a: expected the name of an HTTP header/],
+  ['headers: { Host: one }', /^4:16: providers\.p\.headers\.Host: this header is set by the gateway/],
+  ['headers: { content-length: "1" }', /^4:16: .*this header is set by the gateway/],
+  ['stream_usage: maybe', /^4:5: providers\.p\.stream_usage: expected on or off/],
+  ['timeouts: { drain: 5s }', /^4:17: providers\.p\.timeouts\.drain: unknown key/],
+  ['timeouts: { idle: 0s }', /^4:17: providers\.p\.timeouts\.idle: expected a duration/],
+  ['models: [a]', /^4:5: providers\.p\.models: expected a map of model names/],
+  ['models: { "a b": { input: 0, output: 0 } }', /^4:15: providers\.p\.models\.a b: expected a model name/],
+  ['models: { a: { output: 1 } }', /^4:15: providers\.p\.models\.a\.input: expected a price/],
+  ['models: { a: { input: "1", output: 1 } }', /^4:20: providers\.p\.models\.a\.input: expected a price/],
+  ['models: { a: { input: -1, output: 1 } }', /^4:20: .*expected a price/],
+  ['models: { a: { input: .nan, output: 1 } }', /^4:20: .*expected a price/],
+  ['models: { a: { input: .inf, output: 1 } }', /^4:20: .*expected a price/],
+  ['models: { a: { input: 0.0000000001, output: 1 } }', /^4:20: .*nine decimals at most/],
+  ['models: { a: { input: 0, output: 1, price: 2 } }', /^4:41: providers\.p\.models\.a\.price: unknown key/],
+  ['models: { a: { input: 0, output: 1, max_output: 0 } }', /^4:41: .*max_output: expected a whole number from 1/],
+];
+
+function providerWith(field: string): string {
+  const name = field.slice(0, field.indexOf(':'));
+  const others = { base_url: 'https://p.example', models: '{}' };
+  const rest = Object.entries(others).filter(([other]) => other !== name);
+  return `providers:\n  p:\n    kind: openai\n    ${field}\n${rest.map(([key, value]) => `    ${key}: ${value}\n`).join('')}`;
+}
+
+test('every fault is named by line, column and what was expected', async (t) => {
+  const rows = [...FAULTS, ...PROVIDER_FAULTS.map(([field, line]) => [providerWith(field), line] as const)];
+  for (const [text, ...patterns] of rows) {
+    await t.test(JSON.stringify(text), () => {
+      const lines = faultsOf(text, { BROKEN: 'first\nsecond-line' });
+      assert.equal(lines.length, patterns.length, lines.join('\n'));
+      for (const [index, pattern] of patterns.entries()) assert.match(lines[index] ?? '', pattern);
+      assert.ok(!lines.join('').includes('second-line'), 'a refused value may be a secret');
+    });
+  }
+});
+
+test('all faults are reported at once, in the order of their lines', () => {
+  const text = `providers:
+  one:
+    kind: openai
+    base_url: nowhere
+    models:
+      m: { input: free, output: 1 }
+  two:
+    kind: openai
+    base_url: https://two.example
+    api_key: \${file:missing.txt}
+    headers: { te: trailers }
+    models: {}
+tier: none
+max_body: big
+unknown: 1
+`;
+  const places = faultsOf(text).map((line) => /^(\d+):\d+: ([^:]+):/.exec(line)?.slice(1).join(' '));
+  assert.deepEqual(places, [
+    '6 providers.one.models.m.input',
+    '10 providers.two.api_key',
+    '11 providers.two.headers.te',
+    '13 tier',
+    '14 max_body',
+    '15 unknown',
+  ]);
+});
+
+test('a file that was named must be there; the one by default need not', () => {
+  const named = { path: 'missing.yaml', environment: {}, directory };
+  assert.throws(() => loadConfig(named), /missing\.yaml \(ENOENT\)/);
+  assert.throws(() => loadConfig({ environment: { INF_GW_CONFIG: 'gone.yaml' }, directory }), /gone\.yaml \(ENOENT\)/);
+  assert.throws(() => loadConfig({ path: '.', environment: {}, directory }), /EISDIR/);
+});

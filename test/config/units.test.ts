@@ -1,0 +1,76 @@
+/** How the config spells durations, sizes and addresses to listen on: every accepted form, and what is near it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseDuration, parseListen, parseSize } from '../../src/config/units.ts';
+
+const DURATIONS: readonly (readonly [text: string, ms: number | undefined])[] = [
+  ['500ms', 500],
+  ['1ms', 1],
+  ['10s', 10_000],
+  ['1.5s', 1_500],
+  ['5m', 300_000],
+  ['1h', 3_600_000],
+  ['596h', 2_145_600_000],
+  ['597h', undefined],
+  ['0s', undefined],
+  ['0.4ms', undefined],
+  ['10', undefined],
+  ['10 s', undefined],
+  ['-1s', undefined],
+  ['1d', undefined],
+  ['10S', undefined],
+  ['1e3s', undefined],
+  ['1.s', undefined],
+  ['.5s', undefined],
+  ['1h30m', undefined],
+  ['', undefined],
+];
+
+test('a duration is a number and its unit, of 1 ms to 24 days', () => {
+  for (const [text, ms] of DURATIONS) assert.equal(parseDuration(text), ms, text);
+});
+
+const SIZES: readonly (readonly [text: string, bytes: number | undefined])[] = [
+  ['1kb', 1024],
+  ['512kb', 524_288],
+  ['32mb', 33_554_432],
+  ['32MB', 33_554_432],
+  ['256mb', 268_435_456],
+  ['257mb', undefined],
+  ['262145kb', undefined],
+  ['0kb', undefined],
+  ['32', undefined],
+  ['32 mb', undefined],
+  ['1.5mb', undefined],
+  ['32m', undefined],
+  ['1gb', undefined],
+  ['-1kb', undefined],
+  ['', undefined],
+];
+
+test('a size is a whole number of kb or mb, which are powers of two', () => {
+  for (const [text, bytes] of SIZES) assert.equal(parseSize(text), bytes, text);
+});
+
+const ADDRESSES: readonly (readonly [text: string, address: { host: string; port: number } | undefined])[] = [
+  ['127.0.0.1:8787', { host: '127.0.0.1', port: 8787 }],
+  ['0.0.0.0:1', { host: '0.0.0.0', port: 1 }],
+  ['localhost:0', { host: 'localhost', port: 0 }],
+  ['[::1]:8787', { host: '::1', port: 8787 }],
+  ['[::]:65535', { host: '::', port: 65_535 }],
+  ['127.0.0.1:65536', undefined],
+  ['127.0.0.1:', undefined],
+  ['127.0.0.1', undefined],
+  ['8787', undefined],
+  [':8787', undefined],
+  ['::1:8787', undefined],
+  ['[]:8787', undefined],
+  ['http://127.0.0.1:8787', undefined],
+  ['127.0.0.1:-1', undefined],
+  ['local host:8787', undefined],
+  ['', undefined],
+];
+
+test('an address to listen on is a host and a port, with brackets around IPv6', () => {
+  for (const [text, address] of ADDRESSES) assert.deepEqual(parseListen(text), address, text);
+});

@@ -1,0 +1,285 @@
+/** Runs the real command line and the real `serve` in a directory of their own, as a person at a terminal would. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export const PROGRAM = fileURLToPath(new URL('../../bin/inf-gw.js', import.meta.url));
+/** Longer than any command takes, and short enough that one that hangs is seen. */
+const COMMAND_TIMEOUT_MS = 15_000;
+
+/** How many processes are kept busy at once: tests that mostly wait for processes run side by side. */
+export const CONCURRENCY = availableParallelism() + 1;
+
+/** A free and a paid model, both of the built-in provider, on a port that the system chooses. */
+export const CONFIG = `listen: 127.0.0.1:0
+state: ./state.db
+providers:
+  mock:
+    kind: mock
+    models:
+      echo: { input: 0, output: 0 }
+      paid: { input: 1000, output: 2000, max_output: 1000 }
+`;
+
+/** Runs the commands of its last argument one after the other and prints their results. */
+const RUN_ALL = `
+const { main } = await import(process.argv[1]);
+const { stdout, stderr } = process;
+stdout.setMaxListeners(0);
+const print = stdout.write.bind(stdout);
+const results = [];
+for (const words of JSON.parse(process.argv[2])) {
+  const result = { stdout: '', stderr: '' };
+  stdout.write = (text) => { result.stdout += text; return true; };
+  stderr.write = (text) => { result.stderr += text; return true; };
+  process.exitCode = 0;
+  await main(words);
+  results.push({ ...result, status: process.exitCode });
+}
+process.exitCode = 0;
+print(JSON.stringify(results));
+`;
+
+/** What a program printed, and how it ended. */
+export interface Result {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The lines of a text, without the empty one after the last line break. */
+export function linesOf(text: string): string[] {
+  return text === '' ? [] : text.replace(/\n$/, '').split('\n');
+}
+
+interface Surroundings {
+  readonly directory: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What the program can read from stdin; nothing unless given. */
+  readonly input?: string;
+}
+
+/** Runs Node with these arguments, with nothing of the test's own environment but the path. */
+export async function runNode(words: readonly string[], surroundings: Surroundings): Promise<Result> {
+  const child = startNode(words, surroundings);
+  child.stdin?.on('error', () => {}).end(surroundings.input ?? '');
+  const timer = setTimeout(() => child.kill('SIGKILL'), COMMAND_TIMEOUT_MS);
+  const [stdout, stderr, [status]] = await Promise.all([
+    textOf(child.stdout),
+    textOf(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ]);
+  clearTimeout(timer);
+  return { status, stdout, stderr };
+}
+
+function startNode(words: readonly string[], { directory, environment = {} }: Surroundings): ChildProcess {
+  const { PATH = '' } = process.env;
+  return spawn(process.execPath, words, { cwd: directory, env: { PATH, ...environment }, stdio: 'pipe' });
+}
+
+async function textOf(stream: ChildProcess['stdout']): Promise<string> {
+  let text = '';
+  for await (const piece of stream?.setEncoding('utf8') ?? []) text += piece;
+  return text;
+}
+
+/** Does all the work, a few pieces at a time, and gives the results in the order of the items. */
+export async function inParallel<Item, Outcome>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Outcome>,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const queue = items.entries();
+  const worker = async () => {
+    for (const [index, item] of queue) outcomes[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  return outcomes;
+}
+
+/** A log line of `serve`. */
+export interface LogLine {
+  readonly level: string;
+  readonly time: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** A running `serve`, or another program that ends up serving. */
+export class Serving {
+  /** What it wrote to stderr so far. */
+  text = '';
+  /** Resolves when the process has ended and all its output was read. */
+  readonly ended: Promise<{ status: number | null; signal: NodeJS.Signals | null }>;
+  readonly #child: ChildProcess;
+  readonly #news = new EventEmitter();
+  #hasEnded = false;
+  #port: number | undefined;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.ended = once(child, 'close').then(([status, signal]) => {
+      this.#hasEnded = true;
+      this.#news.emit('news');
+      return { status, signal };
+    });
+    child.stdout?.resume();
+    if (child.stderr === null) return;
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      this.text += `${line}\n`;
+      this.#news.emit('news');
+    });
+  }
+
+  /** The lines of the log. Lines that are no JSON, such as errors, are left out. */
+  get log(): LogLine[] {
+    return linesOf(this.text).flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Waits for a line of the log. Throws when the process ends without it. */
+  async logged(pattern: RegExp): Promise<LogLine> {
+    while (true) {
+      const line = this.log.find(({ msg }) => pattern.test(msg));
+      if (line !== undefined) return line;
+      if (this.#hasEnded) throw new Error(`the process ended and never logged ${pattern}:\n${this.text}`);
+      await once(this.#news, 'news');
+    }
+  }
+
+  /** Waits until it says where it listens. */
+  async listening(): Promise<this> {
+    this.#port = (await this.logged(/^listening on /)).port as number;
+    return this;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Asks it to end, and gives its exit status. */
+  async stop(): Promise<number | null> {
+    this.signal('SIGTERM');
+    return (await this.ended).status;
+  }
+
+  /** Sends a chat completion. */
+  chat(key: string, fields: Record<string, unknown> = {}): Promise<Response> {
+    const body = { model: 'mock/echo', messages: [{ role: 'user', content: 'hello' }], ...fields };
+    return fetch(`${this.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+
+  /** The status of a chat completion, and the code of its error where it has one. */
+  async chatOutcome(key: string, fields: Record<string, unknown> = {}): Promise<string> {
+    const response = await this.chat(key, fields);
+    const body = (await response.json()) as { error?: { code: string } };
+    return body.error === undefined ? String(response.status) : `${response.status} ${body.error.code}`;
+  }
+}
+
+/** Whatever runs clean-ups when it ends: a test, for one. */
+interface Scope {
+  after(cleanUp: () => void | Promise<void>): void;
+}
+
+/** A directory with a config, in which commands and gateways run. */
+export class Workplace {
+  readonly directory = mkdtempSync(join(tmpdir(), 'inf-gw-cli-'));
+  readonly statePath = join(this.directory, 'state.db');
+  readonly environment: Record<string, string> = {};
+  readonly #servings: Serving[] = [];
+
+  /** With null, there is no config file. */
+  constructor(scope: Scope, config: string | null = CONFIG) {
+    if (config !== null) this.write('config.yaml', config);
+    scope.after(async () => {
+      for (const serving of this.#servings) serving.signal('SIGKILL');
+      await Promise.all(this.#servings.map(({ ended }) => ended));
+      rmSync(this.directory, { recursive: true });
+    });
+  }
+
+  write(file: string, text: string): string {
+    const path = join(this.directory, file);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  read(file: string): Buffer {
+    return readFileSync(join(this.directory, file));
+  }
+
+  /** Runs a command. */
+  run(words: readonly string[], input?: string): Promise<Result> {
+    const { directory, environment } = this;
+    return runNode([PROGRAM, ...words], { directory, environment, ...(input !== undefined && { input }) });
+  }
+
+  /** Runs commands in a row in one process: to start one for each takes a hundred times as long as the command. */
+  async runAll(rows: readonly (readonly string[])[]): Promise<Result[]> {
+    const program = new URL('../../dist/cli/main.js', import.meta.url).href;
+    const words = ['--input-type=module', '--eval', RUN_ALL, program, JSON.stringify(rows)];
+    const { status, stdout, stderr } = await runNode(words, this);
+    assert.equal(status, 0, stderr);
+    return JSON.parse(stdout) as Result[];
+  }
+
+  /** Runs a command that must succeed, with `--json`, and gives the document that it printed. */
+  async json<Document>(...words: string[]): Promise<Document> {
+    const { status, stdout, stderr } = await this.run([...words, '--json']);
+    assert.equal(status, 0, `inf-gw ${words.join(' ')}: ${stderr}`);
+    return JSON.parse(stdout) as Document;
+  }
+
+  /** Makes a key. */
+  createKey(name: string, ...options: string[]): Promise<NewKeyJson> {
+    return this.json<NewKeyJson>('keys', 'create', name, ...options);
+  }
+
+  /** Starts `serve`, or another script in its place, and waits until it listens. */
+  serve(words: readonly string[] = [PROGRAM, 'serve']): Promise<Serving> {
+    return this.launch(words).listening();
+  }
+
+  /** As `serve`, and does not wait. */
+  launch(words: readonly string[]): Serving {
+    const serving = new Serving(startNode(words, this));
+    this.#servings.push(serving);
+    return serving;
+  }
+}
+
+export interface KeyJson {
+  readonly id: string;
+  readonly name: string;
+  readonly preview: string;
+  readonly state: 'enabled' | 'disabled' | 'deleted';
+  readonly limits: { readonly rpm: number; readonly tpm: number; readonly concurrency: number };
+  readonly spend_limit_usd: string | null;
+  readonly allowlist: readonly string[] | null;
+  readonly created_at: string;
+  readonly month: { readonly requests: number; readonly tokens: number; readonly cost_usd: string };
+}
+
+export interface NewKeyJson extends KeyJson {
+  readonly key: string;
+}
+
+export interface BalanceJson {
+  readonly balance_usd: string;
+  readonly held_usd: string;
+  readonly available_usd: string;
+}

@@ -1,0 +1,176 @@
+/** A host of models on a TCP port of its own that answers each request as a test's script says, byte by byte. */
+import { createServer, type Server, type Socket } from 'node:net';
+import { bounded } from './wait.ts';
+
+/** What a host does with one request. */
+export type Script = (call: UpstreamCall) => void | Promise<void>;
+
+interface Connection {
+  readonly number: number;
+  readonly socket: Socket;
+  readonly closed: Promise<void>;
+}
+
+/** A request that the host received, and the means to answer it. */
+export class UpstreamCall {
+  readonly method: string;
+  readonly path: string;
+  /** Names as they came, in their order. */
+  readonly headerLines: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+  /** The number of the connection that it came on. */
+  readonly connection: number;
+  readonly #socket: Socket;
+  readonly #closed: Promise<void>;
+
+  constructor(head: string, body: string, { number, socket, closed }: Connection) {
+    const [requestLine = '', ...lines] = head.split('\r\n');
+    const [method = '', path = ''] = requestLine.split(' ');
+    this.method = method;
+    this.path = path;
+    this.headerLines = lines.map((line) => [
+      line.slice(0, line.indexOf(':')),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]);
+    this.body = body;
+    this.connection = number;
+    this.#socket = socket;
+    this.#closed = closed;
+  }
+
+  /** Resolves when the connection is closed, whoever closed it. */
+  get closed(): Promise<void> {
+    return bounded(this.#closed, 'the connection to the upstream is closed');
+  }
+
+  header(name: string): string | undefined {
+    return this.headerLines.find(([candidate]) => candidate.toLowerCase() === name)?.[1];
+  }
+
+  /** A whole answer with its length. A value that is no text goes out as JSON. */
+  answer(status: number, body: unknown, headers: Record<string, string> = {}): void {
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+    this.head(status, { 'content-type': 'application/json', 'content-length': String(bytes.length), ...headers });
+    this.raw(bytes);
+  }
+
+  /** The head of an event stream. */
+  stream(headers: Record<string, string> = {}): void {
+    this.head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked', ...headers });
+  }
+
+  head(status: number, headers: Record<string, string>): void {
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.raw(`HTTP/1.1 ${status} Scripted\r\n${lines.join('')}\r\n`);
+  }
+
+  /** One chunk of an answer that goes out in chunks. */
+  send(piece: string | Buffer): void {
+    const bytes = Buffer.from(piece);
+    this.raw(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]));
+  }
+
+  /** The last chunk. */
+  end(): void {
+    this.raw('0\r\n\r\n');
+  }
+
+  raw(bytes: string | Buffer): void {
+    if (this.#socket.writable) this.#socket.write(bytes);
+  }
+
+  /** Closes the connection in order, whatever was still due on it. */
+  hangUp(): void {
+    this.#socket.end();
+  }
+
+  /** Breaks the connection. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+}
+
+const UNSCRIPTED: Script = (call) => call.answer(599, { error: { message: 'no script was set' } });
+
+export class FakeUpstream {
+  /** Every request received, in order. */
+  readonly calls: UpstreamCall[] = [];
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #waiting: { count: number; resolve(): void }[] = [];
+  #connections = 0;
+  #script: Script = UNSCRIPTED;
+  #fault: unknown;
+
+  private constructor() {
+    this.#server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
+  }
+
+  static async start(): Promise<FakeUpstream> {
+    const upstream = new FakeUpstream();
+    await new Promise<void>((resolve) => upstream.#server.listen(0, '127.0.0.1', resolve));
+    return upstream;
+  }
+
+  get port(): number {
+    return (this.#server.address() as { port: number }).port;
+  }
+
+  /** Sets what each request from here on gets, and forgets those that came before. */
+  follow(script: Script): void {
+    this.#script = script;
+    this.calls.length = 0;
+  }
+
+  /** The request of that number since the script was set, once it is here. */
+  async call(count = 1): Promise<UpstreamCall> {
+    if (this.calls.length < count) {
+      const arrival = new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
+      await bounded(arrival, `${count} requests have reached the upstream`);
+    }
+    return this.calls[count - 1] as UpstreamCall;
+  }
+
+  /** Closes everything. Throws what a script threw. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+    if (this.#fault !== undefined) throw this.#fault;
+  }
+
+  #serve(socket: Socket): void {
+    this.#sockets.add(socket);
+    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+    void closed.then(() => this.#sockets.delete(socket));
+    const connection = { number: ++this.#connections, socket, closed };
+    socket.on('error', () => {});
+    let pending = Buffer.alloc(0);
+    socket.on('data', (chunk: Buffer) => {
+      pending = Buffer.concat([pending, chunk]);
+      const headEnd = pending.indexOf('\r\n\r\n');
+      if (headEnd < 0) return;
+      const head = pending.toString('latin1', 0, headEnd);
+      const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
+      const bodyEnd = headEnd + 4 + length;
+      if (pending.length < bodyEnd) return;
+      const call = new UpstreamCall(head, pending.toString('utf8', headEnd + 4, bodyEnd), connection);
+      pending = pending.subarray(bodyEnd);
+      void this.#take(call);
+    });
+  }
+
+  async #take(call: UpstreamCall): Promise<void> {
+    this.calls.push(call);
+    for (const waiter of this.#waiting.splice(0)) {
+      if (this.calls.length >= waiter.count) waiter.resolve();
+      else this.#waiting.push(waiter);
+    }
+    try {
+      await this.#script(call);
+    } catch (error) {
+      this.#fault ??= error;
+      call.reset();
+    }
+  }
+}

@@ -1,0 +1,260 @@
+/** A real gateway on a port of its own, with a state file in a folder of its own and a fake upstream behind it. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/config/load.ts';
+import { newId } from '../../src/core/ids.ts';
+import { parseUsd } from '../../src/core/money.ts';
+import { type Gateway, startGateway } from '../../src/gateway.ts';
+import { mintKey } from '../../src/keys/key.ts';
+import { Account } from '../../src/ledger/account.ts';
+import { type KeyState, KeyStore, type OwnLimits } from '../../src/ledger/keys.ts';
+import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
+import { openLog } from '../../src/observe/log.ts';
+import { assertBooksBalance, countHolds } from './books.ts';
+import { FakeUpstream } from './fake-upstream.ts';
+import { until } from './wait.ts';
+
+/** Secrets of the operator. None of them may reach a client. */
+export const UPSTREAM_KEY = 'upstream-secret-canary-4711';
+export const UPSTREAM_HEADER = 'upstream-header-canary-0815';
+
+/** A token of input costs 1,000 nanodollars, one of cached input 250, one of output 2,000. */
+const MODELS = {
+  echo: { upstream: 'vendor-echo-1', input: 1, cached_input: 0.25, output: 2, max_output: 1000, default_output: 100 },
+  free: { input: 0, output: 0 },
+  'team/nested': { input: 1, output: 1 },
+};
+
+export interface GatewayOptions {
+  /** Fields of the config file, over those of the tests. */
+  readonly config?: Record<string, unknown>;
+  /** Fields of the provider `fake`. */
+  readonly provider?: Record<string, unknown>;
+  /** Credit to start with, in USD. */
+  readonly credit?: string;
+}
+
+export interface TestKey {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** A row of the journal. */
+export interface Row {
+  readonly request_id: string;
+  readonly model: string;
+  readonly outcome: string;
+  readonly source: string;
+  readonly prompt_tokens: number;
+  readonly cached_tokens: number;
+  readonly completion_tokens: number;
+  readonly cost_nanos: number;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly bytes: Buffer;
+  /** The error object, of an error. */
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+export interface Sending {
+  readonly key?: TestKey;
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Buffer;
+  readonly signal?: AbortSignal;
+}
+
+/** The body of a sound request, with these fields over its own. */
+export function chat(fields: Record<string, unknown> = {}): string {
+  return JSON.stringify({ model: 'fake/echo', messages: [{ role: 'user', content: 'Hello' }], ...fields });
+}
+
+export class TestGateway {
+  readonly upstream: FakeUpstream;
+  readonly port: number;
+  readonly #gateway: Gateway;
+  readonly #folder: string;
+  readonly #database: Sqlite;
+  readonly #keys: KeyStore;
+  #ended: Promise<void> | undefined;
+
+  constructor(gateway: Gateway, upstream: FakeUpstream, folder: string, database: Sqlite) {
+    this.upstream = upstream;
+    this.port = gateway.address.port;
+    this.#gateway = gateway;
+    this.#folder = folder;
+    this.#database = database;
+    this.#keys = new KeyStore(database);
+  }
+
+  get inFlight(): number {
+    return this.#gateway.inFlight;
+  }
+
+  /** Makes a key, as another process would. */
+  key(settings: Partial<OwnLimits> & { allowlist?: readonly string[] } = {}, secret = mintKey()): TestKey {
+    const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
+    const change = this.#keys.create(secret, { ...none, ...settings, name: newId('name', Date.now()) }, Date.now());
+    assert.ok(change.kind === 'done');
+    return { id: change.key.id, secret };
+  }
+
+  setState(key: TestKey, state: KeyState): void {
+    assert.equal(this.#keys.setState(key.id, state).kind, 'done');
+  }
+
+  setLimits(key: TestKey, limits: Partial<OwnLimits>): void {
+    assert.equal(this.#keys.setLimits(key.id, limits).kind, 'done');
+  }
+
+  addCredit(nanos: bigint): void {
+    assert.ok(new Account(this.#database).enter(nanos, 'test', Date.now()));
+  }
+
+  get balanceNanos(): bigint {
+    return new Account(this.#database).balance().balanceNanos;
+  }
+
+  /** The journal rows of a key, the oldest first. */
+  rows(key: TestKey): Row[] {
+    return this.#database.prepare('SELECT * FROM journal WHERE key_id = ? ORDER BY id').all(key.id) as Row[];
+  }
+
+  /** The only journal row of a key, once it is there and nothing of the key is held. */
+  async row(key: TestKey): Promise<Row> {
+    await until(() => this.rows(key).length > 0 && countHolds(this.#database, key.id) === 0);
+    const [row, ...others] = this.rows(key);
+    assert.equal(others.length, 0);
+    return row as Row;
+  }
+
+  /** How many requests hold money. */
+  holds(key: TestKey): number {
+    return countHolds(this.#database, key.id);
+  }
+
+  /** What the requests of a key hold, in nanodollars. */
+  heldNanos(key: TestKey): bigint {
+    const sum = this.#database.prepare('SELECT coalesce(sum(hold_nanos), 0) FROM holds WHERE key_id = ?').pluck();
+    return sum.safeIntegers().get(key.id) as bigint;
+  }
+
+  /** Sends a request and reads the whole answer. */
+  async request(path: string, sending: Sending = {}): Promise<Reply> {
+    const response = await this.open(path, sending);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const text = bytes.toString('utf8');
+    return {
+      status: response.status,
+      headers: response.headers,
+      bytes,
+      text,
+      get error() {
+        return JSON.parse(text).error;
+      },
+    };
+  }
+
+  /** Asks for a completion. */
+  complete(key: TestKey, body: string | Buffer = chat(), sending: Sending = {}): Promise<Reply> {
+    return this.request('/v1/chat/completions', { method: 'POST', key, body, ...sending });
+  }
+
+  /** Sends a request; its answer is read by the caller. */
+  open(path: string, { key, method = 'GET', headers = {}, body, signal }: Sending = {}): Promise<Response> {
+    const own: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    if (key !== undefined) own.authorization = `Bearer ${key.secret}`;
+    return fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method,
+      headers: { ...own, ...headers },
+      body: body ?? null,
+      signal: signal ?? null,
+      redirect: 'manual',
+    });
+  }
+
+  /** A request for a completion as bytes, for raw connections. */
+  rawCompletion(key: TestKey, body: string): string {
+    return (
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${key.secret}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+    );
+  }
+
+  /** Waits for what is under way to be settled; then nothing may be held, and all sums must be right. */
+  async assertSettled(): Promise<void> {
+    await until(() => countHolds(this.#database) === 0);
+    assertBooksBalance(this.#database);
+  }
+
+  /** Ends the gateway alone: what is under way may go on for that long. */
+  drain(milliseconds: number): Promise<void> {
+    this.#ended ??= this.#gateway.stop(milliseconds);
+    return this.#ended;
+  }
+
+  /** Ends everything, and checks the books for the last time. */
+  async stop(): Promise<void> {
+    try {
+      await this.drain(0);
+      assert.equal(countHolds(this.#database), 0, 'a hold is left after the end');
+      assertBooksBalance(this.#database);
+    } finally {
+      this.#database.close();
+      await this.upstream.close();
+      await rm(this.#folder, { recursive: true });
+    }
+  }
+}
+
+export async function startTestGateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'inf-gw-test-'));
+  const upstream = await FakeUpstream.start();
+  const path = join(folder, 'config.yaml');
+  // YAML takes JSON as it is.
+  await writeFile(path, JSON.stringify(configFor(upstream, options)));
+  const config = loadConfig({ path, directory: folder, environment: {} });
+  const { log } = await openLog('silent', false);
+  const { database } = openState(config.statePath);
+  const credit = parseUsd(options.credit ?? '1000');
+  assert.ok(credit !== undefined);
+  if (credit > 0n) new Account(database).enter(credit, 'to start with', Date.now());
+  const gateway = await startGateway(config, log, {
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  return new TestGateway(gateway, upstream, folder, database);
+}
+
+/** Runs a test on a gateway of its own. */
+export async function withGateway(
+  options: GatewayOptions,
+  run: (gateway: TestGateway) => Promise<void>,
+): Promise<void> {
+  const gateway = await startTestGateway(options);
+  try {
+    await run(gateway);
+  } finally {
+    await gateway.stop();
+  }
+}
+
+function configFor(upstream: FakeUpstream, { config, provider }: GatewayOptions): Record<string, unknown> {
+  const fake = {
+    kind: 'openai',
+    base_url: `http://127.0.0.1:${upstream.port}/base/v1`,
+    api_key: UPSTREAM_KEY,
+    headers: { 'X-Operator': UPSTREAM_HEADER },
+    models: MODELS,
+    ...provider,
+  };
+  const timeouts = { connect: '5s', first_byte: '20s', idle: '20s', request: '20s', drain: '20s' };
+  return { listen: '127.0.0.1:0', state: './state.db', timeouts, providers: { fake }, ...config };
+}

@@ -1,0 +1,122 @@
+/** A client that sends any bytes at all over TCP, and reads answers without making sense of more than their framing. */
+import { connect, type Socket } from 'node:net';
+import { bounded } from './wait.ts';
+
+export interface RawAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+export class RawConnection {
+  readonly #socket: Socket;
+  #received = Buffer.alloc(0);
+  #isClosed = false;
+  #wake: () => void = () => {};
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', (bytes: Buffer) => {
+      this.#received = Buffer.concat([this.#received, bytes]);
+      this.#wake();
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      this.#isClosed = true;
+      this.#wake();
+    });
+  }
+
+  /** Rejects when nobody listens on that port. */
+  static open(port: number): Promise<RawConnection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+      const connection = new RawConnection(socket);
+      socket.once('error', reject);
+      socket.once('connect', () => resolve(connection));
+    });
+  }
+
+  send(bytes: string | Buffer): void {
+    this.#socket.write(bytes);
+  }
+
+  /** The next whole answer. Interim answers count, too. Throws when the connection is closed before its end. */
+  async answer(): Promise<RawAnswer> {
+    while (true) {
+      const parsed = parseAnswer(this.#received);
+      if (parsed !== undefined) {
+        this.#received = this.#received.subarray(parsed.length);
+        return parsed.answer;
+      }
+      if (this.#isClosed) throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1'))}`);
+      await this.#change();
+    }
+  }
+
+  /** Resolves once these characters have come. */
+  async has(text: string): Promise<void> {
+    while (!this.#received.includes(text)) {
+      if (this.#isClosed) throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1'))}`);
+      await this.#change();
+    }
+  }
+
+  /** Everything that comes until the other side closes the connection. */
+  async rest(): Promise<string> {
+    while (!this.#isClosed) await this.#change();
+    return this.#received.toString('utf8');
+  }
+
+  /** Reads nothing more, and stays. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  /** Leaves without a word. */
+  leave(): void {
+    this.#socket.destroy();
+  }
+
+  #change(): Promise<void> {
+    const change = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    return bounded(change, `more than ${JSON.stringify(this.#received.toString('latin1').slice(-200))} has come`);
+  }
+}
+
+/** An answer at the head of these bytes, and how many of them it takes. */
+function parseAnswer(bytes: Buffer): { answer: RawAnswer; length: number } | undefined {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd < 0) return undefined;
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
+  const headers = new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+  const status = Number(statusLine.split(' ')[1]);
+  const start = headEnd + 4;
+  const framed =
+    headers.get('transfer-encoding') === 'chunked'
+      ? parseChunks(bytes, start)
+      : { body: bytes.subarray(start), end: start + Number(headers.get('content-length') ?? 0) };
+  if (framed === undefined || bytes.length < framed.end) return undefined;
+  const body = framed.body.subarray(0, framed.end - start).toString('utf8');
+  return { answer: { status, headers, body }, length: framed.end };
+}
+
+function parseChunks(bytes: Buffer, start: number): { body: Buffer; end: number } | undefined {
+  const pieces: Buffer[] = [];
+  let at = start;
+  while (true) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    if (lineEnd < 0) return undefined;
+    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
+    const next = lineEnd + 2 + size + 2;
+    if (bytes.length < next) return undefined;
+    if (size === 0) return { body: Buffer.concat(pieces), end: next };
+    pieces.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
+    at = next;
+  }
+}

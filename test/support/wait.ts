@@ -1,0 +1,25 @@
+/** Waiting with a bound: what does not happen fails its test by name instead of holding up the run. */
+import { setTimeout as pause } from 'node:timers/promises';
+
+const LIMIT_MS = 10_000;
+const POLL_MS = 2;
+
+/** The value of the promise. Throws when it does not come within ten seconds. */
+export async function bounded<T>(promise: Promise<T>, what: string): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`not within ${LIMIT_MS} ms: ${what}`)), LIMIT_MS);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Resolves once the condition holds. Throws when it does not within ten seconds. */
+export async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + LIMIT_MS;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`not within ${LIMIT_MS} ms: ${condition}`);
+    await pause(POLL_MS);
+  }
+}
