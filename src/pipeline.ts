@@ -10,7 +10,7 @@ import { type Ledger, LedgerUnavailable, type Outcome } from './ledger/ledger.ts
 import type { Log } from './observe/log.ts';
 import { relayAnswer } from './relay/answer.ts';
 import { Meter } from './relay/meter.ts';
-import { type Last, NO_WORK, type Relayed, type StreamSink } from './relay/relay.ts';
+import { type Last, NO_WORK, OWN_END, type Relayed, type StreamSink } from './relay/relay.ts';
 import type { Attempt } from './upstream/attempt.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import { readJsonBody } from './wire/body.ts';
@@ -124,7 +124,7 @@ export class Pipeline {
       this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'fault while relaying');
       attempt?.abort();
       const last: Last = exchange.streamStarted
-        ? { kind: 'stream_end', error: INTERNAL_ERROR }
+        ? { kind: 'stream_end', error: INTERNAL_ERROR, end: OWN_END }
         : { kind: 'error', error: INTERNAL_ERROR };
       return { metered: attempt?.sent === true ? meter.figures() : NO_WORK, last, note: 'fault of the gateway' };
     } finally {
@@ -186,7 +186,7 @@ export class Pipeline {
       }
       const message = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'fault of the gateway';
       this.#parts.log.error({ request_id: exchange.requestId, err: error }, message);
-      if (exchange.streamStarted) exchange.endStream(INTERNAL_ERROR);
+      if (exchange.streamStarted) exchange.endStream(INTERNAL_ERROR, OWN_END);
       else exchange.sendError(INTERNAL_ERROR);
     }
   }
@@ -246,7 +246,7 @@ function finish(exchange: Exchange, last: Last): void {
     case 'error':
       return exchange.sendError(last.error);
     case 'stream_end':
-      return exchange.endStream(last.error);
+      return exchange.endStream(last.error, last.end);
     case 'client_gone':
       return;
   }

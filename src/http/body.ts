@@ -21,13 +21,19 @@ const DISCARD_MS = 5_000;
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   let left = MAX_DISCARDED_BYTES;
-  const timer = setTimeout(() => request.socket.destroy(), DISCARD_MS);
+  const { socket } = request;
+  const timer = setTimeout(() => socket.destroy(), DISCARD_MS);
+  const stop = () => clearTimeout(timer);
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
-    if (left < 0) request.socket.destroy();
+    if (left < 0) socket.destroy();
   });
-  request.once('close', () => clearTimeout(timer));
-  request.once('end', () => clearTimeout(timer));
+  // Once its answer is out, a request no longer tells that its client has left; the socket does.
+  socket.once('close', stop);
+  request.once('end', () => {
+    stop();
+    socket.off('close', stop);
+  });
   request.on('error', () => {});
   request.resume();
 }

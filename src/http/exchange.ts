@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../ledger/ledger.ts';
-import { DONE_EVENT, dataEvent } from '../wire/sse.ts';
+import { dataEvent } from '../wire/sse.ts';
 import { BodyReader, discardBody } from './body.ts';
 import { rateHeaders } from './headers.ts';
 
@@ -95,10 +95,11 @@ export class Exchange {
     return this.#drained();
   }
 
-  /** Ends a stream, with an error event before its end if there is one. */
-  endStream(error: ClientError | undefined): void {
+  /** Ends a stream with these bytes, and with an error event before them if there is one. */
+  endStream(error: ClientError | undefined, end: Buffer): void {
     this.error = error;
-    this.#response.end((error === undefined ? '' : dataEvent(errorBody(error))) + DONE_EVENT);
+    if (error !== undefined) this.#response.write(dataEvent(errorBody(error)));
+    this.#response.end(end);
   }
 
   /** Since the request's headers were here, in whole milliseconds. */

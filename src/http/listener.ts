@@ -6,7 +6,7 @@ import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../ledger/ledger.ts';
 import { Exchange } from './exchange.ts';
 import { rateHeaders } from './headers.ts';
-import { malformedRequest, parserFault } from './malformed.ts';
+import { MAX_HEADER_BYTES, malformedRequest, parserFault } from './malformed.ts';
 import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
 
 export interface ListenerOptions {
@@ -28,7 +28,6 @@ export interface ListenerEvents {
   onClose(exchange: Exchange): void;
 }
 
-const MAX_HEADER_BYTES = 16 * 1024;
 /** Longer than the 60 s for which common load balancers keep idle connections. */
 const KEEP_ALIVE_MS = 75_000;
 /** How often slow headers are looked for: the default of 30 s would let a time-out of 2 s fire after 30. */
@@ -67,7 +66,7 @@ export class Listener {
     this.#server.on('connect', (_, socket) => {
       writeRaw(
         socket as Socket,
-        { code: 'invalid_request', status: 405, message: 'This is no proxy.', close: true },
+        { code: 'invalid_request', status: 404, message: 'This is no proxy: CONNECT leads nowhere.', close: true },
         this.#options,
       );
     });
@@ -172,7 +171,7 @@ function writeRaw(socket: Socket, error: ClientError, options: ListenerOptions):
 }
 
 const REASONS: Readonly<Record<number, string>> = {
-  405: 'Method Not Allowed',
+  404: 'Not Found',
   408: 'Request Timeout',
   431: 'Request Header Fields Too Large',
 };

@@ -68,7 +68,9 @@ export class Activity {
 
   /** When the open reservations leave, if each is taken to end 60 s after its admission. */
   *leavingReservations(): Generator<Leaving> {
-    for (const lease of this.#leases.values()) {
+    // A settlement that could not be written has put its lease back behind newer ones.
+    const leases = [...this.#leases.values()].sort((a, b) => a.admittedMonotonicMs - b.admittedMonotonicMs);
+    for (const lease of leases) {
       yield { atMs: lease.admittedMonotonicMs + WINDOW_MS, weight: lease.reservedTokens };
     }
   }

@@ -1,5 +1,5 @@
 /** The ledger's decisions and their writing: batches of commands in, one transaction each, answers out. */
-import type { Clock } from '../core/clock.ts';
+import { type Clock, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import { Account } from './account.ts';
 import { Activity, type Lease, untouchedFigures } from './activity.ts';
@@ -188,11 +188,16 @@ export class LedgerEngine {
     };
   }
 
-  #open(request: AdmissionRequest, { key, activity, month, nowMs }: AdmissionFacts): void {
+  #open(request: AdmissionRequest, { key, activity, nowMs }: AdmissionFacts): void {
     const { requestId, model, inputTokens, outputTokens, holdNanos } = request;
     const admittedAtMs = this.#clock.wallMs();
     const hold = { requestId, keyId: key.id, model, admittedAtMs, inputTokens, outputTokens, holdNanos };
-    const lease: Lease = { hold, reservedTokens: request.reservedTokens, month, admittedMonotonicMs: nowMs };
+    const lease: Lease = {
+      hold,
+      reservedTokens: request.reservedTokens,
+      month: utcMonth(admittedAtMs),
+      admittedMonotonicMs: nowMs,
+    };
     this.#journal.hold(hold);
     activity.requests.add(nowMs, 1);
     this.#undo.push(() => activity.requests.undoAdd());

@@ -3,10 +3,10 @@ import type { ClientError } from '../core/errors.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import {
   isAboutTheOperator,
-  isFitForClients,
   readErrorBody,
   readErrorValue,
   type UpstreamWords,
+  wordsForClients,
 } from '../wire/upstream-error.ts';
 import type { Meter } from './meter.ts';
 import { NO_WORK, type Relayed } from './relay.ts';
@@ -53,7 +53,7 @@ export function errorForStatus(
 ): ClientError {
   const isRequestFault = REQUEST_FAULTS.has(status) && (words === undefined || !isAboutTheOperator(words));
   const mayPassOn = isRequestFault || status === 429 || status >= 500;
-  const message = mayPassOn && words !== undefined && isFitForClients(words, secrets) ? words.message : undefined;
+  const message = mayPassOn && words !== undefined ? wordsForClients(words, secrets) : undefined;
   if (isRequestFault) {
     return { code: 'invalid_request', message: message ?? `The provider refused the request with status ${status}.` };
   }
@@ -64,9 +64,9 @@ export function errorForStatus(
 /** What a client is told of an error that stands within an answer of status 200. */
 export function errorWithin(value: unknown, secrets: readonly string[]): ClientError {
   const words = readErrorValue(value);
-  const fit =
-    words !== undefined && isFitForClients(words, secrets) && !words.labels.some((label) => WITHHELD.has(label));
-  const said = fit ? `: ${words.message}` : '.';
+  const mayPassOn = words !== undefined && !words.labels.some((label) => WITHHELD.has(label));
+  const message = mayPassOn ? wordsForClients(words, secrets) : undefined;
+  const said = message === undefined ? '.' : `: ${message}`;
   return { code: 'upstream_error', message: `The provider of the model reported an error${said}` };
 }
 

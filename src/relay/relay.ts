@@ -1,14 +1,15 @@
 /** What relaying an answer comes to: how it ended, what it used, and what is still to be sent once that is settled. */
 import type { ClientError } from '../core/errors.ts';
 import { NO_USAGE } from '../core/usage.ts';
+import { DONE_EVENT } from '../wire/sse.ts';
 import type { Metered } from './meter.ts';
 
 /** The last bytes to the client, which wait for the settlement. */
 export type Last =
   | { readonly kind: 'json'; readonly body: Buffer }
   | { readonly kind: 'error'; readonly error: ClientError }
-  /** The end of a stream that has begun. */
-  | { readonly kind: 'stream_end'; readonly error: ClientError | undefined }
+  /** The end of a stream that has begun: an error event if there is an error, then the end as the upstream sent it, or ours. */
+  | { readonly kind: 'stream_end'; readonly error: ClientError | undefined; readonly end: Buffer }
   | { readonly kind: 'client_gone' };
 
 export interface Relayed {
@@ -17,6 +18,9 @@ export interface Relayed {
   /** What happened, for the log. */
   readonly note: string | undefined;
 }
+
+/** The end of a stream where the upstream sent none. */
+export const OWN_END = Buffer.from(DONE_EVENT);
 
 /** Where a stream goes. */
 export interface StreamSink {

@@ -8,7 +8,7 @@ import { DONE, type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
 import { errorForFailure, errorWithin, NOT_THE_PROTOCOL } from './failures.ts';
 import type { Meter, Metered } from './meter.ts';
-import { NO_WORK, type Relayed, type StreamSink } from './relay.ts';
+import { NO_WORK, OWN_END, type Relayed, type StreamSink } from './relay.ts';
 
 export interface StreamOptions {
   /** Whether the client asked for the chunk that holds nothing but usage. */
@@ -48,7 +48,7 @@ class StreamRelay {
   readonly #meter: Meter;
   readonly #options: StreamOptions;
   readonly #splitter = new SseSplitter();
-  #preamble: Buffer[] = [];
+  readonly #preamble: Buffer[] = [];
   #preambleBytes = 0;
   /** An event that is too long to be read has gone out in part: a line of ours must not be glued to it. */
   #insideEvent = false;
@@ -83,7 +83,7 @@ class StreamRelay {
       if (verdict.kind === 'pass') this.#pass(event, passing);
       if (verdict.kind === 'pass' || verdict.kind === 'hide') continue;
       await this.#send(passing);
-      return verdict.kind === 'error' ? this.#failed(verdict) : this.#done();
+      return verdict.kind === 'error' ? this.#failed(verdict) : this.#done(event, unterminated);
     }
     if (unterminated && passing.length > 0) passing.push(Buffer.from('\n\n'));
     await this.#send(passing);
@@ -118,13 +118,16 @@ class StreamRelay {
       if (this.#preambleBytes <= MAX_PREAMBLE_BYTES) this.#preamble.push(event.bytes);
       return;
     }
-    if (!this.#sink.started) {
-      this.#sink.start();
-      passing.push(...this.#preamble);
-      this.#preamble = [];
-    }
+    passing.push(...this.#begin());
     this.#insideEvent = !event.complete;
     passing.push(event.bytes);
+  }
+
+  /** Sends the head if it was not sent; returns what goes out before anything else. */
+  #begin(): Buffer[] {
+    if (this.#sink.started) return [];
+    this.#sink.start();
+    return this.#preamble;
   }
 
   async #send(buffers: readonly Buffer[]): Promise<void> {
@@ -132,11 +135,14 @@ class StreamRelay {
     await this.#sink.write(buffers.length === 1 ? (buffers[0] as Buffer) : Buffer.concat(buffers));
   }
 
-  #done(): Relayed {
+  async #done(event: SseEvent, unterminated: boolean): Promise<Relayed> {
     this.#attempt.drain(DRAIN_MS);
     // A stream of nothing but its end is an answer too; the client gets it as it is.
-    if (!this.#sink.started) this.#sink.start();
-    return this.#ended(this.#meter.figures(), undefined, undefined);
+    await this.#send(this.#begin());
+    // Nothing is read any more that could bring the missing half of a line end.
+    const rest = unterminated ? '\n\n' : isCutInCrlf(event.bytes) ? '\n' : '';
+    const end = Buffer.concat([event.bytes, Buffer.from(rest)]);
+    return { metered: this.#meter.figures(), last: { kind: 'stream_end', error: undefined, end }, note: undefined };
   }
 
   /** What ends in any way after its finish reason has succeeded. */
@@ -158,6 +164,13 @@ class StreamRelay {
   }
 
   #ended(metered: Metered, error: ClientError | undefined, note: string | undefined): Relayed {
-    return { metered, last: { kind: 'stream_end', error }, note };
+    return { metered, last: { kind: 'stream_end', error, end: OWN_END }, note };
   }
+}
+
+const CRLF = '\r\n';
+
+/** True for an event with CRLF line ends whose last LF is still on its way. */
+function isCutInCrlf(bytes: Buffer): boolean {
+  return bytes.includes(CRLF) && bytes.at(-1) === CRLF.charCodeAt(0);
 }

@@ -72,5 +72,7 @@ function bytesOfCall(call: unknown): number {
 function bytesOfText(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (!Array.isArray(value)) return 0;
-  return value.reduce<number>((sum, part) => sum + (isObject(part) ? bytesOfText(part.text) : 0), 0);
+  let bytes = 0;
+  for (const part of value) if (isObject(part) && typeof part.text === 'string') bytes += Buffer.byteLength(part.text);
+  return bytes;
 }

@@ -28,6 +28,7 @@ interface Tally {
 
 /** Fields of a message that name or link something and are not read by the model as text. */
 const NOT_TEXT: ReadonlySet<string> = new Set(['role', 'type', 'id', 'tool_call_id']);
+/** Content parts that are an attachment, whatever else stands in them. */
 const ATTACHMENTS: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file', 'video_url', 'audio_url']);
 
 function countMessage(message: unknown, tally: Tally): void {
@@ -43,11 +44,23 @@ function countPart(part: unknown, tally: Tally): void {
   else countText(part, tally);
 }
 
+/** Fields that hold base64 in parts of any type. */
+const RAW_DATA: ReadonlySet<string> = new Set(['data', 'file_data']);
+const DATA_URL = /^data:[^,]{0,200};base64,/;
+
+function countString(text: string, tally: Tally): void {
+  if (DATA_URL.test(text)) tally.attachments++;
+  else tally.bytes += Buffer.byteLength(text);
+}
+
 /** Every text within a value. Its depth is bounded by that of the body. */
 function countText(value: unknown, tally: Tally): void {
-  if (typeof value === 'string') tally.bytes += Buffer.byteLength(value);
+  if (typeof value === 'string') countString(value, tally);
   else if (Array.isArray(value)) for (const item of value) countText(item, tally);
   else if (isObject(value)) {
-    for (const [name, item] of Object.entries(value)) if (!NOT_TEXT.has(name)) countText(item, tally);
+    for (const [name, item] of Object.entries(value)) {
+      if (RAW_DATA.has(name) && typeof item === 'string') tally.attachments++;
+      else if (!NOT_TEXT.has(name)) countText(item, tally);
+    }
   }
 }

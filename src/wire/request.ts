@@ -38,6 +38,7 @@ export function checkRequest(body: JsonBody, model: string): Checked {
     if (fault !== undefined) return { ok: false, fault };
   }
   const options = fields.stream_options as Fields | null | undefined;
+  const maxOutput = (fields.max_completion_tokens ?? fields.max_tokens ?? undefined) as number | undefined;
   return {
     ok: true,
     request: {
@@ -47,12 +48,14 @@ export function checkRequest(body: JsonBody, model: string): Checked {
       tools: (fields.tools ?? []) as readonly unknown[],
       stream: fields.stream === true,
       includeUsage: options?.include_usage === true,
-      maxOutput: (fields.max_completion_tokens ?? fields.max_tokens ?? undefined) as number | undefined,
+      maxOutput: maxOutput === undefined ? undefined : Math.min(maxOutput, MAX_DECLARED_TOKENS),
       choices: (fields.n ?? 1) as number,
     },
   };
 }
 
+/** A larger declared maximum counts as this: it passes every limit of tokens per minute that can be set. */
+const MAX_DECLARED_TOKENS = 1_000_000_000_000;
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 const ROLES_WITHOUT_CONTENT: readonly unknown[] = ['assistant', 'function'];
 const MAX_STOPS = 4;
@@ -73,11 +76,11 @@ const CHECKS: Readonly<Record<string, Check>> = {
   tools: checkTools,
 };
 
-function wholeNumber(name: string, minimum: number, maximum = Number.MAX_SAFE_INTEGER): Check {
-  const range = maximum === Number.MAX_SAFE_INTEGER ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
+function wholeNumber(name: string, minimum: number, maximum = Number.MAX_VALUE): Check {
+  const range = maximum === Number.MAX_VALUE ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
   return (value) => {
     if (value === undefined) return undefined;
-    const sound = typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum;
+    const sound = typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum;
     return sound ? undefined : `${name}: expected a whole number ${range}`;
   };
 }

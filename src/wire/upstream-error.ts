@@ -9,6 +9,8 @@ export interface UpstreamWords {
   readonly labels: readonly string[];
 }
 
+/** No host wraps its error deeper; an answer may be nested without end. */
+const MAX_ERROR_LEVELS = 4;
 /** Longer than any message that helps a person. */
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
@@ -24,15 +26,17 @@ export function isErrorValue(value: unknown): boolean {
 }
 
 /** Reads `{error: {message, …}}`, `{error: text}`, `{message, …}`, `{detail: …}`, and any of these in an array. */
-export function readErrorValue(value: unknown): UpstreamWords | undefined {
-  if (Array.isArray(value)) return value.length === 0 ? undefined : readErrorValue(value[0]);
+export function readErrorValue(value: unknown, levels = MAX_ERROR_LEVELS): UpstreamWords | undefined {
+  if (levels === 0) return undefined;
+  if (Array.isArray(value)) return value.length === 0 ? undefined : readErrorValue(value[0], levels - 1);
   if (typeof value === 'string') return words(value, {});
   if (!isObject(value)) return undefined;
-  if (isObject(value.error)) return readErrorValue({ message: value.error.message, ...labelsOf(value.error) });
+  if (isObject(value.error))
+    return readErrorValue({ message: value.error.message, ...labelsOf(value.error) }, levels - 1);
   if (typeof value.error === 'string') return words(value.error, value);
   if (typeof value.message === 'string') return words(value.message, value);
   if (typeof value.msg === 'string') return words(value.msg, value);
-  if (value.detail !== undefined) return readErrorValue(value.detail);
+  if (value.detail !== undefined) return readErrorValue(value.detail, levels - 1);
   return undefined;
 }
 
@@ -47,7 +51,7 @@ function words(message: string, fields: Record<string, unknown>): UpstreamWords 
   const labels = [fields.code, fields.type, fields.status].filter(
     (label) => typeof label === 'string' || typeof label === 'number',
   );
-  return { message: clean.slice(0, MAX_MESSAGE_CHARACTERS), labels: labels.map(String) };
+  return { message: clean, labels: labels.map(String) };
 }
 
 /**
@@ -74,11 +78,18 @@ const ABOUT_THE_OPERATOR = new RegExp(
 );
 
 export function isAboutTheOperator(words: UpstreamWords): boolean {
-  return [words.message, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
+  // What stands in quotes is the request's own: the name of a function, a field. An apostrophe is no quote.
+  const said = words.message.replace(/(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g, ' ');
+  return [said, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
 }
 
-/** True when the words hold none of the secrets: the upstream's credential, address and headers. */
-export function isFitForClients(words: UpstreamWords, secrets: readonly string[]): boolean {
+/**
+ * The message as a client may read it; undefined where it may not: where it is about the operator, or holds one of the
+ * secrets (the upstream's credential, address and headers).
+ */
+export function wordsForClients(words: UpstreamWords, secrets: readonly string[]): string | undefined {
   const text = words.message.toLowerCase();
-  return !isAboutTheOperator(words) && !secrets.some((secret) => text.includes(secret.toLowerCase()));
+  if (isAboutTheOperator(words) || secrets.some((secret) => text.includes(secret.toLowerCase()))) return undefined;
+  // Cut only now: of a secret across the cut a part would be left.
+  return words.message.slice(0, MAX_MESSAGE_CHARACTERS);
 }

@@ -49,10 +49,10 @@ export function readDirectives(prompt: string): Directives {
     const value = found.get(name);
     return value === undefined || !/^\d{1,9}$/.test(value) ? undefined : Math.min(Number(value), maximum);
   };
-  const status = number('error', 599);
+  const status = number('error', Number.MAX_SAFE_INTEGER);
   return {
     help: found.has('help'),
-    errorStatus: status !== undefined && status >= 400 ? status : undefined,
+    errorStatus: status !== undefined && status >= 400 && status <= 599 ? status : undefined,
     delayMs: milliseconds(found.get('delay')),
     paceMs: milliseconds(found.get('pace')),
     cutAfter: number('cut', MAX_WORDS),

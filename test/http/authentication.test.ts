@@ -1,0 +1,188 @@
+/** Who may send requests: what stands in the Authorization header, and which keys are refused how. */
+import assert from 'node:assert/strict';
+import test, { after, afterEach, describe } from 'node:test';
+import { hashKey, mintKey } from '../../src/keys/key.ts';
+import { answering, completion } from '../support/answers.ts';
+import { assertError, ratesOf } from '../support/expect.ts';
+import { chat, startTestGateway } from '../support/gateway.ts';
+import { RawConnection } from '../support/raw.ts';
+
+const gateway = await startTestGateway();
+after(() => gateway.stop());
+afterEach(() => gateway.assertSettled());
+
+const live = gateway.key();
+const { secret } = live;
+const deleted = gateway.key();
+gateway.setState(deleted, 'deleted');
+const disabled = gateway.key();
+gateway.setState(disabled, 'disabled');
+
+/** A header with these very bytes, which a client library might not send. */
+async function sendHeader(lines: string, route: string) {
+  const connection = await RawConnection.open(gateway.port);
+  const body = route.startsWith('POST') ? chat() : '';
+  connection.send(`${route} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n${lines}\r\n`);
+  connection.send(body);
+  const answer = await connection.answer();
+  connection.leave();
+  return answer;
+}
+
+const ROUTES = ['POST /v1/chat/completions', 'GET /v1/models', 'GET /v1/models/fake%2Fecho'];
+const lastCharacter = secret.at(-1) === 'a' ? 'b' : 'a';
+
+const REFUSED: readonly (readonly [name: string, header: string | undefined, code: string])[] = [
+  ['no header', undefined, 'unauthorized'],
+  ['an empty header', '', 'unauthorized'],
+  ['a bare scheme', 'Bearer', 'unauthorized'],
+  ['a scheme and a space', 'Bearer ', 'unauthorized'],
+  ['the key alone', secret, 'unauthorized'],
+  ['another scheme', `Basic ${secret}`, 'unauthorized'],
+  ['no space after the scheme', `Bearer${secret}`, 'unauthorized'],
+  ['a colon after the scheme', `Bearer: ${secret}`, 'unauthorized'],
+  ['two spaces', `Bearer  ${secret}`, 'invalid_api_key'],
+  ['a tab', `Bearer\t${secret}`, 'invalid_api_key'],
+  ['a space and a tab', `Bearer \t${secret}`, 'invalid_api_key'],
+  ['a word behind the key', `Bearer ${secret} x`, 'invalid_api_key'],
+  ['a key in quotes', `Bearer "${secret}"`, 'invalid_api_key'],
+  ['a comma behind the key', `Bearer ${secret},`, 'invalid_api_key'],
+  ['another prefix', `Bearer sk-${secret.slice(7)}`, 'invalid_api_key'],
+  ['a prefix in capitals', `Bearer SK-INF-${secret.slice(7)}`, 'invalid_api_key'],
+  ['a key cut short', `Bearer ${secret.slice(0, -1)}`, 'invalid_api_key'],
+  ['a key with one character more', `Bearer ${secret}0`, 'invalid_api_key'],
+  ['a wrong checksum', `Bearer ${secret.slice(0, -1)}${lastCharacter}`, 'invalid_api_key'],
+  ['a key that was never made', `Bearer ${mintKey()}`, 'invalid_api_key'],
+  ['a deleted key', `Bearer ${deleted.secret}`, 'invalid_api_key'],
+  ['the stored hash of a key', `Bearer ${hashKey(secret)}`, 'invalid_api_key'],
+  ['SQL', `Bearer sk-inf-' OR 1=1 --`, 'invalid_api_key'],
+  ['bytes beyond ASCII', 'Bearer sk-inf-\u00e9', 'invalid_api_key'],
+];
+
+describe('the Authorization header', () => {
+  for (const [name, header, code] of REFUSED) {
+    test(`${name} is ${code}`, async () => {
+      for (const route of ROUTES) {
+        const answer = await sendHeader(header === undefined ? '' : `Authorization: ${header}\r\n`, route);
+        assertError(answer, 401, code);
+      }
+    });
+  }
+
+  for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
+    test(`the scheme may be written ${scheme}`, async () => {
+      gateway.upstream.follow(answering(completion('hi')));
+      for (const route of ROUTES) {
+        assert.equal((await sendHeader(`Authorization: ${scheme} ${secret}\r\n`, route)).status, 200);
+      }
+    });
+  }
+
+  test('white space around the value of the header is no part of it, as HTTP has it', async () => {
+    assert.equal((await sendHeader(`Authorization:   Bearer ${secret} \t\r\n`, 'GET /v1/models')).status, 200);
+  });
+
+  test('two of them are refused before any of them is read', async () => {
+    const one = `Authorization: Bearer ${secret}\r\n`;
+    for (const lines of [one + one, `${one}authorization: x\r\n`, 'Authorization: x\r\nAuthorization: y\r\n']) {
+      for (const route of ROUTES) assertError(await sendHeader(lines, route), 400, 'invalid_request');
+    }
+  });
+});
+
+describe('the state of a key', () => {
+  test('the answer does not tell unknown, deleted and malformed keys apart', async () => {
+    const answers = [];
+    for (const key of [mintKey(), deleted.secret, 'sk-inf-short', `${secret}x`]) {
+      const { body, headers } = await sendHeader(`Authorization: Bearer ${key}\r\n`, 'POST /v1/chat/completions');
+      const varying = new Map(headers);
+      varying.delete('x-request-id');
+      varying.delete('date');
+      answers.push({ body, headers: varying });
+    }
+    for (const answer of answers) assert.deepEqual(answer, answers[0]);
+  });
+
+  test('senders without a valid key see the limits of the default tier, with nothing used', async () => {
+    const answer = await gateway.complete(deleted);
+    assert.deepEqual(ratesOf(answer.headers), {
+      limitRequests: 600,
+      remainingRequests: 600,
+      resetRequests: 0,
+      limitTokens: 2_000_000,
+      remainingTokens: 2_000_000,
+      resetTokens: 0,
+    });
+    const listing = ratesOf((await gateway.request('/v1/models', { key: deleted })).headers);
+    assert.deepEqual([listing.limitRequests, listing.remainingRequests, listing.resetRequests], [6000, 6000, 0]);
+  });
+
+  test('a disabled key is told so, on every route', async () => {
+    assertError(await gateway.complete(disabled), 403, 'api_key_disabled');
+    assertError(await gateway.request('/v1/models', { key: disabled }), 403, 'api_key_disabled');
+    assertError(await gateway.request('/v1/models/fake/echo', { key: disabled }), 403, 'api_key_disabled');
+  });
+
+  test('the next request obeys what another process did to the key', async () => {
+    gateway.upstream.follow(answering(completion('hi')));
+    const key = gateway.key();
+    const listing = () => gateway.request('/v1/models', { key });
+    const steps = [
+      { state: 'disabled', status: 403 },
+      { state: 'enabled', status: 200 },
+      { state: 'disabled', status: 403 },
+      { state: 'deleted', status: 401 },
+    ] as const;
+    assert.equal((await gateway.complete(key)).status, 200);
+    for (const { state, status } of steps) {
+      gateway.setState(key, state);
+      assert.equal((await gateway.complete(key)).status, status);
+      assert.equal((await listing()).status, status);
+    }
+  });
+
+  test('a key that was refused as unknown works as soon as it is made', async () => {
+    gateway.upstream.follow(answering(completion('hi')));
+    const secret = mintKey();
+    assertError(await gateway.complete({ id: '', secret }), 401, 'invalid_api_key');
+    assert.equal((await gateway.complete(gateway.key({}, secret))).status, 200);
+  });
+});
+
+describe('a body that is still to come', () => {
+  const heads = [
+    { name: 'without a key', line: '', status: 401 },
+    { name: 'with an unknown key', line: `Authorization: Bearer ${mintKey()}\r\n`, status: 401 },
+    { name: 'with a disabled key', line: `Authorization: Bearer ${disabled.secret}\r\n`, status: 403 },
+  ];
+  for (const { name, line, status } of heads) {
+    test(`is not waited for ${name}`, async () => {
+      for (const expect of ['', 'Expect: 100-continue\r\n']) {
+        const connection = await RawConnection.open(gateway.port);
+        connection.send(
+          `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n${expect}${line}\r\n`,
+        );
+        assert.equal((await connection.answer()).status, status);
+        connection.leave();
+      }
+    });
+  }
+
+  test('is asked for once the key has proved valid', async () => {
+    gateway.upstream.follow(answering(completion('hi')));
+    const connection = await RawConnection.open(gateway.port);
+    const [head = '', body = ''] = gateway.rawCompletion(live, chat()).split('\r\n\r\n');
+    connection.send(`${head}\r\nExpect: 100-continue\r\n\r\n`);
+    assert.equal((await connection.answer()).status, 100);
+    connection.send(body);
+    assert.equal((await connection.answer()).status, 200);
+    connection.leave();
+  });
+
+  test('an expectation other than 100-continue is refused', async () => {
+    const connection = await RawConnection.open(gateway.port);
+    connection.send('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: tea\r\n\r\n{}');
+    assertError(await connection.answer(), 417, 'invalid_request');
+    connection.leave();
+  });
+});

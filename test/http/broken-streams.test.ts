@@ -1,0 +1,173 @@
+/** Streams that fail after their first event: the status stays 200, and the client reads an error line and the end. */
+import assert from 'node:assert/strict';
+import test, { after, afterEach, describe } from 'node:test';
+import { chunk, DONE, event, streaming, USAGE, usageChunk } from '../support/answers.ts';
+import type { Script } from '../support/fake-upstream.ts';
+import { chat, type GatewayOptions, startTestGateway, UPSTREAM_KEY } from '../support/gateway.ts';
+
+// The only silence in these tests is the one that is to be noticed.
+const options: GatewayOptions = { provider: { timeouts: { first_byte: '20s', idle: '300ms' } } };
+const gateway = await startTestGateway(options);
+/** One on which nothing but the gateway's own will closes a connection to the upstream. */
+const patient = await startTestGateway();
+after(() => Promise.all([gateway.stop(), patient.stop()]));
+afterEach(() => Promise.all([gateway.assertSettled(), patient.assertSettled()]));
+
+/** Streams these pieces, and then does something else than to end in order. */
+const streamingThen = (pieces: readonly string[], end: Script): Script => {
+  return (call) => {
+    call.stream();
+    for (const piece of pieces) call.send(piece);
+    return end(call);
+  };
+};
+
+const hangUp: Script = (call) => call.hangUp();
+const reset: Script = async (call) => {
+  // A reset overtakes what was written before it, unless that was read.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  call.reset();
+};
+const inOrder: Script = (call) => call.end();
+const silence: Script = () => {};
+const ENDS: readonly (readonly [name: string, end: Script])[] = [
+  ['hangs up', hangUp],
+  ['resets the connection', reset],
+  ['ends in order', inOrder],
+  ['falls silent', silence],
+  ['sends a chunk that is none', (call) => call.raw('zz\r\n')],
+];
+
+/** Runs a stream; returns what the client read and the row. */
+async function run(script: Script, on = gateway) {
+  const key = on.key();
+  on.upstream.follow(script);
+  const answer = await on.complete(key, chat({ stream: true }));
+  assert.equal(answer.status, 200);
+  return { text: answer.text, row: await on.row(key) };
+}
+
+/** The error in the line behind `head`, after which nothing but the end may come. */
+function errorAfter(head: string, text: string): { code: string; message: string } {
+  assert.ok(text.startsWith(head), text);
+  assert.ok(text.endsWith(DONE), text);
+  const line = text.slice(head.length, -DONE.length);
+  assert.match(line, /^data: .*\n\n$/);
+  const value = JSON.parse(line.slice('data: '.length));
+  assert.deepEqual(Object.keys(value), ['error']);
+  assert.deepEqual(Object.keys(value.error), ['code', 'message']);
+  return value.error;
+}
+
+describe('an upstream that, before any finish reason,', () => {
+  for (const [name, end] of ENDS) {
+    test(`${name} gives the error line and [DONE], and is charged`, async () => {
+      const { text, row } = await run(streamingThen([chunk('Hello '), chunk('there')], end));
+      assert.equal(errorAfter(chunk('Hello ') + chunk('there'), text).code, 'upstream_error');
+      assert.deepEqual([row.outcome, row.source], ['upstream_error', 'counted']);
+      // 11 bytes at 3.8 a token.
+      assert.equal(row.completion_tokens, 3);
+      assert.ok(row.cost_nanos > 0);
+    });
+
+    test(`${name} in the middle of an event gives no half event`, async () => {
+      const { text, row } = await run(streamingThen([chunk('Hello'), 'data: {"choices":[{"delta":{"con'], end));
+      assert.equal(errorAfter(chunk('Hello'), text).code, 'upstream_error');
+      assert.equal(row.outcome, 'upstream_error');
+    });
+  }
+
+  test('leaves one of two choices without its finish reason has failed', async () => {
+    const other = event({ choices: [{ index: 1, delta: { content: 'b' } }] });
+    const { text } = await run(streaming(other + chunk('a', 'stop')));
+    errorAfter(other + chunk('a', 'stop'), text);
+  });
+
+  test('reports usage all the same is charged as reported', async () => {
+    const { row } = await run(streamingThen([chunk('Hello', null, { usage: USAGE })], hangUp));
+    assert.deepEqual([row.outcome, row.source, row.cost_nanos], ['upstream_error', 'reported', 20_000]);
+  });
+});
+
+describe('an upstream that, after its finish reason,', () => {
+  for (const [name, end] of ENDS) {
+    test(`${name} has succeeded, and [DONE] is added`, async () => {
+      const { text, row } = await run(streamingThen([chunk('Hello'), chunk('', 'stop')], end));
+      assert.equal(text, chunk('Hello') + chunk('', 'stop') + DONE);
+      assert.equal(row.outcome, 'ok');
+      assert.ok(row.cost_nanos > 0);
+    });
+  }
+
+  test('sends an error has succeeded', async () => {
+    const { text, row } = await run(streaming(chunk('Hello', 'stop'), event({ error: { message: 'x' } })));
+    assert.equal(text, chunk('Hello', 'stop') + DONE);
+    assert.equal(row.outcome, 'ok');
+  });
+
+  test('hangs up behind the usage is charged as reported', async () => {
+    const { text, row } = await run(streamingThen([chunk('Hello', 'stop'), usageChunk()], hangUp));
+    assert.equal(text, chunk('Hello', 'stop') + DONE);
+    assert.deepEqual([row.outcome, row.source, row.cost_nanos], ['ok', 'reported', 20_000]);
+  });
+
+  test('leaves the last blank line out has succeeded', async () => {
+    const { text, row } = await run(streaming(chunk('Hello', 'stop').trimEnd()));
+    assert.equal(text, chunk('Hello', 'stop') + DONE);
+    assert.equal(row.outcome, 'ok');
+  });
+});
+
+describe('the end of a stream', () => {
+  for (const [name, end] of ENDS) {
+    test(`is [DONE], also where the upstream ${name} behind it and gave no finish reason`, async () => {
+      const { text, row } = await run(streamingThen([chunk('Hello'), DONE], end));
+      assert.equal(text, chunk('Hello') + DONE);
+      assert.equal(row.outcome, 'ok');
+    });
+  }
+
+  test('comes once, and nothing behind it', async () => {
+    const { text } = await run(streaming(chunk('Hello', 'stop'), DONE, chunk('more'), DONE));
+    assert.equal(text, chunk('Hello', 'stop') + DONE);
+  });
+});
+
+describe('an event in the middle of a stream that', () => {
+  const withheld = 'No such deployment';
+  const rows: readonly (readonly [name: string, event: string, words: RegExp])[] = [
+    ['has an error object', event({ error: { message: 'Overloaded', code: 'x' } }), /Overloaded/],
+    ['has an error that is a text', event({ error: 'Overloaded' }), /Overloaded/],
+    ['has an error beside choices', event({ choices: [], error: { message: 'Overloaded', code: 503 } }), /Overloaded/],
+    ['is named error', 'event: error\ndata: {"message":"Overloaded"}\n\n', /Overloaded/],
+    ['is no JSON', 'data: oops\n\n', /./],
+    ['is JSON but no object', 'data: [1]\n\n', /./],
+    ['holds a credential', event({ error: { message: `Refused ${UPSTREAM_KEY}` } }), /^(?!.*upstream-secret)/],
+    ['concerns the operator', event({ error: { message: 'Your account is not active' } }), /^(?!.*account)/],
+    ['has a code that withholds its words', event({ error: { message: withheld, code: 404 } }), /^(?!.*deployment)/],
+  ];
+  for (const [name, bad, words] of rows) {
+    test(`${name} becomes the error line, and the upstream is told to stop`, async () => {
+      const { text, row } = await run(streamingThen([chunk('Hello'), bad, chunk('more')], silence), patient);
+      const error = errorAfter(chunk('Hello'), text);
+      assert.equal(error.code, 'upstream_error');
+      assert.match(error.message, words);
+      assert.deepEqual([row.outcome, row.source, row.cost_nanos > 0], ['upstream_error', 'counted', true]);
+      await (await patient.upstream.call()).closed;
+    });
+  }
+});
+
+test('comments are bytes: a host that sends them is not silent', async () => {
+  const { text } = await run(async (call) => {
+    call.stream();
+    call.send(chunk('Hello'));
+    for (let i = 0; i < 5; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      call.send(': keep-alive\n\n');
+    }
+    call.send(chunk('', 'stop') + DONE);
+    call.end();
+  });
+  assert.equal(text, `${chunk('Hello')}${': keep-alive\n\n'.repeat(5)}${chunk('', 'stop')}${DONE}`);
+});

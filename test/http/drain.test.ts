@@ -1,0 +1,140 @@
+/** How a gateway ends: what is under way may finish, nothing new begins, and everything is settled. */
+import assert from 'node:assert/strict';
+import test, { describe } from 'node:test';
+import { chunk, completion, DONE } from '../support/answers.ts';
+import { assertError } from '../support/expect.ts';
+import { chat, startTestGateway, type TestGateway, withGateway } from '../support/gateway.ts';
+import { RawConnection } from '../support/raw.ts';
+
+const LONG_MS = 20_000;
+const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
+
+/** A stream of which one event has come; `finish` lets the upstream end it. */
+async function openStream(gateway: TestGateway) {
+  const key = gateway.key();
+  const release = Promise.withResolvers<void>();
+  gateway.upstream.follow(async (call) => {
+    call.stream();
+    call.send(chunk('Hello'));
+    await release.promise;
+    call.send(chunk('', 'stop') + DONE);
+    call.end();
+  });
+  const connection = await RawConnection.open(gateway.port);
+  connection.send(gateway.rawCompletion(key, chat({ stream: true })));
+  await connection.has('Hello');
+  return { key, connection, finish: release.resolve };
+}
+
+describe('while a gateway drains', () => {
+  test('streams and answers under way finish, and their connections close', () =>
+    withGateway({}, async (gateway) => {
+      const stream = await openStream(gateway);
+      const release = Promise.withResolvers<void>();
+      gateway.upstream.follow(async (call) => {
+        await release.promise;
+        call.answer(200, completion('hi'));
+      });
+      const key = gateway.key();
+      const waiting = await RawConnection.open(gateway.port);
+      waiting.send(gateway.rawCompletion(key, chat()));
+      await gateway.upstream.call();
+      const drained = gateway.drain(LONG_MS);
+      release.resolve();
+      const answer = await waiting.answer();
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get('connection'), 'close');
+      assert.equal(await waiting.rest(), '');
+      stream.finish();
+      assert.equal((await stream.connection.answer()).body, chunk('Hello') + chunk('', 'stop') + DONE);
+      await drained;
+      assert.equal((await gateway.row(stream.key)).outcome, 'ok');
+      assert.equal((await gateway.row(key)).outcome, 'ok');
+    }));
+
+  test('nobody can connect any more, and idle connections are closed', () =>
+    withGateway({}, async (gateway) => {
+      const { connection, finish } = await openStream(gateway);
+      const idle = await RawConnection.open(gateway.port);
+      idle.send(HEALTH);
+      assert.equal((await idle.answer()).status, 200);
+      const drained = gateway.drain(LONG_MS);
+      assert.equal(await idle.rest(), '');
+      await assert.rejects(RawConnection.open(gateway.port), { code: 'ECONNREFUSED' });
+      finish();
+      await connection.answer();
+      await drained;
+    }));
+
+  test('what still comes on an open connection is answered with Connection: close', () =>
+    withGateway({}, async (gateway) => {
+      const { connection, finish } = await openStream(gateway);
+      const late = await RawConnection.open(gateway.port);
+      late.send('GET /readyz HTTP/1.1\r\n');
+      // An answer on another connection shows that the gateway has taken in what was sent before it.
+      assert.equal((await gateway.request('/healthz')).status, 200);
+      const drained = gateway.drain(LONG_MS);
+      late.send('Host: a\r\n\r\n');
+      const answer = await late.answer();
+      assert.equal(answer.status, 503);
+      assert.equal(answer.headers.get('connection'), 'close');
+      await late.rest();
+      finish();
+      await connection.answer();
+      await drained;
+    }));
+});
+
+describe('after the time to drain', () => {
+  test('streams get the error line and the end, and are charged', () =>
+    withGateway({}, async (gateway) => {
+      const { key, connection } = await openStream(gateway);
+      await gateway.drain(1);
+      const { body } = await connection.answer();
+      assert.ok(body.startsWith(chunk('Hello')) && body.endsWith(DONE), body);
+      const line = body.slice(chunk('Hello').length, -DONE.length);
+      assert.equal(JSON.parse(line.slice('data: '.length)).error.code, 'upstream_error');
+      await (await gateway.upstream.call()).closed;
+      const row = await gateway.row(key);
+      assert.deepEqual([row.outcome, row.source, row.cost_nanos > 0], ['upstream_error', 'counted', true]);
+    }));
+
+  test('requests without an answer get an error, and are charged', () =>
+    withGateway({}, async (gateway) => {
+      gateway.upstream.follow(() => {});
+      const key = gateway.key();
+      const connection = await RawConnection.open(gateway.port);
+      connection.send(gateway.rawCompletion(key, chat()));
+      await gateway.upstream.call();
+      await gateway.drain(1);
+      assertError(await connection.answer(), 502, 'upstream_error');
+      assert.ok((await gateway.row(key)).cost_nanos > 0);
+    }));
+
+  test('a request whose body is still to come is dropped, and has no row', () =>
+    withGateway({}, async (gateway) => {
+      const key = gateway.key();
+      const connection = await RawConnection.open(gateway.port);
+      connection.send(gateway.rawCompletion(key, chat()).slice(0, -5));
+      assert.equal((await gateway.request('/healthz')).status, 200);
+      await gateway.drain(1);
+      await connection.rest();
+      assert.deepEqual(gateway.rows(key), []);
+    }));
+
+  test('many streams are all settled', () =>
+    withGateway({}, async (gateway) => {
+      const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(gateway)));
+      await gateway.drain(1);
+      for (const { key, connection } of streams) {
+        assert.ok((await connection.answer()).body.endsWith(DONE));
+        assert.equal((await gateway.row(key)).outcome, 'upstream_error');
+      }
+    }));
+});
+
+test('an idle gateway ends at once, whatever time it is given', async () => {
+  const gateway = await startTestGateway();
+  await gateway.drain(24 * 3_600_000);
+  await gateway.stop();
+});

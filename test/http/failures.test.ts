@@ -1,0 +1,299 @@
+/** Every way in which an upstream fails: what the client reads, what the journal says, and that nothing leaks. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import test, { after, afterEach, describe } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { answering, chunk, completion, DONE, event, streaming } from '../support/answers.ts';
+import { assertError } from '../support/expect.ts';
+import type { Script } from '../support/fake-upstream.ts';
+import { chat, startTestGateway, UPSTREAM_HEADER, UPSTREAM_KEY, withGateway } from '../support/gateway.ts';
+
+const gateway = await startTestGateway();
+after(() => gateway.stop());
+afterEach(() => gateway.assertSettled());
+const host = `127.0.0.1:${gateway.upstream.port}`;
+
+/** Nothing of the operator's may stand in an answer. */
+function assertNoLeak(text: string): void {
+  for (const secret of [UPSTREAM_KEY, UPSTREAM_HEADER, host, 'vendor-header']) assert.ok(!text.includes(secret), text);
+}
+
+/** Sends a request for JSON and one for a stream with a key each; both must fail alike. */
+async function failBoth(script: Script, status: number, code: string) {
+  const messages = [];
+  const rows = [];
+  for (const stream of [false, true]) {
+    const key = gateway.key();
+    gateway.upstream.follow(script);
+    const answer = await gateway.complete(key, chat({ stream }));
+    messages.push(assertError(answer, status, code));
+    assertNoLeak(answer.text + JSON.stringify([...answer.headers]));
+    const row = await gateway.row(key);
+    assert.equal(row.outcome, code);
+    assert.equal(row.request_id, answer.headers.get('x-request-id'));
+    assert.equal(gateway.upstream.calls.length, 1, 'a request is never sent twice');
+    rows.push(row);
+  }
+  assert.equal(messages[0], messages[1]);
+  return { message: messages[0] as string, rows };
+}
+
+const said = (message: string, more = {}) => ({ error: { message, type: 'x', code: null, ...more } });
+
+/** Which status becomes which, and whether the upstream's own words may be read. */
+const STATUSES: readonly (readonly [upstream: number, status: number, wordsPass: boolean])[] = [
+  [301, 502, false],
+  [302, 502, false],
+  [304, 502, false],
+  [400, 400, true],
+  [401, 502, false],
+  [402, 502, false],
+  [403, 502, false],
+  [404, 502, false],
+  [408, 502, false],
+  [409, 502, false],
+  [413, 400, true],
+  [418, 502, false],
+  [422, 400, true],
+  [429, 502, true],
+  [500, 502, true],
+  [501, 502, true],
+  [503, 502, true],
+  [529, 502, true],
+];
+
+describe('an error answer of the upstream', () => {
+  for (const [upstream, status, wordsPass] of STATUSES) {
+    test(`${upstream} becomes ${status}, words ${wordsPass ? 'passed on' : 'withheld'}, at no cost`, async () => {
+      const words = 'The flux capacitor is out of tune';
+      const headers: Record<string, string> = {
+        'x-vendor': 'vendor-header',
+        location: 'http://example.com/',
+        'retry-after': '7',
+      };
+      const script: Script =
+        upstream === 304 ? (call) => call.head(304, headers) : (call) => call.answer(upstream, said(words), headers);
+      const { message, rows } = await failBoth(script, status, status === 400 ? 'invalid_request' : 'upstream_error');
+      assert.equal(message.includes(words), wordsPass, message);
+      for (const row of rows) assert.equal(row.cost_nanos, 0);
+    });
+  }
+
+  const SHAPES: readonly (readonly [name: string, body: unknown, words: string])[] = [
+    ['an error object', said('Words.'), 'Words.'],
+    ['an error that is a text', { error: 'Words.', code: 'x' }, 'Words.'],
+    ['a flat object', { object: 'error', message: 'Words.', code: 7 }, 'Words.'],
+    ['a detail', { detail: 'Words.' }, 'Words.'],
+    ['a list', [said('Words.')], 'Words.'],
+    ['control characters', said('Wor\u001b[31mds.\r\n\u0000'), 'Wor [31mds.'],
+  ];
+  for (const [name, body, words] of SHAPES) {
+    test(`is understood as ${name}`, async () => {
+      const { message } = await failBoth(answering(body, 400), 400, 'invalid_request');
+      assert.equal(message, words);
+    });
+  }
+
+  for (const body of ['', '<html>Bad gateway</html>', '{"error":', 'null', '[]', '{"error":{"message":7}}']) {
+    test(`${JSON.stringify(body)} says nothing that could be passed on`, async () => {
+      const { message } = await failBoth(answering(body, 500), 502, 'upstream_error');
+      assert.ok(!message.includes('html'), message);
+    });
+  }
+
+  const OPERATOR = [
+    'Incorrect API key provided: sk-ab***yz.',
+    'Your credit balance is too low to access the API.',
+    'You exceeded your current quota, please check your plan and billing details.',
+    'Your account is not active.',
+    'Insufficient balance',
+    'Invalid authentication credentials',
+  ];
+  for (const words of OPERATOR) {
+    test(`${JSON.stringify(words)} with a 400 concerns the operator: 502, words withheld`, async () => {
+      const { message } = await failBoth(answering(said(words), 400), 502, 'upstream_error');
+      assert.ok(!message.includes(words), message);
+    });
+  }
+
+  for (const status of [400, 429, 500]) {
+    for (const secret of [UPSTREAM_KEY, UPSTREAM_HEADER, host]) {
+      test(`${status} with ${secret} in it is passed on without its words`, async () => {
+        const code = status === 400 ? 'invalid_request' : 'upstream_error';
+        await failBoth(
+          answering(said(`Refused for ${secret.toUpperCase()} ${secret}.`), status),
+          status === 400 ? 400 : 502,
+          code,
+        );
+      });
+    }
+  }
+
+  test('too long to be passed on is not cut in the middle of a secret', async () => {
+    const { message } = await failBoth(
+      answering(said(`${'x'.repeat(985)}${UPSTREAM_KEY}`), 500),
+      502,
+      'upstream_error',
+    );
+    assert.ok(!message.includes(UPSTREAM_KEY.slice(0, 8)), message);
+  });
+
+  test('with status 200 is an error all the same, at no cost', async () => {
+    const { message, rows } = await failBoth(answering(said('Overloaded.')), 502, 'upstream_error');
+    assert.match(message, /Overloaded/);
+    for (const row of rows) assert.equal(row.cost_nanos, 0);
+  });
+
+  test('with status 200 is passed on without words where they are withheld by its code', async () => {
+    const { message } = await failBoth(answering(said('No such deployment.', { code: 404 })), 502, 'upstream_error');
+    assert.ok(!message.includes('deployment'), message);
+  });
+
+  test('that breaks off proves nothing, and is charged', async () => {
+    const { rows } = await failBoth(
+      (call) => {
+        call.head(500, { 'content-length': '1000' });
+        call.raw('{"error":');
+        call.hangUp();
+      },
+      502,
+      'upstream_error',
+    );
+    for (const row of rows) assert.deepEqual([row.source, row.cost_nanos > 0], ['counted', true]);
+  });
+});
+
+const text = JSON.stringify(completion('hi'));
+/** Answers after which work may have been done: none of them is free. */
+const BROKEN: readonly (readonly [name: string, script: Script])[] = [
+  ['a reset before the headers', (call) => call.reset()],
+  ['an end before the headers', (call) => call.hangUp()],
+  ['headers that break off', (call) => [call.raw('HTTP/1.1 200 OK\r\ncontent-'), call.hangUp()].pop()],
+  ['no HTTP', (call) => [call.raw('SSH-2.0-OpenSSH\r\n\r\n'), call.hangUp()].pop()],
+  [
+    'a body shorter than its length',
+    (call) => [call.answer(200, text, { 'content-length': '999' }), call.hangUp()].pop(),
+  ],
+  [
+    'chunks without the last',
+    (call) => [call.head(200, { 'transfer-encoding': 'chunked' }), call.send(text.slice(0, 50)), call.hangUp()].pop(),
+  ],
+  ['a web page', answering('<html>hello</html>', 200, { 'content-type': 'text/html' })],
+  ['an empty body', answering('')],
+  ['status 204', (call) => call.head(204, {})],
+  ['JSON that is cut off', answering(text.slice(0, -10))],
+  ['JSON that is no object', answering([completion('hi')])],
+  ['JSON without choices', answering({ id: 'x', object: 'chat.completion' })],
+  ['choices that are no list', answering({ choices: {} })],
+  ['compressed JSON', answering(gzipSync(text), 200, { 'content-encoding': 'gzip' })],
+  ['JSON said to be compressed', answering(text, 200, { 'content-encoding': 'br' })],
+];
+
+describe('an answer that is none', () => {
+  for (const [name, script] of BROKEN) {
+    test(`${name} is 502, and charged as counted`, async () => {
+      const { rows } = await failBoth(script, 502, 'upstream_error');
+      for (const row of rows) {
+        assert.equal(row.source, 'counted');
+        assert.ok(row.prompt_tokens > 0 && row.completion_tokens > 0 && row.cost_nanos > 0);
+      }
+    });
+  }
+
+  test('a whole completion where a stream was asked for is 502, and charged as reported', async () => {
+    const key = gateway.key();
+    gateway.upstream.follow(answering(completion('hi')));
+    assertError(await gateway.complete(key, chat({ stream: true })), 502, 'upstream_error');
+    const row = await gateway.row(key);
+    assert.deepEqual([row.source, row.cost_nanos], ['reported', 20_000]);
+  });
+
+  test('a stream where none was asked for is 502, and charged', async () => {
+    const key = gateway.key();
+    gateway.upstream.follow(streaming(chunk('hi', 'stop'), DONE));
+    assertError(await gateway.complete(key), 502, 'upstream_error');
+    assert.ok((await gateway.row(key)).cost_nanos > 0);
+  });
+
+  test('early hints are passed over', async () => {
+    gateway.upstream.follow((call) => {
+      call.raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n');
+      call.answer(200, text);
+    });
+    assert.equal((await gateway.complete(gateway.key())).text, text);
+  });
+});
+
+describe('an upstream that cannot be reached', () => {
+  test('costs nothing, and its address does not leak', async () => {
+    const closed = createServer();
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+    const { port } = closed.address() as { port: number };
+    await new Promise((resolve) => closed.close(resolve));
+    await withGateway({ provider: { base_url: `http://127.0.0.1:${port}/v1` } }, async (own) => {
+      for (const stream of [false, true]) {
+        const key = own.key();
+        const answer = await own.complete(key, chat({ stream }));
+        assertError(answer, 502, 'upstream_error');
+        assert.ok(!answer.text.includes(String(port)) && !answer.text.includes('ECONN'), answer.text);
+        const row = await own.row(key);
+        assert.deepEqual([row.outcome, row.cost_nanos, row.prompt_tokens], ['upstream_error', 0, 0]);
+      }
+    });
+  });
+
+  test('by its name costs nothing either', () =>
+    withGateway({ provider: { base_url: 'http://nowhere.invalid/v1' } }, async (own) => {
+      const key = own.key();
+      const answer = await own.complete(key);
+      assertError(answer, 502, 'upstream_error');
+      assert.ok(!answer.text.includes('nowhere'), answer.text);
+      assert.equal((await own.row(key)).cost_nanos, 0);
+    }));
+});
+
+const SHORT = { connect: '5s', first_byte: '150ms', idle: '150ms' };
+const STALLS: readonly (readonly [name: string, script: Script])[] = [
+  ['before its headers', () => {}],
+  ['within its headers', (call) => call.raw('HTTP/1.1 200 OK\r\n')],
+  ['after its headers', (call) => call.head(200, { 'content-type': 'application/json', 'content-length': '100' })],
+  ['within its body', (call) => call.answer(200, text.slice(0, 20), { 'content-length': String(text.length) })],
+  ['within an error answer', (call) => call.answer(500, '{"error":', { 'content-length': '100' })],
+  ['after the head of a stream', (call) => call.stream()],
+  [
+    'before the first event of a stream',
+    (call) => [call.stream(), call.send(': wait\n\ndata: {"choi')].pop() as undefined,
+  ],
+];
+
+describe('an upstream that falls silent', { concurrency: true }, () => {
+  for (const [name, script] of STALLS) {
+    test(`${name} is given up: 502, charged, and its connection closed`, () =>
+      withGateway({ provider: { timeouts: SHORT } }, async (own) => {
+        for (const stream of [false, true]) {
+          const key = own.key();
+          own.upstream.follow(script);
+          assertError(await own.complete(key, chat({ stream })), 502, 'upstream_error');
+          const row = await own.row(key);
+          assert.deepEqual([row.outcome, row.source, row.cost_nanos > 0], ['upstream_error', 'counted', true]);
+          await (await own.upstream.call()).closed;
+        }
+      }));
+  }
+});
+
+test('an error event as the first of a stream is an ordinary 502, at no cost', async () => {
+  const scripts = [
+    streaming(event(said('Overloaded.')), DONE),
+    streaming(': wait\n\n', event(said('Overloaded.'))),
+    streaming(`event: error\ndata: ${JSON.stringify(said('Overloaded.'))}\n\n`),
+    streaming('event: error\ndata: Overloaded.\n\n'),
+  ];
+  for (const script of scripts) {
+    const key = gateway.key();
+    gateway.upstream.follow(script);
+    const answer = await gateway.complete(key, chat({ stream: true }));
+    assert.match(assertError(answer, 502, 'upstream_error'), /Overloaded/);
+    assert.equal((await gateway.row(key)).cost_nanos, 0);
+  }
+});

@@ -1,0 +1,188 @@
+/** Limits per minute and at once: who is admitted, who is told to wait, and for how long. */
+import assert from 'node:assert/strict';
+import test, { after, afterEach, describe } from 'node:test';
+import { answering, chunk, completion, DONE, USAGE } from '../support/answers.ts';
+import { assertError, ratesOf } from '../support/expect.ts';
+import { chat, type Reply, startTestGateway, type TestKey } from '../support/gateway.ts';
+import { until } from '../support/wait.ts';
+
+const gateway = await startTestGateway();
+after(() => gateway.stop());
+afterEach(() => gateway.assertSettled());
+
+/** Checks a 429 and returns the seconds to wait. */
+function assertLimited(answer: Reply): number {
+  assertError(answer, 429, 'rate_limited');
+  const header = answer.headers.get('retry-after') ?? '';
+  assert.match(header, /^[1-9]\d*$/);
+  return Number(header);
+}
+
+/** Lets the upstream hold every answer back until the returned function is called. */
+function holdAnswers(): () => void {
+  const release = Promise.withResolvers<void>();
+  gateway.upstream.follow(async (call) => {
+    await release.promise;
+    call.answer(200, completion('hi'));
+  });
+  return release.resolve;
+}
+
+describe('requests per minute', () => {
+  test('are admitted up to the limit, and what is over it has to wait for the first to leave', async () => {
+    gateway.upstream.follow(answering(completion('hi')));
+    const key = gateway.key({ rpm: 2 });
+    for (const remaining of [1, 0]) {
+      const answer = await gateway.complete(key);
+      assert.equal(answer.status, 200);
+      assert.equal(ratesOf(answer.headers).remainingRequests, remaining);
+    }
+    const refused = await gateway.complete(key);
+    const wait = assertLimited(refused);
+    assert.ok(wait <= 60);
+    assert.equal(refused.headers.get('x-should-retry'), null);
+    assert.equal(gateway.rows(key).length, 2);
+  });
+
+  test('are exact when all come at once', async () => {
+    gateway.upstream.follow(answering(completion('hi')));
+    const key = gateway.key({ rpm: 10 });
+    const answers = await Promise.all(Array.from({ length: 40 }, () => gateway.complete(key)));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 10);
+    for (const answer of answers) if (answer.status !== 200) assertLimited(answer);
+    assert.equal(gateway.rows(key).length, 10);
+  });
+
+  test('are those that another process has set, from the next request on', async () => {
+    gateway.upstream.follow(answering(completion('hi')));
+    const key = gateway.key({ rpm: 1 });
+    const statuses = [];
+    for (const rpm of [1, 1, 2, null, 2]) {
+      gateway.setLimits(key, { rpm });
+      statuses.push((await gateway.complete(key)).status);
+    }
+    assert.deepEqual(statuses, [200, 429, 200, 200, 429]);
+  });
+});
+
+describe('tokens per minute', () => {
+  // The input of these requests is estimated at 5 tokens.
+  const RESERVED: readonly (readonly [name: string, fields: Record<string, unknown>, tokens: number])[] = [
+    ['its input alone where it declares no maximum', {}, 5],
+    ['a declared maximum', { max_tokens: 200 }, 205],
+    ['the newer of two maxima', { max_tokens: 200, max_completion_tokens: 300 }, 305],
+    ['a maximum for each choice', { max_tokens: 200, n: 3 }, 605],
+    ['no more than the model can give', { max_tokens: 1_000_000 }, 1005],
+    ['1,600 for an image, however large', { messages: [{ role: 'user', content: [imageOf(50_000)] }] }, 1603],
+    ['its tools', { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }, 5 + 16],
+  ];
+  for (const [name, fields, tokens] of RESERVED) {
+    test(`a request reserves ${name}, until its usage is known`, async () => {
+      const release = holdAnswers();
+      const key = gateway.key({ tpm: 10_000 });
+      const first = gateway.complete(key, chat(fields));
+      await gateway.upstream.call();
+      const during = ratesOf((await gateway.complete(key, '')).headers);
+      assert.ok(Math.abs(during.remainingTokens - (10_000 - tokens)) <= 1, String(during.remainingTokens));
+      release();
+      assert.equal(ratesOf((await first).headers).remainingTokens, 10_000 - USAGE.total_tokens);
+    });
+  }
+
+  test('that are reserved are not there for another request, and come back with the settlement', async () => {
+    const release = holdAnswers();
+    const key = gateway.key({ tpm: 1000 });
+    const body = chat({ max_tokens: 600 });
+    const first = gateway.complete(key, body);
+    await gateway.upstream.call();
+    assert.ok(assertLimited(await gateway.complete(key, body)) <= 60);
+    release();
+    assert.equal((await first).status, 200);
+    assert.equal((await gateway.complete(key, body)).status, 200);
+  });
+
+  test('that one request passes by itself are no matter of waiting', async () => {
+    const key = gateway.key({ tpm: 100 });
+    const answer = await gateway.complete(key, chat({ max_tokens: 96 }));
+    assert.equal(assertLimited(answer), 60);
+    assert.equal(answer.headers.get('x-should-retry'), 'false');
+    for (const max_tokens of [2 ** 60, 1e300])
+      assert.equal(assertLimited(await gateway.complete(key, chat({ max_tokens, n: 128 }))), 60);
+    gateway.upstream.follow(answering(completion('hi')));
+    assert.equal((await gateway.complete(key, chat({ max_tokens: 95 }))).status, 200);
+  });
+
+  test('that were really used count, also above what was reserved', async () => {
+    gateway.upstream.follow(answering(completion('hi', { usage: { prompt_tokens: 900, completion_tokens: 200 } })));
+    const key = gateway.key({ tpm: 1000 });
+    assert.equal(ratesOf((await gateway.complete(key)).headers).remainingTokens, 0);
+    assertLimited(await gateway.complete(key));
+  });
+});
+
+describe('requests at once', () => {
+  test('are exact, and a refused one may come back after a second', async () => {
+    const release = holdAnswers();
+    const key = gateway.key({ concurrency: 3 });
+    const answers = Array.from({ length: 10 }, () => gateway.complete(key));
+    await gateway.upstream.call(3);
+    await until(() => gateway.inFlight === 3);
+    assert.equal(gateway.upstream.calls.length, 3);
+    release();
+    const done = await Promise.all(answers);
+    assert.equal(done.filter(({ status }) => status === 200).length, 3);
+    for (const answer of done) if (answer.status !== 200) assert.equal(assertLimited(answer), 1);
+  });
+
+  test('do not concern other keys', async () => {
+    const release = holdAnswers();
+    const keys = Array.from({ length: 5 }, () => gateway.key({ concurrency: 1 }));
+    const answers = keys.map((key) => gateway.complete(key));
+    await gateway.upstream.call(5);
+    release();
+    for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200);
+  });
+
+  const SEQUENCES: readonly (readonly [name: string, run: (key: TestKey) => Promise<Reply>, status: number])[] = [
+    ['answers', (key) => gateway.complete(key), 200],
+    ['streams', (key) => gateway.complete(key, chat({ stream: true })), 200],
+    ['failures', (key) => gateway.complete(key, chat({ user: 'fail' })), 502],
+    ['refused requests', (key) => gateway.complete(key, chat({ n: 0 })), 400],
+  ];
+  for (const [name, run, status] of SEQUENCES) {
+    test(`are one for a client that sends one after another: it never meets its own slot with ${name}`, async () => {
+      gateway.upstream.follow((call) => {
+        const { stream, user } = JSON.parse(call.body);
+        if (user === 'fail') return call.answer(500, '');
+        if (stream !== true) return call.answer(200, completion('hi'));
+        call.stream();
+        call.send(chunk('hi', 'stop'));
+        // The host is not done when its stream is.
+        call.send(DONE);
+      });
+      const key = gateway.key({ concurrency: 1 });
+      for (let i = 0; i < 25; i++) assert.equal((await run(key)).status, status);
+    });
+  }
+
+  test('count a stream from its start to its end', async () => {
+    const key = gateway.key({ concurrency: 1 });
+    const release = Promise.withResolvers<void>();
+    gateway.upstream.follow(async (call) => {
+      call.stream();
+      call.send(chunk('hi'));
+      await release.promise;
+      call.send(chunk('', 'stop') + DONE);
+      call.end();
+    });
+    const stream = await gateway.open('/v1/chat/completions', { method: 'POST', key, body: chat({ stream: true }) });
+    assert.equal(stream.status, 200);
+    assert.equal(assertLimited(await gateway.complete(key)), 1);
+    release.resolve();
+    assert.equal(await stream.text(), chunk('hi') + chunk('', 'stop') + DONE);
+  });
+});
+
+function imageOf(bytes: number) {
+  return { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(bytes)}` } };
+}

@@ -1,0 +1,144 @@
+/** What is not sound HTTP is answered in the shape of every error, the connection is closed, and the process goes on. */
+import assert from 'node:assert/strict';
+import test, { after, afterEach, describe } from 'node:test';
+import { answering, completion } from '../support/answers.ts';
+import { assertError } from '../support/expect.ts';
+import { chat, startTestGateway } from '../support/gateway.ts';
+import { RawConnection } from '../support/raw.ts';
+
+const gateway = await startTestGateway({ config: { timeouts: { request: '1s' } } });
+after(() => gateway.stop());
+afterEach(() => gateway.assertSettled());
+const key = gateway.key();
+const authorization = `Authorization: Bearer ${key.secret}\r\n`;
+const POST = `POST /v1/chat/completions HTTP/1.1\r\n${authorization}`;
+const body = chat();
+const length = `Content-Length: ${body.length}\r\n`;
+const inChunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+
+const MALFORMED: readonly (readonly [name: string, bytes: string | Buffer, status: number])[] = [
+  ['no Host', `${POST}${length}\r\n${body}`, 400],
+  ['two Host headers', `${POST}Host: a\r\nHost: b\r\n${length}\r\n${body}`, 400],
+  ['two equal Host headers', `${POST}Host: a\r\nhost: a\r\n${length}\r\n${body}`, 400],
+  ['two Content-Type headers', `${POST}Host: a\r\nContent-Type: a\r\nContent-Type: b\r\n${length}\r\n${body}`, 400],
+  ['a length and chunks', `${POST}Host: a\r\n${length}Transfer-Encoding: chunked\r\n\r\n${inChunks}`, 400],
+  ['chunks and a length', `${POST}Host: a\r\nTransfer-Encoding: chunked\r\n${length}\r\n${inChunks}`, 400],
+  ['two lengths', `${POST}Host: a\r\n${length}${length}\r\n${body}`, 400],
+  ['two lengths that differ', `${POST}Host: a\r\n${length}Content-Length: 2\r\n\r\n${body}`, 400],
+  ['a list of lengths', `${POST}Host: a\r\nContent-Length: ${body.length}, ${body.length}\r\n\r\n${body}`, 400],
+  ['a negative length', `${POST}Host: a\r\nContent-Length: -1\r\n\r\n`, 400],
+  ['a length with a sign', `${POST}Host: a\r\nContent-Length: +${body.length}\r\n\r\n${body}`, 400],
+  ['a length that is no number', `${POST}Host: a\r\nContent-Length: 0x10\r\n\r\n`, 400],
+  ['a comma before chunked', `${POST}Host: a\r\nTransfer-Encoding: ,chunked\r\n\r\n${inChunks}`, 400],
+  ['chunked twice', `${POST}Host: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n${inChunks}`, 400],
+  [
+    'two Transfer-Encoding headers',
+    `${POST}Host: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n${inChunks}`,
+    400,
+  ],
+  ['gzip before chunked', `${POST}Host: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n${inChunks}`, 400],
+  ['an encoding that is not chunked', `${POST}Host: a\r\nTransfer-Encoding: identity\r\n\r\n`, 400],
+  ['chunked with something added', `${POST}Host: a\r\nTransfer-Encoding: xchunked\r\n\r\n${inChunks}`, 400],
+  ['a chunk size that is no number', `${POST}Host: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n${body}`, 400],
+  [
+    'a chunk longer than its size',
+    `${POST}Host: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n${body}\r\n0\r\n\r\n`,
+    400,
+  ],
+  ['a space before a colon', `${POST}Host: a\r\nX-Test : 1\r\n${length}\r\n${body}`, 400],
+  ['a header without a colon', `${POST}Host: a\r\nnothing\r\n${length}\r\n${body}`, 400],
+  ['a control character in a header', `${POST}Host: a\r\nX: a\u0000b\r\n${length}\r\n${body}`, 400],
+  ['a bare CR in a header', `${POST}Host: a\r\nX: a\rb\r\n${length}\r\n${body}`, 400],
+  ['no such method', `BREW /v1/chat/completions HTTP/1.1\r\nHost: a\r\n\r\n`, 400],
+  ['no such version', `POST /v1/chat/completions HTTP/9.9\r\nHost: a\r\n\r\n`, 400],
+  ['another protocol', 'EHLO gateway\r\n\r\n', 400],
+  ['the begin of a TLS handshake', Buffer.from('16030100f5010000f10303', 'hex'), 400],
+  ['random bytes', Buffer.from([...Array(300).keys()].map((i) => (i * 7919) % 256)), 400],
+  ['headers of more than 16 KB', `${POST}Host: a\r\nX: ${'x'.repeat(17_000)}\r\n${length}\r\n${body}`, 431],
+  ['many headers of more than 16 KB', `${POST}Host: a\r\n${'X: x\r\n'.repeat(9000)}${length}\r\n${body}`, 431],
+  ['a path of more than 16 KB', `GET /v1/${'x'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+];
+
+describe('malformed HTTP', () => {
+  for (const [name, bytes, status] of MALFORMED) {
+    test(`${name} is ${status}`, async () => {
+      gateway.upstream.follow(answering(completion('hi')));
+      const connection = await RawConnection.open(gateway.port);
+      connection.send(bytes);
+      const answer = await connection.answer();
+      assertError(answer, status, 'invalid_request');
+      assert.equal(answer.headers.get('connection'), 'close');
+      assert.equal(await connection.rest(), '', 'more than one answer came');
+      assert.equal(gateway.upstream.calls.length, 0);
+      assert.equal((await gateway.request('/healthz')).status, 200);
+    });
+  }
+
+  test('a doubled header behind a hundred others is still seen', async () => {
+    const connection = await RawConnection.open(gateway.port);
+    const many = Array.from({ length: 1100 }, (_, i) => `X-${i}: 1\r\n`).join('');
+    connection.send(`GET /v1/models HTTP/1.1\r\nHost: a\r\n${authorization}${many}${authorization}\r\n`);
+    assertError(await connection.answer(), 400, 'invalid_request');
+    await connection.rest();
+  });
+
+  test('CONNECT gets an error and no tunnel', async () => {
+    const connection = await RawConnection.open(gateway.port);
+    connection.send('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n');
+    assertError(await connection.answer(), 404, 'invalid_request');
+    assert.equal(await connection.rest(), '');
+  });
+
+  test('an offer to upgrade is passed over', async () => {
+    const connection = await RawConnection.open(gateway.port);
+    connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    assert.equal((await connection.answer()).status, 200);
+    connection.leave();
+  });
+
+  test('HTTP/1.0 needs no Host', async () => {
+    const connection = await RawConnection.open(gateway.port);
+    connection.send('GET /healthz HTTP/1.0\r\n\r\n');
+    assert.equal((await connection.answer()).status, 200);
+    await connection.rest();
+  });
+});
+
+describe('clients that are too slow', { concurrency: true }, () => {
+  const rows: readonly (readonly [name: string, bytes: string])[] = [
+    ['a request line that does not end', 'POST /v1/chat'],
+    ['headers that do not end', `${POST}Host: a\r\nContent-`],
+    ['a body that does not come', `${POST}Host: a\r\n${length}\r\n`],
+    ['a body that does not end', `${POST}Host: a\r\n${length}\r\n{"model":`],
+    ['chunks that do not end', `${POST}Host: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"mod\r\n`],
+  ];
+  for (const [name, bytes] of rows) {
+    test(`${name} is 408`, async () => {
+      const connection = await RawConnection.open(gateway.port);
+      connection.send(bytes);
+      const answer = await connection.answer();
+      assertError(answer, 408, 'invalid_request');
+      assert.equal(answer.headers.get('connection'), 'close');
+      await connection.rest();
+    });
+  }
+
+  test('a client that leaves in the middle of its body leaves nothing behind', async () => {
+    const leaving = gateway.key();
+    const connection = await RawConnection.open(gateway.port);
+    connection.send(gateway.rawCompletion(leaving, body).slice(0, -5));
+    connection.leave();
+    await gateway.assertSettled();
+    assert.deepEqual(gateway.rows(leaving), []);
+  });
+});
+
+test('requests that come in one piece are answered in their order', async () => {
+  gateway.upstream.follow(answering(completion('hi')));
+  const connection = await RawConnection.open(gateway.port);
+  const one = gateway.rawCompletion(key, body);
+  connection.send(`${one}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n${one}`);
+  const bodies = [await connection.answer(), await connection.answer(), await connection.answer()].map((a) => a.body);
+  assert.deepEqual(bodies, [JSON.stringify(completion('hi')), '{"status":"ok"}', JSON.stringify(completion('hi'))]);
+  connection.leave();
+});

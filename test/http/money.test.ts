@@ -1,0 +1,193 @@
+/** Holds, spend limits and credit: who may spend, and what is held while a request is under way. */
+import assert from 'node:assert/strict';
+import test, { describe } from 'node:test';
+import { answering, completion } from '../support/answers.ts';
+import { assertError } from '../support/expect.ts';
+import { chat, type GatewayOptions, type TestGateway, type TestKey, withGateway } from '../support/gateway.ts';
+
+/** Of a request that declares nothing: 5 tokens in, 100 out. */
+const HOLD_NANOS = 205_000n;
+/** What such a request really costs here. */
+const COST_NANOS = 20_000n;
+
+const usd = (nanos: bigint): GatewayOptions => ({ credit: `0.${String(nanos).padStart(9, '0')}` });
+
+/** Holds one request of the key under way while `run` runs; returns the status that it ends with. */
+async function during(gateway: TestGateway, key: TestKey, body: string, run: () => Promise<void>): Promise<void> {
+  const release = Promise.withResolvers<void>();
+  gateway.upstream.follow(async (call) => {
+    await release.promise;
+    call.answer(200, completion('hi'));
+  });
+  const first = gateway.complete(key, body);
+  try {
+    await gateway.upstream.call();
+    await run();
+  } finally {
+    release.resolve();
+    assert.equal((await first).status, 200);
+  }
+}
+
+describe('what is held', () => {
+  const CASES: readonly (readonly [name: string, fields: Record<string, unknown>, nanos: bigint])[] = [
+    ['the default output where no maximum is declared', {}, HOLD_NANOS],
+    ['the default output for each choice', { n: 2 }, 405_000n],
+    ['the declared maximum', { max_tokens: 1 }, 7_000n],
+    ['the newer of two maxima', { max_tokens: 900, max_completion_tokens: 2 }, 9_000n],
+    ['the declared maximum for each choice', { max_tokens: 1, n: 3 }, 11_000n],
+    ['no more than the model can give', { max_tokens: 999_999 }, 2_005_000n],
+    ['nothing for a model without a price', { model: 'fake/free' }, 0n],
+    ['512 tokens of output where the config names none', { model: 'fake/team/nested' }, 517_000n],
+  ];
+  for (const [name, fields, nanos] of CASES) {
+    test(`is ${name}`, () =>
+      withGateway({}, async (gateway) => {
+        const key = gateway.key();
+        await during(gateway, key, chat(fields), async () => {
+          assert.equal(gateway.holds(key), 1);
+          assert.equal(gateway.heldNanos(key), nanos);
+        });
+        assert.equal(gateway.holds(key), 0);
+      }));
+  }
+});
+
+describe('the spend limit of a key', () => {
+  test('stops it once its charges have reached it, until it is raised', () =>
+    withGateway({}, async (gateway) => {
+      gateway.upstream.follow(answering(completion('hi')));
+      const key = gateway.key({ spendLimitNanos: 2n * COST_NANOS });
+      const statuses = [];
+      for (let i = 0; i < 4; i++) statuses.push((await gateway.complete(key)).status);
+      assert.deepEqual(statuses, [200, 200, 402, 402]);
+      assertError(await gateway.complete(key), 402, 'spend_limit_reached');
+      gateway.setLimits(key, { spendLimitNanos: 2n * COST_NANOS + 1n });
+      assert.equal((await gateway.complete(key)).status, 200);
+      gateway.setLimits(key, { spendLimitNanos: null });
+      assert.equal((await gateway.complete(key)).status, 200);
+      assert.equal((await gateway.complete(gateway.key())).status, 200);
+    }));
+
+  test('of 0 stops everything, models without a price too', () =>
+    withGateway({}, async (gateway) => {
+      const key = gateway.key({ spendLimitNanos: 0n });
+      for (const model of ['fake/echo', 'fake/free']) {
+        assertError(await gateway.complete(key, chat({ model })), 402, 'spend_limit_reached');
+      }
+      assert.equal((await gateway.request('/v1/models', { key })).status, 200);
+    }));
+
+  test('that open holds would reach is spoken for, and only that', () =>
+    withGateway({}, async (gateway) => {
+      const key = gateway.key({ spendLimitNanos: HOLD_NANOS });
+      await during(gateway, key, chat(), async () => {
+        const answer = await gateway.complete(key);
+        assertError(answer, 429, 'rate_limited');
+        assert.equal(answer.headers.get('retry-after'), '1');
+        assert.equal((await gateway.request('/v1/models', { key })).status, 200);
+      });
+      gateway.upstream.follow(answering(completion('hi')));
+      assert.equal((await gateway.complete(key)).status, 200);
+    }));
+
+  test('is passed by less than one request, however many race', () =>
+    withGateway({}, async (gateway) => {
+      gateway.upstream.follow(
+        answering(completion('hi', { usage: { prompt_tokens: 5, completion_tokens: 50, total_tokens: 55 } })),
+      );
+      const key = gateway.key({ spendLimitNanos: 300_000n });
+      const body = chat({ max_tokens: 50 });
+      for (let round = 0; round < 5; round++) {
+        await Promise.all(Array.from({ length: 20 }, () => gateway.complete(key, body)));
+      }
+      const spent = gateway.rows(key).reduce((sum, row) => sum + row.cost_nanos, 0);
+      assert.equal(spent, 315_000);
+    }));
+});
+
+describe('the credit of the account', () => {
+  test('has to cover the hold, to the nanodollar', () =>
+    withGateway(usd(HOLD_NANOS - 1n), async (gateway) => {
+      const key = gateway.key();
+      assertError(await gateway.complete(key), 402, 'insufficient_credit');
+      gateway.upstream.follow(answering(completion('hi')));
+      gateway.addCredit(1n);
+      assert.equal((await gateway.complete(key)).status, 200);
+      assert.equal(gateway.balanceNanos, HOLD_NANOS - COST_NANOS);
+      assertError(await gateway.complete(key), 402, 'insufficient_credit');
+      assert.equal((await gateway.complete(key, chat({ max_tokens: 1 }))).status, 200);
+    }));
+
+  test('that is held for other keys is spoken for', () =>
+    withGateway(usd(2n * HOLD_NANOS - 1n), async (gateway) => {
+      const [one, other] = [gateway.key(), gateway.key()];
+      await during(gateway, one, chat(), async () => {
+        const answer = await gateway.complete(other);
+        assertError(answer, 429, 'rate_limited');
+        assert.equal(answer.headers.get('retry-after'), '1');
+      });
+      gateway.upstream.follow(answering(completion('hi')));
+      assert.equal((await gateway.complete(other)).status, 200);
+    }));
+
+  test('is never overdrawn by requests with declared maxima, however many race', () =>
+    withGateway(usd(1_000_000n), async (gateway) => {
+      const usage = { prompt_tokens: 5, completion_tokens: 50, total_tokens: 55 };
+      gateway.upstream.follow(answering(completion('hi', { usage })));
+      const key = gateway.key();
+      const body = chat({ max_tokens: 50 });
+      let statuses: number[] = [];
+      do {
+        const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.complete(key, body)));
+        statuses = answers.map(({ status }) => status);
+        assert.ok(gateway.balanceNanos >= 0n);
+      } while (statuses.includes(200));
+      assert.deepEqual(new Set(statuses), new Set([402]));
+      // 105,000 a request: nine of them.
+      assert.equal(gateway.balanceNanos, 55_000n);
+    }));
+
+  test('is not needed for a model without a price', () =>
+    withGateway({ credit: '0' }, async (gateway) => {
+      gateway.upstream.follow(answering(completion('hi')));
+      const key = gateway.key();
+      assert.equal((await gateway.complete(key, chat({ model: 'fake/free' }))).status, 200);
+      assertError(await gateway.complete(key), 402, 'insufficient_credit');
+      assert.equal((await gateway.row(key)).cost_nanos, 0);
+    }));
+
+  test('can be overdrawn by a request that declared nothing; models without a price still answer', () =>
+    withGateway(usd(HOLD_NANOS), async (gateway) => {
+      const usage = { prompt_tokens: 5, completion_tokens: 500, total_tokens: 505 };
+      gateway.upstream.follow(answering(completion('hi', { usage })));
+      const key = gateway.key();
+      assert.equal((await gateway.complete(key)).status, 200);
+      assert.equal(gateway.balanceNanos, HOLD_NANOS - 1_005_000n);
+      assertError(await gateway.complete(key, chat({ max_tokens: 1 })), 402, 'insufficient_credit');
+      assert.equal((await gateway.complete(key, chat({ model: 'fake/free' }))).status, 200);
+    }));
+
+  test('is not looked at with credit: off, and usage is priced all the same', () =>
+    withGateway({ credit: '0', config: { credit: 'off' } }, async (gateway) => {
+      gateway.upstream.follow(answering(completion('hi')));
+      const key = gateway.key({ spendLimitNanos: COST_NANOS });
+      assert.equal((await gateway.complete(key)).status, 200);
+      assert.equal(gateway.balanceNanos, -COST_NANOS);
+      assertError(await gateway.complete(key), 402, 'spend_limit_reached');
+    }));
+});
+
+test('a hold is in the file before the upstream sees the request, and the charge before the client sees the end', () =>
+  withGateway({}, async (gateway) => {
+    const key = gateway.key();
+    let heldAtArrival = 0;
+    gateway.upstream.follow((call) => {
+      heldAtArrival = gateway.holds(key);
+      call.answer(200, completion('hi'));
+    });
+    await gateway.complete(key);
+    assert.equal(heldAtArrival, 1);
+    assert.deepEqual([gateway.rows(key).length, gateway.holds(key)], [1, 0]);
+    assert.equal(gateway.balanceNanos, 1_000_000_000_000n - COST_NANOS);
+  }));

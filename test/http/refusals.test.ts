@@ -1,0 +1,293 @@
+/** Which refusal wins when several apply, and that a refused request takes nothing. */
+import assert from 'node:assert/strict';
+import test, { after, afterEach, describe } from 'node:test';
+import { mintKey } from '../../src/keys/key.ts';
+import { answering, completion } from '../support/answers.ts';
+import { assertError, ratesOf } from '../support/expect.ts';
+import {
+  chat,
+  type GatewayOptions,
+  startTestGateway,
+  type TestGateway,
+  type TestKey,
+  withGateway,
+} from '../support/gateway.ts';
+import { RawConnection } from '../support/raw.ts';
+import { until } from '../support/wait.ts';
+
+const SMALL: GatewayOptions = { config: { max_body: '4kb' } };
+const gateway = await startTestGateway(SMALL);
+after(() => gateway.stop());
+afterEach(() => gateway.assertSettled());
+
+const TOO_LARGE = 'x'.repeat(5000);
+const NO_MESSAGES = { messages: [] };
+/** What one request of these tests costs. */
+const COST_NANOS = 20_000n;
+
+interface Case {
+  /** The two rules that the request breaks; the first must win. */
+  readonly name: string;
+  readonly status: number;
+  readonly code: string;
+  /** What the message has to tell, where code and status do not. */
+  readonly message?: RegExp;
+  readonly settings?: Parameters<TestGateway['key']>[0];
+  /** Changes the key after its one good request. */
+  readonly change?: (key: TestKey) => void;
+  readonly body?: string | Buffer;
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+}
+
+const disable = (key: TestKey) => gateway.setState(key, 'disabled');
+const spend = (key: TestKey) => gateway.setLimits(key, { spendLimitNanos: COST_NANOS });
+const exhaust = (key: TestKey) => gateway.setLimits(key, { rpm: 1 });
+
+const CASES: readonly Case[] = [
+  {
+    name: 'no such path, before a wrong method',
+    path: '/v1/nothing',
+    method: 'DELETE',
+    status: 404,
+    code: 'invalid_request',
+  },
+  {
+    name: 'no such path, before a missing key',
+    path: '/v1/completions',
+    headers: { authorization: '' },
+    status: 404,
+    code: 'invalid_request',
+  },
+  {
+    name: 'a wrong method, before a missing key',
+    method: 'PUT',
+    headers: { authorization: '' },
+    status: 405,
+    code: 'invalid_request',
+  },
+  {
+    name: 'a missing key, before a body too large',
+    headers: { authorization: '' },
+    body: TOO_LARGE,
+    status: 401,
+    code: 'unauthorized',
+  },
+  {
+    name: 'an unknown key, before a body too large',
+    headers: { authorization: `Bearer ${mintKey()}` },
+    body: TOO_LARGE,
+    status: 401,
+    code: 'invalid_api_key',
+  },
+  {
+    name: 'a disabled key, before a body too large',
+    change: disable,
+    body: TOO_LARGE,
+    status: 403,
+    code: 'api_key_disabled',
+  },
+  { name: 'a body too large, before one that is no JSON', body: TOO_LARGE, status: 413, code: 'invalid_request' },
+  {
+    name: 'bytes that are no UTF-8, before an unknown model',
+    body: Buffer.from('{"model":"no/such\xff"}', 'latin1'),
+    status: 400,
+    code: 'invalid_request',
+    message: /UTF-8/,
+  },
+  {
+    name: 'a field that stands twice, before an unknown model',
+    body: '{"model":"no/such","n":1,"n":2}',
+    status: 400,
+    code: 'invalid_request',
+    message: /twice/,
+  },
+  {
+    name: 'a missing model, before other faults of fields',
+    body: chat({ model: undefined, n: 0 }),
+    status: 400,
+    code: 'invalid_request',
+    message: /model/,
+  },
+  {
+    name: 'a model that is no string, before other faults of fields',
+    body: chat({ model: 7, n: 0 }),
+    status: 400,
+    code: 'invalid_request',
+    message: /model/,
+  },
+  {
+    name: 'an unknown model, before the allowlist',
+    settings: { allowlist: ['fake/echo'] },
+    body: chat({ model: 'no/such' }),
+    status: 404,
+    code: 'model_not_found',
+  },
+  {
+    name: 'a model without its provider, before the allowlist',
+    settings: { allowlist: ['fake/echo'] },
+    body: chat({ model: 'echo' }),
+    status: 404,
+    code: 'model_not_found',
+  },
+  {
+    name: 'an unknown model, before an empty messages',
+    body: chat({ model: 'no/such', ...NO_MESSAGES }),
+    status: 404,
+    code: 'model_not_found',
+  },
+  {
+    name: 'the allowlist, before an empty messages',
+    settings: { allowlist: ['fake/echo'] },
+    body: chat({ model: 'fake/free', ...NO_MESSAGES }),
+    status: 403,
+    code: 'model_not_allowed',
+  },
+  {
+    name: 'an empty messages, before the spend limit',
+    change: spend,
+    body: chat(NO_MESSAGES),
+    status: 400,
+    code: 'invalid_request',
+    message: /messages/,
+  },
+  {
+    name: 'the spend limit, before the requests per minute',
+    change: (key) => [spend(key), exhaust(key)],
+    status: 402,
+    code: 'spend_limit_reached',
+  },
+  {
+    name: 'the requests per minute, before the tokens per minute',
+    change: (key) => gateway.setLimits(key, { rpm: 1, tpm: 20 }),
+    status: 429,
+    code: 'rate_limited',
+    message: /requests per minute/,
+  },
+  { name: 'the requests per minute, before a failing upstream', change: exhaust, status: 429, code: 'rate_limited' },
+];
+
+/** Sends one good request, so that there is something that a refusal could change. */
+async function usedKey(on: TestGateway, settings: Case['settings']): Promise<TestKey> {
+  on.upstream.follow(answering(completion('hi')));
+  const key = on.key(settings);
+  assert.equal((await on.complete(key)).status, 200);
+  return key;
+}
+
+/** All that a refusal must leave as it was. */
+async function stateOf(on: TestGateway, key: TestKey) {
+  // Itself refused, whatever the key's state: the body is no JSON.
+  const { remainingRequests, remainingTokens } = ratesOf((await on.complete(key, '')).headers);
+  return { remainingRequests, remainingTokens, rows: on.rows(key), holds: on.holds(key), balance: on.balanceNanos };
+}
+
+describe('of two refusals the first wins and nothing is taken:', () => {
+  for (const { name, status, code, message, settings, change, body, method = 'POST', path, headers } of CASES) {
+    test(name, async () => {
+      const key = await usedKey(gateway, settings);
+      change?.(key);
+      gateway.upstream.follow((call) => call.reset());
+      const before = await stateOf(gateway, key);
+      const sending = { key, method, body: body ?? chat(), headers: headers ?? {} };
+      const answer = await gateway.request(path ?? '/v1/chat/completions', sending);
+      assert.match(assertError(answer, status, code), message ?? /./);
+      assert.deepEqual(await stateOf(gateway, key), before);
+      assert.equal(gateway.upstream.calls.length, 0);
+    });
+  }
+
+  const rawCases = [
+    {
+      name: 'a doubled Host, before no such path',
+      lines: 'POST /v1/nothing HTTP/1.1\r\nHost: x\r\nHost: y\r\n',
+      status: 400,
+    },
+    { name: 'a missing Host, before a wrong method', lines: 'PUT /v1/chat/completions HTTP/1.1\r\n', status: 400 },
+    {
+      name: 'headers too large, before no such path',
+      lines: `POST /v1/no HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n`,
+      status: 431,
+    },
+  ];
+  for (const { name, lines, status } of rawCases) {
+    test(name, async () => {
+      const connection = await RawConnection.open(gateway.port);
+      connection.send(`${lines}Content-Length: 0\r\n\r\n`);
+      assertError(await connection.answer(), status, 'invalid_request');
+      await connection.rest();
+    });
+  }
+});
+
+describe('refusals that need the whole account', () => {
+  // A request holds 205,000 nanodollars and costs 20,000: the first one passes, the next ones do not.
+  const poor: GatewayOptions = { credit: '0.00021' };
+  const rows: readonly { name: string; change: (on: TestGateway, key: TestKey) => void; code: string }[] = [
+    {
+      name: 'the spend limit, before missing credit',
+      change: (on, key) => on.setLimits(key, { spendLimitNanos: COST_NANOS }),
+      code: 'spend_limit_reached',
+    },
+    {
+      name: 'missing credit, before the requests per minute',
+      change: (on, key) => on.setLimits(key, { rpm: 1 }),
+      code: 'insufficient_credit',
+    },
+  ];
+  for (const { name, change, code } of rows) {
+    test(name, () =>
+      withGateway(poor, async (on) => {
+        const key = await usedKey(on, {});
+        change(on, key);
+        on.upstream.follow((call) => call.reset());
+        const before = await stateOf(on, key);
+        assertError(await on.complete(key), 402, code);
+        assert.deepEqual(await stateOf(on, key), before);
+        assert.equal(on.upstream.calls.length, 0);
+      }),
+    );
+  }
+});
+
+describe('refusals while a request is under way', () => {
+  const rows = [
+    {
+      name: 'the tokens per minute, before concurrency',
+      limits: { tpm: 1005, concurrency: 1 },
+      message: /tokens per minute/,
+    },
+    { name: 'concurrency, before a failing upstream', limits: { concurrency: 1 }, message: /at once/ },
+  ];
+  for (const { name, limits, message } of rows) {
+    test(name, async () => {
+      const key = gateway.key(limits);
+      const release = Promise.withResolvers<void>();
+      gateway.upstream.follow(async (call) => {
+        await release.promise;
+        call.answer(200, completion('hi'));
+      });
+      const body = chat({ max_tokens: 1000 });
+      const first = gateway.complete(key, body);
+      await gateway.upstream.call();
+      const before = await stateOf(gateway, key);
+      assert.equal(before.holds, 1);
+      assert.match(assertError(await gateway.complete(key, body), 429, 'rate_limited'), message);
+      assert.deepEqual(await stateOf(gateway, key), before);
+      assert.equal(gateway.upstream.calls.length, 1);
+      release.resolve();
+      assert.equal((await first).status, 200);
+    });
+  }
+});
+
+test('an admitted request that fails upstream has a row, and its window entry stays', async () => {
+  gateway.upstream.follow((call) => call.reset());
+  const key = gateway.key();
+  const answer = await gateway.complete(key);
+  assertError(answer, 502, 'upstream_error');
+  assert.equal(ratesOf(answer.headers).remainingRequests, 599);
+  assert.equal(gateway.rows(key)[0]?.request_id, answer.headers.get('x-request-id'));
+  await until(() => gateway.holds(key) === 0);
+});

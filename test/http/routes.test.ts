@@ -1,0 +1,204 @@
+/** Paths, methods and the list of models, and the headers that stand on every answer. */
+import assert from 'node:assert/strict';
+import test, { after, afterEach, describe } from 'node:test';
+import { answering, chunk, completion, DONE, streaming } from '../support/answers.ts';
+import { assertError, ratesOf } from '../support/expect.ts';
+import { chat, startTestGateway, withGateway } from '../support/gateway.ts';
+import { RawConnection } from '../support/raw.ts';
+
+const gateway = await startTestGateway();
+after(() => gateway.stop());
+afterEach(() => gateway.assertSettled());
+const key = gateway.key();
+
+describe('paths and methods', () => {
+  const unknown = [
+    '/v1',
+    '/v1/',
+    '/v1/chat',
+    '/v1/chat/completions/',
+    '/v1/chat/completions/x',
+    '/v1/models/',
+    '/v2/models',
+  ];
+  const stranger = [
+    '/',
+    '/models',
+    '/chat/completions',
+    '/v1/embeddings',
+    '/v1/models/%zz',
+    '/V1/models',
+    '//v1/models',
+  ];
+  for (const path of [...unknown, ...stranger]) {
+    test(`there is nothing at ${path}`, async () => {
+      const answer = await gateway.request(path, { key });
+      assert.equal(answer.status, 404);
+      assert.equal(answer.error.code, 'invalid_request');
+      assert.match(answer.headers.get('x-request-id') ?? '', /^req_/);
+      if (path === '/v1' || path.startsWith('/v1/')) ratesOf(answer.headers);
+    });
+  }
+
+  const wrong: readonly (readonly [method: string, path: string, allow: string])[] = [
+    ['GET', '/v1/chat/completions', 'POST'],
+    ['HEAD', '/v1/chat/completions', 'POST'],
+    ['PUT', '/v1/chat/completions', 'POST'],
+    ['PATCH', '/v1/chat/completions', 'POST'],
+    ['DELETE', '/v1/chat/completions', 'POST'],
+    ['OPTIONS', '/v1/chat/completions', 'POST'],
+    ['POST', '/v1/models', 'GET, HEAD'],
+    ['DELETE', '/v1/models/fake/echo', 'GET, HEAD'],
+    ['POST', '/healthz', 'GET, HEAD'],
+    ['PUT', '/readyz', 'GET, HEAD'],
+  ];
+  for (const [method, path, allow] of wrong) {
+    test(`${path} does not take ${method}`, async () => {
+      const answer = await gateway.request(path, { method });
+      assert.equal(answer.status, 405);
+      assert.equal(answer.headers.get('allow'), allow);
+      if (method !== 'HEAD') assert.equal(answer.error.code, 'invalid_request');
+      if (path.startsWith('/v1')) ratesOf(answer.headers);
+    });
+  }
+
+  for (const path of ['/v1/models?limit=1', '/v1/models?', '/v1/models/fake/echo?a=b&c']) {
+    test(`a query is no part of the path: ${path}`, async () => {
+      assert.equal((await gateway.request(path, { key })).status, 200);
+    });
+  }
+
+  test('a whole address is taken for its path', async () => {
+    const connection = await RawConnection.open(gateway.port);
+    connection.send('GET http://gateway.example/healthz HTTP/1.1\r\nHost: gateway.example\r\n\r\n');
+    assert.equal((await connection.answer()).status, 200);
+    connection.leave();
+  });
+
+  test('HEAD gets the headers of GET, and no body', async () => {
+    for (const path of ['/v1/models', '/v1/models/fake/echo', '/healthz', '/readyz']) {
+      const get = await gateway.request(path, { key });
+      const head = await gateway.request(path, { key, method: 'HEAD' });
+      assert.equal(head.status, 200);
+      assert.equal(head.text, '');
+      for (const name of ['content-type', 'content-length']) {
+        assert.equal(head.headers.get(name), get.headers.get(name));
+      }
+    }
+  });
+
+  for (const path of ['/healthz', '/readyz']) {
+    test(`${path} needs no key and shows no limits`, async () => {
+      const answer = await gateway.request(path);
+      assert.equal(answer.status, 200);
+      assert.match(answer.headers.get('x-request-id') ?? '', /^req_/);
+      assert.equal(answer.headers.get('x-ratelimit-limit-requests'), null);
+    });
+  }
+});
+
+describe('the list of models', () => {
+  const ids = (text: string) => JSON.parse(text).data.map((model: { id: string }) => model.id);
+
+  test('has the shape that client libraries know', async () => {
+    const answer = await gateway.request('/v1/models', { key });
+    const list = JSON.parse(answer.text);
+    assert.deepEqual(Object.keys(list), ['object', 'data']);
+    assert.equal(list.object, 'list');
+    for (const model of list.data) {
+      assert.deepEqual(Object.keys(model), ['id', 'object', 'created', 'owned_by']);
+      assert.equal(model.object, 'model');
+      assert.ok(Number.isInteger(model.created));
+      assert.equal(model.owned_by, 'fake');
+    }
+    assert.deepEqual(ids(answer.text), ['fake/echo', 'fake/free', 'fake/team/nested']);
+  });
+
+  test('holds what the allowlist holds, in any order, and none of what does not exist', async () => {
+    const limited = gateway.key({ allowlist: ['fake/team/nested', 'fake/echo', 'fake/gone'] });
+    assert.deepEqual(ids((await gateway.request('/v1/models', { key: limited })).text), [
+      'fake/echo',
+      'fake/team/nested',
+    ]);
+    const nothing = gateway.key({ allowlist: [] });
+    assert.deepEqual(ids((await gateway.request('/v1/models', { key: nothing })).text), []);
+  });
+
+  for (const path of ['fake/echo', 'fake%2Fecho', 'fake%2fecho', 'fake/team/nested', 'fake%2Fteam%2Fnested']) {
+    test(`shows one model at ${path}`, async () => {
+      const answer = await gateway.request(`/v1/models/${path}`, { key });
+      assert.equal(answer.status, 200);
+      const model = JSON.parse(answer.text);
+      assert.deepEqual(Object.keys(model), ['id', 'object', 'created', 'owned_by']);
+      assert.equal(model.id, decodeURIComponent(path));
+    });
+  }
+
+  for (const path of ['fake/free', 'fake/none', 'echo', 'fake', 'fake/echo/', 'Fake/echo', 'fake%2Fecho%20']) {
+    test(`says that there is no model ${path} for a key that may not see it`, async () => {
+      const limited = gateway.key({ allowlist: ['fake/echo'] });
+      const answer = await gateway.request(`/v1/models/${path}`, { key: limited });
+      assertError(answer, 404, 'model_not_found');
+    });
+  }
+
+  test('has a window of its own, which its headers show', () =>
+    withGateway({ config: { tiers: { standard: { rpm: 2, tpm: 100, models_rpm: 3 } } } }, async (own) => {
+      own.upstream.follow(answering(completion('hi')));
+      const lister = own.key();
+      for (const [path, remaining] of [
+        ['/v1/models', 2],
+        ['/v1/models/fake/echo', 1],
+        ['/v1/models/none', 0],
+      ] as const) {
+        const rates = ratesOf((await own.request(path, { key: lister })).headers);
+        assert.deepEqual([rates.limitRequests, rates.remainingRequests, rates.limitTokens], [3, remaining, 100]);
+      }
+      const refused = await own.request('/v1/models', { key: lister });
+      assertError(refused, 429, 'rate_limited');
+      const wait = Number(refused.headers.get('retry-after'));
+      assert.ok(Number.isInteger(wait) && wait >= 1 && wait <= 60);
+      const answer = await own.complete(lister);
+      assert.equal(answer.status, 200);
+      assert.equal(ratesOf(answer.headers).remainingRequests, 1);
+      assert.equal(ratesOf((await own.request('/v1/models')).headers).limitRequests, 3);
+      assert.equal(own.rows(lister).length, 1);
+    }));
+});
+
+describe('on every answer under /v1', () => {
+  test('stand the six figures and an id, which is that of the journal row', async () => {
+    const used = gateway.key();
+    gateway.upstream.follow(answering(completion('hi')));
+    const json = await gateway.complete(used);
+    gateway.upstream.follow(streaming(chunk('hi', 'stop'), DONE));
+    const stream = await gateway.complete(used, chat({ stream: true }));
+    gateway.upstream.follow(answering('busy', 503));
+    const failure = await gateway.complete(used);
+    const answers = [json, stream, failure];
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 502],
+    );
+    assert.deepEqual(
+      gateway.rows(used).map((row) => row.request_id),
+      answers.map(({ headers }) => headers.get('x-request-id')),
+    );
+    assert.deepEqual(
+      answers.map(({ headers }) => ratesOf(headers).remainingRequests),
+      [599, 598, 597],
+    );
+  });
+
+  test('stand the limits of the key itself', async () => {
+    const own = gateway.key({ rpm: 7, tpm: 12_345 });
+    gateway.upstream.follow(answering(completion('hi')));
+    const first = ratesOf((await gateway.complete(own)).headers);
+    assert.deepEqual(
+      [first.limitRequests, first.remainingRequests, first.limitTokens, first.remainingTokens],
+      [7, 6, 12_345, 12_330],
+    );
+    assert.ok(first.resetRequests >= 1 && first.resetRequests <= 60);
+    assert.ok(first.resetTokens >= 1 && first.resetTokens <= 60);
+  });
+});

@@ -1,0 +1,101 @@
+/** Which part of the program may import which: downwards only, and each dependency through one door. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { importsOf, projectFile, sourcesIn } from '../support/sources.ts';
+
+/** The rooms of the house from the roof down, and which of those below each may import. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  cli: ['lifecycle', 'ledger', 'keys', 'catalog', 'config', 'observe', 'core'],
+  lifecycle: ['gateway', 'config', 'observe', 'core'],
+  gateway: ['pipeline', 'http', 'upstream', 'ledger', 'catalog', 'config', 'observe', 'core'],
+  pipeline: ['http', 'relay', 'upstream', 'wire', 'ledger', 'catalog', 'observe', 'core'],
+  http: ['wire', 'ledger', 'keys', 'core'],
+  relay: ['upstream', 'wire', 'core'],
+  upstream: ['providers', 'wire', 'core'],
+  providers: ['wire', 'core'],
+  wire: ['core'],
+  ledger: ['keys', 'core'],
+  keys: ['core'],
+  catalog: ['core'],
+  config: ['core'],
+  observe: ['core'],
+  core: [],
+};
+
+/** Where each package may be imported: a file, or a folder and all within it. */
+const DOORS: Readonly<Record<string, string>> = {
+  'better-sqlite3': 'src/ledger/sqlite.ts',
+  undici: 'src/upstream/',
+  yaml: 'src/config/',
+  zod: 'src/config/',
+  pino: 'src/observe/',
+  'pino-pretty': 'src/observe/',
+  commander: 'src/cli/',
+  'string-width': 'src/cli/',
+  'node:http': 'src/http/',
+  'node:worker_threads': 'src/ledger/',
+};
+
+/** Rooms that compute and do nothing else: of Node itself they may import these modules alone. */
+const PURE_ROOMS = ['wire', 'providers', 'relay', 'catalog', 'pipeline'];
+const PURE_MODULES = ['node:buffer'];
+
+/** `src/wire/sse.ts` stands in the room `wire`, `src/gateway.ts` is a room by itself. */
+function roomOf(path: string): string {
+  return (path.split('/')[1] ?? '').replace(/\.ts$/, '');
+}
+
+const arrows = sourcesIn('src/**/*.ts').flatMap((source) =>
+  importsOf(source).map((target) => ({ from: source.path, target })),
+);
+const inner = arrows.filter(({ target }) => target.startsWith('src/'));
+const outer = arrows.filter(({ target }) => !target.startsWith('src/'));
+const shown = (list: typeof arrows) => list.map(({ from, target }) => `${from} imports ${target}`);
+
+describe('the program imports', () => {
+  test('downwards only, from room to room', () => {
+    const wrong = inner.filter(({ from, target }) => {
+      const [room, other] = [roomOf(from), roomOf(target)];
+      return room !== other && !(ROOMS[room] ?? []).includes(other);
+    });
+    assert.deepEqual(shown(wrong), []);
+  });
+
+  test('from rooms that all have their place', () => {
+    const rooms = new Set(sourcesIn('src/**/*.ts').map(({ path }) => roomOf(path)));
+    assert.deepEqual([...rooms].toSorted(), Object.keys(ROOMS).toSorted());
+    const order = Object.keys(ROOMS);
+    for (const [room, below] of Object.entries(ROOMS)) {
+      for (const other of below) assert.ok(order.indexOf(other) > order.indexOf(room), `${other} is above ${room}`);
+    }
+  });
+
+  test('each package through its one door', () => {
+    const wrong = outer.filter(({ from, target }) => {
+      const door = DOORS[target];
+      return door === undefined ? !target.startsWith('node:') : !from.startsWith(door);
+    });
+    assert.deepEqual(shown(wrong), []);
+  });
+
+  test('every package that it depends on', () => {
+    const { dependencies } = JSON.parse(projectFile('package.json')) as { dependencies: Record<string, string> };
+    const used = new Set(outer.map(({ target }) => target).filter((target) => !target.startsWith('node:')));
+    assert.deepEqual([...used].toSorted(), Object.keys(dependencies).toSorted());
+  });
+
+  test('no means of input and output where it is to be pure', () => {
+    const wrong = outer.filter(
+      ({ from, target }) =>
+        PURE_ROOMS.includes(roomOf(from)) && target.startsWith('node:') && !PURE_MODULES.includes(target),
+    );
+    assert.deepEqual(shown(wrong), []);
+  });
+});
+
+test('a dependency is named by one exact version', () => {
+  const { dependencies, devDependencies } = JSON.parse(projectFile('package.json')) as Record<string, object>;
+  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+    assert.match(String(version), /^\d+\.\d+\.\d+$/, name);
+  }
+});

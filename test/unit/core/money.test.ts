@@ -1,0 +1,120 @@
+/** Money: what is read as an amount, how it is written, and how a cost is rounded. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { costRoundedUp, formatUsd, MAX_NANOS, NANOS_PER_USD, parseUsd } from '../../../src/core/money.ts';
+
+const READ: readonly (readonly [text: string, nanos: bigint])[] = [
+  ['0', 0n],
+  ['0.0', 0n],
+  ['000.10', 100_000_000n],
+  ['1', NANOS_PER_USD],
+  ['12.5', 12_500_000_000n],
+  ['0.000000001', 1n],
+  ['0.000150', 150_000n],
+  ['25.123456789', 25_123_456_789n],
+  ['1000000000', MAX_NANOS],
+  ['1000000000.000000000', MAX_NANOS],
+];
+
+const NOT_READ: readonly string[] = [
+  '',
+  ' ',
+  '.',
+  '.5',
+  '5.',
+  '-1',
+  '+1',
+  '1e3',
+  '1,5',
+  '1_000',
+  '0x10',
+  ' 1',
+  '1 ',
+  '1\n',
+  '$1',
+  '1.0000000001',
+  '1000000000.000000001',
+  '1000000001',
+  '99999999999',
+  'NaN',
+  'Infinity',
+  '１',
+];
+
+const WRITTEN: readonly (readonly [nanos: bigint, text: string])[] = [
+  [0n, '0.00'],
+  [1n, '0.000000001'],
+  [10n, '0.00000001'],
+  [150_000n, '0.000150'],
+  [100_000n, '0.000100'],
+  [1_000_000n, '0.001000'],
+  [10_000_000n, '0.01'],
+  [123_000_000n, '0.123000'],
+  [500_000_000n, '0.50'],
+  [NANOS_PER_USD, '1.00'],
+  [12_500_000_000n, '12.50'],
+  [-12_500_000_000n, '-12.50'],
+  [-1n, '-0.000000001'],
+  [MAX_NANOS, '1000000000.00'],
+];
+
+const amounts = fc.bigInt({ min: 0n, max: MAX_NANOS });
+
+describe('an amount in USD', () => {
+  for (const [text, nanos] of READ) {
+    test(`${JSON.stringify(text)} is read as ${nanos} nanodollars`, () => assert.equal(parseUsd(text), nanos));
+  }
+
+  for (const text of NOT_READ) {
+    test(`${JSON.stringify(text)} is no amount`, () => assert.equal(parseUsd(text), undefined));
+  }
+
+  for (const [nanos, text] of WRITTEN) {
+    test(`${nanos} nanodollars are written as ${text}`, () => assert.equal(formatUsd(nanos), text));
+  }
+
+  test('that is written is read back as the same amount', () => {
+    fc.assert(fc.property(amounts, (nanos) => parseUsd(formatUsd(nanos)) === nanos));
+  });
+
+  test('is written with two to nine decimals, and a negative one as its opposite with a sign', () => {
+    fc.assert(
+      fc.property(amounts, (nanos) => {
+        assert.match(formatUsd(nanos), /^\d+\.\d{2,9}$/);
+        if (nanos > 0n) assert.equal(formatUsd(-nanos), `-${formatUsd(nanos)}`);
+      }),
+    );
+  });
+});
+
+const priced = fc.record({
+  tokens: fc.nat({ max: 1_000_000_000 }),
+  nanosPerMillion: fc.bigInt({ min: 0n, max: 1_000n * NANOS_PER_USD }),
+});
+
+describe('a cost', () => {
+  test('is the exact sum rounded up to the next nanodollar', () => {
+    fc.assert(
+      fc.property(fc.array(priced, { maxLength: 4 }), (parts) => {
+        const millionths = parts.reduce((sum, part) => sum + BigInt(part.tokens) * part.nanosPerMillion, 0n);
+        const cost = costRoundedUp(parts) * 1_000_000n;
+        assert.ok(cost >= millionths, 'rounded down');
+        assert.ok(cost < millionths + 1_000_000n, 'rounded up by a nanodollar or more');
+      }),
+    );
+  });
+
+  test('is rounded once, and not once for each of its parts', () => {
+    const third = { tokens: 1, nanosPerMillion: 333_333n };
+    assert.equal(costRoundedUp([third]), 1n);
+    assert.equal(costRoundedUp([third, third, third]), 1n);
+    assert.equal(costRoundedUp([third, third, third, third]), 2n);
+  });
+
+  test('of nothing, or at a price of nothing, is nothing', () => {
+    assert.equal(costRoundedUp([]), 0n);
+    assert.equal(costRoundedUp([{ tokens: 0, nanosPerMillion: 5n }]), 0n);
+    assert.equal(costRoundedUp([{ tokens: 5, nanosPerMillion: 0n }]), 0n);
+  });
+});

@@ -1,0 +1,300 @@
+/** Admission by itself: each refusal by name, in its order, and how long it says to wait. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Activity } from '../../../src/ledger/activity.ts';
+import { type AdmissionFacts, refusalOf } from '../../../src/ledger/admission.ts';
+import type { AdmissionRequest, Refusal } from '../../../src/ledger/ledger.ts';
+import { NOON, USD } from './bench.ts';
+
+type Facts = { -readonly [K in keyof AdmissionFacts]: AdmissionFacts[K] };
+
+const NOW = 1_000_000;
+const MONTH = '2026-11';
+const REQUEST: AdmissionRequest = {
+  requestId: 'req_asking',
+  keyHash: 'hash',
+  model: 'mock/echo',
+  reservedTokens: 300,
+  inputTokens: 100,
+  outputTokens: 200,
+  holdNanos: 2n * USD,
+};
+
+/** A key with room for three requests, 1,000 tokens and two at once, and an account of ten USD: REQUEST is admitted. */
+function soundFacts(): Facts {
+  return {
+    key: {
+      id: 'key_1',
+      name: 'app',
+      preview: 'sk-inf-…0000',
+      state: 'enabled',
+      allowlist: null,
+      rpm: 3,
+      tpm: 1_000,
+      concurrency: 2,
+      spendLimitNanos: 5n * USD,
+      createdAtMs: NOON,
+    },
+    limits: { rpm: 3, tpm: 1_000, concurrency: 2, modelsRpm: 5 },
+    activity: new Activity(),
+    month: MONTH,
+    chargedNanos: 0n,
+    balanceNanos: 10n * USD,
+    heldNanos: 0n,
+    creditEnforced: true,
+    nowMs: NOW,
+  };
+}
+
+let leases = 0;
+
+/** A request of the key that is under way. */
+function openLease(facts: Facts, lease: { tokens?: number; holdNanos?: bigint; month?: string; agoMs?: number }): void {
+  const { tokens = 0, holdNanos = 0n, month = MONTH, agoMs = 0 } = lease;
+  const requestId = `req_${++leases}`;
+  const hold = {
+    requestId,
+    keyId: 'key_1',
+    model: 'm',
+    admittedAtMs: NOON,
+    inputTokens: 0,
+    outputTokens: 0,
+    holdNanos,
+  };
+  facts.activity.open({ hold, reservedTokens: tokens, month, admittedMonotonicMs: NOW - agoMs });
+  facts.heldNanos += holdNanos;
+}
+
+interface Condition {
+  readonly refusal: Refusal;
+  /** Brings about what this refusal is for, and nothing that another is for. */
+  readonly worsen: (facts: Facts) => void;
+}
+
+/** The preconditions in the order in which they are checked. */
+const CONDITIONS: readonly Condition[] = [
+  {
+    refusal: { reason: 'unknown_key' },
+    worsen: (facts) => {
+      facts.key = { ...facts.key, state: 'deleted' };
+    },
+  },
+  {
+    refusal: { reason: 'key_disabled' },
+    worsen: (facts) => {
+      if (facts.key.state !== 'deleted') facts.key = { ...facts.key, state: 'disabled' };
+    },
+  },
+  {
+    refusal: { reason: 'model_not_allowed' },
+    worsen: (facts) => {
+      facts.key = { ...facts.key, allowlist: ['mock/other', 'mock/echo2', 'mock/ech'] };
+    },
+  },
+  {
+    refusal: { reason: 'spend_limit_reached', limitNanos: 5n * USD },
+    worsen: (facts) => {
+      facts.chargedNanos = 5n * USD;
+    },
+  },
+  {
+    refusal: { reason: 'insufficient_credit', balanceNanos: 2n * USD - 1n },
+    worsen: (facts) => {
+      facts.balanceNanos = 2n * USD - 1n;
+    },
+  },
+  {
+    refusal: { reason: 'larger_than_token_limit', limit: 299 },
+    worsen: (facts) => {
+      facts.limits = { ...facts.limits, tpm: 299 };
+    },
+  },
+  {
+    refusal: { reason: 'requests_per_minute', limit: 3, retryAfterS: 40 },
+    worsen: (facts) => {
+      for (const agoMs of [20_000, 10_000, 0]) facts.activity.requests.add(NOW - agoMs, 1);
+    },
+  },
+  {
+    refusal: { reason: 'tokens_per_minute', limit: 1_000, retryAfterS: 30 },
+    worsen: (facts) => {
+      for (const agoMs of [30_000, 10_000]) facts.activity.tokens.add(NOW - agoMs, 450);
+      facts.activity.tokens.add(NOW, 100);
+    },
+  },
+  {
+    refusal: { reason: 'concurrency', limit: 2, retryAfterS: 1 },
+    worsen: (facts) => {
+      openLease(facts, {});
+      openLease(facts, {});
+    },
+  },
+  {
+    refusal: { reason: 'money_spoken_for', retryAfterS: 1 },
+    worsen: (facts) => {
+      facts.heldNanos += facts.balanceNanos - 2n * USD + 1n;
+    },
+  },
+];
+
+const reasonOf = (facts: Facts) => refusalOf(REQUEST, facts)?.reason;
+
+test('a request that meets every precondition is not refused', () => {
+  assert.equal(refusalOf(REQUEST, soundFacts()), undefined);
+});
+
+describe('each precondition has its refusal, and comes before the later ones:', () => {
+  for (const [position, { refusal, worsen }] of CONDITIONS.entries()) {
+    test(refusal.reason, () => {
+      const facts = soundFacts();
+      worsen(facts);
+      assert.deepEqual(refusalOf(REQUEST, facts), refusal);
+      for (const later of CONDITIONS.slice(position + 1)) {
+        const both = soundFacts();
+        later.worsen(both);
+        worsen(both);
+        assert.equal(reasonOf(both), refusal.reason, `${later.refusal.reason} was looked at before`);
+      }
+    });
+  }
+});
+
+describe('the edge of a precondition:', () => {
+  const rows: readonly (readonly [claim: string, change: (facts: Facts) => void, reason: string | undefined])[] = [
+    [
+      'a spend limit is reached by charges that equal it',
+      (facts) => Object.assign(facts, { chargedNanos: 5n * USD }),
+      'spend_limit_reached',
+    ],
+    [
+      'a spend limit is not reached a nanodollar below it',
+      (facts) => Object.assign(facts, { chargedNanos: 5n * USD - 1n }),
+      undefined,
+    ],
+    [
+      'a balance that equals the hold covers it',
+      (facts) => Object.assign(facts, { balanceNanos: 2n * USD }),
+      undefined,
+    ],
+    [
+      'a balance that is not looked at may be short',
+      (facts) => {
+        facts.balanceNanos = -1n;
+        facts.creditEnforced = false;
+      },
+      undefined,
+    ],
+    [
+      'the balance less all holds may equal the hold',
+      (facts) => Object.assign(facts, { heldNanos: 8n * USD }),
+      undefined,
+    ],
+    [
+      'a request may be as large as the token limit',
+      (facts) => Object.assign(facts, { limits: { ...facts.limits, tpm: 300 } }),
+      undefined,
+    ],
+    [
+      'tokens may come to the limit',
+      (facts) => {
+        facts.activity.tokens.add(NOW, 700);
+      },
+      undefined,
+    ],
+    [
+      'tokens may not pass the limit by one',
+      (facts) => {
+        facts.activity.tokens.add(NOW, 701);
+      },
+      'tokens_per_minute',
+    ],
+    [
+      'a reservation counts however old it is',
+      (facts) => {
+        openLease(facts, { tokens: 701, agoMs: 600_000 });
+      },
+      'tokens_per_minute',
+    ],
+    [
+      'holds that fill the spend limit up speak for it',
+      (facts) => {
+        facts.chargedNanos = 3n * USD;
+        openLease(facts, { holdNanos: 2n * USD });
+      },
+      'money_spoken_for',
+    ],
+    [
+      'holds that leave a nanodollar of the spend limit do not',
+      (facts) => {
+        facts.chargedNanos = 3n * USD - 1n;
+        openLease(facts, { holdNanos: 2n * USD });
+      },
+      undefined,
+    ],
+    [
+      'holds of the month before do not count against this one',
+      (facts) => {
+        openLease(facts, { holdNanos: 5n * USD, month: '2026-10' });
+      },
+      undefined,
+    ],
+  ];
+  for (const [claim, change, reason] of rows) {
+    test(claim, () => {
+      const facts = soundFacts();
+      change(facts);
+      assert.equal(reasonOf(facts), reason);
+    });
+  }
+});
+
+test('a model that costs nothing needs no credit, and a reached spend limit stops it all the same', () => {
+  const free = { ...REQUEST, holdNanos: 0n };
+  const poor = { ...soundFacts(), balanceNanos: -5n * USD, heldNanos: 3n * USD };
+  assert.equal(refusalOf(free, poor), undefined);
+  assert.equal(refusalOf(free, { ...poor, chargedNanos: 5n * USD })?.reason, 'spend_limit_reached');
+});
+
+describe('how long to wait', () => {
+  const waitOf = (facts: Facts, request = REQUEST) => {
+    const refusal = refusalOf(request, facts);
+    return refusal !== undefined && 'retryAfterS' in refusal ? refusal.retryAfterS : undefined;
+  };
+
+  test('is the longest wait of all the limits that are passed', () => {
+    const facts = soundFacts();
+    for (const agoMs of [20_000, 10_000, 0]) facts.activity.requests.add(NOW - agoMs, 1);
+    facts.activity.tokens.add(NOW - 5_000, 900);
+    openLease(facts, {});
+    openLease(facts, {});
+    assert.equal(reasonOf(facts), 'requests_per_minute');
+    assert.equal(waitOf(facts), 55);
+  });
+
+  test('is the time until enough tokens have left, and not until all have', () => {
+    const facts = soundFacts();
+    facts.activity.tokens.add(NOW - 50_000, 200);
+    facts.activity.tokens.add(NOW - 20_000, 500);
+    facts.activity.tokens.add(NOW - 1_000, 300);
+    assert.equal(waitOf(facts), 40);
+    assert.equal(waitOf(facts, { ...REQUEST, reservedTokens: 200 }), 10);
+    assert.equal(waitOf(facts, { ...REQUEST, reservedTokens: 701 }), 59);
+  });
+
+  test('takes an open reservation to end 60 seconds after its admission', () => {
+    const facts = soundFacts();
+    facts.limits = { ...facts.limits, concurrency: 10 };
+    openLease(facts, { tokens: 400, agoMs: 45_000 });
+    facts.activity.tokens.add(NOW - 30_000, 300);
+    openLease(facts, { tokens: 300, agoMs: 10_000 });
+    assert.equal(waitOf(facts), 15);
+    assert.equal(waitOf(facts, { ...REQUEST, reservedTokens: 600 }), 30);
+    assert.equal(waitOf(facts, { ...REQUEST, reservedTokens: 900 }), 50);
+  });
+
+  test('for a reservation that is older than that is one second', () => {
+    const facts = soundFacts();
+    openLease(facts, { tokens: 900, agoMs: 200_000 });
+    assert.equal(waitOf(facts), 1);
+  });
+});

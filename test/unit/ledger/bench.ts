@@ -1,0 +1,186 @@
+/** A ledger engine on a real state file of its own, a clock that is turned by hand, and the operator's view of the file. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../../src/core/clock.ts';
+import { hashKey, mintKey } from '../../../src/keys/key.ts';
+import { Account } from '../../../src/ledger/account.ts';
+import { LedgerEngine } from '../../../src/ledger/engine.ts';
+import { type KeyRecord, KeyStore, type NewKey } from '../../../src/ledger/keys.ts';
+import type {
+  Admission,
+  AdmissionRequest,
+  Identity,
+  LedgerOptions,
+  LedgerSummary,
+  ListingAdmission,
+  RateFigures,
+  Refusal,
+  Settlement,
+} from '../../../src/ledger/ledger.ts';
+import { openState, type Sqlite } from '../../../src/ledger/sqlite.ts';
+import { UsageReader } from '../../../src/ledger/usage.ts';
+
+/** Noon, in the middle of a month. */
+export const NOON = Date.UTC(2026, 10, 21, 12);
+export const USD = 1_000_000_000n;
+
+/** The part of `node:test` that cleans up. */
+export interface Cleanup {
+  after(work: () => void): void;
+}
+
+export class HandClock implements Clock {
+  wall = NOON;
+  monotonic = 5_000_000;
+
+  /** Whole milliseconds, as Date.now() gives them. */
+  wallMs(): number {
+    return Math.floor(this.wall);
+  }
+
+  monotonicMs(): number {
+    return this.monotonic;
+  }
+
+  advance(milliseconds: number): void {
+    this.wall += milliseconds;
+    this.monotonic += milliseconds;
+  }
+}
+
+export interface BenchKey {
+  readonly id: string;
+  readonly hash: string;
+  readonly secret: string;
+}
+
+const DEFAULTS = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, creditEnforced: true };
+const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
+
+export class Bench {
+  readonly clock: HandClock;
+  readonly options: LedgerOptions;
+  /** What the operator's commands work on: a connection of their own. */
+  readonly operator: { database: Sqlite; keys: KeyStore; account: Account; usage: UsageReader };
+  /** The engine's connection. */
+  database!: Sqlite;
+  engine!: LedgerEngine;
+  summary!: LedgerSummary;
+  #nextRequest = 1;
+
+  constructor(directory: string, options: Partial<LedgerOptions>, clock: HandClock) {
+    this.clock = clock;
+    this.options = { ...DEFAULTS, path: join(directory, 'state.db'), ...options };
+    this.start();
+    const { database } = openState(this.options.path);
+    this.operator = {
+      database,
+      keys: new KeyStore(database),
+      account: new Account(database),
+      usage: new UsageReader(database),
+    };
+  }
+
+  /** Opens the file as a gateway does when it starts. Also after `database.close()`, which is what a crash leaves. */
+  start(): void {
+    const { database, created } = openState(this.options.path);
+    this.database = database;
+    this.engine = new LedgerEngine(database, this.options, this.clock);
+    this.summary = this.engine.recover(created);
+  }
+
+  close(): void {
+    this.operator.database.close();
+    this.database.close();
+  }
+
+  newKey(settings: Partial<NewKey> = {}): BenchKey {
+    const secret = mintKey();
+    const name = settings.name ?? `key ${this.operator.keys.list({ withDeleted: true }).length + 1}`;
+    const change = this.operator.keys.create(secret, { ...NO_LIMITS, ...settings, name }, this.clock.wallMs());
+    if (change.kind !== 'done') throw new Error(`no key: ${change.kind}`);
+    return { id: change.key.id, hash: hashKey(secret), secret };
+  }
+
+  record(key: BenchKey): KeyRecord {
+    return this.operator.keys.find(key.id) as KeyRecord;
+  }
+
+  addCredit(nanos: bigint): void {
+    this.operator.account.enter(nanos, 'test', this.clock.wallMs());
+  }
+
+  request(key: BenchKey, changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
+    return {
+      requestId: `req_${this.#nextRequest++}`,
+      keyHash: key.hash,
+      model: 'mock/echo',
+      reservedTokens: 10,
+      inputTokens: 10,
+      outputTokens: 20,
+      holdNanos: 0n,
+      ...changes,
+    };
+  }
+
+  decide(request: AdmissionRequest): Admission {
+    return this.engine.process([{ kind: 'admit', request }])[0] as Admission;
+  }
+
+  /** Admits a request, which the test expects to be admitted, and returns its id. */
+  admit(key: BenchKey, changes: Partial<AdmissionRequest> = {}): string {
+    const request = this.request(key, changes);
+    const admission = this.decide(request);
+    if (!admission.admitted) throw new Error(`refused: ${admission.refusal.reason}`);
+    return request.requestId;
+  }
+
+  /** The refusal of a request, which the test expects to be refused. */
+  refuse(key: BenchKey, changes: Partial<AdmissionRequest> = {}): Refusal {
+    const admission = this.decide(this.request(key, changes));
+    if (admission.admitted) throw new Error('admitted');
+    return admission.refusal;
+  }
+
+  settlement(requestId: string, changes: Partial<Settlement> = {}): Settlement {
+    const usage = { promptTokens: 6, cachedTokens: 0, completionTokens: 4 };
+    return { requestId, outcome: 'ok', usage, source: 'reported', costNanos: 0n, ...changes };
+  }
+
+  settle(requestId: string, changes: Partial<Settlement> = {}): RateFigures {
+    return this.engine.process([{ kind: 'settle', settlement: this.settlement(requestId, changes) }])[0] as RateFigures;
+  }
+
+  identify(key: BenchKey): Identity {
+    return this.engine.process([{ kind: 'identify', keyHash: key.hash }])[0] as Identity;
+  }
+
+  list(key: BenchKey): ListingAdmission {
+    return this.engine.process([{ kind: 'admit_listing', keyHash: key.hash }])[0] as ListingAdmission;
+  }
+
+  /** All rows of a table, as the file has them. */
+  rows(table: 'holds' | 'journal' | 'usage_days' | 'usage_months' | 'credit_entries' | 'keys'): Row[] {
+    return this.operator.database.prepare(`SELECT * FROM ${table}`).safeIntegers().all() as Row[];
+  }
+
+  /** Everything the file says, to compare before and after. */
+  dump(): unknown {
+    const tables = ['holds', 'journal', 'usage_days', 'usage_months', 'credit_entries', 'keys'] as const;
+    return { balance: this.operator.account.balance(), tables: tables.map((table) => this.rows(table)) };
+  }
+}
+
+export type Row = Readonly<Record<string, bigint | string | null>>;
+
+/** A bench in a directory of its own that goes when the test ends. */
+export function openBench(test: Cleanup, options: Partial<LedgerOptions> = {}, clock = new HandClock()): Bench {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-ledger-'));
+  const bench = new Bench(directory, options, clock);
+  test.after(() => {
+    bench.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return bench;
+}

@@ -1,0 +1,161 @@
+/** A ledger as plain as can be, to compare the real one with: lists of everything, added up anew at each question. */
+import { utcMonth } from '../../../src/core/clock.ts';
+import type { AdmissionRequest, LedgerOptions, RateFigures, Refusal, Settlement } from '../../../src/ledger/ledger.ts';
+
+const MINUTE_MS = 60_000;
+
+interface OpenRequest {
+  readonly request: AdmissionRequest;
+  readonly key: NaiveKey;
+  readonly atMs: number;
+  readonly month: string;
+}
+
+export interface NaiveKey {
+  state: 'enabled' | 'disabled' | 'deleted';
+  allowlist: readonly string[] | null;
+  rpm: number;
+  tpm: number;
+  concurrency: number;
+  spendLimitNanos: bigint | null;
+  /** When its requests were admitted. */
+  requestsAtMs: number[];
+  tokens: { atMs: number; tokens: number }[];
+  charges: { month: string; nanos: bigint }[];
+}
+
+export class NaiveLedger {
+  readonly options: LedgerOptions;
+  balanceNanos = 0n;
+  open: OpenRequest[] = [];
+
+  constructor(options: LedgerOptions) {
+    this.options = options;
+  }
+
+  /** What it would say at that moment, when nothing is changed. */
+  refusalOf(key: NaiveKey, request: AdmissionRequest, nowMs: number): Refusal | undefined {
+    if (key.state === 'deleted') return { reason: 'unknown_key' };
+    if (key.state === 'disabled') return { reason: 'key_disabled' };
+    if (key.allowlist !== null && !key.allowlist.includes(request.model)) return { reason: 'model_not_allowed' };
+    const charged = this.charged(key, utcMonth(nowMs));
+    if (key.spendLimitNanos !== null && charged >= key.spendLimitNanos) {
+      return { reason: 'spend_limit_reached', limitNanos: key.spendLimitNanos };
+    }
+    const paid = this.options.creditEnforced && request.holdNanos > 0n;
+    if (paid && this.balanceNanos < request.holdNanos) {
+      return { reason: 'insufficient_credit', balanceNanos: this.balanceNanos };
+    }
+    return this.#rateRefusal(key, request, nowMs, charged, paid);
+  }
+
+  #rateRefusal(
+    key: NaiveKey,
+    request: AdmissionRequest,
+    nowMs: number,
+    charged: bigint,
+    paid: boolean,
+  ): Refusal | undefined {
+    if (request.reservedTokens > key.tpm) return { reason: 'larger_than_token_limit', limit: key.tpm };
+    const mine = this.open.filter((open) => open.key === key);
+    const requestsFit = (atMs: number) => this.#requests(key, atMs) + 1 <= key.rpm;
+    const tokensFit = (used: number) => used + request.reservedTokens <= key.tpm;
+    const refusals: { reason: Refusal['reason']; limit?: number; retryAfterS: number }[] = [];
+    if (!requestsFit(nowMs)) {
+      const retryAfterS = leastSeconds((seconds) => requestsFit(nowMs + seconds * 1_000));
+      refusals.push({ reason: 'requests_per_minute', limit: key.rpm, retryAfterS });
+    }
+    if (!tokensFit(this.#tokens(key, nowMs) + sum(mine.map((open) => open.request.reservedTokens)))) {
+      const retryAfterS = leastSeconds((seconds) => {
+        const atMs = nowMs + seconds * 1_000;
+        const reserved = mine.filter((open) => open.atMs + MINUTE_MS > atMs);
+        return tokensFit(this.#tokens(key, atMs) + sum(reserved.map((open) => open.request.reservedTokens)));
+      });
+      refusals.push({ reason: 'tokens_per_minute', limit: key.tpm, retryAfterS });
+    }
+    if (mine.length >= key.concurrency) {
+      refusals.push({ reason: 'concurrency', limit: key.concurrency, retryAfterS: 1 });
+    }
+    const heldByKey = holds(mine.filter((open) => open.month === utcMonth(nowMs)));
+    const limitIsSpokenFor =
+      key.spendLimitNanos !== null && heldByKey > 0n && charged + heldByKey >= key.spendLimitNanos;
+    if (limitIsSpokenFor || (paid && this.balanceNanos - holds(this.open) < request.holdNanos)) {
+      refusals.push({ reason: 'money_spoken_for', retryAfterS: 1 });
+    }
+    const [first] = refusals;
+    const longest = Math.max(...refusals.map(({ retryAfterS }) => retryAfterS));
+    return first && ({ ...first, retryAfterS: longest } as Refusal);
+  }
+
+  admit(key: NaiveKey, request: AdmissionRequest, nowMs: number): Refusal | undefined {
+    const refusal = this.refusalOf(key, request, nowMs);
+    if (refusal !== undefined) return refusal;
+    this.open.push({ request, key, atMs: nowMs, month: utcMonth(nowMs) });
+    key.requestsAtMs.push(nowMs);
+    return undefined;
+  }
+
+  settle(settlement: Settlement, nowMs: number): void {
+    const ended = this.open.find((open) => open.request.requestId === settlement.requestId) as OpenRequest;
+    this.open = this.open.filter((open) => open !== ended);
+    const tokens = settlement.usage.promptTokens + settlement.usage.completionTokens;
+    ended.key.tokens.push({ atMs: nowMs, tokens });
+    ended.key.charges.push({ month: ended.month, nanos: settlement.costNanos });
+    this.balanceNanos -= settlement.costNanos;
+  }
+
+  /** What a restart makes of the requests that a crash left open. */
+  recover(nowMs: number): void {
+    for (const { request } of this.open) {
+      const { requestId, inputTokens, outputTokens, holdNanos } = request;
+      const usage = { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens };
+      this.settle({ requestId, outcome: 'interrupted', usage, source: 'held', costNanos: holdNanos }, nowMs);
+    }
+  }
+
+  charged(key: NaiveKey, month: string): bigint {
+    return key.charges.reduce((total, charge) => total + (charge.month === month ? charge.nanos : 0n), 0n);
+  }
+
+  figures(key: NaiveKey, nowMs: number): RateFigures {
+    const mine = this.open.filter((open) => open.key === key);
+    const requests = this.#requests(key, nowMs);
+    const tokens = this.#tokens(key, nowMs) + sum(mine.map((open) => open.request.reservedTokens));
+    const openEnd = mine.map((open) => open.atMs + MINUTE_MS);
+    const tokenEnd = key.tokens.filter((entry) => entry.tokens > 0).map((entry) => entry.atMs + MINUTE_MS);
+    const reset = (used: number, ends: number[]) =>
+      used === 0 ? 0 : Math.max(1, Math.ceil((Math.max(...ends) - nowMs) / 1_000));
+    return {
+      limitRequests: key.rpm,
+      remainingRequests: Math.max(0, key.rpm - requests),
+      resetRequestsS: reset(
+        requests,
+        key.requestsAtMs.map((atMs) => atMs + MINUTE_MS),
+      ),
+      limitTokens: key.tpm,
+      remainingTokens: Math.max(0, key.tpm - tokens),
+      resetTokensS: reset(tokens, [...openEnd, ...tokenEnd]),
+    };
+  }
+
+  #requests(key: NaiveKey, nowMs: number): number {
+    return key.requestsAtMs.filter((atMs) => atMs + MINUTE_MS > nowMs).length;
+  }
+
+  #tokens(key: NaiveKey, nowMs: number): number {
+    return sum(key.tokens.filter(({ atMs }) => atMs + MINUTE_MS > nowMs).map(({ tokens }) => tokens));
+  }
+}
+
+function leastSeconds(fits: (seconds: number) => boolean): number {
+  for (let seconds = 1; seconds <= 60; seconds++) if (fits(seconds)) return seconds;
+  throw new Error('a minute is not enough');
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function holds(open: readonly OpenRequest[]): bigint {
+  return open.reduce((total, { request }) => total + request.holdNanos, 0n);
+}

@@ -1,0 +1,87 @@
+/** A host of the chat-completions format: its address, its headers, its secrets, and the body that it gets. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { bodyFor, endpointOf, type OpenaiHost } from '../../../src/providers/openai.ts';
+import { chatRequest } from '../wire/chat.ts';
+
+const HOST: OpenaiHost = {
+  baseUrl: 'https://api.example.com/v1',
+  apiKey: 'sk-of-the-operator',
+  headers: {},
+  streamUsage: true,
+};
+
+const ADDRESSES: readonly (readonly [baseUrl: string, origin: string, path: string])[] = [
+  ['https://api.example.com/v1', 'https://api.example.com', '/v1/chat/completions'],
+  ['https://api.example.com/v1/', 'https://api.example.com', '/v1/chat/completions'],
+  ['https://api.example.com', 'https://api.example.com', '/chat/completions'],
+  ['http://127.0.0.1:8000/v1', 'http://127.0.0.1:8000', '/v1/chat/completions'],
+  ['http://[::1]:8000//', 'http://[::1]:8000', '/chat/completions'],
+  [
+    'https://x.example.com/openai/deployments/d?api-version=2026-01-01',
+    'https://x.example.com',
+    '/openai/deployments/d/chat/completions?api-version=2026-01-01',
+  ],
+];
+
+describe('requests go to', () => {
+  for (const [baseUrl, origin, path] of ADDRESSES) {
+    test(`${origin}${path} for ${baseUrl}`, () => {
+      const endpoint = endpointOf({ ...HOST, baseUrl }, 'inf-gw/0');
+      assert.deepEqual([endpoint.origin, endpoint.path], [origin, path]);
+    });
+  }
+});
+
+describe('the headers of a request', () => {
+  test('carry the credential, and ask for an answer that is not compressed', () => {
+    const { headers } = endpointOf(HOST, 'inf-gw/0');
+    assert.equal(headers.authorization, 'Bearer sk-of-the-operator');
+    assert.equal(headers['accept-encoding'], 'identity');
+    assert.equal(headers['user-agent'], 'inf-gw/0');
+    assert.equal(headers['content-type'], 'application/json');
+  });
+
+  test('carry no credential where there is none, and those of the config instead of their own', () => {
+    const { headers } = endpointOf(
+      { ...HOST, apiKey: undefined, headers: { 'user-agent': 'mine', 'api-key': 'k' } },
+      'x',
+    );
+    assert.equal('authorization' in headers, false);
+    assert.deepEqual([headers['user-agent'], headers['api-key']], ['mine', 'k']);
+  });
+});
+
+test('the secrets are the credential, the address and the headers, and nothing that stands in any text', () => {
+  const { secrets } = endpointOf({ ...HOST, headers: { 'x-team': 'team-secret', 'x-on': '1' } }, 'x');
+  for (const secret of ['sk-of-the-operator', 'api.example.com', 'team-secret']) assert.ok(secrets.includes(secret));
+  assert.ok(!secrets.includes('1') && !secrets.includes(''));
+});
+
+describe('the body for a host', () => {
+  const plain = { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] };
+  const bodyOf = (fields: object, host: Partial<OpenaiHost> = {}, cap?: number) =>
+    JSON.parse(bodyFor({ ...HOST, ...host }, chatRequest({ ...plain, ...fields }), 'gpt-x', cap)) as object;
+
+  test('names the model as the host does', () => {
+    assert.deepEqual(bodyOf({}), { ...plain, model: 'gpt-x' });
+  });
+
+  test('asks for usage in streams, unless the host refuses that', () => {
+    const stream = { ...plain, model: 'gpt-x', stream: true };
+    assert.deepEqual(bodyOf({ stream: true }), { ...stream, stream_options: { include_usage: true } });
+    assert.deepEqual(bodyOf({ stream: true }, { streamUsage: false }), stream);
+  });
+
+  for (const [baseUrl, field] of [
+    ['https://api.openai.com/v1', 'max_completion_tokens'],
+    ['https://x.openai.azure.com/openai/v1', 'max_completion_tokens'],
+    ['https://api.example.com/v1', 'max_tokens'],
+    ['https://api.notopenai.com/v1', 'max_tokens'],
+    ['https://openai.com.example.org/v1', 'max_tokens'],
+  ] as const) {
+    test(`caps its output in ${field} at ${baseUrl}`, () => {
+      assert.deepEqual(bodyOf({}, { baseUrl }, 99), { ...plain, model: 'gpt-x', [field]: 99 });
+    });
+  }
+});

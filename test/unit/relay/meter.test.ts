@@ -1,0 +1,106 @@
+/** The meter: reported usage before counted, the last report before the earlier ones, and when an answer is whole. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Meter, type Metered } from '../../../src/relay/meter.ts';
+import { readAnswer } from '../../../src/wire/completion.ts';
+
+const INPUT = 50;
+const USAGE = { prompt_tokens: 9, completion_tokens: 4 };
+
+const piece = (content: string, finish_reason: string | null = null, index = 0) => ({
+  choices: [{ index, delta: { content }, finish_reason }],
+});
+
+/** What the meter has read after these chunks. */
+function metered(chunks: readonly object[], unread = 0): { figures: Metered; complete: boolean } {
+  const meter = new Meter(INPUT);
+  for (const chunk of chunks) meter.read(readAnswer(chunk as Record<string, unknown>));
+  if (unread > 0) meter.readUnparsed(unread);
+  return { figures: meter.figures(), complete: meter.complete };
+}
+
+const ROWS: readonly {
+  what: string;
+  chunks: readonly object[];
+  tokens: readonly [input: number, output: number];
+  source: 'reported' | 'counted';
+}[] = [
+  { what: 'nothing, when nothing came', chunks: [], tokens: [INPUT, 1], source: 'counted' },
+  {
+    what: 'the bytes that came',
+    chunks: [piece('x'.repeat(30)), piece('x'.repeat(8))],
+    tokens: [INPUT, 10],
+    source: 'counted',
+  },
+  {
+    what: 'a report at the end',
+    chunks: [piece('xxxx'), { choices: [], usage: USAGE }],
+    tokens: [9, 4],
+    source: 'reported',
+  },
+  {
+    what: 'the last of several reports',
+    chunks: [
+      { ...piece('x'), usage: { prompt_tokens: 9, completion_tokens: 1 } },
+      { ...piece('x'), usage: USAGE },
+      { choices: [], usage: null },
+    ],
+    tokens: [9, 4],
+    source: 'reported',
+  },
+  {
+    what: 'bytes, where the report cannot be used',
+    chunks: [{ ...piece('x'.repeat(38)), usage: { prompt_tokens: -1, completion_tokens: 4 } }],
+    tokens: [INPUT, 10],
+    source: 'counted',
+  },
+  {
+    what: 'a good report before a later one that cannot be used',
+    chunks: [
+      { ...piece('x'), usage: USAGE },
+      { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0 } },
+    ],
+    tokens: [9, 4],
+    source: 'reported',
+  },
+  {
+    what: 'the bytes of all choices',
+    chunks: [piece('x'.repeat(19), null, 0), piece('x'.repeat(19), null, 1)],
+    tokens: [INPUT, 10],
+    source: 'counted',
+  },
+];
+
+describe('a request is metered by', () => {
+  for (const { what, chunks, tokens, source } of ROWS) {
+    test(what, () => {
+      const { usage, source: from } = metered(chunks).figures;
+      assert.deepEqual([usage.promptTokens, usage.completionTokens], tokens);
+      assert.equal(from, source);
+    });
+  }
+
+  test('bytes that were passed on unread, too', () => {
+    assert.equal(metered([piece('x'.repeat(19))], 19).figures.usage.completionTokens, 10);
+  });
+});
+
+const PROGRESS: readonly (readonly [what: string, chunks: readonly object[], complete: boolean])[] = [
+  ['nothing came', [], false],
+  ['text came and no finish reason', [piece('x')], false],
+  ['the only choice is finished', [piece('x'), piece('', 'stop')], true],
+  ['one of two choices is finished', [piece('x', null, 0), piece('x', null, 1), piece('', 'stop', 0)], false],
+  [
+    'both of two choices are',
+    [piece('x', null, 0), piece('x', null, 1), piece('', 'stop', 1), piece('', 'length', 0)],
+    true,
+  ],
+  ['a finish came in the first chunk', [piece('x', 'stop')], true],
+  ['a choice goes on after its finish', [piece('', 'stop'), piece('x')], false],
+];
+
+describe('an answer is whole or not when', () => {
+  for (const [what, chunks, complete] of PROGRESS) {
+    test(`${what}: ${complete}`, () => assert.equal(metered(chunks).complete, complete));
+  }
+});

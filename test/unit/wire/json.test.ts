@@ -1,0 +1,52 @@
+/** Where the members of a JSON object stand in its text, and how a text is changed. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { applyEdits, MAX_JSON_DEPTH, membersOf, TooDeep } from '../../../src/wire/json.ts';
+import { randomObject } from './random-json.ts';
+
+describe('the members of an object', () => {
+  test('are found with their names and the very bytes of their values, repeats included', () => {
+    fc.assert(
+      fc.property(randomObject, ({ text, members }) => {
+        const found = membersOf(text, 0);
+        assert.deepEqual(
+          found.map(({ key, valueStart, valueEnd }) => ({ key, value: text.slice(valueStart, valueEnd) })),
+          members.map(({ key, value }) => ({ key: JSON.parse(key), value })),
+        );
+        for (const [index, { keyStart }] of found.entries()) {
+          assert.ok(text.startsWith(members[index]?.key ?? 'none', keyStart));
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('may hold quotes behind any number of backslashes', () => {
+    const text = String.raw`{"a\\":"\\\"}","b\"":"\\","c":1}`;
+    assert.deepEqual(
+      membersOf(text, 0).map(({ key, valueStart, valueEnd }) => [key, text.slice(valueStart, valueEnd)]),
+      [
+        ['a\\', String.raw`"\\\"}"`],
+        ['b"', String.raw`"\\"`],
+        ['c', '1'],
+      ],
+    );
+  });
+
+  test('may be nested up to the bound, and no deeper', () => {
+    const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+    assert.equal(membersOf(nested(MAX_JSON_DEPTH), 0).length, 1);
+    assert.throws(() => membersOf(nested(MAX_JSON_DEPTH + 1), 0), TooDeep);
+  });
+});
+
+test('edits are applied in the order of their places, whatever the order in which they are given', () => {
+  const edits = [
+    { start: 7, end: 8, replacement: 'I' },
+    { start: 0, end: 0, replacement: '>' },
+    { start: 2, end: 5, replacement: '' },
+  ];
+  assert.equal(applyEdits('abcdefgh', edits), '>abfgI');
+  assert.equal(applyEdits('abcdefgh', []), 'abcdefgh');
+});

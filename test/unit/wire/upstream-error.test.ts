@@ -1,0 +1,151 @@
+/** Error answers in the shapes that hosts use, and which of their words a client may read. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  isAboutTheOperator,
+  isErrorValue,
+  readErrorBody,
+  readErrorValue,
+  wordsForClients,
+} from '../../../src/wire/upstream-error.ts';
+
+const SHAPES: readonly (readonly [what: string, body: unknown, message: string | undefined, labels?: string[]])[] = [
+  [
+    'an object with all four fields',
+    { error: { message: 'No.', type: 'invalid_request_error', param: null, code: 'context_length_exceeded' } },
+    'No.',
+    ['context_length_exceeded', 'invalid_request_error'],
+  ],
+  ['an integer for its code', { error: { message: 'No.', code: 400 } }, 'No.', ['400']],
+  ['null for its code', { error: { message: 'No.', code: null } }, 'No.'],
+  [
+    'a status',
+    { error: { code: 400, message: 'No.', status: 'INVALID_ARGUMENT' } },
+    'No.',
+    ['400', 'INVALID_ARGUMENT'],
+  ],
+  ['the error in a list', [{ error: { message: 'No.' } }], 'No.'],
+  ['a text for an error', { error: 'No.' }, 'No.'],
+  ['a text for an error beside a code', { code: 'bad_thing', error: 'No.' }, 'No.', ['bad_thing']],
+  ['a flat object', { object: 'error', message: 'No.', type: 'invalid', code: 3000 }, 'No.', ['3000', 'invalid']],
+  ['a detail', { detail: 'No.' }, 'No.'],
+  ['details in a list', { detail: [{ loc: ['body', 'n'], msg: 'No.', type: 'less_than' }] }, 'No.', ['less_than']],
+  [
+    'an error beside its type',
+    { type: 'error', error: { type: 'overloaded_error', message: 'No.' } },
+    'No.',
+    ['overloaded_error'],
+  ],
+  ['an error without a message', { error: { code: 500 } }, undefined],
+  ['a message that is empty', { error: { message: '  ' } }, undefined],
+  ['a message that is no text', { error: { message: { text: 'No.' } } }, undefined],
+  ['null', null, undefined],
+  ['an empty list', [], undefined],
+  ['an empty object', {}, undefined],
+  ['a number', 5, undefined],
+];
+
+describe('the words of an upstream are found in', () => {
+  for (const [what, body, message, labels = []] of SHAPES) {
+    test(what, () => {
+      const words = readErrorBody(JSON.stringify(body));
+      assert.deepEqual(words, message === undefined ? undefined : { message, labels });
+      assert.deepEqual(readErrorValue(body), words);
+    });
+  }
+
+  test('no page of HTML, no half of an object, no empty body', () => {
+    for (const text of ['<html>502</html>', '{"error":', '']) assert.equal(readErrorBody(text), undefined);
+  });
+
+  test('a message with control characters taken out', () => {
+    const words = readErrorValue({ error: { message: 'a\u001b[31m\r\nb' } });
+    assert.equal(words?.message, 'a [31m b');
+  });
+
+  test('a body that is nested beyond all measure, without a fault', () => {
+    const depth = 100_000;
+    assert.doesNotThrow(() => readErrorBody('['.repeat(depth) + ']'.repeat(depth)));
+    assert.doesNotThrow(() => readErrorBody('{"detail":'.repeat(depth) + '1'.concat('}'.repeat(depth))));
+  });
+});
+
+test('an answer is an error where it has one, and not where that is null', () => {
+  for (const value of [{ error: {} }, { error: 'x' }, { error: { message: 'x' }, choices: [] }]) {
+    assert.equal(isErrorValue(value), true);
+  }
+  for (const value of [{ error: null }, { error: '' }, {}, [], null, 'error', { choices: [] }]) {
+    assert.equal(isErrorValue(value), false);
+  }
+});
+
+const ABOUT_THE_OPERATOR: readonly (readonly [message: string, ...labels: string[]])[] = [
+  ['Incorrect API key provided: sk-abc. You can find your API key at https://example.com.', 'invalid_api_key'],
+  ['API key not valid. Please pass a valid API key.', '400', 'INVALID_ARGUMENT'],
+  ['Your credit balance is too low to access the API.', 'invalid_request_error'],
+  ['You exceeded your current quota, please check your plan and billing details.', 'insufficient_quota'],
+  ['Insufficient Balance', 'unknown_error'],
+  ['The balance is insufficient.'],
+  ['Not enough credits for this request.'],
+  ['Insufficient credits. Add more at https://example.com/credits.', '402'],
+  ['This organization has been disabled.', 'invalid_request_error'],
+  ['Access denied, please make sure your account is in good standing.', 'Arrearage'],
+  ['The account has been suspended.'],
+  ['Invalid Authentication', 'invalid_authentication_error'],
+  ['You are not authorized to use this model.'],
+  ['Please add a payment method.'],
+  ['Billing hard limit has been reached.'],
+  ['Your subscription has ended.'],
+  ['The request was refused.', 'insufficient_quota'],
+  ['Your project does not have access to this model.'],
+  ['The access token is expired.'],
+  ['Quota exceeded for this metric.'],
+];
+
+const ABOUT_THE_REQUEST: readonly (readonly [message: string, ...labels: string[]])[] = [
+  ["This model's maximum context length is 8192 tokens, and your messages came to 9000.", 'context_length_exceeded'],
+  [
+    "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
+    'unsupported_parameter',
+  ],
+  ["Invalid value: 'x'. Supported values are: 'low', 'medium' and 'high'.", 'invalid_value'],
+  ["Invalid 'messages[0].content': string too long.", 'string_above_max_length'],
+  ['Could not parse the image. Only png and jpeg are taken.', 'invalid_image'],
+  ['The tokens in your request exceed the limit.'],
+  ['max_tokens is too large: 100000. This model takes 16384 at most.'],
+  ["Invalid schema for function 'get_account_balance': None is not of type 'object'.", 'invalid_function_parameters'],
+  ["Invalid schema for function 'authorize_payment': None is not of type 'object'.", 'invalid_function_parameters'],
+  ["Invalid schema for function 'cancel_subscription': 'x' is not valid.", 'invalid_function_parameters'],
+  ['Your input was flagged by the content filter.', 'content_filter'],
+  ['Unknown name "foo": cannot find field.', '400', 'INVALID_ARGUMENT'],
+];
+
+describe('words are about the operator, and withheld:', () => {
+  for (const [message, ...labels] of ABOUT_THE_OPERATOR) {
+    test(`${message} ${labels.join(' ')}`, () => {
+      assert.equal(isAboutTheOperator({ message, labels }), true);
+      assert.equal(wordsForClients({ message, labels }, []), undefined);
+    });
+  }
+});
+
+describe('words are about the request, and passed on:', () => {
+  for (const [message, ...labels] of ABOUT_THE_REQUEST) {
+    test(`${message} ${labels.join(' ')}`, () => {
+      assert.equal(isAboutTheOperator({ message, labels }), false);
+      assert.equal(wordsForClients({ message, labels }, ['secret-of-ours']), message);
+    });
+  }
+});
+
+test('words for clients have a bound, and no part of a secret that stands across it', () => {
+  const message = `${'x'.repeat(990)}api.internal.example`;
+  assert.equal(wordsForClients({ message, labels: [] }, []), message.slice(0, 1_000));
+  assert.equal(wordsForClients({ message, labels: [] }, ['api.internal.example']), undefined);
+});
+
+test('words that hold a secret, in whatever case, are withheld', () => {
+  const words = { message: 'No route to API.Internal.Example:8443', labels: [] };
+  assert.equal(wordsForClients(words, ['other', 'api.internal.example']), undefined);
+  assert.equal(wordsForClients(words, ['api.internal.example.org']), words.message);
+});
