@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import { registerAllowlist } from './allowlist.ts';
+import { registerAudit } from './audit.ts';
 import { registerConfig } from './config.ts';
 import { registerCredit } from './credit.ts';
 import { registerKeys } from './keys.ts';
@@ -40,6 +41,7 @@ export function buildProgram(): Command {
   registerUsage(program);
   registerModels(program);
   registerConfig(program);
+  registerAudit(program);
   return program;
 }
 

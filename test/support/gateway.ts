@@ -97,6 +97,10 @@ export class TestGateway {
     return this.#gateway.inFlight;
   }
 
+  get statePath(): string {
+    return this.#database.name;
+  }
+
   /** Makes a key, as another process would. */
   key(settings: Partial<OwnLimits> & { allowlist?: readonly string[] } = {}, secret = mintKey()): TestKey {
     const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };

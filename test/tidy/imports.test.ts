@@ -5,7 +5,7 @@ import { importsOf, projectFile, sourcesIn } from '../support/sources.ts';
 
 /** The rooms of the house from the roof down, and which of those below each may import. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  cli: ['lifecycle', 'ledger', 'keys', 'catalog', 'config', 'observe', 'core'],
+  cli: ['lifecycle', 'audit', 'ledger', 'keys', 'catalog', 'config', 'observe', 'core'],
   lifecycle: ['gateway', 'config', 'observe', 'core'],
   gateway: ['pipeline', 'http', 'upstream', 'ledger', 'catalog', 'config', 'observe', 'core'],
   pipeline: ['http', 'relay', 'upstream', 'wire', 'ledger', 'catalog', 'observe', 'core'],
@@ -14,6 +14,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   upstream: ['providers', 'wire', 'core'],
   providers: ['wire', 'core'],
   wire: ['core'],
+  // The auditor shares nothing with the ledger.
+  audit: ['core'],
   ledger: ['keys', 'core'],
   keys: ['core'],
   catalog: ['core'],
@@ -33,6 +35,7 @@ const DOORS: Readonly<Record<string, string>> = {
   commander: 'src/cli/',
   'string-width': 'src/cli/',
   'node:http': 'src/http/',
+  'node:sqlite': 'src/audit/',
   'node:worker_threads': 'src/ledger/',
 };
 

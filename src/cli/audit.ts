@@ -1,0 +1,43 @@
+/** `audit`: proves that the figures of a state file agree with each other. */
+import type { Command } from 'commander';
+import { audit, type Check } from '../audit/audit.ts';
+import { count, notice, printJson, printLine, printTable } from './output.ts';
+import { configOf, globalOptions } from './state.ts';
+
+/** A journal shorter than this is read before anybody asks how far it is. */
+const LONG_JOURNAL_ROWS = 200_000;
+const DIFFERENCES_FOUND = 1;
+
+export function registerAudit(program: Command): void {
+  program
+    .command('audit')
+    .description('prove that balance, sums, holds and journal of the state file agree; also while a gateway runs')
+    .addHelpText('after', '\nExamples:\n  inf-gw audit\n  inf-gw audit --json')
+    .action((_: unknown, command: Command) => run(command));
+}
+
+function run(command: Command): void {
+  const { statePath } = configOf(command);
+  const checks = audit(statePath, { onProgress: showProgress });
+  const ok = checks.every(({ differences }) => differences.length === 0);
+  if (!ok) process.exitCode = DIFFERENCES_FOUND;
+  if (globalOptions(command).json) return printJson({ ok, path: statePath, checks: checks.map(checkJson) });
+  printTable(
+    [{ head: 'CHECK' }, { head: 'ROWS', number: true }, { head: 'RESULT' }],
+    checks.map(({ name, rows, differences }) => [name, count(rows), differences.length === 0 ? 'agrees' : 'DIFFERS']),
+  );
+  printLine();
+  printLine(ok ? `${statePath}: everything agrees.` : `${statePath}: not everything agrees.`);
+  for (const { name, differences } of checks)
+    for (const difference of differences) notice(`error: ${name}: ${difference}`);
+}
+
+function checkJson({ name, rows, differences }: Check) {
+  return { check: name, rows, differences };
+}
+
+/** A line that is written over, where a person waits for it. */
+function showProgress(read: number, of: number): void {
+  if (of < LONG_JOURNAL_ROWS || !process.stderr.isTTY) return;
+  process.stderr.write(`\rread ${count(read)} of ${count(of)} journal rows${read >= of ? '\n' : ''}`);
+}

@@ -1,0 +1,121 @@
+/** The auditor: finds nothing on sound books, and names each kind of row that was corrupted. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, test } from 'node:test';
+import { audit, type Check } from '../../src/audit/audit.ts';
+import { answering, completion } from '../support/answers.ts';
+import { Workplace } from '../support/cli.ts';
+import { withGateway } from '../support/gateway.ts';
+
+const QUIET = { onProgress: () => {} };
+const CHECKS = ['file', 'journal rows', 'balance', 'credit entries', 'sums by day', 'sums by month', 'holds', 'keys'];
+
+const faulty = (checks: readonly Check[]) => checks.filter(({ differences }) => differences.length > 0);
+
+/** A corruption, the check that must name it, and what it must say. Each is made in a copy of the same sound file. */
+const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string, says: RegExp])[] = [
+  [
+    'a changed balance',
+    'UPDATE account SET balance_nanos = balance_nanos + 1',
+    'balance',
+    /the balance is 9\.\d+ USD, but/,
+  ],
+  ['a lost credit entry', 'DELETE FROM credit_entries', 'balance', /credit less costs/],
+  ['a lost account', 'DELETE FROM account', 'balance', /0 accounts/],
+  ['a credit entry of nothing', 'INSERT INTO credit_entries VALUES (99, 0, 0, 0, "")', 'credit entries', /entry 99/],
+  ['a lost journal row', 'DELETE FROM journal WHERE id = 1', 'sums by day', /requests is 2, but the journal has 1/],
+  ['a changed cost', 'UPDATE journal SET cost_nanos = cost_nanos + 5 WHERE id = 1', 'sums by month', /cost_nanos/],
+  [
+    'a row that counts twice',
+    `INSERT INTO journal SELECT 99, 'req_twice', key_id, model, admitted_at_ms, settled_at_ms,
+      outcome, source, prompt_tokens, cached_tokens, completion_tokens, cost_nanos FROM journal WHERE id = 1`,
+    'sums by day',
+    /requests is 2, but the journal has 3/,
+  ],
+  [
+    'an outcome that does not exist',
+    "UPDATE journal SET outcome = 'fine' WHERE id = 1",
+    'journal rows',
+    /the outcome fine/,
+  ],
+  [
+    'an interruption that is not held',
+    "UPDATE journal SET outcome = 'interrupted' WHERE id = 1",
+    'journal rows',
+    /not charged as held/,
+  ],
+  ['a changed day', 'UPDATE usage_days SET errors = errors + 1', 'sums by day', /errors is 1, but the journal has 0/],
+  ['a lost day', 'DELETE FROM usage_days', 'sums by day', /the sums are missing/],
+  [
+    'a day from nowhere',
+    "INSERT INTO usage_days VALUES ('2020-01-01', 'key_x', 'mock/echo', 1, 0, 1, 1, 1)",
+    'sums by day',
+    /2020-01-01/,
+  ],
+  ['a changed month', 'UPDATE usage_months SET tokens = tokens - 1', 'sums by month', /tokens is/],
+  ['a lost month', 'DELETE FROM usage_months', 'sums by month', /the sums are missing/],
+  [
+    'a hold of a request that has ended',
+    `INSERT INTO holds SELECT request_id, key_id, model, admitted_at_ms, 1, 1, 1 FROM journal WHERE id = 1`,
+    'holds',
+    /stands in the journal/,
+  ],
+  ['a lost key', 'DELETE FROM keys', 'keys', /has requests, but does not exist/],
+];
+
+describe('the auditor', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-audit-'));
+  const sound = join(directory, 'sound.db');
+
+  before(async () => {
+    await withGateway({ credit: '10' }, async (gateway) => {
+      const key = gateway.key();
+      gateway.upstream.follow(answering(completion('hi')));
+      for (let i = 0; i < 2; i++) assert.equal((await gateway.complete(key)).status, 200);
+      assert.deepEqual(faulty(audit(gateway.statePath, QUIET)), [], 'while it runs');
+      new DatabaseSync(gateway.statePath).exec(`VACUUM INTO '${sound}'`);
+    });
+  });
+  after(() => rmSync(directory, { recursive: true }));
+
+  test('finds nothing on sound books, and says what it looked at', () => {
+    const checks = audit(sound, QUIET);
+    assert.deepEqual(
+      checks.map(({ name }) => name),
+      CHECKS,
+    );
+    assert.deepEqual(faulty(checks), []);
+    assert.equal(checks[1]?.rows, 2);
+  });
+
+  for (const [what, sql, name, says] of CORRUPTIONS) {
+    test(`names ${what}`, () => {
+      const copy = join(directory, `${what.replaceAll(' ', '-')}.db`);
+      new DatabaseSync(sound).exec(`VACUUM INTO '${copy}'`);
+      new DatabaseSync(copy, { enableDoubleQuotedStringLiterals: true }).exec(sql);
+      const found = audit(copy, QUIET).find((check) => check.name === name);
+      assert.match(found?.differences.join('\n') ?? '', says);
+    });
+  }
+});
+
+test('`audit` ends with status 1 and names the differences, and with 0 where there are none', async (t) => {
+  const place = new Workplace(t);
+  await place.run(['keys', 'create', 'app']);
+  const sound = await place.run(['audit', '--json']);
+  assert.equal(sound.status, 0);
+  assert.deepEqual(
+    (JSON.parse(sound.stdout) as { checks: { check: string }[] }).checks.map(({ check }) => check),
+    CHECKS,
+  );
+  new DatabaseSync(place.statePath).exec('UPDATE account SET balance_nanos = 7');
+  const broken = await place.run(['audit']);
+  assert.equal(broken.status, 1);
+  assert.match(
+    broken.stderr,
+    /^error: balance: the balance is 0\.000000007 USD, but credit less costs is 0\.00 USD\n$/,
+  );
+});
