@@ -68,7 +68,12 @@ export async function startGateway(config: Config, log: Log, events: GatewayEven
   const lock = lockState(config.statePath);
   try {
     const { ledger, summary } = await startLedger(
-      { path: config.statePath, creditEnforced: config.creditEnforced, ...config.tier },
+      {
+        path: config.statePath,
+        durability: config.durability,
+        creditEnforced: config.creditEnforced,
+        ...config.tier,
+      },
       {
         onStorageFault: (message) => log.error(message),
         onDeath: (error) => events.onFatal(error),

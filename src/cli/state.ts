@@ -36,7 +36,7 @@ export interface State {
 /** Runs `work` on the state file, and closes it. Faults of the file become errors that say what to do. */
 export function withState<T>(command: Command, work: (state: State) => T): T {
   const config = configOf(command);
-  const { database, created } = openState(config.statePath);
+  const { database, created } = openState(config.statePath, config.durability);
   try {
     if (created) notice(`created the state file ${config.statePath}`);
     return work({

@@ -42,6 +42,7 @@ class ConfigBuilder {
       tierName: parsed.tier,
       tier: this.#tier(),
       creditEnforced: parsed.credit === 'enforced',
+      durability: parsed.durability,
       maxBodyBytes: parsed.max_body,
       capOutput: parsed.cap_output,
       requestTimeoutMs: parsed.timeouts.request,

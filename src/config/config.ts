@@ -64,6 +64,8 @@ export interface Config {
   readonly tierName: string;
   readonly tier: Tier;
   readonly creditEnforced: boolean;
+  /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
+  readonly durability: 'full' | 'crash';
   readonly maxBodyBytes: number;
   readonly capOutput: boolean;
   /** For a client to send its headers, and between two pieces of its body. */

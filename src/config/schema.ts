@@ -111,6 +111,7 @@ export const configSchema = z.strictObject({
   tier: text.default('standard'),
   tiers: z.record(text, tier, { error: () => 'expected a map of tier names to limits' }).optional(),
   credit: onOff('enforced', 'expected enforced or off').default('enforced'),
+  durability: z.enum(['full', 'crash'], { error: () => 'expected full or crash' }).default('full'),
   max_body: size.default(32 * 1024 * 1024),
   cap_output: flag.default(false),
   timeouts: timeouts.prefault({}),

@@ -16,6 +16,8 @@ export interface RateFigures {
 /** The limits in force where a key has none of its own, and whether the account's balance is looked at. */
 export interface LedgerOptions {
   readonly path: string;
+  /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
+  readonly durability: 'full' | 'crash';
   readonly rpm: number;
   readonly tpm: number;
   readonly concurrency: number;

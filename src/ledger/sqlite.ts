@@ -18,14 +18,19 @@ const RETRY_MS = 0.3;
 /** How long a writer waits for the lock before it gives up. */
 const LOCK_WAIT_MS = 5_000;
 
-/** Opens the state file, creates it if there is none, and brings its tables up to date. */
-export function openState(path: string): { database: Sqlite; created: boolean } {
+/** What a commit survives: a power cut, or only the end of the process. */
+export type Durability = 'full' | 'crash';
+
+const SYNCHRONOUS = { full: 2, crash: 1 } as const;
+
+/** Opens the state file, creates it if there is none, and brings its tables up to date. Throws a UserError. */
+export function openState(path: string, durability: Durability = 'full'): { database: Sqlite; created: boolean } {
   const created = createPrivately(path);
   let database: Sqlite | undefined;
   try {
     // No busy handler: waiting is done in `immediately`, in short steps.
     database = new Database(path, { timeout: 0 });
-    prepareDatabase(database, path);
+    prepareDatabase(database, path, durability);
     return { database, created };
   } catch (error) {
     database?.close();
@@ -51,7 +56,7 @@ function createPrivately(path: string): boolean {
   }
 }
 
-function prepareDatabase(database: Sqlite, path: string): void {
+function prepareDatabase(database: Sqlite, path: string, durability: Durability): void {
   // Even this reads the file's head, which is locked while another process opens or closes it.
   const version = withRetry(() => database.prepare('SELECT sqlite_version()').pluck().get() as string);
   if (isOlder(version, SAFE_VERSION)) {
@@ -62,12 +67,22 @@ function prepareDatabase(database: Sqlite, path: string): void {
   withRetry(() => {
     database.pragma('journal_mode = WAL');
     // better-sqlite3 is built with NORMAL as WAL's default, under which a power cut can lose the last commits.
-    database.pragma('synchronous = FULL');
+    database.pragma(`synchronous = ${SYNCHRONOUS[durability]}`);
     // A checkpoint every 16 MB of log instead of every 4: a lone request waits 0.17 ms for its commits instead of 0.21.
     database.pragma('wal_autocheckpoint = 4000');
     database.pragma('foreign_keys = ON');
   });
   immediately(database, () => migrate(database, path));
+}
+
+/** Throws unless commits are as durable as they were asked to be. SQLite tells the truth of it only after a write. */
+export function assertDurability(database: Sqlite, durability: Durability): void {
+  const version = database.pragma('user_version', { simple: true }) as number;
+  immediately(database, () => database.pragma(`user_version = ${version}`));
+  const mode = database.pragma('journal_mode', { simple: true });
+  const synchronous = database.pragma('synchronous', { simple: true });
+  if (mode === 'wal' && synchronous === SYNCHRONOUS[durability]) return;
+  throw new UserError(`the state file is in mode ${mode} with synchronous = ${synchronous}: put it on a local disk`);
 }
 
 function isOlder(version: string, than: readonly number[]): boolean {

@@ -5,7 +5,7 @@ import { UserError } from '../core/errors.ts';
 import type { Envelope, FromLedger, Reply, ToLedger } from './commands.ts';
 import { LedgerEngine } from './engine.ts';
 import type { LedgerOptions } from './ledger.ts';
-import { explained, isStorageFault, openState, type Sqlite } from './sqlite.ts';
+import { assertDurability, explained, isStorageFault, openState, type Sqlite } from './sqlite.ts';
 
 /** A pause between two tries to write what could not be written. */
 const RETRY_MS = 100;
@@ -25,7 +25,8 @@ class LedgerThread {
   constructor(port: MessagePort, options: LedgerOptions) {
     this.#port = port;
     this.#path = options.path;
-    const { database, created } = openState(options.path);
+    const { database, created } = openState(options.path, options.durability);
+    assertDurability(database, options.durability);
     this.#database = database;
     this.#engine = new LedgerEngine(database, options, systemClock);
     this.#send({ kind: 'ready', summary: this.#engine.recover(created) });

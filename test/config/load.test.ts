@@ -34,6 +34,7 @@ tiers:
   standard: { rpm: 600, tpm: 2000000, concurrency: 60, models_rpm: 6000 }
   small: { rpm: 6, tpm: 20000, concurrency: 2, models_rpm: 60 }
 credit: off
+durability: crash
 max_body: 512kb
 cap_output: true
 timeouts: { connect: 1s, first_byte: 2m, idle: 3m, request: 4s, drain: 5s }
@@ -65,6 +66,7 @@ test('every key of the config takes effect', () => {
     tierName: 'small',
     tier: { rpm: 6, tpm: 20_000, concurrency: 2, modelsRpm: 60 },
     creditEnforced: false,
+    durability: 'crash',
     maxBodyBytes: 524_288,
     capOutput: true,
     requestTimeoutMs: 4_000,
@@ -112,6 +114,7 @@ const DEFAULTS = {
   tierName: 'standard',
   tier: { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6000 },
   creditEnforced: true,
+  durability: 'full',
   maxBodyBytes: 33_554_432,
   capOutput: false,
   requestTimeoutMs: 30_000,

@@ -55,7 +55,14 @@ export interface BenchKey {
   readonly secret: string;
 }
 
-const DEFAULTS = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, creditEnforced: true };
+const DEFAULTS = {
+  durability: 'full' as const,
+  rpm: 600,
+  tpm: 2_000_000,
+  concurrency: 60,
+  modelsRpm: 6_000,
+  creditEnforced: true,
+};
 const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
 
 export class Bench {
