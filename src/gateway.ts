@@ -132,6 +132,7 @@ function listenerOf(config: Config, pipeline: Pipeline, log: Log): Listener {
     },
     {
       onExchange: (route, exchange) => serve(route, exchange, pipeline, listener),
+      onMisrouted: (error, exchange) => pipeline.refuse(exchange, error),
       onClose: (exchange) => logExchange(log, exchange),
     },
   );

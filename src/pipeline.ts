@@ -62,6 +62,18 @@ export class Pipeline {
     await this.#guarded(exchange, () => this.#models(exchange, id));
   }
 
+  /** Answers with an error. Under `/v1` the rate-limit headers are those of the key, if there is one. Never throws. */
+  async refuse(exchange: Exchange, error: ClientError): Promise<void> {
+    await this.#guarded(exchange, async () => {
+      const credential = credentialOf(exchange.request.headers.authorization);
+      if (exchange.figures !== undefined && credential.ok) {
+        const identity = await this.#parts.ledger.identify(credential.keyHash);
+        exchange.figures = identity.figures;
+      }
+      exchange.sendError(error);
+    });
+  }
+
   /** Gives up every request under way: its client gets an error, and what it used is charged. */
   abortAll(): void {
     for (const attempt of this.#attempts) attempt.abort();

@@ -79,11 +79,16 @@ function providerJson(provider: ProviderConfig) {
     kind: provider.kind,
     active: provider.missingVariable === undefined,
     missing_variable: provider.missingVariable ?? null,
-    base_url: provider.kind === 'openai' ? provider.shownBaseUrl : null,
+    base_url: provider.kind === 'openai' ? withoutQueryValues(provider.shownBaseUrl) : null,
     api_key: provider.kind === 'openai' ? masked(provider.apiKey) : null,
     headers: provider.kind === 'openai' ? Object.keys(provider.headers) : [],
     models: provider.models.map((model) => `${provider.name}/${model.name}`),
   };
+}
+
+/** A query can hold a signature. References to variables are shown as they stand in the file. */
+function withoutQueryValues(address: string): string {
+  return address.replace(/([?&][^=&]*=)(?!\$\{)[^&]*/g, '$1…');
 }
 
 /** Enough to tell two secrets apart, and no more. */

@@ -120,6 +120,10 @@ export function changed(change: Change, idOrName: string): KeyRecord {
       return change.key;
     case 'no_such_key':
       throw noSuchKey(idOrName);
+    case 'deleted':
+      throw new UserError(
+        `the key ${JSON.stringify(idOrName)} was deleted, which is for ever; make another with inf-gw keys create`,
+      );
     case 'name_taken':
       throw new UserError(
         `there is a key named ${JSON.stringify(idOrName)} already; take another name, or delete that key first`,

@@ -72,7 +72,10 @@ function parseConfig(text: string, options: ParseOptions): Config {
       }
     },
   });
-  const config = problems.length > 0 ? undefined : checkDocument(document, options, report);
+  // A key that stands there twice leaves a document that can be read; other faults of the YAML do not.
+  const isReadable =
+    document.errors.every((error) => error.code === 'DUPLICATE_KEY') && problems.length === document.errors.length;
+  const config = isReadable ? checkDocument(document, options, report) : undefined;
   if (config !== undefined && problems.length === 0) return config;
   const located = problems
     .sort((a, b) => a.offset - b.offset)
@@ -100,13 +103,35 @@ function soundParts(raw: unknown): ParsedConfig {
   const fields = isRecord(raw) ? raw : {};
   const sound: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(configSchema.shape)) {
-    if (name !== 'providers' && schema.safeParse(fields[name]).success) sound[name] = fields[name];
+    if (schema.safeParse(fields[name]).success) sound[name] = fields[name];
   }
-  if (isRecord(fields.tiers) && sound.tiers === undefined) sound.tier = undefined;
-  const providers = isRecord(fields.providers) ? Object.entries(fields.providers) : [];
-  sound.providers = Object.fromEntries(providers.filter(([, provider]) => providerSchema.safeParse(provider).success));
-  const result = configSchema.safeParse(sound);
-  return result.success ? result.data : configSchema.parse({});
+  sound.tiers = isRecord(fields.tiers) ? soundEntries(fields.tiers, (tiers) => ({ tiers }), {}) : undefined;
+  const providers = isRecord(fields.providers) ? fields.providers : {};
+  sound.providers = Object.assign(
+    {},
+    ...Object.entries(providers).map(([name, provider]) =>
+      soundEntries({ [name]: provider }, (entry) => ({ providers: entry }), soundProvider(provider)),
+    ),
+  );
+  return configSchema.parse(sound);
+}
+
+/** Each entry if it is sound, else the substitute; nothing where its name is the fault. */
+function soundEntries(
+  entries: Record<string, unknown>,
+  wrap: (entry: Record<string, unknown>) => unknown,
+  substitute: unknown,
+): Record<string, unknown> {
+  const candidates = Object.entries(entries).flatMap(([name, value]) => [{ [name]: substitute }, { [name]: value }]);
+  return Object.assign({}, ...candidates.filter((candidate) => configSchema.safeParse(wrap(candidate)).success));
+}
+
+/** What can be checked further of a provider that is not sound: its address, its key and its headers. */
+function soundProvider(raw: unknown): unknown {
+  const stand = { kind: 'openai', base_url: 'http://stand-in', models: {} };
+  if (!isRecord(raw) || raw.kind !== 'openai') return stand;
+  const fields = ['base_url', 'api_key', 'headers'].map((name) => ({ [name]: raw[name] }));
+  return Object.assign(stand, ...fields.filter((field) => providerSchema.safeParse({ ...stand, ...field }).success));
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -24,6 +24,8 @@ export interface ListenerOptions {
 export interface ListenerEvents {
   /** Answers a request. Never throws. */
   onExchange(route: Route, exchange: Exchange): Promise<void>;
+  /** Answers a request for which there is no route. Never throws. */
+  onMisrouted(error: ClientError, exchange: Exchange): Promise<void>;
   /** An exchange is over, in whatever way. */
   onClose(exchange: Exchange): void;
 }
@@ -114,7 +116,7 @@ export class Listener {
     const fault = malformedRequest(request);
     const routing = routeOf(request.method ?? '', exchange.path);
     if (fault !== undefined) exchange.sendError(fault);
-    else if (!routing.ok) exchange.sendError(routing.error);
+    else if (!routing.ok) void this.#events.onMisrouted(routing.error, exchange);
     else void this.#events.onExchange(routing.route, exchange);
   }
 

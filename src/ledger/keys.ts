@@ -27,6 +27,7 @@ export interface KeyRecord extends OwnLimits {
 export type Change =
   | { readonly kind: 'done'; readonly key: KeyRecord }
   | { readonly kind: 'no_such_key' }
+  | { readonly kind: 'deleted' }
   | { readonly kind: 'name_taken' };
 
 export interface NewKey extends OwnLimits {
@@ -102,7 +103,8 @@ export class KeyStore {
   rotate(idOrName: string, secret: string, wallMs: number): Change {
     return immediately(this.#database, () => {
       const old = this.find(idOrName);
-      if (old === undefined || old.state === 'deleted') return { kind: 'no_such_key' };
+      if (old === undefined) return { kind: 'no_such_key' };
+      if (old.state === 'deleted') return { kind: 'deleted' };
       return this.#insert(secret, { ...old, name: this.#freeName(old.name) }, wallMs);
     });
   }
@@ -135,7 +137,8 @@ export class KeyStore {
   #change(idOrName: string, apply: (key: KeyRecord) => void): Change {
     return immediately(this.#database, () => {
       const key = this.find(idOrName);
-      if (key === undefined || key.state === 'deleted') return { kind: 'no_such_key' };
+      if (key === undefined) return { kind: 'no_such_key' };
+      if (key.state === 'deleted') return { kind: 'deleted' };
       apply(key);
       return { kind: 'done', key: this.find(key.id) as KeyRecord };
     });

@@ -34,7 +34,13 @@ export function endpointOf(host: OpenaiHost, userAgent: string): OpenaiEndpoint 
     'user-agent': userAgent,
   };
   if (host.apiKey !== undefined) headers.authorization = `Bearer ${host.apiKey}`;
-  const secrets = [host.apiKey ?? '', url.host, url.hostname, ...Object.values(host.headers)];
+  const secrets = [
+    host.apiKey ?? '',
+    url.host,
+    url.hostname,
+    ...url.searchParams.values(),
+    ...Object.values(host.headers),
+  ];
   return {
     origin: url.origin,
     path,

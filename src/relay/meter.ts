@@ -12,6 +12,8 @@ export class Meter {
   readonly #estimatedInput: number;
   #reported: TokenUsage | undefined;
   #outputBytes = 0;
+  /** True once an answer, or a part of one, was taken in: the upstream has worked. */
+  hasRead = false;
   readonly #unfinished = new Set<number>();
   #finished = false;
 
@@ -22,6 +24,7 @@ export class Meter {
 
   /** Takes in an answer or a chunk. Of several reports of usage the last one counts: they are running totals. */
   read(facts: AnswerFacts): void {
+    this.hasRead = true;
     this.#reported = facts.usage ?? this.#reported;
     this.#outputBytes += facts.outputBytes;
     for (const { index, finished } of facts.progress) {
@@ -36,6 +39,7 @@ export class Meter {
 
   /** Takes in bytes that were passed on unread. */
   readUnparsed(bytes: number): void {
+    this.hasRead = true;
     this.#outputBytes += bytes;
   }
 

@@ -106,7 +106,7 @@ class StreamRelay {
     }
     const facts = readAnswer(value);
     this.#meter.read(facts);
-    const isUsageOnly = facts.usage !== undefined && (facts.choices ?? 0) === 0;
+    const isUsageOnly = facts.hasUsage && (facts.choices ?? 0) === 0;
     return { kind: isUsageOnly && !this.#options.showUsage ? 'hide' : 'pass' };
   }
 
@@ -148,7 +148,8 @@ class StreamRelay {
   /** What ends in any way after its finish reason has succeeded. */
   async #failed({ error, note, isAnswer }: ErrorVerdict): Promise<Relayed> {
     this.#attempt.abort();
-    if (isAnswer && !this.#sink.started) return { metered: NO_WORK, last: { kind: 'error', error }, note };
+    if (isAnswer && !this.#sink.started && !this.#meter.hasRead)
+      return { metered: NO_WORK, last: { kind: 'error', error }, note };
     return this.#brokenOff(error, note);
   }
 

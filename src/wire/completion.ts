@@ -6,6 +6,8 @@ import { isObject } from './request.ts';
 export interface AnswerFacts {
   /** The usage that the upstream reports, if it is usable. */
   readonly usage: TokenUsage | undefined;
+  /** Whether there is an object for usage, usable or not. */
+  readonly hasUsage: boolean;
   /** How many choices it holds; undefined where there is no list of them. */
   readonly choices: number | undefined;
   /** The index of each choice in it, and whether it has its finish reason. */
@@ -23,7 +25,13 @@ export function readAnswer(answer: Readonly<Record<string, unknown>>): AnswerFac
     const index = typeof choice.index === 'number' ? choice.index : position;
     return { index, finished: typeof choice.finish_reason === 'string' && choice.finish_reason !== '' };
   });
-  return { usage: readUsage(answer.usage), choices: choices?.length, progress, outputBytes };
+  return {
+    usage: readUsage(answer.usage),
+    hasUsage: isObject(answer.usage),
+    choices: choices?.length,
+    progress,
+    outputBytes,
+  };
 }
 
 /**

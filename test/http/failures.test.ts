@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import test, { after, afterEach, describe } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { answering, chunk, completion, DONE, event, streaming } from '../support/answers.ts';
+import { answering, chunk, completion, DONE, event, streaming, usageChunk } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import type { Script } from '../support/fake-upstream.ts';
 import { chat, startTestGateway, UPSTREAM_HEADER, UPSTREAM_KEY, withGateway } from '../support/gateway.ts';
@@ -280,6 +280,15 @@ describe('an upstream that falls silent', { concurrency: true }, () => {
         }
       }));
   }
+});
+
+test('an error event behind a chunk of usage is a 502 too, but the usage is charged', async () => {
+  const key = gateway.key();
+  gateway.upstream.follow(streaming(usageChunk(), event(said('Overloaded.')), DONE));
+  assertError(await gateway.complete(key, chat({ stream: true })), 502, 'upstream_error');
+  const row = await gateway.row(key);
+  assert.deepEqual([row.source, row.prompt_tokens, row.completion_tokens], ['reported', 10, 5]);
+  assert.ok(row.cost_nanos > 0);
 });
 
 test('an error event as the first of a stream is an ordinary 502, at no cost', async () => {

@@ -270,6 +270,16 @@ describe('the answer to a stream', () => {
     });
   }
 
+  for (const usage of [{ prompt_tokens: 0, completion_tokens: 0 }, { completion_tokens: 9 }, { prompt_tokens: -1 }]) {
+    test(`hides a chunk of usage that cannot be used either: ${JSON.stringify(usage)}`, async () => {
+      gateway.upstream.follow(streaming(chunk('hi', 'stop'), usageChunk(usage), DONE));
+      const sender = gateway.key();
+      const answer = await gateway.complete(sender, chat({ stream: true }));
+      assert.equal(answer.text, chunk('hi', 'stop') + DONE);
+      assert.equal((await gateway.row(sender)).source, 'counted');
+    });
+  }
+
   test('is read to its end, so that the connection to the upstream serves again', async () => {
     gateway.upstream.follow(streaming(chunk('hi', 'stop'), DONE));
     for (let i = 0; i < 5; i++) await gateway.complete(key, chat({ stream: true }));

@@ -62,6 +62,14 @@ describe('paths and methods', () => {
     });
   }
 
+  test('what leads nowhere shows the limits of the key all the same, and takes nothing of them', async () => {
+    const own = gateway.key({ rpm: 5, tpm: 1000 });
+    for (const path of ['/v1/nowhere', '/v1/chat/completions']) {
+      const rates = ratesOf((await gateway.request(path, { key: own })).headers);
+      assert.deepEqual([rates.limitRequests, rates.remainingRequests, rates.limitTokens], [5, 5, 1000]);
+    }
+  });
+
   for (const path of ['/v1/models?limit=1', '/v1/models?', '/v1/models/fake/echo?a=b&c']) {
     test(`a query is no part of the path: ${path}`, async () => {
       assert.equal((await gateway.request(path, { key })).status, 200);

@@ -184,7 +184,7 @@ describe('a key that is deleted', () => {
       operator.keys.editAllowlist(id, () => null),
       operator.keys.rotate(id, mintKey(), NOON),
     ]) {
-      assert.equal(change.kind, 'no_such_key');
+      assert.equal(change.kind, 'deleted');
     }
   });
 });
