@@ -2,7 +2,6 @@
 import type { AddressInfo } from 'node:net';
 import { Catalog } from './catalog/catalog.ts';
 import type { Config, ProviderConfig } from './config/config.ts';
-import { VERSION } from './core/version.ts';
 import type { Exchange } from './http/exchange.ts';
 import { Listener } from './http/listener.ts';
 import type { Route } from './http/routes.ts';
@@ -15,6 +14,7 @@ import { Pipeline } from './pipeline.ts';
 import { HttpUpstream } from './upstream/http.ts';
 import { MockUpstream } from './upstream/mock.ts';
 import type { Upstream } from './upstream/upstream.ts';
+import { VERSION } from './version.ts';
 
 /** After the drain's end, how long aborted requests have to be settled, in milliseconds. */
 const ABORT_GRACE_MS = 2_000;
@@ -40,8 +40,11 @@ export class Gateway {
     return this.#parts.listener.inFlight;
   }
 
-  /** Lets what is under way finish, for as long as `milliseconds`, then settles everything and closes. */
-  async stop(milliseconds: number): Promise<void> {
+  /**
+   * Lets what is under way finish, for as long as `milliseconds`, then gives up what is left, settles it and closes.
+   * Resolves with the number of requests that could not be settled: they stay open in the file.
+   */
+  async stop(milliseconds: number): Promise<number> {
     const { listener, pipeline, ledger, upstreams, lock } = this.#parts;
     const idle = listener.drain();
     if (!(await isDoneWithin(idle, milliseconds))) {
@@ -49,9 +52,13 @@ export class Gateway {
       await isDoneWithin(idle, ABORT_GRACE_MS);
     }
     listener.close();
+    // Connections may be gone while what came over them is still being settled.
+    await isDoneWithin(pipeline.settled(), ABORT_GRACE_MS);
+    const unsettled = pipeline.open;
     await ledger.close();
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     lock.release();
+    return unsettled;
   }
 }
 
@@ -76,6 +83,7 @@ export async function startGateway(config: Config, log: Log, events: GatewayEven
       },
       {
         onStorageFault: (message) => log.error(message),
+        onStorageRecovered: () => log.info('the state file can be written again'),
         onDeath: (error) => events.onFatal(error),
       },
     );

@@ -8,8 +8,9 @@ import type { Log } from './observe/log.ts';
 export async function runGateway(config: Config, log: Log): Promise<number> {
   const ended = Promise.withResolvers<number>();
   process.on('uncaughtException', (error) => {
-    log.fatal({ err: error }, 'fault of the program');
+    // First of all: the fault may be that of the log.
     ended.resolve(1);
+    log.fatal({ err: error }, 'fault of the program');
   });
   const gateway = await startGateway(config, log, {
     onFatal: (error) => {
@@ -62,8 +63,9 @@ function stopOnSignal(gateway: Gateway, config: Config, log: Log, ended: (status
     stopping = true;
     log.info(`${signal}: finishing ${gateway.inFlight} requests, for ${config.drainTimeoutMs / 1000} s at most`);
     gateway.stop(config.drainTimeoutMs).then(
-      () => {
-        log.info('everything is settled');
+      (unsettled) => {
+        if (unsettled === 0) log.info('everything is settled');
+        else log.error(`${unsettled} requests could not be settled: they are charged as held at the next start`);
         ended(0);
       },
       (error: unknown) => {

@@ -1,6 +1,6 @@
 /** The life of one request, from its key to its log line. */
 import { type Catalog, expectedCost, type Model, usageCost } from './catalog/catalog.ts';
-import { type ClientError, INTERNAL_ERROR } from './core/errors.ts';
+import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from './core/errors.ts';
 import type { Nanos } from './core/money.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from './http/authorization.ts';
 import { BodyFault } from './http/body.ts';
@@ -9,9 +9,10 @@ import { errorForRefusal, modelNotAllowed, modelNotFound, rateLimited } from './
 import { type Ledger, LedgerUnavailable, type Outcome } from './ledger/ledger.ts';
 import type { Log } from './observe/log.ts';
 import { relayAnswer } from './relay/answer.ts';
+import { errorForFailure } from './relay/failures.ts';
 import { Meter } from './relay/meter.ts';
 import { type Last, NO_WORK, OWN_END, type Relayed, type StreamSink } from './relay/relay.ts';
-import type { Attempt } from './upstream/attempt.ts';
+import { type Attempt, UpstreamFailure } from './upstream/attempt.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import { readJsonBody } from './wire/body.ts';
 import { estimateInput } from './wire/estimate.ts';
@@ -47,6 +48,10 @@ interface Plan {
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #attempts = new Set<Attempt>();
+  /** Requests that ask for admission, or were admitted and are not settled. */
+  #open = 0;
+  #stopping = false;
+  #onSettled: () => void = () => {};
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -74,9 +79,23 @@ export class Pipeline {
     });
   }
 
-  /** Gives up every request under way: its client gets an error, and what it used is charged. */
+  /** Gives up every request under way: its client gets an error, and what it used is charged. Takes no more. */
   abortAll(): void {
+    this.#stopping = true;
     for (const attempt of this.#attempts) attempt.abort();
+  }
+
+  /** Requests that are not settled yet. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** Resolves once no request is open. */
+  settled(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onSettled = resolve;
+      if (this.#open === 0) resolve();
+    });
   }
 
   async #complete(exchange: Exchange): Promise<void> {
@@ -94,15 +113,28 @@ export class Pipeline {
     const { request, model } = resolved;
     exchange.model = model.id;
 
+    this.#open++;
+    try {
+      await this.#admit(exchange, credential.keyHash, request, model);
+    } finally {
+      if (--this.#open === 0) this.#onSettled();
+    }
+  }
+
+  /** Admits a request, and sees it through to its end. */
+  async #admit(exchange: Exchange, keyHash: string, request: ChatRequest, model: Model): Promise<void> {
     const plan = planFor(request, model, this.#parts.capOutput);
     const { requestId } = exchange;
-    const admission = await ledger.admit({ requestId, keyHash: credential.keyHash, model: model.id, ...plan });
+    const admission = await this.#parts.ledger.admit({ requestId, keyHash, model: model.id, ...plan });
     exchange.figures = admission.figures;
     if (!admission.admitted) return exchange.sendError(errorForRefusal(admission.refusal, model.id, plan.holdNanos));
-
     const relayed = await this.#dispatch(exchange, request, model, plan);
-    await this.#settle(exchange, model, relayed);
-    finish(exchange, relayed.last);
+    try {
+      await this.#settle(exchange, model, relayed);
+      finish(exchange, relayed.last);
+    } catch (error) {
+      this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
+    }
   }
 
   #resolve(bytes: Buffer, allowlist: readonly string[] | null): Resolved {
@@ -123,6 +155,8 @@ export class Pipeline {
     const meter = new Meter(plan.inputTokens);
     if (exchange.gone)
       return { metered: NO_WORK, last: { kind: 'client_gone' }, note: 'the client left before dispatch' };
+    if (this.#stopping)
+      return { metered: NO_WORK, last: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
     const upstream = this.#parts.upstreams.get(model.provider) as Upstream;
     let attempt: Attempt | undefined;
     try {
@@ -136,8 +170,8 @@ export class Pipeline {
       this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'fault while relaying');
       attempt?.abort();
       const last: Last = exchange.streamStarted
-        ? { kind: 'stream_end', error: INTERNAL_ERROR, end: OWN_END }
-        : { kind: 'error', error: INTERNAL_ERROR };
+        ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: OWN_END }
+        : { kind: 'error', error: FAILED_AFTER_DISPATCH };
       return { metered: attempt?.sent === true ? meter.figures() : NO_WORK, last, note: 'fault of the gateway' };
     } finally {
       if (attempt !== undefined) this.#attempts.delete(attempt);
@@ -196,13 +230,20 @@ export class Pipeline {
         if (error.error !== undefined) exchange.sendError(error.error);
         return;
       }
-      const message = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'fault of the gateway';
-      this.#parts.log.error({ request_id: exchange.requestId, err: error }, message);
-      if (exchange.streamStarted) exchange.endStream(INTERNAL_ERROR, OWN_END);
-      else exchange.sendError(INTERNAL_ERROR);
+      this.#fail(exchange, error, NOT_FORWARDED);
     }
   }
+
+  #fail(exchange: Exchange, error: unknown, told: ClientError): void {
+    const what = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'fault of the gateway';
+    this.#parts.log.error({ request_id: exchange.requestId, err: error }, what);
+    if (exchange.streamStarted) exchange.endStream(told, OWN_END);
+    else exchange.sendError(told);
+  }
 }
+
+/** What a request gets that is admitted while the process ends. */
+const STOPPING = errorForFailure(new UpstreamFailure('aborted', 'the gateway ends'));
 
 function refused(code: ClientError['code'], message: string): Resolved {
   return { ok: false, error: { code, message } };

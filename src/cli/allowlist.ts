@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { modelId } from './arguments.ts';
-import { allowlistText, changed, existing, keyJson } from './key-view.ts';
-import { notice, printJson, printLine } from './output.ts';
-import { globalOptions, type State, withState } from './state.ts';
+import { allowlistText, changed, existing, keyJson, warnOfUnknownModels } from './key-view.ts';
+import { printJson, printLine } from './output.ts';
+import { globalOptions, withState } from './state.ts';
 
 type Edit = (current: readonly string[] | null, models: readonly string[]) => readonly string[];
 
@@ -71,12 +71,4 @@ function change(
     if (globalOptions(command).json) printJson(keyJson(record, state));
     else printLine(`${record.name} may call: ${allowlistText(record.allowlist)}`);
   });
-}
-
-/** Models that are not in the catalog may be on a list, since the config may get them later; a typing error may not. */
-export function warnOfUnknownModels(models: readonly string[], state: State): void {
-  const known = new Set(state.catalog.models.map((model) => model.id));
-  for (const model of models) {
-    if (!known.has(model)) notice(`note: ${model} is not in the config; \`inf-gw models\` lists what is`);
-  }
 }

@@ -17,11 +17,6 @@ export function wholeNumberOrDefault(maximum: number): (text: string) => number 
   return (text) => (text === 'default' ? text : parse(text));
 }
 
-/** The largest limits that can be set. */
-export const MAX_RPM = 1_000_000_000;
-export const MAX_TPM = 1_000_000_000_000;
-export const MAX_CONCURRENCY = 1_000_000_000;
-
 const USD_EXPECTED = 'Expected an amount of USD such as 25 or 0.50, with nine decimals at most.';
 
 export function amount(text: string): Nanos {

@@ -1,27 +1,24 @@
 /** A key as the commands show it. */
+import type { Command } from 'commander';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
-import type { Change, KeyRecord } from '../ledger/keys.ts';
+import { type Change, type KeyRecord, limitsInForce } from '../ledger/keys.ts';
 import type { MonthFigures } from '../ledger/usage.ts';
-import { count, printFields, printTable, usd } from './output.ts';
-import type { State } from './state.ts';
+import { count, notice, printFields, printJson, printTable, usd } from './output.ts';
+import { globalOptions, type State } from './state.ts';
 
 const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
 
 /** The JSON shape of a key. `limits` holds the numbers in force. */
 export function keyJson(key: KeyRecord, state: State, month = monthOf(key, state)) {
-  const { tier } = state.config;
+  const { rpm, tpm, concurrency } = limitsInForce(key, state.config.tier);
   return {
     id: key.id,
     name: key.name,
     preview: key.preview,
     state: key.state,
-    limits: {
-      rpm: key.rpm ?? tier.rpm,
-      tpm: key.tpm ?? tier.tpm,
-      concurrency: key.concurrency ?? tier.concurrency,
-    },
+    limits: { rpm, tpm, concurrency },
     spend_limit_usd: key.spendLimitNanos === null ? null : formatUsd(key.spendLimitNanos),
     allowlist: key.allowlist,
     created_at: isoTime(key.createdAtMs),
@@ -37,6 +34,20 @@ function monthOf(key: KeyRecord, state: State): MonthFigures {
 export function keysJson(keys: readonly KeyRecord[], state: State) {
   const figures = state.usage.month(utcMonth(state.nowMs));
   return keys.map((key) => keyJson(key, state, figures.get(key.id) ?? NO_FIGURES));
+}
+
+/** Prints a key: as JSON where that is asked for, else all that there is to say of it. */
+export function printResult(key: KeyRecord, command: Command, state: State): void {
+  if (globalOptions(command).json) printJson(keyJson(key, state));
+  else printKey(key, state);
+}
+
+/** Models that are not in the catalog may be on a list, since the config may get them later; a typing error may not. */
+export function warnOfUnknownModels(models: readonly string[], state: State): void {
+  const known = new Set(state.catalog.models.map((model) => model.id));
+  for (const model of models) {
+    if (!known.has(model)) notice(`note: ${model} is not in the config; \`inf-gw models\` lists what is`);
+  }
 }
 
 /** Prints all that there is to say of a key. */
@@ -66,7 +77,6 @@ export function allowlistText(allowlist: readonly string[] | null): string {
 }
 
 export function printKeys(keys: readonly KeyRecord[], state: State): void {
-  const { tier } = state.config;
   const figures = state.usage.month(utcMonth(state.nowMs));
   printTable(
     [
@@ -85,14 +95,15 @@ export function printKeys(keys: readonly KeyRecord[], state: State): void {
     ],
     keys.map((key) => {
       const month = figures.get(key.id) ?? NO_FIGURES;
+      const limits = limitsInForce(key, state.config.tier);
       return [
         key.name,
         key.id,
         key.preview,
         key.state,
-        count(key.rpm ?? tier.rpm),
-        count(key.tpm ?? tier.tpm),
-        count(key.concurrency ?? tier.concurrency),
+        count(limits.rpm),
+        count(limits.tpm),
+        count(limits.concurrency),
         key.spendLimitNanos === null ? '-' : formatUsd(key.spendLimitNanos),
         count(month.requests),
         count(month.tokens),

@@ -1,13 +1,22 @@
 /** `keys`: creates, lists, shows, enables, disables, deletes and rotates keys. */
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
+import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/bounds.ts';
 import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
 import { mintKey } from '../keys/key.ts';
 import type { KeyRecord, KeyState } from '../ledger/keys.ts';
-import { warnOfUnknownModels } from './allowlist.ts';
-import { amount, keyName, MAX_CONCURRENCY, MAX_RPM, MAX_TPM, modelId, wholeNumber } from './arguments.ts';
-import { changed, existing, keyJson, keysJson, printKey, printKeys } from './key-view.ts';
+import { amount, keyName, modelId, wholeNumber } from './arguments.ts';
+import {
+  changed,
+  existing,
+  keyJson,
+  keysJson,
+  printKey,
+  printKeys,
+  printResult,
+  warnOfUnknownModels,
+} from './key-view.ts';
 import { bold, notice, printJson, printLine } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
@@ -163,9 +172,4 @@ function printNewKey(record: KeyRecord, secret: string, command: Command, state:
   notice('This is the only time that the key is shown: store it now.');
   printLine();
   printKey(record, state);
-}
-
-function printResult(record: KeyRecord, command: Command, state: State): void {
-  if (globalOptions(command).json) printJson(keyJson(record, state));
-  else printKey(record, state);
 }

@@ -1,11 +1,11 @@
 /** `limits`: shows and sets the limits of a key. */
 import type { Command } from 'commander';
+import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/bounds.ts';
 import type { Nanos } from '../core/money.ts';
 import type { OwnLimits } from '../ledger/keys.ts';
-import { amountOrNone, MAX_CONCURRENCY, MAX_RPM, MAX_TPM, wholeNumberOrDefault } from './arguments.ts';
-import { changed, existing, keyJson, printKey } from './key-view.ts';
-import { printJson } from './output.ts';
-import { globalOptions, withState } from './state.ts';
+import { amountOrNone, wholeNumberOrDefault } from './arguments.ts';
+import { changed, existing, printResult } from './key-view.ts';
+import { withState } from './state.ts';
 
 interface SetOptions {
   readonly rpm?: number | 'default';
@@ -24,9 +24,7 @@ export function registerLimits(program: Command): void {
     .addHelpText('after', '\nExample:\n  inf-gw limits show my-app')
     .action((key: string, _: unknown, command: Command) =>
       withState(command, (state) => {
-        const record = existing(state.keys.find(key), key);
-        if (globalOptions(command).json) printJson(keyJson(record, state));
-        else printKey(record, state);
+        printResult(existing(state.keys.find(key), key), command, state);
       }),
     );
 
@@ -57,8 +55,6 @@ function set(key: string, options: SetOptions, command: Command): void {
     ...(spendLimit !== undefined && { spendLimitNanos: spendLimit === 'none' ? null : spendLimit }),
   };
   withState(command, (state) => {
-    const record = changed(state.keys.setLimits(key, limits), key);
-    if (globalOptions(command).json) printJson(keyJson(record, state));
-    else printKey(record, state);
+    printResult(changed(state.keys.setLimits(key, limits), key), command, state);
   });
 }

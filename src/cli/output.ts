@@ -65,7 +65,7 @@ export function bold(text: string): string {
   return styleText('bold', text, { stream: process.stdout });
 }
 
-export function dim(text: string): string {
+function dim(text: string): string {
   return styleText('dim', text, { stream: process.stdout });
 }
 

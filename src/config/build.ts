@@ -140,6 +140,7 @@ class ConfigBuilder {
 
 const OWN_HEADERS = new Set([
   'host',
+  'accept',
   'connection',
   'content-length',
   'content-type',

@@ -1,5 +1,6 @@
 /** The shape of the config file, as zod checks it. Field names are those of the file. */
 import { z } from 'zod';
+import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/bounds.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { parseDuration, parseListen, parseSize } from './units.ts';
 
@@ -17,7 +18,10 @@ const duration = spelled(parseDuration, 'expected a duration such as 500ms, 10s,
 const size = spelled(parseSize, 'expected a size such as 512kb or 32mb, 256mb at most');
 const listen = spelled(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
 
-function wholeNumber(minimum: number, maximum = 1_000_000_000) {
+/** More tokens than any model gives. */
+const MAX_TOKENS = 1_000_000_000;
+
+function wholeNumber(minimum: number, maximum = MAX_TOKENS) {
   const expected = `expected a whole number from ${minimum} to ${maximum}`;
   return z
     .number({ error: () => expected })
@@ -46,10 +50,10 @@ function onOff(on: string, expected: string) {
 }
 
 const tier = z.strictObject({
-  rpm: wholeNumber(1).default(600),
-  tpm: wholeNumber(1, 1_000_000_000_000).default(2_000_000),
-  concurrency: wholeNumber(1).default(60),
-  models_rpm: wholeNumber(1).default(6000),
+  rpm: wholeNumber(1, MAX_RPM).default(600),
+  tpm: wholeNumber(1, MAX_TPM).default(2_000_000),
+  concurrency: wholeNumber(1, MAX_CONCURRENCY).default(60),
+  models_rpm: wholeNumber(1, MAX_RPM).default(6000),
 });
 
 const timeouts = z.strictObject({

@@ -12,7 +12,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 // Asked for the same day several times a request; writing a date takes a microsecond.
 let lastDay = { number: Number.NaN, text: '' };
 

@@ -46,10 +46,17 @@ export function errorBody(error: ClientError): string {
   return JSON.stringify({ error: { code: error.code, message: error.message } });
 }
 
-/** A fault of the gateway itself. The details belong in the log. */
-export const INTERNAL_ERROR: ClientError = {
+/** A fault of the gateway itself, before a request was forwarded. The details belong in the log. */
+export const NOT_FORWARDED: ClientError = {
   code: 'internal_error',
-  message: 'The gateway could not process this request. It was not forwarded; the log of the gateway says why.',
+  message: 'The gateway could not take this request. It was not forwarded; the log of the gateway says why.',
+};
+
+/** A fault of the gateway itself, when the provider may have begun to work. */
+export const FAILED_AFTER_DISPATCH: ClientError = {
+  code: 'internal_error',
+  message: 'The gateway failed while it answered. The provider may have worked on the request, and it may be charged.',
+  shouldRetry: false,
 };
 
 /** A fault that a person can mend: its message is shown as it stands, without a stack. */

@@ -63,6 +63,7 @@ export class BodyReader {
 
   #collect(): Promise<Buffer> {
     const request = this.#request;
+    if (request.destroyed) return Promise.reject(new BodyFault(undefined));
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let length = 0;

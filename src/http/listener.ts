@@ -32,6 +32,8 @@ export interface ListenerEvents {
 
 /** Longer than the 60 s for which common load balancers keep idle connections. */
 const KEEP_ALIVE_MS = 75_000;
+/** How long a connection that got its last answer may stay half open, in milliseconds. */
+const LINGER_MS = 2_000;
 /** How often slow headers are looked for: the default of 30 s would let a time-out of 2 s fire after 30. */
 const CHECKING_INTERVAL_MS = 500;
 
@@ -169,6 +171,11 @@ function writeRaw(socket: Socket, error: ClientError, options: ListenerOptions):
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const status = statusOf(error);
+  // After CONNECT nobody listens any more: a reset would be an uncaught exception and end the process.
+  socket.on('error', () => {});
+  // A client that keeps its half open would keep the socket for ever; breaking it at once could cost it the answer.
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
   socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Bad Request'}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 

@@ -1,7 +1,7 @@
 /** What one key is doing: its windows, and the leases of its requests under way. In memory only. */
 import type { Nanos } from '../core/money.ts';
 import type { HoldRow } from './journal.ts';
-import type { RateFigures } from './ledger.ts';
+import type { Limits, RateFigures } from './ledger.ts';
 import { type Leaving, SlidingWindow, secondsUntil, WINDOW_MS } from './window.ts';
 
 /** What admission handed out: a slot, tokens and a hold. */
@@ -11,14 +11,6 @@ export interface Lease {
   /** The month that the charge will count in. */
   readonly month: string;
   readonly admittedMonotonicMs: number;
-}
-
-/** The limits in force for a key. */
-export interface Limits {
-  readonly rpm: number;
-  readonly tpm: number;
-  readonly concurrency: number;
-  readonly modelsRpm: number;
 }
 
 export class Activity {
@@ -34,10 +26,6 @@ export class Activity {
 
   get openRequests(): number {
     return this.#leases.size;
-  }
-
-  lease(requestId: string): Lease | undefined {
-    return this.#leases.get(requestId);
   }
 
   open(lease: Lease): void {
@@ -104,7 +92,7 @@ export class Activity {
 }
 
 /** The figures of a sender that is not known: the default limits, with nothing used. */
-export function untouchedFigures(limits: Omit<Limits, 'concurrency'>, listing = false): RateFigures {
+export function untouchedFigures(limits: Limits, listing = false): RateFigures {
   const limitRequests = listing ? limits.modelsRpm : limits.rpm;
   return {
     limitRequests,

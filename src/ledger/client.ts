@@ -2,7 +2,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
-import type { Answer, Command, Envelope, FromLedger, Reply, ToLedger } from './commands.ts';
+import type { Answer, Answers, Command, Envelope, FromLedger, Reply, ToLedger } from './commands.ts';
 import {
   type Admission,
   type AdmissionRequest,
@@ -23,6 +23,8 @@ const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 export interface LedgerEvents {
   /** The file cannot be written at the moment. */
   onStorageFault(message: string): void;
+  /** It can be written again. */
+  onStorageRecovered(): void;
   /** The thread has ended by a fault of the program. Nothing can be admitted any more. */
   onDeath(error: Error): void;
 }
@@ -55,7 +57,7 @@ class LedgerClient implements Ledger {
   readonly #waiting = new Map<number, Waiting>();
   #outbox: Envelope[] = [];
   #nextTicket = 1;
-  #dead: LedgerUnavailable | undefined;
+  #ended: LedgerUnavailable | undefined;
   #onClosed: () => void = () => {};
 
   constructor(worker: Worker, events: LedgerEvents) {
@@ -67,23 +69,23 @@ class LedgerClient implements Ledger {
   }
 
   identify(keyHash: string): Promise<Identity> {
-    return this.#ask({ kind: 'identify', keyHash }) as Promise<Identity>;
+    return this.#ask({ kind: 'identify', keyHash });
   }
 
   admitListing(keyHash: string): Promise<ListingAdmission> {
-    return this.#ask({ kind: 'admit_listing', keyHash }) as Promise<ListingAdmission>;
+    return this.#ask({ kind: 'admit_listing', keyHash });
   }
 
   admit(request: AdmissionRequest): Promise<Admission> {
-    return this.#ask({ kind: 'admit', request }) as Promise<Admission>;
+    return this.#ask({ kind: 'admit', request });
   }
 
   settle(settlement: Settlement): Promise<RateFigures> {
-    return this.#ask({ kind: 'settle', settlement }) as Promise<RateFigures>;
+    return this.#ask({ kind: 'settle', settlement });
   }
 
   close(): Promise<void> {
-    if (this.#dead !== undefined) return Promise.resolve();
+    if (this.#ended !== undefined) return Promise.resolve();
     this.#flush();
     return new Promise((resolve) => {
       this.#onClosed = resolve;
@@ -91,13 +93,16 @@ class LedgerClient implements Ledger {
     });
   }
 
-  #ask(command: Command): Promise<Answer> {
-    if (this.#dead !== undefined) return Promise.reject(this.#dead);
+  #ask<K extends keyof Answers>(command: Extract<Command, { kind: K }>): Promise<Answers[K]> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const ticket = this.#nextTicket++;
     // Everything that one turn of the event loop asks for travels together: a message costs as much as 20 commands.
     if (this.#outbox.length === 0) setImmediate(() => this.#flush());
     this.#outbox.push({ ticket, command });
-    return new Promise((resolve, reject) => this.#waiting.set(ticket, { resolve, reject }));
+    // The thread answers each command with what belongs to its kind.
+    return new Promise<Answer>((resolve, reject) => this.#waiting.set(ticket, { resolve, reject })) as Promise<
+      Answers[K]
+    >;
   }
 
   #flush(): void {
@@ -118,14 +123,16 @@ class LedgerClient implements Ledger {
       case 'storage_fault':
         this.#events.onStorageFault(message.message);
         return;
+      case 'storage_recovered':
+        this.#events.onStorageRecovered();
+        return;
       case 'closed':
         if (message.unsettled > 0) {
           this.#events.onStorageFault(
             `${message.unsettled} requests stay open in the file and are charged as held at the next start`,
           );
         }
-        this.#die(new Error('the ledger is closed'), false);
-        this.#onClosed();
+        this.#end('the ledger is closed');
         return;
       case 'ready':
       case 'failed':
@@ -140,11 +147,17 @@ class LedgerClient implements Ledger {
     else waiting?.reject(new LedgerUnavailable(reply.unavailable));
   }
 
-  #die(error: Error, unexpected = true): void {
-    if (this.#dead !== undefined) return;
-    this.#dead = new LedgerUnavailable(error.message);
-    for (const waiting of this.#waiting.values()) waiting.reject(this.#dead);
+  #die(error: Error): void {
+    if (this.#ended !== undefined) return;
+    this.#end(error.message);
+    this.#events.onDeath(error);
+  }
+
+  /** From here on nobody answers: whoever waits is told. */
+  #end(reason: string): void {
+    this.#ended = new LedgerUnavailable(reason);
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#ended);
     this.#waiting.clear();
-    if (unexpected) this.#events.onDeath(error);
+    this.#onClosed();
   }
 }

@@ -15,7 +15,15 @@ export type Command =
   | { readonly kind: 'admit'; readonly request: AdmissionRequest }
   | { readonly kind: 'settle'; readonly settlement: Settlement };
 
-export type Answer = Identity | ListingAdmission | Admission | RateFigures;
+/** What each kind of command is answered with. */
+export interface Answers {
+  identify: Identity;
+  admit_listing: ListingAdmission;
+  admit: Admission;
+  settle: RateFigures;
+}
+
+export type Answer = Answers[keyof Answers];
 
 /** A command, and the number under which its answer goes back. */
 export interface Envelope {
@@ -41,4 +49,5 @@ export type FromLedger =
   | { readonly kind: 'replies'; readonly replies: readonly Reply[] }
   /** The file cannot be written now; the ledger goes on trying. */
   | { readonly kind: 'storage_fault'; readonly message: string }
+  | { readonly kind: 'storage_recovered' }
   | { readonly kind: 'closed'; readonly unsettled: number };

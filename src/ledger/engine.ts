@@ -30,9 +30,10 @@ export class LedgerEngine {
   readonly #journal: Journal;
   readonly #keys: KeyCache;
 
+  /** One for each key that was used since the start: about 1 KB and what its windows hold. */
   readonly #activities = new Map<string, Activity>();
-  /** Which key each open request belongs to. */
-  readonly #openRequests = new Map<string, Activity>();
+  /** The lease of each open request, and what its key is doing. */
+  readonly #openRequests = new Map<string, { readonly lease: Lease; readonly activity: Activity }>();
   #balanceNanos: Nanos;
   #heldNanos: Nanos = 0n;
   #dataVersion: number;
@@ -160,7 +161,7 @@ export class LedgerEngine {
 
   #admit(request: AdmissionRequest): Admission {
     const key = this.#keys.byHash(request.keyHash);
-    if (key === undefined) {
+    if (key === undefined || key.record.state === 'deleted') {
       return { admitted: false, refusal: { reason: 'unknown_key' }, figures: untouchedFigures(this.#options) };
     }
     const activity = this.#activity(key.record.id);
@@ -206,11 +207,11 @@ export class LedgerEngine {
   }
 
   #settle(settlement: Settlement): RateFigures {
-    const activity = this.#openRequests.get(settlement.requestId);
-    const lease = activity?.lease(settlement.requestId);
-    if (activity === undefined || lease === undefined) {
+    const open = this.#openRequests.get(settlement.requestId);
+    if (open === undefined) {
       throw new Error(`request ${settlement.requestId} is not open: it was settled twice or never admitted`);
     }
+    const { lease, activity } = open;
     const nowMs = this.#clock.monotonicMs();
     // Read before the charge is written: a key that is read afterwards would count it twice.
     const key = this.#keys.byId(lease.hold.keyId);
@@ -240,7 +241,7 @@ export class LedgerEngine {
 
   #addLease(lease: Lease, activity: Activity): void {
     activity.open(lease);
-    this.#openRequests.set(lease.hold.requestId, activity);
+    this.#openRequests.set(lease.hold.requestId, { lease, activity });
     this.#heldNanos += lease.hold.holdNanos;
   }
 

@@ -23,10 +23,8 @@ export interface RecentEntry {
   readonly tokens: number;
 }
 
-/** True for the outcomes that count as errors in the usage figures. A client that leaves made no error. */
-export function isError(outcome: Outcome): boolean {
-  return outcome !== 'ok' && outcome !== 'cancelled';
-}
+/** The outcomes that do not count as errors in the usage figures. A client that leaves made no error. */
+export const NO_ERRORS: readonly Outcome[] = ['ok', 'cancelled'];
 
 export class Journal {
   readonly #database: Sqlite;
@@ -40,19 +38,23 @@ export class Journal {
 
   constructor(database: Sqlite) {
     this.#database = database;
-    this.#insertHold = database.prepare('INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?, ?)');
+    this.#insertHold =
+      database.prepare(`INSERT INTO holds (request_id, key_id, model, admitted_at_ms, input_tokens, output_tokens, hold_nanos)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`);
     this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
     this.#insertRow = database.prepare(
       `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
          prompt_tokens, cached_tokens, completion_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#addDay = database.prepare(
-      `INSERT INTO usage_days VALUES (?, ?, ?, 1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1,
+      `INSERT INTO usage_days (day, key_id, model, requests, errors, prompt_tokens, completion_tokens, cost_nanos)
+         VALUES (?, ?, ?, 1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1,
          errors = errors + excluded.errors, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
          completion_tokens = completion_tokens + excluded.completion_tokens, cost_nanos = cost_nanos + excluded.cost_nanos`,
     );
     this.#addMonth = database.prepare(
-      `INSERT INTO usage_months VALUES (?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1,
+      `INSERT INTO usage_months (key_id, month, requests, tokens, cost_nanos)
+         VALUES (?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1,
          tokens = tokens + excluded.tokens, cost_nanos = cost_nanos + excluded.cost_nanos`,
     );
     this.#charge = database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?');
@@ -92,7 +94,7 @@ export class Journal {
       usage.completionTokens,
       costNanos,
     );
-    const errors = isError(end.outcome) ? 1 : 0;
+    const errors = NO_ERRORS.includes(end.outcome) ? 0 : 1;
     const day = utcDay(hold.admittedAtMs);
     this.#addDay.run(day, hold.keyId, hold.model, errors, usage.promptTokens, usage.completionTokens, costNanos);
     this.#addMonth.run(hold.keyId, utcMonth(hold.admittedAtMs), tokens, costNanos);

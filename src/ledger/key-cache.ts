@@ -1,10 +1,9 @@
 /** Keys as the file has them, remembered until another process commits. */
 import { type Clock, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
-import type { Limits } from './activity.ts';
 import type { Journal } from './journal.ts';
-import type { KeyRecord, KeyStore } from './keys.ts';
-import type { LedgerOptions } from './ledger.ts';
+import { type KeyRecord, type KeyStore, limitsInForce } from './keys.ts';
+import type { LedgerOptions, Limits } from './ledger.ts';
 
 /** A key, the limits in force for it, and what it was charged this month. */
 export interface CachedKey {
@@ -57,12 +56,7 @@ export class KeyCache {
     const month = utcMonth(this.#clock.wallMs());
     const cached: CachedKey = this.#current(this.#byId.get(record.id)) ?? {
       record,
-      limits: {
-        rpm: record.rpm ?? this.#defaults.rpm,
-        tpm: record.tpm ?? this.#defaults.tpm,
-        concurrency: record.concurrency ?? this.#defaults.concurrency,
-        modelsRpm: this.#defaults.modelsRpm,
-      },
+      limits: limitsInForce(record, this.#defaults),
       month,
       chargedNanos: this.#journal.chargedInMonth(record.id, month),
     };

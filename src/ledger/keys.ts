@@ -2,6 +2,7 @@
 import { newId } from '../core/ids.ts';
 import type { Nanos } from '../core/money.ts';
 import { hashKey, previewKey } from '../keys/key.ts';
+import type { Limits } from './ledger.ts';
 import { immediately, type Sqlite } from './sqlite.ts';
 
 export type KeyState = 'enabled' | 'disabled' | 'deleted';
@@ -22,6 +23,16 @@ export interface KeyRecord extends OwnLimits {
   /** The models that it may call; null allows all. */
   readonly allowlist: readonly string[] | null;
   readonly createdAtMs: number;
+}
+
+/** The limits in force for a key: its own, and the defaults where it has none. */
+export function limitsInForce(own: OwnLimits, defaults: Limits): Limits {
+  return {
+    rpm: own.rpm ?? defaults.rpm,
+    tpm: own.tpm ?? defaults.tpm,
+    concurrency: own.concurrency ?? defaults.concurrency,
+    modelsRpm: defaults.modelsRpm,
+  };
 }
 
 export type Change =
@@ -129,8 +140,7 @@ export class KeyStore {
   editAllowlist(idOrName: string, edit: (models: readonly string[] | null) => readonly string[] | null): Change {
     return this.#change(idOrName, (key) => {
       const models = edit(key.allowlist);
-      const stored = models === null ? null : JSON.stringify([...new Set(models)]);
-      this.#database.prepare('UPDATE keys SET allowlist = ? WHERE id = ?').run(stored, key.id);
+      this.#database.prepare('UPDATE keys SET allowlist = ? WHERE id = ?').run(storedAllowlist(models), key.id);
     });
   }
 
@@ -157,7 +167,7 @@ export class KeyStore {
         key.tpm,
         key.concurrency,
         key.spendLimitNanos,
-        key.allowlist === null ? null : JSON.stringify([...new Set(key.allowlist)]),
+        storedAllowlist(key.allowlist),
         wallMs,
         hashKey(secret),
       );
@@ -184,6 +194,11 @@ export class KeyStore {
   #prepare(sql: string) {
     return this.#database.prepare(sql).safeIntegers();
   }
+}
+
+/** Without repeats. */
+function storedAllowlist(models: readonly string[] | null): string | null {
+  return models === null ? null : JSON.stringify([...new Set(models)]);
 }
 
 function toRecord(row: KeyRow): KeyRecord {

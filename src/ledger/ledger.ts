@@ -13,15 +13,19 @@ export interface RateFigures {
   readonly resetTokensS: number;
 }
 
-/** The limits in force where a key has none of its own, and whether the account's balance is looked at. */
-export interface LedgerOptions {
-  readonly path: string;
-  /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
-  readonly durability: 'full' | 'crash';
+/** Limits of a key: requests and tokens per minute, requests at once, model listings per minute. */
+export interface Limits {
   readonly rpm: number;
   readonly tpm: number;
   readonly concurrency: number;
   readonly modelsRpm: number;
+}
+
+/** The limits in force where a key has none of its own, and whether the account's balance is looked at. */
+export interface LedgerOptions extends Limits {
+  readonly path: string;
+  /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
+  readonly durability: 'full' | 'crash';
   readonly creditEnforced: boolean;
 }
 
@@ -103,7 +107,7 @@ export interface Ledger {
   admit(request: AdmissionRequest): Promise<Admission>;
   /** Ends an admitted request: charges it, frees its slot and its hold. Waits out a disk that cannot be written. */
   settle(settlement: Settlement): Promise<RateFigures>;
-  /** Settles what is under way and closes the file. */
+  /** Writes what was asked for so far and closes the file. Requests that are not settled stay open in it. */
   close(): Promise<void>;
 }
 

@@ -30,6 +30,10 @@ export function openState(path: string, durability: Durability = 'full'): { data
   try {
     // No busy handler: waiting is done in `immediately`, in short steps.
     database = new Database(path, { timeout: 0 });
+    const opened = database;
+    // First of all: a path that is wrong must not change the file of another program.
+    withRetry(() => refuseForeign(opened, path));
+    makePrivate(path);
     prepareDatabase(database, path, durability);
     return { database, created };
   } catch (error) {
@@ -40,11 +44,7 @@ export function openState(path: string, durability: Durability = 'full'): { data
 
 function createPrivately(path: string): boolean {
   try {
-    if (existsSync(path)) {
-      const { mode } = statSync(path);
-      if ((mode & 0o077) !== 0) chmodSync(path, PRIVATE_MODE);
-      return false;
-    }
+    if (existsSync(path)) return false;
     mkdirSync(dirname(path), { recursive: true });
     closeSync(openSync(path, 'a', PRIVATE_MODE));
     return true;
@@ -53,6 +53,22 @@ function createPrivately(path: string): boolean {
     throw new UserError(
       `cannot create the state file ${path} (${code}); name another place with \`state:\` in the config`,
     );
+  }
+}
+
+/** Throws unless the file is one of ours, or empty. */
+function refuseForeign(database: Sqlite, path: string): void {
+  const isEmpty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
+  if (isEmpty || database.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
+  throw new UserError(`${path} is the database of another program; name another file with \`state:\` in the config`);
+}
+
+function makePrivate(path: string): void {
+  if ((statSync(path).mode & 0o077) === 0) return;
+  try {
+    chmodSync(path, PRIVATE_MODE);
+  } catch {
+    throw new UserError(`${path} can be read by others, and its mode cannot be changed; run as its owner: chmod 600`);
   }
 }
 
@@ -70,7 +86,6 @@ function prepareDatabase(database: Sqlite, path: string, durability: Durability)
     database.pragma(`synchronous = ${SYNCHRONOUS[durability]}`);
     // A checkpoint every 16 MB of log instead of every 4: a lone request waits 0.17 ms for its commits instead of 0.21.
     database.pragma('wal_autocheckpoint = 4000');
-    database.pragma('foreign_keys = ON');
   });
   immediately(database, () => migrate(database, path));
 }
@@ -96,16 +111,12 @@ function isOlder(version: string, than: readonly number[]): boolean {
 
 function migrate(database: Sqlite, path: string): void {
   const version = database.pragma('user_version', { simple: true }) as number;
-  const isNew = version === 0 && database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
-  if (isNew) database.pragma(`application_id = ${APPLICATION_ID}`);
-  else if (database.pragma('application_id', { simple: true }) !== APPLICATION_ID) {
-    throw new UserError(`${path} is the database of another program; name another file with \`state:\` in the config`);
-  }
   if (version > MIGRATIONS.length) {
     throw new UserError(
       `${path} was written by a newer inf-gw (its version is ${version}, this program knows ${MIGRATIONS.length}); update inf-gw`,
     );
   }
+  if (version === 0) database.pragma(`application_id = ${APPLICATION_ID}`);
   for (const [index, step] of MIGRATIONS.entries()) {
     if (index < version) continue;
     database.exec(step);
@@ -167,10 +178,29 @@ function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }
 
+/** What to do about faults of the disk or of other processes, by the beginning of SQLite's code for them. */
+const STORAGE_FAULTS: Readonly<Record<string, string>> = {
+  SQLITE_BUSY: 'another program keeps it locked; end that program and try again',
+  SQLITE_LOCKED: 'another program keeps it locked; end that program and try again',
+  SQLITE_PROTOCOL: 'another program keeps it locked; end that program and try again',
+  SQLITE_FULL: 'the disk is full; make room and try again',
+  SQLITE_NOMEM: 'there is no memory left; make room and try again',
+  SQLITE_NOTADB: 'it is not an inf-gw state file; name another with `state:` in the config',
+  SQLITE_CORRUPT: 'it is damaged; restore it from a copy',
+  SQLITE_READONLY: 'it cannot be written; check the rights of the file and its folder',
+  SQLITE_CANTOPEN: 'it cannot be opened; check the rights of the file and its folder',
+  SQLITE_IOERR: 'the disk reports an error; check the disk',
+};
+
+function adviceFor(error: unknown): string | undefined {
+  if (!(error instanceof Database.SqliteError)) return undefined;
+  const prefix = Object.keys(STORAGE_FAULTS).find((code) => error.code.startsWith(code));
+  return prefix === undefined ? undefined : STORAGE_FAULTS[prefix];
+}
+
 /** True for a fault of the disk or of another process, which may pass; false for a fault of the program. */
 export function isStorageFault(error: unknown): boolean {
-  if (!(error instanceof Database.SqliteError)) return false;
-  return /^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|LOCKED|NOMEM|CORRUPT|NOTADB|PROTOCOL)/.test(error.code);
+  return adviceFor(error) !== undefined;
 }
 
 /** A changing number whenever another process has committed to the file. */
@@ -178,20 +208,12 @@ export function dataVersion(database: Sqlite): number {
   return housekeepingOf(database).dataVersion.get() as number;
 }
 
-/** The same fault, in words that say what to do. Faults of the program stay as they are. */
+/** A storage fault in words that say what to do. Faults of the program stay as they are. */
 export function explained(error: unknown, path: string): unknown {
-  if (!(error instanceof Database.SqliteError)) return error;
-  const advice: Record<string, string> = {
-    SQLITE_BUSY: 'another program keeps it locked; end that program and try again',
-    SQLITE_FULL: 'the disk is full; make room and try again',
-    SQLITE_NOTADB: 'it is not an inf-gw state file; name another with `state:` in the config',
-    SQLITE_CORRUPT: 'it is damaged; restore it from a copy',
-    SQLITE_READONLY: 'it cannot be written; check the rights of the file and its folder',
-    SQLITE_CANTOPEN: 'it cannot be opened; check the rights of the file and its folder',
-    SQLITE_IOERR: 'the disk reports an error; check the disk',
-  };
-  const code = Object.keys(advice).find((prefix) => error.code.startsWith(prefix));
-  return new UserError(`state file ${path}: ${code === undefined ? error.message : advice[code]} (${error.code})`);
+  const advice = adviceFor(error);
+  return advice === undefined
+    ? error
+    : new UserError(`state file ${path}: ${advice} (${(error as { code: string }).code})`);
 }
 
 /** Keeps other gateways off a state file for as long as this process lives, however it ends. */

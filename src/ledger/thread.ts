@@ -17,10 +17,13 @@ class LedgerThread {
   readonly #database: Sqlite;
   readonly #engine: LedgerEngine;
   readonly #path: string;
+  /** Bounded by the requests that are open: each waits for one answer at a time. */
   #queue: Envelope[] = [];
   #scheduled = false;
   #closing = false;
   #closingTries = 0;
+  /** Why the file cannot be written, for as long as it cannot. */
+  #fault: string | undefined;
 
   constructor(port: MessagePort, options: LedgerOptions) {
     this.#port = port;
@@ -61,6 +64,7 @@ class LedgerThread {
   #process(batch: readonly Envelope[]): void {
     try {
       const answers = this.#engine.process(batch.map((envelope) => envelope.command));
+      this.#report(undefined);
       this.#reply(batch.map(({ ticket }, index) => ({ ticket, answer: answers[index] as (typeof answers)[number] })));
     } catch (error) {
       if (!isStorageFault(error)) throw error;
@@ -70,12 +74,19 @@ class LedgerThread {
 
   /** Nothing may be admitted that cannot be written down; what has ended is kept until it can. */
   #failClosed(batch: readonly Envelope[], message: string): void {
-    this.#send({ kind: 'storage_fault', message });
+    this.#report(message);
     const settlements = batch.filter(({ command }) => command.kind === 'settle');
     const others = batch.filter(({ command }) => command.kind !== 'settle');
     this.#reply(others.map(({ ticket }) => ({ ticket, unavailable: message })));
     this.#queue.unshift(...settlements);
     if (settlements.length > 0) this.#schedule(RETRY_MS);
+  }
+
+  /** Tells when the state of the file changes, and not with every try. */
+  #report(fault: string | undefined): void {
+    if (fault === this.#fault) return;
+    this.#fault = fault;
+    this.#send(fault === undefined ? { kind: 'storage_recovered' } : { kind: 'storage_fault', message: fault });
   }
 
   #reply(replies: readonly Reply[]): void {
@@ -93,13 +104,14 @@ class LedgerThread {
   }
 }
 
-function main(port: MessagePort): void {
+function main(port: MessagePort, options: LedgerOptions): void {
   try {
-    new LedgerThread(port, workerData as LedgerOptions);
+    new LedgerThread(port, options);
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    port.postMessage({ kind: 'failed', lines: error.lines } satisfies FromLedger);
+    const told = explained(error, options.path);
+    if (!(told instanceof UserError)) throw error;
+    port.postMessage({ kind: 'failed', lines: told.lines } satisfies FromLedger);
   }
 }
 
-if (parentPort !== null) main(parentPort);
+if (parentPort !== null) main(parentPort, workerData as LedgerOptions);

@@ -1,8 +1,7 @@
 /** What was used, by key, model, day or month: whole days from the aggregates, broken days from the journal. */
-import { utcDay } from '../core/clock.ts';
+import { DAY_MS, utcDay } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
-import { isError } from './journal.ts';
-import type { Outcome } from './ledger.ts';
+import { NO_ERRORS } from './journal.ts';
 import type { Sqlite } from './sqlite.ts';
 
 export const USAGE_GROUPS = ['key', 'model', 'day', 'month'] as const;
@@ -38,10 +37,8 @@ export interface MonthFigures {
   readonly costNanos: Nanos;
 }
 
-const DAY_MS = 86_400_000;
 /** From the year 10000 on days no longer sort as texts. */
 const END_OF_DAYS_MS = Date.UTC(10_000, 0, 1);
-const NO_ERROR = (['ok', 'cancelled'] satisfies Outcome[]).filter((outcome) => !isError(outcome));
 
 export class UsageReader {
   readonly #database: Sqlite;
@@ -152,7 +149,7 @@ function journalSql(
   parameters[`${part}From`] = fromMs;
   parameters[`${part}To`] = toMs;
   const where = [`admitted_at_ms >= $${part}From`, `admitted_at_ms < $${part}To`, ...filters].join(' AND ');
-  const noError = NO_ERROR.map((outcome) => `'${outcome}'`).join(', ');
+  const noError = NO_ERRORS.map((outcome) => `'${outcome}'`).join(', ');
   return `SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch') AS day, key_id, model, 1 AS requests,
     outcome NOT IN (${noError}) AS errors, prompt_tokens, completion_tokens, cost_nanos FROM journal WHERE ${where}`;
 }

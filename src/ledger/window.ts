@@ -10,7 +10,10 @@ export interface Leaving {
 
 const INITIAL_CAPACITY = 8;
 
-/** A ring of entries in the order of their times. An entry made at t counts for every moment before t + 60 s. */
+/**
+ * A ring of entries in the order of their times. An entry made at t counts for every moment before t + 60 s. It holds as
+ * many entries as the limit admits in a minute, 16 bytes each.
+ */
 export class SlidingWindow {
   #times = new Float64Array(INITIAL_CAPACITY);
   #weights = new Float64Array(INITIAL_CAPACITY);

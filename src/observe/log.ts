@@ -9,12 +9,14 @@ const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
 /** Opens the log. Lines are written as soon as stderr takes them; `close` writes what is left. */
 export async function openLog(level: string, isTerminal: boolean): Promise<{ log: Log; close(): void }> {
-  if (isTerminal) return { log: pino(OPTIONS(level), await prettyStream()), close: () => {} };
+  if (isTerminal) return { log: pino(optionsFor(level), await prettyStream()), close: () => {} };
   const stream = destination({ dest: STDERR, sync: false, maxLength: MAX_BUFFERED_BYTES });
-  return { log: pino(OPTIONS(level), stream), close: () => closeQuietly(stream) };
+  // A log that cannot be written, on a full disk say, must not stop a gateway that can still serve.
+  stream.on('error', () => {});
+  return { log: pino(optionsFor(level), stream), close: () => closeQuietly(stream) };
 }
 
-const OPTIONS = (level: string) => ({
+const optionsFor = (level: string) => ({
   level,
   base: null,
   timestamp: () => `,"time":"${new Date().toISOString()}"`,

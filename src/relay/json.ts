@@ -1,15 +1,15 @@
 /** Relays an answer that comes in one piece: its bytes go out as they are, once they have proved to be an answer. */
+
 import type { Attempt } from '../upstream/attempt.ts';
-import { parseJson } from '../wire/body.ts';
 import { readAnswer } from '../wire/completion.ts';
-import { isObject } from '../wire/request.ts';
+import { isObject, parseJson } from '../wire/json.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
 import { errorWithin, NOT_THE_PROTOCOL, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';
 import { NO_WORK, type Relayed } from './relay.ts';
 
 /** The longest answer that is taken. Pictures in base64 make the longest ones. */
-export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Reads the answer to its end. Throws an UpstreamFailure where it has none. */
 export async function relayJson(attempt: Attempt, meter: Meter, secrets: readonly string[]): Promise<Relayed> {

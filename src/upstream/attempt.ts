@@ -73,7 +73,7 @@ export class Attempt {
     const chunk = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
     this.#chunks.length = 0;
     this.#bytes = 0;
-    if (this.#held) {
+    if (this.#held && this.#failure === undefined) {
       this.#held = false;
       this.#source?.resume();
     }

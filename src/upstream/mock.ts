@@ -25,7 +25,7 @@ export class MockUpstream implements Upstream {
   }
 
   async close(): Promise<void> {
-    for (const player of this.#players) player.stop();
+    for (const player of this.#players) player.breakOff();
   }
 }
 
@@ -67,6 +67,10 @@ class ScriptPlayer {
       this.#attempt.answer({ status, contentType, contentEncoding: undefined });
       this.#play();
     });
+  }
+
+  breakOff(): void {
+    this.#attempt.fail(new UpstreamFailure('aborted', 'the mock is closed'));
   }
 
   stop(): void {

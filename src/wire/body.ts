@@ -1,6 +1,7 @@
 /** A request body as JSON text: checked as a text, kept as it came, and read where the gateway acts on it. */
 import { isUtf8 } from 'node:buffer';
-import { MAX_JSON_DEPTH, type Member, membersOf, TooDeep } from './json.ts';
+import { isObject, parseJson } from './json.ts';
+import { MAX_JSON_DEPTH, type Member, membersOf, TooDeep } from './members.ts';
 
 /** A JSON object, with its text. */
 export interface JsonBody {
@@ -21,27 +22,16 @@ export function readJsonBody(bytes: Buffer): BodyResult {
   const parsed = parseJson(text);
   if (parsed === undefined) return fault('The body is not valid JSON.');
   const fields = parsed.value;
-  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
-    return fault('The body is not a JSON object.');
-  }
+  if (!isObject(fields)) return fault('The body is not a JSON object.');
   try {
     const members = membersOf(text, 0);
     const repeated = firstRepeated(members);
     // Gateway and upstream might each read another one of the two.
     if (repeated !== undefined) return fault(`The field ${JSON.stringify(repeated)} stands in the body twice.`);
-    return { ok: true, body: { text, fields: fields as Record<string, unknown>, members } };
+    return { ok: true, body: { text, fields, members } };
   } catch (error) {
     if (error instanceof TooDeep) return fault(`The body is nested more than ${MAX_JSON_DEPTH} levels deep.`);
     throw error;
-  }
-}
-
-/** The value of a JSON text, or undefined where it is none. */
-export function parseJson(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 /** The changes that a request body undergoes on its way upstream. All else keeps its bytes. */
-import { applyEdits, type Edit, type Member, membersOf } from './json.ts';
+import { applyEdits, type Edit, type Member, membersOf } from './members.ts';
 import type { ChatRequest } from './request.ts';
 
 /** What the upstream is to read instead of, or beside, what the client wrote. */

@@ -1,5 +1,7 @@
 /** The chat-completions request: what the gateway checks of it, and the checked form that it acts on. */
+import { MAX_TPM } from '../core/bounds.ts';
 import type { JsonBody } from './body.ts';
+import { isObject } from './json.ts';
 
 /** A request whose fields are sound. Everything the gateway does not act on stays in `body`. */
 export interface ChatRequest {
@@ -55,7 +57,7 @@ export function checkRequest(body: JsonBody, model: string): Checked {
 }
 
 /** A larger declared maximum counts as this: it passes every limit of tokens per minute that can be set. */
-const MAX_DECLARED_TOKENS = 1_000_000_000_000;
+const MAX_DECLARED_TOKENS = MAX_TPM;
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 const ROLES_WITHOUT_CONTENT: readonly unknown[] = ['assistant', 'function'];
 const MAX_STOPS = 4;
@@ -76,11 +78,12 @@ const CHECKS: Readonly<Record<string, Check>> = {
   tools: checkTools,
 };
 
-function wholeNumber(name: string, minimum: number, maximum = Number.MAX_VALUE): Check {
-  const range = maximum === Number.MAX_VALUE ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
+function wholeNumber(name: string, minimum: number, maximum?: number): Check {
+  const range = maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
+  const most = maximum ?? Number.POSITIVE_INFINITY;
   return (value) => {
     if (value === undefined) return undefined;
-    const sound = typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum;
+    const sound = typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= most;
     return sound ? undefined : `${name}: expected a whole number ${range}`;
   };
 }
@@ -154,8 +157,4 @@ function checkTool(tool: unknown, where: string): string | undefined {
   const { parameters } = definition;
   const sound = parameters === undefined || parameters === null || isObject(parameters);
   return sound ? undefined : `${where}.function.parameters: expected an object`;
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

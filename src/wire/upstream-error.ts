@@ -1,6 +1,5 @@
 /** Error answers of upstreams, in the shapes that hosts use, and which of their words a client may read. */
-import { parseJson } from './body.ts';
-import { isObject } from './request.ts';
+import { isObject, parseJson } from './json.ts';
 
 /** What an error answer says. */
 export interface UpstreamWords {
@@ -11,6 +10,8 @@ export interface UpstreamWords {
 
 /** No host wraps its error deeper; an answer may be nested without end. */
 const MAX_ERROR_LEVELS = 4;
+/** Messages longer than this are withheld as a whole. */
+const MAX_SEARCHED_CHARACTERS = 8_000;
 /** Longer than any message that helps a person. */
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
@@ -71,13 +72,15 @@ const ABOUT_THE_OPERATOR = new RegExp(
     'organi[sz]ation',
     'your (?:account|plan|credit|balance|quota|project)',
     'account[\\s_-](?:is|has|was|not|de|sus|inactive|disabled)',
-    '(?:insufficient|not enough|low|exceeded)[\\s_-](?:\\w+[\\s_-]){0,2}(?:credit|balance|quota|funds)',
-    '(?:credit|balance|quota|funds)[\\s_-](?:\\w+[\\s_-]){0,3}(?:insufficient|exceeded|exhausted|too low|low)',
+    '(?:insufficient|not enough|low|exceeded)[\\s_-](?:[^\\W_]+[\\s_-]){0,2}(?:credit|balance|quota|funds)',
+    '(?:credit|balance|quota|funds)[\\s_-](?:[^\\W_]+[\\s_-]){0,3}(?:insufficient|exceeded|exhausted|too low|low)',
   ].join('|'),
   'i',
 );
 
 export function isAboutTheOperator(words: UpstreamWords): boolean {
+  // Hosts echo what clients sent; a message that nobody would read is not searched, and not passed on.
+  if (words.message.length > MAX_SEARCHED_CHARACTERS) return false;
   // What stands in quotes is the request's own: the name of a function, a field. An apostrophe is no quote.
   const said = words.message.replace(/(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g, ' ');
   return [said, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
@@ -88,6 +91,7 @@ export function isAboutTheOperator(words: UpstreamWords): boolean {
  * secrets (the upstream's credential, address and headers).
  */
 export function wordsForClients(words: UpstreamWords, secrets: readonly string[]): string | undefined {
+  if (words.message.length > MAX_SEARCHED_CHARACTERS) return undefined;
   const text = words.message.toLowerCase();
   if (isAboutTheOperator(words) || secrets.some((secret) => text.includes(secret.toLowerCase()))) return undefined;
   // Cut only now: of a secret across the cut a part would be left.

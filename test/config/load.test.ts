@@ -1,31 +1,11 @@
 /** What a config file may say: every key takes effect, and every fault is named with its line and column. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import type { Config, OpenaiProviderConfig, ProviderConfig } from '../../src/config/config.ts';
+import { test } from 'node:test';
+import type { OpenaiProviderConfig, ProviderConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { UserError } from '../../src/core/errors.ts';
-
-const directory = mkdtempSync(join(tmpdir(), 'inf-gw-config-'));
-after(() => rmSync(directory, { recursive: true }));
-
-function load(text: string, environment: NodeJS.ProcessEnv = {}): Config {
-  writeFileSync(join(directory, 'config.yaml'), text);
-  return loadConfig({ environment, directory });
-}
-
-/** The lines of the error, without the name of the file. */
-function faultsOf(text: string, environment: NodeJS.ProcessEnv = {}): readonly string[] {
-  try {
-    load(text, environment);
-  } catch (error) {
-    assert.ok(error instanceof UserError, `not a fault of the file, but of the program: ${error}`);
-    return error.lines.map((line) => line.replace(/^config\.yaml:/, ''));
-  }
-  return [];
-}
+import { directory, faultsOf, load } from '../support/configs.ts';
 
 const EVERY_KEY = `listen: "[::1]:9999"
 state: data/inf-gw.db
@@ -264,62 +244,6 @@ test('every fault is named by line, column and what was expected', async (t) => 
     });
   }
 });
-
-test('all faults are reported at once, in the order of their lines', () => {
-  const text = `providers:
-  one:
-    kind: openai
-    base_url: nowhere
-    models:
-      m: { input: free, output: 1 }
-  two:
-    kind: openai
-    base_url: https://two.example
-    api_key: \${file:missing.txt}
-    headers: { te: trailers }
-    models: {}
-tier: none
-max_body: big
-unknown: 1
-`;
-  const places = faultsOf(text).map((line) => /^(\d+):\d+: ([^:]+):/.exec(line)?.slice(1).join(' '));
-  assert.deepEqual(places, [
-    '4 providers.one.base_url',
-    '6 providers.one.models.m.input',
-    '10 providers.two.api_key',
-    '11 providers.two.headers.te',
-    '13 tier',
-    '14 max_body',
-    '15 unknown',
-  ]);
-});
-
-/** Faults of several kinds, of which one must not hide another. */
-const TOGETHER: readonly (readonly [what: string, text: string, faults: readonly RegExp[]])[] = [
-  [
-    'a bad name and the secret of another provider',
-    `providers:\n  a/b: { kind: mock, models: {} }\n  f: { kind: openai, base_url: http://x, api_key: "\${file:gone}", models: {} }`,
-    [/^2:3: providers\.a\/b: /, /^3:\d+: providers\.f\.api_key: cannot read/],
-  ],
-  [
-    'an unknown key, an address and a header of one provider',
-    'providers:\n  d:\n    kind: openai\n    base_url: ftp://x\n    bogus: 1\n    headers: { "bad name": x }\n    models: {}',
-    [/^4:5: providers\.d\.base_url: /, /^5:5: providers\.d\.bogus: /, /^6:16: providers\.d\.headers\.bad name: /],
-  ],
-  ['a repeated key and an unknown one', 'credit: off\ncredit: off\nfoo: 1', [/^2:1: /, /^3:1: foo: unknown key/]],
-  [
-    'a tier that is not there and a limit',
-    'tier: none\ntiers: { standard: { rpm: 0 } }',
-    [/^1:1: tier: expected one of the tiers: standard/, /^2:\d+: tiers\.standard\.rpm/],
-  ],
-];
-for (const [what, text, faults] of TOGETHER) {
-  test(`together are reported ${what}`, () => {
-    const lines = faultsOf(text);
-    assert.equal(lines.length, faults.length, lines.join('\n'));
-    for (const [index, fault] of faults.entries()) assert.match(lines[index] ?? '', fault);
-  });
-}
 
 test('a file that was named must be there; the one by default need not', () => {
   const named = { path: 'missing.yaml', environment: {}, directory };

@@ -89,6 +89,15 @@ describe('malformed HTTP', () => {
     assert.equal(await connection.rest(), '');
   });
 
+  test('a reset behind a CONNECT, or behind half a request, ends nothing but its connection', async () => {
+    for (const text of ['CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\n\r\n', 'GARBAGE\r\n\r\n', 'GET /v1/mod']) {
+      const connection = await RawConnection.open(gateway.port);
+      connection.send(text);
+      connection.reset();
+    }
+    assert.equal((await gateway.request('/healthz')).status, 200);
+  });
+
   test('an offer to upgrade is passed over', async () => {
     const connection = await RawConnection.open(gateway.port);
     connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');

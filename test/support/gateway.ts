@@ -82,7 +82,7 @@ export class TestGateway {
   readonly #folder: string;
   readonly #database: Sqlite;
   readonly #keys: KeyStore;
-  #ended: Promise<void> | undefined;
+  #ended: Promise<number> | undefined;
 
   constructor(gateway: Gateway, upstream: FakeUpstream, folder: string, database: Sqlite) {
     this.upstream = upstream;
@@ -198,7 +198,7 @@ export class TestGateway {
   }
 
   /** Ends the gateway alone: what is under way may go on for that long. */
-  drain(milliseconds: number): Promise<void> {
+  drain(milliseconds: number): Promise<number> {
     this.#ended ??= this.#gateway.stop(milliseconds);
     return this.#ended;
   }

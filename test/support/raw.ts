@@ -74,6 +74,11 @@ export class RawConnection {
     this.#socket.pause();
   }
 
+  /** Breaks the connection with a reset. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
   /** Leaves without a word. */
   leave(): void {
     this.#socket.destroy();

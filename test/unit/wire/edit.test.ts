@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { editBody, type UpstreamFields } from '../../../src/wire/edit.ts';
-import { membersOf } from '../../../src/wire/json.ts';
+import { membersOf } from '../../../src/wire/members.ts';
 import { chatRequest } from './chat.ts';
 import { randomObject } from './random-json.ts';
 

@@ -138,6 +138,13 @@ describe('words are about the request, and passed on:', () => {
   }
 });
 
+test('a message that a client has made long is judged at once, and withheld where it is too long', () => {
+  for (const filler of ['_', ' ', '-', 'a_', 'quota_', "x' quota _"]) {
+    assert.equal(isAboutTheOperator({ message: `quota${filler.repeat(7_000 / filler.length)} y`, labels: [] }), false);
+    assert.equal(wordsForClients({ message: filler.repeat(500_000), labels: [] }, []), undefined);
+  }
+});
+
 test('words for clients have a bound, and no part of a secret that stands across it', () => {
   const message = `${'x'.repeat(990)}api.internal.example`;
   assert.equal(wordsForClients({ message, labels: [] }, []), message.slice(0, 1_000));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { applyEdits, MAX_JSON_DEPTH, membersOf, TooDeep } from '../../../src/wire/json.ts';
+import { applyEdits, MAX_JSON_DEPTH, membersOf, TooDeep } from '../../../src/wire/members.ts';
 import { randomObject } from './random-json.ts';
 
 describe('the members of an object', () => {

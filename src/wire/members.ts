@@ -1,0 +1,112 @@
+/** Where the members of a JSON object stand in its text, so that one can be changed and the others keep their bytes. */
+
+/** A member of an object. Offsets are into the text; `end` is exclusive. */
+export interface Member {
+  readonly key: string;
+  readonly keyStart: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+/** Deeper than any request or tool schema in use; what walks a body may count on it. */
+export const MAX_JSON_DEPTH = 200;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+
+/** Thrown for JSON that is nested more than {@link MAX_JSON_DEPTH} levels deep. */
+export class TooDeep extends Error {
+  override name = 'TooDeep';
+}
+
+/** The members of the object that begins at `start`, in their order, repeats included. The text is valid JSON. */
+export function membersOf(text: string, start: number): Member[] {
+  const members: Member[] = [];
+  let at = skipSpace(text, skipSpace(text, start) + 1);
+  while (text.charCodeAt(at) !== CLOSE_BRACE) {
+    const keyStart = at;
+    const keyEnd = endOfString(text, at);
+    const colon = skipSpace(text, keyEnd);
+    const valueStart = skipSpace(text, colon + 1);
+    const valueEnd = endOfValue(text, valueStart);
+    members.push({ key: JSON.parse(text.slice(keyStart, keyEnd)) as string, keyStart, valueStart, valueEnd });
+    at = skipSpace(text, valueEnd);
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+  }
+  return members;
+}
+
+/** A change of a text: what stands from `start` to `end` becomes `replacement`. */
+export interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly replacement: string;
+}
+
+/** Applies edits that do not overlap. */
+export function applyEdits(text: string, edits: readonly Edit[]): string {
+  let result = '';
+  let at = 0;
+  for (const edit of edits.toSorted((a, b) => a.start - b.start)) {
+    result += text.slice(at, edit.start) + edit.replacement;
+    at = edit.end;
+  }
+  return result + text.slice(at);
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (true) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
+    at++;
+  }
+}
+
+/** The offset behind the string that begins at `start`. Jumps from quote to quote: bodies can be megabytes of base64. */
+function endOfString(text: string, start: number): number {
+  let at = start;
+  while (true) {
+    at = text.indexOf('"', at + 1);
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return at + 1;
+  }
+}
+
+function endOfValue(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) return endOfString(text, start);
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return endOfScalar(text, start);
+  let depth = 0;
+  let at = start;
+  while (true) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = endOfString(text, at);
+      continue;
+    }
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      // One level is the object itself.
+      if (++depth >= MAX_JSON_DEPTH) throw new TooDeep();
+    } else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) {
+      return at + 1;
+    }
+    at++;
+  }
+}
+
+function endOfScalar(text: string, start: number): number {
+  let at = start;
+  while (true) {
+    const code = text.charCodeAt(at);
+    // A number or a word ends before a comma, a bracket or white space.
+    if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || code <= 0x20) return at;
+    at++;
+  }
+}

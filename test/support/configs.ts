@@ -1,0 +1,28 @@
+/** Config files in a folder of their own: what they load to, or the faults that they are refused for. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import type { Config } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { UserError } from '../../src/core/errors.ts';
+
+export const directory = mkdtempSync(join(tmpdir(), 'inf-gw-config-'));
+after(() => rmSync(directory, { recursive: true }));
+
+export function load(text: string, environment: NodeJS.ProcessEnv = {}): Config {
+  writeFileSync(join(directory, 'config.yaml'), text);
+  return loadConfig({ environment, directory });
+}
+
+/** The lines of the error, without the name of the file. */
+export function faultsOf(text: string, environment: NodeJS.ProcessEnv = {}): readonly string[] {
+  try {
+    load(text, environment);
+  } catch (error) {
+    assert.ok(error instanceof UserError, `not a fault of the file, but of the program: ${error}`);
+    return error.lines.map((line) => line.replace(/^config\.yaml:/, ''));
+  }
+  return [];
+}
