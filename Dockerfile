@@ -1,4 +1,6 @@
-# docker build -t inf-gw . && docker run -p 127.0.0.1:8787:8787 -v inf-gw:/data --name inf-gw inf-gw
+# docker build -t inf-gw .
+# docker run --stop-timeout 40 -p 127.0.0.1:8787:8787 -v inf-gw:/data --name inf-gw inf-gw
+# docker exec inf-gw inf-gw keys create my-app
 FROM node:26-slim AS build
 WORKDIR /app
 COPY . .
@@ -11,7 +13,7 @@ COPY --from=build /app/bin ./bin
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/node_modules ./node_modules
 COPY deploy/container.yaml /etc/inf-gw/config.yaml
-RUN mkdir /data && chown node:node /data
+RUN ln -s /app/bin/inf-gw.js /usr/local/bin/inf-gw && mkdir /data && chown node:node /data
 USER node
 VOLUME /data
 EXPOSE 8787

@@ -4,17 +4,17 @@ import { Catalog } from './catalog/catalog.ts';
 import type { Config, ProviderConfig } from './config/config.ts';
 import type { Exchange } from './http/exchange.ts';
 import { Listener } from './http/listener.ts';
-import type { Route } from './http/routes.ts';
+import { isUnderV1, type Route } from './http/routes.ts';
 import { untouchedFigures } from './ledger/activity.ts';
 import { startLedger } from './ledger/client.ts';
 import type { Ledger, LedgerSummary } from './ledger/ledger.ts';
 import { lockState } from './ledger/sqlite.ts';
 import type { Log } from './observe/log.ts';
 import { Pipeline } from './pipeline.ts';
+import { VERSION } from './program.ts';
 import { HttpUpstream } from './upstream/http.ts';
 import { MockUpstream } from './upstream/mock.ts';
 import type { Upstream } from './upstream/upstream.ts';
-import { VERSION } from './version.ts';
 
 /** After the drain's end, how long aborted requests have to be settled, in milliseconds. */
 const ABORT_GRACE_MS = 2_000;
@@ -170,10 +170,11 @@ function logExchange(log: Log, exchange: Exchange): void {
   const method = request.method ?? '';
   const status = exchange.gone ? CLIENT_CLOSED_REQUEST : exchange.status;
   const error = exchange.error?.code;
-  const subject = [model, error].filter((part) => part !== undefined).join(', ');
-  log.info(
+  const subject = [model, error, keyId].filter((part) => part !== undefined).join(', ');
+  // Probes come every few seconds and tell nothing new.
+  log[isUnderV1(path) ? 'info' : 'debug'](
     { request_id: requestId, method, path, key: keyId, model, status, error, ms: ageMs },
-    `${method} ${path} ${status} in ${ageMs} ms${subject === '' ? '' : ` (${subject})`}`,
+    `${requestId} ${method} ${path} ${status} in ${ageMs} ms${subject === '' ? '' : ` (${subject})`}`,
   );
 }
 

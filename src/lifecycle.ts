@@ -3,6 +3,7 @@ import type { Config } from './config/config.ts';
 import { formatUsd } from './core/money.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import type { Log } from './observe/log.ts';
+import { PROGRAM } from './program.ts';
 
 /** Runs a gateway until a signal ends it. Resolves with the exit status. Throws a UserError when it cannot start. */
 export async function runGateway(config: Config, log: Log): Promise<number> {
@@ -28,28 +29,50 @@ function announce(gateway: Gateway, config: Config, log: Log): void {
   if (config.path === undefined)
     log.warn('there is no config file: running on the defaults, with the mock provider alone');
   if (summary.recoveredHolds > 0) {
-    log.warn(`${summary.recoveredHolds} requests were open when the gateway last ended: charged as held`);
+    log.warn(`${counted(summary.recoveredHolds, 'request')} open when the gateway last ended: charged as held`);
   }
-  for (const provider of config.providers) {
-    if (provider.missingVariable === undefined) continue;
-    log.warn(`provider ${provider.name} is left out: the variable ${provider.missingVariable} is not set`);
-  }
-  const active = config.providers.filter((provider) => provider.missingVariable === undefined).map(({ name }) => name);
-  log.info({ providers: active }, `active providers: ${active.join(', ') || 'none'}`);
+  announceProviders(config, log);
   const credit = config.creditEnforced ? '' : ' (not enforced)';
   const balance = formatUsd(summary.balanceNanos);
-  log.info({ balance_usd: balance, keys: summary.keys }, `balance ${balance} USD${credit}, ${summary.keys} keys`);
+  const keys = counted(summary.keys, 'key');
+  log.info({ balance_usd: balance, keys: summary.keys }, `balance ${balance} USD${credit}, ${keys}`);
+  if (needsCredit(config) && summary.balanceNanos <= 0n) {
+    log.info(
+      `models that cost something are refused until there is credit: \`${commandLine(config, 'credit add 10')}\``,
+    );
+  }
   if (summary.keys === 0) log.info(`no keys yet: create one with \`${commandLine(config, 'keys create my-app')}\``);
   const { address, port } = gateway.address;
   const host = address.includes(':') ? `[${address}]` : address;
   log.info({ address, port }, `listening on http://${host}:${port}`);
 }
 
+function announceProviders(config: Config, log: Log): void {
+  const active = config.providers.filter((provider) => provider.missingVariable === undefined);
+  const names = active.map(({ name }) => name);
+  const leftOut = config.providers.filter((provider) => provider.missingVariable !== undefined);
+  if (leftOut.length > 0) {
+    const list = leftOut.map(({ name, missingVariable }) => `${name} (${missingVariable})`).join(', ');
+    log.warn(`providers left out, since their variables are not set: ${list}`);
+  }
+  if (names.length === 0) log.warn('no provider is active: every request will be refused');
+  else log.info({ providers: names }, `active providers: ${names.join(', ')}`);
+}
+
+/** True when a model can be called that costs something. */
+function needsCredit(config: Config): boolean {
+  const active = config.providers.filter((provider) => provider.missingVariable === undefined);
+  return config.creditEnforced && active.some(({ models }) => models.some(({ input, output }) => input + output > 0n));
+}
+
+function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
 /** A command as it can be typed where this process was started. */
 function commandLine(config: Config, words: string): string {
-  const program = process.env.npm_lifecycle_event === undefined ? 'inf-gw' : 'npx inf-gw';
   const isDefault = config.path === undefined || config.path === `${process.cwd()}/config.yaml`;
-  return `${program} ${words}${isDefault ? '' : ` --config ${config.path}`}`;
+  return `${PROGRAM} ${words}${isDefault ? '' : ` --config ${config.path}`}`;
 }
 
 function stopOnSignal(gateway: Gateway, config: Config, log: Log, ended: (status: number) => void): void {
@@ -61,11 +84,13 @@ function stopOnSignal(gateway: Gateway, config: Config, log: Log, ended: (status
       return;
     }
     stopping = true;
-    log.info(`${signal}: finishing ${gateway.inFlight} requests, for ${config.drainTimeoutMs / 1000} s at most`);
+    log.info(
+      `${signal}: finishing ${counted(gateway.inFlight, 'request')}, for ${config.drainTimeoutMs / 1000} s at most`,
+    );
     gateway.stop(config.drainTimeoutMs).then(
       (unsettled) => {
         if (unsettled === 0) log.info('everything is settled');
-        else log.error(`${unsettled} requests could not be settled: they are charged as held at the next start`);
+        else log.error(`${counted(unsettled, 'request')} could not be settled: charged as held at the next start`);
         ended(0);
       },
       (error: unknown) => {

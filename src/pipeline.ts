@@ -5,7 +5,7 @@ import type { Nanos } from './core/money.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from './http/authorization.ts';
 import { BodyFault } from './http/body.ts';
 import type { Exchange } from './http/exchange.ts';
-import { errorForRefusal, modelNotAllowed, modelNotFound, rateLimited } from './http/refusals.ts';
+import { errorForRefusal, modelNotAllowed, modelNotFound, rateLimited, shownName } from './http/refusals.ts';
 import { type Ledger, LedgerUnavailable, type Outcome } from './ledger/ledger.ts';
 import type { Log } from './observe/log.ts';
 import { relayAnswer } from './relay/answer.ts';
@@ -108,10 +108,9 @@ export class Pipeline {
     if (identity.kind === 'disabled') return exchange.sendError(API_KEY_DISABLED);
     exchange.keyId = identity.keyId;
 
-    const resolved = this.#resolve(await exchange.readBody(), identity.allowlist);
+    const resolved = this.#resolve(await exchange.readBody(), identity.allowlist, exchange);
     if (!resolved.ok) return exchange.sendError(resolved.error);
     const { request, model } = resolved;
-    exchange.model = model.id;
 
     this.#open++;
     try {
@@ -137,11 +136,12 @@ export class Pipeline {
     }
   }
 
-  #resolve(bytes: Buffer, allowlist: readonly string[] | null): Resolved {
+  #resolve(bytes: Buffer, allowlist: readonly string[] | null, exchange: Exchange): Resolved {
     const read = readJsonBody(bytes);
     if (!read.ok) return refused('invalid_request', read.fault);
     const id = modelOf(read.body);
     if (id === undefined) return refused('invalid_request', 'model: expected a string, <provider>/<model>');
+    exchange.model = shownName(id);
     const model = this.#parts.catalog.find(id);
     if (model === undefined) return { ok: false, error: modelNotFound(id) };
     if (allowlist !== null && !allowlist.includes(id)) return { ok: false, error: modelNotAllowed(id) };

@@ -45,6 +45,8 @@ test('the image’s start command listens on 0.0.0.0 and keeps its state on the 
 test('the systemd unit starts files that the project has', () => {
   const unit = readFileSync(join(ROOT, 'deploy/inf-gw.service'), 'utf8');
   const [program = '', script = '', ...words] = (/^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '').split(' ');
+  const wrapper = readFileSync(join(ROOT, 'deploy/inf-gw.sh'), 'utf8');
+  assert.ok(wrapper.includes(`exec ${program} ${script} "$@"`), 'the command inf-gw runs what the unit runs');
   for (const path of [program, script]) {
     assert.ok(existsSync(path.replace('/opt/inf-gw', ROOT)), `${path} is not in the project`);
   }

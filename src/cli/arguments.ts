@@ -17,7 +17,7 @@ export function wholeNumberOrDefault(maximum: number): (text: string) => number 
   return (text) => (text === 'default' ? text : parse(text));
 }
 
-const USD_EXPECTED = 'Expected an amount of USD such as 25 or 0.50, with nine decimals at most.';
+const USD_EXPECTED = 'Expected an amount of USD such as 25 or 0.50: nine decimals, and a billion, at most.';
 
 export function amount(text: string): Nanos {
   const nanos = parseUsd(text);

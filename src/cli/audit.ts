@@ -1,6 +1,8 @@
 /** `audit`: proves that the figures of a state file agree with each other. */
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { audit, type Check } from '../audit/audit.ts';
+import { UserError } from '../core/errors.ts';
 import { count, notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
@@ -18,6 +20,8 @@ export function registerAudit(program: Command): void {
 
 function run(command: Command): void {
   const { statePath } = configOf(command);
+  if (!existsSync(statePath))
+    throw new UserError(`there is no state file ${statePath}; the first command that needs one makes it`);
   const checks = audit(statePath, { onProgress: showProgress });
   const ok = checks.every(({ differences }) => differences.length === 0);
   if (!ok) process.exitCode = DIFFERENCES_FOUND;

@@ -4,6 +4,7 @@ import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import type { Balance } from '../ledger/account.ts';
+import { PROGRAM } from '../program.ts';
 import { amountAboveZero } from './arguments.ts';
 import { printFields, printJson, printLine, printTable, usd } from './output.ts';
 import { globalOptions, withState } from './state.ts';
@@ -29,13 +30,13 @@ export function registerCredit(program: Command): void {
       .command(verb)
       .description(effect)
       .argument('<usd>', 'an amount such as 25 or 0.50', amountAboveZero)
-      .option('--note <text>', 'what it was for, to be seen in the history', '')
+      .option('--note <text>', 'what it was for, to be seen in the history')
       .addHelpText(
         'after',
         `\nExamples:\n  inf-gw credit ${verb} 25\n  inf-gw credit ${verb} 25 --note "invoice 2026-11"`,
       )
-      .action((nanos: Nanos, options: { note: string }, command: Command) =>
-        enter(sign * nanos, options.note, command),
+      .action((nanos: Nanos, options: { note?: string }, command: Command) =>
+        enter(sign * nanos, options.note ?? '', command),
       );
   }
 
@@ -86,14 +87,9 @@ function history(command: Command): void {
         })),
       );
     }
-    if (entries.length === 0) return printLine('Nothing was added yet. Add credit with: inf-gw credit add <usd>');
+    if (entries.length === 0) return printLine(`Nothing was added yet. Add credit with: ${PROGRAM} credit add <usd>`);
     printTable(
-      [
-        { head: 'AT' },
-        { head: 'AMOUNT (USD)', number: true },
-        { head: 'BALANCE (USD)', number: true },
-        { head: 'NOTE' },
-      ],
+      [{ head: 'AT' }, { head: 'AMOUNT (USD)', usd: true }, { head: 'BALANCE (USD)', usd: true }, { head: 'NOTE' }],
       entries.map((entry) => [
         isoTime(entry.atMs),
         formatUsd(entry.amountNanos),

@@ -5,7 +5,8 @@ import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { type Change, type KeyRecord, limitsInForce } from '../ledger/keys.ts';
 import type { MonthFigures } from '../ledger/usage.ts';
-import { count, notice, printFields, printJson, printTable, usd } from './output.ts';
+import { PROGRAM } from '../program.ts';
+import { count, dim, notice, printFields, printJson, printLine, printTable, usd } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
@@ -46,7 +47,7 @@ export function printResult(key: KeyRecord, command: Command, state: State): voi
 export function warnOfUnknownModels(models: readonly string[], state: State): void {
   const known = new Set(state.catalog.models.map((model) => model.id));
   for (const model of models) {
-    if (!known.has(model)) notice(`note: ${model} is not in the config; \`inf-gw models\` lists what is`);
+    if (!known.has(model)) notice(`note: ${model} is not in the config; \`${PROGRAM} models\` lists what is`);
   }
 }
 
@@ -81,17 +82,17 @@ export function printKeys(keys: readonly KeyRecord[], state: State): void {
   printTable(
     [
       { head: 'NAME' },
-      { head: 'ID' },
-      { head: 'KEY' },
+      { head: 'ID', rank: 5 },
+      { head: 'KEY', rank: 2 },
       { head: 'STATE' },
       { head: 'RPM', number: true },
-      { head: 'TPM', number: true },
-      { head: 'AT ONCE', number: true },
-      { head: 'SPEND LIMIT (USD)', number: true },
-      { head: 'REQUESTS (MONTH)', number: true },
-      { head: 'TOKENS (MONTH)', number: true },
-      { head: 'COST (MONTH, USD)', number: true },
-      { head: 'MODELS' },
+      { head: 'TPM', number: true, rank: 4 },
+      { head: 'AT ONCE', number: true, rank: 4 },
+      { head: 'LIMIT (USD)', usd: true },
+      { head: 'REQUESTS', number: true },
+      { head: 'TOKENS', number: true, rank: 1 },
+      { head: 'COST (USD)', usd: true },
+      { head: 'MODELS', rank: 3 },
     ],
     keys.map((key) => {
       const month = figures.get(key.id) ?? NO_FIGURES;
@@ -116,6 +117,7 @@ export function printKeys(keys: readonly KeyRecord[], state: State): void {
       ];
     }),
   );
+  printLine(dim('Requests, tokens and cost are those of this month (UTC).'));
 }
 
 /** The key of that id or name. Throws a UserError where there is none. */
@@ -133,7 +135,7 @@ export function changed(change: Change, idOrName: string): KeyRecord {
       throw noSuchKey(idOrName);
     case 'deleted':
       throw new UserError(
-        `the key ${JSON.stringify(idOrName)} was deleted, which is for ever; make another with inf-gw keys create`,
+        `the key ${JSON.stringify(idOrName)} was deleted, which is for ever; make another with ${PROGRAM} keys create`,
       );
     case 'name_taken':
       throw new UserError(
@@ -143,5 +145,5 @@ export function changed(change: Change, idOrName: string): KeyRecord {
 }
 
 function noSuchKey(idOrName: string): UserError {
-  return new UserError(`there is no key ${JSON.stringify(idOrName)}; \`inf-gw keys list\` shows those there are`);
+  return new UserError(`there is no key ${JSON.stringify(idOrName)}; \`${PROGRAM} keys list\` shows those there are`);
 }

@@ -6,6 +6,7 @@ import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
 import { mintKey } from '../keys/key.ts';
 import type { KeyRecord, KeyState } from '../ledger/keys.ts';
+import { PROGRAM } from '../program.ts';
 import { amount, keyName, modelId, wholeNumber } from './arguments.ts';
 import {
   changed,
@@ -124,7 +125,7 @@ function create(name: string, options: CreateOptions, command: Command, state: S
 function list(options: { all?: true }, command: Command, state: State): void {
   const records = state.keys.list({ withDeleted: options.all === true });
   if (globalOptions(command).json) return printJson(keysJson(records, state));
-  if (records.length === 0) return printLine('There are no keys yet. Create one with: inf-gw keys create my-app');
+  if (records.length === 0) return printLine(`There are no keys yet. Create one with: ${PROGRAM} keys create my-app`);
   printKeys(records, state);
 }
 
@@ -162,7 +163,7 @@ function rotate(key: string, command: Command, state: State): void {
   const record = changed(state.keys.rotate(key, secret, state.nowMs), key);
   printNewKey(record, secret, command, state);
   if (!globalOptions(command).json)
-    printLine(`\nThe old key still works. When your app uses the new one: inf-gw keys disable ${key}`);
+    printLine(`\nThe old key still works. When your app uses the new one: ${PROGRAM} keys disable ${key}`);
 }
 
 /** The one time that a key is shown. */

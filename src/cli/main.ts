@@ -1,7 +1,7 @@
 /** The command line: gathers the commands, and turns what goes wrong into one line and an exit status. */
 import { Command, CommanderError } from 'commander';
 import { UserError } from '../core/errors.ts';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../program.ts';
 import { registerAllowlist } from './allowlist.ts';
 import { registerAudit } from './audit.ts';
 import { registerConfig } from './config.ts';
@@ -28,6 +28,7 @@ export function buildProgram(): Command {
       outputError: (text, write) =>
         write(`${text.trim().replaceAll(/\s*\n\s*/g, ' ')} (add --help for what there is)\n`),
     })
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .addHelpText(
       'after',

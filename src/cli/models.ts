@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
 import { formatUsd } from '../core/money.ts';
-import { printJson, printLine, printTable } from './output.ts';
+import { notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerModels(program: Command): void {
@@ -31,10 +31,10 @@ function models(command: Command): void {
   printTable(
     [
       { head: 'MODEL' },
-      { head: 'UPSTREAM' },
-      { head: 'INPUT', number: true },
-      { head: 'CACHED INPUT', number: true },
-      { head: 'OUTPUT', number: true },
+      { head: 'UPSTREAM', rank: 1 },
+      { head: 'INPUT', usd: true },
+      { head: 'CACHED INPUT', usd: true },
+      { head: 'OUTPUT', usd: true },
       { head: 'ACTIVE' },
     ],
     rows.map((row) => [
@@ -46,4 +46,7 @@ function models(command: Command): void {
       row.active ? 'yes' : 'no',
     ]),
   );
+  if (rows.some(({ active }) => !active)) {
+    notice('Active are those whose variables are set in this shell; a gateway that runs may have others.');
+  }
 }

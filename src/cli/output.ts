@@ -3,10 +3,14 @@ import { styleText } from 'node:util';
 import stringWidth from 'string-width';
 import { formatUsd, type Nanos } from '../core/money.ts';
 
-/** A column: its head, and whether its cells are numbers. */
+/** A column: its head, and what its cells are. */
 export interface Column {
   readonly head: string;
   readonly number?: true;
+  /** Amounts of USD: numbers that are shown with the same number of decimals. */
+  readonly usd?: true;
+  /** Where a terminal is too narrow, columns with a rank are left out, the highest first. */
+  readonly rank?: number;
 }
 
 /** Prints one JSON document, and nothing else. */
@@ -23,18 +27,52 @@ export function notice(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Prints an aligned table. Numbers are aligned to the right. */
+/** Prints an aligned table, as wide as the terminal at most. Numbers are aligned to the right. */
 export function printTable(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
-  const widths = columns.map((column, i) =>
-    Math.max(...[column.head, ...rows.map((row) => row[i] ?? '')].map(widthOf)),
-  );
+  const table = columns.map((column, i) => {
+    const raw = rows.map((row) => row[i] ?? '');
+    const cells = column.usd ? sameDecimals(raw) : raw;
+    return { column, cells, width: Math.max(...[column.head, ...cells].map(widthOf)) };
+  });
+  const shown = fitting(table);
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, i) => aligned(cell, widths[i] ?? 0, columns[i]?.number === true))
-      .join('  ')
+      .map((cell, i) => aligned(cell, shown[i]?.width ?? 0, isNumeric(shown[i]?.column)))
+      .join(GAP)
       .trimEnd();
-  printLine(bold(line(columns.map((column) => column.head))));
-  for (const row of rows) printLine(line(row));
+  printLine(bold(line(shown.map(({ column }) => column.head))));
+  for (const i of rows.keys()) printLine(line(shown.map(({ cells }) => cells[i] ?? '')));
+  if (shown.length < table.length) notice(dim('Some columns do not fit here; --json has them all.'));
+}
+
+const GAP = '  ';
+
+interface TableColumn {
+  readonly column: Column;
+  readonly cells: readonly string[];
+  readonly width: number;
+}
+
+/** The columns for which there is room. Where the output is no terminal, there is room for all. */
+function fitting(table: readonly TableColumn[]): readonly TableColumn[] {
+  const room = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  const needed = table.reduce((sum, { width }) => sum + width, (table.length - 1) * GAP.length);
+  const highest = Math.max(...table.map(({ column }) => column.rank ?? 0));
+  if (needed <= room || highest === 0) return table;
+  return fitting(table.filter(({ column }) => column.rank !== highest));
+}
+
+function isNumeric(column: Column | undefined): boolean {
+  return column?.number === true || column?.usd === true;
+}
+
+/** So that amounts can be compared at a glance. */
+function sameDecimals(amounts: readonly string[]): string[] {
+  const decimals = Math.max(0, ...amounts.map((amount) => amount.split('.')[1]?.length ?? 0));
+  return amounts.map((amount) => {
+    const [whole = '', fraction] = amount.split('.');
+    return fraction === undefined ? amount : `${whole}.${fraction.padEnd(decimals, '0')}`;
+  });
 }
 
 /** Prints names and values under each other. */
@@ -65,7 +103,7 @@ export function bold(text: string): string {
   return styleText('bold', text, { stream: process.stdout });
 }
 
-function dim(text: string): string {
+export function dim(text: string): string {
   return styleText('dim', text, { stream: process.stdout });
 }
 

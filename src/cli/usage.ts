@@ -106,7 +106,7 @@ function printRows(rows: readonly UsageRow[], by: UsageGroup | undefined): void 
       { head: 'TOKENS IN', number: true },
       { head: 'TOKENS OUT', number: true },
       { head: 'TOKENS', number: true },
-      { head: 'COST (USD)', number: true },
+      { head: 'COST (USD)', usd: true },
     ],
     rows.map((row) => [
       ...(by === undefined ? [] : [row[by] ?? row.keyId ?? '']),

@@ -75,6 +75,9 @@ class ConfigBuilder {
 
     let missingVariable: string | undefined;
     const expand = (field: string[], text: string): string => {
+      if (LOOSE_REFERENCE.test(text)) {
+        this.#report(['providers', name, ...field], `expected \${NAME} or \${file:/path}: this $ begins neither`);
+      }
       const expansion = expandReferences(text, this.#source.environment, this.#source.baseDirectory);
       if (expansion.kind === 'value') return expansion.value;
       if (expansion.kind === 'unset') missingVariable ??= expansion.variable;
@@ -110,6 +113,12 @@ class ConfigBuilder {
 
   #baseUrl(provider: string, text: string, unset: boolean): string {
     const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url?.pathname.endsWith('/chat/completions')) {
+      this.#report(
+        ['providers', provider, 'base_url'],
+        'expected the address without /chat/completions, which is added to it',
+      );
+    }
     const usable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
     if (!usable && !unset) {
       this.#report(
@@ -137,6 +146,9 @@ class ConfigBuilder {
     return value;
   }
 }
+
+/** A `$` that looks like the beginning of a reference, and is none. */
+const LOOSE_REFERENCE = /\$(?!\{[^}]*\})[A-Za-z_{]/;
 
 const OWN_HEADERS = new Set([
   'host',

@@ -54,7 +54,7 @@ export function rateLimited(message: string, retryAfterS: number): ClientError {
 export function modelNotAllowed(model: string): ClientError {
   return {
     code: 'model_not_allowed',
-    message: `This key may not use the model ${shown(model)}. GET /v1/models lists those it may use.`,
+    message: `This key may not use the model "${shownName(model)}". GET /v1/models lists those it may use.`,
   };
 }
 
@@ -62,11 +62,14 @@ export function modelNotFound(model: string): ClientError {
   const hint = model.includes('/') ? '' : ' The name of a model begins with its provider: <provider>/<model>.';
   return {
     code: 'model_not_found',
-    message: `There is no model ${shown(model)}.${hint} GET /v1/models lists those there are.`,
+    message: `There is no model "${shownName(model)}".${hint} GET /v1/models lists those there are.`,
   };
 }
 
-/** A name that came from outside, as a message can carry it. */
-function shown(name: string): string {
-  return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
+const MAX_NAME_CHARACTERS = 200;
+
+/** A name that came from outside, as a message or a line of the log can carry it. */
+export function shownName(name: string): string {
+  const clean = name.replace(/\p{C}+/gu, ' ');
+  return clean.length > MAX_NAME_CHARACTERS ? `${clean.slice(0, MAX_NAME_CHARACTERS)}…` : clean;
 }

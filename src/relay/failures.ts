@@ -29,9 +29,16 @@ export async function relayErrorAnswer(
   return {
     metered: body === undefined ? meter.figures() : NO_WORK,
     last: { kind: 'error', error: errorForStatus(status, words, secrets) },
-    note: `the upstream answered ${status}`,
+    note: `the upstream answered ${status}${HINTS[status] ?? ''}`,
   };
 }
+
+/** For the operator. What the upstream said is not logged: it may quote the prompt. */
+const HINTS: Readonly<Record<number, string>> = {
+  401: ': check the api_key of the provider',
+  403: ': check what the api_key of the provider may do',
+  404: ': check the base_url of the provider and the upstream name of the model',
+};
 
 /** All bytes of an answer, or undefined where there are more than `maximum`. */
 export async function readAll(attempt: Attempt, maximum: number): Promise<Buffer | undefined> {

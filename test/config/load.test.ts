@@ -171,6 +171,18 @@ const FAULTS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['state: 5', /^1:1: state: expected a text/],
   ['credit: maybe', /^1:1: credit: expected enforced or off/],
   ['cap_output: 1', /^1:1: cap_output: expected true or false/],
+  [
+    'providers:\n  o: { kind: openai, base_url: http://x, api_key: $A_KEY, models: {} }',
+    /^2:\d+: providers\.o\.api_key: expected \$\{NAME\}/,
+  ],
+  [
+    `providers:\n  o: { kind: openai, base_url: http://x, api_key: "\${A_KEY", models: {} }`,
+    /^2:\d+: providers\.o\.api_key: expected \$\{NAME\}/,
+  ],
+  [
+    'providers:\n  o: { kind: openai, base_url: http://x/v1/chat/completions, models: {} }',
+    /^2:22: providers\.o\.base_url: expected the address without/,
+  ],
   ['max_body: 32', /^1:1: max_body: expected a size/],
   ['max_body: 1gb', /^1:1: max_body: expected a size/],
   ['log: { level: loud }', /^1:8: log\.level: expected one of trace/],

@@ -5,9 +5,9 @@ import { importsOf, projectFile, sourcesIn } from '../support/sources.ts';
 
 /** The rooms of the house from the roof down, and which of those below each may import. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  cli: ['lifecycle', 'version', 'audit', 'ledger', 'keys', 'catalog', 'config', 'observe', 'core'],
-  lifecycle: ['gateway', 'config', 'observe', 'core'],
-  gateway: ['version', 'pipeline', 'http', 'upstream', 'ledger', 'catalog', 'config', 'observe', 'core'],
+  cli: ['lifecycle', 'program', 'audit', 'ledger', 'keys', 'catalog', 'config', 'observe', 'core'],
+  lifecycle: ['gateway', 'program', 'config', 'observe', 'core'],
+  gateway: ['program', 'pipeline', 'http', 'upstream', 'ledger', 'catalog', 'config', 'observe', 'core'],
   pipeline: ['http', 'relay', 'upstream', 'wire', 'ledger', 'catalog', 'observe', 'core'],
   http: ['wire', 'ledger', 'keys', 'core'],
   relay: ['upstream', 'wire', 'core'],
@@ -21,7 +21,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   catalog: ['core'],
   config: ['core'],
   observe: ['core'],
-  version: [],
+  program: [],
   core: [],
 };
 
