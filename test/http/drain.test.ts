@@ -52,6 +52,24 @@ describe('while a gateway drains', () => {
       assert.equal((await gateway.row(key)).outcome, 'ok');
     }));
 
+  test('a client that reads nothing does not keep its request from being settled', () =>
+    withGateway({}, async (gateway) => {
+      const key = gateway.key();
+      gateway.upstream.follow(async (call) => {
+        call.stream();
+        for (let i = 0; i < 400; i++) call.send(chunk('x'.repeat(64 * 1024)));
+      });
+      const connection = await RawConnection.open(gateway.port);
+      connection.send(gateway.rawCompletion(key, chat({ stream: true })));
+      await connection.has('xxx');
+      connection.pause();
+      assert.equal(await gateway.drain(50), 0, 'a request was left open');
+      const row = await gateway.row(key);
+      assert.ok(row.source === 'counted' && row.cost_nanos > 0);
+      assert.equal(gateway.holds(key), 0);
+      connection.leave();
+    }));
+
   test('nobody can connect any more, and idle connections are closed', () =>
     withGateway({}, async (gateway) => {
       const { connection, finish } = await openStream(gateway);
