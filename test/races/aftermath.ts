@@ -1,0 +1,61 @@
+/** What must hold after every round: nothing is left of it, and the books agree. */
+import { audit } from '../../src/audit/audit.ts';
+import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
+import type { Script } from '../support/fake-upstream.ts';
+import { chat, type TestKey } from '../support/gateway.ts';
+import { until } from '../support/wait.ts';
+import { costNanos, INPUT_TOKENS } from './allowance.ts';
+import type { Stage } from './stage.ts';
+
+/** Output of a probe, declared and used. */
+const PROBE_TOKENS = 10;
+const PROBE_USAGE = {
+  prompt_tokens: INPUT_TOKENS,
+  completion_tokens: PROBE_TOKENS,
+  total_tokens: INPUT_TOKENS + PROBE_TOKENS,
+};
+
+const answerProbe: Script = (call) => {
+  if (!call.body.includes('"stream":true')) return call.answer(200, completion('hi', { usage: PROBE_USAGE }));
+  call.stream();
+  call.send(chunk('hi', 'stop') + usageChunk(PROBE_USAGE) + DONE);
+  call.end();
+};
+
+/** Waits for the last settlements of these keys. */
+export async function assertNothingHeld(stage: Stage, keys: readonly TestKey[]): Promise<void> {
+  await until(() => keys.every((key) => stage.gateway.holds(key) === 0));
+}
+
+/**
+ * Leaves the key and the account room for one more request exactly. If a slot, a token, an entry of the window or a
+ * nanodollar was not given back, it is refused; if one was given back twice, the request after it is admitted.
+ */
+export async function probe(stage: Stage, key: TestKey): Promise<string[]> {
+  const rows = stage.rows(key);
+  const tokens = rows.reduce((sum, row) => sum + row.prompt_tokens + row.completion_tokens, 0);
+  const charged = rows.reduce((sum, row) => sum + BigInt(row.cost_nanos), 0n);
+  const deviations: string[] = [];
+  const body = chat({ max_tokens: PROBE_TOKENS, stream: rows.length % 2 === 0 });
+  stage.gateway.upstream.follow(answerProbe);
+  stage.setBalance(costNanos(PROBE_TOKENS));
+  stage.setLimits(key, {
+    rpm: rows.length + 1,
+    tpm: tokens + PROBE_USAGE.total_tokens,
+    concurrency: 1,
+    spendLimitNanos: charged + 1n,
+  });
+  const first = await stage.gateway.complete(key, body);
+  if (first.status !== 200) deviations.push(`something of ${key.id} is still taken: ${first.text}`);
+  const second = await stage.gateway.complete(key, body);
+  if (second.status !== 402) deviations.push(`what a probe used up was given out again: ${second.text}`);
+  return deviations;
+}
+
+/** The differences that the auditor finds, and holds that are left. */
+export function faultsInBooks(stage: Stage): string[] {
+  const checks = audit(stage.gateway.statePath, { onProgress: () => {} });
+  const differences = checks.flatMap(({ name, differences }) => differences.map((text) => `audit, ${name}: ${text}`));
+  const holds = checks.find(({ name }) => name === 'holds')?.rows;
+  return holds === 0 ? differences : [...differences, `${holds} holds are left`];
+}

@@ -1,0 +1,44 @@
+/** The races in short: a round of every limit under every circumstance. `npm run test:races` runs them at length. */
+import assert from 'node:assert/strict';
+import test, { after, describe } from 'node:test';
+import { Contest } from './contest.ts';
+import { COMBINATIONS, type Combination, LIMITS, type Limit, SIZES } from './plan.ts';
+
+/** Of the usual number of clients and attempts. */
+const SCALE = 0.2;
+const SEED = 4_711;
+
+const contest = new Contest(SCALE);
+after(() => contest.stop());
+
+const CLAIMS: Readonly<Record<Limit, string>> = {
+  rpm: 'a limit of requests per minute admits exactly as many',
+  tpm: 'a limit of tokens per minute admits exactly as many requests as fit',
+  concurrency: 'of the requests at once there are exactly as many as the limit says',
+  spend: 'a spend limit admits exactly as many requests as it takes to reach it',
+  credit: 'credit admits exactly as many requests as it covers',
+};
+
+/** Every limit and variant once, each with one of the sizes in turn: the largest one where it is plain. */
+function drawShort(limit: Limit): Combination[] {
+  const ofLimit = COMBINATIONS.filter((combination) => combination.limit === limit);
+  const variants = [...new Set(ofLimit.map(({ variant }) => variant))];
+  return variants.flatMap((variant, index) => {
+    const size = variant === 'plain' ? Math.max(...SIZES) : SIZES[(index + LIMITS.indexOf(limit)) % 2];
+    return ofLimit.filter((combination) => combination.variant === variant && combination.size === size);
+  });
+}
+
+describe('when many clients race', () => {
+  for (const limit of LIMITS) {
+    describe(CLAIMS[limit], () => {
+      for (const combination of drawShort(limit)) {
+        test(`${combination.variant}, ${combination.size}`, async () => {
+          const { attempts, deviations } = await contest.run(combination, SEED);
+          assert.deepEqual(deviations, []);
+          assert.ok(attempts > 0);
+        });
+      }
+    });
+  }
+});

@@ -1,0 +1,83 @@
+/** A gateway that many rounds use, the operator's own connection to its state file, and clients that stay connected. */
+import assert from 'node:assert/strict';
+import { Account } from '../../src/ledger/account.ts';
+import { KeyStore, type OwnLimits } from '../../src/ledger/keys.ts';
+import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
+import { type Row, startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
+import { RaceClient } from './client.ts';
+
+export interface TimedRow extends Row {
+  readonly admitted_at_ms: number;
+  readonly settled_at_ms: number;
+}
+
+export class Stage {
+  readonly gateway: TestGateway;
+  readonly #database: Sqlite;
+  readonly #keys: KeyStore;
+  readonly #account: Account;
+  readonly #idle: RaceClient[] = [];
+
+  private constructor(gateway: TestGateway) {
+    this.gateway = gateway;
+    this.#database = openState(gateway.statePath).database;
+    this.#keys = new KeyStore(this.#database);
+    this.#account = new Account(this.#database);
+  }
+
+  static async start(capOutput: boolean): Promise<Stage> {
+    return new Stage(await startTestGateway({ config: { cap_output: capOutput } }));
+  }
+
+  setLimits(key: TestKey, limits: Partial<OwnLimits>): void {
+    assert.equal(this.#keys.setLimits(key.id, limits).kind, 'done');
+  }
+
+  addCredit(nanos: bigint): void {
+    // An entry of nothing is none.
+    if (nanos !== 0n) assert.ok(this.#account.enter(nanos, 'races', Date.now()));
+  }
+
+  setBalance(nanos: bigint): void {
+    this.addCredit(nanos - this.#account.balance().balanceNanos);
+  }
+
+  /** How many requests of a key were admitted so far, under way or ended, as of one moment. */
+  admitted(key: TestKey): number {
+    return this.#database
+      .prepare(
+        'SELECT (SELECT count(*) FROM journal WHERE key_id = ?) + (SELECT count(*) FROM holds WHERE key_id = ?) AS rows',
+      )
+      .pluck()
+      .get(key.id, key.id) as number;
+  }
+
+  /** The ended requests of a key, in the order of their ends. */
+  rows(key: TestKey): TimedRow[] {
+    return this.gateway.rows(key) as TimedRow[];
+  }
+
+  get journalRows(): number {
+    return this.#database.prepare('SELECT count(*) FROM journal').pluck().get() as number;
+  }
+
+  /** Connected clients, those of earlier rounds among them. */
+  clients(count: number): Promise<RaceClient[]> {
+    return Promise.all(Array.from({ length: count }, () => this.client()));
+  }
+
+  async client(): Promise<RaceClient> {
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) if (idle.isOpen) return idle;
+    return RaceClient.open(this.gateway.port);
+  }
+
+  giveBack(client: RaceClient): void {
+    if (client.isOpen) this.#idle.push(client);
+  }
+
+  async stop(): Promise<void> {
+    for (const client of this.#idle) client.leave();
+    this.#database.close();
+    await this.gateway.stop();
+  }
+}
