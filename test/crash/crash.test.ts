@@ -1,0 +1,34 @@
+/** The promises about `kill -9`, in short; `run.ts` does the same at length. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Random } from '../races/random.ts';
+import { cutTheLog } from './cut-log.ts';
+import { Cycles, openSite } from './cycles.ts';
+import { startWithManyHolds } from './many-holds.ts';
+
+const CYCLES = 20;
+const SEED = 20;
+
+describe('`kill -9`', { concurrency: true }, () => {
+  test(`killed ${CYCLES} times under load, the gateway loses nothing and charges nothing twice`, async (t) => {
+    const run = new Cycles(await openSite(t), new Random(SEED), t);
+    while (run.cycles < CYCLES) await run.run();
+    await run.finish();
+    assert.deepEqual(run.books.deviations, []);
+    const { books } = run;
+    assert.ok(books.complete > 0 && books.heldRows > 0 && run.topUps > 0, 'there was something to lose');
+  });
+
+  test('with 10,000 requests open at its start, it charges each of them as held, or none where it is killed', async (t) => {
+    const { readyMs, deviations } = await startWithManyHolds(await openSite(t), new Random(SEED));
+    t.diagnostic(`ready after ${readyMs.toFixed(0)} ms`);
+    assert.deepEqual(deviations, []);
+  });
+
+  test('wherever its log is cut off, the file opens, agrees with itself, and holds a beginning of the journal', async (t) => {
+    const { cuts, journals, deviations } = await cutTheLog(await openSite(t), new Random(SEED), 12);
+    t.diagnostic(`${cuts} cuts left ${journals} different journals`);
+    assert.deepEqual(deviations, []);
+    assert.ok(journals > 1);
+  });
+});

@@ -1,0 +1,81 @@
+/** What a power cut can leave of SQLite's write-ahead log: every beginning of it is a sound state of the file. */
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { openState } from '../../src/ledger/sqlite.ts';
+import type { Random } from '../races/random.ts';
+import type { Site } from './cycles.ts';
+import { Load } from './load.ts';
+import { drawPlan } from './plan.ts';
+import { auditFaults, type Row, readState } from './state-file.ts';
+
+/** Of the log's format: a header, then frames of a header and a page each. The header holds the page's size. */
+const HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+const PAGE_SIZE_OFFSET = 8;
+
+export interface CutLog {
+  readonly cuts: number;
+  /** How many different journals the cuts left. */
+  readonly journals: number;
+  readonly deviations: readonly string[];
+}
+
+/** Kills a gateway after that many requests, and cuts its log at each frame and at as many other bytes. */
+export async function cutTheLog(site: Site, random: Random, requests: number): Promise<CutLog> {
+  await loadAndKill(site, random, requests);
+  const { place } = site;
+  const log = readFileSync(`${place.statePath}-wal`);
+  const full = readState(place.statePath).journal;
+  const deviations: string[] = [];
+  const lengths = new Set<number>();
+  let known: readonly string[] = [];
+  const cuts = cutsOf(log, random);
+  for (const length of cuts) {
+    const cut = `${place.statePath}-cut`;
+    copyFileSync(place.statePath, cut);
+    writeFileSync(`${cut}-wal`, log.subarray(0, length));
+    const report = (text: string) => deviations.push(`cut at ${length}: ${text}`);
+    try {
+      openState(cut).database.close();
+      for (const fault of auditFaults(cut)) report(fault);
+      const { journal, holds } = readState(cut);
+      for (const fault of faultsOfPrefix(journal, full)) report(fault);
+      const admitted = new Set([...holds.keys(), ...journal.map(({ request_id }) => request_id)]);
+      for (const id of known) if (!admitted.has(id)) report(`the request ${id} stood in a shorter log and is gone`);
+      known = [...admitted];
+      lengths.add(journal.length);
+    } catch (error) {
+      report(String(error));
+    }
+  }
+  if (!lengths.has(full.length)) deviations.push('the whole log does not give the whole journal');
+  return { cuts: cuts.length, journals: lengths.size, deviations };
+}
+
+async function loadAndKill({ place, plans, secrets }: Site, random: Random, requests: number): Promise<void> {
+  const serving = await place.serve();
+  let count = 0;
+  const load = new Load(serving, secrets, () => {
+    const plan = drawPlan(++count, count, random);
+    plans.set(plan.marker, plan);
+    return plan;
+  });
+  while (load.sent.length < requests) await pause(1);
+  load.stop();
+  serving.signal('SIGKILL');
+  await Promise.all([serving.ended, load.ended]);
+}
+
+/** From nothing to all of the log, in order. */
+function cutsOf(log: Buffer, random: Random): number[] {
+  const frameBytes = FRAME_HEADER_BYTES + log.readUInt32BE(PAGE_SIZE_OFFSET);
+  const cuts = [0, log.length];
+  for (let at = HEADER_BYTES; at <= log.length; at += frameBytes) cuts.push(at, random.between(0, log.length));
+  return cuts.toSorted((a, b) => a - b);
+}
+
+function faultsOfPrefix(journal: readonly Row[], full: readonly Row[]): string[] {
+  const keys = ['request_id', 'outcome', 'source', 'cost_nanos'] as const;
+  const wrong = journal.filter((row, index) => keys.some((key) => row[key] !== full[index]?.[key]));
+  return wrong.map(({ request_id }) => `the row ${request_id} does not stand at its place in the whole journal`);
+}

@@ -1,0 +1,154 @@
+/** Kills the gateway under load again and again, on one state file, and reconciles each time what it left behind. */
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Random } from '../races/random.ts';
+import { type NewKeyJson, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
+import { Books } from './books.ts';
+import { Host } from './host.ts';
+import { Load } from './load.ts';
+import { configFor, drawPlan, KEY_OPTIONS, type KeyName, type Plan } from './plan.ts';
+import { auditFaults, readState } from './state-file.ts';
+import { TopUps } from './top-ups.ts';
+
+/** How long a gateway may live under load, and how long one that is killed before it has started. */
+const LIFE_MS = 300;
+const YOUTH_MS = 250;
+const KEYS = Object.keys(KEY_OPTIONS) as KeyName[];
+
+/** Whatever runs clean-ups when it ends. They run in the order in which they were given. */
+export interface Scope {
+  after(cleanUp: () => void | Promise<void>): void;
+}
+
+/** A workplace whose config has the host, with credit and one key of each sort. */
+export interface Site {
+  readonly place: Workplace;
+  readonly host: Host;
+  readonly plans: Map<number, Plan>;
+  readonly secrets: Readonly<Record<KeyName, string>>;
+  readonly keyIds: Readonly<Record<KeyName, string>>;
+}
+
+export async function openSite(scope: Scope): Promise<Site> {
+  const place = new Workplace(scope, null);
+  const plans = new Map<number, Plan>();
+  const host = await Host.start(join(place.directory, 'seen.txt'), (marker) => plans.get(marker) as Plan);
+  scope.after(() => host.close());
+  place.write('config.yaml', configFor(host.port));
+  const results = await place.runAll([
+    ['credit', 'add', '1000000'],
+    ...KEYS.map((name) => ['keys', 'create', name, ...KEY_OPTIONS[name], '--json']),
+    ['keys', 'disable', 'off'],
+  ]);
+  const keys = KEYS.map((name, index) => [name, JSON.parse(results[index + 1]?.stdout ?? '') as NewKeyJson] as const);
+  const fromKeys = (value: (key: NewKeyJson) => string) =>
+    Object.fromEntries(keys.map(([name, key]) => [name, value(key)])) as Record<KeyName, string>;
+  return { place, host, plans, secrets: fromKeys(({ key }) => key), keyIds: fromKeys(({ id }) => id) };
+}
+
+export class Cycles {
+  readonly books: Books;
+  cycles = 0;
+  cleanAudits = 0;
+  slowestStartMs = 0;
+  readonly #site: Site;
+  readonly #random: Random;
+  readonly #topUps: TopUps;
+  #serving: Serving | undefined;
+  #marker = 0;
+
+  constructor(site: Site, random: Random, scope: Scope) {
+    this.#site = site;
+    this.#random = random;
+    this.#topUps = new TopUps(site.place);
+    this.books = new Books(site.keyIds);
+    scope.after(() => this.#topUps.kill());
+  }
+
+  /** Requests that the host saw. */
+  get seen(): number {
+    return this.#site.host.seen().size;
+  }
+
+  get topUps(): number {
+    return this.#topUps.returned.length;
+  }
+
+  /** One life of the gateway: load, death, start, reconciliation. */
+  async run(): Promise<void> {
+    const { place, host, plans } = this.#site;
+    host.forget();
+    plans.clear();
+    const { sent } = await this.#liveAndDie(this.#serving ?? (await this.#start()));
+    this.#audit('after the kill');
+    const killed = readState(place.statePath, this.books.position);
+    if (this.#random.chance(0.15)) await this.#dieYoung();
+    this.#serving = await this.#start();
+    const looks = [await this.#look('app'), await this.#look('small')];
+    const returned = [...this.#topUps.returned];
+    const restarted = readState(place.statePath, this.books.position);
+    this.books.check({ sent, killed, restarted, seen: host.seen(), returned });
+    for (const look of looks) this.books.checkWindow(look);
+    this.#audit('after the restart');
+    this.cycles++;
+  }
+
+  /** The reconciliation of the whole run. The gateway is stopped for it. */
+  async finish(): Promise<void> {
+    await this.#topUps.kill();
+    const status = await this.#serving?.stop();
+    if (status !== 0) this.books.deviations.push(`the gateway ended with status ${status}`);
+    this.books.close(this.#site.place.statePath, this.#site.host.seen());
+    this.#audit('at the end');
+  }
+
+  async #liveAndDie(serving: Serving): Promise<Load> {
+    this.#topUps.start();
+    let ordinal = 0;
+    const load = new Load(serving, this.#site.secrets, () => this.#draw(ordinal++));
+    const command = this.cycles % 5 === 0 ? this.#topUps.byCommand() : undefined;
+    await pause(this.#random.between(1, LIFE_MS));
+    load.stop();
+    serving.signal('SIGKILL');
+    // Mostly the file has no reader left then, so that the next gateway has to make sense of it by itself.
+    if (this.#random.chance(0.7)) await this.#topUps.kill();
+    await Promise.all([serving.ended, load.ended, command]);
+    return load;
+  }
+
+  #draw(ordinal: number): Plan {
+    const plan = drawPlan(++this.#marker, ordinal, this.#random);
+    this.#site.plans.set(plan.marker, plan);
+    return plan;
+  }
+
+  async #start(): Promise<Serving> {
+    const startedAtMs = performance.now();
+    const serving = await this.#site.place.serve();
+    this.slowestStartMs = Math.max(this.slowestStartMs, performance.now() - startedAtMs);
+    return serving;
+  }
+
+  /** A gateway that is killed while it starts, perhaps in the midst of settling what the last one left. */
+  async #dieYoung(): Promise<void> {
+    const serving = this.#site.place.launch([PROGRAM, 'serve']);
+    await pause(this.#random.between(1, YOUTH_MS));
+    serving.signal('SIGKILL');
+    await serving.ended;
+  }
+
+  /** A request that is refused takes nothing, and its answer shows the window. */
+  async #look(key: KeyName) {
+    const sentAtWallMs = Date.now();
+    const response = await (this.#serving as Serving).chat(this.#site.secrets[key], { model: 'host/none' });
+    await response.text();
+    const remaining = Number(response.headers.get('x-ratelimit-remaining-requests'));
+    return { key, sentAtWallMs, answeredAtMs: performance.now(), remaining };
+  }
+
+  #audit(when: string): void {
+    const faults = auditFaults(this.#site.place.statePath);
+    if (faults.length === 0) this.cleanAudits++;
+    this.books.deviations.push(...faults.map((fault) => `audit ${when} of cycle ${this.cycles + 1}: ${fault}`));
+  }
+}

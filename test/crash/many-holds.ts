@@ -1,0 +1,84 @@
+/** Starts on a file that thousands of requests were open in when the gateway ended, some of them killed half-way. */
+import { copyFileSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
+import { newId } from '../../src/core/ids.ts';
+import type { Random } from '../races/random.ts';
+import { PROGRAM, type Workplace } from '../support/cli.ts';
+import type { Site } from './cycles.ts';
+import { auditFaults, readState } from './state-file.ts';
+
+const HOLDS = 10_000;
+const INSERT = 'INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?, ?)';
+/** How many starts are killed, and at which fraction of a whole start at the earliest. */
+const KILLS = 6;
+const EARLIEST = 0.4;
+
+export interface ManyHolds {
+  readonly holds: number;
+  /** From the start of the process until it says where it listens. */
+  readonly readyMs: number;
+  readonly deviations: readonly string[];
+}
+
+/** The site is one that nothing was sent to. */
+export async function startWithManyHolds({ place, keyIds }: Site, random: Random): Promise<ManyHolds> {
+  const before = readState(place.statePath).balanceNanos;
+  const expected = insertHolds(place.statePath, [keyIds.app, keyIds.other]);
+  const original = `${place.statePath}-original`;
+  copyFileSync(place.statePath, original);
+
+  const startedAtMs = performance.now();
+  const serving = await place.serve();
+  const readyMs = performance.now() - startedAtMs;
+  await serving.stop();
+  const deviations = faultsOf(place.statePath, expected, before);
+  if (readState(place.statePath).holds.size > 0) deviations.push('holds are still open after a whole start');
+
+  for (let kill = 1; kill <= KILLS; kill++) {
+    for (const ending of ['', '-wal', '-shm']) rmSync(place.statePath + ending, { force: true });
+    copyFileSync(original, place.statePath);
+    await startAndKill(place, readyMs * (EARLIEST + random.fraction() * (1 - EARLIEST)));
+    deviations.push(...faultsOf(place.statePath, expected, before).map((fault) => `a start that was killed: ${fault}`));
+  }
+  return { holds: HOLDS, readyMs, deviations };
+}
+
+async function startAndKill(place: Workplace, afterMs: number): Promise<void> {
+  const serving = place.launch([PROGRAM, 'serve']);
+  await pause(afterMs);
+  serving.signal('SIGKILL');
+  await serving.ended;
+}
+
+/** Either all holds are open, or all are charged as held. */
+function faultsOf(path: string, expected: ReadonlyMap<string, bigint>, balanceBefore: bigint): string[] {
+  const { journal, holds, balanceNanos } = readState(path);
+  const faults = auditFaults(path);
+  const isSettled = journal.length === HOLDS && holds.size === 0;
+  const isUntouched = journal.length === 0 && holds.size === HOLDS;
+  if (!isSettled && !isUntouched) faults.push(`there are ${journal.length} rows and ${holds.size} holds`);
+  const wrong = journal.filter(
+    (row) => row.source !== 'held' || row.outcome !== 'interrupted' || row.cost_nanos !== expected.get(row.request_id),
+  );
+  if (wrong.length > 0) faults.push(`${wrong.length} rows are not charged as their holds`);
+  const charged = isSettled ? [...expected.values()].reduce((sum, nanos) => sum + nanos, 0n) : 0n;
+  if (balanceNanos !== balanceBefore - charged) faults.push(`the balance is ${balanceNanos}`);
+  return faults;
+}
+
+function insertHolds(path: string, keyIds: readonly string[]): Map<string, bigint> {
+  const expected = new Map<string, bigint>();
+  const database = new DatabaseSync(path);
+  const insert = database.prepare(INSERT);
+  database.exec('BEGIN');
+  for (let number = 1; number <= HOLDS; number++) {
+    const id = newId('req', Date.now());
+    const keyId = keyIds[number % keyIds.length] as string;
+    insert.run(id, keyId, number % 3 === 0 ? 'host/even' : 'host/odd', Date.now(), number, 100, BigInt(number));
+    expected.set(id, BigInt(number));
+  }
+  database.exec('COMMIT');
+  database.close();
+  return expected;
+}

@@ -1,0 +1,66 @@
+/** Finds for each row of the journal the request that it stands for. */
+import type { Sent } from './load.ts';
+import { type KeyName, markerOf, modelOf, ordinalOf, type Plan } from './plan.ts';
+import type { Row } from './state-file.ts';
+
+export interface Matching {
+  readonly rows: ReadonlyMap<Sent, Row>;
+  /** Rows that stand for no request, or for one that has a row already. */
+  readonly deviations: readonly string[];
+  readonly countedTwice: number;
+}
+
+/**
+ * A row is known by the id that the client received; else by its tokens, which are unique to a request, reported or
+ * estimated; and one without tokens, of a request that the host turned down, by its key, its model and its outcome.
+ */
+export function matchRows(
+  sent: readonly Sent[],
+  rows: readonly Row[],
+  keyIds: Readonly<Record<KeyName, string>>,
+  seen: ReadonlyMap<number, number>,
+): Matching {
+  const find = finderOf(sent);
+  // Their clients never learned their ids.
+  const turnedDown = sent.filter(({ requestId, plan }) => requestId === undefined && seen.has(plan.marker));
+  const matched = new Map<Sent, Row>();
+  const deviations: string[] = [];
+  let countedTwice = 0;
+  const describes = (row: Row, { plan }: Sent) => row.key_id === keyIds[plan.key] && row.model === modelOf(plan);
+  const isUnknown = (row: Row) => find(row) === undefined && row.prompt_tokens === 0n;
+  const findUnknown = (row: Row) =>
+    turnedDown.find(
+      (other) => !matched.has(other) && outcomeIfTurnedDown(other.plan) === row.outcome && describes(row, other),
+    );
+  for (const row of [...rows.filter((row) => !isUnknown(row)), ...rows.filter(isUnknown)]) {
+    const request = isUnknown(row) ? findUnknown(row) : find(row);
+    if (request === undefined) {
+      deviations.push(`row ${row.request_id} (${row.outcome}) stands for no request that was sent`);
+    } else if (matched.has(request)) {
+      countedTwice++;
+      deviations.push(
+        `request ${request.plan.marker} has the rows ${matched.get(request)?.request_id} and ${row.request_id}`,
+      );
+    } else {
+      matched.set(request, row);
+      if (!describes(row, request)) deviations.push(`row ${row.request_id} has another key or model than its request`);
+    }
+  }
+  return { rows: matched, deviations, countedTwice };
+}
+
+function outcomeIfTurnedDown({ kind }: Plan): string | undefined {
+  if (kind === 'failing') return 'upstream_error';
+  return kind === 'faulty' ? 'invalid_request' : undefined;
+}
+
+function finderOf(sent: readonly Sent[]): (row: Row) => Sent | undefined {
+  const byId = new Map(sent.map((request) => [request.requestId, request]));
+  const byMarker = new Map(sent.map((request) => [request.plan.marker, request]));
+  const byOrdinal = new Map(sent.map((request) => [request.plan.ordinal, request]));
+  return (row) =>
+    byId.get(row.request_id) ??
+    (row.source === 'reported'
+      ? byMarker.get(markerOf(row.prompt_tokens))
+      : byOrdinal.get(ordinalOf(row.prompt_tokens)));
+}

@@ -1,0 +1,96 @@
+/**
+ * The crashes at length: `npm run test:crash [-- --cycles N] [--seed N]`. Ends with status 1 if anything deviates.
+ */
+import { parseArgs } from 'node:util';
+import { Random } from '../races/random.ts';
+import { cutTheLog } from './cut-log.ts';
+import { Cycles, openSite } from './cycles.ts';
+import { startWithManyHolds } from './many-holds.ts';
+
+const MOST_SHOWN = 20;
+/** Requests before the log is cut. */
+const REQUESTS = 40;
+
+/** Clean-ups that are done at the end of the run, however it ends. */
+class RunScope {
+  readonly #cleanUps: (() => void | Promise<void>)[] = [];
+
+  after(cleanUp: () => void | Promise<void>): void {
+    this.#cleanUps.push(cleanUp);
+  }
+
+  async end(): Promise<void> {
+    for (const cleanUp of this.#cleanUps) await cleanUp();
+  }
+}
+
+async function main(scope: RunScope): Promise<boolean> {
+  const { values } = parseArgs({
+    options: {
+      cycles: { type: 'string', default: '300' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    },
+  });
+  const seed = Number(values.seed);
+  console.log(`seed ${seed}`);
+  const deviations: string[] = [];
+  const crashes = await runCycles(scope, seed, Number(values.cycles), deviations);
+  const holds = await startWithManyHolds(await openSite(scope), new Random(seed));
+  const cut = await cutTheLog(await openSite(scope), new Random(seed), REQUESTS);
+  deviations.push(...holds.deviations, ...cut.deviations);
+  showFigures({
+    ...crashes,
+    'holds open at a start': holds.holds,
+    'ready with them after, ms': holds.readyMs,
+    'cuts of the log': cut.cuts,
+    'journals that they left': cut.journals,
+    deviations: deviations.length,
+  });
+  for (const text of deviations.slice(0, MOST_SHOWN)) console.error(text.slice(0, 1_000));
+  if (deviations.length > MOST_SHOWN) console.error(`and ${deviations.length - MOST_SHOWN} more`);
+  return deviations.length === 0;
+}
+
+async function runCycles(
+  scope: RunScope,
+  seed: number,
+  count: number,
+  deviations: string[],
+): Promise<Record<string, number>> {
+  const run = new Cycles(await openSite(scope), new Random(seed), scope);
+  const { books } = run;
+  while (run.cycles < count) {
+    await run.run();
+    if (process.stdout.isTTY)
+      process.stdout.write(`\r${run.cycles} of ${count} cycles, ${books.deviations.length} deviations `);
+  }
+  await run.finish();
+  if (process.stdout.isTTY) console.log();
+  deviations.push(...books.deviations);
+  return {
+    cycles: run.cycles,
+    'requests sent': books.requests,
+    'complete responses': books.complete,
+    missing: books.missing,
+    'counted twice': books.countedTwice,
+    'requests that the upstream saw': run.seen,
+    'journal rows': books.rows.length,
+    'rows charged as held': books.heldRows,
+    'top-ups that returned': run.topUps,
+    'audits without a difference': run.cleanAudits,
+    'slowest start, ms': run.slowestStartMs,
+  };
+}
+
+function showFigures(figures: Readonly<Record<string, number>>): void {
+  for (const [name, figure] of Object.entries(figures)) {
+    console.log(`${name.padEnd(32)}${Math.round(figure).toLocaleString('en').padStart(12)}`);
+  }
+}
+
+const scope = new RunScope();
+try {
+  process.exitCode = (await main(scope)) ? 0 : 1;
+} finally {
+  await scope.end();
+}

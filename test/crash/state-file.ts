@@ -1,0 +1,71 @@
+/** Reads a state file without the program's own code. */
+import { DatabaseSync } from 'node:sqlite';
+import { audit } from '../../src/audit/audit.ts';
+
+/** A row of the journal. */
+export interface Row {
+  readonly id: bigint;
+  readonly request_id: string;
+  readonly key_id: string;
+  readonly model: string;
+  readonly admitted_at_ms: bigint;
+  readonly settled_at_ms: bigint;
+  readonly outcome: string;
+  readonly source: string;
+  readonly prompt_tokens: bigint;
+  readonly cached_tokens: bigint;
+  readonly completion_tokens: bigint;
+  readonly cost_nanos: bigint;
+}
+
+export interface Credit {
+  readonly id: bigint;
+  readonly amount_nanos: bigint;
+  readonly note: string;
+}
+
+/** What stands in the file at one moment. */
+export interface Snapshot {
+  /** In the order of their ends. */
+  readonly journal: readonly Row[];
+  /** What each open request holds, in nanodollars, by its id. */
+  readonly holds: ReadonlyMap<string, bigint>;
+  readonly credit: readonly Credit[];
+  readonly balanceNanos: bigint;
+}
+
+/** Where to read on. */
+export interface Position {
+  readonly journalId: bigint;
+  readonly creditId: bigint;
+}
+
+export const START: Position = { journalId: -1n, creditId: -1n };
+
+/** The rows of journal and credit behind that position, and all holds. */
+export function readState(path: string, after: Position = START): Snapshot {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000, readBigInts: true });
+  try {
+    database.exec('BEGIN');
+    const holds = database.prepare('SELECT request_id, hold_nanos FROM holds').all();
+    const [account] = database.prepare('SELECT balance_nanos FROM account').all();
+    return {
+      journal: database
+        .prepare('SELECT * FROM journal WHERE id > ? ORDER BY id')
+        .all(after.journalId) as unknown as Row[],
+      holds: new Map(holds.map((hold) => [hold.request_id as string, hold.hold_nanos as bigint])),
+      credit: database
+        .prepare('SELECT id, amount_nanos, note FROM credit_entries WHERE id > ? ORDER BY id')
+        .all(after.creditId) as unknown as Credit[],
+      balanceNanos: account?.balance_nanos as bigint,
+    };
+  } finally {
+    database.close();
+  }
+}
+
+/** What the auditor finds. */
+export function auditFaults(path: string): string[] {
+  const checks = audit(path, { onProgress: () => {} });
+  return checks.flatMap(({ name, differences }) => differences.map((difference) => `${name}: ${difference}`));
+}
