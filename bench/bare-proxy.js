@@ -1,19 +1,11 @@
 /** The yardstick: a bare proxy on node:http and undici as most are written, with `request` and `pipeline`. */
 import { createServer } from 'node:http';
 import { pipeline } from 'node:stream';
-import { Pool } from 'undici';
+import { poolTo } from './pool.js';
 
 const [port = '', upstreamPort = ''] = process.argv.slice(2);
 
-// The same settings as the gateway's own.
-const pool = new Pool(`http://127.0.0.1:${upstreamPort}`, {
-  pipelining: 1,
-  allowH2: false,
-  connect: { timeout: 10_000 },
-  keepAliveTimeout: 30_000,
-  headersTimeout: 0,
-  bodyTimeout: 0,
-});
+const pool = poolTo(upstreamPort);
 
 const server = createServer({ noDelay: true, keepAliveTimeout: 75_000 }, async (request, response) => {
   const { host, connection, ...headers } = request.headers;

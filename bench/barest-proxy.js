@@ -1,18 +1,10 @@
 /** The least that a proxy on node:http and undici can do: undici's `dispatch`, with handlers instead of streams. */
 import { createServer } from 'node:http';
-import { Pool } from 'undici';
+import { poolTo } from './pool.js';
 
 const [port = '', upstreamPort = ''] = process.argv.slice(2);
 
-// The same settings as the gateway's own.
-const pool = new Pool(`http://127.0.0.1:${upstreamPort}`, {
-  pipelining: 1,
-  allowH2: false,
-  connect: { timeout: 10_000 },
-  keepAliveTimeout: 30_000,
-  headersTimeout: 0,
-  bodyTimeout: 0,
-});
+const pool = poolTo(upstreamPort);
 
 /** Hands an answer on, piece by piece, at the pace of its reader. */
 class Forwarder {

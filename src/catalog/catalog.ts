@@ -1,21 +1,13 @@
 /** The catalog: the models that are configured, and their prices. */
 import { costRoundedUp, type Nanos } from '../core/money.ts';
+import type { ModelTerms } from '../core/terms.ts';
 import type { TokenUsage } from '../core/usage.ts';
 
-/** A model that clients can name. Prices are in nanodollars per million tokens. */
-export interface Model {
+/** A model that clients can name. */
+export interface Model extends ModelTerms {
   /** `<provider>/<name>`. */
   readonly id: string;
   readonly provider: string;
-  /** The upstream's own name for it. */
-  readonly upstream: string;
-  readonly input: Nanos;
-  readonly cachedInput: Nanos;
-  readonly output: Nanos;
-  /** The most tokens one answer can have. */
-  readonly maxOutput: number | undefined;
-  /** What is held as output where a request declares no maximum. */
-  readonly defaultOutput: number;
   /** False when its provider lacks its credential. */
   readonly active: boolean;
 }
@@ -24,7 +16,7 @@ export interface Model {
 export interface CatalogSource {
   readonly name: string;
   readonly missingVariable: string | undefined;
-  readonly models: readonly (Omit<Model, 'id' | 'provider' | 'active'> & { readonly name: string })[];
+  readonly models: readonly (ModelTerms & { readonly name: string })[];
 }
 
 export class Catalog {

@@ -1,5 +1,5 @@
 /** The config as the program uses it: resolved, with secrets filled in. Only the composition root reads all of it. */
-import type { Nanos } from '../core/money.ts';
+import type { ModelTerms } from '../core/terms.ts';
 import type { ListenAddress } from './units.ts';
 
 /** The limits of a tier: requests and tokens per minute, requests at once, model listings per minute. */
@@ -19,15 +19,9 @@ export interface UpstreamTimeouts {
   readonly idleMs: number;
 }
 
-/** A model as configured. Prices are in nanodollars per million tokens. */
-export interface ModelConfig {
+/** A model as configured. */
+export interface ModelConfig extends ModelTerms {
   readonly name: string;
-  readonly upstream: string;
-  readonly input: Nanos;
-  readonly cachedInput: Nanos;
-  readonly output: Nanos;
-  readonly maxOutput: number | undefined;
-  readonly defaultOutput: number;
 }
 
 interface ProviderBase {

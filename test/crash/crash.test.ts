@@ -1,7 +1,7 @@
 /** The promises about `kill -9`, in short; `run.ts` does the same at length. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Random } from '../races/random.ts';
+import { Random } from '../support/random.ts';
 import { cutTheLog } from './cut-log.ts';
 import { Cycles, openSite } from './cycles.ts';
 import { startWithManyHolds } from './many-holds.ts';

@@ -2,7 +2,7 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openState } from '../../src/ledger/sqlite.ts';
-import type { Random } from '../races/random.ts';
+import type { Random } from '../support/random.ts';
 import type { Site } from './cycles.ts';
 import { Load } from './load.ts';
 import { drawPlan } from './plan.ts';

@@ -1,8 +1,8 @@
 /** Kills the gateway under load again and again, on one state file, and reconciles each time what it left behind. */
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Random } from '../races/random.ts';
 import { type NewKeyJson, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
+import type { Random } from '../support/random.ts';
 import { Books } from './books.ts';
 import { Host } from './host.ts';
 import { Load } from './load.ts';

@@ -3,8 +3,8 @@ import { copyFileSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '../../src/core/ids.ts';
-import type { Random } from '../races/random.ts';
 import { PROGRAM, type Workplace } from '../support/cli.ts';
+import type { Random } from '../support/random.ts';
 import type { Site } from './cycles.ts';
 import { auditFaults, readState } from './state-file.ts';
 

@@ -1,5 +1,5 @@
 /** What the requests of the load ask for, and what must be written down of each, reckoned without the program's own code. */
-import type { Random } from '../races/random.ts';
+import type { Random } from '../support/random.ts';
 
 /** Prices in nanodollars per million tokens. Those of `odd` make costs that have to be rounded. */
 const MODELS = {

@@ -2,7 +2,7 @@
  * The crashes at length: `npm run test:crash [-- --cycles N] [--seed N]`. Ends with status 1 if anything deviates.
  */
 import { parseArgs } from 'node:util';
-import { Random } from '../races/random.ts';
+import { Random } from '../support/random.ts';
 import { cutTheLog } from './cut-log.ts';
 import { Cycles, openSite } from './cycles.ts';
 import { startWithManyHolds } from './many-holds.ts';

@@ -1,8 +1,8 @@
 /** The host of a race: counts exactly who is there at the same time, and answers in batches. */
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
+import type { Random } from '../support/random.ts';
 import { INPUT_TOKENS } from './allowance.ts';
-import type { Random } from './random.ts';
 
 /** What one request is to be, and to get. */
 export interface Attempt {

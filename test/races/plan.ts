@@ -1,5 +1,5 @@
 /** What a round of the races is: which limit, how much it admits, who takes part, and what goes on meanwhile. */
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 
 export const LIMITS = ['rpm', 'tpm', 'concurrency', 'spend', 'credit'] as const;
 export type Limit = (typeof LIMITS)[number];

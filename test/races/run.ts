@@ -3,9 +3,9 @@
  * round deviates.
  */
 import { parseArgs } from 'node:util';
+import { Random } from '../support/random.ts';
 import { Contest } from './contest.ts';
 import { COMBINATIONS, nameOf } from './plan.ts';
-import { Random } from './random.ts';
 import type { RoundResult } from './round.ts';
 
 const MOST_SHOWN = 10;
