@@ -1,13 +1,13 @@
 /** The life of one request, from its key to its log line. */
-import { type Catalog, expectedCost, type Model, usageCost } from './catalog/catalog.ts';
+import { type Catalog, type Model, usageCost } from './catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from './core/errors.ts';
-import type { Nanos } from './core/money.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from './http/authorization.ts';
 import { BodyFault } from './http/body.ts';
 import type { Exchange } from './http/exchange.ts';
 import { errorForRefusal, modelNotAllowed, modelNotFound, rateLimited, shownName } from './http/refusals.ts';
 import { type Ledger, LedgerUnavailable, type Outcome } from './ledger/ledger.ts';
 import type { Log } from './observe/log.ts';
+import { type Plan, planFor } from './plan.ts';
 import { relayAnswer } from './relay/answer.ts';
 import { errorForFailure } from './relay/failures.ts';
 import { Meter } from './relay/meter.ts';
@@ -15,7 +15,6 @@ import { type Last, NO_WORK, OWN_END, type Relayed, type StreamSink } from './re
 import { type Attempt, UpstreamFailure } from './upstream/attempt.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import { readJsonBody } from './wire/body.ts';
-import { estimateInput } from './wire/estimate.ts';
 import { type ChatRequest, checkRequest, modelOf } from './wire/request.ts';
 
 export interface PipelineParts {
@@ -34,16 +33,6 @@ export interface PipelineParts {
 type Resolved =
   | { readonly ok: true; readonly request: ChatRequest; readonly model: Model }
   | { readonly ok: false; readonly error: ClientError };
-
-/** What a request is expected to take, and what it is allowed to. */
-interface Plan {
-  readonly inputTokens: number;
-  /** All choices together. */
-  readonly outputTokens: number;
-  readonly reservedTokens: number;
-  readonly holdNanos: Nanos;
-  readonly capTokens: number | undefined;
-}
 
 export class Pipeline {
   readonly #parts: PipelineParts;
@@ -247,23 +236,6 @@ const STOPPING = errorForFailure(new UpstreamFailure('aborted', 'the gateway end
 
 function refused(code: ClientError['code'], message: string): Resolved {
   return { ok: false, error: { code, message } };
-}
-
-/** What a request is expected to use. A declared maximum counts up to what the model can give. */
-function planFor(request: ChatRequest, model: Model, capOutput: boolean): Plan {
-  const inputTokens = estimateInput(request.messages, request.tools);
-  const declared = request.maxOutput;
-  const perChoice = Math.min(declared ?? model.defaultOutput, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
-  const outputTokens = perChoice * request.choices;
-  const capTokens = declared === undefined && capOutput ? perChoice : undefined;
-  const isBounded = declared !== undefined || capTokens !== undefined;
-  return {
-    inputTokens,
-    outputTokens,
-    reservedTokens: inputTokens + (isBounded ? outputTokens : 0),
-    holdNanos: expectedCost(model, inputTokens, outputTokens),
-    capTokens,
-  };
 }
 
 function sinkOf(exchange: Exchange): StreamSink {

@@ -8,7 +8,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   cli: ['lifecycle', 'program', 'audit', 'ledger', 'keys', 'catalog', 'config', 'observe', 'core'],
   lifecycle: ['gateway', 'program', 'config', 'observe', 'core'],
   gateway: ['program', 'pipeline', 'http', 'upstream', 'ledger', 'catalog', 'config', 'observe', 'core'],
-  pipeline: ['http', 'relay', 'upstream', 'wire', 'ledger', 'catalog', 'observe', 'core'],
+  pipeline: ['plan', 'http', 'relay', 'upstream', 'wire', 'ledger', 'catalog', 'observe', 'core'],
+  plan: ['wire', 'catalog', 'core'],
   http: ['wire', 'ledger', 'keys', 'core'],
   relay: ['upstream', 'wire', 'core'],
   upstream: ['providers', 'wire', 'core'],
@@ -41,7 +42,7 @@ const DOORS: Readonly<Record<string, string>> = {
 };
 
 /** Rooms that compute and do nothing else: of Node itself they may import these modules alone. */
-const PURE_ROOMS = ['wire', 'providers', 'relay', 'catalog', 'pipeline'];
+const PURE_ROOMS = ['wire', 'plan', 'providers', 'relay', 'catalog', 'pipeline'];
 const PURE_MODULES = ['node:buffer'];
 
 /** `src/wire/sse.ts` stands in the room `wire`, `src/gateway.ts` is a room by itself. */
