@@ -4,6 +4,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { type Document, isMap, isNode, isPair, LineCounter, parseDocument, visit } from 'yaml';
 import type { z } from 'zod';
 import { UserError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 import { buildConfig, type Report } from './build.ts';
 import type { Config } from './config.ts';
 import { configSchema, type ParsedConfig, providerSchema } from './schema.ts';
@@ -100,13 +101,13 @@ function checkDocument(document: Document.Parsed, options: ParseOptions, report:
 
 /** The config with the defaults in place of every part that is not sound. */
 function soundParts(raw: unknown): ParsedConfig {
-  const fields = isRecord(raw) ? raw : {};
+  const fields = isObject(raw) ? raw : {};
   const sound: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(configSchema.shape)) {
     if (schema.safeParse(fields[name]).success) sound[name] = fields[name];
   }
-  sound.tiers = isRecord(fields.tiers) ? soundEntries(fields.tiers, (tiers) => ({ tiers }), {}) : undefined;
-  const providers = isRecord(fields.providers) ? fields.providers : {};
+  sound.tiers = isObject(fields.tiers) ? soundEntries(fields.tiers, (tiers) => ({ tiers }), {}) : undefined;
+  const providers = isObject(fields.providers) ? fields.providers : {};
   sound.providers = Object.assign(
     {},
     ...Object.entries(providers).map(([name, provider]) =>
@@ -129,13 +130,9 @@ function soundEntries(
 /** What can be checked further of a provider that is not sound: its address, its key and its headers. */
 function soundProvider(raw: unknown): unknown {
   const stand = { kind: 'openai', base_url: 'http://stand-in', models: {} };
-  if (!isRecord(raw) || raw.kind !== 'openai') return stand;
+  if (!isObject(raw) || raw.kind !== 'openai') return stand;
   const fields = ['base_url', 'api_key', 'headers'].map((name) => ({ [name]: raw[name] }));
   return Object.assign(stand, ...fields.filter((field) => providerSchema.safeParse({ ...stand, ...field }).success));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function reportIssue(issue: z.core.$ZodIssue, report: Report): void {

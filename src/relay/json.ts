@@ -1,8 +1,8 @@
 /** Relays an answer that comes in one piece: its bytes go out as they are, once they have proved to be an answer. */
 
+import { isObject, parseJson } from '../core/json.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { readAnswer } from '../wire/completion.ts';
-import { isObject, parseJson } from '../wire/json.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
 import { errorWithin, NOT_THE_PROTOCOL, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';

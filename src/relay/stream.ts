@@ -1,9 +1,9 @@
 /** Relays a stream, event by event, and meters it as it passes. */
 
 import type { ClientError } from '../core/errors.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { readAnswer } from '../wire/completion.ts';
-import { isObject, parseJson } from '../wire/json.ts';
 import { DONE, type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
 import { errorForFailure, errorWithin, NOT_THE_PROTOCOL } from './failures.ts';

@@ -1,6 +1,6 @@
 /** A request body as JSON text: checked as a text, kept as it came, and read where the gateway acts on it. */
 import { isUtf8 } from 'node:buffer';
-import { isObject, parseJson } from './json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { MAX_JSON_DEPTH, type Member, membersOf, TooDeep } from './members.ts';
 
 /** A JSON object, with its text. */

@@ -1,6 +1,7 @@
 /** Answers in the chat-completions format: what the gateway reads of a completion and of the chunks of a stream. */
+
+import { isObject } from '../core/json.ts';
 import { MAX_REPORTED_TOKENS, type TokenUsage } from '../core/usage.ts';
-import { isObject } from './json.ts';
 
 /** What one answer, or one chunk of a stream, tells. */
 export interface AnswerFacts {

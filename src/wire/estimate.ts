@@ -1,5 +1,5 @@
 /** Tokens without asking: what a request is expected to take in, and what a text comes to. */
-import { isObject } from './json.ts';
+import { isObject } from '../core/json.ts';
 
 /** UTF-8 bytes of a token, the median over prose, code and JSON of several languages. */
 const BYTES_PER_TOKEN = 3.8;

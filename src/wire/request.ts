@@ -1,7 +1,7 @@
 /** The chat-completions request: what the gateway checks of it, and the checked form that it acts on. */
 import { MAX_TPM } from '../core/bounds.ts';
+import { isObject } from '../core/json.ts';
 import type { JsonBody } from './body.ts';
-import { isObject } from './json.ts';
 
 /** A request whose fields are sound. Everything the gateway does not act on stays in `body`. */
 export interface ChatRequest {

@@ -1,5 +1,5 @@
 /** Error answers of upstreams, in the shapes that hosts use, and which of their words a client may read. */
-import { isObject, parseJson } from './json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 
 /** What an error answer says. */
 export interface UpstreamWords {

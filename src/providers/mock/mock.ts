@@ -1,6 +1,7 @@
 /** The mock provider: answers offline as a host of the chat-completions format would, well or badly. Pure. */
+
+import { isObject } from '../../core/json.ts';
 import { estimateInput } from '../../wire/estimate.ts';
-import { isObject } from '../../wire/json.ts';
 import type { ChatRequest } from '../../wire/request.ts';
 import { DONE_EVENT, dataEvent } from '../../wire/sse.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
