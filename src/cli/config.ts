@@ -28,6 +28,10 @@ function check(command: Command): void {
     ['credit', config.creditEnforced ? 'enforced' : 'off'],
     ['largest body', `${count(config.maxBodyBytes)} bytes`],
     ['cap output', config.capOutput ? 'yes' : 'no'],
+    ['durability', config.durability],
+    ['log level', config.logLevel],
+    ['time for a client’s headers', `${config.requestTimeoutMs} ms`],
+    ['time to finish at the end', `${config.drainTimeoutMs} ms`],
     ['default tier', config.tierName],
     ['  requests per minute', count(tier.rpm)],
     ['  tokens per minute', count(tier.tpm)],
@@ -67,6 +71,10 @@ function configJson(config: Config) {
     credit: config.creditEnforced ? 'enforced' : 'off',
     max_body_bytes: config.maxBodyBytes,
     cap_output: config.capOutput,
+    durability: config.durability,
+    log_level: config.logLevel,
+    request_timeout_ms: config.requestTimeoutMs,
+    drain_timeout_ms: config.drainTimeoutMs,
     tier: config.tierName,
     limits: { rpm: tier.rpm, tpm: tier.tpm, concurrency: tier.concurrency, models_rpm: tier.modelsRpm },
     providers: config.providers.map(providerJson),
@@ -82,6 +90,11 @@ function providerJson(provider: ProviderConfig) {
     base_url: provider.kind === 'openai' ? withoutQueryValues(provider.shownBaseUrl) : null,
     api_key: provider.kind === 'openai' ? masked(provider.apiKey) : null,
     headers: provider.kind === 'openai' ? Object.keys(provider.headers) : [],
+    timeouts_ms: {
+      connect: provider.timeouts.connectMs,
+      first_byte: provider.timeouts.firstByteMs,
+      idle: provider.timeouts.idleMs,
+    },
     models: provider.models.map((model) => `${provider.name}/${model.name}`),
   };
 }
