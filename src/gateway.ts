@@ -1,7 +1,7 @@
 /** The composition root: turns a config into running parts, wired to each other. */
 import type { AddressInfo } from 'node:net';
 import { Catalog } from './catalog/catalog.ts';
-import type { Config, ProviderConfig } from './config/config.ts';
+import { type Config, isActive, type ProviderConfig } from './config/config.ts';
 import type { Exchange } from './http/exchange.ts';
 import { Listener } from './http/listener.ts';
 import { isUnderV1, type Route } from './http/routes.ts';
@@ -105,8 +105,7 @@ export async function startGateway(config: Config, log: Log, events: GatewayEven
 }
 
 function upstreamsOf(providers: readonly ProviderConfig[]): Map<string, Upstream> {
-  const active = providers.filter((provider) => provider.missingVariable === undefined);
-  return new Map(active.map((provider) => [provider.name, upstreamOf(provider)]));
+  return new Map(providers.filter(isActive).map((provider) => [provider.name, upstreamOf(provider)]));
 }
 
 function upstreamOf(provider: ProviderConfig): Upstream {

@@ -1,5 +1,5 @@
 /** The life of `serve`: says what runs, waits for a signal, and lets everything end in order. */
-import type { Config } from './config/config.ts';
+import { type Config, isActive } from './config/config.ts';
 import { formatUsd } from './core/money.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import type { Log } from './observe/log.ts';
@@ -48,9 +48,8 @@ function announce(gateway: Gateway, config: Config, log: Log): void {
 }
 
 function announceProviders(config: Config, log: Log): void {
-  const active = config.providers.filter((provider) => provider.missingVariable === undefined);
-  const names = active.map(({ name }) => name);
-  const leftOut = config.providers.filter((provider) => provider.missingVariable !== undefined);
+  const names = config.providers.filter(isActive).map(({ name }) => name);
+  const leftOut = config.providers.filter((provider) => !isActive(provider));
   if (leftOut.length > 0) {
     const list = leftOut.map(({ name, missingVariable }) => `${name} (${missingVariable})`).join(', ');
     log.warn(`providers left out, since their variables are not set: ${list}`);
@@ -61,7 +60,7 @@ function announceProviders(config: Config, log: Log): void {
 
 /** True when a model can be called that costs something. */
 function needsCredit(config: Config): boolean {
-  const active = config.providers.filter((provider) => provider.missingVariable === undefined);
+  const active = config.providers.filter(isActive);
   return config.creditEnforced && active.some(({ models }) => models.some(({ input, output }) => input + output > 0n));
 }
 

@@ -12,7 +12,7 @@ import { relayAnswer } from './relay/answer.ts';
 import { errorForFailure } from './relay/failures.ts';
 import { Meter } from './relay/meter.ts';
 import { type Last, NO_WORK, OWN_END, type Relayed, type StreamSink } from './relay/relay.ts';
-import { type Attempt, UpstreamFailure } from './upstream/attempt.ts';
+import type { Attempt } from './upstream/attempt.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import { readJsonBody } from './wire/body.ts';
 import { type ChatRequest, checkRequest, modelOf } from './wire/request.ts';
@@ -232,7 +232,7 @@ export class Pipeline {
 }
 
 /** What a request gets that is admitted while the process ends. */
-const STOPPING = errorForFailure(new UpstreamFailure('aborted', 'the gateway ends'));
+const STOPPING = errorForFailure('aborted');
 
 function refused(code: ClientError['code'], message: string): Resolved {
   return { ok: false, error: { code, message } };

@@ -1,6 +1,6 @@
 /** `config check`: validates the config, and shows what would run. Secrets are masked. */
 import type { Command } from 'commander';
-import type { Config, ProviderConfig } from '../config/config.ts';
+import { type Config, isActive, type ProviderConfig } from '../config/config.ts';
 import { count, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
@@ -85,7 +85,7 @@ function providerJson(provider: ProviderConfig) {
   return {
     name: provider.name,
     kind: provider.kind,
-    active: provider.missingVariable === undefined,
+    active: isActive(provider),
     missing_variable: provider.missingVariable ?? null,
     base_url: provider.kind === 'openai' ? withoutQueryValues(provider.shownBaseUrl) : null,
     api_key: provider.kind === 'openai' ? masked(provider.apiKey) : null,

@@ -50,6 +50,11 @@ export interface MockProviderConfig extends ProviderBase {
 
 export type ProviderConfig = OpenaiProviderConfig | MockProviderConfig;
 
+/** False for a provider that is left out, since its credential is not there. */
+export function isActive(provider: ProviderConfig): boolean {
+  return provider.missingVariable === undefined;
+}
+
 export interface Config {
   /** The file that was read; undefined when the program runs on its defaults. */
   readonly path: string | undefined;

@@ -126,9 +126,10 @@ export class LedgerEngine {
   #noticeOtherWriters(): void {
     const version = dataVersion(this.#database);
     if (version === this.#dataVersion) return;
-    this.#dataVersion = version;
     this.#keys.clear();
     this.#balanceNanos = this.#account.balance().balanceNanos;
+    // Last of all: a read that fails must be made again with the next batch.
+    this.#dataVersion = version;
   }
 
   #identify(keyHash: string): Identity {

@@ -1,6 +1,6 @@
 /** Failures of upstreams as errors for the client: which status, and which of the upstream's words. */
 import type { ClientError } from '../core/errors.ts';
-import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
+import { type Attempt, type FailureKind, UpstreamFailure } from '../upstream/attempt.ts';
 import {
   isAboutTheOperator,
   readErrorBody,
@@ -53,11 +53,7 @@ export async function readAll(attempt: Attempt, maximum: number): Promise<Buffer
 }
 
 /** What a client is told when the upstream answered with this status. */
-export function errorForStatus(
-  status: number,
-  words: UpstreamWords | undefined,
-  secrets: readonly string[],
-): ClientError {
+function errorForStatus(status: number, words: UpstreamWords | undefined, secrets: readonly string[]): ClientError {
   const isRequestFault = REQUEST_FAULTS.has(status) && (words === undefined || !isAboutTheOperator(words));
   const mayPassOn = isRequestFault || status === 429 || status >= 500;
   const message = mayPassOn && words !== undefined ? wordsForClients(words, secrets) : undefined;
@@ -81,8 +77,8 @@ export function errorWithin(value: unknown, secrets: readonly string[]): ClientE
 const WITHHELD: ReadonlySet<string> = new Set(['401', '403', '404']);
 
 /** What a client is told when no complete answer came. */
-export function errorForFailure(failure: UpstreamFailure): ClientError {
-  return { code: 'upstream_error', message: FAILURE_MESSAGES[failure.kind] };
+export function errorForFailure(kind: FailureKind): ClientError {
+  return { code: 'upstream_error', message: FAILURE_MESSAGES[kind] };
 }
 
 const FAILURE_MESSAGES = {
@@ -104,7 +100,7 @@ export function relayFailure(attempt: Attempt, error: unknown, meter: Meter): Re
   if (!(error instanceof UpstreamFailure)) throw error;
   return {
     metered: attempt.sent ? meter.figures() : NO_WORK,
-    last: { kind: 'error', error: errorForFailure(error) },
+    last: { kind: 'error', error: errorForFailure(error.kind) },
     note: error.message,
   };
 }

@@ -68,11 +68,11 @@ class StreamRelay {
       }
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
-      return this.#brokenOff(errorForFailure(error), error.message);
+      return this.#brokenOff(errorForFailure(error.kind), error.message);
     }
     const rest = this.#splitter.end();
     const ended = rest === undefined ? undefined : await this.#take([rest], true);
-    return ended ?? this.#brokenOff(errorForFailure(new UpstreamFailure('broken', '')), 'the stream ended early');
+    return ended ?? this.#brokenOff(errorForFailure('broken'), 'the stream ended early');
   }
 
   /** Judges events and sends what passes, in one write. Returns the end, if one of them is. */
