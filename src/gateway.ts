@@ -91,7 +91,7 @@ export async function startGateway(config: Config, log: Log, events: GatewayEven
     try {
       const upstreams = upstreamsOf(config.providers);
       const pipeline = pipelineOf(config, ledger, upstreams, log);
-      const listener = listenerOf(config, pipeline, log);
+      const listener = listenerOf(config, pipeline, ledger, log);
       const address = await listener.listen();
       return new Gateway(address, summary, { listener, pipeline, ledger, upstreams, lock });
     } catch (error) {
@@ -128,7 +128,7 @@ function pipelineOf(config: Config, ledger: Ledger, upstreams: ReadonlyMap<strin
   });
 }
 
-function listenerOf(config: Config, pipeline: Pipeline, log: Log): Listener {
+function listenerOf(config: Config, pipeline: Pipeline, ledger: Ledger, log: Log): Listener {
   const listener: Listener = new Listener(
     {
       ...config.listen,
@@ -138,7 +138,7 @@ function listenerOf(config: Config, pipeline: Pipeline, log: Log): Listener {
       figures: { requests: untouchedFigures(config.tier), listings: untouchedFigures(config.tier, true) },
     },
     {
-      onExchange: (route, exchange) => serve(route, exchange, pipeline, listener),
+      onExchange: (route, exchange) => serve(route, exchange, { pipeline, listener, ledger }),
       onMisrouted: (error, exchange) => pipeline.refuse(exchange, error),
       onClose: (exchange) => logExchange(log, exchange),
     },
@@ -146,7 +146,10 @@ function listenerOf(config: Config, pipeline: Pipeline, log: Log): Listener {
   return listener;
 }
 
-async function serve(route: Route, exchange: Exchange, pipeline: Pipeline, listener: Listener): Promise<void> {
+/** What requests are answered with. */
+type Serving = Pick<Parts, 'pipeline' | 'listener' | 'ledger'>;
+
+async function serve(route: Route, exchange: Exchange, { pipeline, listener, ledger }: Serving): Promise<void> {
   switch (route.kind) {
     case 'chat_completions':
       return pipeline.complete(exchange);
@@ -157,10 +160,15 @@ async function serve(route: Route, exchange: Exchange, pipeline: Pipeline, liste
     case 'healthz':
       return exchange.sendJson(200, '{"status":"ok"}');
     case 'readyz':
-      return listener.draining
-        ? exchange.sendJson(503, '{"status":"draining"}')
-        : exchange.sendJson(200, '{"status":"ready"}');
+      return sendReadiness(
+        exchange,
+        listener.draining ? 'draining' : ledger.fault === undefined ? 'ready' : 'storage_fault',
+      );
   }
+}
+
+function sendReadiness(exchange: Exchange, status: 'ready' | 'draining' | 'storage_fault'): void {
+  exchange.sendJson(status === 'ready' ? 200 : 503, JSON.stringify({ status }));
 }
 
 /** One line a request. Neither its body nor its key is ever written. */

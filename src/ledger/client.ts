@@ -56,6 +56,7 @@ class LedgerClient implements Ledger {
   readonly #events: LedgerEvents;
   readonly #waiting = new Map<number, Waiting>();
   #outbox: Envelope[] = [];
+  #fault: string | undefined;
   #nextTicket = 1;
   #ended: LedgerUnavailable | undefined;
   #onClosed: () => void = () => {};
@@ -66,6 +67,10 @@ class LedgerClient implements Ledger {
     worker.on('message', (message: FromLedger) => this.#receive(message));
     worker.on('error', (error: Error) => this.#die(error));
     worker.on('exit', () => this.#die(new Error('the ledger thread has ended')));
+  }
+
+  get fault(): string | undefined {
+    return this.#fault;
   }
 
   identify(keyHash: string): Promise<Identity> {
@@ -121,9 +126,11 @@ class LedgerClient implements Ledger {
         for (const reply of message.replies) this.#deliver(reply);
         return;
       case 'storage_fault':
+        this.#fault = message.message;
         this.#events.onStorageFault(message.message);
         return;
       case 'storage_recovered':
+        this.#fault = undefined;
         this.#events.onStorageRecovered();
         return;
       case 'closed':

@@ -15,6 +15,11 @@ export type Command =
   | { readonly kind: 'admit'; readonly request: AdmissionRequest }
   | { readonly kind: 'settle'; readonly settlement: Settlement };
 
+/** Whether what a command decides is written to the file. */
+export function isWritten({ kind }: Command): boolean {
+  return kind === 'admit' || kind === 'settle';
+}
+
 /** What each kind of command is answered with. */
 export interface Answers {
   identify: Identity;

@@ -4,7 +4,7 @@ import type { Nanos } from '../core/money.ts';
 import { Account } from './account.ts';
 import { Activity, type Lease, untouchedFigures } from './activity.ts';
 import { type AdmissionFacts, refusalOf, waitForListing } from './admission.ts';
-import type { Answer, Command } from './commands.ts';
+import { type Answer, type Command, isWritten } from './commands.ts';
 import { Journal } from './journal.ts';
 import { type CachedKey, KeyCache } from './key-cache.ts';
 import { KeyStore } from './keys.ts';
@@ -18,7 +18,7 @@ import type {
   RateFigures,
   Settlement,
 } from './ledger.ts';
-import { dataVersion, immediately, type Sqlite } from './sqlite.ts';
+import { assertKnownVersion, dataVersion, immediately, type Sqlite } from './sqlite.ts';
 import { WINDOW_MS } from './window.ts';
 
 export class LedgerEngine {
@@ -88,15 +88,13 @@ export class LedgerEngine {
 
   /**
    * Decides all commands in their order and writes what they decided in one transaction. When it throws, nothing was
-   * changed, in the file or in memory.
+   * changed, in the file or in memory. `lockWaitMs` bounds the wait for another writer, in milliseconds.
    */
-  process(commands: readonly Command[]): Answer[] {
+  process(commands: readonly Command[], lockWaitMs?: number): Answer[] {
     this.#undo = [];
     try {
-      if (commands.every((command) => command.kind === 'identify' || command.kind === 'admit_listing')) {
-        return this.#decideAll(commands);
-      }
-      return immediately(this.#database, () => this.#decideAll(commands));
+      if (!commands.some(isWritten)) return this.#decideAll(commands);
+      return immediately(this.#database, () => this.#decideAll(commands), lockWaitMs);
     } catch (error) {
       for (const undo of this.#undo.reverse()) undo();
       // Keys that were read within the batch may have seen charges that were taken back.
@@ -126,6 +124,7 @@ export class LedgerEngine {
   #noticeOtherWriters(): void {
     const version = dataVersion(this.#database);
     if (version === this.#dataVersion) return;
+    assertKnownVersion(this.#database);
     this.#keys.clear();
     this.#balanceNanos = this.#account.balance().balanceNanos;
     // Last of all: a read that fails must be made again with the next batch.

@@ -99,6 +99,8 @@ export class LedgerUnavailable extends Error {
 
 /** Every promise is answered after what it decided is in the file. All reject with LedgerUnavailable. */
 export interface Ledger {
+  /** Why the file cannot be written at the moment; undefined while it can. */
+  readonly fault: string | undefined;
   /** Who the holder of this key is at this moment. Takes nothing. */
   identify(keyHash: string): Promise<Identity>;
   /** Enters the window of model listings. */

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../core/errors.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { StateFileFault } from './state-file.ts';
 
 export type Sqlite = Database.Database;
 export type Statement = Database.Statement<unknown[]>;
@@ -15,8 +16,10 @@ const PRIVATE_MODE = 0o600;
 const SAFE_VERSION = [3, 51, 3] as const;
 /** A step between two tries for the lock: SQLite's own waits are so long that a busy ledger starves an editor. */
 const RETRY_MS = 0.3;
-/** How long a writer waits for the lock before it gives up. */
+/** How long a command waits for the lock before it gives up. */
 const LOCK_WAIT_MS = 5_000;
+/** To this length the log is cut when it begins anew, after a long reader has made it grow. */
+const LOG_BYTES = 64 * 1024 * 1024;
 
 /** What a commit survives: a power cut, or only the end of the process. */
 export type Durability = 'full' | 'crash';
@@ -86,14 +89,23 @@ function prepareDatabase(database: Sqlite, path: string, durability: Durability)
     database.pragma(`synchronous = ${SYNCHRONOUS[durability]}`);
     // A checkpoint every 16 MB of log instead of every 4: a lone request waits 0.17 ms for its commits instead of 0.21.
     database.pragma('wal_autocheckpoint = 4000');
+    database.pragma(`journal_size_limit = ${LOG_BYTES}`);
   });
   immediately(database, () => migrate(database, path));
 }
 
+/** Writes to the file without changing anything in it. `lockWaitMs` as in {@link immediately}. */
+export function writeNothing(database: Sqlite, lockWaitMs?: number): void {
+  const write = () => {
+    assertKnownVersion(database);
+    database.pragma(`user_version = ${MIGRATIONS.length}`);
+  };
+  immediately(database, write, lockWaitMs);
+}
+
 /** Throws unless commits are as durable as they were asked to be. SQLite tells the truth of it only after a write. */
 export function assertDurability(database: Sqlite, durability: Durability): void {
-  const version = database.pragma('user_version', { simple: true }) as number;
-  immediately(database, () => database.pragma(`user_version = ${version}`));
+  writeNothing(database);
   const mode = database.pragma('journal_mode', { simple: true });
   const synchronous = database.pragma('synchronous', { simple: true });
   if (mode === 'wal' && synchronous === SYNCHRONOUS[durability]) return;
@@ -109,8 +121,20 @@ function isOlder(version: string, than: readonly number[]): boolean {
   return false;
 }
 
+function versionOf(database: Sqlite): number {
+  return database.pragma('user_version', { simple: true }) as number;
+}
+
+/** Throws a StateFileFault where a newer program has changed the tables under this one. */
+export function assertKnownVersion(database: Sqlite): void {
+  if (versionOf(database) === MIGRATIONS.length) return;
+  throw new StateFileFault(
+    'a newer inf-gw has changed the tables of the state file: restart this one with that version',
+  );
+}
+
 function migrate(database: Sqlite, path: string): void {
-  const version = database.pragma('user_version', { simple: true }) as number;
+  const version = versionOf(database);
   if (version > MIGRATIONS.length) {
     throw new UserError(
       `${path} was written by a newer inf-gw (its version is ${version}, this program knows ${MIGRATIONS.length}); update inf-gw`,
@@ -146,10 +170,13 @@ function housekeepingOf(database: Sqlite): Housekeeping {
   return statements;
 }
 
-/** Runs `work` in a transaction that holds the write lock from its first statement on. */
-export function immediately<T>(database: Sqlite, work: () => T): T {
+/**
+ * Runs `work` in a transaction that holds the write lock from its first statement on. Waits `lockWaitMs` milliseconds
+ * at most for that lock.
+ */
+export function immediately<T>(database: Sqlite, work: () => T, lockWaitMs = LOCK_WAIT_MS): T {
   const { begin, commit } = housekeepingOf(database);
-  withRetry(() => begin.run());
+  withRetry(() => begin.run(), lockWaitMs);
   try {
     const result = work();
     commit.run();
@@ -162,8 +189,8 @@ export function immediately<T>(database: Sqlite, work: () => T): T {
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
-function withRetry<T>(work: () => T): T {
-  const deadline = performance.now() + LOCK_WAIT_MS;
+function withRetry<T>(work: () => T, waitMs = LOCK_WAIT_MS): T {
+  const deadline = performance.now() + waitMs;
   while (true) {
     try {
       return work();
@@ -193,6 +220,7 @@ const STORAGE_FAULTS: Readonly<Record<string, string>> = {
 };
 
 function adviceFor(error: unknown): string | undefined {
+  if (error instanceof StateFileFault) return error.message;
   if (!(error instanceof Database.SqliteError)) return undefined;
   const prefix = Object.keys(STORAGE_FAULTS).find((code) => error.code.startsWith(code));
   return prefix === undefined ? undefined : STORAGE_FAULTS[prefix];
@@ -203,6 +231,11 @@ export function isStorageFault(error: unknown): boolean {
   return adviceFor(error) !== undefined;
 }
 
+/** True where pages of the file are not what was written, which does not pass by itself. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
+}
+
 /** A changing number whenever another process has committed to the file. */
 export function dataVersion(database: Sqlite): number {
   return housekeepingOf(database).dataVersion.get() as number;
@@ -211,9 +244,12 @@ export function dataVersion(database: Sqlite): number {
 /** A storage fault in words that say what to do. Faults of the program stay as they are. */
 export function explained(error: unknown, path: string): unknown {
   const advice = adviceFor(error);
-  return advice === undefined
-    ? error
-    : new UserError(`state file ${path}: ${advice} (${(error as { code: string }).code})`);
+  if (advice === undefined) return error;
+  return new UserError(`state file ${path}: ${advice}${error instanceof StateFileFault ? '' : ` (${codeOf(error)})`}`);
+}
+
+function codeOf(error: unknown): string {
+  return (error as { code: string }).code;
 }
 
 /** Keeps other gateways off a state file for as long as this process lives, however it ends. */

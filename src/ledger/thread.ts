@@ -2,28 +2,46 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import type { Envelope, FromLedger, Reply, ToLedger } from './commands.ts';
+import { type Envelope, type FromLedger, isWritten, type Reply, type ToLedger } from './commands.ts';
 import { LedgerEngine } from './engine.ts';
 import type { LedgerOptions } from './ledger.ts';
-import { assertDurability, explained, isStorageFault, openState, type Sqlite } from './sqlite.ts';
+import {
+  assertDurability,
+  explained,
+  isDamage,
+  isStorageFault,
+  openState,
+  type Sqlite,
+  writeNothing,
+} from './sqlite.ts';
+import { StateFile } from './state-file.ts';
 
-/** A pause between two tries to write what could not be written. */
+/** How long a batch waits for another writer. Requests that meet a longer lock are refused. */
+const LOCK_WAIT_MS = 2_000;
+/** A pause between two tries to write to a file that could not be written. */
 const RETRY_MS = 100;
 /** How many tries are made at the end, before settlements are left to the next start as open holds. */
 const CLOSING_TRIES = 20;
+
+interface Fault {
+  readonly message: string;
+  /** It does not pass by itself. */
+  readonly isDamage: boolean;
+}
 
 class LedgerThread {
   readonly #port: MessagePort;
   readonly #database: Sqlite;
   readonly #engine: LedgerEngine;
   readonly #path: string;
+  readonly #stateFile: StateFile;
   /** Bounded by the requests that are open: each waits for one answer at a time. */
   #queue: Envelope[] = [];
   #scheduled = false;
   #closing = false;
   #closingTries = 0;
   /** Why the file cannot be written, for as long as it cannot. */
-  #fault: string | undefined;
+  #fault: Fault | undefined;
 
   constructor(port: MessagePort, options: LedgerOptions) {
     this.#port = port;
@@ -31,6 +49,7 @@ class LedgerThread {
     const { database, created } = openState(options.path, options.durability);
     assertDurability(database, options.durability);
     this.#database = database;
+    this.#stateFile = new StateFile(options.path);
     this.#engine = new LedgerEngine(database, options, systemClock);
     this.#send({ kind: 'ready', summary: this.#engine.recover(created) });
     port.on('message', (message: ToLedger) => this.#receive(message));
@@ -58,35 +77,65 @@ class LedgerThread {
     const batch = this.#queue;
     this.#queue = [];
     if (batch.length > 0) this.#process(batch);
+    else if (this.#fault !== undefined) this.#probe();
     if (this.#closing && (this.#queue.length === 0 || ++this.#closingTries > CLOSING_TRIES)) this.#close();
+    else if (this.#fault !== undefined) this.#schedule(RETRY_MS);
   }
 
   #process(batch: readonly Envelope[]): void {
+    const commands = batch.map((envelope) => envelope.command);
+    const writes = commands.some(isWritten);
     try {
-      const answers = this.#engine.process(batch.map((envelope) => envelope.command));
-      this.#report(undefined);
+      if (writes) this.#stateFile.assertInPlace();
+      const answers = this.#engine.process(commands, this.#lockWaitMs);
+      if (writes) this.#report(undefined);
       this.#reply(batch.map(({ ticket }, index) => ({ ticket, answer: answers[index] as (typeof answers)[number] })));
     } catch (error) {
-      if (!isStorageFault(error)) throw error;
-      this.#failClosed(batch, String((explained(error, this.#path) as Error).message));
+      this.#failClosed(batch, this.#faultOf(error));
     }
   }
 
+  /**
+   * Nobody may ask for anything while the gateway says that it is not ready: whether it is again, only a write tells. A
+   * write elsewhere in a damaged file tells nothing.
+   */
+  #probe(): void {
+    if (this.#fault?.isDamage) return;
+    try {
+      this.#stateFile.assertInPlace();
+      writeNothing(this.#database, this.#lockWaitMs);
+      this.#report(undefined);
+    } catch (error) {
+      this.#report(this.#faultOf(error));
+    }
+  }
+
+  /** While a fault lasts nobody waits: requests are refused at once. */
+  get #lockWaitMs(): number {
+    return this.#fault === undefined ? LOCK_WAIT_MS : 0;
+  }
+
+  /** A fault of the disk or of another process in words. Throws what is a fault of the program. */
+  #faultOf(error: unknown): Fault {
+    if (!isStorageFault(error)) throw error;
+    return { message: (explained(error, this.#path) as Error).message, isDamage: isDamage(error) };
+  }
+
   /** Nothing may be admitted that cannot be written down; what has ended is kept until it can. */
-  #failClosed(batch: readonly Envelope[], message: string): void {
-    this.#report(message);
+  #failClosed(batch: readonly Envelope[], fault: Fault): void {
+    this.#report(fault);
     const settlements = batch.filter(({ command }) => command.kind === 'settle');
     const others = batch.filter(({ command }) => command.kind !== 'settle');
-    this.#reply(others.map(({ ticket }) => ({ ticket, unavailable: message })));
+    this.#reply(others.map(({ ticket }) => ({ ticket, unavailable: fault.message })));
     this.#queue.unshift(...settlements);
-    if (settlements.length > 0) this.#schedule(RETRY_MS);
   }
 
   /** Tells when the state of the file changes, and not with every try. */
-  #report(fault: string | undefined): void {
-    if (fault === this.#fault) return;
+  #report(fault: Fault | undefined): void {
+    const known = this.#fault?.message;
     this.#fault = fault;
-    this.#send(fault === undefined ? { kind: 'storage_recovered' } : { kind: 'storage_fault', message: fault });
+    if (fault?.message === known) return;
+    this.#send(fault === undefined ? { kind: 'storage_recovered' } : { kind: 'storage_fault', message: fault.message });
   }
 
   #reply(replies: readonly Reply[]): void {
