@@ -12,6 +12,7 @@ import { lockState } from './ledger/sqlite.ts';
 import type { Log } from './observe/log.ts';
 import { Pipeline } from './pipeline.ts';
 import { VERSION } from './program.ts';
+import { TokenCounter } from './tokens/counter.ts';
 import { HttpUpstream } from './upstream/http.ts';
 import { MockUpstream } from './upstream/mock.ts';
 import type { Upstream } from './upstream/upstream.ts';
@@ -45,7 +46,7 @@ export class Gateway {
    * Resolves with the number of requests that could not be settled: they stay open in the file.
    */
   async stop(milliseconds: number): Promise<number> {
-    const { listener, pipeline, ledger, upstreams, lock } = this.#parts;
+    const { listener, pipeline, ledger, counter, upstreams, lock } = this.#parts;
     const idle = listener.drain();
     if (!(await isDoneWithin(idle, milliseconds))) {
       pipeline.abortAll();
@@ -56,6 +57,7 @@ export class Gateway {
     await isDoneWithin(pipeline.settled(), ABORT_GRACE_MS);
     const unsettled = pipeline.open;
     await ledger.close();
+    await counter.close();
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     lock.release();
     return unsettled;
@@ -66,6 +68,7 @@ interface Parts {
   readonly listener: Listener;
   readonly pipeline: Pipeline;
   readonly ledger: Ledger;
+  readonly counter: TokenCounter;
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly lock: { release(): void };
 }
@@ -90,10 +93,11 @@ export async function startGateway(config: Config, log: Log, events: GatewayEven
     if (summary.created) log.info(`created the state file ${config.statePath}`);
     try {
       const upstreams = upstreamsOf(config.providers);
-      const pipeline = pipelineOf(config, ledger, upstreams, log);
+      const counter = new TokenCounter();
+      const pipeline = pipelineOf(config, ledger, counter, upstreams, log);
       const listener = listenerOf(config, pipeline, ledger, log);
       const address = await listener.listen();
-      return new Gateway(address, summary, { listener, pipeline, ledger, upstreams, lock });
+      return new Gateway(address, summary, { listener, pipeline, ledger, counter, upstreams, lock });
     } catch (error) {
       await ledger.close();
       throw error;
@@ -117,10 +121,17 @@ function upstreamOf(provider: ProviderConfig): Upstream {
   }
 }
 
-function pipelineOf(config: Config, ledger: Ledger, upstreams: ReadonlyMap<string, Upstream>, log: Log): Pipeline {
+function pipelineOf(
+  config: Config,
+  ledger: Ledger,
+  counter: TokenCounter,
+  upstreams: ReadonlyMap<string, Upstream>,
+  log: Log,
+): Pipeline {
   return new Pipeline({
     catalog: new Catalog(config.providers),
     ledger,
+    counter,
     upstreams,
     capOutput: config.capOutput,
     modelsCreatedS: config.modifiedAtS,

@@ -1,25 +1,31 @@
 /** The life of one request, from its key to its log line. */
 import { type Catalog, type Model, usageCost } from './catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from './core/errors.ts';
+import type { TokenUsage } from './core/usage.ts';
+import { finish, outcomeOf, sinkOf } from './ending.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from './http/authorization.ts';
 import { BodyFault } from './http/body.ts';
 import type { Exchange } from './http/exchange.ts';
 import { errorForRefusal, modelNotAllowed, modelNotFound, rateLimited, shownName } from './http/refusals.ts';
-import { type Ledger, LedgerUnavailable, type Outcome } from './ledger/ledger.ts';
+import { type Ledger, LedgerUnavailable } from './ledger/ledger.ts';
 import type { Log } from './observe/log.ts';
 import { type Plan, planFor } from './plan.ts';
 import { relayAnswer } from './relay/answer.ts';
 import { errorForFailure } from './relay/failures.ts';
-import { Meter } from './relay/meter.ts';
-import { type Last, NO_WORK, OWN_END, type Relayed, type StreamSink } from './relay/relay.ts';
+import { Meter, type Metered } from './relay/meter.ts';
+import { type Last, NO_WORK, OWN_END, type Relayed } from './relay/relay.ts';
+import type { TokenCounter } from './tokens/counter.ts';
+import { countUsage } from './tokens/usage.ts';
 import type { Attempt } from './upstream/attempt.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import { readJsonBody } from './wire/body.ts';
+import { sampleInput } from './wire/estimate.ts';
 import { type ChatRequest, checkRequest, modelOf } from './wire/request.ts';
 
 export interface PipelineParts {
   readonly catalog: Catalog;
   readonly ledger: Ledger;
+  readonly counter: TokenCounter;
   /** By the name of the provider; those that are active. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   /** Whether a request that declares no maximum gets the held one. */
@@ -27,6 +33,12 @@ export interface PipelineParts {
   /** What `created` shows for models, in seconds since 1970. */
   readonly modelsCreatedS: number;
   readonly log: Log;
+}
+
+/** What came of a request that was admitted. */
+interface Dispatched extends Relayed {
+  /** From dispatch to the first byte of an answer, in whole milliseconds. */
+  readonly firstByteMs?: number | undefined;
 }
 
 /** A request that is sound, and whose model exists and is allowed. */
@@ -94,11 +106,11 @@ export class Pipeline {
     const identity = await ledger.identify(credential.keyHash);
     exchange.figures = identity.figures;
     if (identity.kind === 'unknown') return exchange.sendError(INVALID_API_KEY);
-    if (identity.kind === 'disabled') return exchange.sendError(API_KEY_DISABLED);
     exchange.keyId = identity.keyId;
+    if (identity.kind === 'disabled') return this.#turnAway(exchange, API_KEY_DISABLED);
 
     const resolved = this.#resolve(await exchange.readBody(), identity.allowlist, exchange);
-    if (!resolved.ok) return exchange.sendError(resolved.error);
+    if (!resolved.ok) return this.#turnAway(exchange, resolved.error);
     const { request, model } = resolved;
 
     this.#open++;
@@ -115,14 +127,24 @@ export class Pipeline {
     const { requestId } = exchange;
     const admission = await this.#parts.ledger.admit({ requestId, keyHash, model: model.id, ...plan });
     exchange.figures = admission.figures;
-    if (!admission.admitted) return exchange.sendError(errorForRefusal(admission.refusal, model.id, plan.holdNanos));
-    const relayed = await this.#dispatch(exchange, request, model, plan);
+    if (!admission.admitted) {
+      const { refusal } = admission;
+      return this.#turnAway(exchange, errorForRefusal(refusal, model.id, plan.holdNanos), refusal.reason);
+    }
+    const dispatched = await this.#dispatch(exchange, request, model, plan);
     try {
-      await this.#settle(exchange, model, relayed);
-      finish(exchange, relayed.last);
+      await this.#settle(exchange, request, model, dispatched);
+      finish(exchange, dispatched.last);
     } catch (error) {
       this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
     }
+  }
+
+  /** Refuses a request whose key is known: it takes nothing, but the operator can see that it came. */
+  #turnAway(exchange: Exchange, error: ClientError, reason: string = error.code): void {
+    const { keyId } = exchange;
+    if (keyId !== undefined) this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
+    exchange.sendError(error);
   }
 
   #resolve(bytes: Buffer, allowlist: readonly string[] | null, exchange: Exchange): Resolved {
@@ -140,7 +162,7 @@ export class Pipeline {
   }
 
   /** Sends the request upstream and relays the answer, whatever it is. Never throws: there is a lease to settle. */
-  async #dispatch(exchange: Exchange, request: ChatRequest, model: Model, plan: Plan): Promise<Relayed> {
+  async #dispatch(exchange: Exchange, request: ChatRequest, model: Model, plan: Plan): Promise<Dispatched> {
     const meter = new Meter(plan.inputTokens);
     if (exchange.gone)
       return { metered: NO_WORK, last: { kind: 'client_gone' }, note: 'the client left before dispatch' };
@@ -154,7 +176,8 @@ export class Pipeline {
       exchange.onGone(() => attempt?.abort());
       const { secrets } = upstream;
       const options = { stream: request.stream, showUsage: request.includeUsage, secrets };
-      return await relayAnswer(attempt, sinkOf(exchange), meter, options);
+      const relayed = await relayAnswer(attempt, sinkOf(exchange), meter, options);
+      return { ...relayed, firstByteMs: attempt.firstByteMs };
     } catch (error) {
       this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'fault while relaying');
       attempt?.abort();
@@ -168,16 +191,33 @@ export class Pipeline {
   }
 
   /** The one settlement. The end of the answer goes out only after it. */
-  async #settle(exchange: Exchange, model: Model, { metered, last, note }: Relayed): Promise<void> {
-    const { usage, source } = metered;
-    const outcome = outcomeOf(last);
-    const costNanos = usageCost(model, usage);
+  async #settle(exchange: Exchange, request: ChatRequest, model: Model, dispatched: Dispatched): Promise<void> {
+    const { metered, last, firstByteMs } = dispatched;
+    const usage = await this.#usageOf(metered, request);
     const { requestId } = exchange;
-    const figures = await this.#parts.ledger.settle({ requestId, outcome, usage, source, costNanos });
-    exchange.figures = figures;
-    if (note !== undefined) {
-      this.#parts.log.warn({ request_id: requestId, model: model.id, outcome }, `${requestId} ${model.id}: ${note}`);
-    }
+    exchange.figures = await this.#parts.ledger.settle({
+      requestId,
+      outcome: outcomeOf(last),
+      usage,
+      source: metered.source,
+      costNanos: usageCost(model, usage),
+      completionId: metered.completionId,
+      firstByteMs,
+    });
+    this.#logNote(requestId, model, dispatched);
+  }
+
+  async #usageOf({ usage, written }: Metered, { messages, tools }: ChatRequest): Promise<TokenUsage> {
+    return written === undefined
+      ? usage
+      : countUsage(this.#parts.counter, usage, sampleInput(messages, tools), written);
+  }
+
+  #logNote(requestId: string, model: Model, { metered, last, note }: Relayed): void {
+    const notes = [note, metered.isReportUnusable ? UNUSABLE_REPORT : undefined].filter((text) => text !== undefined);
+    if (notes.length === 0) return;
+    const fields = { request_id: requestId, model: model.id, outcome: outcomeOf(last) };
+    this.#parts.log.warn(fields, `${requestId} ${model.id}: ${notes.join('; ')}`);
   }
 
   async #models(exchange: Exchange, id: string | undefined): Promise<void> {
@@ -189,10 +229,12 @@ export class Pipeline {
       case 'unknown':
         return exchange.sendError(INVALID_API_KEY);
       case 'disabled':
-        return exchange.sendError(API_KEY_DISABLED);
+        exchange.keyId = admission.keyId;
+        return this.#turnAway(exchange, API_KEY_DISABLED);
       case 'limited': {
+        exchange.keyId = admission.keyId;
         const message = `The limit of ${admission.limit} model listings per minute is reached.`;
-        return exchange.sendError(rateLimited(message, admission.retryAfterS));
+        return this.#turnAway(exchange, rateLimited(message, admission.retryAfterS), 'model_listings_per_minute');
       }
       case 'admitted':
         return this.#sendModels(exchange, this.#parts.catalog.callable(admission.allowlist), id);
@@ -216,7 +258,7 @@ export class Pipeline {
       await work();
     } catch (error) {
       if (error instanceof BodyFault) {
-        if (error.error !== undefined) exchange.sendError(error.error);
+        if (error.error !== undefined) this.#turnAway(exchange, error.error);
         return;
       }
       this.#fail(exchange, error, NOT_FORWARDED);
@@ -231,48 +273,11 @@ export class Pipeline {
   }
 }
 
+const UNUSABLE_REPORT = 'the provider reported figures that cannot be right, so the gateway counted for itself';
+
 /** What a request gets that is admitted while the process ends. */
 const STOPPING = errorForFailure('aborted');
 
 function refused(code: ClientError['code'], message: string): Resolved {
   return { ok: false, error: { code, message } };
-}
-
-function sinkOf(exchange: Exchange): StreamSink {
-  return {
-    get started() {
-      return exchange.streamStarted;
-    },
-    get gone() {
-      return exchange.gone;
-    },
-    start: () => exchange.startStream(),
-    write: (bytes) => exchange.writeStream(bytes),
-  };
-}
-
-function outcomeOf(last: Last): Outcome {
-  switch (last.kind) {
-    case 'json':
-      return 'ok';
-    case 'error':
-      return last.error.code;
-    case 'stream_end':
-      return last.error?.code ?? 'ok';
-    case 'client_gone':
-      return 'cancelled';
-  }
-}
-
-function finish(exchange: Exchange, last: Last): void {
-  switch (last.kind) {
-    case 'json':
-      return exchange.sendJson(200, last.body);
-    case 'error':
-      return exchange.sendError(last.error);
-    case 'stream_end':
-      return exchange.endStream(last.error, last.end);
-    case 'client_gone':
-      return;
-  }
 }

@@ -5,7 +5,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
-import { DaySums, type JournalRow, MonthSums, type StoredDay, type StoredMonth } from './sums.ts';
+import { type Findings, JournalWalk, MAX_NANOS } from './journal.ts';
 
 /** One thing that was proved, or not. */
 export interface Check {
@@ -23,12 +23,8 @@ export interface AuditOptions {
 
 /** How many differences of a kind are named; the last line says how many more there are. */
 const MAX_DIFFERENCES = 20;
-/** How much of the journal is read at a time. */
-const PAGE_ROWS = 20_000;
 /** The schema that this auditor knows. */
-const KNOWN_VERSION = 1n;
-/** No amount is larger than a billion USD. */
-const MAX_NANOS = 10n ** 18n;
+const KNOWN_VERSION = 2n;
 
 type Row = Record<string, bigint | string | null>;
 
@@ -57,12 +53,6 @@ function open(path: string): DatabaseSync {
 class Auditor {
   readonly #database: DatabaseSync;
   readonly #options: AuditOptions;
-  readonly #days = new DaySums();
-  readonly #months = new MonthSums();
-  readonly #journalKeys = new Set<string>();
-  #journalRows = 0;
-  #costNanos = 0n;
-
   constructor(database: DatabaseSync, options: AuditOptions) {
     this.#database = database;
     this.#options = options;
@@ -75,16 +65,17 @@ class Auditor {
         `this is version ${version?.user_version} of the state file; this inf-gw audits version ${KNOWN_VERSION}`,
       );
     }
-    const journal = this.#journal();
+    const findings = this.#walk();
+    const { rows, rowFaults, dayRows, dayDifferences, monthRows, monthDifferences } = findings;
     return [
       this.#file(),
-      journal,
-      this.#balance(),
+      check('journal rows', rows, rowFaults),
+      this.#balance(findings),
       this.#credit(),
-      this.#daySums(),
-      this.#monthSums(),
+      check('sums by day', dayRows, dayDifferences),
+      check('sums by month', monthRows, monthDifferences),
       this.#holds(),
-      this.#keys(),
+      this.#keys(findings),
     ];
   }
 
@@ -99,44 +90,23 @@ class Auditor {
     );
   }
 
-  /** Each row by itself; and what all of them come to, for the checks that follow. */
-  #journal(): Check {
-    const differences: string[] = [];
-    const [count] = this.#all('SELECT count(*) AS rows FROM journal');
-    const total = Number(count?.rows);
-    const page = this.#database.prepare('SELECT * FROM journal WHERE id > ? ORDER BY id LIMIT ?');
-    for (let last = -1n; ; ) {
-      const rows = page.all(last, PAGE_ROWS) as unknown as JournalRow[];
-      for (const row of rows) {
-        differences.push(...faultsOf(row));
-        this.#add(row);
-        last = row.id;
-      }
-      this.#options.onProgress(this.#journalRows, total);
-      if (rows.length < PAGE_ROWS) break;
-    }
-    return check('journal rows', this.#journalRows, differences);
+  #walk(): Findings {
+    const [journal] = this.#all('SELECT count(*) AS rows FROM journal');
+    const total = Number(journal?.rows);
+    return new JournalWalk(this.#database).run((read) => this.#options.onProgress(read, total));
   }
 
-  #add(row: JournalRow): void {
-    this.#journalRows++;
-    this.#costNanos += row.cost_nanos;
-    this.#journalKeys.add(row.key_id);
-    this.#days.add(row);
-    this.#months.add(row);
-  }
-
-  /** The balance is the sum of the credit entries less the sum of the journal's costs. */
-  #balance(): Check {
+  /** The balance is the sum of the credit entries less the sum of the journal's costs, those of dropped rows too. */
+  #balance({ costNanos, rows, sealedRows }: Findings): Check {
     const accounts = this.#all('SELECT balance_nanos FROM account');
     const [credit] = this.#all('SELECT coalesce(sum(amount_nanos), 0) AS nanos, count(*) AS rows FROM credit_entries');
-    const expected = (credit?.nanos as bigint) - this.#costNanos;
+    const expected = (credit?.nanos as bigint) - costNanos;
     const actual = accounts[0]?.balance_nanos as bigint | undefined;
     const differences = accounts.length === 1 ? [] : [`there are ${accounts.length} accounts instead of one`];
     if (actual !== undefined && actual !== expected) {
       differences.push(`the balance is ${formatUsd(actual)} USD, but credit less costs is ${formatUsd(expected)} USD`);
     }
-    return check('balance', Number(credit?.rows) + this.#journalRows, differences);
+    return check('balance', Number(credit?.rows) + rows + sealedRows, differences);
   }
 
   /** Each entry is within range, and none is nothing. */
@@ -148,16 +118,6 @@ class Auditor {
       rows.length,
       faulty.map(({ id }) => `entry ${id} has an amount or a balance out of range`),
     );
-  }
-
-  #daySums(): Check {
-    const rows = this.#all('SELECT * FROM usage_days') as unknown as StoredDay[];
-    return check('sums by day', rows.length, this.#days.differences(rows));
-  }
-
-  #monthSums(): Check {
-    const rows = this.#all('SELECT * FROM usage_months') as unknown as StoredMonth[];
-    return check('sums by month', rows.length, this.#months.differences(rows));
   }
 
   /** A request is either under way or in the journal, never both. */
@@ -176,12 +136,10 @@ class Auditor {
   }
 
   /** Whoever has a row exists. */
-  #keys(): Check {
+  #keys(findings: Findings): Check {
     const known = new Set(this.#all('SELECT id FROM keys').map((row) => row.id));
-    const named = new Set([
-      ...this.#journalKeys,
-      ...this.#all('SELECT key_id FROM holds').map((row) => String(row.key_id)),
-    ]);
+    const others = this.#all('SELECT key_id FROM holds UNION SELECT key_id FROM refusals');
+    const named = new Set([...findings.keys, ...others.map((row) => String(row.key_id))]);
     const missing = [...named].filter((id) => !known.has(id));
     return check(
       'keys',
@@ -193,25 +151,6 @@ class Auditor {
   #all(sql: string): Row[] {
     return this.#database.prepare(sql).all() as Row[];
   }
-}
-
-const OUTCOMES: ReadonlySet<string> = new Set([
-  'ok',
-  'cancelled',
-  'interrupted',
-  'upstream_error',
-  'invalid_request',
-  'internal_error',
-]);
-
-function faultsOf(row: JournalRow): string[] {
-  const faults: string[] = [];
-  const { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion, cost_nanos: cost } = row;
-  if (prompt < 0n || completion < 0n || cost < 0n || isTooLarge(cost)) faults.push('has a figure out of range');
-  if (cached < 0n || cached > prompt) faults.push('has more cached tokens than tokens of input');
-  if (!OUTCOMES.has(row.outcome)) faults.push(`has the outcome ${row.outcome}, which there is none of`);
-  if (row.outcome === 'interrupted' && row.source !== 'held') faults.push('was interrupted, but not charged as held');
-  return faults.map((fault) => `request ${row.request_id} ${fault}`);
 }
 
 function isTooLarge(nanos: bigint | string | null | undefined): boolean {

@@ -1,10 +1,10 @@
-/** `usage`: requests, tokens and cost by key, model, day or month. */
+/** `usage`: requests, tokens and cost by key, model, day, month or source. */
 import { type Command, Option } from 'commander';
 import { formatUsd } from '../core/money.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../ledger/usage.ts';
 import { moment } from './arguments.ts';
 import { existing } from './key-view.ts';
-import { type Column, count, printCsv, printJson, printLine, printTable } from './output.ts';
+import { type Column, count, notice, printCsv, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface UsageOptions {
@@ -29,7 +29,7 @@ export function registerUsage(program: Command): void {
     .option('--csv', 'comma-separated values')
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw usage --by key --since 7d\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv',
+      '\nExamples:\n  inf-gw usage --by key --since 7d\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by source     which figures the providers reported, and which the gateway counted itself',
     )
     .action((options: UsageOptions, command: Command) => usage(options, command));
 }
@@ -43,13 +43,18 @@ function usage(options: UsageOptions, command: Command): void {
   }
   withState(command, (state) => {
     const key = options.key === undefined ? undefined : existing(state.keys.findWithDeleted(options.key), options.key);
-    const rows = state.usage.report({
+    const { rows, droppedDays } = state.usage.report({
       by: options.by,
       keyId: key?.id,
       model: options.model,
       sinceMs: since,
       untilMs: until,
     });
+    for (const day of droppedDays) {
+      notice(
+        `note: the single requests of ${day} are dropped from the journal (journal_retention); ask for the whole day`,
+      );
+    }
     const shaped = rows.map((row) => rowJson(row, options.by));
     if (options.csv)
       return printCsv(
@@ -63,11 +68,12 @@ function usage(options: UsageOptions, command: Command): void {
 }
 
 /** The fields that name a row, by its group. */
-const NAMES: Readonly<Record<UsageGroup, readonly ('key' | 'key_id' | 'model' | 'day' | 'month')[]>> = {
+const NAMES: Readonly<Record<UsageGroup, readonly ('key' | 'key_id' | 'model' | 'day' | 'month' | 'source')[]>> = {
   key: ['key', 'key_id'],
   model: ['model'],
   day: ['day'],
   month: ['month'],
+  source: ['source'],
 };
 
 const FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
@@ -83,6 +89,7 @@ function rowJson(row: UsageRow, by: UsageGroup | undefined): Record<string, stri
     model: row.model ?? '',
     day: row.day ?? '',
     month: row.month ?? '',
+    source: row.source ?? '',
   };
   const named = by === undefined ? {} : Object.fromEntries(NAMES[by].map((name) => [name, names[name]]));
   return {

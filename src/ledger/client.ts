@@ -6,6 +6,7 @@ import type { Answer, Answers, Command, Envelope, FromLedger, Reply, ToLedger } 
 import {
   type Admission,
   type AdmissionRequest,
+  type CountedRefusal,
   type Identity,
   type Ledger,
   type LedgerOptions,
@@ -87,6 +88,11 @@ class LedgerClient implements Ledger {
 
   settle(settlement: Settlement): Promise<RateFigures> {
     return this.#ask({ kind: 'settle', settlement });
+  }
+
+  countRefusal(refusal: CountedRefusal): void {
+    // Nobody waits for it, and a ledger that cannot answer has told so otherwise.
+    this.#ask({ kind: 'count_refusal', refusal }).catch(() => {});
   }
 
   close(): Promise<void> {

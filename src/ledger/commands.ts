@@ -2,6 +2,7 @@
 import type {
   Admission,
   AdmissionRequest,
+  CountedRefusal,
   Identity,
   LedgerSummary,
   ListingAdmission,
@@ -13,7 +14,8 @@ export type Command =
   | { readonly kind: 'identify'; readonly keyHash: string }
   | { readonly kind: 'admit_listing'; readonly keyHash: string }
   | { readonly kind: 'admit'; readonly request: AdmissionRequest }
-  | { readonly kind: 'settle'; readonly settlement: Settlement };
+  | { readonly kind: 'settle'; readonly settlement: Settlement }
+  | { readonly kind: 'count_refusal'; readonly refusal: CountedRefusal };
 
 /** Whether what a command decides is written to the file. */
 export function isWritten({ kind }: Command): boolean {
@@ -26,6 +28,7 @@ export interface Answers {
   admit_listing: ListingAdmission;
   admit: Admission;
   settle: RateFigures;
+  count_refusal: undefined;
 }
 
 export type Answer = Answers[keyof Answers];

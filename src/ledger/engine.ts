@@ -18,8 +18,17 @@ import type {
   RateFigures,
   Settlement,
 } from './ledger.ts';
+import { RefusalCounts } from './refusals.ts';
 import { assertKnownVersion, dataVersion, immediately, type Sqlite } from './sqlite.ts';
 import { WINDOW_MS } from './window.ts';
+
+/** The end of a request that a crash has left open. */
+const INTERRUPTED = {
+  outcome: 'interrupted',
+  source: 'held',
+  completionId: undefined,
+  firstByteMs: undefined,
+} as const;
 
 export class LedgerEngine {
   readonly #database: Sqlite;
@@ -29,6 +38,7 @@ export class LedgerEngine {
   readonly #account: Account;
   readonly #journal: Journal;
   readonly #keys: KeyCache;
+  readonly #refusals: RefusalCounts;
 
   /** One for each key that was used since the start: about 1 KB and what its windows hold. */
   readonly #activities = new Map<string, Activity>();
@@ -48,6 +58,7 @@ export class LedgerEngine {
     this.#account = new Account(database);
     this.#journal = new Journal(database);
     this.#keys = new KeyCache(this.#keyStore, this.#journal, options, clock);
+    this.#refusals = new RefusalCounts(database);
     this.#dataVersion = dataVersion(database);
     this.#balanceNanos = this.#account.balance().balanceNanos;
   }
@@ -59,7 +70,7 @@ export class LedgerEngine {
       const open = this.#journal.openHolds();
       for (const hold of open) {
         const usage = { promptTokens: hold.inputTokens, cachedTokens: 0, completionTokens: hold.outputTokens };
-        this.#journal.settle(hold, { outcome: 'interrupted', usage, source: 'held', costNanos: hold.holdNanos }, nowMs);
+        this.#journal.settle(hold, { ...INTERRUPTED, usage, costNanos: hold.holdNanos }, nowMs);
       }
       return open;
     });
@@ -103,6 +114,17 @@ export class LedgerEngine {
     }
   }
 
+  /** True while refusals are counted that the file has not got. */
+  get hasRefusals(): boolean {
+    return this.#refusals.isPending;
+  }
+
+  /** Writes the counted refusals. When it throws they are kept. */
+  writeRefusals(lockWaitMs?: number): void {
+    immediately(this.#database, () => this.#refusals.write(), lockWaitMs);
+    this.#refusals.forget();
+  }
+
   #decideAll(commands: readonly Command[]): Answer[] {
     this.#noticeOtherWriters();
     return commands.map((command) => this.#decide(command));
@@ -118,6 +140,9 @@ export class LedgerEngine {
         return this.#admit(command.request);
       case 'settle':
         return this.#settle(command.settlement);
+      case 'count_refusal':
+        this.#refusals.count(command.refusal, this.#clock.wallMs());
+        return undefined;
     }
   }
 
@@ -137,7 +162,7 @@ export class LedgerEngine {
       return { kind: 'unknown', figures: untouchedFigures(this.#options) };
     }
     const figures = this.#activity(key.record.id).figures(key.limits, this.#clock.monotonicMs());
-    if (key.record.state === 'disabled') return { kind: 'disabled', figures };
+    if (key.record.state === 'disabled') return { kind: 'disabled', keyId: key.record.id, figures };
     return { kind: 'enabled', keyId: key.record.id, allowlist: key.record.allowlist, figures };
   }
 
@@ -146,17 +171,18 @@ export class LedgerEngine {
     if (key === undefined || key.record.state === 'deleted') {
       return { kind: 'unknown', figures: untouchedFigures(this.#options, true) };
     }
-    const activity = this.#activity(key.record.id);
+    const { id: keyId, state, allowlist } = key.record;
+    const activity = this.#activity(keyId);
     const nowMs = this.#clock.monotonicMs();
-    const { limits } = key;
-    if (key.record.state === 'disabled') return { kind: 'disabled', figures: activity.figures(limits, nowMs, true) };
-    const retryAfterS = waitForListing({ activity, limits, nowMs });
+    const figures = () => activity.figures(key.limits, nowMs, true);
+    if (state === 'disabled') return { kind: 'disabled', keyId, figures: figures() };
+    const retryAfterS = waitForListing({ activity, limits: key.limits, nowMs });
     if (retryAfterS > 0) {
-      return { kind: 'limited', retryAfterS, limit: limits.modelsRpm, figures: activity.figures(limits, nowMs, true) };
+      return { kind: 'limited', keyId, retryAfterS, limit: key.limits.modelsRpm, figures: figures() };
     }
     activity.listings.add(nowMs, 1);
     this.#undo.push(() => activity.listings.undoAdd());
-    return { kind: 'admitted', allowlist: key.record.allowlist, figures: activity.figures(limits, nowMs, true) };
+    return { kind: 'admitted', allowlist, figures: figures() };
   }
 
   #admit(request: AdmissionRequest): Admission {

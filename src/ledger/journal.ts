@@ -26,6 +26,16 @@ export interface RecentEntry {
 /** The outcomes that do not count as errors in the usage figures. A client that leaves made no error. */
 export const NO_ERRORS: readonly Outcome[] = ['ok', 'cancelled'];
 
+/** The sums of a month, and those of a day: the same columns under another name of the period. */
+const ADD_TO_SUMS = `requests = requests + excluded.requests, errors = errors + excluded.errors,
+  prompt_tokens = prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + excluded.completion_tokens,
+  cost_nanos = cost_nanos + excluded.cost_nanos`;
+
+function addition(table: string, period: string): string {
+  return `INSERT INTO ${table} (${period}, key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET ${ADD_TO_SUMS}`;
+}
+
 export class Journal {
   readonly #database: Sqlite;
   readonly #insertHold: Statement;
@@ -43,23 +53,15 @@ export class Journal {
          VALUES (?, ?, ?, ?, ?, ?, ?)`);
     this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
     this.#insertRow = database.prepare(
-      `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
-         prompt_tokens, cached_tokens, completion_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
+         cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#addDay = database.prepare(
-      `INSERT INTO usage_days (day, key_id, model, requests, errors, prompt_tokens, completion_tokens, cost_nanos)
-         VALUES (?, ?, ?, 1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1,
-         errors = errors + excluded.errors, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
-         completion_tokens = completion_tokens + excluded.completion_tokens, cost_nanos = cost_nanos + excluded.cost_nanos`,
-    );
-    this.#addMonth = database.prepare(
-      `INSERT INTO usage_months (key_id, month, requests, tokens, cost_nanos)
-         VALUES (?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1,
-         tokens = tokens + excluded.tokens, cost_nanos = cost_nanos + excluded.cost_nanos`,
-    );
+    this.#addDay = database.prepare(addition('usage_days', 'day'));
+    this.#addMonth = database.prepare(addition('usage_months', 'month'));
     this.#charge = database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?');
     this.#month = database
-      .prepare('SELECT cost_nanos FROM usage_months WHERE key_id = ? AND month = ?')
+      .prepare('SELECT coalesce(sum(cost_nanos), 0) FROM usage_months WHERE month = ? AND key_id = ?')
       .pluck()
       .safeIntegers();
   }
@@ -78,8 +80,8 @@ export class Journal {
 
   /** Ends a hold: its row goes, the journal's comes, and the charge counts in day, month and balance. */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
-    const { usage, costNanos } = end;
-    const tokens = usage.promptTokens + usage.completionTokens;
+    const { source, usage, costNanos } = end;
+    const { promptTokens, cachedTokens, completionTokens } = usage;
     this.#deleteHold.run(hold.requestId);
     this.#insertRow.run(
       hold.requestId,
@@ -88,22 +90,25 @@ export class Journal {
       hold.admittedAtMs,
       wallMs,
       end.outcome,
-      end.source,
-      usage.promptTokens,
-      usage.cachedTokens,
-      usage.completionTokens,
+      source,
+      promptTokens,
+      cachedTokens,
+      completionTokens,
       costNanos,
+      hold.holdNanos,
+      end.completionId ?? null,
+      end.firstByteMs ?? null,
     );
     const errors = NO_ERRORS.includes(end.outcome) ? 0 : 1;
-    const day = utcDay(hold.admittedAtMs);
-    this.#addDay.run(day, hold.keyId, hold.model, errors, usage.promptTokens, usage.completionTokens, costNanos);
-    this.#addMonth.run(hold.keyId, utcMonth(hold.admittedAtMs), tokens, costNanos);
-    if (costNanos > 0n) this.#charge.run(costNanos);
+    const sums = [hold.keyId, hold.model, source, 1, errors, promptTokens, completionTokens, costNanos];
+    this.#addDay.run(utcDay(hold.admittedAtMs), ...sums);
+    this.#addMonth.run(utcMonth(hold.admittedAtMs), ...sums);
+    this.#charge.run(costNanos);
   }
 
-  /** What a key was charged in a month so far. */
+  /** What a key was charged in a month. */
   chargedInMonth(keyId: string, month: string): Nanos {
-    return (this.#month.get(keyId, month) as bigint | undefined) ?? 0n;
+    return this.#month.get(month, keyId) as bigint;
   }
 
   openHolds(): HoldRow[] {

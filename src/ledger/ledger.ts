@@ -32,7 +32,7 @@ export interface LedgerOptions extends Limits {
 /** What is known of the sender of a request, by the hash of its key. */
 export type Identity =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
-  | { readonly kind: 'disabled'; readonly figures: RateFigures }
+  | { readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures }
   | {
       readonly kind: 'enabled';
       readonly keyId: string;
@@ -81,6 +81,18 @@ export interface Settlement {
   readonly usage: TokenUsage;
   readonly source: UsageSource;
   readonly costNanos: Nanos;
+  /** What the upstream calls its completion; clients quote it. */
+  readonly completionId: string | undefined;
+  /** From dispatch to the first byte of the upstream's answer, in whole milliseconds. */
+  readonly firstByteMs: number | undefined;
+}
+
+/** A request of a known key that was refused. */
+export interface CountedRefusal {
+  readonly keyId: string;
+  readonly code: ErrorCode;
+  /** Which of the causes of that code it was. */
+  readonly reason: string;
 }
 
 /** What the program says of its state when it starts. */
@@ -109,11 +121,20 @@ export interface Ledger {
   admit(request: AdmissionRequest): Promise<Admission>;
   /** Ends an admitted request: charges it, frees its slot and its hold. Waits out a disk that cannot be written. */
   settle(settlement: Settlement): Promise<RateFigures>;
+  /** Counts a refusal, for the operator. It is in the file a moment later; a crash may lose the last ones. */
+  countRefusal(refusal: CountedRefusal): void;
   /** Writes what was asked for so far and closes the file. Requests that are not settled stay open in it. */
   close(): Promise<void>;
 }
 
 export type ListingAdmission =
-  | { readonly kind: 'unknown' | 'disabled'; readonly figures: RateFigures }
-  | { readonly kind: 'limited'; readonly retryAfterS: number; readonly limit: number; readonly figures: RateFigures }
+  | { readonly kind: 'unknown'; readonly figures: RateFigures }
+  | { readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures }
+  | {
+      readonly kind: 'limited';
+      readonly keyId: string;
+      readonly retryAfterS: number;
+      readonly limit: number;
+      readonly figures: RateFigures;
+    }
   | { readonly kind: 'admitted'; readonly allowlist: readonly string[] | null; readonly figures: RateFigures };

@@ -82,4 +82,69 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (key_id, month)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE journal ADD COLUMN completion_id TEXT;
+  ALTER TABLE journal ADD COLUMN first_byte_ms INTEGER CHECK (first_byte_ms >= 0);
+  -- Not known of rows that were written before.
+  ALTER TABLE journal ADD COLUMN hold_nanos INTEGER CHECK (hold_nanos >= 0);
+  ALTER TABLE journal ADD COLUMN corrected_at_ms INTEGER;
+
+  -- Months in the same detail as days, and both by source, so that usage in any shape comes from sums.
+  DROP TABLE usage_days;
+  CREATE TABLE usage_days (
+    day TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    source TEXT NOT NULL CHECK (source IN ('reported', 'counted', 'held')),
+    requests INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL,
+    PRIMARY KEY (day, key_id, model, source)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO usage_days SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch'), key_id, model, source, count(*),
+    sum(outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(completion_tokens), sum(cost_nanos)
+    FROM journal GROUP BY 1, 2, 3, 4;
+  DROP TABLE usage_months;
+  CREATE TABLE usage_months (
+    month TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    source TEXT NOT NULL CHECK (source IN ('reported', 'counted', 'held')),
+    requests INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL,
+    PRIMARY KEY (month, key_id, model, source)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO usage_months SELECT substr(day, 1, 7), key_id, model, source, sum(requests), sum(errors), sum(prompt_tokens),
+    sum(completion_tokens), sum(cost_nanos) FROM usage_days GROUP BY 1, 2, 3, 4;
+
+  -- What the rows of the journal came to that were dropped because of their age.
+  CREATE TABLE sealed_days (
+    day TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    source TEXT NOT NULL CHECK (source IN ('reported', 'counted', 'held')),
+    requests INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL,
+    PRIMARY KEY (day, key_id, model, source)
+  ) STRICT, WITHOUT ROWID;
+
+  -- How often a key was refused, and why. Refused requests have no row of their own.
+  CREATE TABLE refusals (
+    month TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    code TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    last_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (month, key_id, code, reason)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

@@ -20,6 +20,8 @@ import { StateFile } from './state-file.ts';
 const LOCK_WAIT_MS = 2_000;
 /** A pause between two tries to write to a file that could not be written. */
 const RETRY_MS = 100;
+/** How long counted refusals may wait for those that come after them. */
+const REFUSALS_MS = 100;
 /** How many tries are made at the end, before settlements are left to the next start as open holds. */
 const CLOSING_TRIES = 20;
 
@@ -40,6 +42,7 @@ class LedgerThread {
   #scheduled = false;
   #closing = false;
   #closingTries = 0;
+  #refusalsTimer: NodeJS.Timeout | undefined;
   /** Why the file cannot be written, for as long as it cannot. */
   #fault: Fault | undefined;
 
@@ -78,6 +81,7 @@ class LedgerThread {
     this.#queue = [];
     if (batch.length > 0) this.#process(batch);
     else if (this.#fault !== undefined) this.#probe();
+    if (this.#engine.hasRefusals) this.#writeRefusalsSoon();
     if (this.#closing && (this.#queue.length === 0 || ++this.#closingTries > CLOSING_TRIES)) this.#close();
     else if (this.#fault !== undefined) this.#schedule(RETRY_MS);
   }
@@ -101,9 +105,26 @@ class LedgerThread {
    */
   #probe(): void {
     if (this.#fault?.isDamage) return;
+    this.#tryTo(() => writeNothing(this.#database, this.#lockWaitMs));
+  }
+
+  #writeRefusalsSoon(): void {
+    this.#refusalsTimer ??= setTimeout(() => this.#writeRefusals(), REFUSALS_MS);
+  }
+
+  #writeRefusals(): void {
+    clearTimeout(this.#refusalsTimer);
+    this.#refusalsTimer = undefined;
+    if (!this.#engine.hasRefusals) return;
+    this.#tryTo(() => this.#engine.writeRefusals(this.#lockWaitMs));
+    if (this.#fault !== undefined) this.#schedule(RETRY_MS);
+  }
+
+  /** Writes what nobody waits for. */
+  #tryTo(write: () => void): void {
     try {
       this.#stateFile.assertInPlace();
-      writeNothing(this.#database, this.#lockWaitMs);
+      write();
       this.#report(undefined);
     } catch (error) {
       this.#report(this.#faultOf(error));
@@ -143,6 +164,7 @@ class LedgerThread {
   }
 
   #close(): void {
+    this.#writeRefusals();
     this.#send({ kind: 'closed', unsettled: this.#queue.length });
     this.#database.close();
     this.#port.close();

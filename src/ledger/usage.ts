@@ -1,10 +1,11 @@
-/** What was used, by key, model, day or month: whole days from the aggregates, broken days from the journal. */
-import { DAY_MS, utcDay } from '../core/clock.ts';
+/** What was used, by key, model, day, month or source: from the sums, and from the journal only for broken days. */
+import { utcDay } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import { NO_ERRORS } from './journal.ts';
+import { type Period, periodsOf } from './periods.ts';
 import type { Sqlite } from './sqlite.ts';
 
-export const USAGE_GROUPS = ['key', 'model', 'day', 'month'] as const;
+export const USAGE_GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
 export interface UsageQuery {
@@ -23,6 +24,7 @@ export interface UsageRow {
   readonly model: string | undefined;
   readonly day: string | undefined;
   readonly month: string | undefined;
+  readonly source: string | undefined;
   readonly requests: number;
   readonly errors: number;
   readonly promptTokens: number;
@@ -37,8 +39,11 @@ export interface MonthFigures {
   readonly costNanos: Nanos;
 }
 
-/** From the year 10000 on days no longer sort as texts. */
-const END_OF_DAYS_MS = Date.UTC(10_000, 0, 1);
+export interface UsageReport {
+  readonly rows: readonly UsageRow[];
+  /** Days of which the range has only a part, and whose rows the journal no longer has: they are left out. */
+  readonly droppedDays: readonly string[];
+}
 
 export class UsageReader {
   readonly #database: Sqlite;
@@ -50,29 +55,25 @@ export class UsageReader {
   /** The figures of every key that was used in a month. */
   month(month: string): Map<string, MonthFigures> {
     const rows = this.#database
-      .prepare('SELECT key_id, requests, tokens, cost_nanos FROM usage_months WHERE month = ?')
+      .prepare(`SELECT key_id, ${MONTH_SUMS} FROM usage_months WHERE month = ? GROUP BY key_id`)
       .safeIntegers()
-      .all(month) as { key_id: string; requests: bigint; tokens: bigint; cost_nanos: bigint }[];
-    return new Map(
-      rows.map((row) => [
-        row.key_id,
-        { requests: Number(row.requests), tokens: Number(row.tokens), costNanos: row.cost_nanos },
-      ]),
-    );
+      .all(month) as (MonthRow & { key_id: string })[];
+    return new Map(rows.map((row) => [row.key_id, monthFigures(row)]));
   }
 
   /** The figures of one key in a month. */
   monthOf(keyId: string, month: string): MonthFigures {
     const row = this.#database
-      .prepare('SELECT requests, tokens, cost_nanos FROM usage_months WHERE key_id = ? AND month = ?')
+      .prepare(`SELECT ${MONTH_SUMS} FROM usage_months WHERE month = ? AND key_id = ?`)
       .safeIntegers()
-      .get(keyId, month) as { requests: bigint; tokens: bigint; cost_nanos: bigint } | undefined;
-    return { requests: Number(row?.requests ?? 0), tokens: Number(row?.tokens ?? 0), costNanos: row?.cost_nanos ?? 0n };
+      .get(month, keyId) as MonthRow;
+    return monthFigures(row);
   }
 
-  /** Sums by group; with no group, exactly one row. Keys and models by cost, days and months by date. */
-  report(query: UsageQuery): UsageRow[] {
-    const source = figuresSource(query);
+  /** Sums by group; with no group, exactly one row. Keys, models and sources by cost, days and months by date. */
+  report(query: UsageQuery): UsageReport {
+    const periods = periodsOf(query.sinceMs, query.untilMs, query.by === 'day' ? 'days' : 'months');
+    const source = figuresSource(periods, query);
     const group = GROUPS[query.by ?? 'all'];
     const rows = this.#database
       .prepare(
@@ -83,8 +84,30 @@ export class UsageReader {
       )
       .safeIntegers()
       .all(source.parameters) as Record<string, bigint | string>[];
-    return rows.map(toRow);
+    return { rows: rows.map(toRow), droppedDays: periods.flatMap((period) => this.#droppedDays(period)) };
   }
+
+  /** The days of a period that can be had only as a whole. */
+  #droppedDays(period: Period): string[] {
+    if (period.kind !== 'moments') return [];
+    return this.#database
+      .prepare('SELECT DISTINCT day FROM sealed_days WHERE day >= ? AND day <= ?')
+      .pluck()
+      .all(utcDay(period.from), utcDay(period.to - 1)) as string[];
+  }
+}
+
+const MONTH_SUMS = `coalesce(sum(requests), 0) AS requests, coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens,
+  coalesce(sum(cost_nanos), 0) AS cost_nanos`;
+
+interface MonthRow {
+  readonly requests: bigint;
+  readonly tokens: bigint;
+  readonly cost_nanos: bigint;
+}
+
+function monthFigures(row: MonthRow): MonthFigures {
+  return { requests: Number(row.requests), tokens: Number(row.tokens), costNanos: row.cost_nanos };
 }
 
 const GROUPS: Record<UsageGroup | 'all', { columns: string; tail: string }> = {
@@ -95,7 +118,11 @@ const GROUPS: Record<UsageGroup | 'all', { columns: string; tail: string }> = {
   },
   model: { columns: 'u.model AS model,', tail: 'GROUP BY u.model ORDER BY cost_nanos DESC, requests DESC, u.model' },
   day: { columns: 'u.day AS day,', tail: 'GROUP BY u.day ORDER BY u.day' },
-  month: { columns: 'substr(u.day, 1, 7) AS month,', tail: 'GROUP BY 1 ORDER BY 1' },
+  month: { columns: 'u.month AS month,', tail: 'GROUP BY u.month ORDER BY u.month' },
+  source: {
+    columns: 'u.source AS source,',
+    tail: 'GROUP BY u.source ORDER BY cost_nanos DESC, requests DESC, u.source',
+  },
 };
 
 interface Source {
@@ -103,8 +130,8 @@ interface Source {
   readonly parameters: Record<string, string | number>;
 }
 
-/** A query for the rows to be summed: the days that lie wholly in the range, and the journal for what is left. */
-function figuresSource(query: UsageQuery): Source {
+/** A query for the rows to be summed. */
+function figuresSource(periods: readonly Period[], query: UsageQuery): Source {
   const parameters: Record<string, string | number> = {};
   const filters: string[] = [];
   if (query.keyId !== undefined) {
@@ -115,44 +142,37 @@ function figuresSource(query: UsageQuery): Source {
     filters.push('model = $model');
     parameters.model = query.model;
   }
-  const since = query.sinceMs ?? 0;
-  const until = query.untilMs ?? Number.MAX_SAFE_INTEGER;
-  const firstWholeDay = Math.ceil(since / DAY_MS) * DAY_MS;
-  const wholeDaysEnd = query.untilMs === undefined ? END_OF_DAYS_MS : Math.floor(until / DAY_MS) * DAY_MS;
-  const parts: string[] = [];
-  if (firstWholeDay < wholeDaysEnd) {
-    parts.push(daysSql(filters, query.untilMs === undefined));
-    parameters.firstDay = utcDay(firstWholeDay);
-    if (query.untilMs !== undefined) parameters.endDay = utcDay(wholeDaysEnd);
-    if (since < firstWholeDay) parts.push(journalSql(filters, parameters, 'head', since, firstWholeDay));
-    if (query.untilMs !== undefined && wholeDaysEnd < until) {
-      parts.push(journalSql(filters, parameters, 'tail', wholeDaysEnd, until));
-    }
-  } else {
-    parts.push(journalSql(filters, parameters, 'whole', since, until));
-  }
-  return { sql: parts.join(' UNION ALL '), parameters };
+  const parts = periods.map((period, index) => {
+    parameters[`from${index}`] = period.from;
+    parameters[`to${index}`] = period.to;
+    const { select, time } = SOURCES[period.kind];
+    return `${select} WHERE ${[`${time} >= $from${index}`, `${time} < $to${index}`, ...filters].join(' AND ')}`;
+  });
+  return { sql: parts.join(' UNION ALL ') || NOTHING, parameters };
 }
 
-function daysSql(filters: readonly string[], openEnded: boolean): string {
-  const where = ['day >= $firstDay', ...(openEnded ? [] : ['day < $endDay']), ...filters].join(' AND ');
-  return `SELECT day, key_id, model, requests, errors, prompt_tokens, completion_tokens, cost_nanos FROM usage_days WHERE ${where}`;
-}
+const FIGURES = 'requests, errors, prompt_tokens, completion_tokens, cost_nanos';
+const NO_ERROR = NO_ERRORS.map((outcome) => `'${outcome}'`).join(', ');
 
-function journalSql(
-  filters: readonly string[],
-  parameters: Record<string, string | number>,
-  part: string,
-  fromMs: number,
-  toMs: number,
-): string {
-  parameters[`${part}From`] = fromMs;
-  parameters[`${part}To`] = toMs;
-  const where = [`admitted_at_ms >= $${part}From`, `admitted_at_ms < $${part}To`, ...filters].join(' AND ');
-  const noError = NO_ERRORS.map((outcome) => `'${outcome}'`).join(', ');
-  return `SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch') AS day, key_id, model, 1 AS requests,
-    outcome NOT IN (${noError}) AS errors, prompt_tokens, completion_tokens, cost_nanos FROM journal WHERE ${where}`;
-}
+const SOURCES: Readonly<Record<Period['kind'], { select: string; time: string }>> = {
+  months: {
+    select: `SELECT NULL AS day, month, key_id, model, source, ${FIGURES} FROM usage_months`,
+    time: 'month',
+  },
+  days: {
+    select: `SELECT day, substr(day, 1, 7) AS month, key_id, model, source, ${FIGURES} FROM usage_days`,
+    time: 'day',
+  },
+  moments: {
+    select: `SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch') AS day,
+      strftime('%Y-%m', admitted_at_ms / 1000, 'unixepoch') AS month, key_id, model, source, 1 AS requests,
+      outcome NOT IN (${NO_ERROR}) AS errors, prompt_tokens, completion_tokens, cost_nanos FROM journal`,
+    time: 'admitted_at_ms',
+  },
+};
+
+/** Of a range with nothing in it. */
+const NOTHING = `${SOURCES.days.select} WHERE false`;
 
 function toRow(row: Record<string, bigint | string>): UsageRow {
   const text = (value: bigint | string | undefined) => (typeof value === 'string' ? value : undefined);
@@ -162,6 +182,7 @@ function toRow(row: Record<string, bigint | string>): UsageRow {
     model: text(row.model),
     day: text(row.day),
     month: text(row.month),
+    source: text(row.source),
     requests: Number(row.requests),
     errors: Number(row.errors),
     promptTokens: Number(row.prompt_tokens),

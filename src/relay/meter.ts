@@ -2,16 +2,25 @@
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
 import type { AnswerFacts } from '../wire/completion.ts';
 import { tokensOfBytes } from '../wire/estimate.ts';
+import { TextSample } from '../wire/text-sample.ts';
 
 export interface Metered {
   readonly usage: TokenUsage;
   readonly source: UsageSource;
+  /** Where usage was not reported after work was done: what was written, so that its tokens can be counted. */
+  readonly written: TextSample | undefined;
+  /** The upstream reported figures that cannot be right, and no others. */
+  readonly isReportUnusable: boolean;
+  /** What the upstream calls its completion. */
+  readonly completionId: string | undefined;
 }
 
 export class Meter {
   readonly #estimatedInput: number;
   #reported: TokenUsage | undefined;
-  #outputBytes = 0;
+  #isReportUnusable = false;
+  #completionId: string | undefined;
+  readonly #written = new TextSample();
   /** True once an answer, or a part of one, was taken in: the upstream has worked. */
   hasRead = false;
   readonly #unfinished = new Set<number>();
@@ -26,8 +35,10 @@ export class Meter {
   read(facts: AnswerFacts): void {
     this.hasRead = true;
     this.#reported = facts.usage ?? this.#reported;
-    this.#outputBytes += facts.outputBytes;
-    for (const { index, finished } of facts.progress) {
+    if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
+    this.#completionId ??= facts.id;
+    for (const { index, finished, written } of facts.progress) {
+      for (const text of written) this.#written.add(text, index);
       if (finished) {
         this.#finished = true;
         this.#unfinished.delete(index);
@@ -40,7 +51,7 @@ export class Meter {
   /** Takes in bytes that were passed on unread. */
   readUnparsed(bytes: number): void {
     this.hasRead = true;
-    this.#outputBytes += bytes;
+    this.#written.addUnread(bytes);
   }
 
   /** True when every choice that was begun has its finish reason. */
@@ -49,15 +60,16 @@ export class Meter {
   }
 
   /**
-   * The figures at this moment: as reported, else counted. An upstream that was reached has taken the input in and is
-   * taken to have given at least one token.
+   * The figures at this moment: as reported, else estimated from what has passed. An upstream that was reached has taken
+   * the input in and is taken to have given at least one token.
    */
   figures(): Metered {
-    if (this.#reported !== undefined) return { usage: this.#reported, source: 'reported' };
-    const completionTokens = Math.max(1, tokensOfBytes(this.#outputBytes));
-    return {
-      usage: { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens },
-      source: 'counted',
-    };
+    const known = { isReportUnusable: this.#isReportUnusable, completionId: this.#completionId };
+    if (this.#reported !== undefined) {
+      return { ...known, usage: this.#reported, source: 'reported', written: undefined };
+    }
+    const completionTokens = Math.max(1, tokensOfBytes(this.#written.bytes));
+    const usage = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
+    return { ...known, usage, source: 'counted', written: this.#written };
   }
 }

@@ -35,4 +35,10 @@ export interface StreamSink {
 }
 
 /** The upstream did no work: nothing is charged. */
-export const NO_WORK: Metered = { usage: NO_USAGE, source: 'counted' };
+export const NO_WORK: Metered = {
+  usage: NO_USAGE,
+  source: 'counted',
+  written: undefined,
+  isReportUnusable: false,
+  completionId: undefined,
+};

@@ -42,6 +42,9 @@ const HIGH_WATER_BYTES = 256 * 1024;
 export class Attempt {
   /** True once the upstream may have begun to work. */
   sent = false;
+  /** From the beginning of the attempt to the first byte of an answer, in whole milliseconds. */
+  firstByteMs: number | undefined;
+  readonly #beganAtMs = performance.now();
   readonly #head = Promise.withResolvers<AnswerHead>();
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -112,6 +115,7 @@ export class Attempt {
   /** For the source. */
   push(chunk: Buffer): void {
     if (this.#failure !== undefined) return;
+    this.firstByteMs ??= Math.round(performance.now() - this.#beganAtMs);
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes > HIGH_WATER_BYTES && !this.#held) {

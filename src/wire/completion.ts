@@ -11,27 +11,36 @@ export interface AnswerFacts {
   readonly hasUsage: boolean;
   /** How many choices it holds; undefined where there is no list of them. */
   readonly choices: number | undefined;
-  /** The index of each choice in it, and whether it has its finish reason. */
-  readonly progress: readonly { readonly index: number; readonly finished: boolean }[];
-  /** UTF-8 bytes of what the model wrote: text, reasoning, refusals and tool calls. */
-  readonly outputBytes: number;
+  readonly progress: readonly ChoiceProgress[];
+  /** What the upstream calls the completion, if that can be quoted. */
+  readonly id: string | undefined;
+}
+
+/** What an answer or a chunk tells of one choice. */
+export interface ChoiceProgress {
+  readonly index: number;
+  /** Whether it has its finish reason. */
+  readonly finished: boolean;
+  /** What the model wrote: text, reasoning, refusals and tool calls. */
+  readonly written: readonly string[];
 }
 
 /** Reads a completion or a chunk. */
 export function readAnswer(answer: Readonly<Record<string, unknown>>): AnswerFacts {
   const choices = Array.isArray(answer.choices) ? answer.choices.filter(isObject) : undefined;
-  let outputBytes = 0;
   const progress = (choices ?? []).map((choice, position) => {
-    outputBytes += bytesWritten(choice.message ?? choice.delta) + bytesOfText(choice.text);
+    const written: string[] = [];
+    addWritten(choice.message ?? choice.delta, written);
+    addText(choice.text, written);
     const index = typeof choice.index === 'number' ? choice.index : position;
-    return { index, finished: typeof choice.finish_reason === 'string' && choice.finish_reason !== '' };
+    return { index, finished: typeof choice.finish_reason === 'string' && choice.finish_reason !== '', written };
   });
   return {
     usage: readUsage(answer.usage),
     hasUsage: isObject(answer.usage),
     choices: choices?.length,
     progress,
-    outputBytes,
+    id: readId(answer.id),
   };
 }
 
@@ -61,27 +70,33 @@ function countOf(value: unknown): number | undefined {
 
 const WRITTEN_FIELDS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
 
-/** Bytes of all that stands in a message or a delta as the model's own words. */
-function bytesWritten(message: unknown): number {
-  if (!isObject(message)) return 0;
-  let bytes = 0;
-  for (const field of WRITTEN_FIELDS) bytes += bytesOfText(message[field]);
-  bytes += bytesOfCall(message.function_call);
-  if (Array.isArray(message.tool_calls)) {
-    for (const call of message.tool_calls) if (isObject(call)) bytes += bytesOfCall(call.function ?? call.custom);
-  }
-  return bytes;
+/** Adds all that stands in a message or a delta as the model's own words. */
+function addWritten(message: unknown, to: string[]): void {
+  if (!isObject(message)) return;
+  for (const field of WRITTEN_FIELDS) addText(message[field], to);
+  addCall(message.function_call, to);
+  if (!Array.isArray(message.tool_calls)) return;
+  for (const call of message.tool_calls) if (isObject(call)) addCall(call.function ?? call.custom, to);
 }
 
-function bytesOfCall(call: unknown): number {
-  return isObject(call) ? bytesOfText(call.name) + bytesOfText(call.arguments) + bytesOfText(call.input) : 0;
+function addCall(call: unknown, to: string[]): void {
+  if (!isObject(call)) return;
+  addText(call.name, to);
+  addText(call.arguments, to);
+  addText(call.input, to);
 }
 
 /** Content is a text, or a list of parts that hold one. */
-function bytesOfText(value: unknown): number {
-  if (typeof value === 'string') return Buffer.byteLength(value);
-  if (!Array.isArray(value)) return 0;
-  let bytes = 0;
-  for (const part of value) if (isObject(part) && typeof part.text === 'string') bytes += Buffer.byteLength(part.text);
-  return bytes;
+function addText(value: unknown, to: string[]): void {
+  if (typeof value === 'string') to.push(value);
+  else if (Array.isArray(value)) {
+    for (const part of value) if (isObject(part) && typeof part.text === 'string') to.push(part.text);
+  }
+}
+
+/** Ids are visible ASCII; whatever else an upstream calls its completion, nobody could type it. */
+const QUOTABLE_ID = /^[!-~]{1,200}$/;
+
+function readId(id: unknown): string | undefined {
+  return typeof id === 'string' && QUOTABLE_ID.test(id) ? id : undefined;
 }

@@ -1,5 +1,6 @@
 /** Tokens without asking: what a request is expected to take in, and what a text comes to. */
 import { isObject } from '../core/json.ts';
+import { TextSample } from './text-sample.ts';
 
 /** UTF-8 bytes of a token, the median over prose, code and JSON of several languages. */
 const BYTES_PER_TOKEN = 3.8;
@@ -15,14 +16,35 @@ export function tokensOfBytes(bytes: number): number {
 
 /** What a request is expected to take in. Data in base64 never counts by its bytes. */
 export function estimateInput(messages: readonly unknown[], tools: readonly unknown[]): number {
-  const tally: Tally = { bytes: 0, attachments: 0 };
+  let bytes = 0;
+  const extra = walkInput(messages, tools, (text) => {
+    bytes += Buffer.byteLength(text);
+  });
+  return tokensOfBytes(bytes) + extra;
+}
+
+/** A request's input to be counted: its text, and the tokens of what is no text. */
+export interface InputSample {
+  readonly text: TextSample;
+  readonly extraTokens: number;
+}
+
+export function sampleInput(messages: readonly unknown[], tools: readonly unknown[]): InputSample {
+  const text = new TextSample();
+  const extraTokens = walkInput(messages, tools, (piece) => text.add(piece));
+  return { text, extraTokens };
+}
+
+/** Hands every text to `onText`, and returns the tokens of all that is no text. */
+function walkInput(messages: readonly unknown[], tools: readonly unknown[], onText: (text: string) => void): number {
+  const tally: Tally = { onText, attachments: 0 };
   for (const message of messages) countMessage(message, tally);
-  for (const tool of tools) tally.bytes += Buffer.byteLength(JSON.stringify(tool));
-  return tokensOfBytes(tally.bytes) + messages.length * TOKENS_PER_MESSAGE + tally.attachments * TOKENS_PER_ATTACHMENT;
+  for (const tool of tools) onText(JSON.stringify(tool));
+  return messages.length * TOKENS_PER_MESSAGE + tally.attachments * TOKENS_PER_ATTACHMENT;
 }
 
 interface Tally {
-  bytes: number;
+  readonly onText: (text: string) => void;
   attachments: number;
 }
 
@@ -50,7 +72,7 @@ const DATA_URL = /^data:[^,]{0,200};base64,/;
 
 function countString(text: string, tally: Tally): void {
   if (DATA_URL.test(text)) tally.attachments++;
-  else tally.bytes += Buffer.byteLength(text);
+  else tally.onText(text);
 }
 
 /** Every text within a value. Its depth is bounded by that of the body. */

@@ -15,6 +15,10 @@ const CHECKS = ['file', 'journal rows', 'balance', 'credit entries', 'sums by da
 
 const faulty = (checks: readonly Check[]) => checks.filter(({ differences }) => differences.length > 0);
 
+/** The columns of a journal row that another can have too. */
+const COPIED = `key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens, cached_tokens,
+  completion_tokens, cost_nanos`;
+
 /** A corruption, the check that must name it, and what it must say. Each is made in a copy of the same sound file. */
 const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string, says: RegExp])[] = [
   [
@@ -30,8 +34,7 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   ['a changed cost', 'UPDATE journal SET cost_nanos = cost_nanos + 5 WHERE id = 1', 'sums by month', /cost_nanos/],
   [
     'a row that counts twice',
-    `INSERT INTO journal SELECT 99, 'req_twice', key_id, model, admitted_at_ms, settled_at_ms,
-      outcome, source, prompt_tokens, cached_tokens, completion_tokens, cost_nanos FROM journal WHERE id = 1`,
+    `INSERT INTO journal (request_id, ${COPIED}) SELECT 'req_twice', ${COPIED} FROM journal WHERE id = 1`,
     'sums by day',
     /requests is 2, but the journal has 3/,
   ],
@@ -39,7 +42,7 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     'an outcome that does not exist',
     "UPDATE journal SET outcome = 'fine' WHERE id = 1",
     'journal rows',
-    /the outcome fine/,
+    /an outcome that there is not/,
   ],
   [
     'an interruption that is not held',
@@ -47,15 +50,51 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     'journal rows',
     /not charged as held/,
   ],
+  [
+    'a hold that was charged with another amount',
+    "UPDATE journal SET outcome = 'interrupted', source = 'held', hold_nanos = cost_nanos + 1 WHERE id = 1",
+    'journal rows',
+    /another amount than it held/,
+  ],
+  [
+    'a correction of what was not held',
+    'UPDATE journal SET corrected_at_ms = 1 WHERE id = 1',
+    'journal rows',
+    /was corrected, though/,
+  ],
+  [
+    'a source that was changed',
+    "UPDATE journal SET source = 'counted' WHERE id = 1",
+    'sums by day',
+    /reported: requests is 2, but the journal has 1/,
+  ],
   ['a changed day', 'UPDATE usage_days SET errors = errors + 1', 'sums by day', /errors is 1, but the journal has 0/],
   ['a lost day', 'DELETE FROM usage_days', 'sums by day', /the sums are missing/],
   [
     'a day from nowhere',
-    "INSERT INTO usage_days VALUES ('2020-01-01', 'key_x', 'mock/echo', 1, 0, 1, 1, 1)",
+    "INSERT INTO usage_days VALUES ('2020-01-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 1, 1)",
     'sums by day',
     /2020-01-01/,
   ],
-  ['a changed month', 'UPDATE usage_months SET tokens = tokens - 1', 'sums by month', /tokens is/],
+  ['a changed month', 'UPDATE usage_months SET errors = errors - 1', 'sums by month', /errors is -1/],
+  [
+    'a month from nowhere',
+    "INSERT INTO usage_months VALUES ('2020-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 1, 1)",
+    'sums by month',
+    /2020-01 key_x/,
+  ],
+  [
+    'a seal of rows that are there',
+    `INSERT INTO sealed_days SELECT * FROM usage_days`,
+    'sums by day',
+    /requests is 2, but the journal has 4/,
+  ],
+  [
+    'a refusal of nobody',
+    "INSERT INTO refusals VALUES ('2026-11', 'key_x', 'rate_limited', 'concurrency', 1, 1)",
+    'keys',
+    /key_x has requests/,
+  ],
   ['a lost month', 'DELETE FROM usage_months', 'sums by month', /the sums are missing/],
   [
     'a hold of a request that has ended',

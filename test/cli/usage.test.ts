@@ -26,7 +26,15 @@ function writeJournal(statePath: string, entries: readonly Entry[]): void {
       const requestId = `req_${index}`;
       const hold = { requestId, keyId, model, admittedAtMs, inputTokens: 0, outputTokens: 0, holdNanos: 0n };
       const usage = { promptTokens, cachedTokens: 0, completionTokens };
-      journal.settle(hold, { outcome, usage, source: 'reported', costNanos }, admittedAtMs + 1);
+      const end = {
+        outcome,
+        usage,
+        source: 'reported' as const,
+        costNanos,
+        completionId: undefined,
+        firstByteMs: undefined,
+      };
+      journal.settle(hold, end, admittedAtMs + 1);
     }
   });
   database.close();

@@ -1,6 +1,6 @@
 /** Finds for each row of the journal the request that it stands for. */
 import type { Sent } from './load.ts';
-import { type KeyName, markerOf, modelOf, ordinalOf, type Plan } from './plan.ts';
+import { inputCount, inputEstimate, type KeyName, markerOf, modelOf, type Plan } from './plan.ts';
 import type { Row } from './state-file.ts';
 
 export interface Matching {
@@ -11,8 +11,8 @@ export interface Matching {
 }
 
 /**
- * A row is known by the id that the client received; else by its tokens, which are unique to a request, reported or
- * estimated; and one without tokens, of a request that the host turned down, by its key, its model and its outcome.
+ * A row is known by the id that the client received; else by its tokens, which are unique to a request, whether reported,
+ * counted or held; and one without tokens, of a request that the host turned down, by its key, its model and its outcome.
  */
 export function matchRows(
   sent: readonly Sent[],
@@ -57,10 +57,12 @@ function outcomeIfTurnedDown({ kind }: Plan): string | undefined {
 function finderOf(sent: readonly Sent[]): (row: Row) => Sent | undefined {
   const byId = new Map(sent.map((request) => [request.requestId, request]));
   const byMarker = new Map(sent.map((request) => [request.plan.marker, request]));
-  const byOrdinal = new Map(sent.map((request) => [request.plan.ordinal, request]));
-  return (row) =>
-    byId.get(row.request_id) ??
-    (row.source === 'reported'
-      ? byMarker.get(markerOf(row.prompt_tokens))
-      : byOrdinal.get(ordinalOf(row.prompt_tokens)));
+  const byCount = new Map(sent.map((request) => [inputCount(request.plan), request]));
+  const byEstimate = new Map(sent.map((request) => [inputEstimate(request.plan), request]));
+  const byTokens = {
+    reported: (tokens: bigint) => byMarker.get(markerOf(tokens)),
+    counted: (tokens: bigint) => byCount.get(tokens),
+    held: (tokens: bigint) => byEstimate.get(tokens),
+  };
+  return (row) => byId.get(row.request_id) ?? byTokens[row.source as keyof typeof byTokens](row.prompt_tokens);
 }

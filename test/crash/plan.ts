@@ -1,4 +1,5 @@
 /** What the requests of the load ask for, and what must be written down of each, reckoned without the program's own code. */
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { Random } from '../support/random.ts';
 
 /** Prices in nanodollars per million tokens. Those of `odd` make costs that have to be rounded. */
@@ -110,18 +111,18 @@ export function modelOf(plan: Plan): string {
   return plan.kind === 'unknown_model' ? 'host/none' : `host/${plan.model}`;
 }
 
-/** As long as it takes for an estimate of its own: 3.8 bytes are a token, and a message is 3 more. */
+/** So long that no other request of the cycle is estimated or counted at as many tokens. */
 function promptOf(plan: Plan): string {
-  return `#${plan.marker} `.padEnd(Math.floor(3.8 * (10 + plan.ordinal)), 'x');
+  return `#${String(plan.marker).padStart(9, '0')} ${' word'.repeat(plan.ordinal)}`;
 }
 
+/** 3.8 bytes are a token, and a message is 3 more. */
 export function inputEstimate(plan: Plan): bigint {
-  return BigInt(10 + plan.ordinal + 3);
+  return BigInt(Math.ceil(Buffer.byteLength(promptOf(plan)) / 3.8) + 3);
 }
 
-/** The request of the cycle whose input is estimated at that many tokens. */
-export function ordinalOf(estimate: bigint): number {
-  return Number(estimate) - 13;
+export function inputCount(plan: Plan): bigint {
+  return BigInt(countTokens(promptOf(plan)) + 3);
 }
 
 /** The number that a prompt begins with. */
@@ -172,8 +173,7 @@ export function held(plan: Plan): Figures {
 
 /** What the gateway counts where nothing is reported. */
 export function counted(plan: Plan, words: string): Figures {
-  const completion = BigInt(Math.max(1, Math.ceil(Buffer.byteLength(words) / 3.8)));
-  return { prompt: inputEstimate(plan), cached: 0n, completion };
+  return { prompt: inputCount(plan), cached: 0n, completion: BigInt(Math.max(1, countTokens(words))) };
 }
 
 /** Nanodollars, rounded up. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, chunk, completion, DONE, event, streaming, USAGE } from '../support/answers.ts';
 import { chat, startTestGateway, withGateway } from '../support/gateway.ts';
+import { costOfCounted, inputTokens, outputTokens } from '../support/tokens.ts';
 
 const gateway = await startTestGateway();
 after(() => gateway.stop());
@@ -73,9 +74,9 @@ describe('usage that', () => {
   for (const [name, usage] of UNUSABLE) {
     test(`${name} is counted by the gateway instead`, async () => {
       for (const row of await chargesOf(usage)) {
-        // 5 bytes of text and one message in, 2 bytes out.
-        assert.deepEqual([row.source, row.prompt_tokens, row.completion_tokens], ['counted', 5, 1]);
-        assert.equal(row.cost_nanos, 7_000);
+        const [input, output] = [inputTokens(), outputTokens('hi')];
+        assert.deepEqual([row.source, row.prompt_tokens, row.completion_tokens], ['counted', input, output]);
+        assert.equal(row.cost_nanos, costOfCounted(input, output));
       }
     });
   }
@@ -110,10 +111,8 @@ test('a cost is rounded up to the nanodollar, once for the request', async () =>
 });
 
 describe('where no usage comes, output is counted from', () => {
-  const words = 'é'.repeat(19);
-  // 38 bytes at 3.8 a token.
-  const TOKENS = 10;
-  const call = { name: words.slice(0, 9), arguments: words.slice(9) };
+  const words = 'Œuvres complètes, tome premier: 深い森の中で';
+  const call = { name: words.slice(0, 7), arguments: words.slice(7) };
   const WRITTEN: readonly (readonly [name: string, message: Record<string, unknown>])[] = [
     ['text', { content: words }],
     ['text in parts', { content: [{ type: 'text', text: words }] }],
@@ -134,17 +133,17 @@ describe('where no usage comes, output is counted from', () => {
         gateway.upstream.follow(script);
         await gateway.complete(key, chat({ stream: index === 1 }));
         const row = await gateway.row(key);
-        assert.deepEqual([row.source, row.completion_tokens], ['counted', TOKENS]);
+        assert.deepEqual([row.source, row.completion_tokens], ['counted', outputTokens(words)]);
       }
     });
   }
 
   test('all chunks and all choices together', async () => {
     const key = gateway.key();
-    const other = event({ choices: [{ index: 1, delta: { content: 'y'.repeat(19) }, finish_reason: 'stop' }] });
-    gateway.upstream.follow(streaming(chunk('x'.repeat(10)), other, chunk('x'.repeat(9), 'stop'), DONE));
+    const other = event({ choices: [{ index: 1, delta: { content: 'another' }, finish_reason: 'stop' }] });
+    gateway.upstream.follow(streaming(chunk('unbe'), other, chunk('lievable', 'stop'), DONE));
     await gateway.complete(key, chat({ stream: true, n: 2 }));
-    assert.equal((await gateway.row(key)).completion_tokens, TOKENS);
+    assert.equal((await gateway.row(key)).completion_tokens, outputTokens('unbelievable', 'another'));
   });
 
   test('the bytes of an event that is too long to be read', async () => {

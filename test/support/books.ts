@@ -9,16 +9,15 @@ export function countHolds(database: Sqlite, keyId?: string): number {
     .get(keyId ?? null) as number;
 }
 
-const SUMS_OF_DAYS = `SELECT day, key_id, model, requests, errors, prompt_tokens, completion_tokens, cost_nanos FROM usage_days
-  ORDER BY day, key_id, model`;
-const JOURNAL_BY_DAY = `SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch') AS day, key_id, model, count(*) AS requests,
+const SUMS_OF_DAYS = `SELECT day, key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos FROM usage_days
+  ORDER BY day, key_id, model, source`;
+const JOURNAL_BY_DAY = `SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch') AS day, key_id, model, source, count(*) AS requests,
     sum(outcome NOT IN ('ok', 'cancelled')) AS errors, sum(prompt_tokens) AS prompt_tokens,
     sum(completion_tokens) AS completion_tokens, sum(cost_nanos) AS cost_nanos
-  FROM journal GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
-const SUMS_OF_MONTHS = 'SELECT key_id, month, requests, tokens, cost_nanos FROM usage_months ORDER BY key_id, month';
-const JOURNAL_BY_MONTH = `SELECT key_id, strftime('%Y-%m', admitted_at_ms / 1000, 'unixepoch') AS month, count(*) AS requests,
-    sum(prompt_tokens + completion_tokens) AS tokens, sum(cost_nanos) AS cost_nanos
-  FROM journal GROUP BY 1, 2 ORDER BY 1, 2`;
+  FROM journal GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`;
+const SUMS_OF_MONTHS = `SELECT month, key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos
+  FROM usage_months ORDER BY month, key_id, model, source`;
+const JOURNAL_BY_MONTH = JOURNAL_BY_DAY.replace("'%Y-%m-%d'", "'%Y-%m'").replace('AS day', 'AS month');
 
 /** The balance is credit less costs, and days and months are what the journal adds up to. */
 export function assertBooksBalance(database: Sqlite): void {

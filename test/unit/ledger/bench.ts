@@ -152,7 +152,16 @@ export class Bench {
 
   settlement(requestId: string, changes: Partial<Settlement> = {}): Settlement {
     const usage = { promptTokens: 6, cachedTokens: 0, completionTokens: 4 };
-    return { requestId, outcome: 'ok', usage, source: 'reported', costNanos: 0n, ...changes };
+    return {
+      requestId,
+      outcome: 'ok',
+      usage,
+      source: 'reported',
+      costNanos: 0n,
+      completionId: undefined,
+      firstByteMs: undefined,
+      ...changes,
+    };
   }
 
   settle(requestId: string, changes: Partial<Settlement> = {}): RateFigures {

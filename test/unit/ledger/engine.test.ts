@@ -35,7 +35,8 @@ describe('an admitted request', () => {
     const requestId = bench.admit(key, { holdNanos: 700n });
     bench.clock.advance(2_500);
     const usage = { promptTokens: 30, cachedTokens: 5, completionTokens: 12 };
-    bench.settle(requestId, { usage, costNanos: 41n, source: 'counted', outcome: 'upstream_error' });
+    const end = { source: 'counted', outcome: 'upstream_error', completionId: 'chatcmpl-1', firstByteMs: 250 } as const;
+    bench.settle(requestId, { ...end, usage, costNanos: 41n });
     assert.deepEqual(bench.operator.account.balance(), { balanceNanos: USD - 41n, heldNanos: 0n });
     assert.deepEqual(bench.rows('holds'), []);
     assert.deepEqual(
@@ -54,6 +55,10 @@ describe('an admitted request', () => {
           cached_tokens: 5n,
           completion_tokens: 12n,
           cost_nanos: 41n,
+          completion_id: 'chatcmpl-1',
+          first_byte_ms: 250n,
+          hold_nanos: 700n,
+          corrected_at_ms: null,
         },
       ],
     );

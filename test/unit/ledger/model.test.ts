@@ -195,7 +195,15 @@ function toSettlement(
 ): Settlement {
   const { promptTokens, completionTokens, costNanos } = from;
   const usage = { promptTokens, cachedTokens: 0, completionTokens };
-  return { requestId, outcome: 'ok', usage, source: 'reported', costNanos };
+  return {
+    requestId,
+    outcome: 'ok',
+    usage,
+    source: 'reported',
+    costNanos,
+    completionId: undefined,
+    firstByteMs: undefined,
+  };
 }
 
 test('whatever happens, the ledger answers, remembers and adds up as a plain list would', () => {

@@ -95,7 +95,7 @@ export class NaiveLedger {
     return undefined;
   }
 
-  settle(settlement: Settlement, nowMs: number): void {
+  settle(settlement: Pick<Settlement, 'requestId' | 'usage' | 'costNanos'>, nowMs: number): void {
     const ended = this.open.find((open) => open.request.requestId === settlement.requestId) as OpenRequest;
     this.open = this.open.filter((open) => open !== ended);
     const tokens = settlement.usage.promptTokens + settlement.usage.completionTokens;
@@ -109,7 +109,7 @@ export class NaiveLedger {
     for (const { request } of this.open) {
       const { requestId, inputTokens, outputTokens, holdNanos } = request;
       const usage = { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens };
-      this.settle({ requestId, outcome: 'interrupted', usage, source: 'held', costNanos: holdNanos }, nowMs);
+      this.settle({ requestId, usage, costNanos: holdNanos }, nowMs);
     }
   }
 

@@ -27,7 +27,7 @@ describe('a request that a crash left open', () => {
     assert.equal(row?.outcome, 'interrupted');
     assert.deepEqual([row?.prompt_tokens, row?.completion_tokens, row?.cost_nanos], [30n, 40n, 70n]);
     assert.deepEqual([row?.admitted_at_ms, row?.settled_at_ms], [BigInt(NOON), BigInt(NOON + 5_000)]);
-    const report = bench.operator.usage.report(EVERYTHING)[0];
+    const report = bench.operator.usage.report(EVERYTHING).rows[0];
     assert.deepEqual([report?.requests, report?.errors, report?.costNanos], [1, 1, 70n]);
   });
 

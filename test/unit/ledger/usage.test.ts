@@ -3,14 +3,18 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { utcDay } from '../../../src/core/clock.ts';
+import type { UsageSource } from '../../../src/core/usage.ts';
 import type { Outcome } from '../../../src/ledger/ledger.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageQuery, type UsageRow } from '../../../src/ledger/usage.ts';
 import { type Bench, type BenchKey, openBench } from './bench.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.UTC(2026, 9, 29);
-const DAYS = 6;
+/** Enough for a whole month between two broken ones. */
+const DAYS = 40;
+const REQUESTS = 1_200;
 const MODELS = ['mock/a', 'mock/b', 'groq/openai/c'];
+const SOURCES: readonly UsageSource[] = ['reported', 'counted', 'held'];
 const OUTCOMES: readonly Outcome[] = ['ok', 'cancelled', 'upstream_error', 'invalid_request', 'internal_error'];
 const ALL: UsageQuery = { by: undefined, keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
 
@@ -19,6 +23,7 @@ interface Entry {
   readonly keyId: string;
   readonly model: string;
   readonly atMs: number;
+  readonly source: UsageSource;
   readonly failed: boolean;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -33,10 +38,10 @@ const entries: Entry[] = [];
 before(() => {
   bench = openBench({ after: (work) => cleanups.push(work) }, { creditEnforced: false, rpm: 1_000_000 });
   keys = ['one', 'two', 'three'].map((name) => bench.newKey({ name }));
-  for (let i = 0; i < 300; i++) {
-    // Every 29 minutes, and now and then on the very edge of a day.
+  for (let i = 0; i < REQUESTS; i++) {
+    // Every 48 minutes, and now and then on the very edge of a day.
     const drift = i % 7 === 0 ? 0 : 1;
-    bench.clock.wall = START + Math.floor((i * DAYS * 24 * HOUR_MS) / 300) + drift;
+    bench.clock.wall = START + Math.floor((i * DAYS * 24 * HOUR_MS) / REQUESTS) + drift;
     enter(i);
   }
 });
@@ -50,14 +55,15 @@ function enter(i: number): void {
   const model = MODELS[(i * 5 + (i >> 3)) % MODELS.length] as string;
   const outcome = OUTCOMES[i % OUTCOMES.length] as Outcome;
   const usage = { promptTokens: i % 83, cachedTokens: 0, completionTokens: (i * 3) % 47 };
+  const source = SOURCES[(i >> 2) % SOURCES.length] as UsageSource;
   const costNanos = BigInt((i * 17) % 29);
   const atMs = bench.clock.wallMs();
   const requestId = bench.admit(key, { model });
   // Dated by their admission, however late they end.
   bench.clock.wall += (i % 3) * HOUR_MS;
-  bench.settle(requestId, { usage, outcome, costNanos });
+  bench.settle(requestId, { usage, outcome, source, costNanos });
   const failed = outcome !== 'ok' && outcome !== 'cancelled';
-  entries.push({ keyId: key.id, model, atMs, failed, ...usage, costNanos });
+  entries.push({ keyId: key.id, model, source, atMs, failed, ...usage, costNanos });
 }
 
 type Sums = Pick<UsageRow, 'requests' | 'errors' | 'promptTokens' | 'completionTokens' | 'costNanos'>;
@@ -72,6 +78,8 @@ function groupOf(entry: Entry, by: UsageGroup | undefined): string {
       return utcDay(entry.atMs);
     case 'month':
       return utcDay(entry.atMs).slice(0, 7);
+    case 'source':
+      return entry.source;
     case undefined:
       return 'all';
   }
@@ -100,9 +108,12 @@ function sumsByHand(query: UsageQuery): Map<string, Sums> {
 const NOTHING: Sums = { requests: 0, errors: 0, promptTokens: 0, completionTokens: 0, costNanos: 0n };
 
 function reported(query: UsageQuery): Map<string, Sums> {
-  const rows = bench.operator.usage.report(query);
+  const { rows } = bench.operator.usage.report(query);
   return new Map(
-    rows.map(({ keyId, model, day, month, key: _, ...sums }) => [keyId ?? model ?? day ?? month ?? 'all', sums]),
+    rows.map(({ keyId, model, day, month, source, key: _, ...sums }) => [
+      keyId ?? model ?? day ?? month ?? source ?? 'all',
+      sums,
+    ]),
   );
 }
 
@@ -148,7 +159,7 @@ describe('the usage report', () => {
   });
 
   test('names keys by what they are called, and puts what cost most first', () => {
-    const rows = bench.operator.usage.report({ ...ALL, by: 'key' });
+    const { rows } = bench.operator.usage.report({ ...ALL, by: 'key' });
     assert.deepEqual(rows.map(({ key }) => key).toSorted(), ['one', 'three', 'two']);
     const costs = rows.map(({ costNanos }) => costNanos);
     assert.deepEqual(
@@ -158,11 +169,11 @@ describe('the usage report', () => {
   });
 
   test('of days and months is in the order of time', () => {
-    const days = bench.operator.usage.report({ ...ALL, by: 'day' }).map(({ day }) => day);
+    const days = bench.operator.usage.report({ ...ALL, by: 'day' }).rows.map(({ day }) => day);
     assert.deepEqual(days, days.toSorted());
     assert.equal(days.length, DAYS);
-    const months = bench.operator.usage.report({ ...ALL, by: 'month' }).map(({ month }) => month);
-    assert.deepEqual(months, ['2026-10', '2026-11']);
+    const months = bench.operator.usage.report({ ...ALL, by: 'month' }).rows.map(({ month }) => month);
+    assert.deepEqual(months, ['2026-10', '2026-11', '2026-12']);
   });
 });
 

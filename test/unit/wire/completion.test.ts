@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MAX_REPORTED_TOKENS } from '../../../src/core/usage.ts';
-import { readAnswer, readUsage } from '../../../src/wire/completion.ts';
+import { type AnswerFacts, readAnswer, readUsage } from '../../../src/wire/completion.ts';
 
 /** Usage as a host reports it, and the tokens in, of them cached, and out; undefined where it cannot be used. */
 const USAGE: readonly (readonly [
@@ -92,11 +92,13 @@ const BYTES: readonly (readonly [what: string, choice: object, bytes: number])[]
   ['nonsense', { delta: { content: 5, tool_calls: 'x', function_call: [] } }, 0],
 ];
 
+const bytesOf = ({ progress }: AnswerFacts) => Buffer.byteLength(progress.flatMap(({ written }) => written).join(''));
+
 describe('the bytes that the model wrote are those of', () => {
   for (const [what, choice, bytes] of BYTES) {
     test(what, () => {
-      assert.equal(readAnswer({ choices: [choice] }).outputBytes, bytes);
-      assert.equal(readAnswer({ choices: [choice, choice] }).outputBytes, bytes * 2);
+      assert.equal(bytesOf(readAnswer({ choices: [choice] })), bytes);
+      assert.equal(bytesOf(readAnswer({ choices: [choice, choice] })), bytes * 2);
     });
   }
 });
@@ -106,9 +108,9 @@ describe('the choices of an answer', () => {
     const facts = readAnswer({ choices: [{ index: 1, finish_reason: 'stop' }, { index: 0, finish_reason: null }, {}] });
     assert.equal(facts.choices, 3);
     assert.deepEqual(facts.progress, [
-      { index: 1, finished: true },
-      { index: 0, finished: false },
-      { index: 2, finished: false },
+      { index: 1, finished: true, written: [] },
+      { index: 0, finished: false, written: [] },
+      { index: 2, finished: false, written: [] },
     ]);
   });
 

@@ -1,0 +1,46 @@
+/** Between relaying and the client: where a stream goes, and what its end is called and looks like. */
+import type { Exchange } from './http/exchange.ts';
+import type { Outcome } from './ledger/ledger.ts';
+import type { Last, StreamSink } from './relay/relay.ts';
+
+/** Where a stream to the client goes. */
+export function sinkOf(exchange: Exchange): StreamSink {
+  return {
+    get started() {
+      return exchange.streamStarted;
+    },
+    get gone() {
+      return exchange.gone;
+    },
+    start: () => exchange.startStream(),
+    write: (bytes) => exchange.writeStream(bytes),
+  };
+}
+
+/** How the journal names the end of a request. */
+export function outcomeOf(last: Last): Outcome {
+  switch (last.kind) {
+    case 'json':
+      return 'ok';
+    case 'error':
+      return last.error.code;
+    case 'stream_end':
+      return last.error?.code ?? 'ok';
+    case 'client_gone':
+      return 'cancelled';
+  }
+}
+
+/** Sends the last bytes. */
+export function finish(exchange: Exchange, last: Last): void {
+  switch (last.kind) {
+    case 'json':
+      return exchange.sendJson(200, last.body);
+    case 'error':
+      return exchange.sendError(last.error);
+    case 'stream_end':
+      return exchange.endStream(last.error, last.end);
+    case 'client_gone':
+      return;
+  }
+}

@@ -1,0 +1,26 @@
+/** Usage that no upstream has reported, counted by the gateway. */
+import type { TokenUsage } from '../core/usage.ts';
+import type { InputSample } from '../wire/estimate.ts';
+import type { TextSample } from '../wire/text-sample.ts';
+import type { TokenCounter } from './counter.ts';
+
+/** Counts what went in and what was written, at least one token. What cannot be counted stays as estimated. */
+export async function countUsage(
+  counter: TokenCounter,
+  estimate: TokenUsage,
+  input: InputSample,
+  written: TextSample,
+): Promise<TokenUsage> {
+  const [inputTokens, outputTokens] = await Promise.all([tokensOf(counter, input.text), tokensOf(counter, written)]);
+  return {
+    promptTokens: inputTokens === undefined ? estimate.promptTokens : inputTokens + input.extraTokens,
+    cachedTokens: 0,
+    completionTokens: outputTokens === undefined ? estimate.completionTokens : Math.max(1, outputTokens),
+  };
+}
+
+async function tokensOf(counter: TokenCounter, sample: TextSample): Promise<number | undefined> {
+  const { texts } = sample;
+  const tokens = texts.length === 0 ? 0 : await counter.count(texts);
+  return tokens === undefined ? undefined : sample.tokensOfWhole(tokens);
+}

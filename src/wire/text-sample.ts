@@ -1,0 +1,55 @@
+/** Texts that may come in pieces: their length, and as much of their beginning as it takes to count their tokens. */
+
+/**
+ * What is kept, in characters. Most answers are shorter (2,000 tokens are some 8,000 characters); of a longer one this is
+ * enough to go by. It bounds what a stream costs in memory.
+ */
+const MAX_KEPT_CHARACTERS = 128 * 1024;
+
+export class TextSample {
+  /** UTF-8 bytes of all texts. */
+  bytes = 0;
+  /** Whole texts, and pieces of one that are still apart. */
+  readonly #kept: string[][] = [];
+  readonly #growing = new Map<number, string[]>();
+  #keptCharacters = 0;
+  #keptBytes = 0;
+
+  /** Takes in a text, or with a number the next piece of the text of that number. */
+  add(text: string, number?: number): void {
+    if (text === '') return;
+    const bytes = Buffer.byteLength(text);
+    this.bytes += bytes;
+    const room = MAX_KEPT_CHARACTERS - this.#keptCharacters;
+    if (room <= 0) return;
+    const kept = text.length <= room ? text : text.slice(0, room);
+    this.#piecesOf(number).push(kept);
+    this.#keptCharacters += kept.length;
+    this.#keptBytes += kept === text ? bytes : Buffer.byteLength(kept);
+  }
+
+  /** Takes in bytes that nobody has read as a text. */
+  addUnread(bytes: number): void {
+    this.bytes += bytes;
+  }
+
+  /** What was kept. */
+  get texts(): string[] {
+    return this.#kept.map((pieces) => pieces.join(''));
+  }
+
+  /** Tokens of the whole, from those of what was kept; rounded up. Undefined where nothing was kept to go by. */
+  tokensOfWhole(tokensOfKept: number): number | undefined {
+    if (this.#keptBytes === this.bytes) return tokensOfKept;
+    return this.#keptBytes === 0 ? undefined : Math.ceil((tokensOfKept * this.bytes) / this.#keptBytes);
+  }
+
+  #piecesOf(number: number | undefined): string[] {
+    const known = number === undefined ? undefined : this.#growing.get(number);
+    if (known !== undefined) return known;
+    const pieces: string[] = [];
+    this.#kept.push(pieces);
+    if (number !== undefined) this.#growing.set(number, pieces);
+    return pieces;
+  }
+}
