@@ -4,7 +4,7 @@ import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { type Change, type KeyRecord, limitsInForce } from '../ledger/keys.ts';
-import type { MonthFigures } from '../ledger/usage.ts';
+import type { MonthFigures, RefusalRow } from '../ledger/usage.ts';
 import { PROGRAM } from '../program.ts';
 import { count, dim, notice, printFields, printJson, printLine, printTable, usd } from './output.ts';
 import { globalOptions, type State } from './state.ts';
@@ -31,9 +31,17 @@ function monthOf(key: KeyRecord, state: State): MonthFigures {
   return state.usage.monthOf(key.id, utcMonth(state.nowMs));
 }
 
-/** All keys as JSON, with this month's figures read in one go. */
+/** Up to so many keys, the figures of each are looked up by themselves; of more, those of all keys are read in one go. */
+const LOOKED_UP = 1_000;
+
+/** This month's figures of these keys. */
+function monthsOf(keys: readonly KeyRecord[], state: State): ReadonlyMap<string, MonthFigures> {
+  if (keys.length > LOOKED_UP) return state.usage.month(utcMonth(state.nowMs));
+  return new Map(keys.map((key) => [key.id, monthOf(key, state)]));
+}
+
 export function keysJson(keys: readonly KeyRecord[], state: State) {
-  const figures = state.usage.month(utcMonth(state.nowMs));
+  const figures = monthsOf(keys, state);
   return keys.map((key) => keyJson(key, state, figures.get(key.id) ?? NO_FIGURES));
 }
 
@@ -78,7 +86,7 @@ export function allowlistText(allowlist: readonly string[] | null): string {
 }
 
 export function printKeys(keys: readonly KeyRecord[], state: State): void {
-  const figures = state.usage.month(utcMonth(state.nowMs));
+  const figures = monthsOf(keys, state);
   printTable(
     [
       { head: 'NAME' },
@@ -118,6 +126,26 @@ export function printKeys(keys: readonly KeyRecord[], state: State): void {
     }),
   );
   printLine(dim('Requests, tokens and cost are those of this month (UTC).'));
+}
+
+/** The JSON shape of how often a key was refused, and why. */
+export function refusalJson({ code, reason, requests, lastAtMs }: RefusalRow) {
+  return { code, reason, requests, last_at: isoTime(lastAtMs) };
+}
+
+/** Prints why a key was refused this month, if it was. */
+export function printRefusals(refusals: readonly RefusalRow[]): void {
+  if (refusals.length === 0) return printLine(dim('No request of it was refused this month.'));
+  printLine();
+  printTable(
+    [{ head: 'REFUSED THIS MONTH' }, { head: 'WHY' }, { head: 'REQUESTS', number: true }, { head: 'LAST (UTC)' }],
+    refusals.map(({ code, reason, requests, lastAtMs }) => [
+      code,
+      reason === code ? '' : reason.replaceAll('_', ' '),
+      count(requests),
+      isoTime(lastAtMs).replace('T', ' ').slice(0, 19),
+    ]),
+  );
 }
 
 /** The key of that id or name. Throws a UserError where there is none. */

@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/bounds.ts';
+import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
 import { mintKey } from '../keys/key.ts';
@@ -15,11 +16,22 @@ import {
   keysJson,
   printKey,
   printKeys,
-  printResult,
+  printRefusals,
+  refusalJson,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { bold, notice, printJson, printLine } from './output.ts';
+import { bold, dim, notice, printJson, printLine } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
+
+/** Keys in a table, unless it is said how many. */
+const TABLE_ROWS = 200;
+const MAX_LISTED = 1_000_000;
+
+interface ListOptions {
+  readonly all?: boolean;
+  readonly limit?: number;
+  readonly after?: string;
+}
 
 interface CreateOptions {
   readonly rpm?: number;
@@ -57,10 +69,13 @@ export function registerKeys(program: Command): void {
     .command('list')
     .description('list the keys, with their limits and this month’s figures')
     .option('--all', 'deleted keys too')
-    .addHelpText('after', '\nExamples:\n  inf-gw keys list\n  inf-gw keys list --all --json')
-    .action((options: { all?: true }, command: Command) =>
-      withState(command, (state) => list(options, command, state)),
-    );
+    .option('--limit <n>', `so many at most (default: ${TABLE_ROWS}; with --json all)`, wholeNumber(MAX_LISTED))
+    .option('--after <key>', 'those made after this one: id or name')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  inf-gw keys list\n  inf-gw keys list --limit 50 --after my-app\n  inf-gw keys list --all --json',
+    )
+    .action((options: ListOptions, command: Command) => withState(command, (state) => list(options, command, state)));
 
   keys
     .command('show')
@@ -68,7 +83,7 @@ export function registerKeys(program: Command): void {
     .argument('<key>', 'id or name')
     .addHelpText('after', '\nExample:\n  inf-gw keys show my-app')
     .action((key: string, _: unknown, command: Command) =>
-      withState(command, (state) => printResult(existing(state.keys.find(key), key), command, state)),
+      withState(command, (state) => show(existing(state.keys.find(key), key), command, state)),
     );
 
   for (const [verb, keyState, effect] of [
@@ -122,11 +137,33 @@ function create(name: string, options: CreateOptions, command: Command, state: S
   printNewKey(changed(change, name), secret, command, state);
 }
 
-function list(options: { all?: true }, command: Command, state: State): void {
-  const records = state.keys.list({ withDeleted: options.all === true });
-  if (globalOptions(command).json) return printJson(keysJson(records, state));
-  if (records.length === 0) return printLine(`There are no keys yet. Create one with: ${PROGRAM} keys create my-app`);
+function list({ all = false, limit, after }: ListOptions, command: Command, state: State): void {
+  const afterId = after === undefined ? undefined : existing(state.keys.findWithDeleted(after), after).id;
+  const { json } = globalOptions(command);
+  const most = limit ?? (json ? undefined : TABLE_ROWS);
+  const records = state.keys.list({ withDeleted: all, afterId, limit: most });
+  if (json) return printJson(keysJson(records, state));
+  if (records.length === 0) {
+    return printLine(
+      after === undefined
+        ? `There are no keys yet. Create one with: ${PROGRAM} keys create my-app`
+        : `There are no keys after ${after}.`,
+    );
+  }
   printKeys(records, state);
+  const last = records.at(-1) as KeyRecord;
+  if (records.length === most && state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 }).length > 0) {
+    printLine(dim(`There are more: ${PROGRAM} keys list --after ${last.id}`));
+  }
+}
+
+function show(record: KeyRecord, command: Command, state: State): void {
+  const refusals = state.usage.refusalsOf(record.id, utcMonth(state.nowMs));
+  if (globalOptions(command).json) {
+    return printJson({ ...keyJson(record, state), refusals: refusals.map(refusalJson) });
+  }
+  printKey(record, state);
+  printRefusals(refusals);
 }
 
 function setState(key: string, keyState: KeyState, command: Command, state: State): void {

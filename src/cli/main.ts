@@ -10,6 +10,7 @@ import { registerKeys } from './keys.ts';
 import { registerLimits } from './limits.ts';
 import { registerModels } from './models.ts';
 import { notice } from './output.ts';
+import { registerRequests } from './requests.ts';
 import { registerServe } from './serve.ts';
 import { registerUsage } from './usage.ts';
 
@@ -40,6 +41,7 @@ export function buildProgram(): Command {
   registerAllowlist(program);
   registerCredit(program);
   registerUsage(program);
+  registerRequests(program);
   registerModels(program);
   registerConfig(program);
   registerAudit(program);

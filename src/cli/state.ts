@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { Account } from '../ledger/account.ts';
 import { KeyStore } from '../ledger/keys.ts';
+import { RequestStore } from '../ledger/requests.ts';
 import { explained, openState } from '../ledger/sqlite.ts';
 import { UsageReader } from '../ledger/usage.ts';
 import { notice } from './output.ts';
@@ -30,6 +31,7 @@ export interface State {
   readonly keys: KeyStore;
   readonly account: Account;
   readonly usage: UsageReader;
+  readonly requests: RequestStore;
   readonly nowMs: number;
 }
 
@@ -45,6 +47,7 @@ export function withState<T>(command: Command, work: (state: State) => T): T {
       keys: new KeyStore(database),
       account: new Account(database),
       usage: new UsageReader(database),
+      requests: new RequestStore(database),
       nowMs: Date.now(),
     });
   } catch (error) {

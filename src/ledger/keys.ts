@@ -46,6 +46,12 @@ export interface NewKey extends OwnLimits {
   readonly allowlist: readonly string[] | null;
 }
 
+export interface KeyQuery {
+  readonly withDeleted: boolean;
+  readonly afterId?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
 interface KeyRow {
   id: string;
   name: string;
@@ -95,10 +101,11 @@ export class KeyStore {
     return this.find(idOrName) ?? this.#one("name = ? AND state = 'deleted'", idOrName);
   }
 
-  list(options: { withDeleted: boolean }): KeyRecord[] {
-    const where = options.withDeleted ? '' : "WHERE state <> 'deleted'";
-    const rows = this.#prepare(`SELECT ${COLUMNS} FROM keys ${where} ORDER BY created_at_ms, id`).all() as KeyRow[];
-    return rows.map(toRecord);
+  /** Keys in the order in which they were made, which is that of their ids: behind one of them, and so many at most. */
+  list({ withDeleted, afterId = '', limit = -1 }: KeyQuery): KeyRecord[] {
+    const where = withDeleted ? 'id > ?' : "id > ? AND state <> 'deleted'";
+    const rows = this.#prepare(`SELECT ${COLUMNS} FROM keys WHERE ${where} ORDER BY id LIMIT ?`).all(afterId, limit);
+    return (rows as KeyRow[]).map(toRecord);
   }
 
   count(): number {

@@ -3,14 +3,6 @@ import { utcMonth } from '../core/clock.ts';
 import type { CountedRefusal } from './ledger.ts';
 import type { Sqlite, Statement } from './sqlite.ts';
 
-/** How often a key was refused for one reason in a month. */
-export interface RefusalRow {
-  readonly code: string;
-  readonly reason: string;
-  readonly requests: number;
-  readonly lastAtMs: number;
-}
-
 interface Pending extends CountedRefusal {
   readonly month: string;
   requests: number;
@@ -53,14 +45,4 @@ export class RefusalCounts {
   forget(): void {
     this.#pending.clear();
   }
-}
-
-/** The refusals of a key in a month, the most frequent first. */
-export function refusalsOf(database: Sqlite, keyId: string, month: string): RefusalRow[] {
-  const rows = database
-    .prepare(
-      'SELECT code, reason, requests, last_at_ms FROM refusals WHERE month = ? AND key_id = ? ORDER BY requests DESC, code, reason',
-    )
-    .all(month, keyId) as { code: string; reason: string; requests: number; last_at_ms: number }[];
-  return rows.map(({ code, reason, requests, last_at_ms: lastAtMs }) => ({ code, reason, requests, lastAtMs }));
 }

@@ -39,6 +39,14 @@ export interface MonthFigures {
   readonly costNanos: Nanos;
 }
 
+/** How often a key was refused for one reason in a month. */
+export interface RefusalRow {
+  readonly code: string;
+  readonly reason: string;
+  readonly requests: number;
+  readonly lastAtMs: number;
+}
+
 export interface UsageReport {
   readonly rows: readonly UsageRow[];
   /** Days of which the range has only a part, and whose rows the journal no longer has: they are left out. */
@@ -68,6 +76,16 @@ export class UsageReader {
       .safeIntegers()
       .get(month, keyId) as MonthRow;
     return monthFigures(row);
+  }
+
+  /** The refusals of a key in a month, the most frequent first. */
+  refusalsOf(keyId: string, month: string): RefusalRow[] {
+    const rows = this.#database
+      .prepare(
+        'SELECT code, reason, requests, last_at_ms FROM refusals WHERE month = ? AND key_id = ? ORDER BY requests DESC, code, reason',
+      )
+      .all(month, keyId) as { code: string; reason: string; requests: number; last_at_ms: number }[];
+    return rows.map(({ code, reason, requests, last_at_ms: lastAtMs }) => ({ code, reason, requests, lastAtMs }));
   }
 
   /** Sums by group; with no group, exactly one row. Keys, models and sources by cost, days and months by date. */
