@@ -136,7 +136,6 @@ export function refusalJson({ code, reason, requests, lastAtMs }: RefusalRow) {
 /** Prints why a key was refused this month, if it was. */
 export function printRefusals(refusals: readonly RefusalRow[]): void {
   if (refusals.length === 0) return printLine(dim('No request of it was refused this month.'));
-  printLine();
   printTable(
     [{ head: 'REFUSED THIS MONTH' }, { head: 'WHY' }, { head: 'REQUESTS', number: true }, { head: 'LAST (UTC)' }],
     refusals.map(({ code, reason, requests, lastAtMs }) => [

@@ -81,9 +81,10 @@ export function registerKeys(program: Command): void {
     .command('show')
     .description('show a key')
     .argument('<key>', 'id or name')
-    .addHelpText('after', '\nExample:\n  inf-gw keys show my-app')
-    .action((key: string, _: unknown, command: Command) =>
-      withState(command, (state) => show(existing(state.keys.find(key), key), command, state)),
+    .option('--refusals', 'only how often it was refused this month, and why')
+    .addHelpText('after', '\nExamples:\n  inf-gw keys show my-app\n  inf-gw keys show my-app --refusals --json')
+    .action((key: string, options: { refusals?: true }, command: Command) =>
+      withState(command, (state) => show(existing(state.keys.find(key), key), options, command, state)),
     );
 
   for (const [verb, keyState, effect] of [
@@ -157,12 +158,15 @@ function list({ all = false, limit, after }: ListOptions, command: Command, stat
   }
 }
 
-function show(record: KeyRecord, command: Command, state: State): void {
+function show(record: KeyRecord, options: { refusals?: true }, command: Command, state: State): void {
   const refusals = state.usage.refusalsOf(record.id, utcMonth(state.nowMs));
   if (globalOptions(command).json) {
-    return printJson({ ...keyJson(record, state), refusals: refusals.map(refusalJson) });
+    return printJson(options.refusals ? refusals.map(refusalJson) : keyJson(record, state));
   }
-  printKey(record, state);
+  if (!options.refusals) {
+    printKey(record, state);
+    printLine();
+  }
   printRefusals(refusals);
 }
 
