@@ -2,20 +2,21 @@
 import { type Config, isActive } from './config/config.ts';
 import { formatUsd } from './core/money.ts';
 import { type Gateway, startGateway } from './gateway.ts';
-import type { Log } from './observe/log.ts';
+import type { Log, OpenLog } from './observe/log.ts';
 import { PROGRAM } from './program.ts';
 
 /** Runs a gateway until a signal ends it. Resolves with the exit status. Throws a UserError when it cannot start. */
-export async function runGateway(config: Config, log: Log): Promise<number> {
+export async function runGateway(config: Config, openLog: OpenLog): Promise<number> {
+  const { log } = openLog;
   const ended = Promise.withResolvers<number>();
   process.on('uncaughtException', (error) => {
     // First of all: the fault may be that of the log.
     ended.resolve(1);
     log.fatal({ err: error }, 'fault of the program');
   });
-  const gateway = await startGateway(config, log, {
+  const gateway = await startGateway(config, openLog, {
     onFatal: (error) => {
-      log.fatal({ err: error }, 'the ledger has ended; nothing can be admitted any more');
+      log.fatal({ err: error }, 'a thread has ended by a fault of the program; requests under way are charged as held');
       ended.resolve(1);
     },
   });
@@ -83,21 +84,20 @@ function stopOnSignal(gateway: Gateway, config: Config, log: Log, ended: (status
       return;
     }
     stopping = true;
-    log.info(
-      `${signal}: finishing ${counted(gateway.inFlight, 'request')}, for ${config.drainTimeoutMs / 1000} s at most`,
-    );
-    gateway.stop(config.drainTimeoutMs).then(
-      (unsettled) => {
-        if (unsettled === 0) log.info('everything is settled');
-        else log.error(`${counted(unsettled, 'request')} could not be settled: charged as held at the next start`);
-        ended(0);
-      },
-      (error: unknown) => {
-        log.fatal({ err: error }, 'fault while stopping');
-        ended(1);
-      },
-    );
+    stop(gateway, signal, config, log).then(ended, (error: unknown) => {
+      log.fatal({ err: error }, 'fault while stopping');
+      ended(1);
+    });
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+}
+
+async function stop(gateway: Gateway, signal: string, config: Config, log: Log): Promise<number> {
+  const requests = counted(await gateway.inFlight(), 'request');
+  log.info(`${signal}: finishing ${requests}, for ${config.drainTimeoutMs / 1000} s at most`);
+  const unsettled = await gateway.stop(config.drainTimeoutMs);
+  if (unsettled === 0) log.info('everything is settled');
+  else log.error(`${counted(unsettled, 'request')} could not be settled: charged as held at the next start`);
+  return 0;
 }

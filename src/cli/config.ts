@@ -1,6 +1,7 @@
 /** `config check`: validates the config, and shows what would run. Secrets are masked. */
 import type { Command } from 'commander';
 import { type Config, isActive, type ProviderConfig } from '../config/config.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { count, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
@@ -24,11 +25,13 @@ function check(command: Command): void {
   printLine(`${config.path ?? 'No config file: the defaults'} — sound.\n`);
   printFields([
     ['listen', addressOf(config)],
+    ['threads', count(config.threads)],
     ['state file', config.statePath],
     ['credit', config.creditEnforced ? 'enforced' : 'off'],
     ['largest body', `${count(config.maxBodyBytes)} bytes`],
     ['cap output', config.capOutput ? 'yes' : 'no'],
     ['durability', config.durability],
+    ['journal retention', retentionOf(config)],
     ['log level', config.logLevel],
     ['time for a client’s headers', `${config.requestTimeoutMs} ms`],
     ['time to finish at the end', `${config.drainTimeoutMs} ms`],
@@ -61,17 +64,24 @@ function addressOf(config: Config): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** As the config spells it. */
+function retentionOf({ journalRetentionMs: milliseconds }: Config): string {
+  return milliseconds === undefined ? 'off' : `${milliseconds / DAY_MS}d`;
+}
+
 function configJson(config: Config) {
   const { tier } = config;
   return {
     ok: true,
     path: config.path ?? null,
     listen: addressOf(config),
+    threads: config.threads,
     state: config.statePath,
     credit: config.creditEnforced ? 'enforced' : 'off',
     max_body_bytes: config.maxBodyBytes,
     cap_output: config.capOutput,
     durability: config.durability,
+    journal_retention: retentionOf(config),
     log_level: config.logLevel,
     request_timeout_ms: config.requestTimeoutMs,
     drain_timeout_ms: config.drainTimeoutMs,

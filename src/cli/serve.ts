@@ -14,11 +14,11 @@ async function serve(command: Command): Promise<void> {
   const config = configOf(command);
   // Loaded here, so that the other commands need not wait for the HTTP client and the log.
   const [{ runGateway }, { openLog }] = await Promise.all([import('../lifecycle.ts'), import('../observe/log.ts')]);
-  const { log, close } = await openLog(config.logLevel, process.stderr.isTTY);
+  const log = await openLog(config.logLevel, process.stderr.isTTY);
   try {
     process.exitCode = await runGateway(config, log);
   } finally {
-    close();
+    log.close();
   }
   // Whatever is still open, a client that does not let go for one, must not keep a process that has settled everything.
   process.exit();

@@ -38,6 +38,8 @@ class ConfigBuilder {
       path: this.#source.path,
       modifiedAtS: this.#source.modifiedAtS,
       listen: parsed.listen,
+      threads: parsed.threads,
+      journalRetentionMs: typeof parsed.journal_retention === 'number' ? parsed.journal_retention : undefined,
       statePath: resolve(this.#source.baseDirectory, parsed.state),
       tierName: parsed.tier,
       tier: this.#tier(),

@@ -59,12 +59,16 @@ export interface Config {
   /** The file that was read; undefined when the program runs on its defaults. */
   readonly path: string | undefined;
   readonly listen: ListenAddress;
+  /** How many threads carry requests. */
+  readonly threads: number;
   readonly statePath: string;
   readonly tierName: string;
   readonly tier: Tier;
   readonly creditEnforced: boolean;
   /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
   readonly durability: 'full' | 'crash';
+  /** How long rows of the journal are kept; undefined for ever. */
+  readonly journalRetentionMs: number | undefined;
   readonly maxBodyBytes: number;
   readonly capOutput: boolean;
   /** For a client to send its headers, and between two pieces of its body. */

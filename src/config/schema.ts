@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/bounds.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { parseDuration, parseListen, parseSize } from './units.ts';
+import { parseDays, parseDuration, parseListen, parseSize } from './units.ts';
 
 /** A string that `parse` understands; the message says what it should have looked like. */
 function spelled<T>(parse: (text: string) => T | undefined, expected: string) {
@@ -15,9 +15,15 @@ function spelled<T>(parse: (text: string) => T | undefined, expected: string) {
 }
 
 const duration = spelled(parseDuration, 'expected a duration such as 500ms, 10s, 5m or 1h');
+const RETENTION_EXPECTED = 'expected a number of days such as 90d, or off';
+const retention = z.union([z.literal('off'), z.literal(false), spelled(parseDays, RETENTION_EXPECTED)], {
+  error: () => RETENTION_EXPECTED,
+});
 const size = spelled(parseSize, 'expected a size such as 512kb or 32mb, 256mb at most');
 const listen = spelled(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
 
+/** More cores than the machines have that one process is made for. */
+const MAX_THREADS = 64;
 /** More tokens than any model gives. */
 const MAX_TOKENS = 1_000_000_000;
 
@@ -111,11 +117,13 @@ const PROVIDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 export const configSchema = z.strictObject({
   listen: listen.default({ host: '127.0.0.1', port: 8787 }),
+  threads: wholeNumber(1, MAX_THREADS).default(1),
   state: text.default('./inf-gw.db'),
   tier: text.default('standard'),
   tiers: z.record(text, tier, { error: () => 'expected a map of tier names to limits' }).optional(),
   credit: onOff('enforced', 'expected enforced or off').default('enforced'),
   durability: z.enum(['full', 'crash'], { error: () => 'expected full or crash' }).default('full'),
+  journal_retention: retention.default('off'),
   max_body: size.default(32 * 1024 * 1024),
   cap_output: flag.default(false),
   timeouts: timeouts.prefault({}),

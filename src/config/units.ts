@@ -13,6 +13,15 @@ export function parseDuration(text: string): number | undefined {
   return ms >= 1 && ms <= MAX_DURATION_MS ? ms : undefined;
 }
 
+const DAYS = /^(\d{1,5})d$/;
+const DAY_MS = 86_400_000;
+
+/** `90d` in milliseconds. Undefined when it is no number of days, one at least. */
+export function parseDays(text: string): number | undefined {
+  const days = Number(DAYS.exec(text)?.[1] ?? 0);
+  return days >= 1 ? days * DAY_MS : undefined;
+}
+
 const SIZE = /^(\d+)(kb|mb)$/i;
 /** Bodies are held in memory as a whole and as a string: Node's longest string is 512 MB. */
 const MAX_SIZE_BYTES = 256 * 1024 * 1024;

@@ -1,17 +1,18 @@
 /** The HTTP server: takes connections, turns requests into exchanges, answers what is not HTTP, and drains. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type ClientError, errorBody, statusOf, UserError } from '../core/errors.ts';
+import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../ledger/ledger.ts';
+import { explainListenError, type ListenAddress } from './address.ts';
 import { Exchange } from './exchange.ts';
 import { rateHeaders } from './headers.ts';
 import { MAX_HEADER_BYTES, malformedRequest, parserFault } from './malformed.ts';
 import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
 
-export interface ListenerOptions {
-  readonly host: string;
-  readonly port: number;
+export interface ListenerOptions extends ListenAddress {
+  /** Whether listeners of other threads take connections at the same port. */
+  readonly isPortShared: boolean;
   /** For a client to send its headers, and between two pieces of its body, in milliseconds. */
   readonly requestTimeoutMs: number;
   readonly maxBodyBytes: number;
@@ -79,10 +80,10 @@ export class Listener {
 
   /** Starts to listen; resolves with the address. Throws a UserError. */
   listen(): Promise<AddressInfo> {
-    const { host, port } = this.#options;
+    const { host, port, isPortShared: reusePort } = this.#options;
     return new Promise((resolve, reject) => {
-      this.#server.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, host, port)));
-      this.#server.listen(port, host, () => resolve(this.#server.address() as AddressInfo));
+      this.#server.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, this.#options)));
+      this.#server.listen({ host, port, reusePort }, () => resolve(this.#server.address() as AddressInfo));
     });
   }
 
@@ -184,14 +185,3 @@ const REASONS: Readonly<Record<number, string>> = {
   408: 'Request Timeout',
   431: 'Request Header Fields Too Large',
 };
-
-function explainListenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  const address = `${host}:${port}`;
-  const advice: Record<string, string> = {
-    EADDRINUSE: `${address} is in use, maybe by another inf-gw serve; stop it, or set another \`listen:\` in the config`,
-    EACCES: `${address} may not be used by this user; take a port above 1023 with \`listen:\` in the config`,
-    EADDRNOTAVAIL: `${address} is no address of this machine; set another \`listen:\` in the config`,
-    ENOTFOUND: `the host name ${host} is not known; set another \`listen:\` in the config`,
-  };
-  return new UserError(advice[error.code ?? ''] ?? `cannot listen on ${address}: ${error.message}`);
-}

@@ -1,6 +1,6 @@
 /** The ledger as promises: sends what a turn of the event loop asks for as one message to the ledger thread. */
 import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
 import type { Answer, Answers, Command, Envelope, FromLedger, Reply, ToLedger } from './commands.ts';
 import {
@@ -35,39 +35,117 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** The ledger thread, for the thread that started it. */
+export interface RunningLedger {
+  readonly client: Ledger;
+  readonly summary: LedgerSummary;
+  /** A way to it for another thread, to be handed to `connectLedger` there. */
+  connect(): MessagePort;
+  /** Writes what was asked for so far and closes the file. Requests that are not settled stay open in it. */
+  close(): Promise<void>;
+}
+
 /** Starts the ledger thread. Throws a UserError when the state file cannot be used. */
-export function startLedger(
-  options: LedgerOptions,
-  events: LedgerEvents,
-): Promise<{ ledger: Ledger; summary: LedgerSummary }> {
+export function startLedger(options: LedgerOptions, events: LedgerEvents): Promise<RunningLedger> {
   const worker = new Worker(THREAD, { workerData: options });
   return new Promise((resolve, reject) => {
     worker.once('error', reject);
     worker.once('message', (message: FromLedger) => {
       worker.off('error', reject);
-      if (message.kind === 'ready') resolve({ ledger: new LedgerClient(worker, events), summary: message.summary });
+      if (message.kind === 'ready') resolve(new LedgerWorker(worker, message.summary, events));
       else
         reject(new UserError(message.kind === 'failed' ? message.lines : `unexpected ${message.kind} from the ledger`));
     });
   });
 }
 
-class LedgerClient implements Ledger {
+/** The ledger as seen from a thread that has not started it. */
+export function connectLedger(port: MessagePort): Ledger {
+  const client = new LedgerClient(port);
+  port.on('message', (message: FromLedger) => client.receive(message));
+  port.on('close', () => client.end('the ledger is closed'));
+  return client;
+}
+
+class LedgerWorker implements RunningLedger {
+  readonly client: LedgerClient;
+  readonly summary: LedgerSummary;
   readonly #worker: Worker;
   readonly #events: LedgerEvents;
+  readonly #closed = Promise.withResolvers<void>();
+
+  constructor(worker: Worker, summary: LedgerSummary, events: LedgerEvents) {
+    this.#worker = worker;
+    this.summary = summary;
+    this.#events = events;
+    this.client = new LedgerClient(worker);
+    worker.on('message', (message: FromLedger) => this.#receive(message));
+    worker.on('error', (error: Error) => this.#die(error));
+    worker.on('exit', () => this.#die(new Error('the ledger thread has ended')));
+  }
+
+  connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    this.#worker.postMessage({ kind: 'connect', port: port1 } satisfies ToLedger, [port1]);
+    return port2;
+  }
+
+  close(): Promise<void> {
+    if (!this.client.hasEnded) {
+      this.client.flush();
+      this.#worker.postMessage({ kind: 'close' } satisfies ToLedger);
+    }
+    return this.#closed.promise;
+  }
+
+  #receive(message: FromLedger): void {
+    this.client.receive(message);
+    switch (message.kind) {
+      case 'storage_fault':
+        this.#events.onStorageFault(message.message);
+        return;
+      case 'storage_recovered':
+        this.#events.onStorageRecovered();
+        return;
+      case 'closed':
+        if (message.unsettled > 0) {
+          this.#events.onStorageFault(
+            `${message.unsettled} requests stay open in the file and are charged as held at the next start`,
+          );
+        }
+        this.client.end('the ledger is closed');
+        this.#closed.resolve();
+        return;
+      case 'ready':
+      case 'failed':
+      case 'replies':
+        return;
+    }
+  }
+
+  #die(error: Error): void {
+    this.#closed.resolve();
+    if (this.client.hasEnded) return;
+    this.client.end(error.message);
+    this.#events.onDeath(error);
+  }
+}
+
+/** The ledger's end of a port. */
+interface LedgerPort {
+  postMessage(message: ToLedger): void;
+}
+
+class LedgerClient implements Ledger {
+  readonly #port: LedgerPort;
   readonly #waiting = new Map<number, Waiting>();
   #outbox: Envelope[] = [];
   #fault: string | undefined;
   #nextTicket = 1;
   #ended: LedgerUnavailable | undefined;
-  #onClosed: () => void = () => {};
 
-  constructor(worker: Worker, events: LedgerEvents) {
-    this.#worker = worker;
-    this.#events = events;
-    worker.on('message', (message: FromLedger) => this.#receive(message));
-    worker.on('error', (error: Error) => this.#die(error));
-    worker.on('exit', () => this.#die(new Error('the ledger thread has ended')));
+  constructor(port: LedgerPort) {
+    this.#port = port;
   }
 
   get fault(): string | undefined {
@@ -95,20 +173,36 @@ class LedgerClient implements Ledger {
     this.#ask({ kind: 'count_refusal', refusal }).catch(() => {});
   }
 
-  close(): Promise<void> {
-    if (this.#ended !== undefined) return Promise.resolve();
-    this.#flush();
-    return new Promise((resolve) => {
-      this.#onClosed = resolve;
-      this.#send({ kind: 'close' });
-    });
+  get hasEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** For those who listen at the port. */
+  receive(message: FromLedger): void {
+    if (message.kind === 'replies') for (const reply of message.replies) this.#deliver(reply);
+    else if (message.kind === 'storage_fault') this.#fault = message.message;
+    else if (message.kind === 'storage_recovered') this.#fault = undefined;
+  }
+
+  /** From here on nobody answers: whoever waits is told. */
+  end(reason: string): void {
+    this.#ended ??= new LedgerUnavailable(reason);
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#ended);
+    this.#waiting.clear();
+  }
+
+  /** Sends what was asked for in this turn of the event loop. */
+  flush(): void {
+    const envelopes = this.#outbox;
+    this.#outbox = [];
+    if (envelopes.length > 0) this.#port.postMessage({ kind: 'commands', envelopes });
   }
 
   #ask<K extends keyof Answers>(command: Extract<Command, { kind: K }>): Promise<Answers[K]> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const ticket = this.#nextTicket++;
     // Everything that one turn of the event loop asks for travels together: a message costs as much as 20 commands.
-    if (this.#outbox.length === 0) setImmediate(() => this.#flush());
+    if (this.#outbox.length === 0) setImmediate(() => this.flush());
     this.#outbox.push({ ticket, command });
     // The thread answers each command with what belongs to its kind.
     return new Promise<Answer>((resolve, reject) => this.#waiting.set(ticket, { resolve, reject })) as Promise<
@@ -116,61 +210,10 @@ class LedgerClient implements Ledger {
     >;
   }
 
-  #flush(): void {
-    const envelopes = this.#outbox;
-    this.#outbox = [];
-    if (envelopes.length > 0) this.#send({ kind: 'commands', envelopes });
-  }
-
-  #send(message: ToLedger): void {
-    this.#worker.postMessage(message);
-  }
-
-  #receive(message: FromLedger): void {
-    switch (message.kind) {
-      case 'replies':
-        for (const reply of message.replies) this.#deliver(reply);
-        return;
-      case 'storage_fault':
-        this.#fault = message.message;
-        this.#events.onStorageFault(message.message);
-        return;
-      case 'storage_recovered':
-        this.#fault = undefined;
-        this.#events.onStorageRecovered();
-        return;
-      case 'closed':
-        if (message.unsettled > 0) {
-          this.#events.onStorageFault(
-            `${message.unsettled} requests stay open in the file and are charged as held at the next start`,
-          );
-        }
-        this.#end('the ledger is closed');
-        return;
-      case 'ready':
-      case 'failed':
-        return;
-    }
-  }
-
   #deliver(reply: Reply): void {
     const waiting = this.#waiting.get(reply.ticket);
     this.#waiting.delete(reply.ticket);
     if ('answer' in reply) waiting?.resolve(reply.answer);
     else waiting?.reject(new LedgerUnavailable(reply.unavailable));
-  }
-
-  #die(error: Error): void {
-    if (this.#ended !== undefined) return;
-    this.#end(error.message);
-    this.#events.onDeath(error);
-  }
-
-  /** From here on nobody answers: whoever waits is told. */
-  #end(reason: string): void {
-    this.#ended = new LedgerUnavailable(reason);
-    for (const waiting of this.#waiting.values()) waiting.reject(this.#ended);
-    this.#waiting.clear();
-    this.#onClosed();
   }
 }

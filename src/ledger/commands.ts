@@ -1,4 +1,5 @@
 /** What travels between the gateway threads and the ledger thread. */
+import type { MessagePort } from 'node:worker_threads';
 import type {
   Admission,
   AdmissionRequest,
@@ -44,9 +45,12 @@ export type Reply =
   /** The ledger could not write; nothing was taken. */
   | { readonly ticket: number; readonly unavailable: string };
 
-/** Messages to the ledger thread. */
+/** Messages to the ledger thread, from any thread. */
 export type ToLedger =
   | { readonly kind: 'commands'; readonly envelopes: readonly Envelope[] }
+  /** From the main thread: another thread will ask at this port. */
+  | { readonly kind: 'connect'; readonly port: MessagePort }
+  /** From the main thread. */
   | { readonly kind: 'close' };
 
 /** Messages from the ledger thread. */

@@ -27,6 +27,8 @@ export interface LedgerOptions extends Limits {
   /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
   readonly durability: 'full' | 'crash';
   readonly creditEnforced: boolean;
+  /** How long rows of the journal are kept; undefined for ever. */
+  readonly journalRetentionMs: number | undefined;
 }
 
 /** What is known of the sender of a request, by the hash of its key. */
@@ -123,8 +125,6 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<RateFigures>;
   /** Counts a refusal, for the operator. It is in the file a moment later; a crash may lose the last ones. */
   countRefusal(refusal: CountedRefusal): void;
-  /** Writes what was asked for so far and closes the file. Requests that are not settled stay open in it. */
-  close(): Promise<void>;
 }
 
 export type ListingAdmission =

@@ -1,5 +1,5 @@
 /** The SQLite file: how it is opened, checked, migrated and locked. The only place that knows better-sqlite3. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../core/errors.ts';
@@ -45,7 +45,8 @@ export function openState(path: string, durability: Durability = 'full'): { data
   }
 }
 
-function createPrivately(path: string): boolean {
+/** Creates an empty file that only its owner can read. False where there is one. */
+export function createPrivately(path: string): boolean {
   try {
     if (existsSync(path)) return false;
     mkdirSync(dirname(path), { recursive: true });
@@ -201,7 +202,7 @@ function withRetry<T>(work: () => T, waitMs = LOCK_WAIT_MS): T {
   }
 }
 
-function isBusy(error: unknown): boolean {
+export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }
 
@@ -250,26 +251,4 @@ export function explained(error: unknown, path: string): unknown {
 
 function codeOf(error: unknown): string {
   return (error as { code: string }).code;
-}
-
-/** Keeps other gateways off a state file for as long as this process lives, however it ends. */
-export function lockState(path: string): { release(): void } {
-  // A link to the file is the same file.
-  const lockPath = `${existsSync(path) ? realpathSync(path) : path}-lock`;
-  createPrivately(lockPath);
-  const database = new Database(lockPath, { timeout: 0 });
-  try {
-    // An exclusive transaction is a lock of the operating system: it goes with the process, and writes nothing.
-    database.pragma('journal_mode = MEMORY');
-    database.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    database.close();
-    if (isBusy(error)) {
-      throw new UserError(
-        `another inf-gw serve is running on ${path}; stop it, or name another file with \`state:\` in the config`,
-      );
-    }
-    throw explained(error, lockPath);
-  }
-  return { release: () => database.close() };
 }

@@ -5,6 +5,7 @@ import { UserError } from '../core/errors.ts';
 import { type Envelope, type FromLedger, isWritten, type Reply, type ToLedger } from './commands.ts';
 import { LedgerEngine } from './engine.ts';
 import type { LedgerOptions } from './ledger.ts';
+import { dropOldRows } from './retention.ts';
 import {
   assertDurability,
   explained,
@@ -22,6 +23,10 @@ const LOCK_WAIT_MS = 2_000;
 const RETRY_MS = 100;
 /** How long counted refusals may wait for those that come after them. */
 const REFUSALS_MS = 100;
+/** Between two looks for rows of the journal that have become too old. */
+const RETENTION_MS = 600_000;
+/** Between two steps while there are more: requests go first. */
+const RETENTION_STEP_MS = 50;
 /** How many tries are made at the end, before settlements are left to the next start as open holds. */
 const CLOSING_TRIES = 20;
 
@@ -31,36 +36,66 @@ interface Fault {
   readonly isDamage: boolean;
 }
 
+/** A command, and where its answer goes. */
+interface Asked extends Envelope {
+  readonly port: MessagePort;
+}
+
 class LedgerThread {
-  readonly #port: MessagePort;
+  /** Of the thread that started this one. */
+  readonly #main: MessagePort;
+  /** Of all threads that ask. */
+  readonly #ports = new Set<MessagePort>();
   readonly #database: Sqlite;
   readonly #engine: LedgerEngine;
   readonly #path: string;
   readonly #stateFile: StateFile;
   /** Bounded by the requests that are open: each waits for one answer at a time. */
-  #queue: Envelope[] = [];
+  #queue: Asked[] = [];
   #scheduled = false;
   #closing = false;
   #closingTries = 0;
   #refusalsTimer: NodeJS.Timeout | undefined;
+  #retentionTimer: NodeJS.Timeout | undefined;
   /** Why the file cannot be written, for as long as it cannot. */
   #fault: Fault | undefined;
 
   constructor(port: MessagePort, options: LedgerOptions) {
-    this.#port = port;
+    this.#main = port;
     this.#path = options.path;
     const { database, created } = openState(options.path, options.durability);
     assertDurability(database, options.durability);
     this.#database = database;
     this.#stateFile = new StateFile(options.path);
     this.#engine = new LedgerEngine(database, options, systemClock);
-    this.#send({ kind: 'ready', summary: this.#engine.recover(created) });
-    port.on('message', (message: ToLedger) => this.#receive(message));
+    send(port, { kind: 'ready', summary: this.#engine.recover(created) });
+    this.#connect(port);
+    const { journalRetentionMs } = options;
+    if (journalRetentionMs !== undefined) this.#dropOldRows(journalRetentionMs);
   }
 
-  #receive(message: ToLedger): void {
+  /** Drops what has become too old, in small steps, and looks again after a while. */
+  #dropOldRows(retentionMs: number): void {
+    let isMore = false;
+    if (this.#fault === undefined) {
+      this.#tryTo(() => {
+        isMore = dropOldRows(this.#database, systemClock.wallMs() - retentionMs, this.#lockWaitMs);
+      });
+    }
+    this.#retentionTimer = setTimeout(() => this.#dropOldRows(retentionMs), isMore ? RETENTION_STEP_MS : RETENTION_MS);
+  }
+
+  #connect(port: MessagePort): void {
+    this.#ports.add(port);
+    port.on('message', (message: ToLedger) => this.#receive(message, port));
+    port.once('close', () => this.#ports.delete(port));
+    if (this.#fault !== undefined) send(port, { kind: 'storage_fault', message: this.#fault.message });
+  }
+
+  #receive(message: ToLedger, port: MessagePort): void {
+    if (message.kind === 'connect') return this.#connect(message.port);
     if (message.kind === 'close') this.#closing = true;
-    else this.#queue.push(...message.envelopes);
+    else for (const envelope of message.envelopes) this.#queue.push({ ...envelope, port });
     this.#schedule(0);
   }
 
@@ -86,14 +121,14 @@ class LedgerThread {
     else if (this.#fault !== undefined) this.#schedule(RETRY_MS);
   }
 
-  #process(batch: readonly Envelope[]): void {
+  #process(batch: readonly Asked[]): void {
     const commands = batch.map((envelope) => envelope.command);
     const writes = commands.some(isWritten);
     try {
       if (writes) this.#stateFile.assertInPlace();
       const answers = this.#engine.process(commands, this.#lockWaitMs);
       if (writes) this.#report(undefined);
-      this.#reply(batch.map(({ ticket }, index) => ({ ticket, answer: answers[index] as (typeof answers)[number] })));
+      reply(batch, ({ ticket }, index) => ({ ticket, answer: answers[index] as (typeof answers)[number] }));
     } catch (error) {
       this.#failClosed(batch, this.#faultOf(error));
     }
@@ -143,11 +178,11 @@ class LedgerThread {
   }
 
   /** Nothing may be admitted that cannot be written down; what has ended is kept until it can. */
-  #failClosed(batch: readonly Envelope[], fault: Fault): void {
+  #failClosed(batch: readonly Asked[], fault: Fault): void {
     this.#report(fault);
     const settlements = batch.filter(({ command }) => command.kind === 'settle');
     const others = batch.filter(({ command }) => command.kind !== 'settle');
-    this.#reply(others.map(({ ticket }) => ({ ticket, unavailable: fault.message })));
+    reply(others, ({ ticket }) => ({ ticket, unavailable: fault.message }));
     this.#queue.unshift(...settlements);
   }
 
@@ -156,23 +191,36 @@ class LedgerThread {
     const known = this.#fault?.message;
     this.#fault = fault;
     if (fault?.message === known) return;
-    this.#send(fault === undefined ? { kind: 'storage_recovered' } : { kind: 'storage_fault', message: fault.message });
-  }
-
-  #reply(replies: readonly Reply[]): void {
-    if (replies.length > 0) this.#send({ kind: 'replies', replies });
+    for (const port of this.#ports) {
+      send(
+        port,
+        fault === undefined ? { kind: 'storage_recovered' } : { kind: 'storage_fault', message: fault.message },
+      );
+    }
   }
 
   #close(): void {
+    clearTimeout(this.#retentionTimer);
     this.#writeRefusals();
-    this.#send({ kind: 'closed', unsettled: this.#queue.length });
+    send(this.#main, { kind: 'closed', unsettled: this.#queue.length });
     this.#database.close();
-    this.#port.close();
+    for (const port of this.#ports) port.close();
   }
+}
 
-  #send(message: FromLedger): void {
-    this.#port.postMessage(message);
+function send(port: MessagePort, message: FromLedger): void {
+  port.postMessage(message);
+}
+
+/** One message to each of those who asked. */
+function reply(batch: readonly Asked[], replyTo: (asked: Asked, index: number) => Reply): void {
+  const byPort = new Map<MessagePort, Reply[]>();
+  for (const [index, asked] of batch.entries()) {
+    const replies = byPort.get(asked.port);
+    if (replies === undefined) byPort.set(asked.port, [replyTo(asked, index)]);
+    else replies.push(replyTo(asked, index));
   }
+  for (const [port, replies] of byPort) send(port, { kind: 'replies', replies });
 }
 
 function main(port: MessagePort, options: LedgerOptions): void {
@@ -181,7 +229,7 @@ function main(port: MessagePort, options: LedgerOptions): void {
   } catch (error) {
     const told = explained(error, options.path);
     if (!(told instanceof UserError)) throw error;
-    port.postMessage({ kind: 'failed', lines: told.lines } satisfies FromLedger);
+    send(port, { kind: 'failed', lines: told.lines });
   }
 }
 

@@ -7,13 +7,45 @@ const STDERR = 2;
 /** What may wait for a slow reader of the log before lines are dropped, in bytes. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
-/** Opens the log. Lines are written as soon as stderr takes them; `close` writes what is left. */
-export async function openLog(level: string, isTerminal: boolean): Promise<{ log: Log; close(): void }> {
-  if (isTerminal) return { log: pino(optionsFor(level), await prettyStream()), close: () => {} };
+/** The log of the process. */
+export interface OpenLog {
+  readonly log: Log;
+  /** Writes lines that another thread has made. */
+  write(lines: string): void;
+  /** Writes what is left. */
+  close(): void;
+}
+
+/** Opens the log. Lines are written as soon as stderr takes them. */
+export async function openLog(level: string, isTerminal: boolean): Promise<OpenLog> {
+  if (isTerminal) {
+    const pretty = await prettyStream();
+    return { log: pino(optionsFor(level), pretty), write: (lines) => pretty.write(lines), close: () => {} };
+  }
   const stream = destination({ dest: STDERR, sync: false, maxLength: MAX_BUFFERED_BYTES });
   // A log that cannot be written, on a full disk say, must not stop a gateway that can still serve.
   stream.on('error', () => {});
-  return { log: pino(optionsFor(level), stream), close: () => closeQuietly(stream) };
+  const write = (lines: string) => {
+    stream.write(lines);
+  };
+  return { log: pino(optionsFor(level), stream), write, close: () => closeQuietly(stream) };
+}
+
+/**
+ * A log for a thread: two that write to one pipe would cut into each other's lines, so `send` hands them to the one that
+ * writes, those of a turn of the event loop together. `flush` hands over what is left.
+ */
+export function forwardedLog(level: string, send: (lines: string) => void): { log: Log; flush(): void } {
+  let lines = '';
+  const flush = () => {
+    if (lines !== '') send(lines);
+    lines = '';
+  };
+  const write = (line: string) => {
+    if (lines === '') setImmediate(flush);
+    lines += line;
+  };
+  return { log: pino(optionsFor(level), { write }), flush };
 }
 
 const optionsFor = (level: string) => ({

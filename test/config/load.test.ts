@@ -15,6 +15,8 @@ tiers:
   small: { rpm: 6, tpm: 20000, concurrency: 2, models_rpm: 60 }
 credit: off
 durability: crash
+threads: 3
+journal_retention: 90d
 max_body: 512kb
 cap_output: true
 timeouts: { connect: 1s, first_byte: 2m, idle: 3m, request: 4s, drain: 5s }
@@ -47,6 +49,8 @@ test('every key of the config takes effect', () => {
     tier: { rpm: 6, tpm: 20_000, concurrency: 2, modelsRpm: 60 },
     creditEnforced: false,
     durability: 'crash',
+    threads: 3,
+    journalRetentionMs: 7_776_000_000,
     maxBodyBytes: 524_288,
     capOutput: true,
     requestTimeoutMs: 4_000,
@@ -95,6 +99,8 @@ const DEFAULTS = {
   tier: { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6000 },
   creditEnforced: true,
   durability: 'full',
+  threads: 1,
+  journalRetentionMs: undefined,
   maxBodyBytes: 33_554_432,
   capOutput: false,
   requestTimeoutMs: 30_000,

@@ -126,7 +126,7 @@ describe('requests at once', () => {
     const key = gateway.key({ concurrency: 3 });
     const answers = Array.from({ length: 10 }, () => gateway.complete(key));
     await gateway.upstream.call(3);
-    await until(() => gateway.inFlight === 3);
+    await until(async () => (await gateway.inFlight()) === 3);
     assert.equal(gateway.upstream.calls.length, 3);
     release();
     const done = await Promise.all(answers);

@@ -93,8 +93,8 @@ export class TestGateway {
     this.#keys = new KeyStore(database);
   }
 
-  get inFlight(): number {
-    return this.#gateway.inFlight;
+  inFlight(): Promise<number> {
+    return this.#gateway.inFlight();
   }
 
   get statePath(): string {
@@ -224,7 +224,7 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   // YAML takes JSON as it is.
   await writeFile(path, JSON.stringify(configFor(upstream, options)));
   const config = loadConfig({ path, directory: folder, environment: {} });
-  const { log } = await openLog('silent', false);
+  const log = await openLog('silent', false);
   const { database } = openState(config.statePath);
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);

@@ -16,9 +16,9 @@ export async function bounded<T>(promise: Promise<T>, what: string): Promise<T> 
 }
 
 /** Resolves once the condition holds. Throws when it does not within ten seconds. */
-export async function until(condition: () => boolean): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + LIMIT_MS;
-  while (!condition()) {
+  while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`not within ${LIMIT_MS} ms: ${condition}`);
     await pause(POLL_MS);
   }

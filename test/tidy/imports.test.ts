@@ -7,7 +7,8 @@ import { importsOf, projectFile, sourcesIn } from '../support/sources.ts';
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   cli: ['lifecycle', 'program', 'audit', 'ledger', 'keys', 'catalog', 'config', 'observe', 'core'],
   lifecycle: ['gateway', 'program', 'config', 'observe', 'core'],
-  gateway: ['program', 'pipeline', 'http', 'tokens', 'upstream', 'ledger', 'catalog', 'config', 'observe', 'core'],
+  gateway: ['carrier', 'http', 'ledger', 'config', 'observe', 'core'],
+  carrier: ['program', 'pipeline', 'http', 'tokens', 'upstream', 'ledger', 'catalog', 'config', 'observe', 'core'],
   pipeline: ['ending', 'plan', 'http', 'tokens', 'relay', 'upstream', 'wire', 'ledger', 'catalog', 'observe', 'core'],
   ending: ['http', 'relay', 'ledger'],
   plan: ['wire', 'catalog', 'core'],
@@ -30,7 +31,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 
 /** Where each package may be imported: a file, or a folder and all within it. */
 const DOORS: Readonly<Record<string, string>> = {
-  'better-sqlite3': 'src/ledger/sqlite.ts',
+  // And the locks, in sqlite-lock.ts.
+  'better-sqlite3': 'src/ledger/sqlite',
   undici: 'src/upstream/',
   yaml: 'src/config/',
   zod: 'src/config/',

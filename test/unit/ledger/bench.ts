@@ -62,6 +62,7 @@ const DEFAULTS = {
   concurrency: 60,
   modelsRpm: 6_000,
   creditEnforced: true,
+  journalRetentionMs: undefined,
 };
 const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
 
