@@ -5,6 +5,7 @@ import { UserError } from '../core/errors.ts';
 import { type Envelope, type FromLedger, isWritten, type Reply, type ToLedger } from './commands.ts';
 import { LedgerEngine } from './engine.ts';
 import type { LedgerOptions } from './ledger.ts';
+import { LogBound } from './log-bound.ts';
 import { dropOldRows } from './retention.ts';
 import {
   assertDurability,
@@ -27,6 +28,8 @@ const REFUSALS_MS = 100;
 const RETENTION_MS = 600_000;
 /** Between two steps while there are more: requests go first. */
 const RETENTION_STEP_MS = 50;
+/** How many batches are written between two looks at the size of SQLite's log. */
+const RUNS_PER_LOOK = 100;
 /** How many tries are made at the end, before settlements are left to the next start as open holds. */
 const CLOSING_TRIES = 20;
 
@@ -50,9 +53,11 @@ class LedgerThread {
   readonly #engine: LedgerEngine;
   readonly #path: string;
   readonly #stateFile: StateFile;
+  readonly #logBound: LogBound;
   /** Bounded by the requests that are open: each waits for one answer at a time. */
   #queue: Asked[] = [];
   #scheduled = false;
+  #runs = 0;
   #closing = false;
   #closingTries = 0;
   #refusalsTimer: NodeJS.Timeout | undefined;
@@ -67,6 +72,7 @@ class LedgerThread {
     assertDurability(database, options.durability);
     this.#database = database;
     this.#stateFile = new StateFile(options.path);
+    this.#logBound = new LogBound(database);
     this.#engine = new LedgerEngine(database, options, systemClock);
     send(port, { kind: 'ready', summary: this.#engine.recover(created) });
     this.#connect(port);
@@ -117,6 +123,7 @@ class LedgerThread {
     if (batch.length > 0) this.#process(batch);
     else if (this.#fault !== undefined) this.#probe();
     if (this.#engine.hasRefusals) this.#writeRefusalsSoon();
+    if (++this.#runs % RUNS_PER_LOOK === 0 && this.#fault === undefined) this.#tryTo(() => this.#logBound.keep());
     if (this.#closing && (this.#queue.length === 0 || ++this.#closingTries > CLOSING_TRIES)) this.#close();
     else if (this.#fault !== undefined) this.#schedule(RETRY_MS);
   }

@@ -1,0 +1,29 @@
+/**
+ * A reader of the state file in a process of its own: `node reader.ts <state file> <ms> <readers> <milliseconds each>`.
+ * It keeps read transactions open for so long, one at a time or in turn without a gap between them, prints a line once
+ * it reads, and ends by itself, or with whoever started it.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const [path = '', total = '', readers = '', each = ''] = process.argv.slice(2);
+const OPEN_OPTIONS = { readOnly: true, timeout: 5_000 };
+
+/** Reads as of one moment, over and over, each time after it has waited for its turn. */
+async function readInTurn(turn: number): Promise<void> {
+  const database = new DatabaseSync(path, OPEN_OPTIONS);
+  await pause((turn * Number(each)) / Number(readers));
+  while (performance.now() < endsAtMs) {
+    database.exec('BEGIN');
+    database.prepare('SELECT count(*) FROM keys').get();
+    if (turn === 0) console.log('reading');
+    await pause(Math.min(Number(each), endsAtMs - performance.now()));
+    database.exec('COMMIT');
+  }
+  database.close();
+}
+
+process.stdin.on('end', () => process.exit()).resume();
+const endsAtMs = performance.now() + Number(total);
+await Promise.all(Array.from({ length: Number(readers) }, (_, turn) => readInTurn(turn)));
+process.exit();
