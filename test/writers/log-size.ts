@@ -11,8 +11,6 @@ import { openSite, type Scope, type Site } from './site.ts';
 
 const SCRIPT = fileURLToPath(new URL('./reader.ts', import.meta.url));
 const STEP_MS = 1_000;
-/** On top of the usual. */
-const MOST_READING_MS = 4_000;
 
 /** What the log must come back to once nobody reads. */
 export const LOG_BOUND_BYTES = 64 * 1024 * 1024;
@@ -23,8 +21,6 @@ export interface ReaderOptions {
   /** How long somebody reads, and how long the load goes on before and after that. */
   readonly readingMs: number;
   readonly aloneMs: number;
-  /** A machine may be slow: somebody reads on until the log has come to this size, within {@link MOST_READING_MS}. */
-  readonly growToBytes?: number;
   /** How many readers take turns, and how long each of them reads at a time. */
   readonly readers: number;
   readonly eachMs: number;
@@ -50,10 +46,10 @@ export interface LogSizes {
 export async function watchLog(scope: Scope, options: ReaderOptions): Promise<LogSizes> {
   const site = await openSite(scope);
   const load = new Load(site, options.clients, new Random(options.seed));
-  const watch = (forMs: number, growToBytes = 0) => watchPhase(site, load, forMs, growToBytes);
+  const watch = (forMs: number) => watchPhase(site, load, forMs);
   const before = await watch(options.aloneMs);
   const stopReading = await startReader(scope, site, options);
-  const reading = await watch(options.readingMs, options.growToBytes);
+  const reading = await watch(options.readingMs);
   await stopReading();
   const after = await watch(options.aloneMs);
   await load.stop();
@@ -86,14 +82,13 @@ async function startReader(
   return stop;
 }
 
-async function watchPhase({ place }: Site, load: Load, forMs: number, growToBytes: number): Promise<Phase> {
+async function watchPhase({ place }: Site, load: Load, forMs: number): Promise<Phase> {
   load.takeLatencies();
   const sizes: number[] = [];
   const startedAtMs = performance.now();
   const watchedMs = () => performance.now() - startedAtMs;
-  const isTooSmall = () => (sizes.at(-1) ?? 0) < growToBytes && watchedMs() < forMs + MOST_READING_MS - STEP_MS;
-  while (watchedMs() < forMs || isTooSmall()) {
-    await pause(Math.min(STEP_MS, Math.max(forMs - watchedMs(), STEP_MS / 10)));
+  while (watchedMs() < forMs) {
+    await pause(Math.min(STEP_MS, forMs - watchedMs()));
     sizes.push(statSync(`${place.statePath}-wal`).size);
   }
   const latenciesMs = load.takeLatencies();

@@ -15,6 +15,7 @@ import { openState } from '../../../src/ledger/sqlite.ts';
 const READER = fileURLToPath(new URL('../../writers/reader.ts', import.meta.url));
 const LARGE_BYTES = 512 * 1024;
 const READING_MS = 10_000;
+const BOUND_BYTES = 64 * 1024 * 1024;
 
 function openLog(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'inf-gw-log-'));
@@ -30,19 +31,32 @@ function openLog(t: TestContext) {
   return { path, database, size, enter };
 }
 
-/** Readers in a process of their own: within one, two libraries do not see each other's locks. They read on to the end. */
-async function startReaders(t: TestContext, path: string, count: number, eachMs: number): Promise<void> {
+/** Readers in a process of their own: within one, two libraries do not see each other's locks. They read on until they are
+ * stopped. */
+async function startReaders(t: TestContext, path: string, count: number, eachMs: number): Promise<() => Promise<void>> {
   const words = [READER, path, READING_MS, count, eachMs].map(String);
   const child = spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
-  t.after(async () => {
+  const stop = async () => {
     child.kill('SIGKILL');
     await ended;
-  });
+  };
+  t.after(stop);
   await once(child.stdout, 'data');
+  return stop;
 }
 
 describe('the log', () => {
+  test('is cut back to 64 MB once a long reader that made it grow is gone', async (t) => {
+    const { path, size, enter } = openLog(t);
+    const stop = await startReaders(t, path, 1, READING_MS);
+    while (size() < 1.1 * BOUND_BYTES) enter();
+    await stop();
+    // The first of these copies all of it into the file, and the next one begins the log anew.
+    for (let entry = 0; entry < 3; entry++) enter();
+    assert.ok(size() <= BOUND_BYTES, `${size()} bytes`);
+  });
+
   test('starts anew though readers overlap all the time', async (t) => {
     const { path, database, size, enter } = openLog(t);
     await startReaders(t, path, 2, 10);
