@@ -66,7 +66,8 @@ async function startReader(
   { place }: Site,
   { readingMs, readers, eachMs }: ReaderOptions,
 ): Promise<() => Promise<unknown>> {
-  const words = [SCRIPT, place.statePath, readingMs + MOST_READING_MS, readers, eachMs].map(String);
+  // It is stopped before its time.
+  const words = [SCRIPT, place.statePath, 2 * readingMs, readers, eachMs].map(String);
   const child = spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
   const stop = () => {
