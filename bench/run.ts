@@ -18,7 +18,12 @@ const HELP = `npm run bench [-- --quick] [--rounds N] [--only TEXT] [--compare C
 
 const FLOOR = 'upstream alone';
 const GATEWAY = 'gateway';
-const GATEWAY_LOGGING = 'gateway, log: info';
+/** Gateways that differ from the usual one in a setting. */
+const VARIANTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'gateway, log: info': { log: { level: 'info' } },
+  'gateway, durability: crash': { durability: 'crash' },
+  'gateway, threads: 2': { threads: 2 },
+};
 const OTHER_GATEWAY = 'other gateway';
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url));
 /** What a fresh process does besides its first request is over by then. */
@@ -129,7 +134,7 @@ class Benchmark {
   }
 
   async #measure(workload: Workload, target: Target): Promise<void> {
-    if (target.name === GATEWAY_LOGGING && !workload.forLogLevels) return;
+    if (Object.hasOwn(VARIANTS, target.name) && !workload.forVariants) return;
     const sample = await this.#sample(workload, target);
     for (const figure of workload.figures) {
       const value = figure.read(sample);
@@ -170,12 +175,14 @@ async function serversOf(options: Options, upstreamPort: number): Promise<Server
   const servers = [
     await proxy(BARE_PROXY, upstreamPort),
     await proxy(BAREST_PROXY, upstreamPort),
-    await gateway({ name: GATEWAY, checkout: CHECKOUT, logLevel: 'warn' }, upstreamPort),
+    await gateway({ name: GATEWAY, checkout: CHECKOUT }, upstreamPort),
   ];
   if (options.compare !== undefined) {
-    servers.push(await gateway({ name: OTHER_GATEWAY, checkout: options.compare, logLevel: 'warn' }, upstreamPort));
+    servers.push(await gateway({ name: OTHER_GATEWAY, checkout: options.compare }, upstreamPort));
   } else if (!options.isQuick) {
-    servers.push(await gateway({ name: GATEWAY_LOGGING, checkout: CHECKOUT, logLevel: 'info' }, upstreamPort));
+    for (const [name, settings] of Object.entries(VARIANTS)) {
+      servers.push(await gateway({ name, checkout: CHECKOUT, settings }, upstreamPort));
+    }
   }
   return servers;
 }

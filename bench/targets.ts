@@ -50,18 +50,19 @@ export interface GatewayOptions {
   readonly name: string;
   /** The checkout whose `bin/inf-gw.js` is run. */
   readonly checkout: string;
-  readonly logLevel: string;
+  /** Fields of its config, over those of all. */
+  readonly settings?: Readonly<Record<string, unknown>>;
 }
 
 /** Sets a gateway up: a config, a key with limits that nobody reaches, and credit. */
 export async function gateway(options: GatewayOptions, upstreamPort: number): Promise<Server> {
-  const { name, checkout, logLevel } = options;
+  const { name, checkout, settings = {} } = options;
   const program = join(checkout, 'bin', 'inf-gw.js');
   if (!existsSync(join(checkout, 'dist', 'cli', 'main.js'))) throw new Error(`build ${checkout} first: npm run build`);
   const directory = temporaryDirectory();
   const port = await freePort();
   const configPath = join(directory, 'config.yaml');
-  writeFileSync(configPath, configText(port, upstreamPort, logLevel));
+  writeFileSync(configPath, configText(port, upstreamPort, settings));
   const command = (...words: string[]): unknown =>
     JSON.parse(
       execFileSync(process.execPath, [program, ...words, '--json', '--config', configPath], {
@@ -93,16 +94,14 @@ function temporaryDirectory(): string {
   return directory;
 }
 
-function configText(port: number, upstreamPort: number, logLevel: string): string {
-  return `listen: 127.0.0.1:${port}
-state: ./bench.db
-log: { level: ${logLevel} }
-providers:
-  bench:
-    kind: openai
-    base_url: http://127.0.0.1:${upstreamPort}/v1
-    api_key: bench-credential
-    models:
-      ${UPSTREAM_MODEL}: { input: 0.15, cached_input: 0.075, output: 0.60, max_output: 16384 }
-`;
+/** YAML takes JSON as it is. */
+function configText(port: number, upstreamPort: number, settings: Readonly<Record<string, unknown>>): string {
+  const bench = {
+    kind: 'openai',
+    base_url: `http://127.0.0.1:${upstreamPort}/v1`,
+    api_key: 'bench-credential',
+    models: { [UPSTREAM_MODEL]: { input: 0.15, cached_input: 0.075, output: 0.6, max_output: 16_384 } },
+  };
+  const listen = `127.0.0.1:${port}`;
+  return JSON.stringify({ listen, state: './bench.db', log: { level: 'warn' }, providers: { bench }, ...settings });
 }

@@ -25,8 +25,8 @@ export interface Workload {
   readonly stream: StreamShape | undefined;
   /** How long requests are sent, in milliseconds; they end a little later. */
   readonly durationMs: number;
-  /** Whether it is worth its time for gateways that differ in their log alone. */
-  readonly forLogLevels: boolean;
+  /** Whether it is worth its time for gateways that differ in a setting alone. */
+  readonly forVariants: boolean;
   readonly figures: readonly Figure[];
 }
 
@@ -71,7 +71,7 @@ export function workloads(scale: number): Workload[] {
       arrivals: { kind: 'closed', connections: CONNECTIONS },
       stream: undefined,
       durationMs: 800 * scale,
-      forLogLevels: true,
+      forVariants: true,
       figures: [
         { label: 'requests/s', digits: 0, shows: 'value', read: ({ result }) => result.answers / result.seconds },
         cpuPerAnswer,
@@ -82,7 +82,7 @@ export function workloads(scale: number): Workload[] {
       arrivals: { kind: 'closed', connections: 1 },
       stream: undefined,
       durationMs: 500 * scale,
-      forLogLevels: false,
+      forVariants: true,
       figures: answerLatencies,
     },
     {
@@ -90,7 +90,7 @@ export function workloads(scale: number): Workload[] {
       arrivals: { kind: 'open', perSecond: REQUESTS_PER_SECOND },
       stream: undefined,
       durationMs: 800 * scale,
-      forLogLevels: true,
+      forVariants: true,
       figures: [...answerLatencies, cpuPerAnswer],
     },
     {
@@ -98,7 +98,7 @@ export function workloads(scale: number): Workload[] {
       arrivals: { kind: 'open', perSecond: STREAMS_PER_SECOND },
       stream: PACED,
       durationMs: 600 * scale,
-      forLogLevels: false,
+      forVariants: false,
       figures: [
         latency('added p50 of first byte, ms', (result) => result.firstByteMs.p50),
         latency('added p99 of first byte, ms', (result) => result.firstByteMs.p99),
@@ -110,7 +110,7 @@ export function workloads(scale: number): Workload[] {
       arrivals: { kind: 'closed', connections: FLOODS_AT_ONCE },
       stream: FLOOD,
       durationMs: 500 * scale,
-      forLogLevels: false,
+      forVariants: false,
       figures: [
         { label: 'events/s', digits: 0, shows: 'value', read: ({ result }) => result.events / result.seconds },
         cpuPerEvent,
