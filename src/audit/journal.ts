@@ -1,6 +1,6 @@
 /** Walks through the journal day by day: each row by itself, and the sums of each day and month against those stored. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type SumRow, Sums } from './sums.ts';
+import { SUM_COLUMNS, Sums } from './sums.ts';
 
 const DAY_MS = 86_400_000;
 /** No amount is larger than a billion USD. */
@@ -26,7 +26,11 @@ const FAULTS: readonly (readonly [condition: string, says: string])[] = [
   ['settled_at_ms < 0 OR admitted_at_ms < 0', 'has a time before 1970'],
 ];
 
-const SUM_COLUMNS = 'key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos';
+const SUMS_OF_JOURNAL = `SELECT key_id, model, source, count(*) AS requests,
+    sum(outcome NOT IN ('ok', 'cancelled')) AS errors, sum(prompt_tokens) AS prompt_tokens,
+    sum(completion_tokens) AS completion_tokens, sum(cost_nanos) AS cost_nanos
+  FROM journal WHERE admitted_at_ms >= ? AND admitted_at_ms < ? GROUP BY key_id, model, source`;
+const SUMS_OF_SEALS = `SELECT ${SUM_COLUMNS} FROM sealed_days WHERE day = ?`;
 
 export interface Findings {
   readonly rows: number;
@@ -39,13 +43,13 @@ export interface Findings {
   readonly monthDifferences: readonly string[];
   /** What all requests cost, those of dropped rows too. */
   readonly costNanos: bigint;
-  readonly keys: ReadonlySet<string>;
 }
 
 /** One day's share of the journal is in memory at a time, and one month's sums. */
 export class JournalWalk {
   readonly #database: DatabaseSync;
-  readonly #dayOfJournal: StatementSync;
+  readonly #ofDay: Sums;
+  readonly #ofMonth: Sums;
   readonly #rowFaults: StatementSync;
   #rows = 0;
   #sealedRows = 0;
@@ -55,15 +59,12 @@ export class JournalWalk {
   readonly #faults: string[] = [];
   readonly #dayDifferences: string[] = [];
   readonly #monthDifferences: string[] = [];
-  readonly #keys = new Set<string>();
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#dayOfJournal = database.prepare(
-      `SELECT key_id, model, source, count(*) AS requests, sum(outcome NOT IN ('ok', 'cancelled')) AS errors,
-         sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens, sum(cost_nanos) AS cost_nanos
-       FROM journal WHERE admitted_at_ms >= ? AND admitted_at_ms < ? GROUP BY key_id, model, source`,
-    );
+    database.exec('PRAGMA temp_store = MEMORY');
+    this.#ofDay = new Sums(database, 'of_day', 'usage_days', 'day');
+    this.#ofMonth = new Sums(database, 'of_month', 'usage_months', 'month');
     const conditions = FAULTS.map(([condition]) => `(${condition})`);
     this.#rowFaults = database.prepare(
       `SELECT request_id, ${conditions.map((condition, i) => `${condition} AS fault${i}`).join(', ')} FROM journal
@@ -72,17 +73,14 @@ export class JournalWalk {
   }
 
   run(onProgress: (read: number) => void): Findings {
-    let month = '';
-    let ofMonth = new Sums();
+    let month: string | undefined;
     for (const day of this.#days()) {
-      if (!day.startsWith(month) || month === '') {
-        this.#closeMonth(month, ofMonth);
-        [month, ofMonth] = [day.slice(0, 7), new Sums()];
-      }
-      this.#day(day, ofMonth);
+      if (month !== undefined && !day.startsWith(month)) this.#closeMonth(month);
+      month = day.slice(0, 7);
+      this.#day(day);
       onProgress(this.#rows);
     }
-    this.#closeMonth(month, ofMonth);
+    if (month !== undefined) this.#closeMonth(month);
     this.#strayMonths();
     return {
       rows: this.#rows,
@@ -93,7 +91,6 @@ export class JournalWalk {
       dayDifferences: this.#dayDifferences,
       monthDifferences: this.#monthDifferences,
       costNanos: this.#costNanos,
-      keys: this.#keys,
     };
   }
 
@@ -113,22 +110,15 @@ export class JournalWalk {
     return [...days].toSorted();
   }
 
-  #day(day: string, ofMonth: Sums): void {
+  #day(day: string): void {
     const from = Date.parse(`${day}T00:00:00Z`);
-    const rows = this.#dayOfJournal.all(from, from + DAY_MS) as unknown as SumRow[];
-    const sealed = this.#sums('sealed_days', 'day', day);
-    for (const { requests } of rows) this.#rows += Number(requests);
-    for (const { requests } of sealed) this.#sealedRows += Number(requests);
-    const ofDay = new Sums();
-    for (const row of [...rows, ...sealed]) {
-      ofDay.add(row);
-      ofMonth.add(row);
-      this.#costNanos += row.cost_nanos;
-      this.#keys.add(row.key_id);
-    }
-    const stored = this.#sums('usage_days', 'day', day);
-    this.#dayRows += stored.length;
-    this.#dayDifferences.push(...ofDay.differences(day, stored));
+    this.#ofDay.clear();
+    this.#ofDay.add(SUMS_OF_JOURNAL, from, from + DAY_MS);
+    this.#ofDay.add(SUMS_OF_SEALS, day);
+    this.#ofMonth.addAll(this.#ofDay);
+    this.#count(day);
+    this.#dayRows += this.#ofDay.storedRows(day);
+    this.#dayDifferences.push(...this.#ofDay.differences(day));
     for (const { request_id: id, ...faults } of this.#rowFaults.all(from, from + DAY_MS)) {
       for (const [i, fault] of Object.values(faults).entries()) {
         if (fault === 1n) this.#faults.push(`request ${id} ${FAULTS[i]?.[1]}`);
@@ -136,11 +126,23 @@ export class JournalWalk {
     }
   }
 
-  #closeMonth(month: string, sums: Sums): void {
-    if (month === '') return;
-    const stored = this.#sums('usage_months', 'month', month);
-    this.#monthRows += stored.length;
-    this.#monthDifferences.push(...sums.differences(month, stored));
+  /** Adds a day's rows and costs to those of all. */
+  #count(day: string): void {
+    const [ofDay] = this.#all(
+      'SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(cost_nanos), 0) AS cost_nanos FROM temp.of_day',
+    );
+    const sealed = this.#database
+      .prepare('SELECT coalesce(sum(requests), 0) AS requests FROM sealed_days WHERE day = ?')
+      .get(day);
+    this.#rows += Number(ofDay?.requests) - Number(sealed?.requests);
+    this.#sealedRows += Number(sealed?.requests);
+    this.#costNanos += ofDay?.cost_nanos as bigint;
+  }
+
+  #closeMonth(month: string): void {
+    this.#monthRows += this.#ofMonth.storedRows(month);
+    this.#monthDifferences.push(...this.#ofMonth.differences(month));
+    this.#ofMonth.clear();
   }
 
   /** Sums of months in which there was not a single day. */
@@ -149,16 +151,7 @@ export class JournalWalk {
       `SELECT DISTINCT month FROM usage_months WHERE month NOT IN
          (SELECT DISTINCT substr(day, 1, 7) FROM usage_days UNION SELECT substr(day, 1, 7) FROM sealed_days)`,
     );
-    for (const { month } of strays) {
-      const name = String(month);
-      this.#monthDifferences.push(...new Sums().differences(name, this.#sums('usage_months', 'month', name)));
-    }
-  }
-
-  #sums(table: string, period: string, value: string): SumRow[] {
-    return this.#database
-      .prepare(`SELECT ${SUM_COLUMNS} FROM ${table} WHERE ${period} = ?`)
-      .all(value) as unknown as SumRow[];
+    for (const { month } of strays) this.#closeMonth(String(month));
   }
 
   #all(sql: string): Record<string, unknown>[] {

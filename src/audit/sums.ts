@@ -1,52 +1,83 @@
-/** Sums of the journal by key, model and source, held against those that stand in the file. Pure. */
+/** Sums by key, model and source, as the journal comes to them, held against those that stand in the file. */
+import type { DatabaseSync } from 'node:sqlite';
 
-/** A row of sums: of a day or of a month, as it is stored or as the journal comes to it. */
-export interface SumRow {
-  readonly key_id: string;
-  readonly model: string;
-  readonly source: string;
-  readonly requests: bigint;
-  readonly errors: bigint;
-  readonly prompt_tokens: bigint;
-  readonly completion_tokens: bigint;
-  readonly cost_nanos: bigint;
-}
-
+const NAMES = ['key_id', 'model', 'source'] as const;
 const FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'cost_nanos'] as const;
+export const SUM_COLUMNS = [...NAMES, ...FIGURES].join(', ');
 
-/** What the journal comes to in one period. */
+type SumRow = Readonly<Record<(typeof NAMES)[number], string> & Record<(typeof FIGURES)[number], bigint>>;
+
+/**
+ * The sums of one period, in a temporary table: comparing whole tables within SQLite takes a tenth of the time that
+ * reading their rows would.
+ */
 export class Sums {
-  readonly #sums = new Map<string, bigint[]>();
+  readonly #database: DatabaseSync;
+  /** The temporary table. */
+  readonly #table: string;
+  /** The table of the file, and its column for the period. */
+  readonly #stored: string;
+  readonly #period: string;
 
-  add(row: SumRow): void {
-    const name = nameOf(row);
-    const sum = this.#sums.get(name);
-    if (sum === undefined) this.#sums.set(name, figuresOf(row));
-    else for (const [i, figure] of figuresOf(row).entries()) sum[i] = (sum[i] as bigint) + figure;
+  constructor(database: DatabaseSync, table: string, stored: string, period: string) {
+    this.#database = database;
+    this.#table = `temp.${table}`;
+    this.#stored = stored;
+    this.#period = period;
+    database.exec(
+      `CREATE TEMP TABLE ${table} (key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos,
+         PRIMARY KEY (key_id, model, source)) WITHOUT ROWID`,
+    );
   }
 
-  /** How the stored rows of the period differ: wrong, missing, or with no row of the journal behind them. */
-  differences(period: string, stored: readonly SumRow[]): string[] {
-    const differences: string[] = [];
-    const missing = new Set(this.#sums.keys());
-    for (const row of stored) {
-      const name = nameOf(row);
-      missing.delete(name);
-      const expected = this.#sums.get(name);
-      for (const [i, figure] of figuresOf(row).entries()) {
-        if (figure === (expected?.[i] ?? 0n)) continue;
-        differences.push(`${period} ${name}: ${FIGURES[i]} is ${figure}, but the journal has ${expected?.[i] ?? 0n}`);
-      }
-    }
-    for (const name of missing) differences.push(`${period} ${name}: the sums are missing`);
-    return differences;
+  clear(): void {
+    this.#database.exec(`DELETE FROM ${this.#table}`);
+  }
+
+  /** Adds the rows of a query that has the columns of sums. */
+  add(query: string, ...parameters: (string | number)[]): void {
+    const additions = FIGURES.map((figure) => `${figure} = ${figure} + excluded.${figure}`).join(', ');
+    this.#database
+      .prepare(
+        `INSERT INTO ${this.#table} (${SUM_COLUMNS}) SELECT ${SUM_COLUMNS} FROM (${query}) WHERE true
+           ON CONFLICT DO UPDATE SET ${additions}`,
+      )
+      .run(...parameters);
+  }
+
+  /** Adds other sums. */
+  addAll(other: Sums): void {
+    this.add(`SELECT ${SUM_COLUMNS} FROM ${other.#table}`);
+  }
+
+  /** How many rows the file has for a period. */
+  storedRows(period: string): number {
+    const sql = `SELECT count(*) AS rows FROM ${this.#stored} WHERE ${this.#period} = ?`;
+    return Number(this.#database.prepare(sql).get(period)?.rows);
+  }
+
+  /** How the stored sums of a period differ: wrong, missing, or with no row of the journal behind them. */
+  differences(period: string): string[] {
+    const expected = `SELECT ${SUM_COLUMNS} FROM ${this.#table}`;
+    const stored = `SELECT ${SUM_COLUMNS} FROM ${this.#stored} WHERE ${this.#period} = ?`;
+    const inJournal = this.#byName(`${expected} EXCEPT ${stored}`, period);
+    const inFile = this.#byName(`${stored} EXCEPT ${expected}`, period);
+    const missing = [...inJournal.keys()].filter((name) => !inFile.has(name));
+    return [
+      ...[...inFile].flatMap(([name, row]) => differencesOf(`${period} ${name}`, row, inJournal.get(name))),
+      ...missing.map((name) => `${period} ${name}: the sums are missing`),
+    ];
+  }
+
+  #byName(sql: string, period: string): Map<string, SumRow> {
+    const rows = this.#database.prepare(sql).all(period) as unknown as SumRow[];
+    return new Map(rows.map((row) => [NAMES.map((name) => row[name]).join(' '), row]));
   }
 }
 
-function nameOf({ key_id: keyId, model, source }: SumRow): string {
-  return `${keyId} ${model} ${source}`;
-}
-
-function figuresOf(row: SumRow): bigint[] {
-  return FIGURES.map((figure) => row[figure]);
+function differencesOf(name: string, stored: SumRow, expected: SumRow | undefined): string[] {
+  return FIGURES.flatMap((figure) => {
+    const [is, should] = [stored[figure], expected?.[figure] ?? 0n];
+    return is === should ? [] : [`${name}: ${figure} is ${is}, but the journal has ${should}`];
+  });
 }

@@ -95,8 +95,9 @@ function aligned(cell: string, width: number, toTheRight: boolean): string {
   return toTheRight ? padding + cell : cell + padding;
 }
 
+/** Of letters that are one column wide each it is their number, which is known a hundred times as quickly. */
 function widthOf(cell: string): number {
-  return stringWidth(cell);
+  return /^[ -~]*$/.test(cell) ? cell.length : stringWidth(cell);
 }
 
 export function bold(text: string): string {
@@ -107,9 +108,11 @@ export function dim(text: string): string {
   return styleText('dim', text, { stream: process.stdout });
 }
 
+const GROUPED = new Intl.NumberFormat('en-US');
+
 /** 1234567 as `1,234,567`. */
 export function count(number: number): string {
-  return number.toLocaleString('en-US');
+  return GROUPED.format(number);
 }
 
 export function usd(nanos: Nanos): string {
