@@ -97,7 +97,10 @@ async function stop(gateway: Gateway, signal: string, config: Config, log: Log):
   const requests = counted(await gateway.inFlight(), 'request');
   log.info(`${signal}: finishing ${requests}, for ${config.drainTimeoutMs / 1000} s at most`);
   const unsettled = await gateway.stop(config.drainTimeoutMs);
-  if (unsettled === 0) log.info('everything is settled');
-  else log.error(`${counted(unsettled, 'request')} could not be settled: charged as held at the next start`);
-  return 0;
+  if (unsettled === 0) {
+    log.info('everything is settled');
+    return 0;
+  }
+  log.error(`${counted(unsettled, 'request')} could not be settled: charged as held at the next start`);
+  return 1;
 }

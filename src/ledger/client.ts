@@ -108,11 +108,6 @@ class LedgerWorker implements RunningLedger {
         this.#events.onStorageRecovered();
         return;
       case 'closed':
-        if (message.unsettled > 0) {
-          this.#events.onStorageFault(
-            `${message.unsettled} requests stay open in the file and are charged as held at the next start`,
-          );
-        }
         this.client.end('the ledger is closed');
         this.#closed.resolve();
         return;

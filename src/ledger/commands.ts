@@ -62,4 +62,4 @@ export type FromLedger =
   /** The file cannot be written now; the ledger goes on trying. */
   | { readonly kind: 'storage_fault'; readonly message: string }
   | { readonly kind: 'storage_recovered' }
-  | { readonly kind: 'closed'; readonly unsettled: number };
+  | { readonly kind: 'closed' };

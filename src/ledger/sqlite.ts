@@ -48,11 +48,15 @@ export function openState(path: string, durability: Durability = 'full'): { data
 /** Creates an empty file that only its owner can read. False where there is one. */
 export function createPrivately(path: string): boolean {
   try {
-    if (existsSync(path)) return false;
+    if (existsSync(path)) {
+      if (statSync(path).isFile()) return false;
+      throw new UserError(`${path} is no file; name another place with \`state:\` in the config`);
+    }
     mkdirSync(dirname(path), { recursive: true });
     closeSync(openSync(path, 'a', PRIVATE_MODE));
     return true;
   } catch (error) {
+    if (error instanceof UserError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new UserError(
       `cannot create the state file ${path} (${code}); name another place with \`state:\` in the config`,
@@ -217,6 +221,7 @@ const STORAGE_FAULTS: Readonly<Record<string, string>> = {
   SQLITE_CORRUPT: 'it is damaged; restore it from a copy',
   SQLITE_READONLY: 'it cannot be written; check the rights of the file and its folder',
   SQLITE_CANTOPEN: 'it cannot be opened; check the rights of the file and its folder',
+  SQLITE_IOERR_SHMSIZE: 'the disk is full; make room and try again',
   SQLITE_IOERR: 'the disk reports an error; check the disk',
 };
 

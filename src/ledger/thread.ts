@@ -10,6 +10,7 @@ import { dropOldRows } from './retention.ts';
 import {
   assertDurability,
   explained,
+  isBusy,
   isDamage,
   isStorageFault,
   openState,
@@ -60,6 +61,7 @@ class LedgerThread {
   #runs = 0;
   #closing = false;
   #closingTries = 0;
+  #retryTimer: NodeJS.Timeout | undefined;
   #refusalsTimer: NodeJS.Timeout | undefined;
   #retentionTimer: NodeJS.Timeout | undefined;
   /** Why the file cannot be written, for as long as it cannot. */
@@ -102,19 +104,25 @@ class LedgerThread {
     if (message.kind === 'connect') return this.#connect(message.port);
     if (message.kind === 'close') this.#closing = true;
     else for (const envelope of message.envelopes) this.#queue.push({ ...envelope, port });
-    this.#schedule(0);
+    this.#schedule();
   }
 
   /** The batch starts once everything that has arrived by now was received. */
-  #schedule(delayMs: number): void {
+  #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    const run = () => {
+    setImmediate(() => {
       this.#scheduled = false;
       this.#run();
-    };
-    if (delayMs === 0) setImmediate(run);
-    else setTimeout(run, delayMs);
+    });
+  }
+
+  /** What nobody asks for again is tried again after a pause. */
+  #scheduleRetry(): void {
+    this.#retryTimer ??= setTimeout(() => {
+      this.#retryTimer = undefined;
+      this.#schedule();
+    }, RETRY_MS);
   }
 
   #run(): void {
@@ -125,7 +133,7 @@ class LedgerThread {
     if (this.#engine.hasRefusals) this.#writeRefusalsSoon();
     if (++this.#runs % RUNS_PER_LOOK === 0 && this.#fault === undefined) this.#tryTo(() => this.#logBound.keep());
     if (this.#closing && (this.#queue.length === 0 || ++this.#closingTries > CLOSING_TRIES)) this.#close();
-    else if (this.#fault !== undefined) this.#schedule(RETRY_MS);
+    else if (this.#fault !== undefined) this.#scheduleRetry();
   }
 
   #process(batch: readonly Asked[]): void {
@@ -159,7 +167,7 @@ class LedgerThread {
     this.#refusalsTimer = undefined;
     if (!this.#engine.hasRefusals) return;
     this.#tryTo(() => this.#engine.writeRefusals(this.#lockWaitMs));
-    if (this.#fault !== undefined) this.#schedule(RETRY_MS);
+    if (this.#fault !== undefined) this.#scheduleRetry();
   }
 
   /** Writes what nobody waits for. */
@@ -181,6 +189,8 @@ class LedgerThread {
   /** A fault of the disk or of another process in words. Throws what is a fault of the program. */
   #faultOf(error: unknown): Fault {
     if (!isStorageFault(error)) throw error;
+    // A writer who is met while nobody waits is no fault of its own.
+    if (this.#fault !== undefined && isBusy(error)) return this.#fault;
     return { message: (explained(error, this.#path) as Error).message, isDamage: isDamage(error) };
   }
 
@@ -207,9 +217,10 @@ class LedgerThread {
   }
 
   #close(): void {
+    clearTimeout(this.#retryTimer);
     clearTimeout(this.#retentionTimer);
     this.#writeRefusals();
-    send(this.#main, { kind: 'closed', unsettled: this.#queue.length });
+    send(this.#main, { kind: 'closed' });
     this.#database.close();
     for (const port of this.#ports) port.close();
   }

@@ -1,0 +1,118 @@
+/** What can happen to the disk and the file under a running gateway, and how it is mended. */
+import { closeSync, copyFileSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { Site } from './site.ts';
+
+export interface Fault {
+  readonly what: string;
+  /** What the log says of it, and what to do. */
+  readonly told: RegExp;
+  /** Whether it befalls a disk that holds nothing but the state file's folder. */
+  readonly hasOwnDisk?: true;
+  /** Lets it happen, and gives what mends it. */
+  harm(site: Site): () => void;
+}
+
+/** Work on the file from another process: this one. */
+export function elsewhere<T>({ statePath }: Site, work: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(statePath, { timeout: 5_000 });
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** Another process that takes the write lock and keeps it until it is told to let go. */
+export function lock({ statePath }: Site): () => void {
+  const database = new DatabaseSync(statePath, { timeout: 5_000 });
+  database.exec('BEGIN IMMEDIATE');
+  return () => database.close();
+}
+
+function ordered(order: 'full' | 'read-only') {
+  return (site: Site) => {
+    site.order(order);
+    return () => site.order('none');
+  };
+}
+
+/** Moves a part of the file away. */
+function move(ending: string) {
+  return ({ statePath }: Site) => {
+    const path = statePath + ending;
+    renameSync(path, `${path}-elsewhere`);
+    return () => renameSync(`${path}-elsewhere`, path);
+  };
+}
+
+function moveFolder({ folder }: Site): () => void {
+  renameSync(folder, `${folder}-elsewhere`);
+  return () => renameSync(`${folder}-elsewhere`, folder);
+}
+
+function replace({ statePath }: Site): () => void {
+  renameSync(statePath, `${statePath}-elsewhere`);
+  copyFileSync(`${statePath}-elsewhere`, statePath);
+  return () => renameSync(`${statePath}-elsewhere`, statePath);
+}
+
+/** As a newer program does it. */
+function upgrade(site: Site): () => void {
+  const { user_version: version } = elsewhere(site, (database) => database.prepare('PRAGMA user_version').get()) as {
+    user_version: number;
+  };
+  const set = (number: number) => elsewhere(site, (database) => database.exec(`PRAGMA user_version = ${number}`));
+  set(version + 1);
+  return () => set(version);
+}
+
+/** Overwrites the page on which the holds begin. */
+function spoil(site: Site): () => void {
+  const { page, size } = elsewhere(site, (database) => {
+    // All of the log into the file: where a page is in the log, it is not read from the file.
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    return database
+      .prepare("SELECT rootpage AS page, page_size AS size FROM sqlite_schema, pragma_page_size WHERE name = 'holds'")
+      .get() as { page: number; size: number };
+  });
+  const file = openSync(site.statePath, 'r+');
+  const [good, at] = [Buffer.alloc(size), (page - 1) * size];
+  readSync(file, good, 0, size, at);
+  const put = (bytes: Buffer) => {
+    writeSync(file, bytes, 0, size, at);
+    dropCaches(site);
+  };
+  put(Buffer.alloc(size, 0xa5));
+  return () => {
+    put(good);
+    closeSync(file);
+  };
+}
+
+/** After the commit of another process, a connection reads its pages anew. */
+function dropCaches(site: Site): void {
+  elsewhere(site, (database) => {
+    const { application_id: id } = database.prepare('PRAGMA application_id').get() as { application_id: number };
+    database.exec(`PRAGMA application_id = ${id}`);
+  });
+}
+
+export const LOCKED: Fault = {
+  what: 'locked by another program',
+  told: /another program keeps it locked; end/,
+  harm: lock,
+};
+
+/** Those that need no rights and no disk of their own. */
+export const FAULTS: readonly Fault[] = [
+  LOCKED,
+  { what: 'disk full', told: /the disk is full; make room/, harm: ordered('full') },
+  { what: 'read-only', told: /it cannot be written; check the rights/, harm: ordered('read-only') },
+  { what: 'moved away', told: /state\.db is gone: .*move it back.*restart/, harm: move('') },
+  { what: 'log moved away', told: /state\.db-wal is gone: .*move it back.*restart/, harm: move('-wal') },
+  { what: 'folder moved away', told: /state\.db is gone: .*move it back.*restart/, harm: moveFolder },
+  { what: 'replaced by a copy', told: /another file has taken the place .*put the first one back/, harm: replace },
+  { what: 'upgraded by a newer program', told: /a newer inf-gw .*restart/, harm: upgrade },
+  { what: 'a page overwritten', told: /it is damaged; restore it from a copy/, harm: spoil },
+];

@@ -1,0 +1,65 @@
+/**
+ * Loaded into `serve` before the program itself: makes its SQLite fail as a file of orders says, in ways for which
+ * a test would otherwise need the rights of root, and measures by how much the event loop is late.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { isMainThread } from 'node:worker_threads';
+import Database, { type Statement } from 'better-sqlite3';
+
+/** The file that holds the name of the fault in force; empty where there is none. */
+const { INF_GW_TEST_ORDERS: ORDERS = '' } = process.env;
+const MORE_THAN_IS_FREE = 1_000_000;
+const NO_BOUND = 1_000_000_000;
+const LOOP_RESOLUTION_MS = 5;
+
+/** What is done before a statement is run. The errors are those that SQLite itself throws then. */
+const BEFORE: Readonly<Record<string, (database: Database.Database) => void>> = {
+  'BEGIN IMMEDIATE': (database) => database.pragma(`query_only = ${order() === 'read-only' ? 'ON' : 'OFF'}`),
+  // At the very end: until then, the pages that are there may do.
+  COMMIT: (database) => {
+    if (order() === 'full') overfill(database);
+  },
+};
+
+function order(): string {
+  return readFileSync(ORDERS, 'utf8');
+}
+
+function overfill(database: Database.Database): void {
+  // SQLite takes the number of pages that there are, where that is larger.
+  database.pragma('max_page_count = 1');
+  try {
+    database.exec(`CREATE TABLE filler (bytes); INSERT INTO filler VALUES (zeroblob(${MORE_THAN_IS_FREE}))`);
+  } finally {
+    database.pragma(`max_page_count = ${NO_BOUND}`);
+  }
+}
+
+const { prepare } = Database.prototype;
+Database.prototype.prepare = function (this: Database.Database, sql: string) {
+  const statement: Statement<unknown[]> = prepare.call(this, sql);
+  const before = BEFORE[sql];
+  if (before === undefined) return statement;
+  const run = statement.run.bind(statement);
+  return Object.assign(statement, {
+    run: () => {
+      before(this);
+      return run();
+    },
+  });
+} as typeof prepare;
+
+/** Writes down who it is, and on a signal how late the loop was at most since the last one, in milliseconds. */
+function tellDelays(): void {
+  const delays = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
+  delays.enable();
+  writeFileSync(`${ORDERS}-pid`, String(process.pid));
+  process.on('SIGUSR2', () => {
+    writeFileSync(`${ORDERS}-new`, String(delays.max / 1e6));
+    renameSync(`${ORDERS}-new`, `${ORDERS}-delay`);
+    delays.reset();
+  });
+}
+
+if (isMainThread) tellDelays();

@@ -1,0 +1,268 @@
+/** One fault under a running gateway, from the requests that it meets to the books after it, with what took how long. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { auditFaults, readState } from '../crash/state-file.ts';
+import { until } from '../support/wait.ts';
+import { type Fault, LOCKED } from './faults.ts';
+import type { Figures } from './rows.ts';
+import { type Answer, COST_NANOS, CREDIT_NANOS, RPM, type Running, type Site, TOKENS, TPM } from './site.ts';
+
+/** Requests under way when the fault comes: half of them streams. */
+const HELD = 6;
+/** Requests that are refused in a row, at least. */
+const REFUSED = 4;
+/** Far more than the end takes: a gateway that hangs is killed, and then has no status. */
+const END_LIMIT_MS = 30_000;
+
+export class Trial {
+  readonly deviations: string[] = [];
+  readonly figures: { -readonly [Name in keyof Figures]: number } = {};
+  readonly #site: Site;
+  readonly #fault: Fault;
+  /** Requests that must have a row in the end. */
+  #admitted = 0;
+
+  constructor(site: Site, fault: Fault) {
+    this.#site = site;
+    this.#fault = fault;
+  }
+
+  /** The fault lasts until enough was seen, and `lastsMs` milliseconds at least. */
+  async run(lastsMs = 0): Promise<this> {
+    const running = await this.#begin();
+    const mend = this.#fault.harm(this.#site);
+    const startedAtMs = performance.now();
+    try {
+      await this.#suffer(running, () => performance.now() - startedAtMs < lastsMs);
+    } finally {
+      mend();
+    }
+    await this.#recover(running);
+    await this.#reconcile();
+    return this;
+  }
+
+  /** The fault meets nothing but a request that it refuses, and passes with nobody asking for anything. */
+  async runIdle(): Promise<this> {
+    this.#expect((await this.#site.ask()).status === 200, 'a request before the fault has failed');
+    this.#admitted = 1;
+    const mend = this.#fault.harm(this.#site);
+    try {
+      this.#refused(await this.#site.ask(), 'firstAnswerMs');
+      await this.#expectReadiness(503, 'storage_fault');
+    } finally {
+      mend();
+    }
+    await untilReady(this.#site);
+    await this.#reconcile();
+    return this;
+  }
+
+  /** The same as `run`, but the gateway is told to end while the fault lasts, and started again after it. */
+  async runToEnd(): Promise<this> {
+    const running = await this.#begin();
+    const mend = this.#fault.harm(this.#site);
+    try {
+      await this.#suffer(running, () => false);
+      await this.#endInFault(running);
+    } finally {
+      mend();
+    }
+    const serving = await this.#site.start();
+    await serving.logged(/^listening on /);
+    const [warning] = serving.log.filter(({ msg }) => /open when the gateway last ended/.test(msg));
+    this.#expect(warning?.msg.startsWith(`${HELD} requests `), `the next start says: ${warning?.msg}`);
+    const { journal, holds } = readState(this.#site.statePath);
+    const asHeld = journal.filter(({ source, outcome }) => source === 'held' && outcome === 'interrupted');
+    this.#expect(asHeld.length === HELD, `${asHeld.length} requests are charged as held`);
+    this.#expect(holds.size === 0, `${holds.size} holds are open after the next start`);
+    this.#audit();
+    this.#expect((await serving.stop()) === 0, 'the next gateway ended with a status that is not 0');
+    return this;
+  }
+
+  /** The same, but the file is mended while the gateway waits for what is under way. */
+  async runToEndMended(): Promise<this> {
+    const running = await this.#begin();
+    const { serving } = this.#site;
+    const mend = this.#fault.harm(this.#site);
+    try {
+      await this.#suffer(running, () => false);
+      serving.signal('SIGTERM');
+      await serving.logged(/SIGTERM: finishing 6 requests/);
+    } finally {
+      mend();
+    }
+    await this.#expectWhole(running);
+    this.#expect((await serving.ended).status === 0, 'all could be settled, and the status is not 0');
+    this.#expect(serving.text.includes('everything is settled'), 'it does not say that everything is settled');
+    this.#checkBooks();
+    return this;
+  }
+
+  async #begin(): Promise<Running[]> {
+    const site = this.#site;
+    this.#expect((await site.ask()).status === 200, 'a request before the fault has failed');
+    const running: Running[] = [];
+    while (running.length < HELD) running.push(await site.hold(running.length % 2 === 0));
+    this.#admitted = 1 + HELD;
+    await site.loopDelayMs();
+    return running;
+  }
+
+  async #suffer(running: readonly Running[], isToLast: () => boolean): Promise<void> {
+    const forwarded = this.#site.upstream.calls.length;
+    let isOver = false;
+    const health = this.#watchHealth(() => isOver);
+    this.#refused(await this.#site.ask(), 'firstAnswerMs');
+    await this.#expectReadiness(503, 'storage_fault');
+    for (const one of running) await one.goOn('second');
+    for (const one of running) one.finish();
+    for (let count = 0; count < REFUSED || isToLast(); count++) {
+      this.#refused(await this.#site.ask(), 'slowestAnswerMs');
+      if (isToLast()) await pause(20);
+    }
+    await this.#expectReadiness(503, 'storage_fault');
+    isOver = true;
+    await health;
+    const ended = running.filter(({ hasEnded }) => hasEnded);
+    this.#expect(ended.length === 0, `${ended.length} answers ended before their charge was written`);
+    const more = this.#site.upstream.calls.length - forwarded;
+    this.#expect(more === 0, `${more} requests were forwarded during the fault`);
+    this.figures.loopDelayMs = await this.#site.loopDelayMs();
+  }
+
+  async #watchHealth(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      const { status, ms } = await this.#site.get('/healthz');
+      this.#expect(status === 200, `/healthz answers ${status}`);
+      this.#measure('slowestHealthMs', ms);
+      await pause(5);
+    }
+  }
+
+  #refused({ status, text, ms }: Answer, figure: 'firstAnswerMs' | 'slowestAnswerMs'): void {
+    this.#expect(status === 500 && text.includes('"code":"internal_error"'), `a new request gets ${status} ${text}`);
+    this.#measure(figure, ms);
+  }
+
+  async #expectReadiness(status: number, word: string): Promise<void> {
+    const found = await this.#site.get('/readyz');
+    const isRight = found.status === status && found.text === JSON.stringify({ status: word });
+    this.#expect(isRight, `/readyz answers ${found.status} ${found.text} instead of ${status} ${word}`);
+  }
+
+  async #recover(running: readonly Running[]): Promise<void> {
+    const mendedAtMs = performance.now();
+    await this.#expectWhole(running);
+    // Nothing but the gateway itself finds out.
+    await untilReady(this.#site);
+    this.figures.recoveryMs = performance.now() - mendedAtMs;
+  }
+
+  async #expectWhole(running: readonly Running[]): Promise<void> {
+    await Promise.all(running.map(({ ended }) => ended));
+    for (const { stream, status, text } of running) {
+      const isWhole = stream ? /first.*second.*data: \[DONE\]\n\n$/s.test(text) : text.includes('done');
+      this.#expect(status === 200 && isWhole && !text.includes('"error"'), `an answer ended so: ${status} ${text}`);
+    }
+  }
+
+  async #reconcile(): Promise<void> {
+    const site = this.#site;
+    const { status, headers } = await site.ask();
+    this.#expect(status === 200, `a request after the fault gets ${status}`);
+    const used = ++this.#admitted;
+    const remaining = (name: string) => Number(headers.get(`x-ratelimit-remaining-${name}`));
+    this.#expect(
+      RPM - remaining('requests') === used,
+      `${RPM - remaining('requests')} of ${used} requests are counted`,
+    );
+    this.#expect(TPM - remaining('tokens') === used * TOKENS, `${TPM - remaining('tokens')} tokens are counted`);
+    this.#expect((await site.serving.stop()) === 0, 'the gateway ended with a status that is not 0');
+    this.#tellsOnce('error', /^state file /, this.#fault.told);
+    this.#tellsOnce('info', /can be written again/, /./);
+    this.#checkBooks();
+  }
+
+  /** Each admitted request has its one row and its one charge, and nothing else has. */
+  #checkBooks(): void {
+    const used = this.#admitted;
+    const { journal, holds, balanceNanos } = readState(this.#site.statePath);
+    this.#expect(journal.length === used, `${journal.length} rows for ${used} requests`);
+    this.#expect(new Set(journal.map((row) => row.request_id)).size === journal.length, 'a request has two rows');
+    const odd = journal.filter(({ outcome, source }) => outcome !== 'ok' || source !== 'reported');
+    this.#expect(odd.length === 0, `${odd.length} rows are not as the host reported`);
+    this.#expect(holds.size === 0, `${holds.size} holds are left`);
+    const spent = CREDIT_NANOS - balanceNanos;
+    this.#expect(spent === BigInt(used) * COST_NANOS, `${spent} nanodollars were charged`);
+    this.#audit();
+  }
+
+  async #endInFault(running: readonly Running[]): Promise<void> {
+    const { serving } = this.#site;
+    const { status } = await this.#ended();
+    this.#expect(status === 1, `it left requests open, and ended with status ${status}`);
+    const told = serving.log.filter(({ msg }) => /\b6 requests .*charged as held at the next start/.test(msg));
+    this.#expect(told.length === 1, `it says ${told.length} times how many requests are left open`);
+    this.#expect(!serving.text.includes('everything is settled'), 'it says that everything is settled');
+    // A client whose connection is cut knows that its answer is not whole.
+    const ends = await Promise.all(
+      running.map((one) =>
+        one.ended.then(
+          () => one.text,
+          () => 'cut',
+        ),
+      ),
+    );
+    const whole = ends.filter((text) => text !== 'cut' && !text.includes('"error"'));
+    this.#expect(whole.length === 0, `${whole.length} answers look whole, though they are not settled`);
+  }
+
+  async #ended() {
+    const { serving } = this.#site;
+    const toldAtMs = performance.now();
+    serving.signal('SIGTERM');
+    const timer = setTimeout(() => serving.signal('SIGKILL'), END_LIMIT_MS);
+    const ended = await serving.ended;
+    clearTimeout(timer);
+    this.#measure('endMs', performance.now() - toldAtMs);
+    return ended;
+  }
+
+  /** The log comes with some delay, so this is asked when the process has ended. */
+  #tellsOnce(level: string, subject: RegExp, words: RegExp): void {
+    const said = this.#site.serving.log.filter((line) => line.level === level && subject.test(line.msg));
+    // Whoever mends the file may lock it for a moment.
+    const lines = said.map(({ msg }) => msg).filter((msg) => words.test(msg) || !LOCKED.told.test(msg));
+    this.#expect(lines.length === 1, `the log says it ${lines.length} times: ${lines.join(' | ')}`);
+    for (const msg of lines) this.#expect(words.test(msg), `the log says: ${msg}`);
+  }
+
+  /** Keeps the worst. */
+  #measure(figure: keyof Figures, milliseconds: number): void {
+    this.figures[figure] = Math.max(this.figures[figure] ?? 0, milliseconds);
+  }
+
+  #audit(): void {
+    for (const fault of auditFaults(this.#site.statePath)) this.#expect(false, `audit: ${fault}`);
+  }
+
+  #expect(holds: boolean | undefined, otherwise: string): void {
+    if (holds !== true) this.deviations.push(otherwise);
+  }
+}
+
+/** Waits until `/readyz` says that the gateway serves. */
+async function untilReady(site: Site): Promise<void> {
+  let isReady = false;
+  let isOver = false;
+  const asking = (async () => {
+    while (!isReady && !isOver) isReady = (await site.get('/readyz')).status === 200;
+  })();
+  try {
+    await until(() => isReady);
+  } finally {
+    isOver = true;
+    await asking;
+  }
+}

@@ -1,0 +1,78 @@
+/** The cases of the long run, each on a gateway of its own that is gone after it. */
+import type { Fault } from './faults.ts';
+import { mountDisk } from './real-disks.ts';
+import type { Result, Work } from './rows.ts';
+import { waitOutLock } from './short-lock.ts';
+import { type Scope, Site } from './site.ts';
+import { Trial } from './trial.ts';
+
+type CleanUp = () => void | Promise<void>;
+
+/** Clean-ups of one case. */
+class CaseScope implements Scope {
+  readonly #cleanUps: CleanUp[] = [];
+
+  after(cleanUp: CleanUp): void {
+    this.#cleanUps.push(cleanUp);
+  }
+
+  async end(): Promise<void> {
+    for (const cleanUp of this.#cleanUps) await cleanUp();
+  }
+}
+
+function onSite(work: (site: Site) => Promise<Result>, fault?: Fault): Work {
+  return async () => {
+    const scope = new CaseScope();
+    try {
+      const site = await Site.open(scope);
+      if (fault?.hasOwnDisk) mountDisk(site, scope);
+      await site.prepare();
+      return await work(site);
+    } finally {
+      await scope.end();
+    }
+  };
+}
+
+/** Another program locks the file for a moment. */
+export function waited(milliseconds: number): Work {
+  return onSite(async (site) => {
+    await site.start();
+    const { deviations, ...figures } = await waitOutLock(site, milliseconds);
+    return { figures, deviations };
+  });
+}
+
+/** The fault comes, lasts, and is mended. */
+export function suffered(fault: Fault, lastsMs?: number): Work {
+  return onSite(async (site) => {
+    await site.start();
+    return new Trial(site, fault).run(lastsMs);
+  }, fault);
+}
+
+/** The gateway is told to end meanwhile. */
+export function toTheEnd(fault: Fault): Work {
+  return onSite(async (site) => {
+    await site.start();
+    return new Trial(site, fault).runToEnd();
+  }, fault);
+}
+
+/** The fault is there before the gateway. */
+export function refusedStart(fault: Fault): Work {
+  return onSite(async (site) => {
+    const startedAtMs = performance.now();
+    const mend = fault.harm(site);
+    const { status, errors } = await site.tryToStart().finally(mend);
+    const endMs = performance.now() - startedAtMs;
+    const deviations: string[] = [];
+    if (status !== 1 || errors.length !== 1 || !fault.told.test(errors[0] ?? '')) {
+      deviations.push(`it ended with status ${status} and says ${errors.join(' | ')}`);
+    }
+    const mended = await site.tryToStart();
+    if (mended.status !== 'serves') deviations.push(`after it, it does not start: ${mended.errors.join(' | ')}`);
+    return { figures: { endMs }, deviations };
+  }, fault);
+}
