@@ -6,6 +6,8 @@ import { FakeUpstream, type Script, type UpstreamCall } from '../support/fake-up
 import { isStream, markerIn, type Plan, reported, wordsOf } from './plan.ts';
 
 export class Host {
+  /** What it waits for in the middle of a stream. */
+  middleOf: (plan: Plan) => Promise<void> = ({ delayMs }) => pause(delayMs);
   readonly #upstream: FakeUpstream;
   readonly #path: string;
   readonly #file: number;
@@ -19,7 +21,7 @@ export class Host {
       const marker = markerIn(call.body);
       writeSync(this.#file, `${marker}\n`);
       fsyncSync(this.#file);
-      await answer(call, planOf(marker));
+      await answer(call, planOf(marker), (plan) => this.middleOf(plan));
     };
     this.forget();
   }
@@ -53,7 +55,7 @@ export class Host {
   }
 }
 
-async function answer(call: UpstreamCall, plan: Plan): Promise<void> {
+async function answer(call: UpstreamCall, plan: Plan, middleOf: Host['middleOf']): Promise<void> {
   await pause(plan.delayMs);
   if (plan.kind === 'failing') return call.answer(500, { error: { message: 'out of order' } });
   if (plan.kind === 'faulty') return call.answer(400, { error: { message: 'not with this model' } });
@@ -62,7 +64,7 @@ async function answer(call: UpstreamCall, plan: Plan): Promise<void> {
   if (!isStream(plan)) return call.answer(200, completion(first + second, { usage }));
   call.stream();
   call.send(chunk(first));
-  await pause(plan.delayMs);
+  await middleOf(plan);
   if (plan.kind === 'broken') return call.hangUp();
   call.send(chunk(second, 'stop') + (usage === undefined ? '' : usageChunk(usage)) + DONE);
   call.end();

@@ -119,13 +119,14 @@ export class Serving {
   readonly ended: Promise<{ status: number | null; signal: NodeJS.Signals | null }>;
   readonly #child: ChildProcess;
   readonly #news = new EventEmitter();
-  #hasEnded = false;
+  /** How it ended. */
+  #end: string | undefined;
   #port: number | undefined;
 
   constructor(child: ChildProcess) {
     this.#child = child;
     this.ended = once(child, 'close').then(([status, signal]) => {
-      this.#hasEnded = true;
+      this.#end = signal ?? `status ${status}`;
       this.#news.emit('news');
       return { status, signal };
     });
@@ -151,7 +152,9 @@ export class Serving {
     while (true) {
       const line = this.log.find(({ msg }) => pattern.test(msg));
       if (line !== undefined) return line;
-      if (this.#hasEnded) throw new Error(`the process ended and never logged ${pattern}:\n${this.text}`);
+      if (this.#end !== undefined) {
+        throw new Error(`the process ended (${this.#end}) and never logged ${pattern}:\n${this.text}`);
+      }
       await once(this.#news, 'news');
     }
   }

@@ -1,0 +1,204 @@
+/** Lives of the gateway on one state file that each end at a named point, and what the next one finds. */
+import { fileURLToPath } from 'node:url';
+import { DONE } from '../support/answers.ts';
+import { PROGRAM, type Serving } from '../support/cli.ts';
+import { Random } from '../support/random.ts';
+import { RawConnection } from '../support/raw.ts';
+import { bounded, until } from '../support/wait.ts';
+import { Books } from './books.ts';
+import { openSite, type Scope, type Site } from './cycles.ts';
+import { Load, type Sent } from './load.ts';
+import { drawPlan, fieldsOf, inputEstimate, modelOf, type Plan, reported } from './plan.ts';
+import { DOOMED, type Fate, ORDER_VARIABLE, type Order, type Point, type Received } from './points.ts';
+import { auditFaults, readState, type Snapshot } from './state-file.ts';
+
+const PRELOAD = fileURLToPath(new URL('./die-at.ts', import.meta.url));
+/** How many of the other requests have ended when the doomed one is sent; as many again are under way. */
+const OTHERS = 10;
+const SEED = 14;
+
+export interface DeathOptions {
+  readonly kind: 'json' | 'stream';
+  /** Whether other requests have ended and are under way when the process dies. */
+  readonly amongOthers: boolean;
+  /** Where the first life ends. */
+  readonly first: Point;
+}
+
+/** What was found of the request that the process died with, and whatever else is wrong. */
+export interface Findings {
+  readonly seen: number;
+  readonly row: string;
+  readonly received: Received;
+  readonly deviations: readonly string[];
+}
+
+/** The end of a life: the request that it ended with, and the others. */
+interface Death {
+  readonly doomed: Sent;
+  readonly received: Received;
+  readonly others: readonly Sent[];
+  /** False where the process went on beyond its point. */
+  readonly isDead: boolean;
+}
+
+/** What the table says of a request of that kind, in the words of the findings. */
+export function expected(fate: Fate, kind: DeathOptions['kind']): Findings {
+  return { seen: fate.seen, row: fate.row, received: fate[kind], deviations: [] };
+}
+
+export class Deaths {
+  readonly #site: Site;
+  readonly #options: DeathOptions;
+  readonly #random = new Random(SEED);
+  readonly #books: Books;
+  #serving: Serving | undefined;
+  #balanceNanos: bigint;
+  #marker = 0;
+  /** Until the client of the doomed model has the beginning of its stream, or will not get it. */
+  #begun = Promise.withResolvers<void>();
+
+  private constructor(site: Site, options: DeathOptions) {
+    this.#site = site;
+    this.#options = options;
+    this.#books = new Books(site.keyIds);
+    this.#balanceNanos = readState(site.place.statePath).balanceNanos;
+    const { middleOf } = site.host;
+    // The two halves of its stream must not come together: the first one is with the client before the second is sent.
+    site.host.middleOf = (plan) => (plan.model === DOOMED ? this.#begun.promise : middleOf(plan));
+  }
+
+  static async begin(scope: Scope, options: DeathOptions): Promise<Deaths> {
+    const deaths = new Deaths(await openSite(scope), options);
+    await deaths.#start(options.first);
+    return deaths;
+  }
+
+  /** Sends the request with which this life ends, starts the next one, and looks at what it finds. */
+  async die(next: Point | undefined): Promise<Findings> {
+    const { place, host, plans } = this.#site;
+    host.forget();
+    plans.clear();
+    const { doomed, received, others, isDead } = await this.#liveAndDie();
+    const faults = isDead ? [] : ['the process has not died at its point'];
+    faults.push(...auditFaults(place.statePath));
+    const killed = readState(place.statePath, this.#books.position);
+    await this.#start(next);
+    faults.push(...auditFaults(place.statePath));
+    const restarted = readState(place.statePath, this.#books.position);
+    const seen = host.seen();
+    this.#books.check({ sent: [...others, doomed], killed, restarted, seen, returned: [] });
+    faults.push(...this.#books.deviations.splice(0), ...this.#faultsOfBalance(restarted));
+    return {
+      seen: seen.get(doomed.plan.marker) ?? 0,
+      row: rowOf(doomed.plan, restarted),
+      received,
+      deviations: faults,
+    };
+  }
+
+  /** The last life ends as it should. Gives what is wrong with all that was written down. */
+  async finish(): Promise<string[]> {
+    const { place, host } = this.#site;
+    const status = await this.#serving?.stop();
+    if (status !== 0) this.#books.deviations.push(`the gateway ended with status ${status}`);
+    this.#books.close(place.statePath, host.seen());
+    const audit = await place.run(['audit']);
+    if (audit.status !== 0) this.#books.deviations.push(`inf-gw audit: ${audit.stdout}${audit.stderr}`);
+    return this.#books.deviations;
+  }
+
+  /** With no point it lives until it is stopped. */
+  async #start(point: Point | undefined): Promise<void> {
+    const { place } = this.#site;
+    if (point === undefined) {
+      this.#serving = await place.serve();
+      return;
+    }
+    // Among others one request of the doomed model lives: not whichever comes first must die, but the one that is meant.
+    const order: Order = { point, model: `host/${DOOMED}`, nth: this.#options.amongOthers ? 2 : 1 };
+    place.environment[ORDER_VARIABLE] = JSON.stringify(order);
+    this.#serving = await place.serve(['--import', PRELOAD, PROGRAM, 'serve']);
+  }
+
+  async #liveAndDie(): Promise<Death> {
+    const serving = this.#serving as Serving;
+    let ordinal = 0;
+    const others: Sent[] = [];
+    let load: Load | undefined;
+    if (this.#options.amongOthers) {
+      others.push((await this.#send(serving, ordinal++)).sent);
+      load = new Load(serving, this.#site.secrets, () => this.#drawOther(ordinal++));
+      await until(() => (load?.sent.length ?? 0) >= OTHERS);
+      load.stop();
+    }
+    const { sent: doomed, received } = await this.#send(serving, ordinal++);
+    const isDead = await bounded(serving.ended, 'its death').then(
+      ({ signal }) => signal === 'SIGKILL',
+      () => false,
+    );
+    // Otherwise the next life could not begin.
+    if (!isDead) serving.signal('SIGKILL');
+    await Promise.all([serving.ended, load?.ended]);
+    return { doomed, received, others: [...others, ...(load?.sent ?? [])], isDead };
+  }
+
+  /** Sends a request of the doomed model, and takes what comes of its answer until the connection is closed. */
+  async #send(serving: Serving, ordinal: number): Promise<{ sent: Sent; received: Received }> {
+    const { kind } = this.#options;
+    const plan = this.#note({ ...drawPlan(++this.#marker, ordinal, this.#random), kind, key: 'app', model: DOOMED });
+    const atMs = performance.now();
+    const connection = await RawConnection.open(Number(new URL(serving.url).port));
+    this.#begun = Promise.withResolvers();
+    connection.send(requestOf(plan, this.#site.secrets.app));
+    // It throws if the connection is closed before.
+    await connection.has('data: ').catch(() => {});
+    this.#begun.resolve();
+    const bytes = await connection.rest();
+    const [head = '', text = ''] = bytes.split('\r\n\r\n', 2);
+    const requestId = /^x-request-id: (.+)$/im.exec(head)?.[1];
+    const isWhole = isWholeAnswer(bytes);
+    const answer = isWhole ? { status: Number(head.split(' ')[1]), text } : undefined;
+    const received = isWhole ? 'all' : bytes === '' ? 'nothing' : 'part';
+    return { sent: { plan, atMs, requestId, answer, fault: undefined }, received };
+  }
+
+  #drawOther(ordinal: number): Plan {
+    const plan = drawPlan(++this.#marker, ordinal, this.#random);
+    return this.#note(plan.model === DOOMED ? { ...plan, model: 'even' } : plan);
+  }
+
+  #note(plan: Plan): Plan {
+    this.#site.plans.set(plan.marker, plan);
+    return plan;
+  }
+
+  /** The balance has gone down by what the new rows cost. */
+  #faultsOfBalance({ journal, balanceNanos }: Snapshot): string[] {
+    const due = journal.reduce((balance, row) => balance - row.cost_nanos, this.#balanceNanos);
+    this.#balanceNanos = balanceNanos;
+    return balanceNanos === due ? [] : [`the balance is ${balanceNanos} instead of ${due}`];
+  }
+}
+
+/** Its figures are its own, reported or estimated. */
+function rowOf(plan: Plan, { journal }: Snapshot): string {
+  const own = [reported(plan).prompt, inputEstimate(plan)];
+  const rows = journal.filter((row) => row.model === modelOf(plan) && own.includes(row.prompt_tokens));
+  return rows.map(({ source }) => source).join() || 'none';
+}
+
+function requestOf(plan: Plan, secret: string): string {
+  const body = JSON.stringify(fieldsOf(plan));
+  return (
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${secret}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  );
+}
+
+/** Whether the bytes are as many as their head says, or hold what tells clients that a stream of events has ended. */
+function isWholeAnswer(bytes: string): boolean {
+  const length = /^content-length: (\d+)$/im.exec(bytes)?.[1];
+  if (length === undefined) return bytes.includes(DONE);
+  return Buffer.byteLength(bytes.slice(bytes.indexOf('\r\n\r\n') + 4)) === Number(length);
+}

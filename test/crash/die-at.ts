@@ -1,0 +1,171 @@
+/**
+ * Loaded into a gateway before the program (`node --import`): kills the process at one point in the life of a request.
+ * Methods of the built classes are wrapped for it, in whichever thread they run; the program itself has no such hooks.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Exchange } from '../../src/http/exchange.ts';
+import type { Attempt } from '../../src/upstream/attempt.ts';
+import { ORDER_VARIABLE, type Order, type Point } from './points.ts';
+
+const { point, model, nth }: Order = JSON.parse(process.env[ORDER_VARIABLE] ?? '');
+let times = 0;
+
+/** A request of that model has come to the point. */
+function reached(): void {
+  if (++times < nth) return;
+  process.kill(process.pid, 'SIGKILL');
+  // Nothing more may happen in this thread until the signal is here.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+/** As `reached`, once what this turn writes is with the system, which sends it whatever becomes of the process. */
+function reachedBehindWrites(): void {
+  process.nextTick(reached);
+}
+
+/** A module as it was built, with the types of its source. */
+async function built<Module>(path: string): Promise<Module> {
+  return (await import(new URL(`../../dist/${path}`, import.meta.url).href)) as Module;
+}
+
+type Side = 'before' | 'after';
+type Method = (...values: never[]) => unknown;
+type Hook<Part, Name extends keyof Part> = (
+  part: Part,
+  values: Parameters<Extract<Part[Name], Method>>,
+  result: unknown,
+) => void;
+
+/** Has something done whenever a method is called, or has returned. */
+function at<Part extends object, Name extends keyof Part>(
+  side: Side,
+  prototype: Part,
+  name: Name,
+  hook: Hook<Part, Name>,
+): void {
+  const original: unknown = prototype[name];
+  if (typeof original !== 'function') throw new Error(`there is no method ${String(name)}`);
+  prototype[name] = function (this: Part, ...values: Parameters<Extract<Part[Name], Method>>) {
+    if (side === 'before') hook(this, values, undefined);
+    const result: unknown = original.apply(this, values);
+    if (side === 'after') hook(this, values, result);
+    return result;
+  } as Part[Name];
+}
+
+/** The way into the file: before the statements, behind them, and behind the commit, ahead of the answer. */
+type Step = 'before' | 'written' | 'committed';
+
+async function dieAtWriting(name: 'hold' | 'settle', step: Step): Promise<void> {
+  const { Journal } = await built<typeof import('../../src/ledger/journal.ts')>('ledger/journal.js');
+  const { LedgerEngine } = await built<typeof import('../../src/ledger/engine.ts')>('ledger/engine.js');
+  const side = step === 'before' ? 'before' : 'after';
+  let uncommitted = 0;
+  const come = (written: { readonly model: string }) => {
+    if (written.model !== model) return;
+    if (step === 'committed') uncommitted++;
+    else reached();
+  };
+  if (name === 'hold') at(side, Journal.prototype, 'hold', (_, [hold]) => come(hold));
+  else {
+    at(side, Journal.prototype, 'settle', (_, [hold, end]) => {
+      // What the last process left open is settled at the start, and is not meant.
+      if (end.source !== 'held') come(hold);
+    });
+  }
+  at('after', LedgerEngine.prototype, 'process', () => {
+    for (; uncommitted > 0; uncommitted--) reached();
+  });
+}
+
+function isOfModel(upstreamModel: string): boolean {
+  return model.endsWith(`/${upstreamModel}`);
+}
+
+async function dieBeforeDispatch(): Promise<void> {
+  const { HttpUpstream } = await built<typeof import('../../src/upstream/http.ts')>('upstream/http.js');
+  at('before', HttpUpstream.prototype, 'attempt', (_, [, upstreamModel]) => {
+    if (isOfModel(upstreamModel)) reached();
+  });
+}
+
+/** The attempts at requests of the model, and whether each is for a stream. */
+async function watchAttempts() {
+  const { Attempt } = await built<typeof import('../../src/upstream/attempt.ts')>('upstream/attempt.js');
+  const { HttpUpstream } = await built<typeof import('../../src/upstream/http.ts')>('upstream/http.js');
+  const attempts = new WeakMap<object, { readonly stream: boolean }>();
+  at('after', HttpUpstream.prototype, 'attempt', (_, [{ stream }, upstreamModel], attempt) => {
+    if (isOfModel(upstreamModel)) attempts.set(attempt as Attempt, { stream });
+  });
+  return { attempts, prototype: Attempt.prototype };
+}
+
+async function dieAfterDispatch(): Promise<void> {
+  const { attempts, prototype } = await watchAttempts();
+  at('after', prototype, 'begin', (attempt) => {
+    // The HTTP client writes a request in the turn in which it says that it begins.
+    if (attempts.has(attempt)) reachedBehindWrites();
+  });
+}
+
+/** The first bytes of the answer's body are here. */
+async function dieBeforeFirstByte(): Promise<void> {
+  const { attempts, prototype } = await watchAttempts();
+  at('before', prototype, 'push', (attempt) => {
+    if (attempts.delete(attempt)) reached();
+  });
+}
+
+/** The first bytes are taken in, and of a stream passed on. */
+async function dieAfterFirstByte(): Promise<void> {
+  const { attempts, prototype } = await watchAttempts();
+  const { Exchange } = await built<typeof import('../../src/http/exchange.ts')>('http/exchange.js');
+  at('after', prototype, 'push', (attempt) => {
+    if (attempts.get(attempt)?.stream === false && attempts.delete(attempt)) reached();
+  });
+  const begun = new WeakSet<Exchange>();
+  at('after', Exchange.prototype, 'writeStream', (exchange) => {
+    if (exchange.model !== model || begun.has(exchange)) return;
+    begun.add(exchange);
+    reachedBehindWrites();
+  });
+}
+
+async function dieAtUsage(side: Side): Promise<void> {
+  const { Pipeline } = await built<typeof import('../../src/pipeline.ts')>('pipeline.js');
+  const { Meter } = await built<typeof import('../../src/relay/meter.ts')>('relay/meter.js');
+  // A meter does not know whose it is.
+  const current = new AsyncLocalStorage<Exchange>();
+  at('before', Pipeline.prototype, 'complete', (_, [exchange]) => current.enterWith(exchange));
+  at(side, Meter.prototype, 'read', (_, [{ usage }]) => {
+    if (usage !== undefined && current.getStore()?.model === model) reached();
+  });
+}
+
+async function dieAtEnd(side: Side): Promise<void> {
+  const { Exchange } = await built<typeof import('../../src/http/exchange.ts')>('http/exchange.js');
+  const come = side === 'before' ? reached : reachedBehindWrites;
+  for (const name of ['sendJson', 'endStream'] as const) {
+    at(side, Exchange.prototype, name, (exchange) => {
+      if (exchange.model === model) come();
+    });
+  }
+}
+
+const PLACES: Readonly<Record<Point, () => Promise<void>>> = {
+  'before the hold': () => dieAtWriting('hold', 'before'),
+  'hold written': () => dieAtWriting('hold', 'written'),
+  'hold committed': () => dieAtWriting('hold', 'committed'),
+  'before dispatch': dieBeforeDispatch,
+  'after dispatch': dieAfterDispatch,
+  'before the first byte': dieBeforeFirstByte,
+  'after the first byte': dieAfterFirstByte,
+  'before usage': () => dieAtUsage('before'),
+  'after usage': () => dieAtUsage('after'),
+  'before settlement': () => dieAtWriting('settle', 'before'),
+  'settlement written': () => dieAtWriting('settle', 'written'),
+  'settlement committed': () => dieAtWriting('settle', 'committed'),
+  'before the end': () => dieAtEnd('before'),
+  'after the end': () => dieAtEnd('after'),
+};
+await PLACES[point]();
