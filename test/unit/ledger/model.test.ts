@@ -5,13 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { audit } from '../../../src/audit/audit.ts';
 import type { Command } from '../../../src/ledger/commands.ts';
 import type { Admission, Identity, Settlement } from '../../../src/ledger/ledger.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { Bench, type BenchKey, HandClock } from './bench.ts';
 import { type NaiveKey, NaiveLedger } from './naive-ledger.ts';
 
-const RUNS = 120;
+/** Some seconds' worth; MODEL_RUNS=10000 makes it some minutes. */
+const RUNS = Number(process.env.MODEL_RUNS ?? 120);
 const KEYS = 2;
 const TIER = { rpm: 6, tpm: 400, concurrency: 4 };
 
@@ -73,7 +75,10 @@ const step = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('credit' as const), nanos: fc.bigInt({ min: -40n, max: 120n }) }),
+    arbitrary: fc.record({
+      kind: fc.constant('credit' as const),
+      nanos: fc.bigInt({ min: -40n, max: 120n }).filter((nanos) => nanos !== 0n),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
 );
@@ -219,6 +224,12 @@ test('whatever happens, the ledger answers, remembers and adds up as a plain lis
           pair.compare();
         }
         assertBooksBalance(bench.operator.database);
+        bench.close();
+        const checks = audit(join(directory, 'state.db'), { onProgress: () => {} });
+        assert.deepEqual(
+          checks.flatMap(({ differences }) => differences),
+          [],
+        );
       } finally {
         bench.close();
         rmSync(directory, { recursive: true, force: true });

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Leaving, SlidingWindow, secondsUntil, timeUntilFreed, WINDOW_MS } from '../../../src/ledger/window.ts';
 
-const RUNS = 2_000;
+const RUNS = 10_000;
 // Arrays below are of size `max`: by itself fast-check keeps them so short that the ring would hardly ever grow.
 
 /** The same window, slow and plain: every entry that was ever made. */
