@@ -12,6 +12,9 @@ export const BARE_PROXY = 'bare proxy';
 export const BAREST_PROXY = 'barest proxy';
 const PROXY_FILES = { [BARE_PROXY]: './bare-proxy.js', [BAREST_PROXY]: './barest-proxy.js' };
 
+/** A table of 100,000 keys is shorter. */
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+
 /** Something that answers requests on a port. */
 export interface Target {
   readonly name: string;
@@ -54,8 +57,14 @@ export interface GatewayOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
+/** A gateway, and its command line. */
+export interface GatewayServer extends Server {
+  /** Runs a command and gives what it printed. */
+  run(...words: string[]): string;
+}
+
 /** Sets a gateway up: a config, a key with limits that nobody reaches, and credit. */
-export async function gateway(options: GatewayOptions, upstreamPort: number): Promise<Server> {
+export async function gateway(options: GatewayOptions, upstreamPort: number): Promise<GatewayServer> {
   const { name, checkout, settings = {} } = options;
   const program = join(checkout, 'bin', 'inf-gw.js');
   if (!existsSync(join(checkout, 'dist', 'cli', 'main.js'))) throw new Error(`build ${checkout} first: npm run build`);
@@ -63,13 +72,13 @@ export async function gateway(options: GatewayOptions, upstreamPort: number): Pr
   const port = await freePort();
   const configPath = join(directory, 'config.yaml');
   writeFileSync(configPath, configText(port, upstreamPort, settings));
-  const command = (...words: string[]): unknown =>
-    JSON.parse(
-      execFileSync(process.execPath, [program, ...words, '--json', '--config', configPath], {
-        encoding: 'utf8',
-        stdio: 'pipe',
-      }),
-    );
+  const run = (...words: string[]): string =>
+    execFileSync(process.execPath, [program, ...words, '--config', configPath], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+      maxBuffer: MAX_OUTPUT_BYTES,
+    });
+  const command = (...words: string[]): unknown => JSON.parse(run(...words, '--json'));
   const limits = ['--rpm', '1000000000', '--tpm', '1000000000000', '--concurrency', '100000'];
   const { key } = command('keys', 'create', 'bench', ...limits) as { key: string };
   command('credit', 'add', '1000000');
@@ -77,6 +86,7 @@ export async function gateway(options: GatewayOptions, upstreamPort: number): Pr
     name,
     key,
     port,
+    run,
     start: () => startServer([program, 'serve', '--config', configPath], port, key, join(directory, 'stderr.log')),
     audit: (answers) => {
       const [{ requests }] = command('usage') as [{ requests: number }];

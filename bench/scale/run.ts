@@ -1,0 +1,130 @@
+/** What a large state file costs: the same things on one with ten keys and ten requests. `npm run bench:scale`. */
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Load, Upstream } from '../processes.ts';
+import { median } from '../statistics.ts';
+import { type GatewayServer, gateway } from '../targets.ts';
+import { makeLargeState, type Size } from './large-state.ts';
+import { showProgress } from './progress.ts';
+
+const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
+const SMALL: Size = { keys: 10, rows: 10 };
+const TIMES = 5;
+const LOAD_MS = 2_000;
+const CONNECTIONS = 64;
+
+/** Figures of one file, by what they are of. */
+type Figures = Map<string, number>;
+
+/** What a person types, and what it is of. `<id>` stands for the completion of an old request, `<month>` for this one. */
+const COMMANDS: readonly (readonly [what: string, words: readonly string[]])[] = [
+  ['`credit show` (the least a command takes), ms', ['credit', 'show']],
+  ['`keys list`, a page, ms', ['keys', 'list']],
+  ['`keys show`, ms', ['keys', 'show', 'app-000001']],
+  ['`usage` of the month, ms', ['usage', '--since', '<month>']],
+  ['`usage --by key` of the month, ms', ['usage', '--by', 'key', '--since', '<month>']],
+  ['`usage --by model` of the month, ms', ['usage', '--by', 'model', '--since', '<month>']],
+  ['`usage --by day` of the month, ms', ['usage', '--by', 'day', '--since', '<month>']],
+  ['`usage --since 12h`, ms', ['usage', '--since', '12h']],
+  ['`requests`, the last 50, ms', ['requests']],
+  ['`requests --key`, of a rare key, ms', ['requests', '--key', 'app-000009']],
+  ['`requests show` of an old completion, ms', ['requests', 'show', '<id>']],
+  ['`audit`, ms', ['audit']],
+];
+
+async function measure(path: string, upstream: Upstream, load: Load): Promise<Figures> {
+  const server = await gateway({ name: 'gateway', checkout: CHECKOUT, settings: { state: path } }, upstream.port);
+  const figures: Figures = new Map([['size, MB', statSync(path).size / 1024 / 1024]]);
+  await measureServing(server, load, figures);
+  measureCommands(server, path, figures);
+  return figures;
+}
+
+async function measureServing(server: GatewayServer, load: Load, figures: Figures): Promise<void> {
+  const { port, key } = server;
+  const starts: number[] = [];
+  for (let i = 0; i < TIMES; i++) {
+    const { helper, startUpMs } = await server.start();
+    starts.push(startUpMs);
+    await helper.stop();
+  }
+  figures.set('start to first 200, ms', median(starts));
+  const { helper } = await server.start();
+  const run = async (durationMs: number) => {
+    const before = await helper.usage();
+    const arrivals = { kind: 'closed' as const, connections: CONNECTIONS };
+    const result = await load.run({ port, key, arrivals, durationMs, stream: false });
+    const { cpuMicroseconds } = await helper.usage();
+    const cpu = (cpuMicroseconds - before.cpuMicroseconds) / result.answers;
+    return { rate: result.answers / result.seconds, cpu };
+  };
+  await run(LOAD_MS / 2);
+  const runs = [];
+  for (let i = 0; i < TIMES; i++) runs.push(await run(LOAD_MS));
+  figures.set(`requests/s at ${CONNECTIONS} connections`, median(runs.map(({ rate }) => rate)));
+  figures.set('CPU a request, µs', median(runs.map(({ cpu }) => cpu)));
+  figures.set('memory after it, MB', (await helper.usage()).rssBytes / 1024 / 1024);
+  await helper.stop();
+}
+
+function measureCommands(server: GatewayServer, path: string, figures: Figures): void {
+  const words = { '<id>': oldCompletion(path), '<month>': `${new Date().toISOString().slice(0, 7)}-01` };
+  for (const [what, command] of COMMANDS) {
+    const filled = command.map((word) => words[word as keyof typeof words] ?? word);
+    const times: number[] = [];
+    for (let i = 0; i < (command[0] === 'audit' ? 1 : TIMES); i++) {
+      const startedAt = performance.now();
+      server.run(...filled);
+      times.push(performance.now() - startedAt);
+    }
+    figures.set(what, median(times));
+  }
+}
+
+function oldCompletion(path: string): string {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return String(database.prepare('SELECT completion_id AS id FROM journal ORDER BY id LIMIT 1').get()?.id);
+  } finally {
+    database.close();
+  }
+}
+
+async function main(size: Size): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'inf-gw-scale-'));
+  const [load, upstream] = await Promise.all([Load.start(), Upstream.start()]);
+  try {
+    const columns: Figures[] = [];
+    for (const [name, each] of [['small', SMALL] as const, ['large', size] as const]) {
+      const path = join(folder, `${name}.db`);
+      const startedAt = performance.now();
+      makeLargeState(path, each, showProgress);
+      console.error(
+        `made a file of ${each.rows.toLocaleString('en')} rows in ${Math.round((performance.now() - startedAt) / 1000)} s`,
+      );
+      columns.push(await measure(path, upstream, load));
+    }
+    print(columns, size);
+  } finally {
+    rmSync(folder, { recursive: true });
+    await Promise.all([load.stop(), upstream.stop()]);
+  }
+}
+
+function print([small, large]: readonly Figures[], size: Size): void {
+  const shown = (value: number | undefined) => (value ?? Number.NaN).toLocaleString('en', { maximumFractionDigits: 0 });
+  console.log(
+    `| | ${SMALL.keys} keys, ${SMALL.rows} requests | ${shown(size.keys)} keys, ${shown(size.rows)} requests |`,
+  );
+  console.log('|---|---:|---:|');
+  for (const [what, value] of small ?? []) console.log(`| ${what} | ${shown(value)} | ${shown(large?.get(what))} |`);
+}
+
+const { values } = parseArgs({
+  options: { keys: { type: 'string', default: '100000' }, rows: { type: 'string', default: '10000000' } },
+});
+await main({ keys: Number(values.keys), rows: Number(values.rows) });
