@@ -129,7 +129,8 @@ export class Pipeline {
     exchange.figures = admission.figures;
     if (!admission.admitted) {
       const { refusal } = admission;
-      return this.#turnAway(exchange, errorForRefusal(refusal, model.id, plan.holdNanos), refusal.reason);
+      const error = errorForRefusal(refusal, model.id, plan.holdNanos);
+      return this.#turnAway(exchange, error, error.code === 'rate_limited' ? refusal.reason : error.code);
     }
     const dispatched = await this.#dispatch(exchange, request, model, plan);
     try {

@@ -154,7 +154,8 @@ function list({ all = false, limit, after }: ListOptions, command: Command, stat
   printKeys(records, state);
   const last = records.at(-1) as KeyRecord;
   if (records.length === most && state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 }).length > 0) {
-    printLine(dim(`There are more: ${PROGRAM} keys list --after ${last.id}`));
+    const asBefore = `${all ? ' --all' : ''}${limit === undefined ? '' : ` --limit ${limit}`}`;
+    printLine(dim(`There are more: ${PROGRAM} keys list${asBefore} --after ${last.id}`));
   }
 }
 

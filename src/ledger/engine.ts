@@ -103,6 +103,10 @@ export class LedgerEngine {
    */
   process(commands: readonly Command[], lockWaitMs?: number): Answer[] {
     this.#undo = [];
+    // First of all, and for good: a refusal stays one, whatever becomes of the batch.
+    for (const command of commands) {
+      if (command.kind === 'count_refusal') this.#refusals.count(command.refusal, this.#clock.wallMs());
+    }
     try {
       if (!commands.some(isWritten)) return this.#decideAll(commands);
       return immediately(this.#database, () => this.#decideAll(commands), lockWaitMs);
@@ -121,7 +125,11 @@ export class LedgerEngine {
 
   /** Writes the counted refusals. When it throws they are kept. */
   writeRefusals(lockWaitMs?: number): void {
-    immediately(this.#database, () => this.#refusals.write(), lockWaitMs);
+    const write = () => {
+      assertKnownVersion(this.#database);
+      this.#refusals.write();
+    };
+    immediately(this.#database, write, lockWaitMs);
     this.#refusals.forget();
   }
 
@@ -141,7 +149,6 @@ export class LedgerEngine {
       case 'settle':
         return this.#settle(command.settlement);
       case 'count_refusal':
-        this.#refusals.count(command.refusal, this.#clock.wallMs());
         return undefined;
     }
   }

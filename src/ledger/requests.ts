@@ -81,17 +81,16 @@ export class RequestStore {
    * index, which would cost each request a page of the log: looking for one goes back through the journal.
    */
   find(id: string): RequestRecord | undefined {
-    const row =
-      this.#one(`${ENDED} WHERE j.request_id = ?`, id) ??
-      this.#one(`${OPEN} WHERE h.request_id = ?`, id) ??
-      this.#one(`${ENDED} WHERE j.completion_id = ? ORDER BY j.id DESC LIMIT 1`, id);
-    return row && toRecord(row);
+    return this.#findByRequestId(id) ?? this.#one(`${ENDED} WHERE j.completion_id = ? ORDER BY j.id DESC LIMIT 1`, id);
   }
 
   /** Charges a request that a crash left open with what it did cost: in the balance, its day and its month. */
   correct(id: string, costNanos: Nanos, wallMs: number): Correction {
+    // Looked for before the lock is taken: going back through the journal must not hold up the gateway.
+    const found = this.find(id);
+    if (found === undefined) return { kind: 'no_such_request' };
     return immediately(this.#database, () => {
-      const request = this.find(id);
+      const request = this.#findByRequestId(found.id);
       if (request === undefined) return { kind: 'no_such_request' };
       if (request.end === undefined) return { kind: 'under_way' };
       const { source } = request.end;
@@ -100,7 +99,7 @@ export class RequestStore {
       this.#database
         .prepare('UPDATE journal SET cost_nanos = ?, corrected_at_ms = ? WHERE request_id = ?')
         .run(costNanos, wallMs, request.id);
-      return { kind: 'done', request: this.find(request.id) as RequestRecord };
+      return { kind: 'done', request: this.#findByRequestId(request.id) as RequestRecord };
     });
   }
 
@@ -120,8 +119,13 @@ export class RequestStore {
     this.#database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?').run(nanos);
   }
 
-  #one(sql: string, id: string): Row | undefined {
-    return this.#database.prepare(sql).safeIntegers().get(id) as Row | undefined;
+  #findByRequestId(id: string): RequestRecord | undefined {
+    return this.#one(`${ENDED} WHERE j.request_id = ?`, id) ?? this.#one(`${OPEN} WHERE h.request_id = ?`, id);
+  }
+
+  #one(sql: string, id: string): RequestRecord | undefined {
+    const row = this.#database.prepare(sql).safeIntegers().get(id) as Row | undefined;
+    return row && toRecord(row);
   }
 }
 

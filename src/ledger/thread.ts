@@ -60,6 +60,7 @@ class LedgerThread {
   #scheduled = false;
   #runs = 0;
   #closing = false;
+  #closed = false;
   #closingTries = 0;
   #retryTimer: NodeJS.Timeout | undefined;
   #refusalsTimer: NodeJS.Timeout | undefined;
@@ -109,7 +110,7 @@ class LedgerThread {
 
   /** The batch starts once everything that has arrived by now was received. */
   #schedule(): void {
-    if (this.#scheduled) return;
+    if (this.#scheduled || this.#closed) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -119,6 +120,7 @@ class LedgerThread {
 
   /** What nobody asks for again is tried again after a pause. */
   #scheduleRetry(): void {
+    if (this.#closed) return;
     this.#retryTimer ??= setTimeout(() => {
       this.#retryTimer = undefined;
       this.#schedule();
@@ -217,6 +219,7 @@ class LedgerThread {
   }
 
   #close(): void {
+    this.#closed = true;
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#retentionTimer);
     this.#writeRefusals();

@@ -1,7 +1,7 @@
 /** The meter: what a request has used so far, from what its answer tells and from what has passed. */
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
+import { tokensOfBytes } from '../wire/bytes.ts';
 import type { AnswerFacts } from '../wire/completion.ts';
-import { tokensOfBytes } from '../wire/estimate.ts';
 import { TextSample } from '../wire/text-sample.ts';
 
 export interface Metered {

@@ -10,54 +10,82 @@ const PATIENCE_MS = 2_000;
 /** The tokenizer takes 75 MB. Unused for so long, it goes. */
 const IDLE_MS = 300_000;
 
+interface Order extends CountOrder {
+  deliver(tokens: number | undefined): void;
+}
+
 export class TokenCounter {
   #worker: Worker | undefined;
+  #closed = false;
   #idle: NodeJS.Timeout | undefined;
   #nextOrder = 1;
-  /** Bounded by the requests that are being settled. */
-  readonly #waiting = new Map<number, (tokens: number | undefined) => void>();
+  /** Those that somebody waits for, in order. Bounded by the requests that are being settled. */
+  readonly #orders: Order[] = [];
+  /** True while the thread has an order, whether or not somebody still waits for it. */
+  #isBusy = false;
 
   /** Tokens of all texts together; undefined where that could not be found out in time. Never rejects. */
   count(texts: readonly string[]): Promise<number | undefined> {
-    const order = this.#nextOrder++;
+    if (this.#closed) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const order = this.#nextOrder++;
     const timer = setTimeout(() => this.#deliver(order, undefined), PATIENCE_MS);
-    this.#waiting.set(order, (tokens) => {
+    const deliver = (tokens: number | undefined) => {
       clearTimeout(timer);
       resolve(tokens);
-    });
-    this.#worker ??= this.#start();
-    clearTimeout(this.#idle);
-    this.#worker.postMessage({ order, texts } satisfies CountOrder);
+    };
+    this.#orders.push({ order, texts, deliver });
+    if (!this.#isBusy) this.#sendFirst();
     return promise;
   }
 
   /** Ends the thread. Whoever waits gets no count. */
   async close(): Promise<void> {
+    this.#closed = true;
     clearTimeout(this.#idle);
     await this.#worker?.terminate();
   }
 
+  /** One at a time: what nobody waits for any more is not worked on. */
+  #sendFirst(): void {
+    clearTimeout(this.#idle);
+    const [first] = this.#orders;
+    if (first === undefined) {
+      this.#idle = setTimeout(() => void this.#worker?.terminate(), IDLE_MS).unref();
+      return;
+    }
+    this.#isBusy = true;
+    this.#worker ??= this.#start();
+    this.#worker.postMessage({ order: first.order, texts: first.texts } satisfies CountOrder);
+  }
+
   #start(): Worker {
     const worker = new Worker(THREAD);
-    worker.unref();
-    worker.on('message', ({ order, tokens }: CountResult) => this.#deliver(order, tokens));
+    worker.on('message', ({ order, tokens }: CountResult) => this.#answer(order, tokens));
     // Counting is a service: without it requests are settled by the estimate, and the next one starts it anew.
     worker.on('error', () => {});
     worker.on('exit', () => this.#forget(worker));
+    // Last of all: to listen for messages takes hold of the process again.
+    worker.unref();
     return worker;
   }
 
+  #answer(order: number, tokens: number): void {
+    this.#isBusy = false;
+    this.#deliver(order, tokens);
+    this.#sendFirst();
+  }
+
   #deliver(order: number, tokens: number | undefined): void {
-    this.#waiting.get(order)?.(tokens);
-    this.#waiting.delete(order);
-    if (this.#waiting.size > 0) return;
-    clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => void this.#worker?.terminate(), IDLE_MS).unref();
+    const index = this.#orders.findIndex((each) => each.order === order);
+    const [found] = index < 0 ? [] : this.#orders.splice(index, 1);
+    found?.deliver(tokens);
   }
 
   #forget(worker: Worker): void {
-    if (this.#worker === worker) this.#worker = undefined;
-    for (const order of [...this.#waiting.keys()]) this.#deliver(order, undefined);
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    this.#isBusy = false;
+    for (const { deliver } of this.#orders.splice(0)) deliver(undefined);
   }
 }

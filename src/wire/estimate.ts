@@ -1,18 +1,12 @@
 /** Tokens without asking: what a request is expected to take in, and what a text comes to. */
 import { isObject } from '../core/json.ts';
+import { tokensOfBytes } from './bytes.ts';
 import { TextSample } from './text-sample.ts';
 
-/** UTF-8 bytes of a token, the median over prose, code and JSON of several languages. */
-const BYTES_PER_TOKEN = 3.8;
 /** What the format adds to each message. */
 const TOKENS_PER_MESSAGE = 3;
 /** About a 1-megapixel picture at the dearer hosts. Other attachments are counted like a picture. */
 const TOKENS_PER_ATTACHMENT = 1_600;
-
-/** Tokens of a text of that many UTF-8 bytes, rounded up. */
-export function tokensOfBytes(bytes: number): number {
-  return Math.ceil(bytes / BYTES_PER_TOKEN);
-}
 
 /** What a request is expected to take in. Data in base64 never counts by its bytes. */
 export function estimateInput(messages: readonly unknown[], tools: readonly unknown[]): number {

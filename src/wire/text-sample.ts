@@ -1,5 +1,7 @@
 /** Texts that may come in pieces: their length, and as much of their beginning as it takes to count their tokens. */
 
+import { tokensOfBytes } from './bytes.ts';
+
 /**
  * What is kept, in characters. Most answers are shorter (2,000 tokens are some 8,000 characters); of a longer one this is
  * enough to go by. It bounds what a stream costs in memory.
@@ -7,8 +9,9 @@
 const MAX_KEPT_CHARACTERS = 128 * 1024;
 
 export class TextSample {
-  /** UTF-8 bytes of all texts. */
+  /** UTF-8 bytes of all texts, and of what nobody has read as a text. */
   bytes = 0;
+  #unreadBytes = 0;
   /** Whole texts, and pieces of one that are still apart. */
   readonly #kept: string[][] = [];
   readonly #growing = new Map<number, string[]>();
@@ -31,6 +34,7 @@ export class TextSample {
   /** Takes in bytes that nobody has read as a text. */
   addUnread(bytes: number): void {
     this.bytes += bytes;
+    this.#unreadBytes += bytes;
   }
 
   /** What was kept. */
@@ -38,10 +42,12 @@ export class TextSample {
     return this.#kept.map((pieces) => pieces.join(''));
   }
 
-  /** Tokens of the whole, from those of what was kept; rounded up. Undefined where nothing was kept to go by. */
-  tokensOfWhole(tokensOfKept: number): number | undefined {
-    if (this.#keptBytes === this.bytes) return tokensOfKept;
-    return this.#keptBytes === 0 ? undefined : Math.ceil((tokensOfKept * this.bytes) / this.#keptBytes);
+  /** Tokens of the whole, from those of what was kept, rounded up. What was not read is estimated by its bytes. */
+  tokensOfWhole(tokensOfKept: number): number {
+    const readBytes = this.bytes - this.#unreadBytes;
+    const isWhole = this.#keptBytes === readBytes;
+    const tokensRead = isWhole ? tokensOfKept : Math.ceil((tokensOfKept * readBytes) / this.#keptBytes);
+    return tokensRead + tokensOfBytes(this.#unreadBytes);
   }
 
   #piecesOf(number: number | undefined): string[] {

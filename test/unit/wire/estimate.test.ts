@@ -1,7 +1,8 @@
 /** The estimate of a request's input: bytes of text, messages and images, and never the bytes of base64 data. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { estimateInput, tokensOfBytes } from '../../../src/wire/estimate.ts';
+import { tokensOfBytes } from '../../../src/wire/bytes.ts';
+import { estimateInput } from '../../../src/wire/estimate.ts';
 
 const DATA = 'A'.repeat(400_000);
 const DATA_URL = `data:image/png;base64,${DATA}`;

@@ -1,0 +1,142 @@
+/** `keys list` in pages: together they are the whole list, and each says how to get to the next one. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { mintKey } from '../../src/keys/key.ts';
+import { KeyStore } from '../../src/ledger/keys.ts';
+import { openState } from '../../src/ledger/sqlite.ts';
+import { CONCURRENCY, type KeyJson, linesOf, Workplace } from '../support/cli.ts';
+
+const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
+/** Longer than a table that was not asked for a number. */
+const MANY = 203;
+
+/** Makes keys named k1, k2, … , each a millisecond after the one before, and gives their ids. */
+function makeKeys(place: Workplace, count: number): string[] {
+  const { database } = openState(place.statePath);
+  const keys = new KeyStore(database);
+  const ids = Array.from({ length: count }, (_, i) => {
+    const change = keys.create(mintKey(), { ...NO_LIMITS, name: `k${i + 1}` }, 1_700_000_000_000 + i);
+    assert.ok(change.kind === 'done');
+    return change.key.id;
+  });
+  database.close();
+  return ids;
+}
+
+/** The names in a table of keys. */
+const namesIn = (table: string) => linesOf(table).flatMap((line) => /^(k\d+) /.exec(line)?.[1] ?? []);
+const names = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => `k${first + i}`);
+
+describe('`keys list`', { concurrency: CONCURRENCY }, () => {
+  for (const limit of [2, 3, 6, 7]) {
+    test(`in pages of ${limit} is the whole list, in its order, without gaps or repeats`, async (t) => {
+      const place = new Workplace(t);
+      makeKeys(place, 7);
+      await place.run(['keys', 'delete', 'k4', '--yes']);
+      for (const all of [[], ['--all']]) {
+        const whole = await place.json<KeyJson[]>('keys', 'list', ...all);
+        assert.equal(whole.length, all.length === 0 ? 6 : 7);
+        const pages: KeyJson[][] = [];
+        let after: string[] = [];
+        do {
+          const page = await place.json<KeyJson[]>('keys', 'list', '--limit', `${limit}`, ...after, ...all);
+          assert.ok(page.length <= limit);
+          pages.push(page);
+          after = ['--after', page.at(-1)?.id ?? ''];
+        } while (pages.at(-1)?.length === limit);
+        assert.deepEqual(pages.flat(), whole);
+      }
+    });
+  }
+
+  test('in pages has every key that was there from first to last, once, though keys are made and deleted meanwhile', async (t) => {
+    const place = new Workplace(t);
+    makeKeys(place, 8);
+    const page = (...words: string[]) => place.json<KeyJson[]>('keys', 'list', '--limit', '3', ...words);
+    const first = await page();
+    // One that was shown already, the very one that the next page begins after, and one that is still to come.
+    const changes = [['k1'], ['k3'], ['k5']].map(([name = '']) => ['keys', 'delete', name, '--yes']);
+    await place.runAll([...changes, ['keys', 'create', 'late'], ['keys', 'create', 'k3']]);
+    const second = await page('--after', first.at(-1)?.id ?? '');
+    await place.run(['keys', 'delete', second.at(-1)?.id ?? '', '--yes']);
+    const third = await page('--after', second.at(-1)?.id ?? '');
+    const shown = [first, second, third].map((keys) => keys.map(({ name }) => name));
+    assert.deepEqual(shown.slice(0, 2), [names(1, 3), ['k4', 'k6', 'k7']]);
+    assert.deepEqual(shown[2]?.toSorted(), ['k3', 'k8', 'late']);
+    assert.equal(third[0]?.name, 'k8');
+  });
+
+  test('takes the name of a key for its id, and of a deleted one, too', async (t) => {
+    const place = new Workplace(t);
+    makeKeys(place, 4);
+    await place.run(['keys', 'delete', 'k2', '--yes']);
+    const [behind, behindDeleted, last, unknown] = await place.runAll([
+      ['keys', 'list', '--after', 'k1', '--json'],
+      ['keys', 'list', '--after', 'k2', '--json'],
+      ['keys', 'list', '--after', 'k4'],
+      ['keys', 'list', '--after', 'nobody'],
+    ]);
+    const shown = (text = '') => (JSON.parse(text) as KeyJson[]).map(({ name }) => name);
+    assert.deepEqual(shown(behind?.stdout), ['k3', 'k4']);
+    assert.deepEqual(shown(behindDeleted?.stdout), ['k3', 'k4']);
+    assert.match(last?.stdout ?? '', /^There are no keys after k4\.\n$/);
+    assert.deepEqual([unknown?.status, unknown?.stdout], [1, '']);
+    assert.match(unknown?.stderr ?? '', /^error: there is no key "nobody"/);
+  });
+
+  test(`of ${MANY} keys is complete as JSON, and as a table ends with how to go on`, async (t) => {
+    const place = new Workplace(t);
+    const ids = makeKeys(place, MANY);
+    const [json, table, rest] = await place.runAll([
+      ['keys', 'list', '--json'],
+      ['keys', 'list'],
+      ['keys', 'list', '--limit', `${MANY}`],
+    ]);
+    assert.deepEqual(
+      (JSON.parse(json?.stdout ?? '') as KeyJson[]).map(({ id }) => id),
+      ids,
+    );
+    assert.deepEqual(namesIn(table?.stdout ?? ''), names(1, 200));
+    const hint = /^There are more: inf-gw (keys list .+)$/.exec(linesOf(table?.stdout ?? '').at(-1) ?? '');
+    const next = await place.run(hint?.[1]?.split(' ') ?? []);
+    assert.deepEqual(namesIn(next.stdout), names(201, MANY));
+    assert.doesNotMatch(next.stdout, /There are more/);
+    assert.deepEqual(namesIn(rest?.stdout ?? ''), names(1, MANY));
+    assert.doesNotMatch(rest?.stdout ?? '', /There are more/);
+  });
+
+  test('goes on as it was asked to begin: with deleted keys, and as many to a page', async (t) => {
+    const place = new Workplace(t);
+    makeKeys(place, 6);
+    await place.run(['keys', 'delete', 'k4', '--yes']);
+    const first = await place.run(['keys', 'list', '--all', '--limit', '2']);
+    const hint = /^There are more: inf-gw (keys list .+)$/.exec(linesOf(first.stdout).at(-1) ?? '');
+    const next = await place.run(hint?.[1]?.split(' ') ?? []);
+    assert.deepEqual(namesIn(next.stdout), names(3, 4));
+  });
+
+  test('takes a whole number of at least one for a limit: anything else is a fault of the words', async (t) => {
+    const place = new Workplace(t);
+    const wrong = ['0', '-1', '1.5', 'all', '', '1000001'];
+    const answers = await place.runAll(wrong.map((limit) => ['keys', 'list', '--limit', limit]));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      wrong.map(() => 2),
+    );
+  });
+});
+
+test('pages begin behind an id, whether or not there is still a key of that id', (t) => {
+  const place = new Workplace(t);
+  const ids = makeKeys(place, 5);
+  const { database } = openState(place.statePath);
+  const keys = new KeyStore(database);
+  const listed = (afterId: string, limit?: number) =>
+    keys.list({ withDeleted: false, afterId, limit }).map(({ id }) => id);
+  keys.setState(ids[1] as string, 'deleted');
+  assert.deepEqual(listed(ids[1] as string), ids.slice(2));
+  assert.deepEqual(listed(ids[0] as string, 2), ids.slice(2, 4));
+  assert.deepEqual(listed('', 1), ids.slice(0, 1));
+  assert.deepEqual(listed(ids[4] as string), []);
+  database.close();
+});

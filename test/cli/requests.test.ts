@@ -1,0 +1,228 @@
+/** What `requests list` and `requests show` tell of requests that went through a real gateway. */
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { answering, chunk, completion, DONE, streaming, USAGE, usageChunk } from '../support/answers.ts';
+import { CONCURRENCY, CONFIG, linesOf, type NewKeyJson, type Serving, Workplace } from '../support/cli.ts';
+import { FakeUpstream } from '../support/fake-upstream.ts';
+import type { RequestJson } from '../support/request-json.ts';
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const say = (content: string) => [{ role: 'user', content }];
+
+interface Site {
+  readonly place: Workplace;
+  readonly serving: Serving;
+  readonly upstream: FakeUpstream;
+  readonly app: NewKeyJson;
+}
+
+/** A gateway with a key named `app`, ten USD of credit, the mock, and a host of models at 0.001 USD a token. */
+async function openSite(test: TestContext): Promise<Site> {
+  const upstream = await FakeUpstream.start();
+  test.after(() => upstream.close());
+  const models = '{ model: { input: 1000, cached_input: 500, output: 1000, max_output: 1000 } }';
+  const host = `  host: { kind: openai, base_url: 'http://127.0.0.1:${upstream.port}/v1', models: ${models} }\n`;
+  const place = new Workplace(test, CONFIG + host);
+  const app = await place.createKey('app');
+  await place.json('credit', 'add', '10');
+  return { place, serving: await place.serve(), upstream, app };
+}
+
+/** Sends a request, reads its answer to the end, and gives the id that the gateway has given it. */
+async function idOf(sent: Promise<Response>): Promise<string> {
+  const response = await sent;
+  await response.text();
+  return response.headers.get('x-request-id') ?? '';
+}
+
+/** A stream of which the first piece has come, and the rest never does. */
+async function openStream(serving: Serving, key: string, fields: Record<string, unknown>) {
+  const response = await serving.chat(key, { ...fields, stream: true, messages: say('/stall 1') });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  return { id: response.headers.get('x-request-id') ?? '', close: () => reader?.cancel() };
+}
+
+describe('requests', { concurrency: CONCURRENCY }, () => {
+  test('`requests list` has each request that was admitted and has ended, the latest first, and no refused one', async (t) => {
+    const { place, serving, app } = await openSite(t);
+    const other = await place.createKey('other');
+    const ok = await idOf(serving.chat(app.key));
+    const failed = await idOf(serving.chat(app.key, { messages: say('/error 503') }));
+    const ofOther = await idOf(serving.chat(other.key));
+    const wrong = await idOf(serving.chat(other.key, { messages: say('/error 400') }));
+    await idOf(serving.chat(app.key, { model: 'mock/nothing' }));
+    const open = await openStream(serving, app.key, {});
+    const questions: readonly (readonly [words: string, ids: readonly string[]])[] = [
+      ['list', [wrong, ofOther, failed, ok]],
+      ['', [wrong, ofOther, failed, ok]],
+      ['list --key app', [failed, ok]],
+      [`list --key ${other.id}`, [wrong, ofOther]],
+      ['list --errors', [wrong, failed]],
+      ['list --errors --key app', [failed]],
+      ['list --limit 1', [wrong]],
+      ['list --limit 3 --since 1h', [wrong, ofOther, failed]],
+      ['list --since 9999-01-01', []],
+      ['list --since 2020-01-01 --limit 100000', [wrong, ofOther, failed, ok]],
+    ];
+    const answers = await place.runAll(
+      questions.map(([words]) => `requests ${words} --json`.replace('  ', ' ').split(' ')),
+    );
+    for (const [index, [words, ids]] of questions.entries()) {
+      const listed = JSON.parse(answers[index]?.stdout ?? '') as RequestJson[];
+      assert.deepEqual(
+        listed.map(({ id }) => id),
+        ids,
+        words,
+      );
+    }
+    await open.close();
+
+    await place.run(['keys', 'delete', 'other', '--yes']);
+    const ofDeleted = await place.json<RequestJson[]>('requests', 'list', '--key', 'other');
+    assert.deepEqual(
+      ofDeleted.map(({ id, key }) => `${id} ${key}`),
+      [`${wrong} other`, `${ofOther} other`],
+    );
+  });
+
+  test('a request has the same JSON in the list and by itself, with all that the journal knows', async (t) => {
+    const { place, serving, upstream, app } = await openSite(t);
+    const usage = { ...USAGE, prompt_tokens_details: { cached_tokens: 4 } };
+    upstream.follow(answering(completion('hi', { id: 'chatcmpl-9xK', usage })));
+    const id = await idOf(serving.chat(app.key, { model: 'host/model', max_tokens: 100 }));
+    const [listed] = await place.json<RequestJson[]>('requests');
+    const { admitted_at, settled_at, first_byte_ms, duration_ms, ...fixed } = listed as RequestJson;
+    assert.deepEqual(fixed, {
+      id,
+      completion_id: 'chatcmpl-9xK',
+      key: 'app',
+      key_id: app.id,
+      model: 'host/model',
+      state: 'ended',
+      outcome: 'ok',
+      source: 'reported',
+      prompt_tokens: 10,
+      cached_tokens: 4,
+      completion_tokens: 5,
+      total_tokens: 15,
+      cost_usd: '0.013000',
+      held_usd: '0.105000',
+      corrected_at: null,
+    });
+    assert.match(admitted_at, TIME);
+    assert.match(settled_at ?? '', TIME);
+    assert.equal(duration_ms, Date.parse(settled_at ?? '') - Date.parse(admitted_at));
+    assert.ok(Number.isInteger(first_byte_ms) && (first_byte_ms ?? -1) >= 0);
+    for (const name of [id, 'chatcmpl-9xK']) {
+      assert.deepEqual(await place.json('requests', 'show', name), listed, name);
+    }
+    const shown = await place.run(['requests', 'show', id]);
+    for (const part of [/app \(key_/, /host\/model/, /chatcmpl-9xK/, /10 in \(4 cached\), 5 out/, /0\.013000 USD/]) {
+      assert.match(shown.stdout, part);
+    }
+  });
+
+  test('a stream is found by the id of its completion, and one that was never named so by its own id alone', async (t) => {
+    const { place, serving, upstream, app } = await openSite(t);
+    const strange = `-chatcmpl-"'%_;--<>&|$(x)`;
+    const named = { id: strange };
+    upstream.follow(streaming(chunk('a', null, named), chunk('b', 'stop', named), usageChunk(), DONE));
+    const streamed = await idOf(serving.chat(app.key, { model: 'host/model', stream: true }));
+    upstream.follow(answering(completion('hi', { id: 'has\u001b[31m control characters' })));
+    const unnamed = await idOf(serving.chat(app.key, { model: 'host/model' }));
+    const [byCompletion, byId, other] = await place.runAll([
+      ['requests', 'show', '--json', '--', strange],
+      ['requests', 'show', streamed, '--json'],
+      ['requests', 'show', unnamed, '--json'],
+    ]);
+    assert.equal(byCompletion?.stderr, '');
+    const request = JSON.parse(byCompletion?.stdout ?? '') as RequestJson;
+    assert.deepEqual([request.id, request.completion_id, request.source], [streamed, strange, 'reported']);
+    assert.deepEqual(JSON.parse(byId?.stdout ?? ''), request);
+    assert.equal((JSON.parse(other?.stdout ?? '') as RequestJson).completion_id, null);
+  });
+
+  test('a request that is under way can be shown: what it holds is known, and of its end nothing', async (t) => {
+    const { place, serving, app } = await openSite(t);
+    const open = await openStream(serving, app.key, { model: 'mock/paid', max_tokens: 100 });
+    const { admitted_at, ...request } = await place.json<RequestJson>('requests', 'show', open.id);
+    assert.match(admitted_at, TIME);
+    assert.deepEqual(request, {
+      id: open.id,
+      completion_id: null,
+      key: 'app',
+      key_id: app.id,
+      model: 'mock/paid',
+      state: 'under_way',
+      outcome: null,
+      source: null,
+      settled_at: null,
+      first_byte_ms: null,
+      duration_ms: null,
+      prompt_tokens: null,
+      cached_tokens: null,
+      completion_tokens: null,
+      total_tokens: null,
+      cost_usd: null,
+      held_usd: '0.206000',
+      corrected_at: null,
+    });
+    const shown = await place.run(['requests', 'show', open.id]);
+    assert.match(shown.stdout, /state +under way/);
+    await open.close();
+  });
+
+  test('what there is not is an error that says so in one line, whatever was asked for', async (t) => {
+    const place = new Workplace(t);
+    const ids = ['req_none', "'; DROP TABLE journal; --", '%', '', ' ', '\u001b[31mred\nnew line', '😀', '../../etc'];
+    const answers = await place.runAll(ids.map((id) => ['requests', 'show', id]));
+    for (const [index, { status, stdout, stderr }] of answers.entries()) {
+      assert.equal(status, 1, `${ids[index]}`);
+      assert.equal(stdout, '');
+      // The first command on a new file says that it has made it.
+      const lines = linesOf(stderr).filter((line) => !line.startsWith('created '));
+      assert.equal(lines.length, 1, stderr);
+      assert.match(lines[0] ?? '', /^error: there is no request "/);
+      assert.ok(!stderr.includes('\u001b'));
+    }
+    const [empty, json, noKey] = await place.runAll([
+      ['requests'],
+      ['requests', 'list', '--json'],
+      ['requests', 'list', '--key', 'nobody'],
+    ]);
+    assert.deepEqual([empty?.status, json?.stdout.trim(), noKey?.status], [0, '[]', 1]);
+  });
+
+  test('wrong words end with status 2', async (t) => {
+    const place = new Workplace(t);
+    const wrong = [
+      'list --limit 0',
+      'list --limit x',
+      'list --limit 100001',
+      'list --since never',
+      'show',
+      'show a b',
+      'tell',
+    ];
+    const answers = await place.runAll(wrong.map((words) => ['requests', ...words.split(' ')]));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      wrong.map(() => 2),
+    );
+  });
+
+  test('for people, the requests stand in a table that says when there may be more', async (t) => {
+    const { place, serving, app } = await openSite(t);
+    const ids = [await idOf(serving.chat(app.key)), await idOf(serving.chat(app.key))];
+    const [all, one] = await place.runAll([['requests'], ['requests', '--limit', '1']]);
+    const lines = linesOf(all?.stdout ?? '');
+    assert.match(lines[0] ?? '', /^ADMITTED \(UTC\) +KEY +MODEL +END .*COST \(USD\) +SOURCE +ID$/);
+    assert.deepEqual(
+      lines.slice(1).map((line) => line.split(/ +/).at(-1)),
+      ids.toReversed(),
+    );
+    assert.match(one?.stdout ?? '', /--limit shows more/);
+    assert.equal(linesOf(one?.stdout ?? '').length, 3);
+  });
+});

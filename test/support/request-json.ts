@@ -1,0 +1,23 @@
+/** A request as `requests` prints it with `--json`. */
+
+export interface RequestJson {
+  readonly id: string;
+  readonly completion_id: string | null;
+  readonly key: string;
+  readonly key_id: string;
+  readonly model: string;
+  readonly state: 'under_way' | 'ended';
+  readonly outcome: string | null;
+  readonly source: 'reported' | 'counted' | 'held' | null;
+  readonly admitted_at: string;
+  readonly settled_at: string | null;
+  readonly first_byte_ms: number | null;
+  readonly duration_ms: number | null;
+  readonly prompt_tokens: number | null;
+  readonly cached_tokens: number | null;
+  readonly completion_tokens: number | null;
+  readonly total_tokens: number | null;
+  readonly cost_usd: string | null;
+  readonly held_usd: string | null;
+  readonly corrected_at: string | null;
+}

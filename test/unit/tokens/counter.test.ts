@@ -1,0 +1,143 @@
+/** The token counter: counts as the tokenizer does, outlives its thread, and leaves nothing running. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { TokenCounter } from '../../../src/tokens/counter.ts';
+import { countUsage } from '../../../src/tokens/usage.ts';
+import { sampleInput } from '../../../src/wire/estimate.ts';
+import { TextSample } from '../../../src/wire/text-sample.ts';
+import { runNode, Workplace } from '../../support/cli.ts';
+
+/** Names of special tokens: each is one token where it is not text. */
+const SPECIAL = ['<|endoftext|>', '<|endofprompt|>', '<|im_start|>system<|im_end|>'];
+/** Has the thread throw: it is no text. */
+const NO_TEXT = [null as unknown as string];
+
+function openCounter(test: TestContext): TokenCounter {
+  const counter = new TokenCounter();
+  test.after(() => counter.close());
+  return counter;
+}
+
+/** The threads that are started while `work` runs. */
+async function threadsOf(work: () => Promise<unknown>): Promise<Worker[]> {
+  const threads: Worker[] = [];
+  const notice = (thread: Worker) => threads.push(thread);
+  process.on('worker', notice);
+  try {
+    await work();
+  } finally {
+    process.off('worker', notice);
+  }
+  return threads;
+}
+
+const isRunning = (thread: Worker) => thread.threadId >= 0;
+
+describe('the token counter', () => {
+  test('counts what the tokenizer counts, all texts of an order together, and many orders at once', async (t) => {
+    const counter = openCounter(t);
+    const orders = [['Hello, world'], ['one', 'two three', ''], ['深い森の中で'], ['const a = 1;\n\n'], [], ['😀 ok']];
+    const counts = await Promise.all(orders.map((texts) => counter.count(texts)));
+    assert.deepEqual(
+      counts,
+      orders.map((texts) => texts.reduce((sum, text) => sum + countTokens(text), 0)),
+    );
+  });
+
+  test('takes the names of special tokens as text', async (t) => {
+    const counter = openCounter(t);
+    for (const text of SPECIAL) {
+      const tokens = await counter.count([text]);
+      assert.equal(tokens, countTokens(text, { disallowedSpecial: new Set() }));
+      assert.ok((tokens ?? 0) > 1, text);
+    }
+  });
+
+  test('starts one thread, and only once there is something to count', async (t) => {
+    const counter = openCounter(t);
+    const threads = await threadsOf(() => Promise.all(['a', 'b', 'c'].map((text) => counter.count([text]))));
+    assert.equal(threads.length, 1);
+    assert.equal((await threadsOf(() => counter.count(['d']))).length, 0);
+    assert.equal((await threadsOf(() => openCounter(t).close())).length, 0);
+  });
+
+  test('gives no count to those who wait when its thread dies by a fault, and the next one has a thread again', async (t) => {
+    const counter = openCounter(t);
+    const started = once(process, 'worker') as Promise<[Worker]>;
+    const counts = Promise.all([counter.count(NO_TEXT), counter.count(['behind it'])]);
+    const [thread] = await started;
+    // Not `once`, which rejects where the thread reports its fault.
+    const ended = new Promise((resolve) => thread.once('exit', resolve));
+    // They are told by its end, and need not wait until their patience has run out.
+    assert.deepEqual(await Promise.race([counts, ended.then(() => setImmediate('late'))]), [undefined, undefined]);
+    const threads = await threadsOf(async () => assert.equal(await counter.count(['Hello']), countTokens('Hello')));
+    assert.equal(threads.length, 1);
+  });
+
+  test('gives no count to those who wait when its thread is ended, and the next one has a thread again', async (t) => {
+    const counter = openCounter(t);
+    const [thread] = await threadsOf(() => counter.count(['Hello']));
+    assert.ok(thread !== undefined);
+    const waiting = counter.count(['still there?']);
+    // Only a thread that has not got its order yet cannot answer it.
+    await thread.terminate();
+    assert.ok([undefined, countTokens('still there?')].includes(await waiting));
+    assert.equal(await counter.count(['Hello']), countTokens('Hello'));
+  });
+
+  test('when it is closed leaves no thread running, and nobody waiting', async () => {
+    const counter = new TokenCounter();
+    const started = once(process, 'worker') as Promise<[Worker]>;
+    const waiting = counter.count(['x'.repeat(1_000_000)]);
+    const [thread] = await started;
+    await once(thread, 'online');
+    await counter.close();
+    assert.ok(!isRunning(thread));
+    assert.equal(await waiting, undefined);
+  });
+
+  test('does not keep a process running that has nothing else to do', async (t) => {
+    const place = new Workplace(t, null);
+    const counter = new URL('../../../src/tokens/counter.ts', import.meta.url).href;
+    const script = `import { TokenCounter } from '${counter}';\nconsole.log(await new TokenCounter().count(['Hello']));\n`;
+    const { status, stdout } = await runNode([place.write('count.mjs', script)], place);
+    assert.deepEqual([status, stdout], [0, `${countTokens('Hello')}\n`]);
+  });
+});
+
+describe('usage that nobody reported', () => {
+  const ESTIMATE = { promptTokens: 77, cachedTokens: 0, completionTokens: 88 };
+  const input = sampleInput([{ role: 'user', content: 'How are you?' }], []);
+
+  test('is what the tokenizer counts of the input and of what was written, and what the format adds', async (t) => {
+    const written = new TextSample();
+    written.add('Fine, ', 0);
+    written.add('thanks', 0);
+    const usage = await countUsage(openCounter(t), ESTIMATE, input, written);
+    const promptTokens = countTokens('How are you?') + input.extraTokens;
+    assert.deepEqual(usage, { promptTokens, cachedTokens: 0, completionTokens: countTokens('Fine, thanks') });
+  });
+
+  test('is one token of output at least', async (t) => {
+    const usage = await countUsage(openCounter(t), ESTIMATE, input, new TextSample());
+    assert.equal(usage.completionTokens, 1);
+  });
+
+  test('is the estimate where it cannot be counted', async () => {
+    const silent = { count: async () => undefined } as unknown as TokenCounter;
+    const written = new TextSample();
+    written.add('some words');
+    assert.deepEqual(await countUsage(silent, ESTIMATE, input, written), ESTIMATE);
+  });
+
+  test('is estimated by its bytes where it was passed on without being read', async (t) => {
+    const written = new TextSample();
+    written.addUnread(1_000);
+    const usage = await countUsage(openCounter(t), ESTIMATE, input, written);
+    assert.equal(usage.completionTokens, Math.ceil(1_000 / 3.8));
+  });
+});
