@@ -6,7 +6,7 @@ import type { Config } from './config/config.ts';
 import { assertFree } from './http/address.ts';
 import { type RunningLedger, startLedger } from './ledger/client.ts';
 import type { LedgerSummary } from './ledger/ledger.ts';
-import { type Lock, lockAddress, lockState } from './ledger/sqlite-lock.ts';
+import { type Lock, lockPort, lockState } from './ledger/sqlite-lock.ts';
 import type { OpenLog } from './observe/log.ts';
 
 export interface GatewayEvents {
@@ -58,11 +58,6 @@ export async function startGateway(config: Config, openLog: OpenLog, events: Gat
   const locks: Lock[] = [];
   try {
     locks.push(lockState(config.statePath));
-    // One thread alone holds the port for itself; of several, none does.
-    if (config.threads > 1 && config.listen.port !== 0) {
-      locks.push(lockAddress(config.listen.host, config.listen.port));
-      await assertFree(config.listen);
-    }
     const ledger = await startLedger(
       {
         path: config.statePath,
@@ -93,9 +88,15 @@ async function startCarriers(
   events: GatewayEvents,
 ): Promise<Carrier[]> {
   const carriers: Carrier[] = [];
+  let portLock: Lock | undefined;
   try {
     if (config.threads === 1) return [await startCarrier({ config, ledger: ledger.client, log })];
     let { listen } = config;
+    // One thread alone has the port for itself; of several none has, so that nobody would be told that it is taken.
+    if (listen.port !== 0) {
+      portLock = await lockPort(listen.port);
+      await assertFree(listen);
+    }
     while (carriers.length < config.threads) {
       const start = { config: { ...config, listen }, ledger: ledger.connect() };
       const carrier = await startRemoteCarrier(start, { onLog: write, onDeath: events.onFatal });
@@ -108,5 +109,7 @@ async function startCarriers(
     await Promise.all(carriers.map((carrier) => carrier.stop(0)));
     await ledger.close();
     throw error;
+  } finally {
+    portLock?.release();
   }
 }

@@ -18,7 +18,7 @@ async function serve(command: Command): Promise<void> {
   try {
     process.exitCode = await runGateway(config, log);
   } finally {
-    log.close();
+    await log.close();
   }
   // Whatever is still open, a client that does not let go for one, must not keep a process that has settled everything.
   process.exit();

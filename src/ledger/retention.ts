@@ -21,9 +21,12 @@ const SEAL = `INSERT INTO sealed_days SELECT strftime('%Y-%m-%d', admitted_at_ms
 export function dropOldRows(database: Sqlite, beforeMs: number, lockWaitMs?: number): boolean {
   const step = () => {
     const ids = database
-      .prepare('SELECT id FROM journal WHERE admitted_at_ms < ? ORDER BY admitted_at_ms LIMIT ?')
+      // A request that ran for days and has just ended is still in the windows.
+      .prepare(
+        'SELECT id FROM journal WHERE admitted_at_ms < $before AND settled_at_ms < $before ORDER BY admitted_at_ms LIMIT $most',
+      )
       .pluck()
-      .all(beforeMs, STEP_ROWS);
+      .all({ before: beforeMs, most: STEP_ROWS });
     if (ids.length === 0) return false;
     const parameters = { ids: JSON.stringify(ids) };
     database.prepare(SEAL).run(parameters);

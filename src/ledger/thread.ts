@@ -91,6 +91,7 @@ class LedgerThread {
         isMore = dropOldRows(this.#database, systemClock.wallMs() - retentionMs, this.#lockWaitMs);
       });
     }
+    if (this.#fault !== undefined) this.#scheduleRetry();
     this.#retentionTimer = setTimeout(() => this.#dropOldRows(retentionMs), isMore ? RETENTION_STEP_MS : RETENTION_MS);
   }
 

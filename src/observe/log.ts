@@ -4,6 +4,8 @@ import { type DestinationStream, destination, type Logger, pino } from 'pino';
 export type Log = Logger;
 
 const STDERR = 2;
+/** How long the last lines may take, in milliseconds. */
+const CLOSING_MS = 2_000;
 /** What may wait for a slow reader of the log before lines are dropped, in bytes. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
@@ -12,15 +14,15 @@ export interface OpenLog {
   readonly log: Log;
   /** Writes lines that another thread has made. */
   write(lines: string): void;
-  /** Writes what is left. */
-  close(): void;
+  /** Writes what is left, as far as its reader takes it. */
+  close(): Promise<void>;
 }
 
 /** Opens the log. Lines are written as soon as stderr takes them. */
 export async function openLog(level: string, isTerminal: boolean): Promise<OpenLog> {
   if (isTerminal) {
     const pretty = await prettyStream();
-    return { log: pino(optionsFor(level), pretty), write: (lines) => pretty.write(lines), close: () => {} };
+    return { log: pino(optionsFor(level), pretty), write: (lines) => pretty.write(lines), close: async () => {} };
   }
   const stream = destination({ dest: STDERR, sync: false, maxLength: MAX_BUFFERED_BYTES });
   // A log that cannot be written, on a full disk say, must not stop a gateway that can still serve.
@@ -28,7 +30,7 @@ export async function openLog(level: string, isTerminal: boolean): Promise<OpenL
   const write = (lines: string) => {
     stream.write(lines);
   };
-  return { log: pino(optionsFor(level), stream), write, close: () => closeQuietly(stream) };
+  return { log: pino(optionsFor(level), stream), write, close: () => endWithin(stream) };
 }
 
 /**
@@ -67,10 +69,11 @@ async function prettyStream(): Promise<DestinationStream> {
   });
 }
 
-function closeQuietly(stream: ReturnType<typeof destination>): void {
-  try {
-    stream.flushSync();
-  } catch {
-    // Nobody reads stderr any more: there is nobody to tell.
-  }
+/** A reader that lags gets what is left; one that has stopped reading must not keep the process. */
+function endWithin(stream: ReturnType<typeof destination>): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, CLOSING_MS).unref();
+    stream.once('close', resolve);
+    stream.end();
+  });
 }

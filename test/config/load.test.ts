@@ -117,6 +117,17 @@ test('what a config leaves out has its documented default, and an empty file has
   assert.equal(mock?.models[0]?.defaultOutput, 512);
 });
 
+test('rows of the journal are kept for so many days, or for ever', () => {
+  const rows: [spelled: string, milliseconds: number | undefined][] = [
+    ['journal_retention: 90d', 7_776_000_000],
+    ['journal_retention: 1d', 86_400_000],
+    ['journal_retention: off', undefined],
+    ['journal_retention: false', undefined],
+    ['', undefined],
+  ];
+  for (const [spelled, milliseconds] of rows) assert.equal(load(spelled).journalRetentionMs, milliseconds, spelled);
+});
+
 test('with no file at all there are the defaults and the mock provider', () => {
   const empty = mkdtempSync(join(directory, 'empty-'));
   const config = loadConfig({ environment: {}, directory: empty });
@@ -189,6 +200,15 @@ const FAULTS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
     'providers:\n  o: { kind: openai, base_url: http://x/v1/chat/completions, models: {} }',
     /^2:22: providers\.o\.base_url: expected the address without/,
   ],
+  ['threads: 0', /^1:1: threads: expected a whole number from 1 to 64/],
+  ['state: a.db\nthreads: 65', /^2:1: threads: expected a whole number from 1 to 64/],
+  ['threads: two', /^1:1: threads: expected a whole number from 1 to 64/],
+  ['threads: 1.5', /^1:1: threads: expected a whole number from 1 to 64/],
+  ['journal_retention: 0d', /^1:1: journal_retention: expected a number of days such as 90d, or off/],
+  ['journal_retention: 90', /^1:1: journal_retention: expected a number of days/],
+  ['journal_retention: 1h', /^1:1: journal_retention: expected a number of days/],
+  ['state: a.db\njournal_retention: -1d', /^2:1: journal_retention: expected a number of days/],
+  ['journal_retention: on', /^1:1: journal_retention: expected a number of days/],
   ['max_body: 32', /^1:1: max_body: expected a size/],
   ['max_body: 1gb', /^1:1: max_body: expected a size/],
   ['log: { level: loud }', /^1:8: log\.level: expected one of trace/],

@@ -1,7 +1,7 @@
 /** How the config spells durations, sizes and addresses to listen on: every accepted form, and what is near it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseDuration, parseListen, parseSize } from '../../src/config/units.ts';
+import { parseDays, parseDuration, parseListen, parseSize } from '../../src/config/units.ts';
 
 const DURATIONS: readonly (readonly [text: string, ms: number | undefined])[] = [
   ['500ms', 500],
@@ -28,6 +28,27 @@ const DURATIONS: readonly (readonly [text: string, ms: number | undefined])[] = 
 
 test('a duration is a number and its unit, of 1 ms to 24 days', () => {
   for (const [text, ms] of DURATIONS) assert.equal(parseDuration(text), ms, text);
+});
+
+const DAYS: readonly (readonly [text: string, ms: number | undefined])[] = [
+  ['1d', 86_400_000],
+  ['90d', 7_776_000_000],
+  ['99999d', 8_639_913_600_000],
+  ['0d', undefined],
+  ['00d', undefined],
+  ['100000d', undefined],
+  ['1.5d', undefined],
+  ['-1d', undefined],
+  ['1h', undefined],
+  ['1D', undefined],
+  ['90', undefined],
+  ['90 d', undefined],
+  ['d', undefined],
+  ['', undefined],
+];
+
+test('a time in days is a whole number of them, one at least', () => {
+  for (const [text, ms] of DAYS) assert.equal(parseDays(text), ms, text);
 });
 
 const SIZES: readonly (readonly [text: string, bytes: number | undefined])[] = [

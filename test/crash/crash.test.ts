@@ -17,6 +17,7 @@ describe('`kill -9`', { concurrency: true }, () => {
     assert.deepEqual(run.books.deviations, []);
     const { books } = run;
     assert.ok(books.complete > 0 && books.heldRows > 0 && run.topUps > 0, 'there was something to lose');
+    assert.ok(run.cyclesOfTwoThreads > 0);
   });
 
   test('with 10,000 requests open at its start, it charges each of them as held, or none where it is killed', async (t) => {

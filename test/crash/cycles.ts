@@ -13,6 +13,8 @@ import { TopUps } from './top-ups.ts';
 /** How long a gateway may live under load, and how long one that is killed before it has started. */
 const LIFE_MS = 300;
 const YOUTH_MS = 250;
+/** Every so many cycles the gateway has two threads. */
+const CYCLES_TO_TWO_THREADS = 3;
 const KEYS = Object.keys(KEY_OPTIONS) as KeyName[];
 
 /** Whatever runs clean-ups when it ends. They run in the order in which they were given. */
@@ -51,11 +53,15 @@ export class Cycles {
   cycles = 0;
   cleanAudits = 0;
   slowestStartMs = 0;
+  /** Cycles in which the gateway that was killed had two threads. */
+  cyclesOfTwoThreads = 0;
   readonly #site: Site;
   readonly #random: Random;
   readonly #topUps: TopUps;
   #serving: Serving | undefined;
   #marker = 0;
+  /** Of the gateway that is to be killed. */
+  #threads = 1;
 
   constructor(site: Site, random: Random, scope: Scope) {
     this.#site = site;
@@ -80,8 +86,10 @@ export class Cycles {
     host.forget();
     plans.clear();
     const { sent } = await this.#liveAndDie(this.#serving ?? (await this.#start()));
+    if (this.#threads > 1) this.cyclesOfTwoThreads++;
     this.#audit('after the kill');
     const killed = readState(place.statePath, this.books.position);
+    this.#configure();
     if (this.#random.chance(0.15)) await this.#dieYoung();
     this.#serving = await this.#start();
     const looks = [await this.#look('app'), await this.#look('small')];
@@ -120,6 +128,12 @@ export class Cycles {
     const plan = drawPlan(++this.#marker, ordinal, this.#random);
     this.#site.plans.set(plan.marker, plan);
     return plan;
+  }
+
+  /** Writes the config of the next life. */
+  #configure(): void {
+    this.#threads = this.cycles % CYCLES_TO_TWO_THREADS === 0 ? 2 : 1;
+    this.#site.place.write('config.yaml', configFor(this.#site.host.port, this.#threads));
   }
 
   async #start(): Promise<Serving> {

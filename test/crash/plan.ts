@@ -183,8 +183,8 @@ export function costOf(plan: Plan, { prompt, cached, completion }: Figures): big
   return total / TOKENS_PER_PRICE + (total % TOKENS_PER_PRICE === 0n ? 0n : 1n);
 }
 
-/** The config of the gateway with its host on that port. */
-export function configFor(port: number): string {
+/** The config of a gateway of so many threads with its host on that port. */
+export function configFor(port: number, threads = 1): string {
   const usd = (nanos: bigint) => Number(nanos) / 1e9;
   const models = Object.entries(MODELS).map(
     ([name, { input, cached, output }]) =>
@@ -192,6 +192,7 @@ export function configFor(port: number): string {
       `max_output: ${MAX_OUTPUT}, default_output: ${DEFAULT_OUTPUT} }`,
   );
   return `listen: 127.0.0.1:0
+threads: ${threads}
 state: ./state.db
 tiers:
   standard: { rpm: ${LARGE_RPM}, tpm: 1000000000000, concurrency: 10000 }

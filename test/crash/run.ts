@@ -69,6 +69,7 @@ async function runCycles(
   deviations.push(...books.deviations);
   return {
     cycles: run.cycles,
+    'of them with two threads': run.cyclesOfTwoThreads,
     'requests sent': books.requests,
     'complete responses': books.complete,
     missing: books.missing,

@@ -1,5 +1,5 @@
 /** Many rounds in a row, on gateways that are used again and again. */
-import { type Combination, drawRound, nameOf } from './plan.ts';
+import { type Combination, drawRound, nameOf, type Setting, settingFor } from './plan.ts';
 import { type RoundResult, runRound } from './round.ts';
 import { Stage } from './stage.ts';
 
@@ -7,7 +7,8 @@ import { Stage } from './stage.ts';
 const MOST_ROWS = 10_000;
 
 export class Contest {
-  readonly #stages = new Map<boolean, Stage>();
+  /** By their settings. */
+  readonly #stages = new Map<string, Stage>();
   readonly #scale: number;
 
   /** `scale`: of the usual number of clients and attempts. */
@@ -16,11 +17,12 @@ export class Contest {
   }
 
   async run(combination: Combination, seed: number): Promise<RoundResult> {
-    const stage = await this.#stage(combination.variant === 'capped');
+    const setting = settingFor(combination, seed);
+    const stage = await this.#stage(setting);
     const result = await runRound(stage, drawRound(combination, seed, this.#scale));
     const deviations = result.deviations.map((text) => `${nameOf(combination)}, seed ${seed}: ${text}`);
     // What went wrong once must not spoil the rounds that follow.
-    if (deviations.length > 0) await this.#end(combination.variant === 'capped', deviations);
+    if (deviations.length > 0) await this.#end(setting, deviations);
     return { ...result, deviations };
   }
 
@@ -30,19 +32,21 @@ export class Contest {
     for (const stage of stages) await stage.stop();
   }
 
-  async #stage(capOutput: boolean): Promise<Stage> {
-    const old = this.#stages.get(capOutput);
+  async #stage(setting: Setting): Promise<Stage> {
+    const name = JSON.stringify(setting);
+    const old = this.#stages.get(name);
     if (old !== undefined && old.journalRows < MOST_ROWS) return old;
-    this.#stages.delete(capOutput);
+    this.#stages.delete(name);
     await old?.stop();
-    const stage = await Stage.start(capOutput);
-    this.#stages.set(capOutput, stage);
+    const stage = await Stage.start(setting);
+    this.#stages.set(name, stage);
     return stage;
   }
 
-  async #end(capOutput: boolean, deviations: string[]): Promise<void> {
-    const stage = this.#stages.get(capOutput);
-    this.#stages.delete(capOutput);
+  async #end(setting: Setting, deviations: string[]): Promise<void> {
+    const name = JSON.stringify(setting);
+    const stage = this.#stages.get(name);
+    this.#stages.delete(name);
     await stage?.stop().catch((error: Error) => deviations.push(`at the gateway's end: ${error.message}`));
   }
 }

@@ -15,6 +15,8 @@ export const VARIANTS = [
   'hang-ups',
   /** Another connection changes the limit in mid-run. */
   'changed',
+  /** As plain, on a gateway of several threads. */
+  'threads',
 ] as const;
 
 /** `sequential`: clients that may have one request at a time send streams one after another. */
@@ -36,6 +38,19 @@ export const COMBINATIONS: readonly Combination[] = [
 
 export function nameOf({ limit, variant, size }: Combination): string {
   return `${limit}, ${variant}, ${size}`;
+}
+
+/** What a round needs of its gateway. */
+export interface Setting {
+  readonly capOutput: boolean;
+  readonly threads: number;
+}
+
+const MOST_THREADS = 3;
+
+export function settingFor({ variant }: Combination, seed: number): Setting {
+  const threads = variant === 'threads' ? new Random(seed).between(2, MOST_THREADS) : 1;
+  return { capOutput: variant === 'capped', threads };
 }
 
 export interface RoundPlan extends Combination {

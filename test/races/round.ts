@@ -24,7 +24,7 @@ const MOST_TURNS_OF_REST = 20;
 /** A round ends after so many times the attempts that were planned, though something is still missing. */
 const MOST_TIMES_PLANNED = 10;
 
-/** Runs a round on a stage whose `cap_output` is as its variant needs it. Never throws. */
+/** Runs a round on a stage whose setting is as its variant needs it. Never throws. */
 export async function runRound(stage: Stage, plan: RoundPlan): Promise<RoundResult> {
   return plan.variant === 'sequential' ? runSequentialRound(stage, plan) : new Round(stage, plan).run();
 }

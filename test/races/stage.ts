@@ -3,13 +3,19 @@ import assert from 'node:assert/strict';
 import { Account } from '../../src/ledger/account.ts';
 import { KeyStore, type OwnLimits } from '../../src/ledger/keys.ts';
 import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
-import { type Row, startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
+import { completion } from '../support/answers.ts';
+import { chat, type Row, startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
+import { AMPLE_ALLOWANCE } from './allowance.ts';
 import { RaceClient } from './client.ts';
+import type { Setting } from './plan.ts';
 
 export interface TimedRow extends Row {
   readonly admitted_at_ms: number;
   readonly settled_at_ms: number;
 }
+
+/** So many connections that all go to the same thread by chance less than once in a billion times. */
+const SPREAD_CONNECTIONS = 64;
 
 export class Stage {
   readonly gateway: TestGateway;
@@ -25,8 +31,30 @@ export class Stage {
     this.#account = new Account(this.#database);
   }
 
-  static async start(capOutput: boolean): Promise<Stage> {
-    return new Stage(await startTestGateway({ config: { cap_output: capOutput } }));
+  static async start({ capOutput, threads }: Setting): Promise<Stage> {
+    const stage = new Stage(await startTestGateway({ config: { cap_output: capOutput, threads } }));
+    if (threads > 1) await stage.#assertSpread(threads);
+    return stage;
+  }
+
+  /** Each thread must have its share of the connections. They stay open, for the clients of the rounds. */
+  async #assertSpread(threads: number): Promise<void> {
+    const { gateway } = this;
+    const release = Promise.withResolvers<void>();
+    gateway.upstream.follow(async (call) => {
+      await release.promise;
+      call.answer(200, completion('hi'));
+    });
+    const key = gateway.key(AMPLE_ALLOWANCE.limits);
+    const clients = await this.clients(SPREAD_CONNECTIONS);
+    const answers = clients.map((client) => client.send(gateway.rawCompletion(key, chat())));
+    await gateway.upstream.call(SPREAD_CONNECTIONS);
+    const shares = await gateway.inFlightByThread();
+    release.resolve();
+    for (const { status } of await Promise.all(answers)) assert.equal(status, 200);
+    for (const client of clients) this.giveBack(client);
+    assert.equal(shares.length, threads, 'all threads answer');
+    assert.ok(!shares.includes(0), `the connections went to the threads as ${shares}`);
   }
 
   setLimits(key: TestKey, limits: Partial<OwnLimits>): void {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import { loadConfig } from '../../src/config/load.ts';
 import { newId } from '../../src/core/ids.ts';
 import { parseUsd } from '../../src/core/money.ts';
@@ -13,6 +14,7 @@ import { type KeyState, KeyStore, type OwnLimits } from '../../src/ledger/keys.t
 import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
 import { openLog } from '../../src/observe/log.ts';
 import { assertBooksBalance, countHolds } from './books.ts';
+import { inFlightByThread, withNewThreads } from './carriers.ts';
 import { FakeUpstream } from './fake-upstream.ts';
 import { until } from './wait.ts';
 
@@ -79,15 +81,22 @@ export class TestGateway {
   readonly upstream: FakeUpstream;
   readonly port: number;
   readonly #gateway: Gateway;
+  readonly #threads: readonly Worker[];
   readonly #folder: string;
   readonly #database: Sqlite;
   readonly #keys: KeyStore;
   #ended: Promise<number> | undefined;
 
-  constructor(gateway: Gateway, upstream: FakeUpstream, folder: string, database: Sqlite) {
+  constructor(
+    { result: gateway, threads }: { result: Gateway; threads: readonly Worker[] },
+    upstream: FakeUpstream,
+    folder: string,
+    database: Sqlite,
+  ) {
     this.upstream = upstream;
     this.port = gateway.address.port;
     this.#gateway = gateway;
+    this.#threads = threads;
     this.#folder = folder;
     this.#database = database;
     this.#keys = new KeyStore(database);
@@ -95,6 +104,11 @@ export class TestGateway {
 
   inFlight(): Promise<number> {
     return this.#gateway.inFlight();
+  }
+
+  /** Requests under way in each of its threads, where there are several. */
+  inFlightByThread(): Promise<readonly number[]> {
+    return inFlightByThread(this.#threads, () => this.inFlight());
   }
 
   get statePath(): string {
@@ -229,12 +243,11 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);
   if (credit > 0n) new Account(database).enter(credit, 'to start with', Date.now());
-  const gateway = await startGateway(config, log, {
-    onFatal: (error) => {
-      throw error;
-    },
-  });
-  return new TestGateway(gateway, upstream, folder, database);
+  const onFatal = (error: Error) => {
+    throw error;
+  };
+  const started = await withNewThreads(() => startGateway(config, log, { onFatal }));
+  return new TestGateway(started, upstream, folder, database);
 }
 
 /** Runs a test on a gateway of its own. */
@@ -260,5 +273,12 @@ function configFor(upstream: FakeUpstream, { config, provider }: GatewayOptions)
     ...provider,
   };
   const timeouts = { connect: '5s', first_byte: '20s', idle: '20s', request: '20s', drain: '20s' };
-  return { listen: '127.0.0.1:0', state: './state.db', timeouts, providers: { fake }, ...config };
+  return {
+    listen: '127.0.0.1:0',
+    state: './state.db',
+    log: { level: 'silent' },
+    timeouts,
+    providers: { fake },
+    ...config,
+  };
 }

@@ -1,0 +1,101 @@
+/** One gateway to an address, however many threads it and the other one have, and at whichever moment they start. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { CONCURRENCY, CONFIG, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
+import { freePort } from '../support/ports.ts';
+import { bounded } from '../support/wait.ts';
+
+/** How many threads the first one has, and the second one. */
+const PAIRS = [
+  [1, 1],
+  [1, 2],
+  [2, 1],
+  [2, 2],
+] as const;
+const TRIES_OF_EACH = 5;
+
+/** A workplace that is the folder for temporary files as well, where locks of addresses are kept. */
+function openPlace(scope: ConstructorParameters<typeof Workplace>[0]): Workplace {
+  const place = new Workplace(scope, null);
+  place.environment.TMPDIR = place.directory;
+  return place;
+}
+
+/** Writes a config with a state file of its own, and gives the words that serve it. */
+function configOf(place: Workplace, name: string, address: string, threads: number): string[] {
+  const config = CONFIG.replace('127.0.0.1:0', address).replace('state.db', `${name}.db`);
+  place.write(`${name}.yaml`, `threads: ${threads}\n${config}`);
+  return [PROGRAM, 'serve', '-c', `${name}.yaml`];
+}
+
+async function assertRefused(serving: Serving, port: number): Promise<void> {
+  assert.equal((await bounded(serving.ended, 'a gateway that is refused ends')).status, 1);
+  assert.match(serving.text, new RegExp(`^error: [^ ]*:${port} is in use.*set another \`listen:\``, 'm'));
+}
+
+async function isAlive(serving: Serving): Promise<boolean> {
+  return (await fetch(`${serving.url}/healthz`)).status === 200;
+}
+
+/** Starts both at once, and gives the one that serves. The other one must have been refused. */
+async function winnerOf(place: Workplace, port: number, words: readonly string[][]): Promise<Serving> {
+  const servings = words.map((each) => place.launch(each));
+  const starts = await Promise.allSettled(servings.map((serving) => serving.listening()));
+  const winners = servings.filter((_, index) => starts[index]?.status === 'fulfilled');
+  assert.equal(winners.length, 1, servings.map(({ text }) => text).join('\n'));
+  for (const serving of servings) if (!winners.includes(serving)) await assertRefused(serving, port);
+  return winners[0] as Serving;
+}
+
+describe('a second gateway at the same address', { concurrency: CONCURRENCY }, () => {
+  for (const [first, second] of PAIRS) {
+    test(`is refused: of ${second} threads, where one of ${first} runs`, async (t) => {
+      const place = openPlace(t);
+      const port = await freePort();
+      const serving = await place.serve(configOf(place, 'first', `127.0.0.1:${port}`, first));
+      const other = place.launch(configOf(place, 'second', `127.0.0.1:${port}`, second));
+      await assertRefused(other, port);
+      assert.ok(await isAlive(serving));
+    });
+
+    test(`is refused though both start at the same moment, with ${first} and ${second} threads`, async (t) => {
+      const place = openPlace(t);
+      const port = await freePort();
+      const words = [first, second].map((threads, i) => configOf(place, `state-${i}`, `127.0.0.1:${port}`, threads));
+      for (let i = 0; i < TRIES_OF_EACH; i++) {
+        const winner = await winnerOf(place, port, i % 2 === 0 ? words : words.toReversed());
+        assert.ok(await isAlive(winner));
+        // Whatever it leaves behind must not keep the next one off.
+        winner.signal('SIGKILL');
+        await winner.ended;
+      }
+    });
+  }
+});
+
+describe('a gateway of two threads', { concurrency: CONCURRENCY }, () => {
+  for (const reusePort of [false, true]) {
+    test(`does not share its address with another program that ${reusePort ? 'would' : 'would not'}`, async (t) => {
+      const place = openPlace(t);
+      const port = await freePort();
+      const other = createServer().listen({ port, host: '127.0.0.1', reusePort });
+      t.after(() => {
+        other.close();
+      });
+      await once(other, 'listening');
+      await assertRefused(place.launch(configOf(place, 'state', `127.0.0.1:${port}`, 2)), port);
+    });
+  }
+
+  test('is not kept off by a lock file that nobody holds', async (t) => {
+    const place = openPlace(t);
+    const port = await freePort();
+    writeFileSync(join(place.directory, `inf-gw-${userInfo().uid}-127.0.0.1-${port}.lock`), '');
+    assert.ok(await isAlive(await place.serve(configOf(place, 'state', `127.0.0.1:${port}`, 2))));
+  });
+});

@@ -1,0 +1,123 @@
+/** Several threads behind one address: they share its connections, and each of them tells the same of the state file. */
+import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import test, { describe } from 'node:test';
+import { connectLedger, startLedger } from '../../src/ledger/client.ts';
+import { answering, completion } from '../support/answers.ts';
+import { assertError } from '../support/expect.ts';
+import { chat, type TestGateway, withGateway } from '../support/gateway.ts';
+import { RawConnection } from '../support/raw.ts';
+import { until } from '../support/wait.ts';
+
+/** So many that all go to the same thread of two by chance less than once in a billion times. */
+const CONNECTIONS = 32;
+const THREADS = 2;
+
+/** What as many new connections, which reach every thread, are told. */
+async function statusesOf(gateway: TestGateway, path: string): Promise<ReadonlySet<string>> {
+  const answers = Array.from({ length: CONNECTIONS }, async () => {
+    const connection = await RawConnection.open(gateway.port);
+    connection.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const { status, body } = await connection.answer();
+    connection.leave();
+    return `${status} ${JSON.parse(body).status}`;
+  });
+  return new Set(await Promise.all(answers));
+}
+
+async function toldEverywhere(gateway: TestGateway, path: string, told: string): Promise<void> {
+  await until(async () => [...(await statusesOf(gateway, path))].join() === told);
+}
+
+describe('threads of one gateway', () => {
+  for (const threads of [2, 3]) {
+    test(`share the connections that come to the one port that the system chose: ${threads} of them`, () =>
+      withGateway({ config: { threads } }, async (gateway) => {
+        const key = gateway.key({ concurrency: 2 * CONNECTIONS });
+        const release = Promise.withResolvers<void>();
+        gateway.upstream.follow(async (call) => {
+          await release.promise;
+          call.answer(200, completion('hi'));
+        });
+        const connections = await Promise.all(
+          Array.from({ length: 2 * CONNECTIONS }, () => RawConnection.open(gateway.port)),
+        );
+        for (const connection of connections) connection.send(gateway.rawCompletion(key, chat()));
+        await gateway.upstream.call(connections.length);
+        const shares = await gateway.inFlightByThread();
+        assert.equal(shares.length, threads);
+        assert.equal(
+          shares.reduce((sum, share) => sum + share, 0),
+          connections.length,
+        );
+        assert.ok(!shares.includes(0), `the shares were ${shares}`);
+        assert.equal(await gateway.inFlight(), connections.length);
+        assert.equal(gateway.holds(key), connections.length);
+        release.resolve();
+        for (const connection of connections) {
+          assert.equal((await connection.answer()).status, 200);
+          connection.leave();
+        }
+      }));
+  }
+
+  test('count for the same limits: what one has admitted, the other refuses', () =>
+    withGateway({ config: { threads: THREADS } }, async (gateway) => {
+      const key = gateway.key({ rpm: 1 });
+      gateway.upstream.follow(answering(completion('hi')));
+      const statuses: number[] = [];
+      for (let i = 0; i < CONNECTIONS; i++) {
+        const connection = await RawConnection.open(gateway.port);
+        connection.send(gateway.rawCompletion(key, chat()));
+        statuses.push((await connection.answer()).status);
+        connection.leave();
+      }
+      assert.deepEqual(statuses, [200, ...Array(CONNECTIONS - 1).fill(429)]);
+    }));
+
+  test('all say that the state file is at fault, refuse, and say when it is not any more; all of them live meanwhile', () =>
+    withGateway({ config: { threads: THREADS } }, async (gateway) => {
+      const key = gateway.key();
+      gateway.upstream.follow(answering(completion('hi')));
+      await toldEverywhere(gateway, '/readyz', '200 ready');
+      renameSync(gateway.statePath, `${gateway.statePath}-moved`);
+      assertError(await gateway.complete(key), 500, 'internal_error');
+      await toldEverywhere(gateway, '/readyz', '503 storage_fault');
+      await toldEverywhere(gateway, '/healthz', '200 ok');
+      renameSync(`${gateway.statePath}-moved`, gateway.statePath);
+      await toldEverywhere(gateway, '/readyz', '200 ready');
+      assert.equal((await gateway.complete(key)).status, 200);
+    }));
+});
+
+test('a thread that is connected while the state file is at fault is told so at once', (t) =>
+  withGateway({}, async (gateway) => {
+    const faults: string[] = [];
+    const options = {
+      path: `${gateway.statePath}-other`,
+      durability: 'full',
+      creditEnforced: true,
+      journalRetentionMs: undefined,
+      rpm: 10,
+      tpm: 10_000,
+      concurrency: 10,
+      modelsRpm: 10,
+    } as const;
+    const ledger = await startLedger(options, {
+      onStorageFault: (message) => faults.push(message),
+      onStorageRecovered: () => {},
+      onDeath: (error) => {
+        throw error;
+      },
+    });
+    t.after(() => ledger.close());
+    renameSync(options.path, `${options.path}-moved`);
+    const settlement = { requestId: 'none', keyHash: 'none', model: 'none', reservedTokens: 0 };
+    const admission = { ...settlement, inputTokens: 0, outputTokens: 0, holdNanos: 0n };
+    await assert.rejects(ledger.client.admit(admission), { name: 'LedgerUnavailable' });
+    assert.equal(faults.length, 1);
+    const late = connectLedger(ledger.connect());
+    await until(() => late.fault === faults[0]);
+    renameSync(`${options.path}-moved`, options.path);
+    await until(() => late.fault === undefined);
+  }));

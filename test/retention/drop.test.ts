@@ -1,0 +1,234 @@
+/** Rows that are dropped because of their age: after every step the books agree, and no figure has changed. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { audit } from '../../src/audit/audit.ts';
+import { utcDay } from '../../src/core/clock.ts';
+import { RequestStore } from '../../src/ledger/requests.ts';
+import { dropOldRows } from '../../src/ledger/retention.ts';
+import { isStorageFault } from '../../src/ledger/sqlite.ts';
+import { USAGE_GROUPS, type UsageQuery } from '../../src/ledger/usage.ts';
+import { assertBooksBalance } from '../support/books.ts';
+import { daysAgo, drawPast, SOURCES, writePast } from '../support/past.ts';
+import { type Bench, type BenchKey, NOON, openBench, USD } from '../unit/ledger/bench.ts';
+
+/** More than two steps drop. */
+const ROWS = 2_600;
+const STEPS = 3;
+const ALL: UsageQuery = { by: undefined, keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
+/** More than all that is charged. */
+const CREDIT = 1_000_000_000n;
+
+function assertSound({ operator: { database } }: Bench): void {
+  const checks = audit(database.name, { onProgress: () => {} });
+  assert.deepEqual(
+    checks.flatMap(({ differences }) => differences),
+    [],
+  );
+  // The auditor's sums are reckoned once more in another way.
+  assertBooksBalance(database);
+}
+
+/** All that an operator can ask for as a whole. */
+function figuresOf({ operator }: Bench, keys: readonly BenchKey[]): unknown {
+  const filters = [{}, ...keys.map(({ id }) => ({ keyId: id }))];
+  const reports = filters.flatMap((filter) =>
+    [undefined, ...USAGE_GROUPS].map((by) => operator.usage.report({ ...ALL, ...filter, by })),
+  );
+  const months = ['2026-09', '2026-10', '2026-11'].map((month) => [...operator.usage.month(month)]);
+  return { reports, months, balance: operator.account.balance() };
+}
+
+/** A bench with rows of three months, of all sources. */
+function openWithPast(test: Parameters<typeof openBench>[0], rows = ROWS) {
+  const bench = openBench(test);
+  bench.addCredit(CREDIT);
+  const keys = [bench.newKey(), bench.newKey({ spendLimitNanos: USD })];
+  const past = drawPast(
+    keys.map(({ id }) => id),
+    rows,
+    daysAgo(70, NOON),
+    NOON,
+  );
+  writePast(bench.operator.database, past);
+  assert.deepEqual(
+    [...new Set(bench.operator.usage.report({ ...ALL, by: 'month' }).rows.map(({ month }) => month))],
+    ['2026-09', '2026-10', '2026-11'],
+  );
+  return { bench, keys, past };
+}
+
+/** The least time of admission that a row still has. */
+function oldest(bench: Bench): bigint | null {
+  return bench.operator.database.prepare('SELECT min(admitted_at_ms) FROM journal').pluck().safeIntegers().get() as
+    | bigint
+    | null;
+}
+
+describe('dropping old rows', () => {
+  test('goes in steps of the oldest first; after each one the books agree, and all figures are what they were', (t) => {
+    const { bench, keys } = openWithPast(t);
+    const before = figuresOf(bench, keys);
+    for (let step = 1; step <= STEPS; step++) {
+      const [first, rows] = [oldest(bench), bench.rows('journal').length];
+      assert.equal(dropOldRows(bench.database, NOON), step < STEPS, 'it says whether there is more');
+      assert.ok(bench.rows('journal').length < rows);
+      const left = oldest(bench);
+      assert.ok(left === null || (first !== null && left > first));
+      assertSound(bench);
+      assert.deepEqual(figuresOf(bench, keys), before);
+    }
+    assert.equal(bench.rows('journal').length, 0);
+    assert.equal(dropOldRows(bench.database, NOON), false);
+    assertSound(bench);
+  });
+
+  test('takes what was admitted before the moment, and nothing that was admitted then', (t) => {
+    const { bench, past } = openWithPast(t, 100);
+    const { admittedAtMs } = past[60] as (typeof past)[number];
+    assert.equal(dropOldRows(bench.database, admittedAtMs), false);
+    const left = bench.rows('journal').map(({ request_id: id }) => id);
+    assert.deepEqual(
+      left,
+      past.slice(60).map(({ requestId }) => requestId),
+    );
+  });
+
+  test('leaves what is under way, and what ends afterwards counts on the day that was sealed', (t) => {
+    const { bench, keys } = openWithPast(t, 100);
+    const [key] = keys as [BenchKey];
+    bench.clock.wall = daysAgo(30, NOON);
+    const open = bench.admit(key, { holdNanos: 5n });
+    bench.clock.wall = NOON;
+    assert.equal(dropOldRows(bench.database, NOON), false);
+    assert.equal(bench.rows('holds').length, 1);
+    bench.settle(open, { costNanos: 4n });
+    assertSound(bench);
+    const row = bench.rows('journal')[0];
+    assert.equal(row?.request_id, open);
+    assert.equal(dropOldRows(bench.database, NOON), false, 'what has just ended is still in the windows');
+    assert.equal(bench.rows('journal').length, 1);
+    dropOldRows(bench.database, NOON + 1);
+    assertSound(bench);
+    assert.deepEqual([bench.rows('journal').length, bench.rows('holds').length], [0, 0]);
+  });
+
+  test('changes neither the balance nor what a spend limit has seen, in memory and after a start', (t) => {
+    const { bench } = openWithPast(t);
+    const key = bench.newKey({ spendLimitNanos: 100n });
+    bench.clock.wall = NOON - 5 * 86_400_000;
+    bench.settle(bench.admit(key), { costNanos: 100n });
+    bench.clock.wall = NOON;
+    const balance = bench.operator.account.balance();
+    while (dropOldRows(bench.operator.database, NOON));
+    assert.equal(bench.rows('journal').length, 0);
+    assert.equal(bench.refuse(key).reason, 'spend_limit_reached');
+    bench.database.close();
+    bench.start();
+    assert.equal(bench.refuse(key).reason, 'spend_limit_reached');
+    assert.deepEqual(bench.operator.account.balance(), balance);
+  });
+
+  test('leaves the windows of a restart as full as they were', (t) => {
+    const { bench, keys } = openWithPast(t);
+    const [key] = keys as [BenchKey];
+    for (let i = 0; i < 3; i++) bench.settle(bench.admit(key));
+    const { figures } = bench.identify(key);
+    while (dropOldRows(bench.database, bench.clock.wallMs() - 86_400_000));
+    bench.database.close();
+    bench.start();
+    assert.deepEqual(bench.identify(key).figures, figures);
+  });
+
+  test('takes nothing where the file cannot be written, and goes on when it can', (t) => {
+    const { bench, keys } = openWithPast(t);
+    dropOldRows(bench.database, NOON);
+    const [file, figures] = [bench.dump(), figuresOf(bench, keys)];
+    bench.database.pragma('query_only = ON');
+    assert.throws(() => dropOldRows(bench.database, NOON), isStorageFault);
+    bench.database.pragma('query_only = OFF');
+    bench.operator.database.exec('BEGIN IMMEDIATE');
+    assert.throws(() => dropOldRows(bench.database, NOON, 0), isStorageFault);
+    bench.operator.database.exec('ROLLBACK');
+    assert.deepEqual(bench.dump(), file);
+    while (dropOldRows(bench.database, NOON));
+    assertSound(bench);
+    assert.deepEqual(figuresOf(bench, keys), figures);
+  });
+});
+
+/** What happens to the file, in any order. Times are days before noon. */
+type Event =
+  | { readonly kind: 'settle'; readonly days: number; readonly key: number; readonly cost: number }
+  | { readonly kind: 'correct'; readonly which: number; readonly cost: number }
+  | { readonly kind: 'drop'; readonly days: number };
+
+const DAYS = fc.double({ min: 0, max: 60, noNaN: true });
+const EVENTS: fc.Arbitrary<Event> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('settle'), days: DAYS, key: fc.nat(1), cost: fc.nat(500) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('correct'), which: fc.nat(100), cost: fc.nat(500) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('drop'), days: DAYS }) },
+);
+
+/** What each request of the test was charged at last, by what it counts under. */
+class Expected {
+  readonly requests: { day: string; keyId: string; source: string; costNanos: bigint }[] = [];
+
+  by(group: 'day' | 'month' | 'keyId' | 'source'): Map<string, bigint> {
+    const sums = new Map<string, bigint>();
+    for (const request of this.requests) {
+      const name = group === 'month' ? request.day.slice(0, 7) : request[group];
+      sums.set(name, (sums.get(name) ?? 0n) + request.costNanos);
+    }
+    return sums;
+  }
+}
+
+function assertFigures({ operator: { usage } }: Bench, expected: Expected): void {
+  for (const [by, group] of [
+    ['day', 'day'],
+    ['month', 'month'],
+    ['key', 'keyId'],
+    ['source', 'source'],
+  ] as const) {
+    const { rows } = usage.report({ ...ALL, by });
+    const sums = new Map(rows.map((row) => [row[group] as string, row.costNanos]));
+    const sorted = (map: Map<string, bigint>) => [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    assert.deepEqual(sorted(sums), sorted(expected.by(group)), by);
+  }
+}
+
+test('whatever is settled, corrected and dropped, in any order, the books agree and the figures are those of all requests', (t) => {
+  const bench = openBench(t);
+  const keys = [bench.newKey(), bench.newKey()];
+  const store = new RequestStore(bench.operator.database);
+  const expected = new Expected();
+  const apply = (event: Event): void => {
+    const at = 'days' in event ? Math.floor(daysAgo(event.days, NOON)) : NOON;
+    if (event.kind === 'drop') {
+      dropOldRows(bench.database, at);
+    } else if (event.kind === 'correct') {
+      const index = event.which % Math.max(1, expected.requests.length);
+      const { kind } = store.correct(`req_${index}`, BigInt(event.cost), NOON);
+      const request = expected.requests[index];
+      if (kind === 'done' && request !== undefined) request.costNanos = BigInt(event.cost);
+    } else {
+      const number = expected.requests.length;
+      const source = SOURCES[number % SOURCES.length] as (typeof SOURCES)[number];
+      const [costNanos, keyId] = [BigInt(event.cost), keys[event.key]?.id as string];
+      const figures = { model: `mock/${number % 2}`, promptTokens: 3, completionTokens: 4, costNanos };
+      const end = { source, outcome: source === 'held' ? ('interrupted' as const) : ('ok' as const), ...figures };
+      writePast(bench.operator.database, [{ requestId: `req_${number}`, keyId, admittedAtMs: at, ...end }]);
+      expected.requests.push({ day: utcDay(at), keyId, source, costNanos });
+    }
+  };
+  fc.assert(
+    fc.property(fc.array(EVENTS, { minLength: 5, maxLength: 25 }), (events) => {
+      for (const event of events) apply(event);
+      assertSound(bench);
+      assertFigures(bench, expected);
+    }),
+    { numRuns: 30 },
+  );
+  assert.ok(bench.rows('journal').length < expected.requests.length, 'something was dropped');
+});

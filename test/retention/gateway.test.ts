@@ -1,0 +1,156 @@
+/** Old rows of the journal while a gateway drops them: under load, on a file at fault, and killed between two steps. */
+import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { audit } from '../../src/audit/audit.ts';
+import { openState } from '../../src/ledger/sqlite.ts';
+import { CONCURRENCY, CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
+import { writeOldRows, writePast } from '../support/past.ts';
+import { Random } from '../support/random.ts';
+import { until } from '../support/wait.ts';
+
+/** Some five steps. */
+const ROWS = 4_500;
+/** So many that they are not dropped before a test that has seen the first step can do something. */
+const MANY_ROWS = 30_000;
+const KEEPS_A_DAY = 'journal_retention: 1d\n';
+/** After so many milliseconds of life with another step done, a gateway is killed. */
+const LIFE_MS = 120;
+const MOST_LIVES = 20;
+
+/** How many requests stand in the journal, and how many were dropped from it. */
+interface Counts {
+  readonly rows: number;
+  readonly dropped: number;
+}
+
+function countsOf(statePath: string): Counts {
+  const database = new DatabaseSync(statePath, { readOnly: true, timeout: 5_000 });
+  const counts = database
+    .prepare(
+      'SELECT (SELECT count(*) FROM journal) AS rows, (SELECT coalesce(sum(requests), 0) FROM sealed_days) AS dropped',
+    )
+    .get();
+  database.close();
+  return { rows: Number(counts?.rows), dropped: Number(counts?.dropped) };
+}
+
+function assertClean(statePath: string): void {
+  const checks = audit(statePath, { onProgress: () => {} });
+  assert.deepEqual(
+    checks.flatMap(({ differences }) => differences),
+    [],
+  );
+}
+
+/** A workplace whose journal has so many old rows. The gateways in it are processes of their own, as the auditor is. */
+function placeWithOldRows(scope: ConstructorParameters<typeof Workplace>[0], config: string, rows = ROWS): Workplace {
+  const place = new Workplace(scope, config + CONFIG);
+  const { database } = openState(place.statePath);
+  writeOldRows(database, rows);
+  database.close();
+  return place;
+}
+
+describe('a gateway that keeps its journal for a day', { concurrency: CONCURRENCY }, () => {
+  for (const threads of [1, 2]) {
+    test(`drops what is older under load, and the books agree all the while: ${threads} threads`, async (t) => {
+      const place = placeWithOldRows(t, `${KEEPS_A_DAY}threads: ${threads}\n`);
+      const { key } = await place.createKey('app', '--rpm', '1000000');
+      const serving = await place.serve();
+      let requests = 0;
+      for (let seen = -1; seen < ROWS; ) {
+        const outcomes = await Promise.all(Array.from({ length: 8 }, () => serving.chatOutcome(key)));
+        assert.deepEqual([...new Set(outcomes)], ['200']);
+        requests += outcomes.length;
+        const { dropped } = countsOf(place.statePath);
+        if (dropped !== seen) assertClean(place.statePath);
+        seen = dropped;
+      }
+      assert.deepEqual(countsOf(place.statePath), { rows: requests, dropped: ROWS });
+      assert.equal(await serving.stop(), 0);
+      assertClean(place.statePath);
+    });
+  }
+
+  test('is ready again by itself, once the file on which a step has failed is mended', async (t) => {
+    const place = placeWithOldRows(t, KEEPS_A_DAY, MANY_ROWS);
+    const serving = await place.serve();
+    const readiness = async () => (await fetch(`${serving.url}/readyz`)).status;
+    await until(() => countsOf(place.statePath).dropped > 0);
+    renameSync(place.statePath, `${place.statePath}-moved`);
+    await until(async () => (await readiness()) === 503);
+    renameSync(`${place.statePath}-moved`, place.statePath);
+    await until(async () => (await readiness()) === 200);
+    const { rows, dropped } = countsOf(place.statePath);
+    assert.ok(rows > 0, 'it was not done before');
+    assert.equal(rows + dropped, MANY_ROWS);
+    assertClean(place.statePath);
+    assert.equal(await serving.stop(), 0);
+  });
+});
+
+test('a gateway that keeps its journal for ever drops nothing', async (t) => {
+  const place = placeWithOldRows(t, '');
+  const { key } = await place.createKey('app');
+  const serving = await place.serve();
+  assert.equal(await serving.chatOutcome(key), '200');
+  assert.equal(await serving.stop(), 0);
+  assert.deepEqual(countsOf(place.statePath), { rows: ROWS + 1, dropped: 0 });
+});
+
+test('killed between any two steps, it has lost nothing, and the next one goes on', async (t) => {
+  const random = new Random(20);
+  const place = placeWithOldRows(t, KEEPS_A_DAY, 2 * ROWS);
+  let lives = 0;
+  for (let counts = countsOf(place.statePath); counts.rows > 0; lives++) {
+    assert.ok(lives < MOST_LIVES, 'each life brings it on');
+    const { dropped } = counts;
+    const serving = place.launch([PROGRAM, 'serve']);
+    await until(() => countsOf(place.statePath).dropped > dropped);
+    await pause(random.between(0, LIFE_MS));
+    serving.signal('SIGKILL');
+    await serving.ended;
+    assertClean(place.statePath);
+    counts = countsOf(place.statePath);
+    assert.equal(counts.rows + counts.dropped, 2 * ROWS);
+  }
+  assert.ok(lives > 1, 'it was killed before it was done');
+});
+
+test('of what was dropped the commands say so: a part of a day is left out, a request is not known', async (t) => {
+  const place = new Workplace(t, KEEPS_A_DAY + CONFIG);
+  const { id: keyId } = await place.createKey('app');
+  const { database } = openState(place.statePath);
+  const times = ['2020-01-10T06:00Z', '2020-01-10T18:00Z', '2020-01-11T06:00Z', '2020-02-01T06:00Z'];
+  const figures = { keyId, model: 'mock/paid', promptTokens: 1, completionTokens: 1, costNanos: 5n };
+  const end = { source: 'reported', outcome: 'ok' } as const;
+  writePast(
+    database,
+    times.map((time, i) => ({ requestId: `req_${i}`, admittedAtMs: Date.parse(time), ...figures, ...end })),
+  );
+  database.close();
+  const requestsIn = async (...range: string[]) => {
+    const { status, stdout, stderr } = await place.run(['usage', ...range, '--json']);
+    assert.equal(status, 0, stderr);
+    return [JSON.parse(stdout)[0].requests, stderr];
+  };
+  const broken = ['--since', '2020-01-10T12:00:00Z', '--until', '2020-01-12'];
+  assert.deepEqual(await requestsIn(...broken), [2, '']);
+  assert.equal((await place.json<{ id: string }>('requests', 'show', 'req_0')).id, 'req_0');
+
+  const serving = await place.serve();
+  await until(() => countsOf(place.statePath).rows === 0);
+  assert.equal(await serving.stop(), 0);
+
+  const [left, note] = await requestsIn(...broken);
+  assert.equal(left, 1);
+  assert.match(note, /^note: [^\n]*2020-01-10[^\n]*journal_retention[^\n]*\n$/);
+  assert.deepEqual(await requestsIn(), [4, '']);
+  assert.deepEqual(await requestsIn('--since', '2020-01-10', '--until', '2020-01-11'), [2, '']);
+  const { status, stderr } = await place.run(['requests', 'show', 'req_0']);
+  assert.equal(status, 1);
+  assert.match(stderr, /^error: there is no request "req_0": .*older than journal_retention/);
+});
