@@ -1,39 +1,86 @@
 /** The composition root: turns a config into running parts, wired to each other. */
 import type { AddressInfo } from 'node:net';
-import { type Carrier, startCarrier } from './carrier/carrier.ts';
+import { type Carrier, type CarrierView, startCarrier } from './carrier/carrier.ts';
 import { startRemoteCarrier } from './carrier/remote.ts';
 import type { Config } from './config/config.ts';
+import { UserError } from './core/errors.ts';
 import { assertFree } from './http/address.ts';
 import { type RunningLedger, startLedger } from './ledger/client.ts';
-import type { LedgerSummary } from './ledger/ledger.ts';
+import type { LedgerSettings, LedgerSummary, LedgerView } from './ledger/ledger.ts';
 import { type Lock, lockPort, lockState } from './ledger/sqlite-lock.ts';
-import type { OpenLog } from './observe/log.ts';
+import type { Log, OpenLog } from './observe/log.ts';
 
 export interface GatewayEvents {
   /** A thread has died by a fault of the program: the process cannot go on. */
   onFatal(error: Error): void;
 }
 
+/** How everything stands at this moment. */
+export interface GatewayView {
+  readonly carriers: readonly CarrierView[];
+  /** Undefined where the ledger cannot tell at the moment. */
+  readonly ledger: LedgerView | undefined;
+  readonly storageFault: string | undefined;
+}
+
 export class Gateway {
   readonly summary: LedgerSummary;
+  #config: Config;
+  readonly #log: Log;
   readonly #carriers: readonly Carrier[];
   readonly #ledger: RunningLedger;
-  readonly #locks: readonly Lock[];
+  readonly #lock: Lock;
 
-  constructor(carriers: readonly Carrier[], ledger: RunningLedger, locks: readonly Lock[]) {
+  constructor(config: Config, log: Log, { carriers, ledger, lock }: Parts) {
+    this.#config = config;
+    this.#log = log;
     this.summary = ledger.summary;
     this.#carriers = carriers;
     this.#ledger = ledger;
-    this.#locks = locks;
+    this.#lock = lock;
   }
 
   get address(): AddressInfo {
     return (this.#carriers[0] as Carrier).address;
   }
 
+  /** The config that new requests are served by. */
+  get config(): Config {
+    return this.#config;
+  }
+
   /** Requests under way. */
   async inFlight(): Promise<number> {
     return sum(await Promise.all(this.#carriers.map((carrier) => carrier.inFlight())));
+  }
+
+  /** The seconds of the past are those from `sinceS` on, the keys those that are asked for. */
+  async look(sinceS: number, keyIds: readonly string[]): Promise<GatewayView> {
+    const { client } = this.#ledger;
+    const ledger = client.view(keyIds).catch(() => undefined);
+    const carriers = await Promise.all(this.#carriers.map((carrier) => carrier.look(sinceS)));
+    return { carriers, ledger: await ledger, storageFault: client.fault };
+  }
+
+  /** Gives up a request that is under way. False where there is none of that id. */
+  async stopRequest(id: string): Promise<boolean> {
+    const found = await Promise.all(this.#carriers.map((carrier) => carrier.stopRequest(id)));
+    return found.includes(true);
+  }
+
+  /**
+   * Serves what comes from now on by another config; what is under way goes on by the old one. Throws a UserError, and
+   * changes nothing, where that takes a restart.
+   */
+  async reload(config: Config): Promise<void> {
+    const faults = RESTART_FIELDS.filter(([, read]) => read(config) !== read(this.#config));
+    if (faults.length > 0) {
+      throw new UserError(faults.map(([name]) => `${name}: this was changed, which takes a restart of the gateway`));
+    }
+    await this.#ledger.client.configure(ledgerSettings(config));
+    await Promise.all(this.#carriers.map((carrier) => carrier.reload(config)));
+    this.#log.level = config.logLevel;
+    this.#config = config;
   }
 
   /**
@@ -43,9 +90,28 @@ export class Gateway {
   async stop(milliseconds: number): Promise<number> {
     const unsettled = await Promise.all(this.#carriers.map((carrier) => carrier.stop(milliseconds)));
     await this.#ledger.close();
-    for (const lock of this.#locks) lock.release();
+    this.#lock.release();
     return sum(unsettled);
   }
+}
+
+interface Parts {
+  readonly carriers: readonly Carrier[];
+  readonly ledger: RunningLedger;
+  readonly lock: Lock;
+}
+
+/** What cannot change while the gateway runs, by its name in the config file. */
+const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
+  ['listen', ({ listen }) => `${listen.host} ${listen.port}`],
+  ['threads', ({ threads }) => threads],
+  ['state', ({ statePath }) => statePath],
+  ['durability', ({ durability }) => durability],
+];
+
+function ledgerSettings(config: Config): LedgerSettings {
+  const { creditEnforced, journalRetentionMs, tier } = config;
+  return { creditEnforced, journalRetentionMs, ...tier };
 }
 
 function sum(numbers: readonly number[]): number {
@@ -55,17 +121,10 @@ function sum(numbers: readonly number[]): number {
 /** Starts a gateway. Throws a UserError when the state file or the address cannot be had; nothing is left running then. */
 export async function startGateway(config: Config, openLog: OpenLog, events: GatewayEvents): Promise<Gateway> {
   const { log } = openLog;
-  const locks: Lock[] = [];
+  const lock = lockState(config.statePath);
   try {
-    locks.push(lockState(config.statePath));
     const ledger = await startLedger(
-      {
-        path: config.statePath,
-        durability: config.durability,
-        creditEnforced: config.creditEnforced,
-        journalRetentionMs: config.journalRetentionMs,
-        ...config.tier,
-      },
+      { path: config.statePath, durability: config.durability, ...ledgerSettings(config) },
       {
         onStorageFault: (message) => log.error(message),
         onStorageRecovered: () => log.info('the state file can be written again'),
@@ -73,9 +132,10 @@ export async function startGateway(config: Config, openLog: OpenLog, events: Gat
       },
     );
     if (ledger.summary.created) log.info(`created the state file ${config.statePath}`);
-    return new Gateway(await startCarriers(config, ledger, openLog, events), ledger, locks);
+    const carriers = await startCarriers(config, ledger, openLog, events);
+    return new Gateway(config, log, { carriers, ledger, lock });
   } catch (error) {
-    for (const lock of locks) lock.release();
+    lock.release();
     throw error;
   }
 }

@@ -1,12 +1,19 @@
 /** The life of `serve`: says what runs, waits for a signal, and lets everything end in order. */
 import { type Config, isActive } from './config/config.ts';
+import { type Snapshot, socketPathOf } from './control/protocol.ts';
+import { type ControlHandlers, ControlServer } from './control/server.ts';
+import { UserError } from './core/errors.ts';
 import { formatUsd } from './core/money.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import type { Log, OpenLog } from './observe/log.ts';
 import { PROGRAM } from './program.ts';
+import { snapshotOf } from './snapshot.ts';
 
-/** Runs a gateway until a signal ends it. Resolves with the exit status. Throws a UserError when it cannot start. */
-export async function runGateway(config: Config, openLog: OpenLog): Promise<number> {
+/**
+ * Runs a gateway until a signal ends it. `readConfig` is for `reload`. Resolves with the exit status. Throws a UserError
+ * when it cannot start.
+ */
+export async function runGateway(config: Config, openLog: OpenLog, readConfig: () => Config): Promise<number> {
   const { log } = openLog;
   const ended = Promise.withResolvers<number>();
   process.on('uncaughtException', (error) => {
@@ -20,9 +27,96 @@ export async function runGateway(config: Config, openLog: OpenLog): Promise<numb
       ended.resolve(1);
     },
   });
+  const operation = new Operation(gateway, log, readConfig, ended.resolve);
+  await operation.begin();
   announce(gateway, config, log);
-  stopOnSignal(gateway, config, log, ended.resolve);
   return ended.promise;
+}
+
+/** What the operator does to a running gateway: by signals, and through the control socket. */
+class Operation implements ControlHandlers {
+  readonly #gateway: Gateway;
+  readonly #log: Log;
+  readonly #readConfig: () => Config;
+  readonly #ended: (status: number) => void;
+  readonly #startedAtMs = Date.now();
+  #draining = false;
+  #control: ControlServer | undefined;
+
+  constructor(gateway: Gateway, log: Log, readConfig: () => Config, ended: (status: number) => void) {
+    this.#gateway = gateway;
+    this.#log = log;
+    this.#readConfig = readConfig;
+    this.#ended = ended;
+  }
+
+  async begin(): Promise<void> {
+    const socketPath = socketPathOf(this.#gateway.config.statePath);
+    try {
+      const control = new ControlServer(socketPath, this);
+      await control.listen();
+      this.#control = control;
+    } catch (error) {
+      // Requests can be served without it.
+      this.#log.error({ err: error }, `${(error as Error).message}; status, reload and tui cannot reach this gateway`);
+    }
+    process.on('SIGTERM', (signal) => this.#onSignal(signal));
+    process.on('SIGINT', (signal) => this.#onSignal(signal));
+    process.on('SIGHUP', () => void this.reload().catch(() => {}));
+  }
+
+  snapshot(sinceS: number, keyIds: readonly string[]): Promise<Snapshot> {
+    const circumstances = { startedAtMs: this.#startedAtMs, draining: this.#draining };
+    return snapshotOf(this.#gateway, circumstances, sinceS, keyIds);
+  }
+
+  stopRequest(id: string): Promise<boolean> {
+    return this.#gateway.stopRequest(id);
+  }
+
+  async reload(): Promise<void> {
+    try {
+      const config = this.#readConfig();
+      await this.#gateway.reload(config);
+      this.#log.info('the config was read anew');
+      announceProviders(config, this.#log);
+    } catch (error) {
+      const lines = error instanceof UserError ? error.lines : [String(error)];
+      for (const line of lines) this.#log.error(`the config stays as it was: ${line}`);
+      throw error;
+    }
+  }
+
+  drain(): void {
+    this.#onSignal('drain');
+  }
+
+  #onSignal(signal: string): void {
+    if (this.#draining) {
+      this.#log.warn(`${signal} again: leaving at once`);
+      this.#ended(1);
+      return;
+    }
+    this.#draining = true;
+    this.#stop(signal).then(this.#ended, (error: unknown) => {
+      this.#log.fatal({ err: error }, 'fault while stopping');
+      this.#ended(1);
+    });
+  }
+
+  async #stop(signal: string): Promise<number> {
+    const { drainTimeoutMs } = this.#gateway.config;
+    const requests = counted(await this.#gateway.inFlight(), 'request');
+    this.#log.info(`${signal}: finishing ${requests}, for ${drainTimeoutMs / 1000} s at most`);
+    const unsettled = await this.#gateway.stop(drainTimeoutMs);
+    this.#control?.close();
+    if (unsettled === 0) {
+      this.#log.info('everything is settled');
+      return 0;
+    }
+    this.#log.error(`${counted(unsettled, 'request')} could not be settled: charged as held at the next start`);
+    return 1;
+  }
 }
 
 function announce(gateway: Gateway, config: Config, log: Log): void {
@@ -73,34 +167,4 @@ function counted(number: number, noun: string): string {
 function commandLine(config: Config, words: string): string {
   const isDefault = config.path === undefined || config.path === `${process.cwd()}/config.yaml`;
   return `${PROGRAM} ${words}${isDefault ? '' : ` --config ${config.path}`}`;
-}
-
-function stopOnSignal(gateway: Gateway, config: Config, log: Log, ended: (status: number) => void): void {
-  let stopping = false;
-  const onSignal = (signal: NodeJS.Signals) => {
-    if (stopping) {
-      log.warn(`${signal} again: leaving at once`);
-      ended(1);
-      return;
-    }
-    stopping = true;
-    stop(gateway, signal, config, log).then(ended, (error: unknown) => {
-      log.fatal({ err: error }, 'fault while stopping');
-      ended(1);
-    });
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
-}
-
-async function stop(gateway: Gateway, signal: string, config: Config, log: Log): Promise<number> {
-  const requests = counted(await gateway.inFlight(), 'request');
-  log.info(`${signal}: finishing ${requests}, for ${config.drainTimeoutMs / 1000} s at most`);
-  const unsettled = await gateway.stop(config.drainTimeoutMs);
-  if (unsettled === 0) {
-    log.info('everything is settled');
-    return 0;
-  }
-  log.error(`${counted(unsettled, 'request')} could not be settled: charged as held at the next start`);
-  return 1;
 }

@@ -8,6 +8,7 @@ import { BodyFault } from './http/body.ts';
 import type { Exchange } from './http/exchange.ts';
 import { errorForRefusal, modelNotAllowed, modelNotFound, rateLimited, shownName } from './http/refusals.ts';
 import { type Ledger, LedgerUnavailable } from './ledger/ledger.ts';
+import type { Board, LiveRequest } from './live/board.ts';
 import type { Log } from './observe/log.ts';
 import { type Plan, planFor } from './plan.ts';
 import { relayAnswer } from './relay/answer.ts';
@@ -26,6 +27,7 @@ export interface PipelineParts {
   readonly catalog: Catalog;
   readonly ledger: Ledger;
   readonly counter: TokenCounter;
+  readonly board: Board;
   /** By the name of the provider; those that are active. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   /** Whether a request that declares no maximum gets the held one. */
@@ -35,10 +37,17 @@ export interface PipelineParts {
   readonly log: Log;
 }
 
-/** What came of a request that was admitted. */
-interface Dispatched extends Relayed {
-  /** From dispatch to the first byte of an answer, in whole milliseconds. */
-  readonly firstByteMs?: number | undefined;
+/** A request that was admitted. */
+interface Admitted {
+  readonly exchange: Exchange;
+  readonly request: ChatRequest;
+  readonly model: Model;
+  readonly plan: Plan;
+  readonly meter: Meter;
+  /** Undefined until it is sent upstream. */
+  attempt?: Attempt;
+  /** By the operator: no fault of the upstream's. */
+  isStopped?: true;
 }
 
 /** A request that is sound, and whose model exists and is allowed. */
@@ -132,19 +141,26 @@ export class Pipeline {
       const error = errorForRefusal(refusal, model.id, plan.holdNanos);
       return this.#turnAway(exchange, error, error.code === 'rate_limited' ? refusal.reason : error.code);
     }
-    const dispatched = await this.#dispatch(exchange, request, model, plan);
+    const admitted: Admitted = { exchange, request, model, plan, meter: new Meter(plan.inputTokens) };
+    this.#parts.board.open(liveRequestOf(admitted));
+    const relayed = await this.#dispatch(admitted);
     try {
-      await this.#settle(exchange, request, model, dispatched);
-      finish(exchange, dispatched.last);
+      await this.#settle(admitted, relayed);
+      finish(exchange, relayed.last);
     } catch (error) {
       this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
+    } finally {
+      this.#parts.board.drop(requestId);
     }
   }
 
   /** Refuses a request whose key is known: it takes nothing, but the operator can see that it came. */
   #turnAway(exchange: Exchange, error: ClientError, reason: string = error.code): void {
     const { keyId } = exchange;
-    if (keyId !== undefined) this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
+    if (keyId !== undefined) {
+      this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
+      this.#parts.board.refuse({ id: exchange.requestId, keyId, model: exchange.model ?? '', code: error.code });
+    }
     exchange.sendError(error);
   }
 
@@ -163,8 +179,8 @@ export class Pipeline {
   }
 
   /** Sends the request upstream and relays the answer, whatever it is. Never throws: there is a lease to settle. */
-  async #dispatch(exchange: Exchange, request: ChatRequest, model: Model, plan: Plan): Promise<Dispatched> {
-    const meter = new Meter(plan.inputTokens);
+  async #dispatch(admitted: Admitted): Promise<Relayed> {
+    const { exchange, request, model, plan, meter } = admitted;
     if (exchange.gone)
       return { metered: NO_WORK, last: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
@@ -173,12 +189,12 @@ export class Pipeline {
     let attempt: Attempt | undefined;
     try {
       attempt = upstream.attempt(request, model.upstream, plan.capTokens);
+      admitted.attempt = attempt;
       this.#attempts.add(attempt);
       exchange.onGone(() => attempt?.abort());
       const { secrets } = upstream;
       const options = { stream: request.stream, showUsage: request.includeUsage, secrets };
-      const relayed = await relayAnswer(attempt, sinkOf(exchange), meter, options);
-      return { ...relayed, firstByteMs: attempt.firstByteMs };
+      return await relayAnswer(attempt, sinkOf(exchange), meter, options);
     } catch (error) {
       this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'fault while relaying');
       attempt?.abort();
@@ -192,20 +208,19 @@ export class Pipeline {
   }
 
   /** The one settlement. The end of the answer goes out only after it. */
-  async #settle(exchange: Exchange, request: ChatRequest, model: Model, dispatched: Dispatched): Promise<void> {
-    const { metered, last, firstByteMs } = dispatched;
-    const usage = await this.#usageOf(metered, request);
+  async #settle({ exchange, request, model, attempt, isStopped }: Admitted, relayed: Relayed): Promise<void> {
+    const { metered, last, note } = relayed;
     const { requestId } = exchange;
-    exchange.figures = await this.#parts.ledger.settle({
-      requestId,
-      outcome: outcomeOf(last),
-      usage,
-      source: metered.source,
-      costNanos: usageCost(model, usage),
-      completionId: metered.completionId,
-      firstByteMs,
+    const usage = await this.#usageOf(metered, request);
+    const outcome = outcomeOf(last);
+    const { source, completionId } = metered;
+    const end = { outcome, usage, source, costNanos: usageCost(model, usage), firstByteMs: attempt?.firstByteMs };
+    exchange.figures = await this.#parts.ledger.settle({ requestId, completionId, ...end });
+    this.#parts.board.end(requestId, {
+      ...end,
+      failure: outcome === 'upstream_error' && !isStopped ? (note ?? '') : undefined,
     });
-    this.#logNote(requestId, model, dispatched);
+    this.#logNote(requestId, model, relayed);
   }
 
   async #usageOf({ usage, written }: Metered, { messages, tools }: ChatRequest): Promise<TokenUsage> {
@@ -278,6 +293,27 @@ const UNUSABLE_REPORT = 'the provider reported figures that cannot be right, so 
 
 /** What a request gets that is admitted while the process ends. */
 const STOPPING = errorForFailure('aborted');
+
+/** The request as the board shows it while it runs. */
+function liveRequestOf(admitted: Admitted): LiveRequest {
+  const { exchange, request, model, meter } = admitted;
+  return {
+    id: exchange.requestId,
+    keyId: exchange.keyId ?? '',
+    model: model.id,
+    provider: model.provider,
+    stream: request.stream,
+    admittedAtMs: Date.now(),
+    figures: () => {
+      const { usage, source } = meter.figures();
+      return { usage, source, costNanos: usageCost(model, usage), firstByteMs: admitted.attempt?.firstByteMs };
+    },
+    stop: () => {
+      admitted.isStopped = true;
+      admitted.attempt?.abort('stopped');
+    },
+  };
+}
 
 function refused(code: ClientError['code'], message: string): Resolved {
   return { ok: false, error: { code, message } };

@@ -3,10 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { Catalog } from '../catalog/catalog.ts';
 import { type Config, isActive, type ProviderConfig } from '../config/config.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { Listener } from '../http/listener.ts';
+import { Listener, type ListenerSettings } from '../http/listener.ts';
 import { isUnderV1, type Route } from '../http/routes.ts';
 import { untouchedFigures } from '../ledger/activity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { Board, type BoardView } from '../live/board.ts';
+import { type LoopDelay, LoopDelayMeter } from '../live/loop-delay.ts';
 import type { Log } from '../observe/log.ts';
 import { Pipeline } from '../pipeline.ts';
 import { VERSION } from '../program.ts';
@@ -23,11 +25,23 @@ export interface Carrier {
   readonly address: AddressInfo;
   /** Requests under way. */
   inFlight(): Promise<number>;
+  /** How things stand, with the seconds from `sinceS` on. */
+  look(sinceS: number): Promise<CarrierView>;
+  /** Gives up a request that is under way. False where this carrier has none of that id. */
+  stopRequest(id: string): Promise<boolean>;
+  /** Serves what comes from now on by another config; what is under way goes on by the old one. */
+  reload(config: Config): Promise<void>;
   /**
    * Takes nothing new and lets what is under way finish, for as long as `milliseconds`, then gives up what is left and
    * settles it. Resolves with the number of requests that could not be settled: they stay open in the file.
    */
   stop(milliseconds: number): Promise<number>;
+}
+
+/** What a carrier is doing. */
+export interface CarrierView extends BoardView {
+  readonly inFlight: number;
+  readonly loopDelay: LoopDelay;
 }
 
 export interface CarrierParts {
@@ -37,57 +51,135 @@ export interface CarrierParts {
 }
 
 /** Starts a carrier in this thread. Throws a UserError when the address cannot be had; nothing is left running then. */
-export async function startCarrier({ config, ledger, log }: CarrierParts): Promise<Carrier> {
-  const counter = new TokenCounter();
-  const upstreams = upstreamsOf(config.providers);
-  const pipeline = new Pipeline({
-    catalog: new Catalog(config.providers),
-    ledger,
-    counter,
-    upstreams,
-    capOutput: config.capOutput,
-    modelsCreatedS: config.modifiedAtS,
-    log,
-  });
-  const listener = listenerOf(config, pipeline, ledger, log);
-  return new LocalCarrier(await listener.listen(), { listener, pipeline, counter, upstreams });
+export async function startCarrier(parts: CarrierParts): Promise<Carrier> {
+  const carrier = new LocalCarrier(parts);
+  await carrier.listen();
+  return carrier;
 }
 
-interface LocalParts {
-  readonly listener: Listener;
+/** What is made from one config: requests go on by the one that they began with. */
+interface Generation {
   readonly pipeline: Pipeline;
-  readonly counter: TokenCounter;
   readonly upstreams: ReadonlyMap<string, Upstream>;
 }
 
 class LocalCarrier implements Carrier {
-  readonly address: AddressInfo;
-  readonly #parts: LocalParts;
+  readonly #ledger: Ledger;
+  readonly #log: Log;
+  readonly #counter = new TokenCounter();
+  readonly #board = new Board();
+  readonly #loopDelay = new LoopDelayMeter();
+  readonly #listener: Listener;
+  #current: Generation;
+  /** Those of earlier configs that still have requests. */
+  readonly #earlier = new Set<Generation>();
+  #address: AddressInfo | undefined;
 
-  constructor(address: AddressInfo, parts: LocalParts) {
-    this.address = address;
-    this.#parts = parts;
+  constructor({ config, ledger, log }: CarrierParts) {
+    this.#ledger = ledger;
+    this.#log = log;
+    this.#current = this.#generationOf(config);
+    this.#listener = new Listener(
+      { ...config.listen, isPortShared: config.threads > 1, ...listenerSettings(config) },
+      {
+        onExchange: (route, exchange) => this.#serve(route, exchange),
+        onMisrouted: (error, exchange) => this.#current.pipeline.refuse(exchange, error),
+        onClose: (exchange) => logExchange(log, exchange),
+      },
+    );
+  }
+
+  async listen(): Promise<void> {
+    this.#address = await this.#listener.listen();
+  }
+
+  get address(): AddressInfo {
+    return this.#address as AddressInfo;
   }
 
   async inFlight(): Promise<number> {
-    return this.#parts.listener.inFlight;
+    return this.#listener.inFlight;
+  }
+
+  async look(sinceS: number): Promise<CarrierView> {
+    return { ...this.#board.view(sinceS), inFlight: this.#listener.inFlight, loopDelay: this.#loopDelay.take() };
+  }
+
+  async stopRequest(id: string): Promise<boolean> {
+    return this.#board.stop(id);
+  }
+
+  async reload(config: Config): Promise<void> {
+    const old = this.#current;
+    this.#current = this.#generationOf(config);
+    this.#listener.configure(listenerSettings(config));
+    this.#log.level = config.logLevel;
+    this.#earlier.add(old);
+    void old.pipeline.settled().then(() => this.#forget(old));
   }
 
   async stop(milliseconds: number): Promise<number> {
-    const { listener, pipeline, counter, upstreams } = this.#parts;
-    const idle = listener.drain();
+    const idle = this.#listener.drain();
+    const generations = [...this.#earlier, this.#current];
     if (!(await isDoneWithin(idle, milliseconds))) {
-      pipeline.abortAll();
+      for (const { pipeline } of generations) pipeline.abortAll();
       await isDoneWithin(idle, ABORT_GRACE_MS);
     }
-    listener.close();
+    this.#listener.close();
     // Connections may be gone while what came over them is still being settled.
-    await isDoneWithin(pipeline.settled(), ABORT_GRACE_MS);
-    const unsettled = pipeline.open;
-    await counter.close();
-    await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+    const settled = Promise.all(generations.map(({ pipeline }) => pipeline.settled()));
+    await isDoneWithin(settled, ABORT_GRACE_MS);
+    const unsettled = generations.reduce((sum, { pipeline }) => sum + pipeline.open, 0);
+    await this.#counter.close();
+    await Promise.all(generations.map((generation) => this.#forget(generation)));
     return unsettled;
   }
+
+  #generationOf(config: Config): Generation {
+    const upstreams = upstreamsOf(config.providers);
+    const pipeline = new Pipeline({
+      catalog: new Catalog(config.providers),
+      ledger: this.#ledger,
+      counter: this.#counter,
+      board: this.#board,
+      upstreams,
+      capOutput: config.capOutput,
+      modelsCreatedS: config.modifiedAtS,
+      log: this.#log,
+    });
+    return { pipeline, upstreams };
+  }
+
+  async #forget(generation: Generation): Promise<void> {
+    this.#earlier.delete(generation);
+    await Promise.all([...generation.upstreams.values()].map((upstream) => upstream.close()));
+  }
+
+  async #serve(route: Route, exchange: Exchange): Promise<void> {
+    const { pipeline } = this.#current;
+    switch (route.kind) {
+      case 'chat_completions':
+        return pipeline.complete(exchange);
+      case 'list_models':
+        return pipeline.models(exchange);
+      case 'show_model':
+        return pipeline.models(exchange, route.id);
+      case 'healthz':
+        return exchange.sendJson(200, '{"status":"ok"}');
+      case 'readyz':
+        if (this.#listener.draining) return sendReadiness(exchange, 'draining');
+        return sendReadiness(exchange, this.#ledger.fault === undefined ? 'ready' : 'storage_fault');
+    }
+  }
+}
+
+function listenerSettings(config: Config): ListenerSettings {
+  return {
+    requestTimeoutMs: config.requestTimeoutMs,
+    maxBodyBytes: config.maxBodyBytes,
+    stallTimeoutMs: config.clientStallTimeoutMs,
+    figures: { requests: untouchedFigures(config.tier), listings: untouchedFigures(config.tier, true) },
+  };
 }
 
 function upstreamsOf(providers: readonly ProviderConfig[]): Map<string, Upstream> {
@@ -100,48 +192,6 @@ function upstreamOf(provider: ProviderConfig): Upstream {
       return new HttpUpstream(provider, provider.timeouts, `inf-gw/${VERSION}`);
     case 'mock':
       return new MockUpstream(provider.timeouts);
-  }
-}
-
-function listenerOf(config: Config, pipeline: Pipeline, ledger: Ledger, log: Log): Listener {
-  const listener: Listener = new Listener(
-    {
-      ...config.listen,
-      isPortShared: config.threads > 1,
-      requestTimeoutMs: config.requestTimeoutMs,
-      maxBodyBytes: config.maxBodyBytes,
-      stallTimeoutMs: config.clientStallTimeoutMs,
-      figures: { requests: untouchedFigures(config.tier), listings: untouchedFigures(config.tier, true) },
-    },
-    {
-      onExchange: (route, exchange) => serve(route, exchange, { pipeline, listener, ledger }),
-      onMisrouted: (error, exchange) => pipeline.refuse(exchange, error),
-      onClose: (exchange) => logExchange(log, exchange),
-    },
-  );
-  return listener;
-}
-
-/** What requests are answered with. */
-interface Serving {
-  readonly pipeline: Pipeline;
-  readonly listener: Listener;
-  readonly ledger: Ledger;
-}
-
-async function serve(route: Route, exchange: Exchange, { pipeline, listener, ledger }: Serving): Promise<void> {
-  switch (route.kind) {
-    case 'chat_completions':
-      return pipeline.complete(exchange);
-    case 'list_models':
-      return pipeline.models(exchange);
-    case 'show_model':
-      return pipeline.models(exchange, route.id);
-    case 'healthz':
-      return exchange.sendJson(200, '{"status":"ok"}');
-    case 'readyz':
-      if (listener.draining) return sendReadiness(exchange, 'draining');
-      return sendReadiness(exchange, ledger.fault === undefined ? 'ready' : 'storage_fault');
   }
 }
 
@@ -166,7 +216,7 @@ function logExchange(log: Log, exchange: Exchange): void {
 /** What logs show, since nginx, for a client that left before its answer. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-async function isDoneWithin(promise: Promise<void>, milliseconds: number): Promise<boolean> {
+async function isDoneWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), milliseconds);

@@ -1,11 +1,11 @@
 /** A carrier in a thread of its own, as the main thread sees it. */
-import { EventEmitter, once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
-import type { Carrier } from './carrier.ts';
-import type { CarrierStart, FromCarrier, ToCarrier } from './messages.ts';
+import type { Carrier, CarrierView } from './carrier.ts';
+import type { Answers, CarrierStart, FromCarrier, Question, ToCarrier } from './messages.ts';
 
 // The thread's file has the ending of this one: .ts from the sources, .js once built.
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
@@ -18,61 +18,75 @@ export interface RemoteEvents {
 }
 
 /** Starts a carrier in a thread of its own. Throws a UserError when the address cannot be had. */
-export async function startRemoteCarrier(start: CarrierStart, events: RemoteEvents): Promise<Carrier> {
+export function startRemoteCarrier(start: CarrierStart, events: RemoteEvents): Promise<Carrier> {
   const worker = new Worker(THREAD, { workerData: start, transferList: [start.ledger] });
-  worker.on('message', (message: FromCarrier) => {
-    if (message.kind === 'log') events.onLog(message.lines);
+  return new Promise((resolve, reject) => {
+    worker.once('error', reject);
+    worker.on('message', (message: FromCarrier) => {
+      if (message.kind === 'log') events.onLog(message.lines);
+      else if (message.kind === 'failed') {
+        void worker.terminate();
+        reject(new UserError(message.lines));
+      } else if (message.kind === 'listening') {
+        worker.off('error', reject);
+        resolve(new RemoteCarrier(worker, message.address, events));
+      }
+    });
   });
-  const first = await nextOf(worker, 'listening', 'failed');
-  if (first.kind === 'failed') {
-    await worker.terminate();
-    throw new UserError(first.lines);
-  }
-  worker.on('error', (error: Error) => events.onDeath(error));
-  return new RemoteCarrier(worker, first.address);
 }
 
 class RemoteCarrier implements Carrier {
   readonly address: AddressInfo;
   readonly #worker: Worker;
+  readonly #waiting = new Map<number, PromiseWithResolvers<Answers[keyof Answers]>>();
+  #nextTicket = 1;
 
-  constructor(worker: Worker, address: AddressInfo) {
+  constructor(worker: Worker, address: AddressInfo, events: RemoteEvents) {
     this.#worker = worker;
     this.address = address;
+    worker.on('message', (message: FromCarrier) => {
+      if (message.kind === 'answer') this.#take(message.ticket)?.resolve(message.answer);
+    });
+    worker.on('error', (error: Error) => {
+      for (const ticket of [...this.#waiting.keys()]) this.#take(ticket)?.reject(error);
+      events.onDeath(error);
+    });
   }
 
-  async inFlight(): Promise<number> {
-    this.#send({ kind: 'count_in_flight' });
-    return (await nextOf(this.#worker, 'in_flight')).requests;
+  inFlight(): Promise<number> {
+    return this.#ask({ kind: 'in_flight' });
+  }
+
+  look(sinceS: number): Promise<CarrierView> {
+    return this.#ask({ kind: 'look', sinceS });
+  }
+
+  stopRequest(id: string): Promise<boolean> {
+    return this.#ask({ kind: 'stop_request', id });
+  }
+
+  async reload(config: Config): Promise<void> {
+    await this.#ask({ kind: 'reload', config });
   }
 
   async stop(milliseconds: number): Promise<number> {
-    this.#send({ kind: 'stop', milliseconds });
-    const { unsettled } = await nextOf(this.#worker, 'stopped');
+    const unsettled = await this.#ask({ kind: 'stop', milliseconds });
     await this.#worker.terminate();
     return unsettled;
   }
 
-  #send(message: ToCarrier): void {
-    this.#worker.postMessage(message);
+  #ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Promise<Answers[K]> {
+    const ticket = this.#nextTicket++;
+    const answer = Promise.withResolvers<Answers[keyof Answers]>();
+    this.#waiting.set(ticket, answer);
+    this.#worker.postMessage({ ticket, question } satisfies ToCarrier);
+    // The thread answers each question with what belongs to its kind.
+    return answer.promise as Promise<Answers[K]>;
   }
-}
 
-/** The next message of one of these kinds. Rejects when the thread fails before. */
-async function nextOf<K extends FromCarrier['kind']>(
-  worker: Worker,
-  ...kinds: readonly K[]
-): Promise<Extract<FromCarrier, { kind: K }>> {
-  const news = new EventEmitter();
-  const onMessage = (message: FromCarrier) => {
-    if (kinds.includes(message.kind as K)) news.emit('message', message);
-  };
-  const onError = (error: Error) => news.emit('error', error);
-  worker.on('message', onMessage).on('error', onError);
-  try {
-    const [message] = await once(news, 'message');
-    return message;
-  } finally {
-    worker.off('message', onMessage).off('error', onError);
+  #take(ticket: number): PromiseWithResolvers<Answers[keyof Answers]> | undefined {
+    const waiting = this.#waiting.get(ticket);
+    this.#waiting.delete(ticket);
+    return waiting;
   }
 }

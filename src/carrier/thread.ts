@@ -4,7 +4,7 @@ import { UserError } from '../core/errors.ts';
 import { connectLedger } from '../ledger/client.ts';
 import { forwardedLog } from '../observe/log.ts';
 import { type Carrier, startCarrier } from './carrier.ts';
-import type { CarrierStart, FromCarrier, ToCarrier } from './messages.ts';
+import type { Answers, CarrierStart, FromCarrier, Question, ToCarrier } from './messages.ts';
 
 async function main(port: MessagePort, { config, ledger }: CarrierStart): Promise<void> {
   const send = (message: FromCarrier) => port.postMessage(message);
@@ -17,13 +17,28 @@ async function main(port: MessagePort, { config, ledger }: CarrierStart): Promis
     send({ kind: 'failed', lines: error.lines });
     return;
   }
-  port.on('message', async (message: ToCarrier) => {
-    if (message.kind === 'count_in_flight') return send({ kind: 'in_flight', requests: await carrier.inFlight() });
-    const unsettled = await carrier.stop(message.milliseconds);
+  port.on('message', async ({ ticket, question }: ToCarrier) => {
+    const answer = await answerTo(question, carrier);
     flush();
-    send({ kind: 'stopped', unsettled });
+    send({ kind: 'answer', ticket, answer });
   });
   send({ kind: 'listening', address: carrier.address });
+}
+
+async function answerTo(question: Question, carrier: Carrier): Promise<Answers[keyof Answers]> {
+  switch (question.kind) {
+    case 'in_flight':
+      return carrier.inFlight();
+    case 'look':
+      return carrier.look(question.sinceS);
+    case 'stop_request':
+      return carrier.stopRequest(question.id);
+    case 'reload':
+      await carrier.reload(question.config);
+      return undefined;
+    case 'stop':
+      return carrier.stop(question.milliseconds);
+  }
 }
 
 if (parentPort !== null) await main(parentPort, workerData as CarrierStart);

@@ -12,6 +12,7 @@ import { registerModels } from './models.ts';
 import { notice } from './output.ts';
 import { registerRequests } from './requests.ts';
 import { registerServe } from './serve.ts';
+import { registerStatus } from './status.ts';
 import { registerUsage } from './usage.ts';
 
 const FAILED = 1;
@@ -36,6 +37,7 @@ export function buildProgram(): Command {
       '\nExamples:\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           make a key\n  inf-gw credit add 25                pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
     );
   registerServe(program);
+  registerStatus(program);
   registerKeys(program);
   registerLimits(program);
   registerAllowlist(program);

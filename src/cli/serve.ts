@@ -16,7 +16,7 @@ async function serve(command: Command): Promise<void> {
   const [{ runGateway }, { openLog }] = await Promise.all([import('../lifecycle.ts'), import('../observe/log.ts')]);
   const log = await openLog(config.logLevel, process.stderr.isTTY);
   try {
-    process.exitCode = await runGateway(config, log);
+    process.exitCode = await runGateway(config, log, () => configOf(command));
   } finally {
     await log.close();
   }

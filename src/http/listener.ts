@@ -10,9 +10,8 @@ import { rateHeaders } from './headers.ts';
 import { MAX_HEADER_BYTES, malformedRequest, parserFault } from './malformed.ts';
 import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
 
-export interface ListenerOptions extends ListenAddress {
-  /** Whether listeners of other threads take connections at the same port. */
-  readonly isPortShared: boolean;
+/** What can change while it listens: it holds for the requests and connections that come from then on. */
+export interface ListenerSettings {
   /** For a client to send its headers, and between two pieces of its body, in milliseconds. */
   readonly requestTimeoutMs: number;
   readonly maxBodyBytes: number;
@@ -20,6 +19,11 @@ export interface ListenerOptions extends ListenAddress {
   readonly stallTimeoutMs: number;
   /** What the rate-limit headers show to senders without a valid key. */
   readonly figures: { readonly requests: RateFigures; readonly listings: RateFigures };
+}
+
+export interface ListenerOptions extends ListenAddress, ListenerSettings {
+  /** Whether listeners of other threads take connections at the same port. */
+  readonly isPortShared: boolean;
 }
 
 export interface ListenerEvents {
@@ -39,7 +43,7 @@ const LINGER_MS = 2_000;
 const CHECKING_INTERVAL_MS = 500;
 
 export class Listener {
-  readonly #options: ListenerOptions;
+  #options: ListenerOptions;
   readonly #events: ListenerEvents;
   readonly #server: Server;
   readonly #open = new Map<Socket, ServerResponse>();
@@ -85,6 +89,11 @@ export class Listener {
       this.#server.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, this.#options)));
       this.#server.listen({ host, port, reusePort }, () => resolve(this.#server.address() as AddressInfo));
     });
+  }
+
+  configure(settings: ListenerSettings): void {
+    this.#options = { ...this.#options, ...settings };
+    this.#server.headersTimeout = settings.requestTimeoutMs;
   }
 
   get draining(): boolean {

@@ -9,9 +9,12 @@ import {
   type CountedRefusal,
   type Identity,
   type Ledger,
+  type LedgerControl,
   type LedgerOptions,
+  type LedgerSettings,
   type LedgerSummary,
   LedgerUnavailable,
+  type LedgerView,
   type ListingAdmission,
   type RateFigures,
   type Settlement,
@@ -37,7 +40,7 @@ interface Waiting {
 
 /** The ledger thread, for the thread that started it. */
 export interface RunningLedger {
-  readonly client: Ledger;
+  readonly client: LedgerControl;
   readonly summary: LedgerSummary;
   /** A way to it for another thread, to be handed to `connectLedger` there. */
   connect(): MessagePort;
@@ -131,7 +134,7 @@ interface LedgerPort {
   postMessage(message: ToLedger): void;
 }
 
-class LedgerClient implements Ledger {
+class LedgerClient implements LedgerControl {
   readonly #port: LedgerPort;
   readonly #waiting = new Map<number, Waiting>();
   #outbox: Envelope[] = [];
@@ -166,6 +169,14 @@ class LedgerClient implements Ledger {
   countRefusal(refusal: CountedRefusal): void {
     // Nobody waits for it, and a ledger that cannot answer has told so otherwise.
     this.#ask({ kind: 'count_refusal', refusal }).catch(() => {});
+  }
+
+  async configure(settings: LedgerSettings): Promise<void> {
+    await this.#ask({ kind: 'configure', settings });
+  }
+
+  view(keyIds: readonly string[]): Promise<LedgerView> {
+    return this.#ask({ kind: 'view', keyIds });
   }
 
   get hasEnded(): boolean {

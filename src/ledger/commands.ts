@@ -5,7 +5,9 @@ import type {
   AdmissionRequest,
   CountedRefusal,
   Identity,
+  LedgerSettings,
   LedgerSummary,
+  LedgerView,
   ListingAdmission,
   RateFigures,
   Settlement,
@@ -16,7 +18,9 @@ export type Command =
   | { readonly kind: 'admit_listing'; readonly keyHash: string }
   | { readonly kind: 'admit'; readonly request: AdmissionRequest }
   | { readonly kind: 'settle'; readonly settlement: Settlement }
-  | { readonly kind: 'count_refusal'; readonly refusal: CountedRefusal };
+  | { readonly kind: 'count_refusal'; readonly refusal: CountedRefusal }
+  | { readonly kind: 'configure'; readonly settings: LedgerSettings }
+  | { readonly kind: 'view'; readonly keyIds: readonly string[] };
 
 /** Whether what a command decides is written to the file. */
 export function isWritten({ kind }: Command): boolean {
@@ -30,6 +34,8 @@ export interface Answers {
   admit: Admission;
   settle: RateFigures;
   count_refusal: undefined;
+  configure: undefined;
+  view: LedgerView;
 }
 
 export type Answer = Answers[keyof Answers];

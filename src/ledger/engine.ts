@@ -2,7 +2,8 @@
 import { type Clock, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import { Account } from './account.ts';
-import { Activity, type Lease, untouchedFigures } from './activity.ts';
+import { Activities } from './activities.ts';
+import { type Activity, type Lease, untouchedFigures } from './activity.ts';
 import { type AdmissionFacts, refusalOf, waitForListing } from './admission.ts';
 import { type Answer, type Command, isWritten } from './commands.ts';
 import { Journal } from './journal.ts';
@@ -13,7 +14,9 @@ import type {
   AdmissionRequest,
   Identity,
   LedgerOptions,
+  LedgerSettings,
   LedgerSummary,
+  LedgerView,
   ListingAdmission,
   RateFigures,
   Settlement,
@@ -22,6 +25,8 @@ import { RefusalCounts } from './refusals.ts';
 import { assertKnownVersion, dataVersion, immediately, type Sqlite } from './sqlite.ts';
 import { WINDOW_MS } from './window.ts';
 
+/** How many keys are told of as the busiest ones. */
+const BUSIEST_KEYS = 20;
 /** The end of a request that a crash has left open. */
 const INTERRUPTED = {
   outcome: 'interrupted',
@@ -32,7 +37,7 @@ const INTERRUPTED = {
 
 export class LedgerEngine {
   readonly #database: Sqlite;
-  readonly #options: LedgerOptions;
+  #settings: LedgerSettings;
   readonly #clock: Clock;
   readonly #keyStore: KeyStore;
   readonly #account: Account;
@@ -40,8 +45,7 @@ export class LedgerEngine {
   readonly #keys: KeyCache;
   readonly #refusals: RefusalCounts;
 
-  /** One for each key that was used since the start: about 1 KB and what its windows hold. */
-  readonly #activities = new Map<string, Activity>();
+  readonly #activities = new Activities();
   /** The lease of each open request, and what its key is doing. */
   readonly #openRequests = new Map<string, { readonly lease: Lease; readonly activity: Activity }>();
   #balanceNanos: Nanos;
@@ -52,7 +56,7 @@ export class LedgerEngine {
 
   constructor(database: Sqlite, options: LedgerOptions, clock: Clock) {
     this.#database = database;
-    this.#options = options;
+    this.#settings = options;
     this.#clock = clock;
     this.#keyStore = new KeyStore(database);
     this.#account = new Account(database);
@@ -90,10 +94,10 @@ export class LedgerEngine {
     // A wall clock that was set back since would put entries into the future.
     const monotonic = (atMs: number) => nowMs - Math.max(0, wallMs - atMs);
     for (const entry of recent.toSorted((a, b) => a.settledAtMs - b.settledAtMs)) {
-      if (entry.tokens > 0) this.#activity(entry.keyId).tokens.add(monotonic(entry.settledAtMs), entry.tokens);
+      if (entry.tokens > 0) this.#activities.of(entry.keyId).tokens.add(monotonic(entry.settledAtMs), entry.tokens);
     }
     for (const entry of recent.toSorted((a, b) => a.admittedAtMs - b.admittedAtMs)) {
-      this.#activity(entry.keyId).requests.add(monotonic(entry.admittedAtMs), 1);
+      this.#activities.of(entry.keyId).requests.add(monotonic(entry.admittedAtMs), 1);
     }
   }
 
@@ -116,6 +120,11 @@ export class LedgerEngine {
       this.#keys.clear();
       throw error;
     }
+  }
+
+  /** How long rows of the journal are to be kept; undefined for ever. */
+  get journalRetentionMs(): number | undefined {
+    return this.#settings.journalRetentionMs;
   }
 
   /** True while refusals are counted that the file has not got. */
@@ -148,6 +157,12 @@ export class LedgerEngine {
         return this.#admit(command.request);
       case 'settle':
         return this.#settle(command.settlement);
+      case 'configure':
+        this.#settings = command.settings;
+        this.#keys.configure(command.settings);
+        return undefined;
+      case 'view':
+        return this.#view(command.keyIds);
       case 'count_refusal':
         return undefined;
     }
@@ -166,9 +181,9 @@ export class LedgerEngine {
   #identify(keyHash: string): Identity {
     const key = this.#keys.byHash(keyHash);
     if (key === undefined || key.record.state === 'deleted') {
-      return { kind: 'unknown', figures: untouchedFigures(this.#options) };
+      return { kind: 'unknown', figures: untouchedFigures(this.#settings) };
     }
-    const figures = this.#activity(key.record.id).figures(key.limits, this.#clock.monotonicMs());
+    const figures = this.#activities.of(key.record.id).figures(key.limits, this.#clock.monotonicMs());
     if (key.record.state === 'disabled') return { kind: 'disabled', keyId: key.record.id, figures };
     return { kind: 'enabled', keyId: key.record.id, allowlist: key.record.allowlist, figures };
   }
@@ -176,10 +191,10 @@ export class LedgerEngine {
   #admitListing(keyHash: string): ListingAdmission {
     const key = this.#keys.byHash(keyHash);
     if (key === undefined || key.record.state === 'deleted') {
-      return { kind: 'unknown', figures: untouchedFigures(this.#options, true) };
+      return { kind: 'unknown', figures: untouchedFigures(this.#settings, true) };
     }
     const { id: keyId, state, allowlist } = key.record;
-    const activity = this.#activity(keyId);
+    const activity = this.#activities.of(keyId);
     const nowMs = this.#clock.monotonicMs();
     const figures = () => activity.figures(key.limits, nowMs, true);
     if (state === 'disabled') return { kind: 'disabled', keyId, figures: figures() };
@@ -195,9 +210,9 @@ export class LedgerEngine {
   #admit(request: AdmissionRequest): Admission {
     const key = this.#keys.byHash(request.keyHash);
     if (key === undefined || key.record.state === 'deleted') {
-      return { admitted: false, refusal: { reason: 'unknown_key' }, figures: untouchedFigures(this.#options) };
+      return { admitted: false, refusal: { reason: 'unknown_key' }, figures: untouchedFigures(this.#settings) };
     }
-    const activity = this.#activity(key.record.id);
+    const activity = this.#activities.of(key.record.id);
     const facts = this.#facts(key, activity);
     const refusal = refusalOf(request, facts);
     if (refusal !== undefined) {
@@ -217,7 +232,7 @@ export class LedgerEngine {
       chargedNanos: key.chargedNanos,
       balanceNanos: this.#balanceNanos,
       heldNanos: this.#heldNanos,
-      creditEnforced: this.#options.creditEnforced,
+      creditEnforced: this.#settings.creditEnforced,
       nowMs: this.#clock.monotonicMs(),
     };
   }
@@ -253,7 +268,7 @@ export class LedgerEngine {
     this.#undo.push(() => this.#addLease(lease, activity));
     this.#countTokens(activity, settlement, nowMs);
     this.#countCharge(lease, key, settlement.costNanos);
-    return key === undefined ? untouchedFigures(this.#options) : activity.figures(key.limits, nowMs);
+    return key === undefined ? untouchedFigures(this.#settings) : activity.figures(key.limits, nowMs);
   }
 
   #countTokens(activity: Activity, { usage }: Settlement, nowMs: number): void {
@@ -272,6 +287,16 @@ export class LedgerEngine {
     this.#undo.push(() => charge(-costNanos));
   }
 
+  #view(keyIds: readonly string[]): LedgerView {
+    const nowMs = this.#clock.monotonicMs();
+    return {
+      balanceNanos: this.#balanceNanos,
+      heldNanos: this.#heldNanos,
+      busiest: this.#activities.busiest(BUSIEST_KEYS, nowMs),
+      keys: this.#activities.figures(keyIds, nowMs),
+    };
+  }
+
   #addLease(lease: Lease, activity: Activity): void {
     activity.open(lease);
     this.#openRequests.set(lease.hold.requestId, { lease, activity });
@@ -282,14 +307,5 @@ export class LedgerEngine {
     activity.end(lease);
     this.#openRequests.delete(lease.hold.requestId);
     this.#heldNanos -= lease.hold.holdNanos;
-  }
-
-  #activity(keyId: string): Activity {
-    let activity = this.#activities.get(keyId);
-    if (activity === undefined) {
-      activity = new Activity();
-      this.#activities.set(keyId, activity);
-    }
-    return activity;
   }
 }

@@ -3,7 +3,7 @@ import { type Clock, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Journal } from './journal.ts';
 import { type KeyRecord, type KeyStore, limitsInForce } from './keys.ts';
-import type { LedgerOptions, Limits } from './ledger.ts';
+import type { Limits } from './ledger.ts';
 
 /** A key, the limits in force for it, and what it was charged this month. */
 export interface CachedKey {
@@ -19,12 +19,12 @@ const MAX_CACHED_KEYS = 100_000;
 export class KeyCache {
   readonly #keys: KeyStore;
   readonly #journal: Journal;
-  readonly #defaults: LedgerOptions;
+  #defaults: Limits;
   readonly #clock: Clock;
   readonly #byHash = new Map<string, CachedKey>();
   readonly #byId = new Map<string, CachedKey>();
 
-  constructor(keys: KeyStore, journal: Journal, defaults: LedgerOptions, clock: Clock) {
+  constructor(keys: KeyStore, journal: Journal, defaults: Limits, clock: Clock) {
     this.#keys = keys;
     this.#journal = journal;
     this.#defaults = defaults;
@@ -38,6 +38,12 @@ export class KeyCache {
 
   byId(id: string): CachedKey | undefined {
     return this.#current(this.#byId.get(id)) ?? this.#remember(this.#keys.find(id), undefined);
+  }
+
+  /** From here on other limits are in force for keys that have none of their own. */
+  configure(defaults: Limits): void {
+    this.#defaults = defaults;
+    this.clear();
   }
 
   clear(): void {

@@ -21,14 +21,17 @@ export interface Limits {
   readonly modelsRpm: number;
 }
 
-/** The limits in force where a key has none of its own, and whether the account's balance is looked at. */
-export interface LedgerOptions extends Limits {
-  readonly path: string;
-  /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
-  readonly durability: 'full' | 'crash';
+/** What can change while the ledger runs: the limits where a key has none of its own, and how credit and journal are kept. */
+export interface LedgerSettings extends Limits {
   readonly creditEnforced: boolean;
   /** How long rows of the journal are kept; undefined for ever. */
   readonly journalRetentionMs: number | undefined;
+}
+
+export interface LedgerOptions extends LedgerSettings {
+  readonly path: string;
+  /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
+  readonly durability: 'full' | 'crash';
 }
 
 /** What is known of the sender of a request, by the hash of its key. */
@@ -125,6 +128,34 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<RateFigures>;
   /** Counts a refusal, for the operator. It is in the file a moment later; a crash may lose the last ones. */
   countRefusal(refusal: CountedRefusal): void;
+}
+
+/** What a key is doing at this moment. */
+export interface KeyActivity {
+  readonly keyId: string;
+  /** Of the last 60 seconds. */
+  readonly requests: number;
+  /** Of the last 60 seconds, and what requests under way reserve. */
+  readonly tokens: number;
+  /** Requests under way. */
+  readonly open: number;
+}
+
+/** How the account and the keys stand at this moment. */
+export interface LedgerView {
+  readonly balanceNanos: Nanos;
+  readonly heldNanos: Nanos;
+  /** The keys with most requests in the last minute first. */
+  readonly busiest: readonly KeyActivity[];
+  /** Those that were asked for, as far as they have done anything since the start. */
+  readonly keys: readonly KeyActivity[];
+}
+
+/** What the operator's side of the process asks of the ledger. */
+export interface LedgerControl extends Ledger {
+  /** Holds from the next decision on. */
+  configure(settings: LedgerSettings): Promise<void>;
+  view(keyIds: readonly string[]): Promise<LedgerView>;
 }
 
 export type ListingAdmission =

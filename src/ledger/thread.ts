@@ -79,20 +79,20 @@ class LedgerThread {
     this.#engine = new LedgerEngine(database, options, systemClock);
     send(port, { kind: 'ready', summary: this.#engine.recover(created) });
     this.#connect(port);
-    const { journalRetentionMs } = options;
-    if (journalRetentionMs !== undefined) this.#dropOldRows(journalRetentionMs);
+    this.#dropOldRows();
   }
 
   /** Drops what has become too old, in small steps, and looks again after a while. */
-  #dropOldRows(retentionMs: number): void {
+  #dropOldRows(): void {
+    const { journalRetentionMs } = this.#engine;
     let isMore = false;
-    if (this.#fault === undefined) {
+    if (journalRetentionMs !== undefined && this.#fault === undefined) {
       this.#tryTo(() => {
-        isMore = dropOldRows(this.#database, systemClock.wallMs() - retentionMs, this.#lockWaitMs);
+        isMore = dropOldRows(this.#database, systemClock.wallMs() - journalRetentionMs, this.#lockWaitMs);
       });
     }
     if (this.#fault !== undefined) this.#scheduleRetry();
-    this.#retentionTimer = setTimeout(() => this.#dropOldRows(retentionMs), isMore ? RETENTION_STEP_MS : RETENTION_MS);
+    this.#retentionTimer = setTimeout(() => this.#dropOldRows(), isMore ? RETENTION_STEP_MS : RETENTION_MS);
   }
 
   #connect(port: MessagePort): void {

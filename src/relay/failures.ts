@@ -86,6 +86,7 @@ const FAILURE_MESSAGES = {
   first_byte_timeout: 'The provider of the model did not answer in time. Try again later, or use another model.',
   idle_timeout: 'The provider of the model stopped in the middle of its answer. Try again later, or use another model.',
   broken: 'The connection to the provider of the model broke off. Try again later, or use another model.',
+  stopped: 'The operator of the gateway has stopped this request.',
   aborted: 'The gateway is shutting down and could not finish this request. Try again.',
 } as const;
 

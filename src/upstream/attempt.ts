@@ -8,7 +8,9 @@ export type FailureKind =
   /** The connection broke, or what came over it was no HTTP. */
   | 'broken'
   /** The gateway itself gave up: the client is gone, or the process ends. */
-  | 'aborted';
+  | 'aborted'
+  /** The operator has stopped it. */
+  | 'stopped';
 
 /** An attempt that brought no complete answer. Its message is for the log. */
 export class UpstreamFailure extends Error {
@@ -84,8 +86,8 @@ export class Attempt {
   }
 
   /** Gives up: nothing more is read, and the upstream is told by a broken connection. */
-  abort(): void {
-    this.fail(new UpstreamFailure('aborted', 'given up by the gateway'));
+  abort(kind: 'aborted' | 'stopped' = 'aborted'): void {
+    this.fail(new UpstreamFailure(kind, kind === 'aborted' ? 'given up by the gateway' : 'stopped by the operator'));
   }
 
   /** Reads what is left and forgets it, for a short while, so that the connection can be used again. */

@@ -1,0 +1,60 @@
+/** The other end of the control socket: for the commands, and for the dashboard. */
+import { type IncomingMessage, request } from 'node:http';
+import { UserError } from '../core/errors.ts';
+import { PATHS, type ReloadFault, type Snapshot } from './protocol.ts';
+
+/** How long an answer may take. */
+const PATIENCE_MS = 10_000;
+/** Nobody listens there. */
+const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET']);
+
+/** How the gateway stands; undefined where none runs. Throws a UserError where one runs that cannot be asked. */
+export async function readSnapshot(socketPath: string, keyIds: readonly string[] = []): Promise<Snapshot | undefined> {
+  const answer = await ask(socketPath, 'GET', `${PATHS.snapshot}${keysQuery(keyIds)}`);
+  return answer && (JSON.parse(answer.text) as Snapshot);
+}
+
+/** Lets the gateway read its config anew. False where none runs. Throws a UserError with what is wrong with the config. */
+export async function reloadConfig(socketPath: string): Promise<boolean> {
+  const answer = await ask(socketPath, 'POST', PATHS.reload);
+  if (answer === undefined) return false;
+  if (answer.status !== 200) throw new UserError((JSON.parse(answer.text) as ReloadFault).lines);
+  return true;
+}
+
+/** Gives a request up that is under way. False where there is none of that id, or no gateway. */
+export async function stopRequest(socketPath: string, id: string): Promise<boolean> {
+  const answer = await ask(socketPath, 'POST', `${PATHS.stopRequest}?id=${encodeURIComponent(id)}`);
+  return answer?.status === 200;
+}
+
+function keysQuery(keyIds: readonly string[]): string {
+  return keyIds.length === 0 ? '' : `?keys=${keyIds.map(encodeURIComponent).join(',')}`;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function ask(socketPath: string, method: string, path: string): Promise<Answer | undefined> {
+  try {
+    const response = await open(socketPath, method, path);
+    let text = '';
+    for await (const piece of response.setEncoding('utf8')) text += piece;
+    return { status: response.statusCode ?? 0, text };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (NOBODY.has(code ?? '')) return undefined;
+    throw new UserError(`the gateway at ${socketPath} cannot be asked: ${message}`);
+  }
+}
+
+function open(socketPath: string, method: string, path: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath, method, path, timeout: PATIENCE_MS }, resolve);
+    call.once('timeout', () => call.destroy(new Error(`no answer within ${PATIENCE_MS / 1000} s`)));
+    call.once('error', reject);
+    call.end();
+  });
+}

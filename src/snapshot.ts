@@ -1,0 +1,109 @@
+/** How a running gateway stands, as the control socket tells it. */
+import { statSync } from 'node:fs';
+import type { CarrierView } from './carrier/carrier.ts';
+import type { KeyActivityRow, SecondRow, Snapshot } from './control/protocol.ts';
+import { formatUsd } from './core/money.ts';
+import type { Gateway } from './gateway.ts';
+import type { KeyActivity } from './ledger/ledger.ts';
+import type { RequestRow, UpstreamHealth } from './live/board.ts';
+import { merged, type Second } from './live/traffic.ts';
+import { VERSION } from './program.ts';
+
+/** How many requests that have ended are told of, over all threads. */
+const RECENT_ROWS = 200;
+
+/** What a gateway does not know of itself. */
+export interface Circumstances {
+  readonly startedAtMs: number;
+  readonly draining: boolean;
+}
+
+export async function snapshotOf(
+  gateway: Gateway,
+  { startedAtMs, draining }: Circumstances,
+  sinceS: number,
+  keyIds: readonly string[],
+): Promise<Snapshot> {
+  const { carriers, ledger, storageFault } = await gateway.look(sinceS, keyIds);
+  const { config, address } = gateway;
+  return {
+    version: VERSION,
+    pid: process.pid,
+    started_at_ms: startedAtMs,
+    now_ms: Date.now(),
+    address: `${address.address.includes(':') ? `[${address.address}]` : address.address}:${address.port}`,
+    threads: config.threads,
+    config_path: config.path ?? null,
+    state_path: config.statePath,
+    state_bytes: sizeOf(config.statePath),
+    log_bytes: sizeOf(`${config.statePath}-wal`),
+    memory_bytes: process.memoryUsage.rss(),
+    draining,
+    storage_fault: storageFault ?? null,
+    credit_enforced: config.creditEnforced,
+    balance_usd: ledger === undefined ? null : formatUsd(ledger.balanceNanos),
+    held_usd: ledger === undefined ? null : formatUsd(ledger.heldNanos),
+    in_flight: carriers.reduce((sum, { inFlight }) => sum + inFlight, 0),
+    loop_delay_ms: slowestLoop(carriers),
+    upstreams: upstreamsOf(carriers),
+    seconds: merged(carriers.map(({ seconds }) => seconds)).map(secondRow),
+    busiest: (ledger?.busiest ?? []).map(activityRow),
+    keys: (ledger?.keys ?? []).map(activityRow),
+    live: inOrder(carriers.flatMap(({ live }) => live)),
+    recent: inOrder(carriers.flatMap(({ recent }) => recent)).slice(-RECENT_ROWS),
+  };
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function slowestLoop(carriers: readonly CarrierView[]): Snapshot['loop_delay_ms'] {
+  const most = (read: (view: CarrierView) => number) => Math.max(...carriers.map(read));
+  return {
+    p50: most(({ loopDelay }) => loopDelay.p50),
+    p99: most(({ loopDelay }) => loopDelay.p99),
+    max: most(({ loopDelay }) => loopDelay.max),
+  };
+}
+
+/** What all carriers know of each provider, together. */
+function upstreamsOf(carriers: readonly CarrierView[]): UpstreamHealth[] {
+  const sums = new Map<string, UpstreamHealth>();
+  for (const each of carriers.flatMap(({ upstreams }) => upstreams)) {
+    const sum = sums.get(each.provider);
+    sums.set(each.provider, sum === undefined ? each : together(sum, each));
+  }
+  return [...sums.values()].toSorted((a, b) => (a.provider < b.provider ? -1 : 1));
+}
+
+function together(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
+  const failures = [a.last_failure, b.last_failure].filter((failure) => failure !== null);
+  return {
+    provider: a.provider,
+    in_flight: a.in_flight + b.in_flight,
+    requests: a.requests + b.requests,
+    failures: a.failures + b.failures,
+    last_failure: failures.toSorted((one, other) => other.at_ms - one.at_ms)[0] ?? null,
+  };
+}
+
+function secondRow({ atS, requests, tokens, costNanos, errors, firstByteMs }: Second): SecondRow {
+  return {
+    at_s: atS,
+    requests,
+    tokens,
+    cost_usd: formatUsd(costNanos),
+    errors: Object.fromEntries(errors),
+    first_byte: firstByteMs,
+  };
+}
+
+function activityRow({ keyId, requests, tokens, open }: KeyActivity): KeyActivityRow {
+  return { id: keyId, requests, tokens, open };
+}
+
+/** The earliest first. */
+function inOrder(rows: readonly RequestRow[]): RequestRow[] {
+  return rows.toSorted((a, b) => (a.ended_at_ms ?? a.admitted_at_ms) - (b.ended_at_ms ?? b.admitted_at_ms));
+}
