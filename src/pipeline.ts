@@ -6,8 +6,9 @@ import { finish, outcomeOf, sinkOf } from './ending.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from './http/authorization.ts';
 import { BodyFault } from './http/body.ts';
 import type { Exchange } from './http/exchange.ts';
-import { errorForRefusal, modelNotAllowed, modelNotFound, rateLimited, shownName } from './http/refusals.ts';
+import { errorForRefusal, modelNotAllowed, modelNotFound, shownName } from './http/refusals.ts';
 import { type Ledger, LedgerUnavailable } from './ledger/ledger.ts';
+import { listModels } from './listing.ts';
 import type { Board, LiveRequest } from './live/board.ts';
 import type { Log } from './observe/log.ts';
 import { type Plan, planFor } from './plan.ts';
@@ -74,7 +75,10 @@ export class Pipeline {
 
   /** Answers a request for the list of models, or for one of them. Never throws. */
   async models(exchange: Exchange, id?: string): Promise<void> {
-    await this.#guarded(exchange, () => this.#models(exchange, id));
+    await this.#guarded(exchange, async () => {
+      const refused = await listModels(this.#parts, exchange, id);
+      if (refused !== undefined) this.#turnAway(exchange, refused.error, refused.reason);
+    });
   }
 
   /** Answers with an error. Under `/v1` the rate-limit headers are those of the key, if there is one. Never throws. */
@@ -234,38 +238,6 @@ export class Pipeline {
     if (notes.length === 0) return;
     const fields = { request_id: requestId, model: model.id, outcome: outcomeOf(last) };
     this.#parts.log.warn(fields, `${requestId} ${model.id}: ${notes.join('; ')}`);
-  }
-
-  async #models(exchange: Exchange, id: string | undefined): Promise<void> {
-    const credential = credentialOf(exchange.request.headers.authorization);
-    if (!credential.ok) return exchange.sendError(credential.error);
-    const admission = await this.#parts.ledger.admitListing(credential.keyHash);
-    exchange.figures = admission.figures;
-    switch (admission.kind) {
-      case 'unknown':
-        return exchange.sendError(INVALID_API_KEY);
-      case 'disabled':
-        exchange.keyId = admission.keyId;
-        return this.#turnAway(exchange, API_KEY_DISABLED);
-      case 'limited': {
-        exchange.keyId = admission.keyId;
-        const message = `The limit of ${admission.limit} model listings per minute is reached.`;
-        return this.#turnAway(exchange, rateLimited(message, admission.retryAfterS), 'model_listings_per_minute');
-      }
-      case 'admitted':
-        return this.#sendModels(exchange, this.#parts.catalog.callable(admission.allowlist), id);
-    }
-  }
-
-  #sendModels(exchange: Exchange, models: readonly Model[], id: string | undefined): void {
-    const created = this.#parts.modelsCreatedS;
-    const show = (model: Model) => ({ id: model.id, object: 'model', created, owned_by: model.provider });
-    if (id === undefined) {
-      return exchange.sendJson(200, JSON.stringify({ object: 'list', data: models.map(show) }));
-    }
-    const model = models.find((candidate) => candidate.id === id);
-    if (model === undefined) exchange.sendError(modelNotFound(id));
-    else exchange.sendJson(200, JSON.stringify(show(model)));
   }
 
   /** Runs `work`, and answers what it throws: a body that cannot be had, a ledger that cannot write, a fault of ours. */

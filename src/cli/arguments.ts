@@ -1,51 +1,19 @@
 /** The values of arguments and options, as people type them. A wrong one is a fault of the words: exit status 2. */
 import { InvalidArgumentError } from 'commander';
-import { type Nanos, parseUsd } from '../core/money.ts';
-import { faultOfName } from '../ledger/keys.ts';
+import { type Reader, readModelId } from '../entries.ts';
 
-/** A parser must not return null: commander would make an empty text of it. */
-export function wholeNumber(maximum: number): (text: string) => number {
+/** What a reader takes. It must not return null: commander would make an empty text of it. */
+export function taking<T>(reader: Reader<T>): (text: string) => T {
   return (text) => {
-    const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-    if (number < 1 || number > maximum) throw new InvalidArgumentError(`Expected a whole number from 1 to ${maximum}.`);
-    return number;
+    const reading = reader(text);
+    if (reading.ok) return reading.value;
+    throw new InvalidArgumentError(reading.expected);
   };
-}
-
-export function wholeNumberOrDefault(maximum: number): (text: string) => number | 'default' {
-  const parse = wholeNumber(maximum);
-  return (text) => (text === 'default' ? text : parse(text));
-}
-
-const USD_EXPECTED = 'Expected an amount of USD such as 25 or 0.50: nine decimals, and a billion, at most.';
-
-export function amount(text: string): Nanos {
-  const nanos = parseUsd(text);
-  if (nanos === undefined) throw new InvalidArgumentError(USD_EXPECTED);
-  return nanos;
-}
-
-export function amountOrNone(text: string): Nanos | 'none' {
-  return text === 'none' ? text : amount(text);
-}
-
-export function amountAboveZero(text: string): Nanos {
-  const nanos = amount(text);
-  if (nanos === 0n) throw new InvalidArgumentError('Expected more than 0.');
-  return nanos;
-}
-
-export function keyName(text: string): string {
-  const fault = faultOfName(text);
-  if (fault !== undefined) throw new InvalidArgumentError(`${fault[0]?.toUpperCase()}${fault.slice(1)}.`);
-  return text;
 }
 
 /** A model's id; several of them gather in a list. */
 export function modelId(text: string, earlier: readonly string[] = []): string[] {
-  if (!/^[^/\s]+\/\S+$/.test(text))
-    throw new InvalidArgumentError('Expected <provider>/<model>, such as openai/gpt-4o-mini.');
-  return [...earlier, text];
+  return [...earlier, taking(readModelId)(text)];
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };

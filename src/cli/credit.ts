@@ -3,13 +3,12 @@ import type { Command } from 'commander';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
+import { readAmountAboveZero, readNote } from '../entries.ts';
 import type { Balance } from '../ledger/account.ts';
 import { PROGRAM } from '../program.ts';
-import { amountAboveZero } from './arguments.ts';
+import { taking } from './arguments.ts';
 import { printFields, printJson, printLine, printTable, usd } from './output.ts';
 import { globalOptions, withState } from './state.ts';
-
-const MAX_NOTE_CHARACTERS = 500;
 
 export function registerCredit(program: Command): void {
   const credit = program.command('credit').description('the account’s balance, which pays for requests');
@@ -29,7 +28,7 @@ export function registerCredit(program: Command): void {
     credit
       .command(verb)
       .description(effect)
-      .argument('<usd>', 'an amount such as 25 or 0.50', amountAboveZero)
+      .argument('<usd>', 'an amount such as 25 or 0.50', taking(readAmountAboveZero))
       .option('--note <text>', 'what it was for, to be seen in the history')
       .addHelpText(
         'after',
@@ -48,9 +47,8 @@ export function registerCredit(program: Command): void {
 }
 
 function enter(amountNanos: Nanos, note: string, command: Command): void {
-  if (note.length > MAX_NOTE_CHARACTERS || /\p{Cc}/u.test(note)) {
-    command.error(`error: --note takes ${MAX_NOTE_CHARACTERS} characters at most, and no control characters`);
-  }
+  const reading = readNote(note);
+  if (!reading.ok) command.error(`error: --note: ${reading.expected}`);
   withState(command, (state) => {
     const balance = state.account.enter(amountNanos, note, state.nowMs);
     if (balance === undefined) throw new UserError('the balance would pass a billion USD; nothing was changed');

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
+import { whyNot } from '../entries.ts';
 import { type Change, type KeyRecord, limitsInForce } from '../ledger/keys.ts';
 import type { MonthFigures, RefusalRow } from '../ledger/usage.ts';
 import { PROGRAM } from '../program.ts';
@@ -155,22 +156,10 @@ export function existing(key: KeyRecord | undefined, idOrName: string): KeyRecor
 
 /** The key that a change has made of it. Throws a UserError where the change could not be made. */
 export function changed(change: Change, idOrName: string): KeyRecord {
-  switch (change.kind) {
-    case 'done':
-      return change.key;
-    case 'no_such_key':
-      throw noSuchKey(idOrName);
-    case 'deleted':
-      throw new UserError(
-        `the key ${JSON.stringify(idOrName)} was deleted, which is for ever; make another with ${PROGRAM} keys create`,
-      );
-    case 'name_taken':
-      throw new UserError(
-        `there is a key named ${JSON.stringify(idOrName)} already; take another name, or delete that key first`,
-      );
-  }
+  if (change.kind === 'done') return change.key;
+  throw new UserError(whyNot(change, idOrName));
 }
 
 function noSuchKey(idOrName: string): UserError {
-  return new UserError(`there is no key ${JSON.stringify(idOrName)}; \`${PROGRAM} keys list\` shows those there are`);
+  return new UserError(whyNot({ kind: 'no_such_key' }, idOrName));
 }

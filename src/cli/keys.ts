@@ -1,14 +1,14 @@
 /** `keys`: creates, lists, shows, enables, disables, deletes and rotates keys. */
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
-import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/bounds.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
+import { readAmount, readConcurrency, readCount, readKeyName, readRpm, readTpm } from '../entries.ts';
 import { mintKey } from '../keys/key.ts';
 import type { KeyRecord, KeyState } from '../ledger/keys.ts';
 import { PROGRAM } from '../program.ts';
-import { amount, keyName, modelId, wholeNumber } from './arguments.ts';
+import { modelId, taking } from './arguments.ts';
 import {
   changed,
   existing,
@@ -47,14 +47,14 @@ export function registerKeys(program: Command): void {
   keys
     .command('create')
     .description('make a key, and print it once')
-    .argument('<name>', 'what the key is for, such as the name of the app', keyName)
-    .option('--rpm <n>', 'requests per minute (default: the tier’s)', wholeNumber(MAX_RPM))
-    .option('--tpm <n>', 'tokens per minute, input and output (default: the tier’s)', wholeNumber(MAX_TPM))
-    .option('--concurrency <n>', 'requests at once (default: the tier’s)', wholeNumber(MAX_CONCURRENCY))
+    .argument('<name>', 'what the key is for, such as the name of the app', taking(readKeyName))
+    .option('--rpm <n>', 'requests per minute (default: the tier’s)', taking(readRpm))
+    .option('--tpm <n>', 'tokens per minute, input and output (default: the tier’s)', taking(readTpm))
+    .option('--concurrency <n>', 'requests at once (default: the tier’s)', taking(readConcurrency))
     .option(
       '--spend-limit <usd>',
       'the most that the key may spend in a calendar month, UTC (default: no limit)',
-      amount,
+      taking(readAmount),
     )
     .option('--allow <model>', 'a model that the key may call; repeat it for more (default: all models)', modelId)
     .addHelpText(
@@ -69,7 +69,7 @@ export function registerKeys(program: Command): void {
     .command('list')
     .description('list the keys, with their limits and this month’s figures')
     .option('--all', 'deleted keys too')
-    .option('--limit <n>', `so many at most (default: ${TABLE_ROWS}; with --json all)`, wholeNumber(MAX_LISTED))
+    .option('--limit <n>', `so many at most (default: ${TABLE_ROWS}; with --json all)`, taking(readCount(MAX_LISTED)))
     .option('--after <key>', 'those made after this one: id or name')
     .addHelpText(
       'after',

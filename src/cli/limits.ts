@@ -1,9 +1,9 @@
 /** `limits`: shows and sets the limits of a key. */
 import type { Command } from 'commander';
-import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/bounds.ts';
 import type { Nanos } from '../core/money.ts';
+import { orWord, readAmount, readConcurrency, readRpm, readTpm } from '../entries.ts';
 import type { OwnLimits } from '../ledger/keys.ts';
-import { amountOrNone, wholeNumberOrDefault } from './arguments.ts';
+import { taking } from './arguments.ts';
 import { changed, existing, printResult } from './key-view.ts';
 import { withState } from './state.ts';
 
@@ -32,10 +32,14 @@ export function registerLimits(program: Command): void {
     .command('set')
     .description('set limits; those that are not named stay. In force when the command returns')
     .argument('<key>', 'id or name')
-    .option('--rpm <n|default>', 'requests per minute', wholeNumberOrDefault(MAX_RPM))
-    .option('--tpm <n|default>', 'tokens per minute, input and output', wholeNumberOrDefault(MAX_TPM))
-    .option('--concurrency <n|default>', 'requests at once', wholeNumberOrDefault(MAX_CONCURRENCY))
-    .option('--spend-limit <usd|none>', 'the most that the key may spend in a calendar month, UTC', amountOrNone)
+    .option('--rpm <n|default>', 'requests per minute', taking(orWord('default', readRpm)))
+    .option('--tpm <n|default>', 'tokens per minute, input and output', taking(orWord('default', readTpm)))
+    .option('--concurrency <n|default>', 'requests at once', taking(orWord('default', readConcurrency)))
+    .option(
+      '--spend-limit <usd|none>',
+      'the most that the key may spend in a calendar month, UTC',
+      taking(orWord('none', readAmount)),
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw limits set my-app --rpm 120 --spend-limit 25\n  inf-gw limits set my-app --rpm default --spend-limit none',

@@ -13,6 +13,7 @@ import { notice } from './output.ts';
 import { registerRequests } from './requests.ts';
 import { registerServe } from './serve.ts';
 import { registerStatus } from './status.ts';
+import { registerTui } from './tui.ts';
 import { registerUsage } from './usage.ts';
 
 const FAILED = 1;
@@ -38,6 +39,7 @@ export function buildProgram(): Command {
     );
   registerServe(program);
   registerStatus(program);
+  registerTui(program);
   registerKeys(program);
   registerLimits(program);
   registerAllowlist(program);

@@ -81,15 +81,6 @@ export function printFields(fields: readonly (readonly [name: string, value: str
   for (const [name, value] of fields) printLine(`${dim(aligned(name, width, false))}  ${value}`);
 }
 
-/** Prints rows as comma-separated values, quoted where they need it. */
-export function printCsv(heads: readonly string[], rows: readonly (readonly string[])[]): void {
-  for (const row of [heads, ...rows]) printLine(row.map(csvCell).join(','));
-}
-
-function csvCell(cell: string): string {
-  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
-}
-
 function aligned(cell: string, width: number, toTheRight: boolean): string {
   const padding = ' '.repeat(Math.max(0, width - widthOf(cell)));
   return toTheRight ? padding + cell : cell + padding;

@@ -3,9 +3,10 @@ import type { Command } from 'commander';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
+import { readAmount, readCount } from '../entries.ts';
 import type { Correction, RequestRecord } from '../ledger/requests.ts';
 import { PROGRAM } from '../program.ts';
-import { amount, moment, wholeNumber } from './arguments.ts';
+import { moment, taking } from './arguments.ts';
 import { existing } from './key-view.ts';
 import { count, dim, printFields, printJson, printLine, printTable, usd } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
@@ -29,7 +30,7 @@ export function registerRequests(program: Command): void {
     .option('--key <key>', 'of this key only: id or name')
     .option('--since <time>', 'admitted from then on: a date, a time, or 7d, 12h', moment(Date.now()))
     .option('--errors', 'only those that ended in an error')
-    .option('--limit <n>', 'so many at most', wholeNumber(MAX_LISTED), DEFAULT_LISTED)
+    .option('--limit <n>', 'so many at most', taking(readCount(MAX_LISTED)), DEFAULT_LISTED)
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --key my-app --limit 500 --json',
@@ -53,7 +54,7 @@ export function registerRequests(program: Command): void {
     .command('settle')
     .description('correct what a request was charged that a crash had left open (its source is `held`)')
     .argument('<id>', 'the id of the request')
-    .requiredOption('--cost <usd>', 'what it did cost, as the provider’s bill says', amount)
+    .requiredOption('--cost <usd>', 'what it did cost, as the provider’s bill says', taking(readAmount))
     .addHelpText('after', '\nExample:\n  inf-gw requests settle req_06fb… --cost 0.0123')
     .action((id: string, { cost }: { cost: Nanos }, command: Command) =>
       withState(command, (state) => print(corrected(state.requests.correct(id, cost, state.nowMs), id), command)),

@@ -2,9 +2,10 @@
 import { type Command, Option } from 'commander';
 import { formatUsd } from '../core/money.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../ledger/usage.ts';
+import { usageCsv, usageShape } from '../usage-shape.ts';
 import { moment } from './arguments.ts';
 import { existing } from './key-view.ts';
-import { type Column, count, notice, printCsv, printJson, printLine, printTable } from './output.ts';
+import { type Column, count, notice, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface UsageOptions {
@@ -55,52 +56,14 @@ function usage(options: UsageOptions, command: Command): void {
         `note: the single requests of ${day} are dropped from the journal (journal_retention); ask for the whole day`,
       );
     }
-    const shaped = rows.map((row) => rowJson(row, options.by));
-    if (options.csv)
-      return printCsv(
-        headsOf(options.by),
-        shaped.map((row) => Object.values(row).map(String)),
-      );
-    if (globalOptions(command).json) return printJson(shaped);
+    if (options.csv) {
+      process.stdout.write(usageCsv(rows, options.by));
+      return;
+    }
+    if (globalOptions(command).json) return printJson(rows.map((row) => usageShape(row, options.by)));
     if (rows.length === 0) return printLine('Nothing was used.');
     printRows(rows, options.by);
   });
-}
-
-/** The fields that name a row, by its group. */
-const NAMES: Readonly<Record<UsageGroup, readonly ('key' | 'key_id' | 'model' | 'day' | 'month' | 'source')[]>> = {
-  key: ['key', 'key_id'],
-  model: ['model'],
-  day: ['day'],
-  month: ['month'],
-  source: ['source'],
-};
-
-const FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
-
-function headsOf(by: UsageGroup | undefined): string[] {
-  return [...(by === undefined ? [] : NAMES[by]), ...FIGURES];
-}
-
-function rowJson(row: UsageRow, by: UsageGroup | undefined): Record<string, string | number> {
-  const names = {
-    key: row.key ?? '',
-    key_id: row.keyId ?? '',
-    model: row.model ?? '',
-    day: row.day ?? '',
-    month: row.month ?? '',
-    source: row.source ?? '',
-  };
-  const named = by === undefined ? {} : Object.fromEntries(NAMES[by].map((name) => [name, names[name]]));
-  return {
-    ...named,
-    requests: row.requests,
-    errors: row.errors,
-    prompt_tokens: row.promptTokens,
-    completion_tokens: row.completionTokens,
-    total_tokens: row.promptTokens + row.completionTokens,
-    cost_usd: formatUsd(row.costNanos),
-  };
 }
 
 function printRows(rows: readonly UsageRow[], by: UsageGroup | undefined): void {

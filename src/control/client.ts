@@ -28,6 +28,39 @@ export async function stopRequest(socketPath: string, id: string): Promise<boole
   return answer?.status === 200;
 }
 
+/** What the feed brings. */
+export interface FeedEvents {
+  onSnapshot(snapshot: Snapshot): void;
+  /** It has ended, or there was nobody to begin it. */
+  onEnd(): void;
+}
+
+/** Follows the gateway from now on. Ends when it ends, or by what is returned. */
+export function followGateway(socketPath: string, keyIds: readonly string[], events: FeedEvents): { close(): void } {
+  const call = request({ socketPath, method: 'GET', path: `${PATHS.feed}${keysQuery(keyIds)}` });
+  let isClosed = false;
+  const end = () => {
+    if (!isClosed) events.onEnd();
+    isClosed = true;
+  };
+  call.once('response', (response: IncomingMessage) => {
+    let pending = '';
+    response.setEncoding('utf8').on('data', (piece: string) => {
+      const parts = (pending + piece).split('\n\n');
+      pending = parts.pop() ?? '';
+      for (const part of parts) if (!isClosed) events.onSnapshot(JSON.parse(part.slice('data: '.length)) as Snapshot);
+    });
+    response.once('close', end);
+  });
+  call.once('error', end).end();
+  return {
+    close: () => {
+      isClosed = true;
+      call.destroy();
+    },
+  };
+}
+
 function keysQuery(keyIds: readonly string[]): string {
   return keyIds.length === 0 ? '' : `?keys=${keyIds.map(encodeURIComponent).join(',')}`;
 }

@@ -5,7 +5,22 @@ import { importsOf, projectFile, sourcesIn } from '../support/sources.ts';
 
 /** The rooms of the house from the roof down, and which of those below each may import. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  cli: ['lifecycle', 'program', 'control', 'audit', 'ledger', 'keys', 'catalog', 'config', 'observe', 'core'],
+  cli: [
+    'tui',
+    'usage-shape',
+    'lifecycle',
+    'program',
+    'entries',
+    'control',
+    'audit',
+    'ledger',
+    'keys',
+    'catalog',
+    'config',
+    'observe',
+    'core',
+  ],
+  tui: ['entries', 'usage-shape', 'control', 'ledger', 'live', 'keys', 'catalog', 'config', 'core'],
   lifecycle: ['snapshot', 'gateway', 'program', 'control', 'config', 'observe', 'core'],
   snapshot: ['gateway', 'carrier', 'program', 'control', 'ledger', 'live', 'core'],
   gateway: ['carrier', 'http', 'ledger', 'config', 'observe', 'core'],
@@ -24,6 +39,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   control: ['live', 'core'],
   pipeline: [
+    'listing',
     'ending',
     'plan',
     'http',
@@ -37,6 +53,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'core',
   ],
+  listing: ['http', 'ledger', 'catalog', 'core'],
   ending: ['http', 'relay', 'ledger'],
   plan: ['wire', 'catalog', 'core'],
   http: ['wire', 'ledger', 'keys', 'core'],
@@ -45,6 +62,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   upstream: ['providers', 'wire', 'core'],
   providers: ['wire', 'core'],
   wire: ['core'],
+  entries: ['program', 'ledger', 'core'],
+  'usage-shape': ['ledger', 'core'],
   // The auditor shares nothing with the ledger.
   audit: ['core'],
   ledger: ['keys', 'core'],
@@ -67,7 +86,9 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   pino: 'src/observe/',
   'pino-pretty': 'src/observe/',
   commander: 'src/cli/',
-  'string-width': 'src/cli/',
+  'string-width': ['src/cli/', 'src/tui/'],
+  ink: 'src/tui/app.ts',
+  react: 'src/tui/app.ts',
   // To clients, and on the control socket to the operator.
   'node:http': ['src/http/', 'src/control/'],
   'node:sqlite': 'src/audit/',
@@ -75,7 +96,7 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
 };
 
 /** Rooms that compute and do nothing else: of Node itself they may import these modules alone. */
-const PURE_ROOMS = ['wire', 'plan', 'providers', 'relay', 'catalog', 'pipeline', 'ending'];
+const PURE_ROOMS = ['wire', 'plan', 'providers', 'relay', 'catalog', 'pipeline', 'listing', 'ending'];
 const PURE_MODULES = ['node:buffer'];
 
 /** `src/wire/sse.ts` stands in the room `wire`, `src/gateway.ts` is a room by itself. */

@@ -1,0 +1,94 @@
+/** The screen itself: Ink draws the lines of the frame, and hands over the keys that are pressed. */
+import { Box, type Key, render, Text, useInput, usePaste, useWindowSize } from 'ink';
+import { createElement, memo, type ReactElement, useEffect, useSyncExternalStore } from 'react';
+import type { Line, Span, Tone } from './draw/line.ts';
+import { frame } from './frame.ts';
+import type { Session } from './session.ts';
+
+/** Of the terminal's own palette, so that they fit what its owner has chosen. */
+const COLOURS: Readonly<Record<Tone, string>> = { accent: 'cyan', good: 'green', warn: 'yellow', bad: 'red' };
+const HAS_COLOURS = (process.env.NO_COLOR ?? '') === '';
+
+/** Draws until the session ends. */
+export async function draw(session: Session): Promise<void> {
+  const app = render(createElement(Screen, { session }), {
+    alternateScreen: true,
+    incrementalRendering: true,
+    exitOnCtrlC: false,
+    patchConsole: false,
+    interactive: true,
+  });
+  // Whatever happens, the terminal is left as it was found.
+  const onFault = (error: Error) => {
+    app.unmount();
+    process.stderr.write(`error: fault of the program: ${error.stack ?? error.message}\n`);
+    process.exit(1);
+  };
+  process.once('uncaughtException', onFault);
+  const onSignal = () => session.dispatch({ kind: 'key', key: 'ctrl+c' });
+  process.once('SIGTERM', onSignal).once('SIGHUP', onSignal);
+  await session.ended;
+  app.unmount();
+  await app.waitUntilExit();
+}
+
+function Screen({ session }: { session: Session }): ReactElement {
+  const { columns, rows } = useWindowSize();
+  const model = useSyncExternalStore(
+    (listener) => session.subscribe(listener),
+    () => session.model,
+  );
+  useEffect(() => session.dispatch({ kind: 'resize', columns, rows }), [session, columns, rows]);
+  useInput((input, key) => {
+    for (const name of namesOf(input, key)) session.dispatch({ kind: 'key', key: name });
+  });
+  usePaste((text) => session.dispatch({ kind: 'paste', text }));
+  const lines = frame(model).map((line, index) =>
+    createElement(DrawnLine, { key: index, line, drawing: drawingOf(line) }),
+  );
+  return createElement(Box, { flexDirection: 'column', width: columns, height: rows }, lines);
+}
+
+/** What tells one line from another. */
+function drawingOf(line: Line): string {
+  return line.map(({ text, tone, bold, dim, inverse }) => `${tone} ${bold} ${dim} ${inverse} ${text}`).join('\n');
+}
+
+const DrawnLine = memo(
+  ({ line }: { line: Line; drawing: string }): ReactElement =>
+    createElement(
+      Text,
+      { wrap: 'truncate' },
+      line.map((span, index) => createElement(Text, { key: index, ...styleOf(span) }, span.text)),
+    ),
+  (before, after) => before.drawing === after.drawing,
+);
+
+function styleOf({ tone, bold = false, dim = false, inverse = false }: Span) {
+  const color = tone === undefined || !HAS_COLOURS ? {} : { color: COLOURS[tone] };
+  return { ...color, bold, dimColor: dim, inverse };
+}
+
+const NAMED = {
+  upArrow: 'up',
+  downArrow: 'down',
+  leftArrow: 'left',
+  rightArrow: 'right',
+  pageUp: 'pageup',
+  pageDown: 'pagedown',
+  home: 'home',
+  end: 'end',
+  return: 'enter',
+  escape: 'escape',
+  backspace: 'backspace',
+  // What terminals send for the key above Enter.
+  delete: 'backspace',
+} as const;
+
+/** The names of the keys that were pressed: several characters may come at once. */
+function namesOf(input: string, key: Key): string[] {
+  if (key.tab) return [key.shift ? 'shift+tab' : 'tab'];
+  for (const [field, name] of Object.entries(NAMED)) if (key[field as keyof typeof NAMED]) return [name];
+  if (key.ctrl) return [`ctrl+${input}`];
+  return key.meta ? [] : [...input];
+}

@@ -1,0 +1,41 @@
+/** Figures as pictures: bars for used and limit, charts over time. Pure. */
+import type { Line, Span, Tone } from './line.ts';
+
+const EIGHTHS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+
+/** From these shares of a limit on a bar turns yellow, and red. */
+const WARN_SHARE = 0.75;
+const BAD_SHARE = 0.95;
+
+export function toneOfShare(share: number): Tone {
+  if (share >= BAD_SHARE) return 'bad';
+  return share >= WARN_SHARE ? 'warn' : 'good';
+}
+
+/** How much of a limit is used, as a bar of so many columns. Something is never shown as nothing. */
+export function bar(used: number, limit: number, width: number): Line {
+  const share = limit > 0 ? Math.min(1, used / limit) : used > 0 ? 1 : 0;
+  const filled = share === 0 ? 0 : Math.max(1, Math.round(share * width));
+  return [
+    { text: '━'.repeat(filled), tone: toneOfShare(share) },
+    { text: '─'.repeat(width - filled), dim: true },
+  ];
+}
+
+/** The last `width` values as columns, `height` lines high, against `top` or the largest of them. */
+export function chart(
+  values: readonly number[],
+  width: number,
+  height: number,
+  style: Omit<Span, 'text'> = {},
+): Line[] {
+  const shown = values.slice(-width);
+  const padded = [...Array<number>(Math.max(0, width - shown.length)).fill(0), ...shown];
+  const top = Math.max(...padded, Number.MIN_VALUE);
+  const levels = padded.map((value) => (value <= 0 ? 0 : Math.max(1, Math.round((value / top) * height * 8))));
+  return Array.from({ length: height }, (_, row) => {
+    const floor = (height - 1 - row) * 8;
+    const text = levels.map((level) => EIGHTHS[Math.min(8, Math.max(0, level - floor))]).join('');
+    return [{ text, ...style }];
+  });
+}

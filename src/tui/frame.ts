@@ -1,0 +1,85 @@
+/** The whole screen as lines: where things stand, the views, the one that is open, and the keys of the moment. Pure. */
+import { dim, fitLine, type Line, span, spread } from './draw/line.ts';
+import { clean } from './draw/text.ts';
+import { duration, usd } from './format.ts';
+import { type Model, VIEWS, type View } from './model.ts';
+import { withDialog } from './views/dialog.ts';
+import { HINTS } from './views/help.ts';
+import { keys } from './views/keys.ts';
+import { live } from './views/live.ts';
+import { models } from './views/models.ts';
+import { overview } from './views/overview.ts';
+import { usage } from './views/usage.ts';
+
+/** Below this there is no room for anything. */
+export const MIN_COLUMNS = 60;
+export const MIN_ROWS = 16;
+/** Head, tabs, two empty lines, and the line at the bottom. */
+const FRAME_ROWS = 5;
+
+const BODIES: Readonly<Record<View, (model: Model, height: number) => Line[]>> = {
+  overview,
+  keys,
+  live,
+  usage,
+  models,
+};
+const NAMES: Readonly<Record<View, string>> = {
+  overview: 'Overview',
+  keys: 'Keys',
+  live: 'Live',
+  usage: 'Usage',
+  models: 'Models',
+};
+
+/** As many lines as the screen has, each as wide as it is. */
+export function frame(model: Model): Line[] {
+  const { columns, rows } = model;
+  if (columns < MIN_COLUMNS || rows < MIN_ROWS) return tooSmall(model);
+  const height = rows - FRAME_ROWS;
+  const body = BODIES[model.view](model, height).slice(0, height);
+  const lines = [head(model), tabs(model), [], ...body, ...Array<Line>(height - body.length).fill([]), [], foot(model)];
+  const shown = model.dialog === undefined ? lines : withDialog(lines, model.dialog, columns, rows);
+  return shown.map((line) => fitLine(line, columns));
+}
+
+function tooSmall({ columns, rows }: Model): Line[] {
+  const text = `The window is ${columns} by ${rows}; inf-gw needs ${MIN_COLUMNS} by ${MIN_ROWS}.`;
+  return Array.from({ length: rows }, (_, row) => fitLine(row === 0 ? [{ text }] : [], columns));
+}
+
+function head({ snapshot, stored, columns, nowMs, wasConnected }: Model): Line {
+  const balance = span(` ${usd(stored.balanceNanos)} USD `, { bold: true });
+  if (snapshot === undefined) {
+    const state = wasConnected
+      ? 'the gateway has gone; waiting for it'
+      : 'no gateway runs: these are the stored figures';
+    return spread(
+      [span(' inf-gw ', { bold: true }), span('○ ', { tone: 'warn' }), span(state, { tone: 'warn' })],
+      [balance],
+      columns,
+    );
+  }
+  const { draining, storage_fault: fault, address, version, started_at_ms: startedAtMs } = snapshot;
+  const tone = fault !== null ? 'bad' : draining ? 'warn' : 'good';
+  const state = fault !== null ? clean(fault) : draining ? 'shutting down' : `serving ${address}`;
+  const up = duration((nowMs - startedAtMs) / 1_000);
+  return spread(
+    [span(' inf-gw ', { bold: true }), dim(`${version}  `), span('● ', { tone }), { text: state }, dim(`  up ${up}`)],
+    [balance],
+    columns,
+  );
+}
+
+function tabs({ view }: Model): Line {
+  return VIEWS.flatMap((each, index) => [
+    { text: ' ' },
+    span(` ${index + 1} ${NAMES[each]} `, each === view ? { inverse: true, bold: true } : { dim: true }),
+  ]);
+}
+
+function foot(model: Model): Line {
+  const { message, keys: state, view } = model;
+  if (message !== undefined) return [{ text: ' ' }, span(clean(message.text), { tone: message.tone })];
+  return [{ text: ' ' }, dim(view === 'keys' && state.isTyping ? HINTS.typing : HINTS[view])];
+}

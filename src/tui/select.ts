@@ -1,0 +1,36 @@
+/** What of the model a view shows, and in which order. Pure. */
+import type { RequestRow } from '../live/board.ts';
+import type { Model, StoredKey } from './model.ts';
+
+/** The keys that pass the filter, sorted. */
+export function shownKeys({ stored, keys: { filter, sort } }: Model): readonly StoredKey[] {
+  const wanted = filter.toLowerCase();
+  const passing = stored.keys.filter(({ record }) =>
+    [record.name, record.id, record.preview, record.state].some((text) => text.toLowerCase().includes(wanted)),
+  );
+  return passing.toSorted(ORDERS[sort]);
+}
+
+const ORDERS: Readonly<Record<Model['keys']['sort'], (a: StoredKey, b: StoredKey) => number>> = {
+  name: (a, b) => a.record.name.localeCompare(b.record.name),
+  requests: (a, b) => b.month.requests - a.month.requests,
+  tokens: (a, b) => b.month.tokens - a.month.tokens,
+  cost: (a, b) => Number(b.month.costNanos - a.month.costNanos),
+  created: (a, b) => b.record.createdAtMs - a.record.createdAtMs,
+};
+
+/** The key under the cursor. */
+export function currentKey(model: Model): StoredKey | undefined {
+  return shownKeys(model)[model.keys.cursor];
+}
+
+/** Requests under way, the oldest first, and behind them those that have ended, the latest first. */
+export function shownRequests({ snapshot }: Model): readonly RequestRow[] {
+  return [...(snapshot?.live ?? []), ...(snapshot?.recent ?? []).toReversed()];
+}
+
+/** The name of a key as far as the file tells it, else its id. */
+export function keyNames({ stored }: Model): (id: string) => string {
+  const names = new Map(stored.keys.map(({ record }) => [record.id, record.name]));
+  return (id) => names.get(id) ?? id;
+}

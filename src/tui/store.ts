@@ -1,0 +1,178 @@
+/** The state file, as the screen reads and changes it: through the same operations as the commands, in short reads. */
+import { Catalog } from '../catalog/catalog.ts';
+import type { Config } from '../config/config.ts';
+import { DAY_MS, utcMonth } from '../core/clock.ts';
+import { UserError } from '../core/errors.ts';
+import { formatUsd } from '../core/money.ts';
+import { whyNot } from '../entries.ts';
+import { mintKey } from '../keys/key.ts';
+import { Account } from '../ledger/account.ts';
+import { type Change, KeyStore, limitsInForce } from '../ledger/keys.ts';
+import { explained, openState, type Sqlite } from '../ledger/sqlite.ts';
+import { type UsageGroup, UsageReader, type UsageRow } from '../ledger/usage.ts';
+import type { Action, KeyDetail, Range, Stored } from './model.ts';
+import type { Event } from './update/step.ts';
+
+const NO_FIGURES = { requests: 0, tokens: 0, costNanos: 0n };
+const DETAIL_DAYS = 30;
+
+type Done = Extract<Event, { kind: 'outcome' | 'made_key' }>;
+
+export class Store {
+  readonly #config: Config;
+  readonly #database: Sqlite;
+  readonly #keys: KeyStore;
+  readonly #account: Account;
+  readonly #usage: UsageReader;
+  /** Whether the file was made just now. */
+  readonly created: boolean;
+
+  /** Throws a UserError where the file cannot be used. */
+  constructor(config: Config) {
+    const { database, created } = openState(config.statePath, config.durability);
+    this.#config = config;
+    this.#database = database;
+    this.created = created;
+    this.#keys = new KeyStore(database);
+    this.#account = new Account(database);
+    this.#usage = new UsageReader(database);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  read(nowMs: number): Stored {
+    const config = this.#config;
+    const month = utcMonth(nowMs);
+    const figures = this.#usage.month(month);
+    const records = this.#keys.list({ withDeleted: false });
+    const byModel = this.usage('model', 'this month', nowMs);
+    return {
+      statePath: config.statePath,
+      tierName: config.tierName,
+      creditEnforced: config.creditEnforced,
+      ...this.#account.balance(),
+      keys: records.map((record) => ({
+        record,
+        limits: limitsInForce(record, config.tier),
+        month: figures.get(record.id) ?? NO_FIGURES,
+      })),
+      models: new Catalog(config.providers).models,
+      modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
+    };
+  }
+
+  detail(keyId: string, nowMs: number): KeyDetail {
+    const ofKey = (by: UsageGroup, sinceMs: number) =>
+      this.#usage.report({ by, keyId, model: undefined, sinceMs, untilMs: undefined }).rows;
+    const firstDay = Math.floor(nowMs / DAY_MS - DETAIL_DAYS + 1) * DAY_MS;
+    const byDay = new Map(ofKey('day', firstDay).map((row) => [row.day, row]));
+    return {
+      keyId,
+      byModel: ofKey('model', monthStart(nowMs)),
+      byDay: Array.from({ length: DETAIL_DAYS }, (_, i) => {
+        const day = new Date(firstDay + i * DAY_MS).toISOString().slice(0, 10);
+        return byDay.get(day) ?? { ...NO_USAGE, day };
+      }),
+      refusals: this.#usage.refusalsOf(keyId, utcMonth(nowMs)),
+    };
+  }
+
+  usage(by: UsageGroup, range: Range, nowMs: number): readonly UsageRow[] {
+    const query = { by, keyId: undefined, model: undefined, sinceMs: sinceOf(range, nowMs), untilMs: undefined };
+    return this.#usage.report(query).rows;
+  }
+
+  /** Does what was asked for. Faults of the file come back as what there is to say. */
+  run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): Done {
+    try {
+      return this.#run(action, nowMs);
+    } catch (error) {
+      const told = explained(error, this.#config.statePath);
+      if (told instanceof UserError) return { kind: 'outcome', text: told.message, tone: 'bad' };
+      throw error;
+    }
+  }
+
+  #run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): Done {
+    const secret = mintKey();
+    switch (action.kind) {
+      case 'create': {
+        const change = this.#keys.create(secret, { name: action.name, allowlist: null, ...action.limits }, nowMs);
+        return madeKey(change, action.name, secret);
+      }
+      case 'rotate':
+        return madeKey(this.#keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
+      case 'set_state':
+        return told(
+          this.#keys.setState(action.keyId, action.state),
+          action.keyId,
+          (name) => `${name} is ${action.state}.`,
+        );
+      case 'set_limits':
+        return told(
+          this.#keys.setLimits(action.keyId, action.limits),
+          action.keyId,
+          (name) => `The limits of ${name} are in force.`,
+        );
+      case 'set_allowlist':
+        return told(
+          this.#keys.editAllowlist(action.keyId, () => action.models),
+          action.keyId,
+          (name) => `${name} may call ${action.models === null ? 'every model' : `${action.models.length} models`}.`,
+        );
+      case 'add_credit': {
+        const balance = this.#account.enter(action.nanos, action.note, nowMs);
+        if (balance === undefined) {
+          return { kind: 'outcome', text: 'the balance would pass a billion USD; nothing was changed', tone: 'bad' };
+        }
+        return { kind: 'outcome', text: `The balance is ${formatUsd(balance.balanceNanos)} USD.`, tone: 'good' };
+      }
+    }
+  }
+}
+
+const NO_USAGE: UsageRow = {
+  key: undefined,
+  keyId: undefined,
+  model: undefined,
+  day: undefined,
+  month: undefined,
+  source: undefined,
+  requests: 0,
+  errors: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  costNanos: 0n,
+};
+
+function told(change: Change, idOrName: string, say: (name: string) => string): Done {
+  if (change.kind === 'done') return { kind: 'outcome', text: say(change.key.name), tone: 'good' };
+  return { kind: 'outcome', text: whyNot(change, idOrName), tone: 'bad' };
+}
+
+function madeKey(change: Change, idOrName: string, secret: string): Done {
+  if (change.kind === 'done') return { kind: 'made_key', name: change.key.name, secret };
+  return { kind: 'outcome', text: whyNot(change, idOrName), tone: 'bad' };
+}
+
+function monthStart(nowMs: number): number {
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
+}
+
+function sinceOf(range: Range, nowMs: number): number | undefined {
+  switch (range) {
+    case '24h':
+      return nowMs - DAY_MS;
+    case '7d':
+      return nowMs - 7 * DAY_MS;
+    case '30d':
+      return nowMs - 30 * DAY_MS;
+    case 'this month':
+      return monthStart(nowMs);
+    case 'all':
+      return undefined;
+  }
+}

@@ -1,0 +1,113 @@
+/** Keys and pastes while a dialog is open. */
+import type { Dialog, Model } from '../model.ts';
+import { submitted } from './forms.ts';
+import { type Step, saying, step } from './step.ts';
+
+/** A text that is typed or pasted at once is bounded, as are names and notes. */
+const MAX_TYPED_CHARACTERS = 500;
+
+export function inDialog(model: Model, dialog: Dialog, key: string): Step {
+  if (key === 'escape' && dialog.kind !== 'secret') return step(closed(model));
+  switch (dialog.kind) {
+    case 'form':
+      return inForm(model, dialog, key);
+    case 'confirm':
+      return inConfirmation(model, dialog, key);
+    case 'picker':
+      return inPicker(model, dialog, key);
+    case 'secret':
+      if (key === 'c')
+        return step({ ...model, dialog: { ...dialog, copied: true } }, { kind: 'copy', text: dialog.secret });
+      return step(key === 'enter' ? closed(model) : model);
+    case 'help':
+      return step(closed(model));
+  }
+}
+
+/** Goes into the field that is typed into, if there is one. */
+export function pasted(model: Model, dialog: Dialog, text: string): Step {
+  return [...text.replace(/[\r\n]+$/, '')].reduce<Step>(
+    (last, character) =>
+      last.model.dialog === undefined
+        ? last
+        : inDialog(last.model, last.model.dialog, character === '\n' ? ' ' : character),
+    step({ ...model, dialog }),
+  );
+}
+
+export function closed(model: Model): Model {
+  return { ...model, dialog: undefined };
+}
+
+/** A text with what a key makes of it; undefined where the key is none for texts. */
+export function typed(text: string, key: string): string | undefined {
+  if (key === 'backspace') return [...text].slice(0, -1).join('');
+  if (key === 'ctrl+u') return '';
+  return [...key].length === 1 && text.length < MAX_TYPED_CHARACTERS ? text + key : undefined;
+}
+
+function inForm(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: string): Step {
+  const { fields, cursor } = form;
+  const at = (next: number) => step({ ...model, dialog: { ...form, cursor: (next + fields.length) % fields.length } });
+  if (key === 'up' || key === 'shift+tab') return at(cursor - 1);
+  if (key === 'down' || key === 'tab') return at(cursor + 1);
+  if (key === 'enter') {
+    const next = submitted(form);
+    if ('fields' in next) return step({ ...model, dialog: next });
+    return step(closed(model), next);
+  }
+  const changed = fields.map((field, index) => {
+    const value = index === cursor ? typed(field.value, key) : undefined;
+    return value === undefined ? field : { ...field, value, fault: undefined };
+  });
+  return step({ ...model, dialog: { ...form, fields: changed } });
+}
+
+function inConfirmation(model: Model, dialog: Extract<Dialog, { kind: 'confirm' }>, key: string): Step {
+  const { word, action } = dialog;
+  if (word === undefined) {
+    if (key === 'y' || key === 'Y') return step(closed(model), { kind: 'act', action });
+    return step(key === 'n' || key === 'N' ? closed(model) : model);
+  }
+  if (key === 'enter') {
+    if (dialog.typed === word) return step(closed(model), { kind: 'act', action });
+    return step(saying(model, 'That is not the name; nothing was done.', 'warn'));
+  }
+  const next = typed(dialog.typed, key);
+  return step(next === undefined ? model : { ...model, dialog: { ...dialog, typed: next } });
+}
+
+function inPicker(model: Model, picker: Extract<Dialog, { kind: 'picker' }>, key: string): Step {
+  const { options, chosen, cursor, keyId } = picker;
+  const at = (next: number) =>
+    step({ ...model, dialog: { ...picker, cursor: Math.max(0, Math.min(options.length - 1, next)) } });
+  switch (key) {
+    case 'up':
+    case 'k':
+      return at(cursor - 1);
+    case 'down':
+    case 'j':
+      return at(cursor + 1);
+    case 'a':
+      return step({ ...model, dialog: { ...picker, chosen: null } });
+    case 'x':
+      return step({ ...model, dialog: { ...picker, chosen: [] } });
+    case ' ':
+      return step({ ...model, dialog: { ...picker, chosen: toggled(options, chosen, options[cursor]) } });
+    case 'enter':
+      return step(closed(model), { kind: 'act', action: { kind: 'set_allowlist', keyId, models: chosen } });
+    default:
+      return step(model);
+  }
+}
+
+/** Taking one from every model leaves the others. */
+function toggled(
+  options: readonly string[],
+  chosen: readonly string[] | null,
+  option: string | undefined,
+): readonly string[] {
+  const list = chosen ?? options;
+  if (option === undefined) return list;
+  return list.includes(option) ? list.filter((each) => each !== option) : [...list, option];
+}

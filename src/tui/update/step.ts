@@ -1,0 +1,70 @@
+/** What can happen to the screen, and what it can ask for. */
+import type { SecondRow, Snapshot } from '../../control/protocol.ts';
+import type { UsageGroup, UsageRow } from '../../ledger/usage.ts';
+import type { Tone } from '../draw/line.ts';
+import type { Action, KeyDetail, Model, Range, Stored } from '../model.ts';
+
+export type Event =
+  /** A character, or the name of a key: `up`, `enter`, `escape`, `ctrl+c`. */
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'paste'; readonly text: string }
+  | { readonly kind: 'resize'; readonly columns: number; readonly rows: number }
+  | { readonly kind: 'tick'; readonly nowMs: number }
+  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
+  | { readonly kind: 'disconnected' }
+  | { readonly kind: 'stored'; readonly stored: Stored }
+  | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
+  | { readonly kind: 'usage'; readonly rows: readonly UsageRow[] }
+  | { readonly kind: 'outcome'; readonly text: string; readonly tone: Tone }
+  | { readonly kind: 'made_key'; readonly name: string; readonly secret: string };
+
+export type Effect =
+  | { readonly kind: 'quit' }
+  | { readonly kind: 'act'; readonly action: Action }
+  | { readonly kind: 'reload' }
+  | { readonly kind: 'load_key'; readonly keyId: string }
+  | { readonly kind: 'load_usage'; readonly by: UsageGroup; readonly range: Range }
+  | { readonly kind: 'copy'; readonly text: string }
+  | { readonly kind: 'export'; readonly path: string };
+
+export interface Step {
+  readonly model: Model;
+  readonly effects: readonly Effect[];
+}
+
+export function step(model: Model, ...effects: readonly Effect[]): Step {
+  return { model, effects };
+}
+
+/** How long a message stays. */
+const MESSAGE_MS = 6_000;
+
+export function saying(model: Model, text: string, tone: Tone): Model {
+  return { ...model, message: { text, tone, untilMs: model.nowMs + MESSAGE_MS } };
+}
+
+/** How long the past is kept. */
+const REMEMBERED_S = 300;
+
+/** The seconds that were known, with those that came in their place or behind them. */
+export function withSeconds(known: readonly SecondRow[], fresh: readonly SecondRow[], nowMs: number): SecondRow[] {
+  const first = fresh[0]?.at_s ?? Number.POSITIVE_INFINITY;
+  const oldest = nowMs / 1000 - REMEMBERED_S;
+  return [...known.filter(({ at_s: atS }) => atS < first), ...fresh].filter(({ at_s: atS }) => atS >= oldest);
+}
+
+/** Where the cursor goes with a key, among so many rows; undefined where the key moves nothing. */
+export function moved(cursor: number, key: string, rows: number, page: number): number | undefined {
+  const by: Readonly<Record<string, number>> = {
+    up: -1,
+    k: -1,
+    down: 1,
+    j: 1,
+    pageup: -page,
+    pagedown: page,
+    home: Number.NEGATIVE_INFINITY,
+    end: Number.POSITIVE_INFINITY,
+  };
+  const distance = by[key];
+  return distance === undefined ? undefined : Math.max(0, Math.min(rows - 1, cursor + distance));
+}

@@ -1,0 +1,86 @@
+/** The next screen: from the one that is there, and what has happened. Pure; what is to be done comes back as effects. */
+import { type Model, VIEWS, type View } from '../model.ts';
+import { shownKeys, shownRequests } from '../select.ts';
+import { inDialog, pasted } from './dialogs.ts';
+import { creditForm } from './forms.ts';
+import { type Event, type Step, saying, step, withSeconds } from './step.ts';
+import { inFilter, inView } from './views.ts';
+
+export function update(model: Model, event: Event): Step {
+  switch (event.kind) {
+    case 'key':
+      return onKey(model, event.key);
+    case 'paste':
+      return model.dialog === undefined ? step(model) : pasted(model, model.dialog, event.text);
+    case 'resize':
+      return step({ ...model, columns: event.columns, rows: event.rows });
+    case 'tick':
+      return step(withoutOldMessage({ ...model, nowMs: event.nowMs }));
+    case 'snapshot':
+      return step(withSnapshot(model, event));
+    case 'disconnected':
+      return step({ ...model, snapshot: undefined });
+    case 'stored':
+      return step(withCursors({ ...model, stored: event.stored }));
+    case 'key_detail': {
+      const isWanted = model.keys.detail?.keyId === event.detail.keyId;
+      return step(isWanted ? { ...model, keys: { ...model.keys, detail: event.detail } } : model);
+    }
+    case 'usage':
+      return step({ ...model, usage: { ...model.usage, rows: event.rows } });
+    case 'outcome':
+      return step(saying(model, event.text, event.tone));
+    case 'made_key':
+      return step({ ...model, dialog: { kind: 'secret', name: event.name, secret: event.secret, copied: false } });
+  }
+}
+
+function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapshot' }>): Model {
+  const nowMs = snapshot.now_ms;
+  // After a gap, or from another gateway, the seconds that are known belong to the past all the same.
+  const seconds = withSeconds(model.seconds, snapshot.seconds, nowMs);
+  return withCursors(withoutOldMessage({ ...model, nowMs, snapshot, wasConnected: true, seconds }));
+}
+
+function withoutOldMessage(model: Model): Model {
+  return model.message !== undefined && model.message.untilMs < model.nowMs ? { ...model, message: undefined } : model;
+}
+
+/** Rows may have gone from under the cursors. */
+function withCursors(model: Model): Model {
+  const within = (cursor: number, rows: number) => Math.max(0, Math.min(cursor, rows - 1));
+  return {
+    ...model,
+    keys: { ...model.keys, cursor: within(model.keys.cursor, shownKeys(model).length) },
+    live: { ...model.live, cursor: within(model.live.cursor, shownRequests(model).length) },
+    models: { cursor: within(model.models.cursor, model.stored.models.length) },
+  };
+}
+
+function onKey(model: Model, key: string): Step {
+  if (key === 'ctrl+c') return step(model, { kind: 'quit' });
+  if (model.dialog !== undefined) return inDialog(model, model.dialog, key);
+  if (model.view === 'keys' && model.keys.isTyping) return inFilter(model, key);
+  switch (key) {
+    case 'q':
+      return step(model, { kind: 'quit' });
+    case '?':
+      return step({ ...model, dialog: { kind: 'help' } });
+    case '+':
+      return step({ ...model, dialog: creditForm() });
+    case 'R':
+      return step(model, { kind: 'reload' });
+    case 'tab':
+      return opened(model, VIEWS[(VIEWS.indexOf(model.view) + 1) % VIEWS.length] as View);
+    case 'shift+tab':
+      return opened(model, VIEWS[(VIEWS.indexOf(model.view) + VIEWS.length - 1) % VIEWS.length] as View);
+  }
+  const view = VIEWS[Number(key) - 1];
+  return view === undefined || key.length !== 1 ? inView(model, key) : opened(model, view);
+}
+
+function opened(model: Model, view: View): Step {
+  const next = { ...model, view };
+  const { by, range } = model.usage;
+  return view === 'usage' ? step(next, { kind: 'load_usage', by, range }) : step(next);
+}

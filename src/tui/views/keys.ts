@@ -1,0 +1,119 @@
+/** Keys: a table of all of them, and the details of one. */
+import { isoTime } from '../../core/clock.ts';
+import { bar, chart } from '../draw/chart.ts';
+import { beside, bold, dim, type Line, span } from '../draw/line.ts';
+import { type Column, table } from '../draw/table.ts';
+import { clean, fit } from '../draw/text.ts';
+import { count, short, usd } from '../format.ts';
+import type { KeyDetail, Model, StoredKey } from '../model.ts';
+import { currentKey, shownKeys } from '../select.ts';
+
+const BAR = 8;
+
+export function keys(model: Model, height: number): Line[] {
+  const rows = shownKeys(model);
+  const { filter, isTyping, sort, cursor } = model.keys;
+  const head: Line = [
+    bold('Keys'),
+    dim(
+      `  ${count(rows.length)}${rows.length === model.stored.keys.length ? '' : ` of ${count(model.stored.keys.length)}`}, by ${sort}`,
+    ),
+    ...(filter !== '' || isTyping
+      ? [{ text: '   filter: ' }, span(`${clean(filter)}${isTyping ? '▏' : ''}`, { tone: 'accent' })]
+      : []),
+  ];
+  if (rows.length === 0) return [head, [], [dim(emptyText(model))]];
+  const open = model.keys.detail === undefined ? undefined : currentKey(model);
+  const detail = open === undefined ? [] : keyDetail(model, open, model.keys.detail);
+  const tableHeight = Math.max(4, height - 1 - (detail.length > 0 ? detail.length + 1 : 0));
+  const lines = table(columnsOf(model), rows, { width: model.columns, height: tableHeight, cursor });
+  return [head, ...lines, ...(detail.length > 0 ? [[], ...detail] : [])].slice(0, height);
+}
+
+function emptyText({ stored, keys: { filter } }: Model): string {
+  if (stored.keys.length === 0) return 'There are no keys yet. Press n to make one.';
+  return `No key has ${JSON.stringify(clean(filter))} in its name, id or state.`;
+}
+
+function columnsOf({ snapshot }: Model): Column<StoredKey>[] {
+  const activity = new Map((snapshot?.keys ?? []).concat(snapshot?.busiest ?? []).map((row) => [row.id, row]));
+  const usage = (read: 'requests' | 'tokens' | 'open', limitOf: (key: StoredKey) => number) => (key: StoredKey) => {
+    const used = activity.get(key.record.id)?.[read] ?? 0;
+    const limit = limitOf(key);
+    return [...bar(used, limit, BAR), { text: fit(` ${short(used)}/${short(limit)}`, 12, 'right') }];
+  };
+  return [
+    { head: 'NAME', width: 12, grows: true, cell: ({ record }) => record.name },
+    { head: 'KEY', width: 14, rank: 4, cell: ({ record }) => record.preview },
+    { head: 'STATE', width: 8, cell: ({ record }) => [stateSpan(record.state)] },
+    { head: 'REQUESTS/MIN', width: BAR + 12, cell: usage('requests', ({ limits }) => limits.rpm) },
+    { head: 'TOKENS/MIN', width: BAR + 12, rank: 3, cell: usage('tokens', ({ limits }) => limits.tpm) },
+    { head: 'AT ONCE', width: BAR + 12, rank: 5, cell: usage('open', ({ limits }) => limits.concurrency) },
+    { head: 'REQUESTS', width: 8, align: 'right', rank: 2, cell: ({ month }) => short(month.requests) },
+    { head: 'TOKENS', width: 7, align: 'right', rank: 6, cell: ({ month }) => short(month.tokens) },
+    { head: 'COST (USD)', width: 10, align: 'right', cell: ({ month }) => usd(month.costNanos) },
+    { head: 'OF LIMIT', width: 8, align: 'right', rank: 1, cell: spendCell },
+  ];
+}
+
+function stateSpan(state: string) {
+  if (state === 'enabled') return span(state, { tone: 'good' });
+  return state === 'disabled' ? span(state, { tone: 'warn' }) : span(state, { tone: 'bad' });
+}
+
+function spendCell({ record, month }: StoredKey): Line {
+  if (record.spendLimitNanos === null) return [dim('-')];
+  const percent = record.spendLimitNanos === 0n ? 100 : Number((month.costNanos * 100n) / record.spendLimitNanos);
+  return [span(`${short(percent)}%`, { tone: percent >= 100 ? 'bad' : percent >= 75 ? 'warn' : 'good' })];
+}
+
+function keyDetail(model: Model, { record, limits, month }: StoredKey, detail: KeyDetail | undefined): Line[] {
+  const half = Math.floor((model.columns - 2) / 2);
+  const own = (value: number | null, inForce: number) => `${count(inForce)}${value === null ? ' (tier)' : ''}`;
+  const facts: Line[] = [
+    [bold(clean(record.name)), dim(`  ${record.id}`)],
+    [
+      dim('limits    '),
+      { text: `${own(record.rpm, limits.rpm)} requests, ${own(record.tpm, limits.tpm)} tokens a minute` },
+    ],
+    [dim('at once   '), { text: own(record.concurrency, limits.concurrency) }],
+    [dim('spending  '), { text: spendText(record.spendLimitNanos, month.costNanos) }],
+    [dim('models    '), { text: allowlistText(record.allowlist) }],
+    [dim('created   '), { text: isoTime(record.createdAtMs).slice(0, 16).replace('T', ' ') }],
+    [dim('refused   '), { text: refusedText(detail) }],
+  ];
+  const byModel: Line[] = (detail?.byModel ?? [])
+    .slice(0, 4)
+    .map((row) => [
+      { text: fit(row.model ?? '', Math.max(10, half - 20)) },
+      { text: ` ${fit(short(row.requests), 7, 'right')} ${fit(usd(row.costNanos), 10, 'right')}` },
+    ]);
+  const days = (detail?.byDay ?? []).map(({ requests }) => requests);
+  const figures: Line[] = [
+    [bold('This month by model'), dim('   requests, USD')],
+    ...(byModel.length > 0 ? byModel : [[dim('nothing yet')]]),
+    [dim('requests a day, last 30 days')],
+    ...chart(days, Math.min(30, half), 1, { tone: 'accent' }),
+  ];
+  return beside([
+    { lines: facts, width: half },
+    { lines: figures, width: half },
+  ]);
+}
+
+function spendText(limitNanos: bigint | null, costNanos: bigint): string {
+  return limitNanos === null ? `${usd(costNanos)} USD, no limit` : `${usd(costNanos)} of ${usd(limitNanos)} USD`;
+}
+
+function allowlistText(allowlist: readonly string[] | null): string {
+  if (allowlist === null) return 'all';
+  return allowlist.length === 0 ? 'none' : allowlist.map(clean).join(', ');
+}
+
+function refusedText(detail: KeyDetail | undefined): string {
+  if (detail === undefined || detail.refusals.length === 0) return 'never this month';
+  return detail.refusals
+    .slice(0, 3)
+    .map(({ code, reason, requests }) => `${short(requests)} ${reason === code ? code : reason.replaceAll('_', ' ')}`)
+    .join(', ');
+}

@@ -1,0 +1,72 @@
+/** Live: requests under way with what they have used so far, and those that have just ended or were refused. */
+import { parseUsd } from '../../core/money.ts';
+import type { RequestRow } from '../../live/board.ts';
+import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
+import { type Column, table } from '../draw/table.ts';
+import { clean } from '../draw/text.ts';
+import { count, duration, milliseconds, short, usd } from '../format.ts';
+import type { Model } from '../model.ts';
+import { keyNames, shownRequests } from '../select.ts';
+
+export function live(model: Model, height: number): Line[] {
+  const rows = shownRequests(model);
+  const underWay = model.snapshot?.in_flight ?? 0;
+  const head: Line = [bold('Live'), dim(`  ${count(underWay)} under way, then the last that ended`)];
+  if (model.snapshot === undefined) return [head, [], [dim('No gateway runs: there is nothing to watch.')]];
+  if (rows.length === 0) return [head, [], [dim('No request has come yet.')]];
+  const current = rows[model.live.cursor];
+  const detail = model.live.isOpen && current !== undefined ? requestDetail(model, current) : [];
+  const tableHeight = Math.max(4, height - 1 - (detail.length > 0 ? detail.length + 1 : 0));
+  const lines = table(columnsOf(model), rows, { width: model.columns, height: tableHeight, cursor: model.live.cursor });
+  return [head, ...lines, ...(detail.length > 0 ? [[], ...detail] : [])].slice(0, height);
+}
+
+function columnsOf(model: Model): Column<RequestRow>[] {
+  const nameOf = keyNames(model);
+  return [
+    { head: 'AGE', width: 6, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
+    { head: 'KEY', width: 10, grows: true, cell: ({ key_id: id }) => nameOf(id) },
+    { head: 'MODEL', width: 22, cell: ({ model: name }) => name },
+    { head: '', width: 6, rank: 3, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
+    { head: 'IN', width: 7, align: 'right', rank: 1, cell: (row) => short(row.prompt_tokens) },
+    { head: 'OUT', width: 7, align: 'right', cell: (row) => short(row.completion_tokens) },
+    { head: 'COST (USD)', width: 11, align: 'right', cell: (row) => usd(parseUsd(row.cost_usd) ?? 0n) },
+    { head: 'FIRST BYTE', width: 10, align: 'right', rank: 2, cell: (row) => milliseconds(row.first_byte_ms) },
+    { head: 'STATE', width: 14, cell: (row) => [stateSpan(row)] },
+  ];
+}
+
+/** How long it has run; of one that has ended, how long ago that was. */
+function ageOf(row: RequestRow, nowMs: number): string {
+  if (row.ended_at_ms === undefined) return duration((nowMs - row.admitted_at_ms) / 1_000);
+  return `-${duration((nowMs - row.ended_at_ms) / 1_000)}`;
+}
+
+function stateSpan({ outcome, ended_at_ms: endedAtMs }: RequestRow): Span {
+  if (endedAtMs === undefined) return span('running', { tone: 'accent' });
+  if (outcome === 'ok') return span('ok', { tone: 'good' });
+  return span(outcome ?? '', { tone: outcome === 'cancelled' || outcome === 'rate_limited' ? 'warn' : 'bad' });
+}
+
+function requestDetail(model: Model, row: RequestRow): Line[] {
+  const tookMs = (row.ended_at_ms ?? model.nowMs) - row.admitted_at_ms;
+  const source =
+    row.source === undefined
+      ? ''
+      : `, ${row.ended_at_ms === undefined && row.source === 'counted' ? 'estimated so far' : row.source}`;
+  return [
+    [
+      bold(row.id),
+      dim(
+        row.provider === '' ? '  refused' : `  ${row.stream ? 'a stream' : 'in one piece'}, by ${clean(row.provider)}`,
+      ),
+    ],
+    [dim('key     '), { text: `${clean(keyNames(model)(row.key_id))} (${row.key_id})` }],
+    [dim('model   '), { text: clean(row.model) }],
+    [dim('tokens  '), { text: `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}` }],
+    [
+      dim('time    '),
+      { text: `${milliseconds(Math.max(0, tookMs))}, first byte after ${milliseconds(row.first_byte_ms)}` },
+    ],
+  ];
+}

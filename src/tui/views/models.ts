@@ -1,0 +1,63 @@
+/** Models: the catalog with its prices, how each provider fares, and what of this month's traffic went where. */
+import type { Model as CatalogModel } from '../../catalog/catalog.ts';
+import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
+import { type Column, table } from '../draw/table.ts';
+import { count, short, usd } from '../format.ts';
+import type { Model } from '../model.ts';
+
+export function models(model: Model, height: number): Line[] {
+  const { models: rows, tierName } = model.stored;
+  const head: Line = [
+    bold('Models'),
+    dim(`  ${count(rows.length)} in the config, prices in USD per million tokens, tier ${tierName}`),
+  ];
+  if (rows.length === 0)
+    return [head, [], [dim('The config names no models: add some under `providers:`, then press R.')]];
+  return [
+    head,
+    ...table(columnsOf(model), rows, { width: model.columns, height: height - 1, cursor: model.models.cursor }),
+  ];
+}
+
+function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
+  const health = new Map((snapshot?.upstreams ?? []).map((upstream) => [upstream.provider, upstream]));
+  const requests = [...stored.modelUsage.values()].reduce((sum, row) => sum + row.requests, 0);
+  const lists = stored.keys.filter(({ record }) => record.allowlist !== null && record.state !== 'deleted');
+  const share = ({ id }: CatalogModel) => {
+    const used = stored.modelUsage.get(id)?.requests ?? 0;
+    return used === 0 ? '-' : `${Math.max(1, Math.round((100 * used) / requests))}%`;
+  };
+  return [
+    { head: 'MODEL', width: 20, grows: true, cell: ({ id }) => id },
+    { head: 'UPSTREAM NAME', width: 18, rank: 3, cell: ({ upstream }) => upstream },
+    { head: 'INPUT', width: 8, align: 'right', cell: ({ input }) => usd(input) },
+    { head: 'CACHED', width: 8, align: 'right', rank: 2, cell: ({ cachedInput }) => usd(cachedInput) },
+    { head: 'OUTPUT', width: 8, align: 'right', cell: ({ output }) => usd(output) },
+    {
+      head: 'REQUESTS',
+      width: 8,
+      align: 'right',
+      rank: 1,
+      cell: ({ id }) => short(stored.modelUsage.get(id)?.requests ?? 0),
+    },
+    { head: 'SHARE', width: 6, align: 'right', cell: share },
+    {
+      head: 'LISTS',
+      width: 5,
+      align: 'right',
+      rank: 4,
+      cell: ({ id }) => count(lists.filter(({ record }) => record.allowlist?.includes(id)).length),
+    },
+    { head: 'PROVIDER', width: 12, cell: (row) => [healthSpan(row, health.get(row.provider))] },
+  ];
+}
+
+function healthSpan(
+  { active, provider }: CatalogModel,
+  health: { requests: number; failures: number } | undefined,
+): Span {
+  if (!active) return dim('no key set');
+  if (health === undefined || health.requests === 0) return dim(`· ${provider}`);
+  if (health.failures === 0) return span(`● ${provider}`, { tone: 'good' });
+  return span(`● ${short(health.failures)} failed`, { tone: health.failures < health.requests ? 'warn' : 'bad' });
+}

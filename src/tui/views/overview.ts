@@ -1,0 +1,174 @@
+/** Overview: how quickly things go, what they cost, who uses most, and how the providers fare. */
+import type { SecondRow, Snapshot } from '../../control/protocol.ts';
+import { ratesOf } from '../../control/rates.ts';
+import { NANOS_PER_USD, type Nanos, parseUsd } from '../../core/money.ts';
+import { addHistogram, emptyHistogram, quantile } from '../../live/histogram.ts';
+import { bar, chart } from '../draw/chart.ts';
+import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
+import { fit } from '../draw/text.ts';
+import { count, duration, milliseconds, short, usd } from '../format.ts';
+import type { Model } from '../model.ts';
+import { keyNames } from '../select.ts';
+
+/** Rates are means over so many seconds. */
+const RATE_S = 10;
+/** The burn rate, for how long the balance lasts. */
+const BURN_S = 120;
+const WIDE_COLUMNS = 100;
+
+export function overview(model: Model, height: number): Line[] {
+  const { columns, snapshot } = model;
+  const half = Math.floor((columns - 2) / 2);
+  const chartHeight = height >= 30 ? 5 : 3;
+  const charts = [
+    chartBlock(model, 'requests/s', ({ requests }) => requests, half, chartHeight),
+    chartBlock(model, 'tokens/s', ({ tokens }) => tokens, half, chartHeight),
+  ];
+  const lines = [
+    ...beside(charts.map((each) => ({ lines: each, width: half }))),
+    [],
+    ...beside([
+      { lines: figures(model), width: half },
+      { lines: money(model), width: half },
+    ]),
+    [],
+  ];
+  const room = height - lines.length;
+  const lists = [busiest(model, half, room), providers(snapshot, half)];
+  return columns >= 2 * MIN_LIST
+    ? [...lines, ...beside(lists.map((each) => ({ lines: each, width: half })))]
+    : [...lines, ...lists.flat()];
+}
+
+const MIN_LIST = 38;
+
+/** The seconds of the last minutes, those in which nothing happened too. */
+export function timeline(model: Model, read: (second: SecondRow) => number, spanS: number): number[] {
+  const nowS = Math.floor(model.nowMs / 1000);
+  const values = new Map(model.seconds.map((second) => [second.at_s, read(second)]));
+  // The second that is not over yet would always look like a dip.
+  return Array.from({ length: spanS }, (_, i) => values.get(nowS - spanS + i) ?? 0);
+}
+
+function chartBlock(
+  model: Model,
+  name: string,
+  read: (second: SecondRow) => number,
+  width: number,
+  height: number,
+): Line[] {
+  const values = timeline(model, read, width);
+  const rates = values.slice(-RATE_S);
+  const mean = rates.reduce((sum, value) => sum + value, 0) / RATE_S;
+  const top = Math.max(...values);
+  const head: Line = [bold(name), { text: `  ${short(mean)}` }, dim(`   most ${short(top)}`)];
+  return [head, ...chart(values, width, height, { tone: 'accent' })];
+}
+
+function labelled(label: string, value: Line): Line {
+  return [dim(fit(label, 14)), ...value];
+}
+
+function figures({ snapshot, nowMs, seconds }: Model): Line[] {
+  const recent = seconds.filter(({ at_s: atS }) => atS >= nowMs / 1000 - 60);
+  const firstByte = emptyHistogram();
+  const errors = new Map<string, number>();
+  for (const second of recent) {
+    addHistogram(firstByte, [...second.first_byte]);
+    for (const [code, number] of Object.entries(second.errors)) errors.set(code, (errors.get(code) ?? 0) + number);
+  }
+  const listed = [...errors].toSorted(([, a], [, b]) => b - a).slice(0, 3);
+  return [
+    labelled('under way', [{ text: snapshot === undefined ? '-' : count(snapshot.in_flight) }]),
+    labelled('first byte', [
+      { text: `p50 ${milliseconds(quantile(firstByte, 0.5))}  p99 ${milliseconds(quantile(firstByte, 0.99))}` },
+    ]),
+    labelled('errors, 1 min', listed.length === 0 ? [dim('none')] : errorSpans(listed)),
+    labelled('event loop', [{ text: loopText(snapshot) }]),
+  ];
+}
+
+function errorSpans(errors: readonly (readonly [code: string, number: number])[]): Span[] {
+  return errors.flatMap(([code, number], index) => [
+    { text: index === 0 ? '' : '  ' },
+    span(count(number), { tone: code === 'rate_limited' ? 'warn' : 'bad' }),
+    { text: ` ${code}` },
+  ]);
+}
+
+function loopText(snapshot: Snapshot | undefined): string {
+  if (snapshot === undefined) return '-';
+  return `p99 ${snapshot.loop_delay_ms.p99} ms late`;
+}
+
+function money({ snapshot, stored, seconds, nowMs }: Model): Line[] {
+  const balance = nanosOf(snapshot?.balance_usd) ?? stored.balanceNanos;
+  const held = nanosOf(snapshot?.held_usd) ?? stored.heldNanos;
+  const perMinute = nanosOf(ratesOf(seconds, nowMs, BURN_S).usdPerMin) ?? 0n;
+  const isLow = stored.creditEnforced && balance < NANOS_PER_USD;
+  return [
+    labelled('balance', [
+      span(`${usd(balance)} USD`, { bold: true, ...(isLow && { tone: balance > 0n ? 'warn' : 'bad' }) }),
+      dim(stored.creditEnforced ? '' : '  not enforced'),
+    ]),
+    labelled('held', [{ text: `${usd(held)} USD` }]),
+    labelled('spending', [{ text: `${usd(perMinute)} USD/min` }]),
+    labelled('lasts for', [{ text: lasting(balance, perMinute) }]),
+  ];
+}
+
+function nanosOf(text: string | null | undefined): Nanos | undefined {
+  if (text === null || text === undefined) return undefined;
+  return text.startsWith('-') ? -(parseUsd(text.slice(1)) ?? 0n) : parseUsd(text);
+}
+
+function lasting(balance: Nanos, perMinute: Nanos): string {
+  if (balance <= 0n) return 'empty';
+  if (perMinute === 0n) return 'nothing is being spent';
+  return `${duration(Number((balance * 60n) / perMinute))} at this rate`;
+}
+
+function busiest(model: Model, width: number, room: number): Line[] {
+  const { snapshot, stored, columns } = model;
+  const nameOf = keyNames(model);
+  const limits = new Map(stored.keys.map((key) => [key.record.id, key.limits]));
+  const barWidth = columns >= WIDE_COLUMNS ? 16 : 8;
+  const rows = (snapshot?.busiest ?? []).slice(0, Math.max(0, room - 1));
+  const lines = rows.map(({ id, requests, open }): Line => {
+    const limit = limits.get(id)?.rpm ?? requests;
+    return fitLine(
+      [
+        { text: fit(nameOf(id), Math.max(8, width - barWidth - 20)) },
+        { text: ' ' },
+        ...bar(requests, limit, barWidth),
+        { text: ` ${fit(`${short(requests)}/${short(limit)}`, 11, 'right')}` },
+        dim(` ${fit(short(open), 4, 'right')}`),
+      ],
+      width,
+    );
+  });
+  return [
+    [bold('Busiest keys'), dim('  requests a minute, under way')],
+    ...(lines.length > 0 ? lines : [[dim('none')]]),
+  ];
+}
+
+function providers(snapshot: Snapshot | undefined, width: number): Line[] {
+  const lines = (snapshot?.upstreams ?? []).map(({ provider, requests, failures, in_flight: inFlight }): Line => {
+    const tone = failures === 0 ? 'good' : failures < requests ? 'warn' : 'bad';
+    return fitLine(
+      [
+        span('● ', { tone }),
+        { text: fit(provider, Math.max(8, width - 32)) },
+        { text: ` ${fit(short(requests), 7, 'right')}/min` },
+        failures === 0 ? dim('        ok') : span(` ${fit(`${short(failures)} failed`, 11, 'right')}`, { tone }),
+        dim(` ${fit(short(inFlight), 4, 'right')}`),
+      ],
+      width,
+    );
+  });
+  return [
+    [bold('Providers'), dim('  last minute, under way')],
+    ...(lines.length > 0 ? lines : [[dim('none was asked')]]),
+  ];
+}

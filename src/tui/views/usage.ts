@@ -1,0 +1,68 @@
+/** Usage: requests, tokens and cost by key, model, day, month or source, over a range of time. */
+import type { UsageRow } from '../../ledger/usage.ts';
+import { bold, dim, type Line, span } from '../draw/line.ts';
+import { type Column, table } from '../draw/table.ts';
+import { count, short, usd } from '../format.ts';
+import { type Model, RANGES } from '../model.ts';
+
+const GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
+
+export function usage(model: Model, height: number): Line[] {
+  const { by, range, rows, cursor } = model.usage;
+  const head: Line = [
+    bold('Usage'),
+    dim('  by '),
+    ...GROUPS.flatMap((group) => [span(` ${group} `, { inverse: group === by, dim: group !== by })]),
+    dim('   over '),
+    ...RANGES.flatMap((each) => [span(` ${each} `, { inverse: each === range, dim: each !== range })]),
+  ];
+  if (rows.length === 0) return [head, [], [dim('Nothing was used.')]];
+  const lines = table(columnsOf(model), rows, { width: model.columns, height: height - 2, cursor });
+  return [head, ...lines, totalLine(rows)];
+}
+
+/** What a row is of. */
+export function nameOfRow({ by }: Model['usage'], row: UsageRow): string {
+  return (by === 'key' ? (row.key ?? row.keyId) : row[by]) ?? '';
+}
+
+function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
+  const top = state.rows.reduce((most, { costNanos }) => (costNanos > most ? costNanos : most), 0n);
+  const most = Math.max(1, ...state.rows.map(({ requests }) => requests));
+  // Where nothing costs anything, requests tell more than empty bars.
+  const shareOf = (row: UsageRow) => (top > 0n ? Number((row.costNanos * 1000n) / top) / 1000 : row.requests / most);
+  return [
+    { head: state.by.toUpperCase(), width: 16, grows: true, cell: (row) => nameOfRow(state, row) },
+    {
+      head: top > 0n ? 'SHARE OF COST' : 'SHARE OF REQUESTS',
+      width: 18,
+      rank: 1,
+      cell: (row, width) => share(shareOf(row), width),
+    },
+    { head: 'REQUESTS', width: 9, align: 'right', cell: ({ requests }) => short(requests) },
+    {
+      head: 'ERRORS',
+      width: 7,
+      align: 'right',
+      rank: 2,
+      cell: ({ errors }) => (errors === 0 ? [dim('0')] : [span(short(errors), { tone: 'bad' })]),
+    },
+    { head: 'IN', width: 8, align: 'right', rank: 3, cell: ({ promptTokens }) => short(promptTokens) },
+    { head: 'OUT', width: 8, align: 'right', rank: 3, cell: ({ completionTokens }) => short(completionTokens) },
+    { head: 'COST (USD)', width: 12, align: 'right', cell: ({ costNanos }) => usd(costNanos) },
+  ];
+}
+
+function share(part: number, width: number): Line {
+  return [{ text: '█'.repeat(part === 0 ? 0 : Math.max(1, Math.round(part * width))), tone: 'accent' }];
+}
+
+function totalLine(rows: readonly UsageRow[]): Line {
+  const sum = (read: (row: UsageRow) => number) => rows.reduce((total, row) => total + read(row), 0);
+  const cost = rows.reduce((total, { costNanos }) => total + costNanos, 0n);
+  const tokens = sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens);
+  return [
+    bold('Total'),
+    { text: `  ${count(sum(({ requests }) => requests))} requests, ${count(tokens)} tokens, ${usd(cost)} USD` },
+  ];
+}
