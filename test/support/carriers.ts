@@ -19,8 +19,8 @@ export async function inFlightByThread(
   ask: () => Promise<unknown>,
 ): Promise<readonly number[]> {
   const counts: number[] = [];
-  const listen = (message: { kind: string; requests: number }) => {
-    if (message.kind === 'in_flight') counts.push(message.requests);
+  const listen = (message: { kind: string; answer: unknown }) => {
+    if (message.kind === 'answer' && typeof message.answer === 'number') counts.push(message.answer);
   };
   for (const thread of threads) thread.on('message', listen);
   await ask();
