@@ -33,8 +33,14 @@ export class Stage {
 
   static async start({ capOutput, threads }: Setting): Promise<Stage> {
     const stage = new Stage(await startTestGateway({ config: { cap_output: capOutput, threads } }));
-    if (threads > 1) await stage.#assertSpread(threads);
-    return stage;
+    try {
+      if (threads > 1) await stage.#assertSpread(threads);
+      return stage;
+    } catch (error) {
+      // Nobody else would end it.
+      await stage.stop();
+      throw error;
+    }
   }
 
   /** Each thread must have its share of the connections. They stay open, for the clients of the rounds. */
