@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { audit, type Check } from '../../src/audit/audit.ts';
+import { openState } from '../../src/ledger/sqlite.ts';
 import { answering, completion } from '../support/answers.ts';
+import { auditElsewhere } from '../support/auditor.ts';
 import { Workplace } from '../support/cli.ts';
 import { withGateway } from '../support/gateway.ts';
 
@@ -114,8 +116,10 @@ describe('the auditor', () => {
       const key = gateway.key();
       gateway.upstream.follow(answering(completion('hi')));
       for (let i = 0; i < 2; i++) assert.equal((await gateway.complete(key)).status, 200);
-      assert.deepEqual(faulty(audit(gateway.statePath, QUIET)), [], 'while it runs');
-      new DatabaseSync(gateway.statePath).exec(`VACUUM INTO '${sound}'`);
+      assert.deepEqual(faulty(await auditElsewhere(gateway.statePath)), [], 'while it runs');
+      const { database } = openState(gateway.statePath);
+      database.exec(`VACUUM INTO '${sound}'`);
+      database.close();
     });
   });
   after(() => rmSync(directory, { recursive: true }));

@@ -1,6 +1,6 @@
 /** What must hold after every round: nothing is left of it, and the books agree. */
-import { audit } from '../../src/audit/audit.ts';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
+import { auditElsewhere } from '../support/auditor.ts';
 import type { Script } from '../support/fake-upstream.ts';
 import { chat, type TestKey } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
@@ -53,8 +53,8 @@ export async function probe(stage: Stage, key: TestKey): Promise<string[]> {
 }
 
 /** The differences that the auditor finds, and holds that are left. */
-export function faultsInBooks(stage: Stage): string[] {
-  const checks = audit(stage.gateway.statePath, { onProgress: () => {} });
+export async function faultsInBooks(stage: Stage): Promise<string[]> {
+  const checks = await auditElsewhere(stage.gateway.statePath);
   const differences = checks.flatMap(({ name, differences }) => differences.map((text) => `audit, ${name}: ${text}`));
   const holds = checks.find(({ name }) => name === 'holds')?.rows;
   return holds === 0 ? differences : [...differences, `${holds} holds are left`];

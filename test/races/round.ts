@@ -73,7 +73,7 @@ class Round {
       await assertNothingHeld(this.#stage, [this.#key]);
       this.#checkCounts();
       this.#checkRows();
-      this.#deviations.push(...(await probe(this.#stage, this.#key)), ...faultsInBooks(this.#stage));
+      this.#deviations.push(...(await probe(this.#stage, this.#key)), ...(await faultsInBooks(this.#stage)));
     } catch (error) {
       this.#deviations.push(String(error));
     }

@@ -27,7 +27,7 @@ export async function runSequentialRound(stage: Stage, plan: RoundPlan): Promise
     if (round.host.arrivals !== chains * size)
       round.deviations.push(`the host received ${round.host.arrivals} requests`);
     for (const key of keys) round.deviations.push(...(await probe(stage, key)));
-    round.deviations.push(...faultsInBooks(stage));
+    round.deviations.push(...(await faultsInBooks(stage)));
   } catch (error) {
     round.deviations.push(String(error));
   }
