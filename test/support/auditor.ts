@@ -23,13 +23,17 @@ export function auditElsewhere(path: string): Promise<Check[]> {
 async function ask(path: string): Promise<Check[]> {
   child ??= start();
   const gone = new AbortController();
-  child.once('exit', () => gone.abort());
-  child.ref();
+  const onExit = () => gone.abort();
+  child.once('exit', onExit).ref();
   child.send(path);
-  const [checks] = (await once(child, 'message', { signal: gone.signal })) as [Check[]];
-  // It must not keep the tests from ending.
-  child.unref();
-  return checks;
+  try {
+    const [checks] = (await once(child, 'message', { signal: gone.signal })) as [Check[]];
+    return checks;
+  } finally {
+    child.off('exit', onExit);
+    // It must not keep the tests from ending.
+    child.unref();
+  }
 }
 
 function start(): ChildProcess {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Command } from 'commander';
+import { dashboardSvg } from '../../scripts/dashboard-svg.ts';
 import { buildProgram } from '../../src/cli/main.ts';
 import { ERROR_STATUS } from '../../src/core/errors.ts';
 import { DIRECTIVES } from '../../src/providers/mock/directives.ts';
@@ -53,6 +54,11 @@ describe('the README', () => {
       const named = [...(meaning ?? '').matchAll(/`(--[a-z-]+)`/g)].map((match) => match[1] as string);
       for (const option of named) assert.ok(options.includes(option), `${words} ${option}`);
     }
+  });
+
+  test('shows the dashboard as it is: otherwise run npm run make:dashboard-svg', () => {
+    assert.ok(readme.includes('](docs/dashboard.svg)'));
+    assert.equal(projectFile('docs/dashboard.svg'), dashboardSvg());
   });
 
   test('lists the directives of the mock provider as the mock itself does', () => {

@@ -19,7 +19,7 @@ const WIDE_COLUMNS = 100;
 export function overview(model: Model, height: number): Line[] {
   const { columns, snapshot } = model;
   const half = Math.floor((columns - 2) / 2);
-  const chartHeight = height >= 30 ? 5 : 3;
+  const chartHeight = height >= 24 ? 5 : 3;
   const charts = [
     chartBlock(model, 'requests/s', ({ requests }) => requests, half, chartHeight),
     chartBlock(model, 'tokens/s', ({ tokens }) => tokens, half, chartHeight),
