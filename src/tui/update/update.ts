@@ -21,7 +21,7 @@ export function update(model: Model, event: Event): Step {
     case 'disconnected':
       return step({ ...model, snapshot: undefined });
     case 'stored':
-      return step(withCursors({ ...model, stored: event.stored }));
+      return step(withCursors({ ...model, stored: event.stored }, model));
     case 'key_detail': {
       const isWanted = model.keys.detail?.keyId === event.detail.keyId;
       return step(isWanted ? { ...model, keys: { ...model.keys, detail: event.detail } } : model);
@@ -39,22 +39,30 @@ function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapsh
   const nowMs = snapshot.now_ms;
   // After a gap, or from another gateway, the seconds that are known belong to the past all the same.
   const seconds = withSeconds(model.seconds, snapshot.seconds, nowMs);
-  return withCursors(withoutOldMessage({ ...model, nowMs, snapshot, wasConnected: true, seconds }));
+  return withCursors(withoutOldMessage({ ...model, nowMs, snapshot, wasConnected: true, seconds }), model);
 }
 
 function withoutOldMessage(model: Model): Model {
   return model.message !== undefined && model.message.untilMs < model.nowMs ? { ...model, message: undefined } : model;
 }
 
-/** Rows may have gone from under the cursors. */
-function withCursors(model: Model): Model {
-  const within = (cursor: number, rows: number) => Math.max(0, Math.min(cursor, rows - 1));
+/** Rows come and go: each cursor stays with the row that it was on, or else where it was. */
+function withCursors(model: Model, before: Model): Model {
+  const keyIds = (of: Model) => shownKeys(of).map(({ record }) => record.id);
+  const requestIds = (of: Model) => shownRequests(of).map(({ id }) => id);
   return {
     ...model,
-    keys: { ...model.keys, cursor: within(model.keys.cursor, shownKeys(model).length) },
-    live: { ...model.live, cursor: within(model.live.cursor, shownRequests(model).length) },
-    models: { cursor: within(model.models.cursor, model.stored.models.length) },
+    keys: { ...model.keys, cursor: following(keyIds(before), keyIds(model), model.keys.cursor) },
+    live: { ...model.live, cursor: following(requestIds(before), requestIds(model), model.live.cursor) },
+    models: { cursor: Math.max(0, Math.min(model.models.cursor, model.stored.models.length - 1)) },
   };
+}
+
+function following(before: readonly string[], after: readonly string[], cursor: number): number {
+  const id = before[cursor];
+  // At the top one watches what comes, wherever it comes in.
+  const index = cursor === 0 || id === undefined ? -1 : after.indexOf(id);
+  return index >= 0 ? index : Math.max(0, Math.min(cursor, after.length - 1));
 }
 
 function onKey(model: Model, key: string): Step {
