@@ -10,14 +10,18 @@ const SHOWN_LIVE = 500;
 /** Over so long the health of an upstream is judged, in seconds. */
 const HEALTH_S = 60;
 
-/** A request under way, as far as the board needs to know it. */
-export interface LiveRequest {
+/** What does not change of a request. */
+export interface RequestFacts {
   readonly id: string;
   readonly keyId: string;
   readonly model: string;
   readonly provider: string;
   readonly stream: boolean;
   readonly admittedAtMs: number;
+}
+
+/** A request under way, as far as the board needs to know it. */
+export interface LiveRequest extends RequestFacts {
   /** What it has used so far, and what that costs. */
   figures(): LiveFigures;
   /** Gives it up: its client gets an error, and what it used is charged. */
@@ -89,7 +93,8 @@ export interface RefusedRequest {
 export class Board {
   readonly #traffic = new Traffic();
   readonly #live = new Map<string, LiveRequest>();
-  readonly #recent: RequestRow[] = [];
+  /** As functions: rows are made only when somebody looks. */
+  readonly #recent: (() => RequestRow)[] = [];
   readonly #failures = new Map<string, UpstreamHealth['last_failure']>();
 
   open(request: LiveRequest): void {
@@ -112,7 +117,10 @@ export class Board {
     });
     if (outcome !== 'ok' && outcome !== 'cancelled') this.#traffic.countError(outcome);
     if (failure !== undefined) this.#failures.set(request.provider, { at_ms: nowMs, message: failure });
-    this.#remember({ ...rowOf(request, end), ended_at_ms: nowMs, outcome });
+    // Not the request itself, which holds the whole body.
+    const { keyId, model, provider, stream, admittedAtMs } = request;
+    const facts = { id, keyId, model, provider, stream, admittedAtMs };
+    this.#remember(() => ({ ...rowOf(facts, end), ended_at_ms: nowMs, outcome }));
   }
 
   /** Forgets a request that could not be settled. */
@@ -125,7 +133,7 @@ export class Board {
     this.#traffic.countError(code);
     const nothing = { stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: formatUsd(0n) };
     const times = { admitted_at_ms: nowMs, ended_at_ms: nowMs };
-    this.#remember({ id, key_id: keyId, model, provider: '', ...nothing, ...times, outcome: code });
+    this.#remember(() => ({ id, key_id: keyId, model, provider: '', ...nothing, ...times, outcome: code }));
   }
 
   /** Gives up a request that is under way. False where there is none of that id. */
@@ -142,7 +150,12 @@ export class Board {
   /** How things stand, with the seconds from `sinceS` on. */
   view(sinceS: number): BoardView {
     const live = [...this.#live.values()].slice(0, SHOWN_LIVE).map((request) => rowOf(request, request.figures()));
-    return { seconds: this.#traffic.since(sinceS), live, recent: [...this.#recent], upstreams: this.#upstreams() };
+    return {
+      seconds: this.#traffic.since(sinceS),
+      live,
+      recent: this.#recent.map((row) => row()),
+      upstreams: this.#upstreams(),
+    };
   }
 
   #upstreams(): UpstreamHealth[] {
@@ -159,13 +172,13 @@ export class Board {
     }));
   }
 
-  #remember(row: RequestRow): void {
+  #remember(row: () => RequestRow): void {
     this.#recent.push(row);
     if (this.#recent.length > REMEMBERED_REQUESTS) this.#recent.shift();
   }
 }
 
-function rowOf(request: LiveRequest, { usage, source, costNanos, firstByteMs }: LiveFigures): RequestRow {
+function rowOf(request: RequestFacts, { usage, source, costNanos, firstByteMs }: LiveFigures): RequestRow {
   return {
     id: request.id,
     key_id: request.keyId,

@@ -1,7 +1,7 @@
 /** The meter: what a request has used so far, from what its answer tells and from what has passed. */
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
 import { tokensOfBytes } from '../wire/bytes.ts';
-import type { AnswerFacts } from '../wire/completion.ts';
+import { type AnswerFacts, quotableId } from '../wire/completion.ts';
 import { TextSample } from '../wire/text-sample.ts';
 
 export interface Metered {
@@ -19,7 +19,7 @@ export class Meter {
   readonly #estimatedInput: number;
   #reported: TokenUsage | undefined;
   #isReportUnusable = false;
-  #completionId: string | undefined;
+  #firstId: unknown;
   readonly #written = new TextSample();
   /** True once an answer, or a part of one, was taken in: the upstream has worked. */
   hasRead = false;
@@ -36,7 +36,8 @@ export class Meter {
     this.hasRead = true;
     this.#reported = facts.usage ?? this.#reported;
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
-    this.#completionId ??= facts.id;
+    // Every chunk has it; the first one will do.
+    this.#firstId ??= facts.id;
     for (const { index, finished, written } of facts.progress) {
       for (const text of written) this.#written.add(text, index);
       if (finished) {
@@ -64,7 +65,7 @@ export class Meter {
    * the input in and is taken to have given at least one token.
    */
   figures(): Metered {
-    const known = { isReportUnusable: this.#isReportUnusable, completionId: this.#completionId };
+    const known = { isReportUnusable: this.#isReportUnusable, completionId: quotableId(this.#firstId) };
     if (this.#reported !== undefined) {
       return { ...known, usage: this.#reported, source: 'reported', written: undefined };
     }

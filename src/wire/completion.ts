@@ -12,8 +12,8 @@ export interface AnswerFacts {
   /** How many choices it holds; undefined where there is no list of them. */
   readonly choices: number | undefined;
   readonly progress: readonly ChoiceProgress[];
-  /** What the upstream calls the completion, if that can be quoted. */
-  readonly id: string | undefined;
+  /** What the upstream calls the completion. */
+  readonly id: unknown;
 }
 
 /** What an answer or a chunk tells of one choice. */
@@ -40,7 +40,7 @@ export function readAnswer(answer: Readonly<Record<string, unknown>>): AnswerFac
     hasUsage: isObject(answer.usage),
     choices: choices?.length,
     progress,
-    id: readId(answer.id),
+    id: answer.id,
   };
 }
 
@@ -97,6 +97,7 @@ function addText(value: unknown, to: string[]): void {
 /** Ids are visible ASCII; whatever else an upstream calls its completion, nobody could type it. */
 const QUOTABLE_ID = /^[!-~]{1,200}$/;
 
-function readId(id: unknown): string | undefined {
+/** An id that clients can quote, if it is one. */
+export function quotableId(id: unknown): string | undefined {
   return typeof id === 'string' && QUOTABLE_ID.test(id) ? id : undefined;
 }
