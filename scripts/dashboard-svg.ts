@@ -51,6 +51,7 @@ export function dashboardSvg(): string {
   const lines = frame({ ...demoModel(), columns: COLUMNS, rows: ROWS });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"
   font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${FONT_SIZE}">
+<title>The dashboard of inf-gw</title>
 <rect width="100%" height="100%" rx="8" fill="${BACKGROUND}"/>
 ${lines.map(lineSvg).join('\n')}
 </svg>

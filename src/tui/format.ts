@@ -7,18 +7,21 @@ export function count(number: number): string {
   return GROUPED.format(number);
 }
 
-/** 1,234 as `1.2k`, 12,345,678 as `12.3M`. */
+const UNITS = [
+  [1e3, 'k'],
+  [1e6, 'M'],
+  [1e9, 'G'],
+  [1e12, 'T'],
+] as const;
+
+/** 1,234 as it is, 12,345 as `12.3k`, 2,000,000 as `2.0M`: five characters at most, below a thousand T. */
 export function short(number: number): string {
-  const steps = [
-    [1e9, 'G'],
-    [1e6, 'M'],
-    [1e3, 'k'],
-  ] as const;
-  for (const [size, unit] of steps) {
-    if (number >= size * 10_000) continue;
-    if (number >= size * 10) return `${(number / size).toFixed(1)}${unit}`;
-  }
-  return number < 10 && !Number.isInteger(number) ? number.toFixed(1) : count(Math.round(number));
+  if (number < 9.95 && !Number.isInteger(number)) return number.toFixed(1);
+  const whole = Math.round(number);
+  if (whole < 10_000) return count(whole);
+  const [size, unit] = UNITS.find(([each]) => whole < each * 999.5) ?? UNITS[3];
+  const times = whole / size;
+  return `${times < 99.95 ? times.toFixed(1) : Math.round(times)}${unit}`;
 }
 
 /** USD with two decimals, or with as many as it takes to show something. */

@@ -1,6 +1,6 @@
 /** The whole screen as lines: where things stand, the views, the one that is open, and the keys of the moment. Pure. */
 import { dim, fitLine, type Line, span, spread } from './draw/line.ts';
-import { clean } from './draw/text.ts';
+import { clean, widthOf } from './draw/text.ts';
 import { duration, usd } from './format.ts';
 import { type Model, VIEWS, type View } from './model.ts';
 import { withDialog } from './views/dialog.ts';
@@ -79,7 +79,18 @@ function tabs({ view }: Model): Line {
 }
 
 function foot(model: Model): Line {
-  const { message, keys: state, view } = model;
+  const { message, keys: state, view, columns } = model;
   if (message !== undefined) return [{ text: ' ' }, span(clean(message.text), { tone: message.tone })];
-  return [{ text: ' ' }, dim(view === 'keys' && state.isTyping ? HINTS.typing : HINTS[view])];
+  const hints = view === 'keys' && state.isTyping ? HINTS.typing : HINTS[view];
+  return [{ text: ' ' }, dim(asManyAsFit(hints, columns - 1))];
+}
+
+function asManyAsFit(hints: readonly string[], width: number): string {
+  const last = hints.at(-1) ?? '';
+  let shown = '';
+  for (const hint of hints.slice(0, -1)) {
+    if (widthOf(`${shown}${hint}  ${last}`) > width) break;
+    shown += `${hint}  `;
+  }
+  return shown + last;
 }

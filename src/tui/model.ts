@@ -92,13 +92,14 @@ export type Dialog =
   | {
       readonly kind: 'picker';
       readonly keyId: string;
+      readonly name: string;
       readonly options: readonly string[];
       /** Null stands for all models. */
       readonly chosen: readonly string[] | null;
       readonly cursor: number;
     }
   | { readonly kind: 'secret'; readonly name: string; readonly secret: string; readonly copied: boolean }
-  | { readonly kind: 'help' };
+  | { readonly kind: 'help'; readonly view: View };
 
 export interface Message {
   readonly text: string;

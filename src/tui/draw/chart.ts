@@ -15,7 +15,7 @@ export function toneOfShare(share: number): Tone {
 /** How much of a limit is used, as a bar of so many columns. Something is never shown as nothing. */
 export function bar(used: number, limit: number, width: number): Line {
   const share = limit > 0 ? Math.min(1, used / limit) : used > 0 ? 1 : 0;
-  const filled = share === 0 ? 0 : Math.max(1, Math.round(share * width));
+  const filled = share === 0 ? 0 : Math.min(width, Math.max(1, Math.round(share * width)));
   return [
     { text: '━'.repeat(filled), tone: toneOfShare(share) },
     { text: '─'.repeat(width - filled), dim: true },
@@ -29,7 +29,7 @@ export function chart(
   height: number,
   style: Omit<Span, 'text'> = {},
 ): Line[] {
-  const shown = values.slice(-width);
+  const shown = values.slice(Math.max(0, values.length - width));
   const padded = [...Array<number>(Math.max(0, width - shown.length)).fill(0), ...shown];
   const top = Math.max(...padded, Number.MIN_VALUE);
   const levels = padded.map((value) => (value <= 0 ? 0 : Math.max(1, Math.round((value / top) * height * 8))));

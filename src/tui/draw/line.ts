@@ -32,17 +32,23 @@ export function lineWidth(line: Line): number {
   return line.reduce((sum, { text }) => sum + widthOf(text), 0);
 }
 
-/** A line in exactly so many columns. Texts are taken as clean. */
+/** A line in exactly so many columns; what does not fit ends in an ellipsis. Texts are taken as clean. */
 export function fitLine(line: Line, width: number): Line {
+  const missing = width - lineWidth(line);
+  if (missing >= 0) return missing === 0 ? line : [...line, { text: ' '.repeat(missing) }];
   const shown: Span[] = [];
   let room = width;
   for (const each of line) {
-    if (room <= 0) break;
-    const text = cut(each.text, room);
-    shown.push({ ...each, text });
-    room -= widthOf(text);
+    const taken = widthOf(each.text);
+    if (taken >= room) {
+      // Longer by one, so that it ends in an ellipsis though the text by itself may fit.
+      const text = cut(`${each.text}…`, room);
+      shown.push({ ...each, text }, { text: ' '.repeat(room - widthOf(text)) });
+      break;
+    }
+    shown.push(each);
+    room -= taken;
   }
-  if (room > 0) shown.push({ text: ' '.repeat(room) });
   return shown;
 }
 

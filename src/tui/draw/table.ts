@@ -1,6 +1,6 @@
 /** Tables that fit the screen: columns give way in the order of their ranks, and one takes what is left. Pure. */
-import { fitLine, type Line, type Span, selected } from './line.ts';
-import { type Align, fit, widthOf } from './text.ts';
+import { fitLine, type Line, lineWidth, type Span, selected } from './line.ts';
+import { type Align, clean, fit } from './text.ts';
 
 export interface Column<Row> {
   readonly head: string;
@@ -65,7 +65,7 @@ function lineOf<Row>(shown: readonly Shown<Row>[], cell: (each: Shown<Row>) => L
 function cellOf<Row>(column: Column<Row>, row: Row, room: number): Line {
   const cell = column.cell(row, room);
   if (typeof cell === 'string') return [{ text: fit(cell, room, column.align) }];
-  if (column.align !== 'right') return fitLine(cell, room);
-  const missing = room - cell.reduce((sum, { text }) => sum + widthOf(text), 0);
-  return missing > 0 ? [{ text: ' '.repeat(missing) }, ...cell] : fitLine(cell, room);
+  const line = cell.map((each) => ({ ...each, text: clean(each.text) }));
+  const missing = room - lineWidth(line);
+  return column.align === 'right' && missing > 0 ? [{ text: ' '.repeat(missing) }, ...line] : fitLine(line, room);
 }

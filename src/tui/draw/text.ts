@@ -3,7 +3,8 @@ import stringWidth from 'string-width';
 
 export type Align = 'left' | 'right';
 
-const PLAIN = /^[ -~]*$/;
+/** Nothing but characters of one column: ASCII, and the lines and blocks that bars and charts are made of. */
+const PLAIN = /^[ -~─-▟…]*$/;
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** Control characters, formatting ones (such as those that turn the direction of writing), and line ends, as one sign each. */
@@ -35,4 +36,45 @@ export function cut(text: string, width: number): string {
     shown += segment;
   }
   return `${shown}…`;
+}
+
+/** The end of a cleaned text, in so many columns at most. */
+export function ending(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  const segments = Array.from(graphemes.segment(text), ({ segment }) => segment);
+  let shown = '';
+  let room = width - 1;
+  for (const segment of segments.toReversed()) {
+    room -= widthOf(segment);
+    if (room < 0) break;
+    shown = segment + shown;
+  }
+  return `…${shown}`;
+}
+
+/** A cleaned text in lines of so many columns at most: broken between words, and within one that is longer than a line. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ').flatMap((each) => pieces(each, width))) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (widthOf(longer) <= width) {
+      line = longer;
+    } else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line];
+}
+
+function pieces(word: string, width: number): string[] {
+  if (widthOf(word) <= width) return [word];
+  const found = [''];
+  for (const { segment } of graphemes.segment(word)) {
+    const longer = found.at(-1) + segment;
+    if (widthOf(longer) <= width) found[found.length - 1] = longer;
+    else found.push(segment);
+  }
+  return found;
 }

@@ -26,12 +26,11 @@ export function inDialog(model: Model, dialog: Dialog, key: string): Step {
 
 /** Goes into the field that is typed into, if there is one. */
 export function pasted(model: Model, dialog: Dialog, text: string): Step {
-  return [...text.replace(/[\r\n]+$/, '')].reduce<Step>(
-    (last, character) =>
-      last.model.dialog === undefined
-        ? last
-        : inDialog(last.model, last.model.dialog, character === '\n' ? ' ' : character),
-    step({ ...model, dialog }),
+  const takesText = dialog.kind === 'form' || (dialog.kind === 'confirm' && dialog.word !== undefined);
+  if (!takesText) return step(model);
+  return [...text].reduce<Step>(
+    (last, character) => (last.model.dialog === undefined ? last : inDialog(last.model, last.model.dialog, character)),
+    step(model),
   );
 }
 
@@ -52,7 +51,7 @@ function inForm(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: stri
   if (key === 'up' || key === 'shift+tab') return at(cursor - 1);
   if (key === 'down' || key === 'tab') return at(cursor + 1);
   if (key === 'enter') {
-    const next = submitted(form);
+    const next = submitted(form, model.stored.keys);
     if ('fields' in next) return step({ ...model, dialog: next });
     return step(closed(model), next);
   }

@@ -3,6 +3,7 @@ import { formatUsd } from '../../core/money.ts';
 import {
   orWord,
   type Reader,
+  type Reading,
   readAmount,
   readAmountAboveZero,
   readConcurrency,
@@ -10,6 +11,7 @@ import {
   readNote,
   readRpm,
   readTpm,
+  whyNot,
 } from '../../entries.ts';
 import type { OwnLimits } from '../../ledger/keys.ts';
 import type { Dialog, Field, FormPurpose, StoredKey } from '../model.ts';
@@ -84,11 +86,13 @@ export function exportForm(name: string): Form {
 }
 
 /** The form with what is wrong in it, or what it asks for. */
-export function submitted(form: Form): Form | Effect {
-  const readings = form.fields.map(({ name, value }) => READERS[name as FieldName](value));
-  const fields = form.fields.map((each, index) => {
-    const reading = readings[index];
-    return { ...each, fault: reading?.ok === false ? reading.expected : undefined };
+export function submitted(form: Form, keys: readonly StoredKey[]): Form | Effect {
+  const fields = form.fields.map((each) => {
+    const reading: Reading<unknown> = READERS[each.name as FieldName](each.value);
+    if (!reading.ok) return { ...each, fault: reading.expected };
+    // Told while the form is there to be corrected. The state file has the last word.
+    const isTaken = each.name === 'name' && keys.some(({ record }) => record.name === each.value);
+    return { ...each, fault: isTaken ? whyNot({ kind: 'name_taken' }, each.value) : undefined };
   });
   const cursor = fields.findIndex(({ fault }) => fault !== undefined);
   if (cursor >= 0) return { ...form, fields, cursor };

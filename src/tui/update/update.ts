@@ -11,7 +11,7 @@ export function update(model: Model, event: Event): Step {
     case 'key':
       return onKey(model, event.key);
     case 'paste':
-      return model.dialog === undefined ? step(model) : pasted(model, model.dialog, event.text);
+      return onPaste(model, event.text);
     case 'resize':
       return step({ ...model, columns: event.columns, rows: event.rows });
     case 'tick':
@@ -27,7 +27,10 @@ export function update(model: Model, event: Event): Step {
       return step(isWanted ? { ...model, keys: { ...model.keys, detail: event.detail } } : model);
     }
     case 'usage':
-      return step({ ...model, usage: { ...model.usage, rows: event.rows } });
+      return step({
+        ...model,
+        usage: { ...model.usage, rows: event.rows, cursor: within(model.usage.cursor, event.rows.length) },
+      });
     case 'outcome':
       return step(saying(model, event.text, event.tone));
     case 'made_key':
@@ -48,21 +51,45 @@ function withoutOldMessage(model: Model): Model {
 
 /** Rows come and go: each cursor stays with the row that it was on, or else where it was. */
 function withCursors(model: Model, before: Model): Model {
-  const keyIds = (of: Model) => shownKeys(of).map(({ record }) => record.id);
   const requestIds = (of: Model) => shownRequests(of).map(({ id }) => id);
+  const { cursor, isOpen } = model.live;
   return {
     ...model,
-    keys: { ...model.keys, cursor: following(keyIds(before), keyIds(model), model.keys.cursor) },
-    live: { ...model.live, cursor: following(requestIds(before), requestIds(model), model.live.cursor) },
-    models: { cursor: Math.max(0, Math.min(model.models.cursor, model.stored.models.length - 1)) },
+    keys: keysFollowing(model, before),
+    live: { isOpen, cursor: following(requestIds(before), requestIds(model), cursor, isOpen) },
+    models: { cursor: within(model.models.cursor, model.stored.models.length) },
   };
 }
 
-function following(before: readonly string[], after: readonly string[], cursor: number): number {
-  const id = before[cursor];
-  // At the top one watches what comes, wherever it comes in.
-  const index = cursor === 0 || id === undefined ? -1 : after.indexOf(id);
-  return index >= 0 ? index : Math.max(0, Math.min(cursor, after.length - 1));
+function keysFollowing(model: Model, before: Model): Model['keys'] {
+  const { keys } = model;
+  if (model.stored.keys === before.stored.keys) return keys;
+  const keyIds = (of: Model) => shownKeys(of).map(({ record }) => record.id);
+  const was = keyIds(before);
+  const are = keyIds(model);
+  const cursor = following(was, are, keys.cursor, keys.detail !== undefined);
+  // The figures of one key must never stand beside the name of another.
+  const detail = are[cursor] === keys.detail?.keyId ? keys.detail : undefined;
+  return { ...keys, cursor, detail };
+}
+
+function following(before: readonly string[], after: readonly string[], cursor: number, isChosen: boolean): number {
+  // At the top one watches what comes, wherever it comes in, unless that row has been chosen.
+  const id = cursor > 0 || isChosen ? before[cursor] : undefined;
+  const index = id === undefined ? -1 : after.indexOf(id);
+  return index >= 0 ? index : within(cursor, after.length);
+}
+
+function within(cursor: number, rows: number): number {
+  return Math.max(0, Math.min(cursor, rows - 1));
+}
+
+/** Goes where a text is typed, and nowhere else: a text is not meant as keys. */
+function onPaste(model: Model, text: string): Step {
+  const line = text.replace(/[\r\n]+$/, '').replace(/[\r\n\t]+/g, ' ');
+  if (model.dialog !== undefined) return pasted(model, model.dialog, line);
+  if (model.view !== 'keys' || !model.keys.isTyping) return step(model);
+  return [...line].reduce<Step>((last, character) => inFilter(last.model, character), step(model));
 }
 
 function onKey(model: Model, key: string): Step {
@@ -73,7 +100,7 @@ function onKey(model: Model, key: string): Step {
     case 'q':
       return step(model, { kind: 'quit' });
     case '?':
-      return step({ ...model, dialog: { kind: 'help' } });
+      return step({ ...model, dialog: { kind: 'help', view: model.view } });
     case '+':
       return step({ ...model, dialog: creditForm() });
     case 'R':

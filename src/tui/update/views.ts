@@ -38,7 +38,10 @@ function inKeys(model: Model, key: string): Step {
     case '/':
       return step({ ...model, keys: { ...model.keys, isTyping: true } });
     case 's':
-      return step({ ...model, keys: { ...model.keys, sort: after(KEY_SORTS, model.keys.sort), cursor: 0 } });
+      return withDetail(
+        { ...model, keys: { ...model.keys, sort: after(KEY_SORTS, model.keys.sort), cursor: 0 } },
+        detail !== undefined,
+      );
     case 'n':
       return step({ ...model, dialog: createForm() });
     case 'enter':
@@ -98,6 +101,7 @@ function withKey(model: Model, { record, limits, month }: StoredKey, key: string
         dialog: {
           kind: 'picker',
           keyId,
+          name,
           options: optionsFor(model, record.allowlist),
           chosen: record.allowlist,
           cursor: 0,

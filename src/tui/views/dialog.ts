@@ -1,7 +1,7 @@
 /** What lies over a view: forms, confirmations, the picker of models, a new key, and the help. */
 import { bold, dim, EMPTY, fitLine, type Line, type Span, selected, span } from '../draw/line.ts';
 import { firstShown } from '../draw/table.ts';
-import { clean, fit, widthOf } from '../draw/text.ts';
+import { clean, cut, ending, fit, widthOf, wrapped } from '../draw/text.ts';
 import type { Dialog } from '../model.ts';
 import { HELP } from './help.ts';
 
@@ -10,7 +10,7 @@ const MAX_WIDTH = 72;
 /** A frame in the middle of the screen, over the lines that are there. */
 export function withDialog(lines: readonly Line[], dialog: Dialog, columns: number, rows: number): Line[] {
   const width = Math.min(MAX_WIDTH, columns - 4);
-  const content = contentOf(dialog, width, rows - 4).slice(0, rows - 2);
+  const content = contentOf(dialog, width, rows - 2).slice(0, rows - 2);
   const top = Math.max(0, Math.floor((rows - content.length - 2) / 2));
   const left = Math.floor((columns - width - 4) / 2);
   const side = span('│', { tone: 'accent' });
@@ -33,59 +33,77 @@ function contentOf(dialog: Dialog, width: number, height: number): Line[] {
     case 'form':
       return form(dialog, width);
     case 'confirm':
-      return confirmation(dialog);
+      return confirmation(dialog, width);
     case 'picker':
       return picker(dialog, width, height);
     case 'secret':
-      return secret(dialog);
+      return secret(dialog, width);
     case 'help':
-      return help(width);
+      return help(dialog, width, height);
   }
+}
+
+/** A text in as many lines as it takes: nothing of what is asked or told may be cut off. */
+function paragraph(text: string, width: number, style: Omit<Span, 'text'> = {}): Line[] {
+  return wrapped(clean(text), width).map((line) => [span(line, style)]);
+}
+
+/** The keys of the moment. */
+function hints(width: number, ...keys: readonly string[]): Line[] {
+  const lines: string[] = [];
+  for (const key of keys) {
+    const longer = `${lines.at(-1)}   ${key}`;
+    if (lines.length > 0 && widthOf(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(key);
+  }
+  return lines.map((line) => [dim(line)]);
 }
 
 function form({ title, fields, cursor }: Extract<Dialog, { kind: 'form' }>, width: number): Line[] {
   const labels = Math.max(...fields.map(({ label }) => widthOf(label)));
+  const margin = labels + 4;
   const lines = fields.flatMap(({ label, value, hint, fault }, index): Line[] => {
     const isHere = index === cursor;
     const typed: Span[] = [
       { text: isHere ? '› ' : '  ' },
       span(fit(label, labels), { bold: isHere }),
       { text: '  ' },
-      span(clean(value), { tone: 'accent' }),
+      span(ending(clean(value), width - margin - 1), { tone: 'accent' }),
       ...(isHere ? [span('▏', { tone: 'accent' })] : []),
-      ...(value === '' ? [dim(` ${hint}`)] : []),
+      ...(value === '' ? [dim(`${isHere ? '' : ' '}${hint}`)] : []),
     ];
-    return fault === undefined
-      ? [typed]
-      : [typed, [{ text: ' '.repeat(labels + 4) }, span(fit(fault, width - labels - 4), { tone: 'bad' })]];
+    const faults = fault === undefined ? [] : paragraph(fault, width - margin, { tone: 'bad' });
+    return [typed, ...faults.map((line) => [{ text: ' '.repeat(margin) }, ...line])];
   });
-  return [[bold(title)], [], ...lines, [], [dim('↑↓ or Tab: next field   Enter: do it   Esc: leave')]];
-}
-
-function confirmation({ title, text, word, typed }: Extract<Dialog, { kind: 'confirm' }>): Line[] {
-  const ask: Line[] =
-    word === undefined
-      ? [[dim('y: do it   n or Esc: leave')]]
-      : [
-          [{ text: 'Type ' }, bold(clean(word)), { text: ' to do it: ' }, span(`${clean(typed)}▏`, { tone: 'bad' })],
-          [],
-          [dim('Enter: do it   Esc: leave')],
-        ];
   return [
-    [span(title, { bold: true, tone: 'bad' })],
+    ...paragraph(title, width, { bold: true }),
     [],
-    ...text.split('\n').map((line) => [{ text: clean(line) }]),
+    ...lines,
     [],
-    ...ask,
+    ...hints(width, '↑↓ or Tab: next field', 'Enter: do it', 'Esc: leave'),
   ];
 }
 
+function confirmation({ title, text, word, typed }: Extract<Dialog, { kind: 'confirm' }>, width: number): Line[] {
+  const ask: Line[] =
+    word === undefined
+      ? hints(width, 'y: do it', 'n or Esc: leave')
+      : [
+          [{ text: 'Type the name to do it:' }],
+          ...paragraph(word, width, { bold: true }),
+          [span(`› ${ending(clean(typed), width - 3)}▏`, { tone: 'bad' })],
+          [],
+          ...hints(width, 'Enter: do it', 'Esc: leave'),
+        ];
+  return [...paragraph(title, width, { bold: true, tone: 'bad' }), [], ...paragraph(text, width), [], ...ask];
+}
+
 function picker(
-  { options, chosen, cursor }: Extract<Dialog, { kind: 'picker' }>,
+  { options, chosen, cursor, name }: Extract<Dialog, { kind: 'picker' }>,
   width: number,
   height: number,
 ): Line[] {
-  const room = Math.max(1, height - 6);
+  const room = Math.max(1, height - 8);
   const top = firstShown(options.length, room, cursor);
   const lines = options.slice(top, top + room).map((option, index) => {
     const isChosen = chosen === null || chosen.includes(option);
@@ -94,33 +112,39 @@ function picker(
   });
   const state = chosen === null ? 'every model, also those to come' : `${chosen.length} of ${options.length}`;
   return [
-    [bold('Models that the key may call'), dim(`  ${state}`)],
+    [bold(`Models that ${cut(clean(name), width - 23)} may call`)],
+    [dim(state)],
     [],
     ...lines,
     [],
-    [dim('Space: take or leave   a: every model   x: none   Enter: save   Esc: leave')],
+    ...hints(width, 'Space: take or leave', 'a: every model', 'x: none', 'Enter: save', 'Esc: leave'),
   ];
 }
 
-function secret({ name, secret: key, copied }: Extract<Dialog, { kind: 'secret' }>): Line[] {
+function secret({ name, secret: key, copied }: Extract<Dialog, { kind: 'secret' }>, width: number): Line[] {
   return [
-    [bold(`The key ${clean(name)} is made`)],
+    ...paragraph(`The key ${name} is made`, width, { bold: true }),
     [],
-    [span(key, { tone: 'accent', bold: true })],
+    ...paragraph(key, width, { tone: 'accent', bold: true }),
     [],
     [{ text: 'This is the only time that it is shown: store it now.' }],
     [],
-    [dim(copied ? 'copied   Enter: it is stored' : 'c: copy to the clipboard of this terminal   Enter: it is stored')],
+    ...hints(width, copied ? 'copied' : 'c: copy to the clipboard of this terminal', 'Enter: it is stored'),
   ];
 }
 
-function help(width: number): Line[] {
-  const keys = Math.max(...HELP.map(([key]) => widthOf(key)));
-  const lines = HELP.map(
-    ([key, meaning]): Line =>
-      meaning === ''
-        ? [bold(key)]
-        : [{ text: '  ' }, span(fit(key, keys), { tone: 'accent' }), { text: `  ${fit(meaning, width - keys - 4)}` }],
-  );
+/** All keys, or where there is no room for them, those of everywhere and of the view. */
+function help({ view }: Extract<Dialog, { kind: 'help' }>, width: number, height: number): Line[] {
+  const needed = HELP.reduce((sum, { keys }) => sum + keys.length + 1, 2);
+  const shown = needed <= height ? HELP : HELP.filter(({ of }) => of === undefined || of === view);
+  const column = Math.max(...HELP.flatMap(({ keys }) => keys.map(([key]) => widthOf(key))));
+  const lines = shown.flatMap(({ title, keys }): Line[] => [
+    [bold(title)],
+    ...keys.map(([key, meaning]) => [
+      { text: '  ' },
+      span(fit(key, column), { tone: 'accent' }),
+      { text: `  ${fit(meaning, width - column - 4)}` },
+    ]),
+  ]);
   return [...lines, [], [dim('any key: back')]];
 }

@@ -1,31 +1,58 @@
 /** Every key of the keyboard and what it does. */
+import type { View } from '../model.ts';
 
-/** Keys and their meanings; a line without a meaning is a heading. */
-export const HELP: readonly (readonly [keys: string, meaning: string])[] = [
-  ['Everywhere', ''],
-  ['1 … 5, Tab', 'Overview, Keys, Live, Usage, Models'],
-  ['↑ ↓ PgUp PgDn Home End', 'move (also j and k)'],
-  ['+', 'add credit'],
-  ['R', 'let the gateway read its config anew'],
-  ['?   q or Ctrl-C', 'this help; leave'],
-  ['Keys', ''],
-  ['Enter   /   s', 'details; filter; sort by another column'],
-  ['n   r', 'make a key; make a successor of this one'],
-  ['e   d', 'enable; disable'],
-  ['l   m', 'limits; models that it may call'],
-  ['D', 'delete for ever'],
-  ['Live', ''],
-  ['Enter   x', 'details; stop a request that is under way'],
-  ['Usage', ''],
-  ['← →   [ ]   w', 'group; range; write as CSV to a file'],
+interface Section {
+  readonly title: string;
+  /** Where the keys count; undefined for everywhere. */
+  readonly of: View | undefined;
+  readonly keys: readonly (readonly [keys: string, meaning: string])[];
+}
+
+export const HELP: readonly Section[] = [
+  {
+    title: 'Everywhere',
+    of: undefined,
+    keys: [
+      ['1 … 5   Tab', 'go to a view; to the next one'],
+      ['↑↓ PgUp PgDn Home End', 'move (also j and k)'],
+      ['+', 'add credit'],
+      ['R', 'have the config read anew'],
+      ['?   q or Ctrl-C', 'this help; leave'],
+    ],
+  },
+  {
+    title: 'Keys',
+    of: 'keys',
+    keys: [
+      ['Enter   /   s   Esc', 'details; filter; sort; back'],
+      ['n   r', 'make a key; make its successor'],
+      ['e   d', 'enable; disable'],
+      ['l   m', 'limits; models it may call'],
+      ['D', 'delete for ever'],
+    ],
+  },
+  { title: 'Live', of: 'live', keys: [['Enter   x', 'details; stop a request']] },
+  { title: 'Usage', of: 'usage', keys: [['← →   [ ]   w', 'group; range; save as CSV']] },
 ];
 
-/** The keys of the moment, for the line at the bottom. */
+/** The keys of the moment, for the line at the bottom. The last is shown always, the others in so far as they fit. */
 export const HINTS = {
-  overview: '1-5 Tab views  + credit  R reload  ? help  q quit',
-  keys: 'Enter more  n new  e d on/off  l limits  m models  r rotate  D delete  / s  ? help',
-  live: '↑↓ Enter details  x stop  1-5 views  ? help  q quit',
-  usage: '←→ group  [ ] range  w write CSV  ↑↓ move  ? help  q quit',
-  models: '↑↓ move  R reload the config  1-5 views  ? help  q quit',
-  typing: 'type to filter   Enter or Esc: done',
+  overview: ['1-5 Tab views', '+ credit', 'R reload', 'q quit', '? help'],
+  keys: [
+    'Enter more',
+    'n new',
+    'e d on/off',
+    'l limits',
+    'm models',
+    'r rotate',
+    'D delete',
+    '/ filter',
+    's sort',
+    'q quit',
+    '? help',
+  ],
+  live: ['↑↓ Enter details', 'x stop', '1-5 views', 'q quit', '? help'],
+  usage: ['←→ group', '[ ] range', 'w write CSV', '↑↓ move', 'q quit', '? help'],
+  models: ['↑↓ move', 'R reload the config', '1-5 views', 'q quit', '? help'],
+  typing: ['type to filter', 'Enter or Esc: done'],
 } as const;

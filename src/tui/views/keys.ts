@@ -69,18 +69,18 @@ function spendCell({ record, month }: StoredKey): Line {
 
 function keyDetail(model: Model, { record, limits, month }: StoredKey, detail: KeyDetail | undefined): Line[] {
   const half = Math.floor((model.columns - 2) / 2);
-  const own = (value: number | null, inForce: number) => `${count(inForce)}${value === null ? ' (tier)' : ''}`;
+  const own = (value: number | null, inForce: number, unit = '') =>
+    `${count(inForce)}${unit}${value === null ? ' (tier)' : ''}`;
   const facts: Line[] = [
-    [bold(clean(record.name)), dim(`  ${record.id}`)],
-    [
-      dim('limits    '),
-      { text: `${own(record.rpm, limits.rpm)} requests, ${own(record.tpm, limits.tpm)} tokens a minute` },
-    ],
-    [dim('at once   '), { text: own(record.concurrency, limits.concurrency) }],
-    [dim('spending  '), { text: spendText(record.spendLimitNanos, month.costNanos) }],
-    [dim('models    '), { text: allowlistText(record.allowlist) }],
-    [dim('created   '), { text: isoTime(record.createdAtMs).slice(0, 16).replace('T', ' ') }],
-    [dim('refused   '), { text: refusedText(detail) }],
+    [bold(clean(record.name))],
+    [dim('id       '), { text: record.id }],
+    [dim('requests '), { text: own(record.rpm, limits.rpm, ' a minute') }],
+    [dim('tokens   '), { text: own(record.tpm, limits.tpm, ' a minute') }],
+    [dim('at once  '), { text: own(record.concurrency, limits.concurrency) }],
+    [dim('spending '), { text: spendText(record.spendLimitNanos, month.costNanos) }],
+    [dim('models   '), { text: allowlistText(record.allowlist) }],
+    [dim('created  '), { text: isoTime(record.createdAtMs).slice(0, 16).replace('T', ' ') }],
+    [dim('refused  '), { text: refusedText(detail) }],
   ];
   const byModel: Line[] = (detail?.byModel ?? [])
     .slice(0, 4)

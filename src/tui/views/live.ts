@@ -1,5 +1,5 @@
 /** Live: requests under way with what they have used so far, and those that have just ended or were refused. */
-import { parseUsd } from '../../core/money.ts';
+import { type Nanos, parseUsd } from '../../core/money.ts';
 import type { RequestRow } from '../../live/board.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
@@ -24,16 +24,20 @@ export function live(model: Model, height: number): Line[] {
 function columnsOf(model: Model): Column<RequestRow>[] {
   const nameOf = keyNames(model);
   return [
-    { head: 'AGE', width: 6, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
+    { head: 'AGE', width: 7, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
     { head: 'KEY', width: 10, grows: true, cell: ({ key_id: id }) => nameOf(id) },
-    { head: 'MODEL', width: 22, cell: ({ model: name }) => name },
-    { head: '', width: 6, rank: 3, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
-    { head: 'IN', width: 7, align: 'right', rank: 1, cell: (row) => short(row.prompt_tokens) },
-    { head: 'OUT', width: 7, align: 'right', cell: (row) => short(row.completion_tokens) },
-    { head: 'COST (USD)', width: 11, align: 'right', cell: (row) => usd(parseUsd(row.cost_usd) ?? 0n) },
-    { head: 'FIRST BYTE', width: 10, align: 'right', rank: 2, cell: (row) => milliseconds(row.first_byte_ms) },
-    { head: 'STATE', width: 14, cell: (row) => [stateSpan(row)] },
+    { head: 'MODEL', width: 18, cell: ({ model: name }) => name },
+    { head: '', width: 6, rank: 5, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
+    { head: 'IN', width: 6, align: 'right', rank: 3, cell: (row) => short(row.prompt_tokens) },
+    { head: 'OUT', width: 6, align: 'right', rank: 1, cell: (row) => short(row.completion_tokens) },
+    { head: 'COST (USD)', width: 10, align: 'right', rank: 2, cell: (row) => usd(costOf(row)) },
+    { head: 'FIRST BYTE', width: 10, align: 'right', rank: 4, cell: (row) => milliseconds(row.first_byte_ms) },
+    { head: 'STATE', width: 19, cell: (row) => [stateSpan(row)] },
   ];
+}
+
+function costOf({ cost_usd: cost }: RequestRow): Nanos {
+  return parseUsd(cost) ?? 0n;
 }
 
 /** How long it has run; of one that has ended, how long ago that was. */
@@ -63,7 +67,12 @@ function requestDetail(model: Model, row: RequestRow): Line[] {
     ],
     [dim('key     '), { text: `${clean(keyNames(model)(row.key_id))} (${row.key_id})` }],
     [dim('model   '), { text: clean(row.model) }],
-    [dim('tokens  '), { text: `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}` }],
+    [
+      dim('tokens  '),
+      {
+        text: `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}: ${usd(costOf(row))} USD`,
+      },
+    ],
     [
       dim('time    '),
       { text: `${milliseconds(Math.max(0, tookMs))}, first byte after ${milliseconds(row.first_byte_ms)}` },

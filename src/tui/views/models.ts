@@ -2,6 +2,7 @@
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
+import { clean } from '../draw/text.ts';
 import { count, short, usd } from '../format.ts';
 import type { Model } from '../model.ts';
 
@@ -9,7 +10,7 @@ export function models(model: Model, height: number): Line[] {
   const { models: rows, tierName } = model.stored;
   const head: Line = [
     bold('Models'),
-    dim(`  ${count(rows.length)} in the config, prices in USD per million tokens, tier ${tierName}`),
+    dim(`  ${count(rows.length)} in the config, prices in USD per million tokens, tier ${clean(tierName)}`),
   ];
   if (rows.length === 0)
     return [head, [], [dim('The config names no models: add some under `providers:`, then press R.')]];
@@ -25,10 +26,12 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
   const lists = stored.keys.filter(({ record }) => record.allowlist !== null && record.state !== 'deleted');
   const share = ({ id }: CatalogModel) => {
     const used = stored.modelUsage.get(id)?.requests ?? 0;
-    return used === 0 ? '-' : `${Math.max(1, Math.round((100 * used) / requests))}%`;
+    if (used === 0) return '-';
+    // Neither nothing nor all, unless it is.
+    return used === requests ? '100%' : `${Math.min(99, Math.max(1, Math.round((100 * used) / requests)))}%`;
   };
   return [
-    { head: 'MODEL', width: 20, grows: true, cell: ({ id }) => id },
+    { head: 'MODEL', width: 18, grows: true, cell: ({ id }) => id },
     { head: 'UPSTREAM NAME', width: 18, rank: 3, cell: ({ upstream }) => upstream },
     { head: 'INPUT', width: 8, align: 'right', cell: ({ input }) => usd(input) },
     { head: 'CACHED', width: 8, align: 'right', rank: 2, cell: ({ cachedInput }) => usd(cachedInput) },

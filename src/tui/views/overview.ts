@@ -5,7 +5,7 @@ import { NANOS_PER_USD, type Nanos, parseUsd } from '../../core/money.ts';
 import { addHistogram, emptyHistogram, quantile } from '../../live/histogram.ts';
 import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
-import { fit } from '../draw/text.ts';
+import { clean, fit } from '../draw/text.ts';
 import { count, duration, milliseconds, short, usd } from '../format.ts';
 import type { Model } from '../model.ts';
 import { keyNames } from '../select.ts';
@@ -15,11 +15,13 @@ const RATE_S = 10;
 /** The burn rate, for how long the balance lasts. */
 const BURN_S = 120;
 const WIDE_COLUMNS = 100;
+/** From here on there is room for two lists beside each other. */
+const BESIDE_COLUMNS = 80;
 
 export function overview(model: Model, height: number): Line[] {
   const { columns, snapshot } = model;
   const half = Math.floor((columns - 2) / 2);
-  const chartHeight = height >= 24 ? 5 : 3;
+  const chartHeight = height >= 24 ? 5 : height >= 15 ? 3 : 1;
   const charts = [
     chartBlock(model, 'requests/s', ({ requests }) => requests, half, chartHeight),
     chartBlock(model, 'tokens/s', ({ tokens }) => tokens, half, chartHeight),
@@ -31,16 +33,17 @@ export function overview(model: Model, height: number): Line[] {
       { lines: figures(model), width: half },
       { lines: money(model), width: half },
     ]),
+    errorLine(model),
     [],
   ];
   const room = height - lines.length;
+  if (columns < BESIDE_COLUMNS) {
+    const each = Math.floor(room / 2);
+    return [...lines, ...busiest(model, columns, each).slice(0, each), ...providers(snapshot, columns)];
+  }
   const lists = [busiest(model, half, room), providers(snapshot, half)];
-  return columns >= 2 * MIN_LIST
-    ? [...lines, ...beside(lists.map((each) => ({ lines: each, width: half })))]
-    : [...lines, ...lists.flat()];
+  return [...lines, ...beside(lists.map((each) => ({ lines: each, width: half })))];
 }
-
-const MIN_LIST = 38;
 
 /** The seconds of the last minutes, those in which nothing happened too. */
 export function timeline(model: Model, read: (second: SecondRow) => number, spanS: number): number[] {
@@ -69,21 +72,29 @@ function labelled(label: string, value: Line): Line {
   return [dim(fit(label, 14)), ...value];
 }
 
-function figures({ snapshot, nowMs, seconds }: Model): Line[] {
-  const recent = seconds.filter(({ at_s: atS }) => atS >= nowMs / 1000 - 60);
-  const firstByte = emptyHistogram();
+function lastMinute({ nowMs, seconds }: Model): SecondRow[] {
+  return seconds.filter(({ at_s: atS }) => atS >= nowMs / 1000 - 60);
+}
+
+/** In a line of its own: three codes are longer than half a screen. */
+function errorLine(model: Model): Line {
   const errors = new Map<string, number>();
-  for (const second of recent) {
-    addHistogram(firstByte, [...second.first_byte]);
+  for (const second of lastMinute(model)) {
     for (const [code, number] of Object.entries(second.errors)) errors.set(code, (errors.get(code) ?? 0) + number);
   }
-  const listed = [...errors].toSorted(([, a], [, b]) => b - a).slice(0, 3);
+  const listed = [...errors].toSorted(([, a], [, b]) => b - a).slice(0, 4);
+  return labelled('errors, 1 min', listed.length === 0 ? [dim('none')] : errorSpans(listed));
+}
+
+function figures(model: Model): Line[] {
+  const { snapshot } = model;
+  const firstByte = emptyHistogram();
+  for (const second of lastMinute(model)) addHistogram(firstByte, [...second.first_byte]);
   return [
     labelled('under way', [{ text: snapshot === undefined ? '-' : count(snapshot.in_flight) }]),
     labelled('first byte', [
       { text: `p50 ${milliseconds(quantile(firstByte, 0.5))}  p99 ${milliseconds(quantile(firstByte, 0.99))}` },
     ]),
-    labelled('errors, 1 min', listed.length === 0 ? [dim('none')] : errorSpans(listed)),
     labelled('event loop', [{ text: loopText(snapshot) }]),
   ];
 }
@@ -147,16 +158,14 @@ function busiest(model: Model, width: number, room: number): Line[] {
       width,
     );
   });
-  return [
-    [bold('Busiest keys'), dim('  requests a minute, under way')],
-    ...(lines.length > 0 ? lines : [[dim('none')]]),
-  ];
+  return [[bold('Busiest keys'), dim('  a minute, under way')], ...(lines.length > 0 ? lines : [[dim('none')]])];
 }
 
 function providers(snapshot: Snapshot | undefined, width: number): Line[] {
-  const lines = (snapshot?.upstreams ?? []).map(({ provider, requests, failures, in_flight: inFlight }): Line => {
+  const lines = (snapshot?.upstreams ?? []).flatMap((upstream): Line[] => {
+    const { provider, requests, failures, in_flight: inFlight, last_failure: last } = upstream;
     const tone = failures === 0 ? 'good' : failures < requests ? 'warn' : 'bad';
-    return fitLine(
+    const figures = fitLine(
       [
         span('● ', { tone }),
         { text: fit(provider, Math.max(8, width - 32)) },
@@ -166,9 +175,7 @@ function providers(snapshot: Snapshot | undefined, width: number): Line[] {
       ],
       width,
     );
+    return failures === 0 || last === null ? [figures] : [figures, [dim(`  ${clean(last.message)}`)]];
   });
-  return [
-    [bold('Providers'), dim('  last minute, under way')],
-    ...(lines.length > 0 ? lines : [[dim('none was asked')]]),
-  ];
+  return [[bold('Providers'), dim('  a minute, under way')], ...(lines.length > 0 ? lines : [[dim('none was asked')]])];
 }

@@ -5,20 +5,31 @@ import { type Column, table } from '../draw/table.ts';
 import { count, short, usd } from '../format.ts';
 import { type Model, RANGES } from '../model.ts';
 
+/** What all groups and ranges take in one line. */
+const WIDE_COLUMNS = 80;
+
 const GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
 
 export function usage(model: Model, height: number): Line[] {
   const { by, range, rows, cursor } = model.usage;
+  const hasRoom = model.columns >= WIDE_COLUMNS;
   const head: Line = [
     bold('Usage'),
     dim('  by '),
-    ...GROUPS.flatMap((group) => [span(` ${group} `, { inverse: group === by, dim: group !== by })]),
-    dim('   over '),
-    ...RANGES.flatMap((each) => [span(` ${each} `, { inverse: each === range, dim: each !== range })]),
+    ...choices(GROUPS, by, hasRoom),
+    dim('  over '),
+    ...choices(RANGES, range, hasRoom),
   ];
   if (rows.length === 0) return [head, [], [dim('Nothing was used.')]];
   const lines = table(columnsOf(model), rows, { width: model.columns, height: height - 2, cursor });
   return [head, ...lines, totalLine(rows)];
+}
+
+/** One of several; the others too where there is room for them. */
+function choices<T extends string>(all: readonly T[], chosen: T, hasRoom: boolean): Line {
+  return all
+    .filter((each) => hasRoom || each === chosen)
+    .map((each) => span(` ${each} `, { inverse: each === chosen, dim: each !== chosen }));
 }
 
 /** What a row is of. */
@@ -30,7 +41,7 @@ function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
   const top = state.rows.reduce((most, { costNanos }) => (costNanos > most ? costNanos : most), 0n);
   const most = Math.max(1, ...state.rows.map(({ requests }) => requests));
   // Where nothing costs anything, requests tell more than empty bars.
-  const shareOf = (row: UsageRow) => (top > 0n ? Number((row.costNanos * 1000n) / top) / 1000 : row.requests / most);
+  const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
   return [
     { head: state.by.toUpperCase(), width: 16, grows: true, cell: (row) => nameOfRow(state, row) },
     {

@@ -1,0 +1,159 @@
+/** Confirmations, the picker of models, a new key, and what is pasted: what keys do there, and what comes of it. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Action, Model } from '../../src/tui/model.ts';
+import { after, alone, keyId, letters, press, SNAPSHOT, STORED, serving, storedKey } from './samples.ts';
+
+const keys = serving('keys');
+const ID = keyId(2);
+
+const acts = (action: Action) => [{ kind: 'act', action }];
+
+describe('a pasted text', () => {
+  const paste = (model: Model, text: string) => after(model, { kind: 'paste', text });
+  const valueAfter = (text: string) => {
+    const { dialog } = paste(press(keys, 'n').model, text);
+    return dialog?.kind === 'form' ? dialog.fields[0]?.value : undefined;
+  };
+
+  test('goes where a text is typed', () => assert.equal(valueAfter('my app'), 'my app'));
+  test('loses the line end behind it, which would be Enter', () => assert.equal(valueAfter('app\r\n'), 'app'));
+  test('becomes one line', () => assert.equal(valueAfter('a\nb\r\nc\td'), 'a b c d'));
+  test('keeps signs that are commands elsewhere', () => assert.equal(valueAfter('q?+D'), 'q?+D'));
+  test('goes into the filter', () => assert.equal(paste(press(keys, '/').model, 'lap\n').keys.filter, 'lap'));
+  test('goes where a name confirms', () => {
+    const model = paste(press(keys, 'D').model, 'batch-jobs\n');
+    assert.deepEqual(press(model, 'enter').effects, acts({ kind: 'set_state', keyId: ID, state: 'deleted' }));
+  });
+
+  test('is no sequence of commands where no text is typed', () => {
+    const made: Model = after(keys, { kind: 'made_key', name: 'app', secret: 'sk-inf-1' });
+    const places = [keys, ...['d', 'r', 'm', '?'].map((key) => press(keys, key).model), made];
+    for (const place of places) assert.deepEqual(paste(place, 'yes, cancel all xyz\n'), place);
+  });
+});
+
+describe('a confirmation', () => {
+  const rows: readonly (readonly [what: string, start: Model, key: string, action: Action])[] = [
+    ['to disable a key', keys, 'd', { kind: 'set_state', keyId: ID, state: 'disabled' }],
+    ['to make a successor', keys, 'r', { kind: 'rotate', keyId: ID }],
+    ['to stop a request', serving('live'), 'x', { kind: 'stop_request', id: String(SNAPSHOT.live[0]?.id) }],
+  ];
+  for (const [what, start, key, action] of rows) {
+    test(`${what} is given by y`, () => {
+      for (const yes of ['y', 'Y']) {
+        const { model, effects } = press(start, key, yes);
+        assert.deepEqual([model.dialog, effects], [undefined, acts(action)]);
+      }
+    });
+
+    test(`${what} is withheld by n and Esc, and by nothing else`, () => {
+      for (const no of ['n', 'N', 'escape']) assert.deepEqual(press(start, key, no), { model: start, effects: [] });
+      const open = press(start, key).model;
+      assert.deepEqual(press(open, 'enter', ' ', 'x', 'd', 'q', 'tab', '1'), { model: open, effects: [] });
+    });
+  }
+
+  test('to delete a key takes its name', () => {
+    const { model, effects } = press(keys, 'D', ...letters('batch-jobs'), 'enter');
+    assert.deepEqual(effects, acts({ kind: 'set_state', keyId: ID, state: 'deleted' }));
+    assert.equal(model.dialog, undefined);
+  });
+
+  test('to delete a key takes no other text', () => {
+    for (const text of ['', 'y', 'batch-job', 'batch-jobs ', 'BATCH-JOBS', 'laptop']) {
+      const { model, effects } = press(keys, 'D', ...letters(text), 'enter');
+      assert.deepEqual(effects, [], text);
+      assert.equal(model.dialog?.kind, 'confirm');
+      assert.equal(model.message?.text, 'That is not the name; nothing was done.');
+    }
+  });
+
+  test('with a wrong name can be corrected', () => {
+    const { effects } = press(keys, 'D', ...letters('batch-jobx'), 'enter', 'backspace', 's', 'enter');
+    assert.equal(effects.length, 1);
+  });
+
+  test('is of the key that was asked for, whatever moves meanwhile', () => {
+    const open = press(keys, 'd').model;
+    const moved = after(open, { kind: 'stored', stored: { ...STORED, keys: [storedKey(9, 'a'), ...STORED.keys] } });
+    assert.deepEqual(press(moved, 'y').effects, acts({ kind: 'set_state', keyId: ID, state: 'disabled' }));
+  });
+
+  test('is not asked for a request that has ended', () => {
+    const { model, effects } = press(serving('live'), 'end', 'x');
+    assert.deepEqual([model.dialog, effects], [undefined, []]);
+    assert.equal(model.message?.text, 'This request has ended.');
+  });
+});
+
+describe('the picker of models', () => {
+  const all = STORED.models.map(({ id }) => id);
+  const [first = '', next = '', ...rest] = all;
+  const laptop = press(keys, 'down').model;
+  const gone = { ...STORED, keys: [storedKey(2, 'app', { allowlist: ['old/gone', next] })] };
+  const cases: readonly (readonly [string, start: Model, keys: readonly string[], models: readonly string[] | null])[] =
+    [
+      ['saves every model as no list', keys, [], null],
+      ['leaves the others where one is taken from all', keys, [' '], [next, ...rest]],
+      ['goes down and up', keys, ['down', 'j', 'k', ' '], [first, ...rest]],
+      ['goes no further than its ends', keys, ['up', 'k', ' '], [next, ...rest]],
+      ['nor below', keys, [...all.map(() => 'down'), 'down', ' '], all.slice(0, -1)],
+      ['x leaves none', keys, ['x'], []],
+      ['x and one is that one', keys, ['x', 'down', ' '], [next]],
+      ['a is every model again', laptop, ['a'], null],
+      ['shows the list that is there', laptop, [], ['mock/echo']],
+      ['takes one more', laptop, [' '], ['mock/echo', first]],
+      ['takes and leaves', laptop, [' ', ' '], ['mock/echo']],
+      ['the last one taken away is none, not all', laptop, ['down', 'down', 'down', ' '], []],
+      ['keeps a model that the config has no longer', alone('keys', gone), [], ['old/gone', next]],
+      ['which can be taken away', alone('keys', gone), [...all.map(() => 'down'), ' '], [next]],
+    ];
+  for (const [what, start, pressed, models] of cases) {
+    test(what, () => {
+      const { model, effects } = press(start, 'm', ...pressed, 'enter');
+      const id = start === laptop ? keyId(3) : ID;
+      assert.deepEqual(effects, acts({ kind: 'set_allowlist', keyId: id, models }));
+      assert.equal(model.dialog, undefined);
+    });
+  }
+
+  test('is left by Esc, and nothing is changed', () => {
+    assert.deepEqual(press(keys, 'm', 'x', 'escape'), { model: keys, effects: [] });
+  });
+});
+
+describe('a key that was just made', () => {
+  const secret = 'sk-inf-abcdefghijklmnopqrstuvwxyzabcdefghijklmnop';
+  const made = after(keys, { kind: 'made_key', name: 'app', secret });
+
+  test('stays until it is said that it is stored', () => {
+    for (const key of ['escape', 'q', ' ', 'y', 'tab', '1'])
+      assert.deepEqual(press(made, key), { model: made, effects: [] });
+    assert.equal(press(made, 'enter').model.dialog, undefined);
+  });
+
+  test('stays whatever news comes', () => {
+    const later = after(
+      made,
+      { kind: 'snapshot', snapshot: SNAPSHOT },
+      { kind: 'disconnected' },
+      { kind: 'stored', stored: STORED },
+    );
+    assert.deepEqual(later.dialog, made.dialog);
+  });
+
+  test('goes to the clipboard when asked, as often as asked', () => {
+    const { model, effects } = press(made, 'c', 'c');
+    assert.deepEqual(effects, [
+      { kind: 'copy', text: secret },
+      { kind: 'copy', text: secret },
+    ]);
+    assert.deepEqual(model.dialog, { kind: 'secret', name: 'app', secret, copied: true });
+  });
+});
+
+test('the help is left by any key, which does nothing else', () => {
+  for (const key of ['escape', 'q', 'D', '2', '?'])
+    assert.deepEqual(press(keys, '?', key), { model: keys, effects: [] });
+});

@@ -1,0 +1,269 @@
+/** What the screen is drawn with: texts, lines, tables, bars and charts are exactly as wide and as high as they are told. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { bar, chart, toneOfShare } from '../../src/tui/draw/chart.ts';
+import { beside, fitLine, type Line, lineWidth, spread } from '../../src/tui/draw/line.ts';
+import { type Column, firstShown, table } from '../../src/tui/draw/table.ts';
+import { clean, cut, ending, fit, widthOf, wrapped } from '../../src/tui/draw/text.ts';
+import { textOf } from './samples.ts';
+
+const text = fc.string({ unit: 'binary', maxLength: 40 });
+const cleanText = text.map(clean);
+const width = fc.integer({ min: 1, max: 60 });
+const align = fc.constantFrom('left' as const, 'right' as const);
+const line = fc.array(
+  cleanText.map((each) => ({ text: each })),
+  { maxLength: 6 },
+);
+const share = fc.double({ min: 0, max: 1e12, noNaN: true });
+
+/** A width as string-width measures it, which is not what the code under test goes by for plain texts. */
+const widthOfLine = (each: Line) => stringWidth(textOf(each));
+
+describe('texts', () => {
+  test('are exactly as wide as they are told, whatever is in them', () => {
+    fc.assert(
+      fc.property(text, width, align, (each, columns, side) => {
+        assert.equal(stringWidth(fit(each, columns, side)), columns);
+      }),
+    );
+  });
+
+  test('are never wider than they are cut to, at either end', () => {
+    fc.assert(
+      fc.property(cleanText, width, (each, columns) => {
+        for (const shown of [cut(each, columns), ending(each, columns)]) {
+          assert.ok(stringWidth(shown) <= columns);
+          if (stringWidth(each) <= columns) assert.equal(shown, each);
+          else assert.ok(shown.includes('…'));
+        }
+      }),
+    );
+  });
+
+  test('take as many columns as string-width says, also where they are measured by a shorter way', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...'aZ ~─━│╭█▁▏▟…é漢'), { maxLength: 20 }), (signs) => {
+        assert.equal(widthOf(signs.join('')), stringWidth(signs.join('')));
+      }),
+    );
+  });
+
+  test('lose nothing when they are wrapped, and no line is too wide', () => {
+    const words = fc.array(fc.string({ unit: fc.constantFrom(...'abcdefgh漢é') }), { maxLength: 20 });
+    fc.assert(
+      fc.property(words, fc.integer({ min: 2, max: 40 }), (list, columns) => {
+        const lines = wrapped(list.join(' '), columns);
+        for (const each of lines) assert.ok(stringWidth(each) <= columns);
+        assert.equal(lines.join('').replaceAll(' ', ''), list.join(''));
+      }),
+    );
+  });
+
+  const cases: readonly (readonly [what: string, shown: string, expected: string])[] = [
+    ['that fit are filled', fit('ab', 4), 'ab  '],
+    ['that fit are filled on the left', fit('ab', 4, 'right'), '  ab'],
+    ['that do not fit end in an ellipsis', fit('abcdef', 4), 'abc…'],
+    ['are not cut within a wide character', fit('漢字漢字', 4), '漢… '],
+    ['are not cut within what is seen as one character', fit('e\u0301e\u0301e\u0301', 2), 'e\u0301…'],
+    ['have no room at all', cut('abc', 0), ''],
+    ['show their end', ending('abcdef', 4), '…def'],
+    ['lose what could move the cursor', clean('a\u001b[2Jb\nc\u202ed\u2028'), 'a�[2Jb�c�d�'],
+    ['keep the writing of every people', clean('漢字 עברית e\u0301 naïve'), '漢字 עברית e\u0301 naïve'],
+    ['break between words', wrapped('one two three', 8).join('|'), 'one two|three'],
+    ['break within a word that is too long', wrapped('abcdefgh ij', 4).join('|'), 'abcd|efgh|ij'],
+    ['that are empty are one empty line', wrapped('', 4).join('|'), ''],
+  ];
+  for (const [what, shown, expected] of cases) test(what, () => assert.equal(shown, expected));
+});
+
+describe('lines', () => {
+  test('are exactly as wide as they are told', () => {
+    fc.assert(fc.property(line, width, (each, columns) => assert.equal(widthOfLine(fitLine(each, columns)), columns)));
+  });
+
+  test('show that something is missing, also where a part of them fits exactly', () => {
+    assert.equal(textOf(fitLine([{ text: 'abcd' }, { text: 'ef' }], 4)), 'abc…');
+    assert.equal(textOf(fitLine([{ text: 'abc' }, { text: '漢字' }, { text: 'x' }], 5)), 'abc… ');
+    assert.equal(textOf(fitLine([{ text: 'abcd' }, { text: '' }], 4)), 'abcd');
+  });
+
+  test('beside each other are as wide as both and the gap', () => {
+    const block = fc.record({ lines: fc.array(line, { maxLength: 4 }), width });
+    fc.assert(
+      fc.property(block, block, (left, right) => {
+        const lines = beside([left, right]);
+        assert.equal(lines.length, Math.max(left.lines.length, right.lines.length));
+        for (const each of lines) assert.equal(widthOfLine(each), left.width + 2 + right.width);
+      }),
+    );
+  });
+
+  test('at both edges give up the right one where there is no room', () => {
+    const [left, right] = [[{ text: 'left' }], [{ text: 'right' }]];
+    assert.equal(textOf(spread(left, right, 12)), 'left   right');
+    assert.equal(textOf(spread(left, right, 9)), 'left     ');
+    fc.assert(
+      fc.property(line, line, width, (a, b, columns) => assert.equal(lineWidth(spread(a, b, columns)), columns)),
+    );
+  });
+});
+
+const column = fc.record({
+  head: text,
+  width: fc.integer({ min: 1, max: 20 }),
+  align,
+  rank: fc.option(fc.integer({ min: 1, max: 4 }), { nil: 0 }),
+  grows: fc.boolean(),
+});
+type Shape = typeof column extends fc.Arbitrary<infer T> ? T : never;
+
+/** A table of texts; every other column gives its cells as spans. */
+function columnsOf(shapes: readonly Shape[]): Column<readonly string[]>[] {
+  const grown = shapes.findIndex(({ grows }) => grows);
+  return shapes.map(({ head, width: columns, align: side, rank }, index) => ({
+    head,
+    width: columns,
+    align: side,
+    ...(rank > 0 && { rank }),
+    ...(index === grown && { grows: true as const }),
+    cell: (row) => (index % 2 === 0 ? (row[index] ?? '') : [{ text: row[index] ?? '' }, { text: '!' }]),
+  }));
+}
+
+describe('tables', () => {
+  test('are never wider or higher than they are told, and clean', () => {
+    const rows = fc.array(fc.array(text, { maxLength: 6 }), { maxLength: 12 });
+    const shapes = fc.array(column, { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(shapes, rows, width, fc.integer({ min: 2, max: 9 }), fc.integer({ min: 0, max: 11 }), (...given) => {
+        const [columns, list, across, height, cursor] = given;
+        const lines = table(columnsOf(columns), list, { width: across, height, cursor });
+        assert.equal(lines.length, 1 + Math.min(list.length, height - 1));
+        for (const each of lines) {
+          assert.equal(widthOfLine(each), across);
+          assert.doesNotMatch(textOf(each), /[\p{C}\p{Zl}\p{Zp}]/u);
+        }
+        const selected = lines.filter((each) => each.length > 0 && each.every(({ inverse }) => inverse === true));
+        assert.equal(selected.length, cursor < list.length ? 1 : 0);
+      }),
+    );
+  });
+
+  test('leave out the columns of the highest rank first', () => {
+    const columns = (['a', 'b', 'c'] as const).map((head, index) => ({
+      head,
+      width: 3,
+      rank: index,
+      cell: () => head,
+    }));
+    const headAt = (across: number) =>
+      textOf(
+        table<string>(
+          columns.map(({ rank, ...rest }) => (rank === 0 ? rest : { rank, ...rest })),
+          [],
+          { width: across, height: 2, cursor: 0 },
+        )[0] ?? [],
+      );
+    assert.equal(headAt(13), 'a    b    c  ');
+    assert.equal(headAt(12), 'a    b      ');
+    assert.equal(headAt(7), 'a      ');
+    assert.equal(headAt(2), 'a…');
+  });
+
+  test('show the rows around the cursor', () => {
+    const list = Array.from({ length: 10 }, (_, index) => [String(index)]);
+    const shown = (cursor: number) =>
+      table<string[]>([{ head: '', width: 1, cell: ([each = '']) => each }], list, { width: 1, height: 5, cursor })
+        .slice(1)
+        .map(textOf)
+        .join('');
+    assert.deepEqual([0, 1, 2, 3, 5, 8, 9, -1].map(shown), [
+      '0123',
+      '0123',
+      '0123',
+      '1234',
+      '3456',
+      '6789',
+      '6789',
+      '0123',
+    ]);
+  });
+
+  test('always show the row of the cursor', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 200 }),
+        fc.integer({ min: 1, max: 50 }),
+        fc.nat(199),
+        (rows, height, place) => {
+          const cursor = place % rows;
+          const first = firstShown(rows, height, cursor);
+          assert.ok(first >= 0 && first <= cursor && cursor < first + height);
+        },
+      ),
+    );
+  });
+});
+
+describe('bars', () => {
+  test('are exactly as wide as they are told, and something is never shown as nothing', () => {
+    fc.assert(
+      fc.property(share, share, width, (used, limit, columns) => {
+        const [filled, rest] = bar(used, limit, columns).map((each) => each.text);
+        assert.equal(`${filled}${rest}`.length, columns);
+        assert.equal(filled === '', used === 0 || (limit > 0 && used / limit === 0));
+      }),
+    );
+  });
+
+  const cases: readonly (readonly [used: number, limit: number, drawn: string, tone: string])[] = [
+    [0, 10, '────────', 'good'],
+    [1, 1_000_000, '━───────', 'good'],
+    [5, 10, '━━━━────', 'good'],
+    [7.5, 10, '━━━━━━──', 'warn'],
+    [10, 10, '━━━━━━━━', 'bad'],
+    [30, 10, '━━━━━━━━', 'bad'],
+    [1, 0, '━━━━━━━━', 'bad'],
+    [0, 0, '────────', 'good'],
+  ];
+  for (const [used, limit, drawn, tone] of cases) {
+    test(`${used} of ${limit}`, () => {
+      const spans = bar(used, limit, 8);
+      assert.equal(textOf(spans), drawn);
+      assert.equal(spans[0]?.tone, tone);
+    });
+  }
+
+  test('turn yellow at three quarters and red just below the limit', () => {
+    assert.deepEqual([0, 0.749, 0.75, 0.949, 0.95, 1].map(toneOfShare), ['good', 'good', 'warn', 'warn', 'bad', 'bad']);
+  });
+});
+
+describe('charts', () => {
+  const values = fc.array(fc.oneof(fc.constant(0), share), { maxLength: 80 });
+
+  test('are exactly as wide and high as they are told, and something is never shown as nothing', () => {
+    fc.assert(
+      fc.property(values, fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 6 }), (list, columns, height) => {
+        const lines = chart(list, columns, height).map(textOf);
+        assert.equal(lines.length, height);
+        for (const each of lines) assert.equal(each.length, columns);
+        const shown = columns === 0 ? [] : list.slice(-columns);
+        for (const [index, value] of shown.entries()) {
+          const isBlank = lines.every((each) => each[columns - shown.length + index] === ' ');
+          assert.equal(isBlank, value === 0);
+        }
+      }),
+    );
+  });
+
+  test('show the last values on the right, the largest from bottom to top', () => {
+    assert.deepEqual(chart([9, 0, 1, 2, 4, 8], 5, 2).map(textOf), ['    █', ' ▂▄██']);
+    assert.deepEqual(chart([1], 3, 1).map(textOf), ['  █']);
+    assert.deepEqual(chart([], 3, 1).map(textOf), ['   ']);
+    assert.deepEqual(chart([0, 0], 2, 1).map(textOf), ['  ']);
+  });
+});

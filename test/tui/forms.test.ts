@@ -1,0 +1,201 @@
+/** Forms: what is typed there, what is refused in the words of the command line, and what comes of it. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { InvalidArgumentError } from 'commander';
+import { taking } from '../../src/cli/arguments.ts';
+import {
+  type Reader,
+  readAmount,
+  readAmountAboveZero,
+  readConcurrency,
+  readKeyName,
+  readNote,
+  readRpm,
+  readTpm,
+  whyNot,
+} from '../../src/entries.ts';
+import type { Action, Dialog, Model } from '../../src/tui/model.ts';
+import { after, alone, keyId, letters, press, serving } from './samples.ts';
+
+const keys = serving('keys');
+const ID = keyId(2);
+const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null };
+
+const acts = (action: Action) => [{ kind: 'act', action }];
+
+function formOf({ dialog }: Model): Extract<Dialog, { kind: 'form' }> {
+  assert.equal(dialog?.kind, 'form');
+  return dialog;
+}
+
+/** Types into the field of that number of an open form. */
+function fill(...texts: readonly string[]): string[] {
+  return texts.flatMap((text, index) => [...(index === 0 ? [] : ['tab']), 'ctrl+u', ...letters(text)]);
+}
+
+/** What the command line says to such a value. */
+function commandSays(reader: Reader<unknown>, text: string): string {
+  try {
+    taking(reader)(text);
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) return error.message;
+  }
+  throw new Error(`the command line takes ${JSON.stringify(text)}`);
+}
+
+describe('a form that is right asks for what was typed', () => {
+  const five = { rpm: 5, tpm: 600, concurrency: 7, spendLimitNanos: 8_500_000_000n };
+  const cases: readonly (readonly [what: string, start: Model, keys: readonly string[], action: Action])[] = [
+    [
+      'a key with nothing but a name',
+      keys,
+      ['n', ...letters('app')],
+      { kind: 'create', name: 'app', limits: NO_LIMITS },
+    ],
+    [
+      'a key with limits',
+      keys,
+      ['n', ...fill('app', '5', '600', '7', '8.5')],
+      { kind: 'create', name: 'app', limits: five },
+    ],
+    [
+      'a name with spaces and signs',
+      keys,
+      ['n', ...letters('my app? +q/2')],
+      { kind: 'create', name: 'my app? +q/2', limits: NO_LIMITS },
+    ],
+    [
+      'the words of the command line',
+      keys,
+      ['n', ...fill('app', 'default', 'default', 'default', 'none')],
+      { kind: 'create', name: 'app', limits: NO_LIMITS },
+    ],
+    [
+      'a spend limit of nothing',
+      keys,
+      ['n', ...fill('app', '', '', '', '0')],
+      { kind: 'create', name: 'app', limits: { ...NO_LIMITS, spendLimitNanos: 0n } },
+    ],
+    ['limits', keys, ['l', ...fill('5', '600', '7', '8.5')], { kind: 'set_limits', keyId: ID, limits: five }],
+    [
+      'limits as they were',
+      keys,
+      ['l'],
+      { kind: 'set_limits', keyId: ID, limits: { ...NO_LIMITS, rpm: 60, tpm: 100_000 } },
+    ],
+    ['limits back to the tier’s', keys, ['l', ...fill('', '')], { kind: 'set_limits', keyId: ID, limits: NO_LIMITS }],
+    [
+      'a spend limit as it was',
+      keys,
+      ['end', 'l'],
+      { kind: 'set_limits', keyId: keyId(1), limits: { ...NO_LIMITS, spendLimitNanos: 20_000_000_000n } },
+    ],
+    ['credit', alone(), ['+', ...fill('0.000000001')], { kind: 'add_credit', nanos: 1n, note: '' }],
+    [
+      'credit with a note',
+      alone(),
+      ['+', ...fill('25', 'for March')],
+      { kind: 'add_credit', nanos: 25_000_000_000n, note: 'for March' },
+    ],
+  ];
+  for (const [what, start, pressed, action] of cases) {
+    test(what, () => {
+      const { model, effects } = press(start, ...pressed, 'enter');
+      assert.deepEqual(effects, acts(action));
+      assert.equal(model.dialog, undefined);
+    });
+  }
+
+  test('an export, under the name that stands there', () => {
+    assert.deepEqual(press(serving('usage'), 'w', 'enter').effects, [{ kind: 'export', path: 'usage-by-key.csv' }]);
+  });
+
+  test('an export, under a name that is typed', () => {
+    const { effects } = press(serving('usage'), 'w', ...fill(' out/q1.csv '), 'enter');
+    assert.deepEqual(effects, [{ kind: 'export', path: 'out/q1.csv' }]);
+  });
+});
+
+describe('a form that is wrong says what the command line says', () => {
+  const cases: readonly (readonly [form: string, place: number, reader: Reader<unknown>, values: readonly string[]])[] =
+    [
+      ['n', 0, readKeyName, ['', ' app', 'app ', 'x'.repeat(65), keyId(1), 'a\u0007b', 'a\u202eb']],
+      ['n', 1, readRpm, ['0', '-1', '1.5', 'none', '1e3', '1000000001', ' 5', 'five']],
+      ['n', 2, readTpm, ['0', '1000000000001', '1,000']],
+      ['l', 2, readConcurrency, ['0', '1000000001', 'unlimited']],
+      ['l', 3, readAmount, ['-1', '1.0000000001', '1e3', 'default', '$5', '1000000000.01', '5 USD']],
+      ['+', 0, readAmountAboveZero, ['', '0', '0.00', '-5', 'five', '10000000000']],
+      ['+', 1, readNote, ['two\u0001lines', '\u007f']],
+    ];
+  for (const [form, place, reader, values] of cases) {
+    for (const value of values) {
+      test(`${form}, field ${place}: ${JSON.stringify(value)}`, () => {
+        const first = form === 'l' ? [] : form === 'n' ? fill('app') : fill('5');
+        const way = [...first, ...Array<string>(place).fill('tab'), 'ctrl+u', ...letters(value)];
+        const { model, effects } = press(keys, form, ...way, 'tab', 'enter');
+        const { fields, cursor } = formOf(model);
+        assert.deepEqual(effects, []);
+        assert.equal(fields[place]?.fault, commandSays(reader, value));
+        assert.equal(fields[place]?.value, value);
+        assert.equal(fields.filter(({ fault }) => fault !== undefined).length, 1);
+        assert.equal(cursor, place);
+      });
+    }
+  }
+
+  test('of a file without a name', () => {
+    const { model, effects } = press(serving('usage'), 'w', 'ctrl+u', ' ', 'enter');
+    assert.deepEqual(effects, []);
+    assert.equal(formOf(model).fields[0]?.fault, 'Expected the name of a file.');
+  });
+
+  test('of a name that another key has, while it can still be corrected', () => {
+    const { model, effects } = press(keys, 'n', ...letters('laptop'), 'enter');
+    assert.deepEqual(effects, []);
+    assert.equal(formOf(model).fields[0]?.fault, whyNot({ kind: 'name_taken' }, 'laptop'));
+    assert.deepEqual(press(model, '2', 'enter').effects, acts({ kind: 'create', name: 'laptop2', limits: NO_LIMITS }));
+  });
+
+  test('of all fields at once, and goes to the first of them', () => {
+    const { model } = press(keys, 'n', ...fill('app', '0', 'x', '5', '-1'), 'enter');
+    const { fields, cursor } = formOf(model);
+    assert.deepEqual(
+      fields.map(({ fault }) => fault !== undefined),
+      [false, true, true, false, true],
+    );
+    assert.equal(cursor, 1);
+  });
+
+  test('until it is corrected', () => {
+    const wrong = press(keys, 'n', ...fill('app', '0'), 'enter').model;
+    const right = press(wrong, 'backspace', '9');
+    assert.equal(formOf(right.model).fields[1]?.fault, undefined);
+    const limits = { ...NO_LIMITS, rpm: 9 };
+    assert.deepEqual(press(right.model, 'enter').effects, acts({ kind: 'create', name: 'app', limits }));
+  });
+});
+
+describe('in a form', () => {
+  const cursorAfter = (...pressed: readonly string[]) => formOf(press(keys, 'n', ...pressed).model).cursor;
+
+  test('arrows and Tab go from field to field, and round', () => {
+    assert.equal(cursorAfter('down', 'tab', 'up'), 1);
+    assert.equal(cursorAfter('shift+tab'), 4);
+    assert.equal(cursorAfter('up', 'down'), 0);
+  });
+
+  test('Esc leaves, and nothing is done', () => {
+    const { model, effects } = press(keys, 'n', 'a', 'escape');
+    assert.deepEqual([model, effects], [keys, []]);
+  });
+
+  test('keys that are no characters change nothing', () => {
+    const form = press(keys, 'n', 'a').model;
+    assert.deepEqual(press(form, 'left', 'right', 'home', 'ctrl+a', 'pageup').model, form);
+  });
+
+  test('a text is bounded', () => {
+    const model = after(press(keys, '+', 'tab').model, { kind: 'paste', text: 'x'.repeat(10_000) });
+    assert.equal(formOf(model).fields[1]?.value.length, 500);
+  });
+});

@@ -1,0 +1,301 @@
+/** Whole screens, as they are seen: each view with a gateway, at the size that every terminal has. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Model, View } from '../../src/tui/model.ts';
+import { after, alone, endedRow, press, SNAPSHOT, STORED, screenText, serving, storedKey } from './samples.ts';
+
+const OVERVIEW = `
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+
+requests/s  8.1   most 9                 tokens/s  2,835   most 3,150
+                             ▃▃▃▅▅▅████                               ▃▃▃▅▅▅████
+▃                     ▃▃▃▅▅████████████  ▃                     ▃▃▃▅▅████████████
+███▅▅▅▅▃▃▃▃▃▃▃▃▃▅▅▅▅███████████████████  ███▅▅▅▅▃▃▃▃▃▃▃▃▃▅▅▅▅███████████████████
+
+under way     2                          balance       81.77 USD
+first byte    p50 136 ms  p99 1.0 s      held          0.012000 USD
+event loop    p99 3 ms late              spending      0.12 USD/min
+                                         lasts for     11h21m at this rate
+errors, 1 min 6 rate_limited  3 upstream_error
+
+Busiest keys  a minute, under way        Providers  a minute, under way
+web-app     ━━━━━━──     480/600    2    ● openai       310/min        ok    2
+batch-jobs  ━━━━━━━━       59/60    0    ● claude         4/min    4 failed    0
+                                           refused
+
+
+
+
+
+ 1-5 Tab views  + credit  R reload  q quit  ? help
+`;
+
+const KEYS = `
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+
+Keys  3, by name
+NAME              STATE     REQUESTS/MIN          REQUESTS  COST (USD)  OF LIMIT
+batch-jobs        enabled   ━━━━━━━━       59/60       321        1.23         -
+laptop            disabled  ━───────       1/600         7   0.0000015         -
+web-app           enabled   ━━━━━━──     480/600     12.3k       17.00       85%
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+ Enter more  n new  e d on/off  l limits  m models  r rotate  D delete  ? help
+`;
+
+const LIVE = `
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+
+Live  2 under way, then the last that ended
+    AGE  KEY         MODEL                  OUT  COST (USD)  STATE
+  1m15s  web-app     openai/gpt-4o-mini      56    0.000219  running
+     4s  batch-jobs  openai/gpt-4o-mini      56    0.000219  running
+    -3s  web-app     openai/gpt-4o-mini      56    0.000219  ok
+   -12s  web-app     claude/large            56    0.000219  upstream_error
+   -40s  web-app     openai/gpt-4o-mini       0        0.00  rate_limited
+
+
+
+
+
+
+
+
+
+
+
+
+
+ ↑↓ Enter details  x stop  1-5 views  q quit  ? help
+`;
+
+const USAGE = `
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+
+Usage  by  key  model  day  month  source   over  24h  7d  30d  this month  all
+KEY                         SHARE OF COST        REQUESTS   ERRORS    COST (USD)
+web-app                     ██████████████████      12.3k        5         17.00
+batch-jobs                  █                         321        5          1.23
+laptop                      █                           7        0     0.0000015
+Total  12,673 requests, 4,689,010 tokens, 18.23 USD
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+ ←→ group  [ ] range  w write CSV  ↑↓ move  q quit  ? help
+`;
+
+const MODELS = `
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+
+Models  4 in the config, prices in USD per million tokens, tier standard
+MODEL                  INPUT    CACHED    OUTPUT  REQUESTS   SHARE  PROVIDER
+openai/gpt-4o-mini      0.15  0.075000      0.60     12.0k     99%  ● openai
+openai/fast             0.10      0.00      0.40         0       -  ● openai
+claude/large            3.00      0.30     15.00         0       -  no key set
+mock/echo               0.00      0.00      0.00         3      1%  · mock
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+ ↑↓ move  R reload the config  1-5 views  q quit  ? help
+`;
+
+const DELETING = `
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+
+Keys  3, by name
+NAME              STATE     REQUESTS/MIN          REQUESTS  COST (USD)  OF LIMIT
+batch-jobs        enabled   ━━━━━━━━       59/60       321        1.23         -
+  ╭──────────────────────────────────────────────────────────────────────────╮
+  │ Delete batch-jobs for ever?                                              │
+  │                                                                          │
+  │ Its requests are refused from now on, and it cannot come back. Its usage │
+  │ stays on record.                                                         │
+  │                                                                          │
+  │ Type the name to do it:                                                  │
+  │ batch-jobs                                                               │
+  │ › ba▏                                                                    │
+  │                                                                          │
+  │ Enter: do it   Esc: leave                                                │
+  ╰──────────────────────────────────────────────────────────────────────────╯
+
+
+
+
+
+ Enter more  n new  e d on/off  l limits  m models  r rotate  D delete  ? help
+`;
+
+const ALONE = `
+ inf-gw ○ no gateway runs: these are the stored figures               81.77 USD
+  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+
+requests/s  0   most 0                   tokens/s  0   most 0
+
+
+
+
+under way     -                          balance       81.77 USD
+first byte    p50 -  p99 -               held          0.012000 USD
+event loop    -                          spending      0.00 USD/min
+                                         lasts for     nothing is being spent
+errors, 1 min none
+
+Busiest keys  a minute, under way        Providers  a minute, under way
+none                                     none was asked
+
+
+
+
+
+
+
+ 1-5 Tab views  + credit  R reload  q quit  ? help
+`;
+
+/** The texts above begin and end with a line break of their own. */
+function assertScreen(model: Model, expected: string): void {
+  assert.equal(`\n${screenText(model)}\n`, expected);
+}
+
+describe('at 80 by 24', () => {
+  const views: readonly (readonly [View, string])[] = [
+    ['overview', OVERVIEW],
+    ['keys', KEYS],
+    ['live', LIVE],
+    ['usage', USAGE],
+    ['models', MODELS],
+  ];
+  for (const [view, expected] of views) {
+    test(`the view ${view} looks like this`, () => assertScreen(serving(view), expected));
+  }
+
+  test('a confirmation lies over its view', () => {
+    assertScreen(press(serving('keys'), 'D', 'b', 'a').model, DELETING);
+  });
+
+  test('without a gateway the stored figures are there, and it says so', () => assertScreen(alone(), ALONE));
+});
+
+describe('the head tells how the gateway stands', () => {
+  const fault = 'the disk is full';
+  const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
+    ['it serves', serving(), /● serving 127\.0\.0\.1:8787 {2}up 1d2h/],
+    ['there is none yet', alone(), /○ no gateway runs: these are the stored figures/],
+    ['it has gone', after(serving(), { kind: 'disconnected' }), /○ the gateway has gone; waiting for it/],
+    ['it shuts down', serving('overview', { ...SNAPSHOT, draining: true }), /● shutting down/],
+    ['it cannot write', serving('overview', { ...SNAPSHOT, storage_fault: fault }), /● the disk is full/],
+    [
+      'it cannot write and shuts down',
+      serving('overview', { ...SNAPSHOT, draining: true, storage_fault: fault }),
+      /full/,
+    ],
+  ];
+  for (const [what, model, shown] of cases) {
+    test(`when ${what}`, () => {
+      const [head = ''] = screenText(model).split('\n');
+      assert.match(head, shown);
+      assert.match(head, /81\.77 USD$/);
+    });
+  }
+});
+
+describe('a view says why it is empty', () => {
+  const none = { ...STORED, keys: [], models: [] };
+  const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
+    ['no keys', alone('keys', none), /There are no keys yet\. Press n to make one\./],
+    ['a filter that nothing passes', press(alone('keys'), '/', 'z', 'z').model, /No key has "zz" in its name/],
+    ['no gateway to watch', alone('live'), /No gateway runs: there is nothing to watch\./],
+    ['no request yet', serving('live', { ...SNAPSHOT, live: [], recent: [] }), /No request has come yet\./],
+    ['no usage', alone('usage'), /Nothing was used\./],
+    ['no models', alone('models', none), /add some under `providers:`, then press R\./],
+    ['no busy key and no provider', serving('overview', { ...SNAPSHOT, busiest: [], upstreams: [] }), /none +none was/],
+  ];
+  for (const [what, model, shown] of cases) test(what, () => assert.match(screenText(model), shown));
+});
+
+const LARGE = storedKey(3, 'large', { rpm: 123_456_789, tpm: 123_456_789_012, concurrency: 123_456 });
+
+describe('nothing that has to be read is cut off', () => {
+  const screens: readonly (readonly [what: string, model: Model])[] = [
+    ...['?', '+', 'n', 'd', 'r', 'D', 'm', 'l'].map(
+      (key) => [`the dialog of ${key}`, press(serving('keys'), key).model] as const,
+    ),
+    [
+      'every fault of a form',
+      press(serving('keys'), 'n', 'down', 'x', 'down', 'x', 'down', 'x', 'down', 'x', 'enter').model,
+    ],
+    ['the details of a key', press(serving('keys'), 'enter').model],
+    ['the details of a request', press(serving('live'), 'enter').model],
+    ['a request that was refused', serving('live', { ...SNAPSHOT, recent: [endedRow(1, 'insufficient_credit')] })],
+    ['a new key', after(serving('keys'), { kind: 'made_key', name: 'app', secret: `sk-inf-${'x'.repeat(43)}` })],
+    ['a request of an hour ago', serving('live', { ...SNAPSHOT, recent: [endedRow(3_599, 'ok')] })],
+    ['large limits, nearly used up', alone('keys', { ...STORED, keys: [LARGE] }, { columns: 160, rows: 24 })],
+    ...['overview', 'keys', 'live', 'usage', 'models'].map(
+      (view) => [`the view ${view}`, serving(view as View)] as const,
+    ),
+  ];
+  for (const [what, model] of screens) {
+    test(what, () => assert.doesNotMatch(screenText(model).replaceAll('sk-inf-…', ''), /…(?! 5)/));
+  }
+
+  test('the longest name is shown whole where it has to be typed', () => {
+    const name = 'n'.repeat(64);
+    const model = press(alone('keys', { ...STORED, keys: [storedKey(1, name)] }, { columns: 60, rows: 16 }), 'D').model;
+    assert.match(screenText(model), /│ n{56} │\n│ n{8} {48} │/);
+  });
+
+  test('the end of what is typed is seen, however long it is', () => {
+    const { model } = press(alone('keys'), 'n', ...'x'.repeat(90), 'e', 'n', 'd');
+    assert.match(screenText(model), /…x+end▏/);
+    const deleting = press(
+      alone('keys', STORED, { columns: 60, rows: 16 }),
+      'D',
+      ...'y'.repeat(90),
+      'e',
+      'n',
+      'd',
+    ).model;
+    assert.match(screenText(deleting), /› …y+end▏/);
+  });
+});

@@ -1,0 +1,231 @@
+/** Screens for tests: a small household of keys and models, a gateway that serves it, and the way to press keys. */
+import type { Model as CatalogModel } from '../../src/catalog/catalog.ts';
+import type { SecondRow, Snapshot } from '../../src/control/protocol.ts';
+import type { KeyRecord } from '../../src/ledger/keys.ts';
+import type { UsageRow } from '../../src/ledger/usage.ts';
+import type { RequestRow } from '../../src/live/board.ts';
+import { emptyHistogram, record } from '../../src/live/histogram.ts';
+import type { Line } from '../../src/tui/draw/line.ts';
+import { frame } from '../../src/tui/frame.ts';
+import { firstModel, type Model, type Stored, type StoredKey, type View } from '../../src/tui/model.ts';
+import type { Effect, Event } from '../../src/tui/update/step.ts';
+import { update } from '../../src/tui/update/update.ts';
+
+/** 1 November 2026, noon. */
+export const NOW_MS = Date.UTC(2026, 10, 1, 12);
+const NOW_S = NOW_MS / 1_000;
+const USD = 1_000_000_000n;
+
+/** The id of the key of that number. */
+export function keyId(number: number): string {
+  return `key_${String(number).padStart(26, '0')}`;
+}
+
+export function storedKey(number: number, name: string, more: Partial<KeyRecord> = {}, month = {}): StoredKey {
+  const own = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null };
+  const preview = `sk-inf-…${String(number).padStart(4, 'x')}`;
+  const createdAtMs = NOW_MS - number * 86_400_000;
+  return {
+    record: { id: keyId(number), name, preview, state: 'enabled', allowlist: null, createdAtMs, ...own, ...more },
+    limits: {
+      rpm: more.rpm ?? 600,
+      tpm: more.tpm ?? 2_000_000,
+      concurrency: more.concurrency ?? 60,
+      modelsRpm: 6_000,
+    },
+    month: { requests: 0, tokens: 0, costNanos: 0n, ...month },
+  };
+}
+
+const KEYS: readonly StoredKey[] = [
+  storedKey(
+    1,
+    'web-app',
+    { spendLimitNanos: 20n * USD },
+    { requests: 12_345, tokens: 4_567_890, costNanos: 17n * USD },
+  ),
+  storedKey(2, 'batch-jobs', { rpm: 60, tpm: 100_000 }, { requests: 321, tokens: 98_765, costNanos: 1_230_000_000n }),
+  storedKey(
+    3,
+    'laptop',
+    { state: 'disabled', allowlist: ['mock/echo'] },
+    { requests: 7, tokens: 90, costNanos: 1_500n },
+  ),
+];
+
+export function catalogModel(id: string, prices: Partial<CatalogModel> = {}): CatalogModel {
+  const provider = id.slice(0, id.indexOf('/'));
+  const upstream = id.slice(id.indexOf('/') + 1);
+  const free = { input: 0n, cachedInput: 0n, output: 0n };
+  return { id, provider, active: true, upstream, maxOutput: undefined, defaultOutput: 512, ...free, ...prices };
+}
+
+const MODELS: readonly CatalogModel[] = [
+  catalogModel('openai/gpt-4o-mini', { input: 150_000_000n, cachedInput: 75_000_000n, output: 600_000_000n }),
+  catalogModel('openai/fast', { upstream: 'gpt-4.1-nano', input: 100_000_000n, output: 400_000_000n }),
+  catalogModel('claude/large', { input: 3n * USD, cachedInput: 300_000_000n, output: 15n * USD, active: false }),
+  catalogModel('mock/echo'),
+];
+
+export function usageRow(row: Partial<UsageRow>): UsageRow {
+  const names = { key: undefined, keyId: undefined, model: undefined, day: undefined, month: undefined };
+  const figures = { requests: 0, errors: 0, promptTokens: 0, completionTokens: 0, costNanos: 0n };
+  return { ...names, source: undefined, ...figures, ...row };
+}
+
+export const STORED: Stored = {
+  statePath: '/var/lib/inf-gw/inf-gw.db',
+  tierName: 'standard',
+  creditEnforced: true,
+  balanceNanos: 81_770_000_000n,
+  heldNanos: 12_000_000n,
+  keys: KEYS,
+  models: MODELS,
+  modelUsage: new Map([
+    ['openai/gpt-4o-mini', usageRow({ model: 'openai/gpt-4o-mini', requests: 12_000 })],
+    ['mock/echo', usageRow({ model: 'mock/echo', requests: 3 })],
+  ]),
+};
+
+export function second(atS: number, figures: Partial<SecondRow> = {}): SecondRow {
+  return { at_s: atS, requests: 1, tokens: 100, cost_usd: '0.001000', errors: {}, first_byte: [], ...figures };
+}
+
+/** Four minutes that go up and down, the last of them with errors. */
+function seconds(): SecondRow[] {
+  return Array.from({ length: 240 }, (_, index) => {
+    const requests = 5 + Math.round(4 * Math.sin(index / 9));
+    const firstByte = emptyHistogram();
+    for (let each = 0; each < requests; each++) record(firstByte, each === 8 ? 900 : 120);
+    const errors: Record<string, number> = index % 20 === 0 ? { rate_limited: 2, upstream_error: 1 } : {};
+    return second(NOW_S - 240 + index, {
+      requests,
+      tokens: requests * 350,
+      cost_usd: '0.002000',
+      errors,
+      first_byte: firstByte,
+    });
+  });
+}
+
+export function requestRow(number: number, more: Partial<RequestRow> = {}): RequestRow {
+  return {
+    id: `req_${String(number).padStart(26, '0')}`,
+    key_id: keyId(1),
+    model: 'openai/gpt-4o-mini',
+    provider: 'openai',
+    stream: true,
+    admitted_at_ms: NOW_MS - number * 1_000,
+    source: 'counted',
+    first_byte_ms: 130,
+    prompt_tokens: 1_234,
+    completion_tokens: 56,
+    cost_usd: '0.000219',
+    ...more,
+  };
+}
+
+/** A request that has ended `number` seconds ago. */
+export function endedRow(number: number, outcome: string, more: Partial<RequestRow> = {}): RequestRow {
+  const times = { admitted_at_ms: NOW_MS - number * 1_000 - 2_500, ended_at_ms: NOW_MS - number * 1_000 };
+  return requestRow(number, { ...times, outcome, source: 'reported', ...more });
+}
+
+export const SNAPSHOT: Snapshot = {
+  version: '0.1.0',
+  pid: 4_242,
+  started_at_ms: NOW_MS - 93_784_000,
+  now_ms: NOW_MS,
+  address: '127.0.0.1:8787',
+  threads: 1,
+  config_path: '/etc/inf-gw/config.yaml',
+  state_path: STORED.statePath,
+  state_bytes: 5_000_000,
+  log_bytes: 40_000,
+  memory_bytes: 90_000_000,
+  draining: false,
+  storage_fault: null,
+  credit_enforced: true,
+  balance_usd: '81.77',
+  held_usd: '0.012000',
+  in_flight: 2,
+  loop_delay_ms: { p50: 0, p99: 3, max: 9 },
+  upstreams: [
+    { provider: 'openai', in_flight: 2, requests: 310, failures: 0, last_failure: null },
+    { provider: 'claude', in_flight: 0, requests: 4, failures: 4, last_failure: { at_ms: NOW_MS, message: 'refused' } },
+  ],
+  seconds: seconds(),
+  busiest: [
+    { id: keyId(1), requests: 480, tokens: 1_510_000, open: 2 },
+    { id: keyId(2), requests: 59, tokens: 20_000, open: 0 },
+  ],
+  keys: [{ id: keyId(3), requests: 1, tokens: 90, open: 0 }],
+  live: [requestRow(75), requestRow(4, { key_id: keyId(2), stream: false, source: 'counted' })],
+  recent: [
+    endedRow(40, 'rate_limited', { provider: '', prompt_tokens: 0, completion_tokens: 0, cost_usd: '0.00' }),
+    endedRow(12, 'upstream_error', { model: 'claude/large', provider: 'claude' }),
+    endedRow(3, 'ok'),
+  ],
+};
+
+export const SIZE = { columns: 80, rows: 24 };
+
+/** The screen before anything has come from a gateway. */
+export function alone(view: View = 'overview', stored = STORED, size = SIZE): Model {
+  return { ...firstModel(stored, size, NOW_MS), view };
+}
+
+/** The screen with a gateway, and with figures for its Usage view. */
+export function serving(view: View = 'overview', snapshot = SNAPSHOT, size = SIZE): Model {
+  return after(alone(view, STORED, size), { kind: 'snapshot', snapshot }, { kind: 'usage', rows: USAGE });
+}
+
+export const USAGE: readonly UsageRow[] = KEYS.map(({ record: { name, id }, month: { requests, costNanos } }) =>
+  usageRow({
+    key: name,
+    keyId: id,
+    requests,
+    errors: requests > 100 ? 5 : 0,
+    promptTokens: requests * 300,
+    completionTokens: requests * 70,
+    costNanos,
+  }),
+);
+
+/** The screen after these events, whatever they ask for. */
+export function after(model: Model, ...events: readonly Event[]): Model {
+  return events.reduce((last, event) => update(last, event).model, model);
+}
+
+export interface Pressed {
+  readonly model: Model;
+  /** Of all keys together, in order. */
+  readonly effects: readonly Effect[];
+}
+
+/** The screen after these keys, and what they ask for. */
+export function press(model: Model, ...keys: readonly string[]): Pressed {
+  return keys.reduce<Pressed>(
+    (last, key) => {
+      const { model: next, effects } = update(last.model, { kind: 'key', key });
+      return { model: next, effects: [...last.effects, ...effects] };
+    },
+    { model, effects: [] },
+  );
+}
+
+/** The keys of a text that is typed. */
+export function letters(text: string): string[] {
+  return [...text];
+}
+
+export function textOf(line: Line): string {
+  return line.map(({ text }) => text).join('');
+}
+
+/** The screen as text, without the spaces at the ends of lines. */
+export function screenText(model: Model): string {
+  return frame(model)
+    .map((line) => textOf(line).trimEnd())
+    .join('\n');
+}

@@ -1,0 +1,287 @@
+/** What keys and news make of the screen: moving between views and rows, filter and order, details, messages, rows that go. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { KEY_SORTS, type Model, type RANGES, VIEWS } from '../../src/tui/model.ts';
+import { currentKey, shownKeys, shownRequests } from '../../src/tui/select.ts';
+import type { Effect } from '../../src/tui/update/step.ts';
+import {
+  after,
+  alone,
+  endedRow,
+  keyId,
+  letters,
+  press,
+  requestRow,
+  SNAPSHOT,
+  STORED,
+  serving,
+  storedKey,
+  usageRow,
+} from './samples.ts';
+
+const keys = serving('keys');
+const live = serving('live');
+const usage = serving('usage');
+const MANY = {
+  ...STORED,
+  keys: Array.from({ length: 100 }, (_, i) => storedKey(i, `key-${String(i).padStart(3, '0')}`)),
+};
+const many = alone('keys', MANY);
+
+const nameAt = (model: Model) => currentKey(model)?.record.name;
+const shownNames = (model: Model) => shownKeys(model).map(({ record }) => record.name);
+
+type Case = readonly [
+  what: string,
+  start: Model,
+  keys: readonly string[],
+  look: (model: Model) => unknown,
+  expected: unknown,
+];
+
+const view = (model: Model) => model.view;
+const MOVES: readonly Case[] = [
+  ...VIEWS.map((each, index): Case => [`${index + 1} opens ${each}`, live, [String(index + 1)], view, each]),
+  ['Tab goes to the next view', alone(), ['tab'], view, 'keys'],
+  ['Tab goes round', alone(), VIEWS.map(() => 'tab'), view, 'overview'],
+  ['Shift-Tab goes back', alone(), ['shift+tab'], view, 'models'],
+  ['there is no sixth view, nor a view 0', live, ['6', '0', '9'], view, 'live'],
+  ['down and up move by a row', many, ['down', 'down', 'up'], nameAt, 'key-001'],
+  ['j and k do as well', many, ['j', 'j', 'k'], nameAt, 'key-001'],
+  ['a page is what the screen has room for', many, ['pagedown', 'pagedown', 'pageup'], nameAt, 'key-016'],
+  ['End goes to the last row, Home to the first', many, ['end', 'up'], nameAt, 'key-098'],
+  ['Home goes to the first row', many, ['end', 'home'], nameAt, 'key-000'],
+  ['above the first row there is none', many, ['up', 'pageup'], nameAt, 'key-000'],
+  ['below the last row there is none', many, ['end', 'down', 'pagedown'], nameAt, 'key-099'],
+  ['the rows of Live are moved through', live, ['down', 'down'], (model) => model.live.cursor, 2],
+  ['those of Usage too', usage, ['down', 'down', 'down'], (model) => model.usage.cursor, 2],
+  ['and those of Models', serving('models'), ['end'], (model) => model.models.cursor, 3],
+  ['each view keeps its place', keys, ['down', '3', '2'], nameAt, 'laptop'],
+  ['where there are no rows, nothing moves', alone('live'), ['down', 'end'], (model) => model.live.cursor, 0],
+];
+
+const FILTERS: readonly Case[] = [
+  ['a filter is typed, and narrows the list at once', keys, ['/', 'w', 'e'], shownNames, ['web-app']],
+  ['it finds in whichever case', keys, ['/', ...letters('LAPTOP')], shownNames, ['laptop']],
+  ['it finds a state', keys, ['/', ...letters('disabled')], shownNames, ['laptop']],
+  ['it finds an id', keys, ['/', ...letters(keyId(2))], shownNames, ['batch-jobs']],
+  ['it finds the end of a key', keys, ['/', ...letters('xx1')], shownNames, ['web-app']],
+  [
+    'letters that are commands elsewhere are letters',
+    keys,
+    ['/', ...letters('Dq?+1')],
+    (model) => model.keys.filter,
+    'Dq?+1',
+  ],
+  ['Backspace takes one back', keys, ['/', 'w', 'z', 'backspace'], shownNames, ['web-app']],
+  ['Backspace takes a whole character', keys, ['/', '😀', 'backspace'], (model) => model.keys.filter, ''],
+  ['Ctrl-U takes all back', keys, ['/', 'w', 'z', 'ctrl+u'], (model) => model.keys.filter, ''],
+  ['Enter ends the typing and keeps the filter', keys, ['/', 'l', 'enter', 'd'], (model) => model.keys.filter, 'l'],
+  [
+    'Esc ends the typing too',
+    keys,
+    ['/', 'l', 'escape'],
+    (model) => [model.keys.isTyping, model.keys.filter],
+    [false, 'l'],
+  ],
+  ['a second Esc drops the filter', keys, ['/', 'l', 'escape', 'escape'], (model) => shownNames(model).length, 3],
+  [
+    'names of keys of the keyboard are no letters',
+    keys,
+    ['/', 'up', 'tab', 'ctrl+a', 'f1'],
+    (model) => model.keys.filter,
+    '',
+  ],
+  ['the cursor goes to the first that passes', keys, ['end', '/', 'l', 'a'], nameAt, 'laptop'],
+];
+
+const ORDERED = alone('keys', {
+  ...STORED,
+  keys: [
+    storedKey(3, 'b', {}, { requests: 3, tokens: 10, costNanos: 2n }),
+    storedKey(1, 'c', {}, { requests: 1, tokens: 30, costNanos: 1n }),
+    storedKey(2, 'a', {}, { requests: 2, tokens: 20, costNanos: 3n }),
+  ],
+});
+const ORDERS: readonly Case[] = [
+  ['by name', ORDERED, [], shownNames, ['a', 'b', 'c']],
+  ['by requests', ORDERED, ['s'], shownNames, ['b', 'a', 'c']],
+  ['by tokens', ORDERED, ['s', 's'], shownNames, ['c', 'a', 'b']],
+  ['by cost', ORDERED, ['s', 's', 's'], shownNames, ['a', 'b', 'c']],
+  ['by age, the newest first', ORDERED, ['s', 's', 's', 's'], shownNames, ['c', 'a', 'b']],
+  ['by name again', ORDERED, KEY_SORTS.map(() => 's'), shownNames, ['a', 'b', 'c']],
+  ['a new order is looked at from its top', ORDERED, ['end', 's'], (model) => model.keys.cursor, 0],
+];
+
+const NOTHING: readonly Case[] = [keys, live, usage, alone(), serving('models')].flatMap((start) =>
+  ['z', 'F', 'ctrl+x', 'insert', '\u0001', '漢'].map(
+    (key): Case => [`${start.view}: ${JSON.stringify(key)}`, start, [key], (model) => model, start],
+  ),
+);
+
+for (const [title, cases] of Object.entries({
+  'keys move': MOVES,
+  'the filter of Keys': FILTERS,
+  'the order of Keys': ORDERS,
+  'a key that means nothing does nothing': NOTHING,
+})) {
+  describe(title, () => {
+    for (const [what, start, pressed, look, expected] of cases) {
+      test(what, () => assert.deepEqual(look(press(start, ...pressed).model), expected));
+    }
+  });
+}
+
+type Asked = readonly [what: string, start: Model, keys: readonly string[], effects: readonly Effect[]];
+const load = (by: 'key' | 'model' | 'source', range: (typeof RANGES)[number]): Effect => ({
+  kind: 'load_usage',
+  by,
+  range,
+});
+const ASKED: readonly Asked[] = [
+  ['q leaves', live, ['q'], [{ kind: 'quit' }]],
+  ['Ctrl-C leaves from anywhere', press(keys, '/').model, ['ctrl+c'], [{ kind: 'quit' }]],
+  ['Ctrl-C leaves from a form', keys, ['n', 'ctrl+c'], [{ kind: 'quit' }]],
+  ['R has the config read', alone(), ['R'], [{ kind: 'reload' }]],
+  ['the details of a key are read when they are opened', keys, ['enter'], [{ kind: 'load_key', keyId: keyId(2) }]],
+  ['and again for the next key', keys, ['enter', 'down'], [2, 3].map((id) => ({ kind: 'load_key', keyId: keyId(id) }))],
+  ['details that are shut read nothing', keys, ['enter', 'enter', 'down'], [{ kind: 'load_key', keyId: keyId(2) }]],
+  [
+    'a key is enabled at once',
+    keys,
+    ['e'],
+    [{ kind: 'act', action: { kind: 'set_state', keyId: keyId(2), state: 'enabled' } }],
+  ],
+  [
+    'where no key is, nothing can be done to it',
+    alone('keys', { ...STORED, keys: [] }),
+    ['e', 'd', 'D', 'r', 'l', 'm', 'enter'],
+    [],
+  ],
+  ['figures are read when Usage is opened', alone(), ['4'], [load('key', 'this month')]],
+  ['by Tab as well', live, ['tab'], [load('key', 'this month')]],
+  ['the next group', usage, ['right'], [load('model', 'this month')]],
+  ['groups go round', usage, ['left'], [load('source', 'this month')]],
+  ['the next range', usage, [']'], [load('key', 'all')]],
+  ['ranges go round', usage, [']', ']'], [load('key', 'all'), load('key', '24h')]],
+  ['the range before', usage, ['['], [load('key', '30d')]],
+  ['a range stays when the group changes', usage, [']', 'right'], [load('key', 'all'), load('model', 'all')]],
+];
+
+test('keys are sorted once for as long as nothing changes', () => {
+  const rows = shownKeys(many);
+  assert.equal(shownKeys(press(many, 'down', 'enter', '1').model), rows);
+  assert.notEqual(shownKeys(after(many, { kind: 'stored', stored: { ...MANY, keys: [...MANY.keys] } })), rows);
+  assert.deepEqual(shownKeys(press(many, '/', '9', '9').model).length, 1);
+});
+
+describe('keys ask for', () => {
+  for (const [what, start, pressed, effects] of ASKED) {
+    test(what, () => assert.deepEqual(press(start, ...pressed).effects, effects));
+  }
+
+  test('nothing to be done that is destructive, before it is confirmed', () => {
+    for (const start of [keys, live, usage, alone(), serving('models')]) {
+      for (const key of ['d', 'D', 'r', 'x', 'delete', 'backspace', 'y'])
+        assert.deepEqual(press(start, key).effects, []);
+    }
+  });
+});
+
+describe('details', () => {
+  const detail = { keyId: keyId(2), byModel: [usageRow({ model: 'mock/echo' })], byDay: [], refusals: [] };
+  const open = after(press(keys, 'enter').model, { kind: 'key_detail', detail });
+
+  test('of a key are shown once they are read', () => assert.deepEqual(open.keys.detail, detail));
+
+  test('of a key that is no longer looked at are left aside', () => {
+    const model = after(press(keys, 'enter', 'down').model, { kind: 'key_detail', detail });
+    assert.equal(model.keys.detail?.keyId, keyId(3));
+    assert.deepEqual(model.keys.detail?.byModel, []);
+  });
+
+  test('are shut by Enter and by Esc', () => {
+    for (const key of ['enter', 'escape']) assert.equal(press(open, key).model.keys.detail, undefined);
+  });
+
+  test('are always those of the key under the cursor, also in a new order', () => {
+    const { model, effects } = press(open, 's');
+    assert.equal(model.keys.detail?.keyId, currentKey(model)?.record.id);
+    assert.deepEqual(effects, [{ kind: 'load_key', keyId: keyId(1) }]);
+  });
+
+  test('of a request are opened and shut', () => {
+    assert.equal(press(live, 'enter').model.live.isOpen, true);
+    assert.equal(press(live, 'enter', 'enter').model.live.isOpen, false);
+    assert.equal(press(live, 'enter', 'escape').model.live.isOpen, false);
+  });
+});
+
+describe('rows that come and go', () => {
+  const withKeys = (start: Model, list: typeof STORED.keys) =>
+    after(start, { kind: 'stored', stored: { ...STORED, keys: list } });
+
+  test('leave the cursor on its key when others come before it', () => {
+    const model = withKeys(press(keys, 'down').model, [storedKey(9, 'a-new-one'), ...STORED.keys]);
+    assert.equal(nameAt(model), 'laptop');
+  });
+
+  test('leave the cursor on its key when the figures change the order', () => {
+    const start = press(keys, 's', 'down').model;
+    assert.equal(nameAt(start), 'batch-jobs');
+    const busy = STORED.keys.map((key) =>
+      key.record.name === 'laptop' ? { ...key, month: { ...key.month, requests: 9_999 } } : key,
+    );
+    assert.equal(nameAt(withKeys(start, busy)), 'batch-jobs');
+  });
+
+  test('leave the cursor on the first row too, where its details are open', () => {
+    const model = withKeys(press(keys, 'enter').model, [storedKey(9, 'a-new-one'), ...STORED.keys]);
+    assert.equal(nameAt(model), 'batch-jobs');
+    assert.equal(model.keys.detail?.keyId, keyId(2));
+    const next = { ...SNAPSHOT, live: [requestRow(90), ...SNAPSHOT.live] };
+    assert.equal(after(press(live, 'enter').model, { kind: 'snapshot', snapshot: next }).live.cursor, 1);
+  });
+
+  test('take the cursor to the last row when its own has gone', () => {
+    const model = withKeys(press(keys, 'end').model, STORED.keys.slice(1));
+    assert.equal(nameAt(model), 'laptop');
+    assert.equal(withKeys(model, []).keys.cursor, 0);
+  });
+
+  test('shut the details of a key that has gone', () => {
+    const model = withKeys(press(keys, 'enter').model, STORED.keys.slice(2));
+    assert.equal(model.keys.detail, undefined);
+  });
+
+  test('leave the cursor on the request that was chosen', () => {
+    const chosen = press(live, 'down').model;
+    const id = shownRequests(chosen)[1]?.id;
+    const next = {
+      ...SNAPSHOT,
+      live: [requestRow(4, { id: String(id) })],
+      recent: [...SNAPSHOT.recent, endedRow(0, 'ok')],
+    };
+    const model = after(chosen, { kind: 'snapshot', snapshot: next });
+    assert.equal(shownRequests(model)[model.live.cursor]?.id, id);
+  });
+
+  test('leave at the top who watches what comes', () => {
+    const model = after(live, {
+      kind: 'snapshot',
+      snapshot: { ...SNAPSHOT, live: [requestRow(90), ...SNAPSHOT.live] },
+    });
+    assert.equal(model.live.cursor, 0);
+  });
+
+  test('keep every cursor within what is left', () => {
+    const start = press(keys, 'end', '3', 'end', '4', 'end', '5', 'end').model;
+    const model = after(
+      start,
+      { kind: 'stored', stored: { ...STORED, keys: [], models: STORED.models.slice(1) } },
+      { kind: 'snapshot', snapshot: { ...SNAPSHOT, live: [], recent: [] } },
+      { kind: 'usage', rows: [usageRow({}), usageRow({})] },
+    );
+    assert.deepEqual([model.keys.cursor, model.live.cursor, model.usage.cursor, model.models.cursor], [0, 0, 1, 2]);
+  });
+});

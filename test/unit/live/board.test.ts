@@ -1,0 +1,206 @@
+/** What a carrier is doing: requests that open, end, are dropped, refused and stopped, and how its upstreams fare. */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, mock, test } from 'node:test';
+import { Board, type LiveRequest, type RequestEnd } from '../../../src/live/board.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 1);
+const USED = { promptTokens: 30, cachedTokens: 0, completionTokens: 12 };
+
+interface Request extends LiveRequest {
+  readonly stopped: number;
+}
+
+function request(id: string, more: Partial<LiveRequest> = {}): Request {
+  const state = { stopped: 0 };
+  return {
+    id,
+    keyId: 'key_1',
+    model: 'mock/echo',
+    provider: 'mock',
+    stream: true,
+    admittedAtMs: NOW_MS - 1_000,
+    figures: () => ({ usage: USED, source: 'counted', costNanos: 150_000n, firstByteMs: 40 }),
+    stop: () => {
+      state.stopped++;
+    },
+    get stopped() {
+      return state.stopped;
+    },
+    ...more,
+  };
+}
+
+function end(outcome: string, more: Partial<RequestEnd> = {}): RequestEnd {
+  return {
+    outcome,
+    usage: USED,
+    source: 'reported',
+    costNanos: 1_000_000n,
+    firstByteMs: 50,
+    failure: undefined,
+    ...more,
+  };
+}
+
+const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
+
+beforeEach(() => mock.timers.enable({ apis: ['Date'], now: NOW_MS }));
+afterEach(() => mock.timers.reset());
+
+describe('a request', () => {
+  test('that is under way is shown with what it has used so far', () => {
+    const board = new Board();
+    let completionTokens = 0;
+    const figures = () => ({
+      usage: { ...USED, completionTokens },
+      source: 'counted' as const,
+      costNanos: BigInt(completionTokens),
+      firstByteMs: undefined,
+    });
+    board.open(request('req_1', { figures }));
+    completionTokens = 7;
+    assert.deepEqual(board.view(0).live, [
+      {
+        id: 'req_1',
+        key_id: 'key_1',
+        model: 'mock/echo',
+        provider: 'mock',
+        stream: true,
+        admitted_at_ms: NOW_MS - 1_000,
+        source: 'counted',
+        prompt_tokens: 30,
+        completion_tokens: 7,
+        cost_usd: '0.000000007',
+      },
+    ]);
+    assert.equal(board.inFlight, 1);
+  });
+
+  test('that has ended is shown as it ended, and counted once', () => {
+    const board = new Board();
+    board.open(request('req_1'));
+    board.end('req_1', end('ok'));
+    board.end('req_1', end('ok'));
+    const { live, recent, seconds } = board.view(0);
+    assert.deepEqual(live, []);
+    assert.equal(board.inFlight, 0);
+    assert.equal(recent.length, 1);
+    const [row] = recent;
+    assert.deepEqual(
+      [row?.outcome, row?.ended_at_ms, row?.source, row?.first_byte_ms, row?.cost_usd],
+      ['ok', NOW_MS, 'reported', 50, '0.001000'],
+    );
+    assert.deepEqual([seconds[0]?.requests, seconds[0]?.tokens, seconds[0]?.costNanos], [1, 42, 1_000_000n]);
+  });
+
+  test('that could not be settled is forgotten, and counts nowhere', () => {
+    const board = new Board();
+    board.open(request('req_1'));
+    board.drop('req_1');
+    board.end('req_1', end('ok'));
+    assert.deepEqual(board.view(0), { seconds: [], live: [], recent: [], upstreams: [] });
+  });
+
+  test('that was refused is shown with its error, and was no request of an upstream', () => {
+    const board = new Board();
+    board.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
+    const { recent, seconds, upstreams } = board.view(0);
+    const [row] = recent;
+    assert.deepEqual(
+      [row?.outcome, row?.provider, row?.cost_usd, row?.ended_at_ms],
+      ['rate_limited', '', '0.00', NOW_MS],
+    );
+    assert.deepEqual([seconds[0]?.requests, seconds[0]?.errors], [0, new Map([['rate_limited', 1]])]);
+    assert.deepEqual(upstreams, []);
+  });
+
+  test('that is stopped stays until it has ended', () => {
+    const board = new Board();
+    const [one, other] = [request('req_1'), request('req_2')];
+    board.open(one);
+    board.open(other);
+    assert.equal(board.stop('req_1'), true);
+    assert.deepEqual([one.stopped, other.stopped, board.inFlight], [1, 0, 2]);
+  });
+
+  test('that is not under way cannot be stopped', () => {
+    const board = new Board();
+    const one = request('req_1');
+    board.open(one);
+    board.end('req_1', end('ok'));
+    assert.deepEqual([board.stop('req_1'), board.stop('req_9'), one.stopped], [false, false, 0]);
+  });
+
+  for (const [outcome, errors] of [
+    ['ok', 0],
+    ['cancelled', 0],
+    ['upstream_error', 1],
+    ['internal_error', 1],
+  ] as const) {
+    test(`that ended with ${outcome} counts as ${errors} errors`, () => {
+      const board = new Board();
+      board.open(request('req_1'));
+      board.end('req_1', end(outcome));
+      assert.deepEqual([...(board.view(0).seconds[0]?.errors ?? [])], errors === 0 ? [] : [[outcome, 1]]);
+    });
+  }
+});
+
+describe('what is remembered', () => {
+  test('of ended requests is the last two hundred, the latest last', () => {
+    const board = new Board();
+    for (let number = 0; number < 250; number++) {
+      const id = `req_${number}`;
+      board.open(request(id));
+      if (number % 2 === 0) board.end(id, end('ok'));
+      else board.refuse({ id, keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
+    }
+    const { recent } = board.view(0);
+    assert.deepEqual([recent.length, recent[0]?.id, recent.at(-1)?.id], [200, 'req_50', 'req_249']);
+  });
+
+  test('of requests under way is shown in part, the oldest first, and counted whole', () => {
+    const board = new Board();
+    for (let number = 0; number < 600; number++) board.open(request(`req_${number}`));
+    board.end('req_0', end('ok'));
+    const { live } = board.view(0);
+    assert.deepEqual([live.length, live[0]?.id, live.at(-1)?.id, board.inFlight], [500, 'req_1', 'req_500', 599]);
+  });
+
+  test('of the past begins where it is asked to', () => {
+    const board = new Board();
+    board.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
+    mock.timers.setTime(NOW_MS + 5_000);
+    board.refuse({ id: 'req_2', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
+    const { seconds, recent } = board.view(NOW_MS / 1_000 + 1);
+    assert.equal(seconds.length, 1);
+    assert.deepEqual(ids(recent), ['req_1', 'req_2']);
+  });
+});
+
+describe('an upstream', () => {
+  test('is shown with its requests under way, those that ended, and its failures', () => {
+    const board = new Board();
+    for (const id of ['req_1', 'req_2', 'req_3', 'req_4']) board.open(request(id));
+    board.open(request('req_5', { provider: 'openai' }));
+    board.end('req_1', end('ok'));
+    board.end('req_2', end('upstream_error', { failure: 'refused' }));
+    board.end('req_3', end('invalid_request'));
+    assert.deepEqual(board.view(0).upstreams, [
+      { provider: 'mock', in_flight: 1, requests: 3, failures: 1, last_failure: { at_ms: NOW_MS, message: 'refused' } },
+      { provider: 'openai', in_flight: 1, requests: 0, failures: 0, last_failure: null },
+    ]);
+  });
+
+  test('is judged by its last minute, and its last failure is kept', () => {
+    const board = new Board();
+    board.open(request('req_1'));
+    board.end('req_1', end('upstream_error', { failure: 'refused' }));
+    mock.timers.setTime(NOW_MS + 60_000);
+    assert.equal(board.view(0).upstreams[0]?.failures, 1);
+    mock.timers.setTime(NOW_MS + 61_000);
+    assert.deepEqual(board.view(0).upstreams, [
+      { provider: 'mock', in_flight: 0, requests: 0, failures: 0, last_failure: { at_ms: NOW_MS, message: 'refused' } },
+    ]);
+  });
+});
