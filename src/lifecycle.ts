@@ -76,6 +76,7 @@ class Operation implements ControlHandlers {
 
   async reload(): Promise<void> {
     try {
+      if (this.#draining) throw new UserError('the gateway is shutting down, and takes no other config');
       const config = this.#readConfig();
       await this.#gateway.reload(config);
       this.#log.info('the config was read anew');

@@ -29,20 +29,17 @@ export async function listModels(
   if (!credential.ok) return refused(credential.error);
   const admission = await parts.ledger.admitListing(credential.keyHash);
   exchange.figures = admission.figures;
+  if (admission.kind === 'unknown') return refused(INVALID_API_KEY);
+  exchange.keyId = admission.keyId;
   switch (admission.kind) {
-    case 'unknown':
-      return refused(INVALID_API_KEY);
     case 'disabled':
-      exchange.keyId = admission.keyId;
       return refused(API_KEY_DISABLED);
     case 'limited': {
-      exchange.keyId = admission.keyId;
       const message = `The limit of ${admission.limit} model listings per minute is reached.`;
       return refused(rateLimited(message, admission.retryAfterS), 'model_listings_per_minute');
     }
     case 'admitted':
-      sendModels(parts, exchange, parts.catalog.callable(admission.allowlist), id);
-      return undefined;
+      return sendModels(parts, exchange, parts.catalog.callable(admission.allowlist), id);
   }
 }
 
@@ -50,13 +47,17 @@ function refused(error: ClientError, reason: string = error.code): Refused {
   return { error, reason };
 }
 
-function sendModels(parts: ListingParts, exchange: Exchange, models: readonly Model[], id: string | undefined): void {
+function sendModels(
+  parts: ListingParts,
+  exchange: Exchange,
+  models: readonly Model[],
+  id: string | undefined,
+): Refused | undefined {
   const created = parts.modelsCreatedS;
   const show = (model: Model) => ({ id: model.id, object: 'model', created, owned_by: model.provider });
-  if (id === undefined) {
-    return exchange.sendJson(200, JSON.stringify({ object: 'list', data: models.map(show) }));
-  }
   const model = models.find((candidate) => candidate.id === id);
-  if (model === undefined) exchange.sendError(modelNotFound(id));
-  else exchange.sendJson(200, JSON.stringify(show(model)));
+  if (id !== undefined && model === undefined) return refused(modelNotFound(id));
+  const shown = model === undefined ? { object: 'list', data: models.map(show) } : show(model);
+  exchange.sendJson(200, JSON.stringify(shown));
+  return undefined;
 }

@@ -61,6 +61,9 @@ export class Pipeline {
   readonly #attempts = new Set<Attempt>();
   /** Requests that ask for admission, or were admitted and are not settled. */
   #open = 0;
+  /** Requests of any kind that are being answered, those whose body is still coming in too. */
+  #answering = 0;
+  #onIdle: () => void = () => {};
   #stopping = false;
   #onSettled: () => void = () => {};
 
@@ -109,6 +112,14 @@ export class Pipeline {
     return new Promise((resolve) => {
       this.#onSettled = resolve;
       if (this.#open === 0) resolve();
+    });
+  }
+
+  /** Resolves once no request is being answered. It must not get another one. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle = resolve;
+      if (this.#answering === 0) resolve();
     });
   }
 
@@ -242,6 +253,7 @@ export class Pipeline {
 
   /** Runs `work`, and answers what it throws: a body that cannot be had, a ledger that cannot write, a fault of ours. */
   async #guarded(exchange: Exchange, work: () => Promise<void>): Promise<void> {
+    this.#answering++;
     try {
       await work();
     } catch (error) {
@@ -250,6 +262,8 @@ export class Pipeline {
         return;
       }
       this.#fail(exchange, error, NOT_FORWARDED);
+    } finally {
+      if (--this.#answering === 0) this.#onIdle();
     }
   }
 

@@ -1,7 +1,7 @@
 /** How a running gateway stands, as the control socket tells it. */
-import { statSync } from 'node:fs';
 import type { CarrierView } from './carrier/carrier.ts';
 import type { KeyActivityRow, SecondRow, Snapshot } from './control/protocol.ts';
+import { fileSize } from './core/files.ts';
 import { formatUsd } from './core/money.ts';
 import type { Gateway } from './gateway.ts';
 import type { KeyActivity } from './ledger/ledger.ts';
@@ -35,8 +35,8 @@ export async function snapshotOf(
     threads: config.threads,
     config_path: config.path ?? null,
     state_path: config.statePath,
-    state_bytes: sizeOf(config.statePath),
-    log_bytes: sizeOf(`${config.statePath}-wal`),
+    state_bytes: fileSize(config.statePath),
+    log_bytes: fileSize(`${config.statePath}-wal`),
     memory_bytes: process.memoryUsage.rss(),
     draining,
     storage_fault: storageFault ?? null,
@@ -52,10 +52,6 @@ export async function snapshotOf(
     live: inOrder(carriers.flatMap(({ live }) => live)),
     recent: inOrder(carriers.flatMap(({ recent }) => recent)).slice(-RECENT_ROWS),
   };
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function slowestLoop(carriers: readonly CarrierView[]): Snapshot['loop_delay_ms'] {

@@ -115,7 +115,7 @@ class LocalCarrier implements Carrier {
     this.#listener.configure(listenerSettings(config));
     this.#log.level = config.logLevel;
     this.#earlier.add(old);
-    void old.pipeline.settled().then(() => this.#forget(old));
+    void old.pipeline.idle().then(() => this.#forget(old));
   }
 
   async stop(milliseconds: number): Promise<number> {
@@ -128,9 +128,11 @@ class LocalCarrier implements Carrier {
     this.#listener.close();
     // Connections may be gone while what came over them is still being settled.
     const settled = Promise.all(generations.map(({ pipeline }) => pipeline.settled()));
-    await isDoneWithin(settled, ABORT_GRACE_MS);
-    const unsettled = generations.reduce((sum, { pipeline }) => sum + pipeline.open, 0);
+    const isSettled = await isDoneWithin(settled, ABORT_GRACE_MS);
+    // What waits to be counted is settled by its estimate.
     await this.#counter.close();
+    if (!isSettled) await isDoneWithin(settled, ABORT_GRACE_MS);
+    const unsettled = generations.reduce((sum, { pipeline }) => sum + pipeline.open, 0);
     await Promise.all(generations.map((generation) => this.#forget(generation)));
     return unsettled;
   }

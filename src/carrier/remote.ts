@@ -35,11 +35,22 @@ export function startRemoteCarrier(start: CarrierStart, events: RemoteEvents): P
   });
 }
 
+/** What a carrier is doing that has stopped. */
+const NOTHING: CarrierView = {
+  inFlight: 0,
+  loopDelay: { p50: 0, p99: 0, max: 0 },
+  seconds: [],
+  live: [],
+  recent: [],
+  upstreams: [],
+};
+
 class RemoteCarrier implements Carrier {
   readonly address: AddressInfo;
   readonly #worker: Worker;
   readonly #waiting = new Map<number, PromiseWithResolvers<Answers[keyof Answers]>>();
   #nextTicket = 1;
+  #hasStopped = false;
 
   constructor(worker: Worker, address: AddressInfo, events: RemoteEvents) {
     this.#worker = worker;
@@ -53,24 +64,26 @@ class RemoteCarrier implements Carrier {
     });
   }
 
-  inFlight(): Promise<number> {
-    return this.#ask({ kind: 'in_flight' });
+  async inFlight(): Promise<number> {
+    return this.#hasStopped ? 0 : this.#ask({ kind: 'in_flight' });
   }
 
-  look(sinceS: number): Promise<CarrierView> {
-    return this.#ask({ kind: 'look', sinceS });
+  async look(sinceS: number): Promise<CarrierView> {
+    return this.#hasStopped ? NOTHING : this.#ask({ kind: 'look', sinceS });
   }
 
-  stopRequest(id: string): Promise<boolean> {
-    return this.#ask({ kind: 'stop_request', id });
+  async stopRequest(id: string): Promise<boolean> {
+    return this.#hasStopped ? false : this.#ask({ kind: 'stop_request', id });
   }
 
   async reload(config: Config): Promise<void> {
-    await this.#ask({ kind: 'reload', config });
+    if (!this.#hasStopped) await this.#ask({ kind: 'reload', config });
   }
 
   async stop(milliseconds: number): Promise<number> {
     const unsettled = await this.#ask({ kind: 'stop', milliseconds });
+    // Others may still have requests for a while, and be looked at.
+    this.#hasStopped = true;
     await this.#worker.terminate();
     return unsettled;
   }

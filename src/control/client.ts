@@ -16,7 +16,7 @@ export async function readSnapshot(socketPath: string, keyIds: readonly string[]
 
 /** Lets the gateway read its config anew. False where none runs. Throws a UserError with what is wrong with the config. */
 export async function reloadConfig(socketPath: string): Promise<boolean> {
-  const answer = await ask(socketPath, 'POST', PATHS.reload);
+  const answer = await ask(socketPath, 'POST', PATHS.reload, [200, 409]);
   if (answer === undefined) return false;
   if (answer.status !== 200) throw new UserError((JSON.parse(answer.text) as ReloadFault).lines);
   return true;
@@ -24,7 +24,7 @@ export async function reloadConfig(socketPath: string): Promise<boolean> {
 
 /** Gives a request up that is under way. False where there is none of that id, or no gateway. */
 export async function stopRequest(socketPath: string, id: string): Promise<boolean> {
-  const answer = await ask(socketPath, 'POST', `${PATHS.stopRequest}?id=${encodeURIComponent(id)}`);
+  const answer = await ask(socketPath, 'POST', `${PATHS.stopRequest}?id=${encodeURIComponent(id)}`, [200, 404]);
   return answer?.status === 200;
 }
 
@@ -70,12 +70,20 @@ interface Answer {
   readonly text: string;
 }
 
-async function ask(socketPath: string, method: string, path: string): Promise<Answer | undefined> {
+/** The answer, where it has one of these statuses. Undefined where nobody listens. Throws a UserError. */
+async function ask(
+  socketPath: string,
+  method: string,
+  path: string,
+  expected: readonly number[] = [200],
+): Promise<Answer | undefined> {
   try {
     const response = await open(socketPath, method, path);
     let text = '';
     for await (const piece of response.setEncoding('utf8')) text += piece;
-    return { status: response.statusCode ?? 0, text };
+    const { statusCode: status = 0 } = response;
+    if (!expected.includes(status)) throw new Error(`it answered ${status} ${text}`);
+    return { status, text };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (NOBODY.has(code ?? '')) return undefined;

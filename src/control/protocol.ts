@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { withoutLinks } from '../core/files.ts';
 import type { RequestRow, UpstreamHealth } from '../live/board.ts';
 
 /** What the longest path of a socket may be, in bytes: 104 on macOS, 108 on Linux, with the zero at its end. */
@@ -9,9 +10,10 @@ const MAX_SOCKET_BYTES = 103;
 
 /** Where the socket of the gateway on a state file is: beside it, or where that path is too long, in the temporary folder. */
 export function socketPathOf(statePath: string): string {
-  const beside = `${statePath}-control`;
+  const path = withoutLinks(statePath);
+  const beside = `${path}-control`;
   if (Buffer.byteLength(beside) <= MAX_SOCKET_BYTES) return beside;
-  const digest = createHash('sha256').update(statePath).digest('hex').slice(0, 16);
+  const digest = createHash('sha256').update(path).digest('hex').slice(0, 16);
   return join(tmpdir(), `inf-gw-${userInfo().uid}-${digest}-control`);
 }
 

@@ -33,7 +33,9 @@ export class ControlServer {
     this.#handlers = handlers;
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
-        send(response, 500, { lines: [error instanceof Error ? error.message : String(error)] });
+        // A feed has begun to answer.
+        if (response.headersSent) response.destroy();
+        else send(response, 500, { lines: [error instanceof Error ? error.message : String(error)] });
       });
     });
   }

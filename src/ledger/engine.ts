@@ -78,7 +78,7 @@ export class LedgerEngine {
       }
       return open;
     });
-    this.#rebuildWindows(nowMs);
+    this.#activities.rebuild(this.#journal.recent(nowMs - WINDOW_MS), nowMs, this.#clock.monotonicMs());
     this.#balanceNanos = this.#account.balance().balanceNanos;
     return {
       created,
@@ -86,19 +86,6 @@ export class LedgerEngine {
       keys: this.#keyStore.count(),
       recoveredHolds: holds.length,
     };
-  }
-
-  #rebuildWindows(wallMs: number): void {
-    const recent = this.#journal.recent(wallMs - WINDOW_MS);
-    const nowMs = this.#clock.monotonicMs();
-    // A wall clock that was set back since would put entries into the future.
-    const monotonic = (atMs: number) => nowMs - Math.max(0, wallMs - atMs);
-    for (const entry of recent.toSorted((a, b) => a.settledAtMs - b.settledAtMs)) {
-      if (entry.tokens > 0) this.#activities.of(entry.keyId).tokens.add(monotonic(entry.settledAtMs), entry.tokens);
-    }
-    for (const entry of recent.toSorted((a, b) => a.admittedAtMs - b.admittedAtMs)) {
-      this.#activities.of(entry.keyId).requests.add(monotonic(entry.admittedAtMs), 1);
-    }
   }
 
   /**
@@ -158,8 +145,7 @@ export class LedgerEngine {
       case 'settle':
         return this.#settle(command.settlement);
       case 'configure':
-        this.#settings = command.settings;
-        this.#keys.configure(command.settings);
+        this.#configure(command.settings);
         return undefined;
       case 'view':
         return this.#view(command.keyIds);
@@ -176,6 +162,16 @@ export class LedgerEngine {
     this.#balanceNanos = this.#account.balance().balanceNanos;
     // Last of all: a read that fails must be made again with the next batch.
     this.#dataVersion = version;
+  }
+
+  #configure(settings: LedgerSettings): void {
+    const before = this.#settings;
+    const set = (to: LedgerSettings) => {
+      this.#settings = to;
+      this.#keys.configure(to);
+    };
+    set(settings);
+    this.#undo.push(() => set(before));
   }
 
   #identify(keyHash: string): Identity {
@@ -204,7 +200,7 @@ export class LedgerEngine {
     }
     activity.listings.add(nowMs, 1);
     this.#undo.push(() => activity.listings.undoAdd());
-    return { kind: 'admitted', allowlist, figures: figures() };
+    return { kind: 'admitted', keyId, allowlist, figures: figures() };
   }
 
   #admit(request: AdmissionRequest): Admission {

@@ -168,4 +168,9 @@ export type ListingAdmission =
       readonly limit: number;
       readonly figures: RateFigures;
     }
-  | { readonly kind: 'admitted'; readonly allowlist: readonly string[] | null; readonly figures: RateFigures };
+  | {
+      readonly kind: 'admitted';
+      readonly keyId: string;
+      readonly allowlist: readonly string[] | null;
+      readonly figures: RateFigures;
+    };

@@ -2,7 +2,7 @@
  * Keeps SQLite's log from growing for ever. It starts anew only once everything in it was copied into the file and
  * nobody reads from it, which never comes to pass while readers overlap and writes go on: then these must pause.
  */
-import { statSync } from 'node:fs';
+import { fileSize } from '../core/files.ts';
 import type { Sqlite } from './sqlite.ts';
 
 /** A log of this size is worth a pause, in which readers that follow each other without a gap die out. */
@@ -35,7 +35,7 @@ export class LogBound {
 
   /** To be called between transactions. Where the log is large, it holds up the thread for six seconds at most. */
   keep(): void {
-    const bytes = statSync(`${this.#database.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    const bytes = fileSize(`${this.#database.name}-wal`);
     if (bytes < this.#largeBytes) this.#dueBytes = this.#largeBytes;
     // What was in vain is not tried again soon: a single long reader outlasts every pause.
     else if (bytes >= this.#dueBytes) this.#dueBytes = this.#startAnew() ? this.#largeBytes : 2 * bytes;

@@ -1,10 +1,10 @@
 /** Locks between gateways: they go with the process that has them, however it ends. */
-import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../core/errors.ts';
+import { withoutLinks } from '../core/files.ts';
 import { createPrivately, explained, isBusy } from './sqlite.ts';
 
 export interface Lock {
@@ -14,7 +14,7 @@ export interface Lock {
 /** Takes a state file. Throws a UserError where another gateway has it. */
 export function lockState(path: string): Lock {
   // A link to the file is the same file.
-  const lockPath = `${existsSync(path) ? realpathSync(path) : path}-lock`;
+  const lockPath = `${withoutLinks(path)}-lock`;
   const lock = tryLockFile(lockPath);
   if (lock !== undefined) return lock;
   throw new UserError(

@@ -33,6 +33,11 @@ export class StateFile {
 }
 
 function identityOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats && `${stats.dev}:${stats.ino}`;
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats && `${stats.dev}:${stats.ino}`;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new StateFileFault(`${path} cannot be reached (${code}): check the rights of its folder`);
+  }
 }

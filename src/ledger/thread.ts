@@ -55,7 +55,7 @@ class LedgerThread {
   readonly #path: string;
   readonly #stateFile: StateFile;
   readonly #logBound: LogBound;
-  /** Bounded by the requests that are open: each waits for one answer at a time. */
+  /** Bounded by the requests that are open: each asks for one thing at a time, and may note that it was refused. */
   #queue: Asked[] = [];
   #scheduled = false;
   #runs = 0;
@@ -153,8 +153,7 @@ class LedgerThread {
   }
 
   /**
-   * Nobody may ask for anything while the gateway says that it is not ready: whether it is again, only a write tells. A
-   * write elsewhere in a damaged file tells nothing.
+   * Nobody may ask for anything while the gateway says that it is not ready: whether it is again, only a write tells.
    */
   #probe(): void {
     if (this.#fault?.isDamage) return;
@@ -178,7 +177,8 @@ class LedgerThread {
     try {
       this.#stateFile.assertInPlace();
       write();
-      this.#report(undefined);
+      // A write elsewhere in a damaged file tells nothing.
+      if (!this.#fault?.isDamage) this.#report(undefined);
     } catch (error) {
       this.#report(this.#faultOf(error));
     }

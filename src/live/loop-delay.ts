@@ -1,7 +1,7 @@
 /** How long a thread's event loop keeps others waiting. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Milliseconds since the last look. */
+/** Milliseconds, since anybody last looked. */
 export interface LoopDelay {
   readonly p50: number;
   readonly p99: number;
@@ -11,13 +11,18 @@ export interface LoopDelay {
 /** How often it is measured. */
 const RESOLUTION_MS = 20;
 const NANOS_PER_MS = 1e6;
+/** After so long without a look it stops. */
+const UNWATCHED_MS = 60_000;
 
 export class LoopDelayMeter {
-  /** It wakes the thread fifty times a second, so it runs only once somebody looks. */
+  /** It wakes the thread fifty times a second, so it runs only while somebody looks now and then. */
   #histogram: ReturnType<typeof monitorEventLoopDelay> | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   /** What was measured since the last time, which begins anew. */
   take(): LoopDelay {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#stop(), UNWATCHED_MS).unref();
     if (this.#histogram === undefined) {
       this.#histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
       this.#histogram.enable();
@@ -33,5 +38,10 @@ export class LoopDelayMeter {
     };
     this.#histogram.reset();
     return taken;
+  }
+
+  #stop(): void {
+    this.#histogram?.disable();
+    this.#histogram = undefined;
   }
 }

@@ -5,12 +5,18 @@ import type { CountOrder, CountResult } from './messages.ts';
 
 // The thread's file has the ending of this one: .ts from the sources, .js once built.
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
-/** How long a request waits for its count before it is settled by the estimate. Loading the tokenizer takes 0.1 s. */
-const PATIENCE_MS = 2_000;
+/**
+ * How long a request waits for its count before it is settled by the estimate: less than the second after which a client
+ * that met its own slot may come again. Loading the tokenizer takes 0.1 s.
+ */
+const PATIENCE_MS = 800;
+/** Beyond so many characters in the queue, 0.6 s of the worst text, nobody joins it: others are not to wait for one sender. */
+const MAX_QUEUED_CHARACTERS = 256 * 1024;
 /** The tokenizer takes 75 MB. Unused for so long, it goes. */
 const IDLE_MS = 300_000;
 
 interface Order extends CountOrder {
+  readonly characters: number;
   deliver(tokens: number | undefined): void;
 }
 
@@ -21,12 +27,13 @@ export class TokenCounter {
   #nextOrder = 1;
   /** Those that somebody waits for, in order. Bounded by the requests that are being settled. */
   readonly #orders: Order[] = [];
+  #queuedCharacters = 0;
   /** True while the thread has an order, whether or not somebody still waits for it. */
   #isBusy = false;
 
   /** Tokens of all texts together; undefined where that could not be found out in time. Never rejects. */
   count(texts: readonly string[]): Promise<number | undefined> {
-    if (this.#closed) return Promise.resolve(undefined);
+    if (this.#closed || this.#queuedCharacters > MAX_QUEUED_CHARACTERS) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
     const order = this.#nextOrder++;
     const timer = setTimeout(() => this.#deliver(order, undefined), PATIENCE_MS);
@@ -34,7 +41,9 @@ export class TokenCounter {
       clearTimeout(timer);
       resolve(tokens);
     };
-    this.#orders.push({ order, texts, deliver });
+    const characters = texts.reduce((sum, text) => sum + text.length, 0);
+    this.#queuedCharacters += characters;
+    this.#orders.push({ order, texts, characters, deliver });
     if (!this.#isBusy) this.#sendFirst();
     return promise;
   }
@@ -79,13 +88,16 @@ export class TokenCounter {
   #deliver(order: number, tokens: number | undefined): void {
     const index = this.#orders.findIndex((each) => each.order === order);
     const [found] = index < 0 ? [] : this.#orders.splice(index, 1);
-    found?.deliver(tokens);
+    if (found === undefined) return;
+    this.#queuedCharacters -= found.characters;
+    found.deliver(tokens);
   }
 
   #forget(worker: Worker): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
     this.#isBusy = false;
+    this.#queuedCharacters = 0;
     for (const { deliver } of this.#orders.splice(0)) deliver(undefined);
   }
 }
