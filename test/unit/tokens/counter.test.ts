@@ -14,7 +14,7 @@ import { runNode, Workplace } from '../../support/cli.ts';
 /** Names of special tokens: each is one token where it is not text. */
 const SPECIAL = ['<|endoftext|>', '<|endofprompt|>', '<|im_start|>system<|im_end|>'];
 /** Has the thread throw: it is no text. */
-const NO_TEXT = [null as unknown as string];
+const NO_TEXT = [{ length: 1 }] as unknown as string[];
 
 function openCounter(test: TestContext): TokenCounter {
   const counter = new TokenCounter();
