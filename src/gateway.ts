@@ -73,6 +73,10 @@ export class Gateway {
    * changes nothing, where that takes a restart.
    */
   async reload(config: Config): Promise<void> {
+    // The defaults, which stand in where there is none at the start, are not what its operator means now.
+    if (this.#config.path !== undefined && config.path === undefined) {
+      throw new UserError(`the config file ${this.#config.path} is gone; put it back`);
+    }
     const faults = RESTART_FIELDS.filter(([, read]) => read(config) !== read(this.#config));
     if (faults.length > 0) {
       throw new UserError(faults.map(([name]) => `${name}: this was changed, which takes a restart of the gateway`));
@@ -85,11 +89,15 @@ export class Gateway {
 
   /**
    * Lets what is under way finish, for as long as `milliseconds`, then gives up what is left, settles it and closes.
-   * Resolves with the number of requests that could not be settled: they stay open in the file.
+   * Resolves with the number of requests that could not be settled: they stay open in the file. `lastly` is called while
+   * nobody else can have the state file yet.
    */
-  async stop(milliseconds: number): Promise<number> {
+  async stop(milliseconds: number, lastly = () => {}): Promise<number> {
     const unsettled = await Promise.all(this.#carriers.map((carrier) => carrier.stop(milliseconds)));
+    // Not before the last one has stopped: until then all are asked how things stand.
+    await Promise.all(this.#carriers.map((carrier) => carrier.close()));
     await this.#ledger.close();
+    lastly();
     this.#lock.release();
     return sum(unsettled);
   }
@@ -167,6 +175,7 @@ async function startCarriers(
     return carriers;
   } catch (error) {
     await Promise.all(carriers.map((carrier) => carrier.stop(0)));
+    await Promise.all(carriers.map((carrier) => carrier.close()));
     await ledger.close();
     throw error;
   } finally {

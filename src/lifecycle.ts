@@ -109,8 +109,8 @@ class Operation implements ControlHandlers {
     const { drainTimeoutMs } = this.#gateway.config;
     const requests = counted(await this.#gateway.inFlight(), 'request');
     this.#log.info(`${signal}: finishing ${requests}, for ${drainTimeoutMs / 1000} s at most`);
-    const unsettled = await this.#gateway.stop(drainTimeoutMs);
-    this.#control?.close();
+    // A gateway that starts at once may put a socket of its own in the place of this one.
+    const unsettled = await this.#gateway.stop(drainTimeoutMs, () => this.#control?.close());
     if (unsettled === 0) {
       this.#log.info('everything is settled');
       return 0;

@@ -297,6 +297,8 @@ function liveRequestOf(admitted: Admitted): LiveRequest {
     stop: () => {
       admitted.isStopped = true;
       admitted.attempt?.abort('stopped');
+      // A client that does not read would keep it for as long as it likes.
+      exchange.hurry();
     },
   };
 }

@@ -36,6 +36,8 @@ export interface Carrier {
    * settles it. Resolves with the number of requests that could not be settled: they stay open in the file.
    */
   stop(milliseconds: number): Promise<number>;
+  /** Ends what is left of one that was stopped. Until then it can be asked how things stand. */
+  close(): Promise<void>;
 }
 
 /** What a carrier is doing. */
@@ -135,6 +137,10 @@ class LocalCarrier implements Carrier {
     const unsettled = generations.reduce((sum, { pipeline }) => sum + pipeline.open, 0);
     await Promise.all(generations.map((generation) => this.#forget(generation)));
     return unsettled;
+  }
+
+  async close(): Promise<void> {
+    // There is nothing beside the thread, which is not its own.
   }
 
   #generationOf(config: Config): Generation {

@@ -35,22 +35,11 @@ export function startRemoteCarrier(start: CarrierStart, events: RemoteEvents): P
   });
 }
 
-/** What a carrier is doing that has stopped. */
-const NOTHING: CarrierView = {
-  inFlight: 0,
-  loopDelay: { p50: 0, p99: 0, max: 0 },
-  seconds: [],
-  live: [],
-  recent: [],
-  upstreams: [],
-};
-
 class RemoteCarrier implements Carrier {
   readonly address: AddressInfo;
   readonly #worker: Worker;
   readonly #waiting = new Map<number, PromiseWithResolvers<Answers[keyof Answers]>>();
   #nextTicket = 1;
-  #hasStopped = false;
 
   constructor(worker: Worker, address: AddressInfo, events: RemoteEvents) {
     this.#worker = worker;
@@ -64,28 +53,28 @@ class RemoteCarrier implements Carrier {
     });
   }
 
-  async inFlight(): Promise<number> {
-    return this.#hasStopped ? 0 : this.#ask({ kind: 'in_flight' });
+  inFlight(): Promise<number> {
+    return this.#ask({ kind: 'in_flight' });
   }
 
-  async look(sinceS: number): Promise<CarrierView> {
-    return this.#hasStopped ? NOTHING : this.#ask({ kind: 'look', sinceS });
+  look(sinceS: number): Promise<CarrierView> {
+    return this.#ask({ kind: 'look', sinceS });
   }
 
-  async stopRequest(id: string): Promise<boolean> {
-    return this.#hasStopped ? false : this.#ask({ kind: 'stop_request', id });
+  stopRequest(id: string): Promise<boolean> {
+    return this.#ask({ kind: 'stop_request', id });
   }
 
   async reload(config: Config): Promise<void> {
-    if (!this.#hasStopped) await this.#ask({ kind: 'reload', config });
+    await this.#ask({ kind: 'reload', config });
   }
 
-  async stop(milliseconds: number): Promise<number> {
-    const unsettled = await this.#ask({ kind: 'stop', milliseconds });
-    // Others may still have requests for a while, and be looked at.
-    this.#hasStopped = true;
+  stop(milliseconds: number): Promise<number> {
+    return this.#ask({ kind: 'stop', milliseconds });
+  }
+
+  async close(): Promise<void> {
     await this.#worker.terminate();
-    return unsettled;
   }
 
   #ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Promise<Answers[K]> {

@@ -1,5 +1,5 @@
 /** The control socket: HTTP over a Unix socket that only its owner can open. The one door to the live process. */
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { UserError } from '../core/errors.ts';
 import { PATHS, type Snapshot } from './protocol.ts';
@@ -40,13 +40,14 @@ export class ControlServer {
     });
   }
 
-  /** Opens the socket. Whoever calls this holds the lock of the state file, so that a socket that is there is stale. */
+  /**
+   * Opens the socket. Whoever calls this holds the lock of the state file, so that a socket that is there is stale. Throws a
+   * UserError where something else stands there.
+   */
   listen(): Promise<void> {
-    rmSync(this.#path, { force: true });
+    removeStale(this.#path);
     return new Promise((resolve, reject) => {
-      this.#server.once('error', (error: NodeJS.ErrnoException) => {
-        reject(new UserError(`cannot open the control socket ${this.#path} (${error.code ?? error.message})`));
-      });
+      this.#server.once('error', (error) => reject(cannotOpen(this.#path, error)));
       // The socket is made within this call, and must at no moment be open to others.
       const mask = process.umask(OTHERS);
       this.#server.listen(this.#path, () => {
@@ -108,6 +109,22 @@ export class ControlServer {
       await new Promise((resolve) => setTimeout(resolve, FEED_MS));
     }
   }
+}
+
+/** Takes away what a killed gateway has left, and nothing else: a file of that name is somebody's. */
+function removeStale(path: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (!found.isSocket()) throw new UserError(`cannot open the control socket ${path}: something else stands there`);
+  try {
+    rmSync(path, { force: true });
+  } catch (error) {
+    throw cannotOpen(path, error as NodeJS.ErrnoException);
+  }
+}
+
+function cannotOpen(path: string, error: NodeJS.ErrnoException): UserError {
+  return new UserError(`cannot open the control socket ${path} (${error.code ?? error.message})`);
 }
 
 function drained(response: ServerResponse): Promise<void> {

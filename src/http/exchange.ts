@@ -33,6 +33,8 @@ export class Exchange {
   readonly #startedAtMs = performance.now();
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
+  #isHurried = false;
+  #onHurry: () => void = () => {};
 
   constructor(request: IncomingMessage, response: ServerResponse, options: ExchangeOptions) {
     this.request = request;
@@ -91,8 +93,14 @@ export class Exchange {
 
   /** Sends a piece of a stream. Undefined where more can be taken at once; else resolves when it can, or at the end. */
   writeStream(bytes: Buffer): Promise<void> | undefined {
-    if (this.gone || this.#response.write(bytes)) return undefined;
+    if (this.gone || this.#response.write(bytes) || this.#isHurried) return undefined;
     return this.#drained();
+  }
+
+  /** From here on nothing waits until the client has read: what is left is short, and is kept until it does. */
+  hurry(): void {
+    this.#isHurried = true;
+    this.#onHurry();
   }
 
   /** Ends a stream with these bytes, and with an error event before them if there is one. */
@@ -139,6 +147,7 @@ export class Exchange {
         resolve();
       };
       this.#response.once('drain', done).once('close', done);
+      this.#onHurry = done;
     });
   }
 }

@@ -92,6 +92,7 @@ class LedgerThread {
       });
     }
     if (this.#fault !== undefined) this.#scheduleRetry();
+    clearTimeout(this.#retentionTimer);
     this.#retentionTimer = setTimeout(() => this.#dropOldRows(), isMore ? RETENTION_STEP_MS : RETENTION_MS);
   }
 
@@ -147,6 +148,8 @@ class LedgerThread {
       const answers = this.#engine.process(commands, this.#lockWaitMs);
       if (writes) this.#report(undefined);
       reply(batch, ({ ticket }, index) => ({ ticket, answer: answers[index] as (typeof answers)[number] }));
+      // Rows may be too old now that were not before.
+      if (commands.some(({ kind }) => kind === 'configure')) this.#dropOldRows();
     } catch (error) {
       this.#failClosed(batch, this.#faultOf(error));
     }

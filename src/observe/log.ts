@@ -27,10 +27,18 @@ export async function openLog(level: string, isTerminal: boolean): Promise<OpenL
   const stream = destination({ dest: STDERR, sync: false, maxLength: MAX_BUFFERED_BYTES });
   // A log that cannot be written, on a full disk say, must not stop a gateway that can still serve.
   stream.on('error', () => {});
+  const log = pino(optionsFor(level), stream);
+  let isClosed = false;
   const write = (lines: string) => {
-    stream.write(lines);
+    if (!isClosed) stream.write(lines);
   };
-  return { log: pino(optionsFor(level), stream), write, close: () => endWithin(stream) };
+  const close = () => {
+    // What comes later is lost. The stream would throw, and that in the midst of ending.
+    isClosed = true;
+    log.level = 'silent';
+    return endWithin(stream);
+  };
+  return { log, write, close };
 }
 
 /**

@@ -1,0 +1,89 @@
+/** `inf-gw reload`: the running gateway takes the config as it is now, or the faults are shown and it keeps the old one. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CONCURRENCY, CONFIG, linesOf, Workplace } from '../support/cli.ts';
+
+/** The default limit of requests, as the gateway shows it. */
+async function limitOf(url: string): Promise<string | null> {
+  return (await fetch(`${url}/v1/models`)).headers.get('x-ratelimit-limit-requests');
+}
+
+const limited = (modelsRpm: number) => `tiers: { standard: { models_rpm: ${modelsRpm} } }\n${CONFIG}`;
+
+/** What stands in the file, and what is printed. */
+const FAULTS: readonly (readonly [what: string, config: string, lines: readonly RegExp[]])[] = [
+  ['an unknown key', `limit: 5\n${limited(9)}`, [/^error: config\.yaml:1:1: limit: unknown key/]],
+  [
+    'several faults',
+    `limit: 5\ncredit: maybe\n${limited(9)}`,
+    [/^error: config\.yaml:1:1: limit: unknown key/, /^error: config\.yaml:2:1: credit: expected enforced or off/],
+  ],
+  ['no YAML', 'providers: [\n', [/^error: config\.yaml:\d+:\d+: /]],
+  [
+    'another address',
+    limited(9).replace('127.0.0.1:0', '127.0.0.1:1'),
+    [/^error: listen: this was changed, which takes a restart of the gateway$/],
+  ],
+  [
+    'another number of threads',
+    `threads: 2\n${limited(9)}`,
+    [/^error: threads: this was changed, which takes a restart/],
+  ],
+  ['another durability', `durability: crash\n${limited(9)}`, [/^error: durability: this was changed/]],
+  // Where the socket is follows from the state file.
+  ['another state file', limited(9).replace('state.db', 'other.db'), [/^error: no gateway runs on .*other\.db/]],
+];
+
+describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
+  test('puts the config in force before it returns', async (t) => {
+    const place = new Workplace(t, limited(11));
+    const serving = await place.serve();
+    assert.equal(await limitOf(serving.url), '11');
+    place.write('config.yaml', limited(12));
+    assert.deepEqual(await place.run(['reload']), {
+      status: 0,
+      stdout: 'The gateway serves by the config as it is now.\n',
+      stderr: '',
+    });
+    assert.equal(await limitOf(serving.url), '12');
+    place.write('config.yaml', limited(13));
+    assert.deepEqual(await place.json('reload'), { reloaded: true });
+    assert.equal(await limitOf(serving.url), '13');
+  });
+
+  test('shows every fault in a line of its own, with status 1, and the old config stays', async (t) => {
+    const place = new Workplace(t, limited(11));
+    const serving = await place.serve();
+    for (const [what, config, lines] of FAULTS) {
+      place.write('config.yaml', config);
+      const { status, stdout, stderr } = await place.run(['reload', '--json']);
+      assert.deepEqual([status, stdout], [1, ''], what);
+      assert.equal(linesOf(stderr).length, lines.length, stderr);
+      for (const [i, line] of lines.entries()) assert.match(linesOf(stderr)[i] ?? '', line, what);
+      assert.equal(await limitOf(serving.url), '11', what);
+    }
+  });
+
+  test('takes a provider into service whose secret was missing, once it is there', async (t) => {
+    const secret = `\${file:./secret}`;
+    const host = `  host: { kind: openai, base_url: "http://127.0.0.1:9/v1", api_key: "${secret}", models: {} }\n`;
+    const place = new Workplace(t, CONFIG);
+    const serving = await place.serve();
+    place.write('config.yaml', CONFIG + host);
+    const { status, stderr } = await place.run(['reload']);
+    assert.equal(status, 1);
+    assert.match(stderr, /^error: config\.yaml:\d+:\d+: providers\.host\.api_key: .*secret/);
+    place.write('secret', 'value');
+    assert.equal((await place.run(['reload'])).status, 0);
+    assert.match((await serving.logged(/^active providers: mock, host/)).level, /info/);
+  });
+
+  test('says that none runs, with status 1', async (t) => {
+    const place = new Workplace(t);
+    assert.deepEqual(await place.run(['reload']), {
+      status: 1,
+      stdout: '',
+      stderr: `error: no gateway runs on ${place.statePath}; start one with: inf-gw serve\n`,
+    });
+  });
+});

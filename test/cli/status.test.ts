@@ -1,0 +1,161 @@
+/** `inf-gw status`: what runs, for people and for programs, and what it says where nothing runs. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { VERSION } from '../../src/program.ts';
+import { CONCURRENCY, CONFIG, linesOf, PROGRAM, Workplace } from '../support/cli.ts';
+import { bounded } from '../support/wait.ts';
+
+const STALLING = { stream: true, messages: [{ role: 'user', content: '/stall 1' }] };
+/** What the document holds, in this order. */
+const FIELDS = [
+  'running',
+  'version',
+  'pid',
+  'uptime_s',
+  'address',
+  'threads',
+  'config',
+  'state',
+  'draining',
+  'storage_fault',
+  'in_flight',
+  'requests_per_s',
+  'tokens_per_s',
+  'usd_per_min',
+  'balance_usd',
+  'held_usd',
+  'loop_delay_ms',
+  'memory_bytes',
+  'state_bytes',
+  'log_bytes',
+  'upstreams',
+];
+
+/** Where no gateway runs: the words for people, and the document. */
+async function assertNotRunning(place: Workplace): Promise<void> {
+  const [human, json] = await place.runAll([['status'], ['status', '--json']]);
+  assert.deepEqual(human, {
+    status: 1,
+    stdout: '',
+    stderr: `no gateway runs on ${place.statePath}; start one with: inf-gw serve\n`,
+  });
+  assert.deepEqual(
+    { ...json, stdout: JSON.parse(json?.stdout ?? '') },
+    { status: 1, stdout: { running: false, state: place.statePath }, stderr: '' },
+  );
+}
+
+describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
+  test('prints one JSON document with the figures', async (t) => {
+    const place = new Workplace(t, `threads: 2\n${CONFIG}`);
+    const serving = await place.serve();
+    const [{ key }] = await Promise.all([place.createKey('app'), place.json('credit', 'add', '10')]);
+    assert.equal(await serving.chatOutcome(key, { model: 'mock/paid', max_tokens: 10 }), '200');
+    const refused = { messages: [{ role: 'user', content: '/error 503' }] };
+    assert.equal(await serving.chatOutcome(key, refused), '502 upstream_error');
+    const open = await serving.chat(key, { model: 'mock/paid', max_tokens: 100, ...STALLING });
+    const reader = open.body?.getReader();
+    await reader?.read();
+    const status = await place.json<Record<string, unknown>>('status');
+    assert.deepEqual(Object.keys(status), FIELDS);
+    assert.deepEqual(
+      [status.running, status.version, `http://${status.address}`, status.threads, status.draining],
+      [true, VERSION, serving.url, 2, false],
+    );
+    assert.deepEqual([status.config, status.state], [`${place.directory}/config.yaml`, place.statePath]);
+    assert.deepEqual([status.in_flight, status.storage_fault], [1, null]);
+    const shown = { balance_usd: status.balance_usd, held_usd: status.held_usd };
+    const { balance_usd, held_usd } = await place.json<typeof shown>('credit', 'show');
+    assert.deepEqual(shown, { balance_usd, held_usd });
+    assert.ok(Number(held_usd) > 0);
+    const [upstream] = status.upstreams as {
+      provider: string;
+      in_flight: number;
+      requests: number;
+      failures: number;
+    }[];
+    assert.deepEqual(
+      [upstream?.provider, upstream?.in_flight, upstream?.requests, upstream?.failures],
+      ['mock', 1, 2, 1],
+    );
+    await reader?.cancel();
+  });
+
+  test('prints the same for people', async (t) => {
+    const place = new Workplace(t);
+    const serving = await place.serve();
+    const { key } = await place.createKey('app');
+    assert.equal(await serving.chatOutcome(key), '200');
+    const refused = { messages: [{ role: 'user', content: '/error 503' }] };
+    assert.equal(await serving.chatOutcome(key, refused), '502 upstream_error');
+    const { status, stdout, stderr } = await place.run(['status']);
+    assert.deepEqual([status, stderr], [0, '']);
+    for (const line of [
+      /^state +serving$/m,
+      new RegExp(`^version +${VERSION.replaceAll('.', '\\.')}, process \\d+, up for \\d+ `, 'm'),
+      new RegExp(`^address +${serving.url}, 1 thread$`, 'm'),
+      new RegExp(`^config +${place.directory}/config\\.yaml$`, 'm'),
+      /^requests under way +0$/m,
+      /^rate +\d+\.\d requests\/s, \d+ tokens\/s, \d+\.\d+ USD\/min$/m,
+      /^balance +0\.00 USD, 0\.00 held$/m,
+      /^event loop delay +p50 \d+ ms, p99 \d+ ms, at most \d+ ms$/m,
+      /^memory +\d+ MB$/m,
+      new RegExp(`^state file +${place.statePath}, \\d+ KB, log \\d+ [KM]B$`, 'm'),
+      /^PROVIDER, LAST MINUTE +UNDER WAY +REQUESTS +FAILED +LAST FAILURE$/m,
+      /^mock +0 +2 +1 +the upstream answered 503$/m,
+    ]) {
+      assert.match(stdout, line);
+    }
+  });
+
+  test('says that the gateway is shutting down', async (t) => {
+    const place = new Workplace(t, `threads: 2\n${CONFIG}`);
+    const serving = await place.serve();
+    const { key } = await place.createKey('app');
+    const reader = (await serving.chat(key, STALLING)).body?.getReader();
+    await reader?.read();
+    serving.signal('SIGTERM');
+    await bounded(serving.logged(/finishing 1 request/), 'the drain');
+    const [human, json] = await Promise.all([place.run(['status']), place.json<{ draining: boolean }>('status')]);
+    assert.equal(human.status, 0);
+    assert.match(human.stdout, /^state +shutting down$/m);
+    assert.equal(json.draining, true);
+    await reader?.cancel();
+    assert.deepEqual(await bounded(serving.ended, 'the gateway ends'), { status: 0, signal: null });
+  });
+
+  test('with no config file says that the defaults are in force', async (t) => {
+    const place = new Workplace(t, null);
+    const { status, stderr } = await place.run(['status']);
+    assert.deepEqual([status, linesOf(stderr).length], [1, 1]);
+    assert.match(stderr, /inf-gw\.db; start one with: inf-gw serve/);
+  });
+
+  test('ends with status 1 where nothing runs: never, no more, or killed', async (t) => {
+    const place = new Workplace(t);
+    await assertNotRunning(place);
+    const first = await place.serve();
+    assert.equal(await first.stop(), 0);
+    await assertNotRunning(place);
+    const second = await place.serve();
+    second.signal('SIGKILL');
+    await second.ended;
+    await assertNotRunning(place);
+  });
+
+  test('ends with status 1 where something else stands in place of the socket', async (t) => {
+    const place = new Workplace(t);
+    writeFileSync(`${place.statePath}-control`, 'mine');
+    await assertNotRunning(place);
+  });
+
+  test('asks the gateway of the config that it is given', async (t) => {
+    const place = new Workplace(t);
+    place.write('other.yaml', CONFIG.replace('state.db', 'other.db'));
+    const serving = await place.serve([PROGRAM, 'serve', '-c', 'other.yaml']);
+    const { address } = await place.json<{ address: string }>('status', '-c', 'other.yaml');
+    assert.equal(`http://${address}`, serving.url);
+    assert.equal((await place.run(['status'])).status, 1);
+  });
+});

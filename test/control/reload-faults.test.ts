@@ -1,0 +1,163 @@
+/** Configs that cannot be taken: the one in force stays so as a whole, and the operator reads what is wrong. */
+import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { chunk, DONE } from '../support/answers.ts';
+import { CONCURRENCY } from '../support/cli.ts';
+import { bounded, until } from '../support/wait.ts';
+import { type Fields, MODEL, Site } from './site.ts';
+
+const DURABLE = 'full';
+/** What the fault is, the fields of the config that make it, and the lines that tell of it. */
+const FAULTS: readonly (readonly [what: string, fields: Fields, lines: readonly RegExp[]])[] = [
+  ['an unknown key', { limit: 5 }, [/^config\.yaml:1:\d+: limit: unknown key/]],
+  ['a wrong type', { threads: 'two' }, [/^config\.yaml:1:\d+: threads: expected a whole number/]],
+  ['a value out of range', { max_body: '1gb' }, [/max_body: expected a size/]],
+  ['a tier that is not there', { tier: 'gold' }, [/tier: expected one of the tiers/]],
+  ['several faults', { limit: 5, credit: 'maybe' }, [/credit: expected enforced or off/, /limit: unknown key/]],
+  ['another address', { listen: '127.0.0.1:1' }, [/^listen: this was changed, which takes a restart/]],
+  ['another state file', { state: './other.db' }, [/^state: this was changed, which takes a restart/]],
+  ['another number of threads', { threads: 3 }, [/^threads: this was changed, which takes a restart/]],
+  ['another durability', { durability: 'crash' }, [/^durability: this was changed, which takes a restart/]],
+  [
+    'several changes that take a restart',
+    { threads: 1, durability: 'crash' },
+    [/^threads: this was changed/, /^durability: this was changed/],
+  ],
+];
+
+/** Changes that are sound by themselves, and must not be taken in part. */
+function changes(site: Site): Fields {
+  const provider = site.host({ models: { model: { ...MODEL, input: 9000 } } });
+  return { tiers: { standard: { rpm: 5 } }, credit: 'off', cap_output: true, providers: { host: provider } };
+}
+
+describe('a reload is refused', () => {
+  const cleanUps: (() => void | Promise<void>)[] = [];
+  let site: Site;
+
+  before(async () => {
+    const scope = { after: (cleanUp: () => void | Promise<void>) => void cleanUps.push(cleanUp) };
+    site = await Site.open(scope, { threads: 2, durability: DURABLE });
+  });
+  after(async () => {
+    try {
+      await site.stop();
+    } finally {
+      for (const cleanUp of cleanUps) await cleanUp();
+    }
+  });
+
+  /** Everything must be as it was at the start. */
+  async function assertAsBefore(): Promise<void> {
+    const key = site.key();
+    const response = await site.chat(key);
+    assert.equal(response.headers.get('x-ratelimit-limit-requests'), '600');
+    await response.text();
+    const [row] = site.rows(key);
+    assert.equal(row?.cost_nanos, 20_000_000);
+    const { threads, credit_enforced, state_path } = await site.snapshot();
+    assert.deepEqual([threads, credit_enforced, state_path], [2, true, site.place.statePath]);
+  }
+
+  /** Lets the gateway read its config, and gives the lines of the answer. Each of them must be logged as well. */
+  async function faultsOf(): Promise<readonly string[]> {
+    const { length } = site.serving.log;
+    const { status, text } = await site.ask('POST', '/reload');
+    assert.equal(status, 409, text);
+    const { lines } = JSON.parse(text) as { lines: string[] };
+    const logged = () => site.serving.log.slice(length).filter(({ level }) => level === 'error');
+    await until(() => logged().length >= lines.length);
+    assert.deepEqual(
+      logged().map(({ msg }) => msg),
+      lines.map((line) => `the config stays as it was: ${line}`),
+    );
+    return lines;
+  }
+
+  for (const [what, fields, expected] of FAULTS) {
+    test(`for ${what}, and leaves everything as it was`, async () => {
+      site.configure({ threads: 2, durability: DURABLE, ...changes(site), ...fields });
+      const lines = await faultsOf();
+      assert.equal(lines.length, expected.length, lines.join('\n'));
+      for (const [i, pattern] of expected.entries()) assert.match(lines[i] ?? '', pattern);
+      await assertAsBefore();
+    });
+  }
+
+  test('for a file that is no YAML', async () => {
+    site.place.write('config.yaml', 'providers: { host: [\n');
+    assert.match((await faultsOf()).join('\n'), /^config\.yaml:2:1: /);
+    await assertAsBefore();
+  });
+
+  test('for a secret that cannot be read, which is not shown', async () => {
+    site.place.write('secret', 'two\nlines-canary');
+    const provider = site.host({ api_key: `\${file:./secret}`, headers: { 'X-A': `\${file:./missing}` } });
+    site.configure({ threads: 2, providers: { host: provider } });
+    const lines = await faultsOf();
+    assert.equal(lines.length, 2, lines.join('\n'));
+    assert.match(lines.join('\n'), /providers\.host\.api_key: the value holds a line break/);
+    assert.match(lines.join('\n'), /missing/);
+    assert.doesNotMatch(site.serving.text + lines.join(), /canary/);
+    await assertAsBefore();
+  });
+
+  test('for a file that is gone: the defaults are for a start without one', async () => {
+    const path = join(site.place.directory, 'config.yaml');
+    renameSync(path, `${path}.away`);
+    assert.deepEqual(await faultsOf(), [`the config file ${path} is gone; put it back`]);
+    await assertAsBefore();
+    renameSync(`${path}.away`, path);
+  });
+
+  test('and one that is sound is taken afterwards', async () => {
+    await site.reload({ threads: 2, durability: DURABLE, ...changes(site) });
+    const response = await site.chat(site.key());
+    assert.equal(response.headers.get('x-ratelimit-limit-requests'), '5');
+    await response.text();
+  });
+});
+
+describe('a reload', { concurrency: CONCURRENCY }, () => {
+  for (const threads of [1, 2]) {
+    test(`by SIGHUP takes what is sound, and tells in the log what is not: ${threads} threads`, async (t) => {
+      const site = await Site.open(t, { threads });
+      const key = site.key();
+      site.configure({ threads, limit: 5 });
+      site.serving.signal('SIGHUP');
+      await bounded(site.serving.logged(/^the config stays as it was: .*limit: unknown key/), 'the fault');
+      assert.equal(await site.outcome(key), '200');
+      site.configure({ threads, tiers: { standard: { rpm: 1 } } });
+      site.serving.signal('SIGHUP');
+      await bounded(site.serving.logged(/^the config was read anew$/), 'the reload');
+      assert.equal(await site.outcome(key), '429 rate_limited');
+      await site.stop();
+    });
+
+    test(`is refused while the gateway drains, and what runs is not touched: ${threads} threads`, async (t) => {
+      const site = await Site.open(t, { threads });
+      const release = Promise.withResolvers<void>();
+      site.upstream.follow(async (call) => {
+        call.stream();
+        call.send(chunk('Hello'));
+        await release.promise;
+        call.send(chunk(' you', 'stop') + DONE);
+        call.end();
+      });
+      const stream = await site.stream(site.key());
+      site.serving.signal('SIGTERM');
+      await bounded(site.serving.logged(/SIGTERM: finishing 1 request/), 'the drain');
+      const { status, text } = await site.ask('POST', '/reload');
+      assert.deepEqual(
+        [status, JSON.parse(text)],
+        [409, { lines: ['the gateway is shutting down, and takes no other config'] }],
+      );
+      release.resolve();
+      assert.ok((await stream.rest()).endsWith(DONE));
+      assert.deepEqual(await bounded(site.serving.ended, 'the gateway ends'), { status: 0, signal: null });
+      site.assertSettled();
+    });
+  }
+});

@@ -1,0 +1,116 @@
+/** Reloads under load: no request is lost, no limit has a gap, and nothing of an old config is left behind. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { audit } from '../../src/audit/audit.ts';
+import { chunk, completion, DONE } from '../support/answers.ts';
+import { CONCURRENCY } from '../support/cli.ts';
+import { RawConnection } from '../support/raw.ts';
+import { type Fields, rawChat, Site, type SiteKey } from './site.ts';
+
+const RELOADS = 25;
+const CLIENTS = 12;
+
+/** Sends one request after another on a connection of its own until it is told to end; gives all statuses. */
+async function keepAsking(site: Site, key: SiteKey, isOver: () => boolean): Promise<number[]> {
+  const connection = await RawConnection.open(site.port);
+  const statuses: number[] = [];
+  while (!isOver()) {
+    connection.send(rawChat(key));
+    statuses.push((await connection.answer()).status);
+  }
+  connection.leave();
+  return statuses;
+}
+
+/** Each client sends as many requests; gives how many were admitted. */
+async function admitted(site: Site, key: SiteKey, each: number): Promise<number> {
+  const statuses = await Promise.all(
+    Array.from({ length: CLIENTS }, () => {
+      let sent = 0;
+      return keepAsking(site, key, () => sent++ === each);
+    }),
+  );
+  return statuses.flat().filter((status) => status === 200).length;
+}
+
+describe('reloads', { concurrency: CONCURRENCY }, () => {
+  for (const threads of [1, 2]) {
+    test(`under load lose no request: ${threads} threads`, async (t) => {
+      const generous = { threads, tiers: { standard: { rpm: 1_000_000, tpm: 1_000_000_000 } } };
+      const site = await Site.open(t, generous);
+      const key = site.key();
+      let isOver = false;
+      const clients = Promise.all(Array.from({ length: CLIENTS }, () => keepAsking(site, key, () => isOver)));
+      for (let i = 0; i < RELOADS; i++) {
+        await site.reload(generous);
+        const { length } = site.upstream.calls;
+        await site.upstream.call(length + CLIENTS);
+      }
+      isOver = true;
+      const statuses = (await clients).flat();
+      assert.deepEqual(new Set(statuses), new Set([200]));
+      assert.equal(site.rows(key).length, statuses.length);
+      await site.stop();
+      const differences = audit(site.place.statePath, { onProgress: () => {} }).flatMap((check) => check.differences);
+      assert.deepEqual(differences, []);
+    });
+
+    test(`do not lose a request whose body is still on its way: ${threads} threads`, async (t) => {
+      const site = await Site.open(t, { threads });
+      const [key, connection] = [site.key(), await RawConnection.open(site.port)];
+      const bytes = rawChat(key).replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n');
+      connection.send(bytes.slice(0, -10));
+      assert.equal((await connection.answer()).status, 100, 'the key was looked up, and the body is awaited');
+      await site.reload({ threads });
+      await site.reload({ threads });
+      connection.send(bytes.slice(-10));
+      assert.equal((await connection.answer()).status, 200);
+      connection.leave();
+      await site.stop();
+    });
+  }
+
+  test('open no gap in a limit, and a new one counts what was used before', async (t) => {
+    const limited = (rpm: number): Fields => ({ threads: 2, tiers: { standard: { rpm } } });
+    const site = await Site.open(t, limited(100));
+    const key = site.key();
+    const reloads = async (rpm: number) => {
+      for (let i = 0; i < 5; i++) await site.reload(limited(rpm));
+    };
+    const [first] = await Promise.all([admitted(site, key, 5), reloads(100)]);
+    assert.equal(first, 60);
+    const [second] = await Promise.all([admitted(site, key, 10), reloads(100)]);
+    assert.equal(second, 40);
+    await site.reload(limited(130));
+    const [third] = await Promise.all([admitted(site, key, 5), reloads(130)]);
+    assert.equal(third, 30);
+    await site.stop();
+  });
+
+  test('close connections to upstreams once the last request of the old config has ended, and not before', async (t) => {
+    const site = await Site.open(t);
+    const release = Promise.withResolvers<void>();
+    site.upstream.follow(async (call) => {
+      if (!JSON.parse(call.body).stream) return call.answer(200, completion('hi'));
+      call.stream();
+      call.send(chunk('Hello'));
+      await release.promise;
+      call.send(chunk(' you', 'stop') + DONE);
+      call.end();
+    });
+    const key = site.key();
+    const stream = await site.stream(key);
+    assert.equal(await site.outcome(key), '200');
+    const [ofStream, ofAnswer] = site.upstream.calls;
+    await site.reload();
+    assert.equal(await site.outcome(key), '200');
+    const ofNew = site.upstream.calls[2];
+    assert.equal(new Set(site.upstream.calls.map(({ connection }) => connection)).size, 3, 'each pool has its own');
+    release.resolve();
+    assert.ok((await stream.rest()).endsWith(chunk(' you', 'stop') + DONE));
+    await Promise.all([ofStream?.closed, ofAnswer?.closed]);
+    assert.equal(await site.outcome(key), '200');
+    assert.equal(site.upstream.calls[3]?.connection, ofNew?.connection, 'the new pool keeps its connection');
+    await site.stop();
+  });
+});

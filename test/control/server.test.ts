@@ -1,0 +1,227 @@
+/** The control socket by itself: who may open it, and what its feeds cost. The handlers behind it are the test's own. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { Snapshot } from '../../src/control/protocol.ts';
+import { socketPathOf } from '../../src/control/protocol.ts';
+import { type ControlHandlers, ControlServer } from '../../src/control/server.ts';
+import { bounded, until } from '../support/wait.ts';
+import { askControl } from './site.ts';
+
+/** The time between two events, which passes when a test says so. */
+const FEED_MS = 500;
+const MAX_FEEDS = 16;
+
+const NOTHING: ControlHandlers = {
+  snapshot: async () => ({ seconds: [] }) as unknown as Snapshot,
+  reload: async () => {},
+  drain: () => {},
+  stopRequest: async () => false,
+};
+
+/** A folder of the test's own. */
+function openFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'inf-gw-control-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+async function openServer(t: TestContext, handlers: Partial<ControlHandlers> = {}): Promise<string> {
+  const path = join(openFolder(t), 'control');
+  const server = new ControlServer(path, { ...NOTHING, ...handlers });
+  await server.listen();
+  t.after(() => server.close());
+  return path;
+}
+
+/** A reader of a feed. */
+class Feed {
+  readonly status: number;
+  readonly #call: ClientRequest;
+  readonly #response: IncomingMessage;
+  readonly #ended: Promise<void>;
+  events = 0;
+
+  private constructor(call: ClientRequest, response: IncomingMessage) {
+    this.#call = call;
+    this.#response = response;
+    this.status = response.statusCode ?? 0;
+    response.setEncoding('utf8').on('data', (text: string) => {
+      this.events += text.split('\n\n').length - 1;
+    });
+    response.on('error', () => {});
+    this.#ended = new Promise((resolve) => response.once('close', resolve));
+  }
+
+  static async open(t: TestContext, socketPath: string): Promise<Feed> {
+    const call = request({ socketPath, path: '/feed', agent: false }).end();
+    t.after(() => call.destroy());
+    const [response] = (await once(call, 'response')) as [IncomingMessage];
+    return new Feed(call, response);
+  }
+
+  pause(): void {
+    this.#response.pause();
+  }
+
+  resume(): void {
+    this.#response.resume();
+  }
+
+  leave(): void {
+    this.#call.destroy();
+  }
+
+  /** Resolves when the other side has ended it. */
+  get ended(): Promise<void> {
+    return bounded(this.#ended, 'the feed ends');
+  }
+}
+
+/** Lets everything happen that does not wait for time. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 50; i++) await setImmediate();
+}
+
+describe('the path of the socket', () => {
+  test('is beside the state file as long as a socket can have such a path, and in the temporary folder beyond', () => {
+    const fitting = `/${'x'.repeat(103 - '/-control'.length)}`;
+    assert.equal(socketPathOf(fitting), `${fitting}-control`);
+    const tooLong = [`${fitting}x`, `/${'ä'.repeat(60)}`, `/${'y'.repeat(5_000)}`];
+    const paths = tooLong.map(socketPathOf);
+    assert.equal(new Set(paths).size, tooLong.length, 'each has one of its own');
+    for (const path of paths) assert.ok(path.startsWith(join(tmpdir(), 'inf-gw-')) && Buffer.byteLength(path) <= 103);
+  });
+
+  test('can be opened where it is as long as it may be', async (t) => {
+    const folder = openFolder(t);
+    const statePath = join(folder, 'x'.repeat(103 - `${folder}/-control`.length));
+    const server = new ControlServer(socketPathOf(statePath), NOTHING);
+    await server.listen();
+    t.after(() => server.close());
+    assert.equal((await askControl(`${statePath}-control`, 'GET', '/snapshot')).status, 200);
+  });
+});
+
+test('the socket is open to its owner alone from its first moment on, and other files are made as before', async (t) => {
+  const path = join(openFolder(t), 'control');
+  const server = new ControlServer(path, NOTHING);
+  const mask = process.umask(0);
+  t.after(() => process.umask(mask));
+  const listening = server.listen();
+  // Nothing that waits for its turn has run yet.
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  assert.equal(process.umask(), 0);
+  await listening;
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  server.close();
+});
+
+describe('a feed', () => {
+  test('brings its first event at once, and one more each time that half a second has passed', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let looks = 0;
+    const path = await openServer(t, {
+      snapshot: (...asked) => {
+        looks++;
+        return NOTHING.snapshot(...asked);
+      },
+    });
+    const feed = await Feed.open(t, path);
+    for (let expected = 1; expected <= 5; expected++) {
+      while (feed.events < expected) await setImmediate();
+      await settle();
+      assert.deepEqual([feed.events, looks], [expected, expected]);
+      t.mock.timers.tick(FEED_MS - 1);
+      await settle();
+      assert.deepEqual([feed.events, looks], [expected, expected]);
+      t.mock.timers.tick(1);
+    }
+  });
+
+  test('tells of the seconds from the last one on, which was not over', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const asked: number[] = [];
+    const path = await openServer(t, {
+      snapshot: async (sinceS) => {
+        asked.push(sinceS);
+        return { seconds: [{ at_s: 100 + asked.length }, { at_s: 200 + asked.length }] } as unknown as Snapshot;
+      },
+    });
+    const feed = await Feed.open(t, path);
+    for (let expected = 1; expected <= 3; expected++) {
+      while (feed.events < expected) await setImmediate();
+      await settle();
+      t.mock.timers.tick(FEED_MS);
+    }
+    assert.deepEqual(asked.slice(0, 3), [0, 201, 202]);
+  });
+
+  test('waits for a reader that does not read, and goes on when it does', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let looks = 0;
+    const large = { seconds: [], filler: 'x'.repeat(1024 * 1024) } as unknown as Snapshot;
+    const path = await openServer(t, {
+      snapshot: async () => {
+        looks++;
+        return large;
+      },
+    });
+    const feed = await Feed.open(t, path);
+    feed.pause();
+    for (let i = 0; i < 100; i++) {
+      t.mock.timers.tick(FEED_MS);
+      await settle();
+    }
+    const held = looks;
+    assert.ok(held <= 2, `${held} snapshots of a megabyte each were made for a reader who takes none`);
+    feed.resume();
+    while (looks < held + 5) {
+      t.mock.timers.tick(FEED_MS);
+      await settle();
+    }
+  });
+
+  test(`is one of ${MAX_FEEDS} at most: one more is refused until one of them has left`, async (t) => {
+    const path = await openServer(t);
+    const feeds = await Promise.all(Array.from({ length: MAX_FEEDS }, () => Feed.open(t, path)));
+    assert.ok(feeds.every(({ status }) => status === 200));
+    assert.equal((await Feed.open(t, path)).status, 429);
+    assert.equal((await askControl(path, 'GET', '/snapshot')).status, 200, 'other questions are still answered');
+    feeds[3]?.leave();
+    await until(async () => (await Feed.open(t, path)).status === 200);
+    assert.equal((await Feed.open(t, path)).status, 429);
+  });
+
+  test('that fails on the way ends, and others can still be had', async (t) => {
+    let looks = 0;
+    const path = await openServer(t, {
+      snapshot: async (...asked) => {
+        if (++looks === 2) throw new Error('no figures');
+        return NOTHING.snapshot(...asked);
+      },
+    });
+    const feed = await Feed.open(t, path);
+    await feed.ended;
+    assert.equal((await Feed.open(t, path)).status, 200);
+  });
+});
+
+test('a fault behind the socket is an answer with what was wrong', async (t) => {
+  const fail = async () => {
+    throw new Error('no figures');
+  };
+  const path = await openServer(t, { snapshot: fail, stopRequest: fail });
+  for (const [method, target] of [
+    ['GET', '/snapshot'],
+    ['POST', '/stop-request?id=x'],
+  ] as const) {
+    const { status, text } = await askControl(path, method, target);
+    assert.deepEqual([status, JSON.parse(text)], [500, { lines: ['no figures'] }], target);
+  }
+});

@@ -1,0 +1,224 @@
+/** A gateway in a process of its own with a scripted host of models behind it, and the door that its operator uses. */
+import assert from 'node:assert/strict';
+import { type IncomingMessage, request } from 'node:http';
+import { readSnapshot } from '../../src/control/client.ts';
+import { type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
+import { newId } from '../../src/core/ids.ts';
+import { mintKey } from '../../src/keys/key.ts';
+import { Account } from '../../src/ledger/account.ts';
+import { KeyStore, type OwnLimits } from '../../src/ledger/keys.ts';
+import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
+import { answering, completion } from '../support/answers.ts';
+import { assertBooksBalance, countHolds } from '../support/books.ts';
+import { type Serving, Workplace } from '../support/cli.ts';
+import { FakeUpstream } from '../support/fake-upstream.ts';
+import { bounded, until } from '../support/wait.ts';
+
+/** Secrets of the operator. */
+export const UPSTREAM_KEY = 'upstream-key-canary-4711';
+export const UPSTREAM_HEADER = 'upstream-header-canary-0815';
+/** A token of input costs 0.001 USD, one of output 0.002. */
+export const MODEL = { input: 1000, output: 2000, max_output: 1000 };
+const CREDIT_NANOS = 1_000_000_000_000n;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export interface SiteKey {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** A row of the journal, as far as these tests look at it. */
+export interface Row {
+  readonly request_id: string;
+  readonly key_id: string;
+  readonly model: string;
+  readonly outcome: string;
+  readonly source: string;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly cost_nanos: number;
+}
+
+export interface ControlAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+function makeKey(database: Sqlite, settings: Partial<OwnLimits>): SiteKey {
+  const secret = mintKey();
+  const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
+  const fields = { ...none, ...settings, name: newId('name', Date.now()) };
+  const change = new KeyStore(database).create(secret, fields, Date.now());
+  assert.ok(change.kind === 'done');
+  return { id: change.key.id, secret };
+}
+
+/** Makes a key in a state file. */
+export function newKey(statePath: string): SiteKey {
+  const { database } = openState(statePath);
+  const key = makeKey(database, {});
+  database.close();
+  return key;
+}
+
+/** A sound request for a completion as bytes, for raw connections. */
+export function rawChat(key: SiteKey, fields: Fields = {}): string {
+  const body = JSON.stringify({ model: 'host/model', messages: [{ role: 'user', content: 'hello' }], ...fields });
+  return (
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key.secret}\r\n` +
+    `Content-Length: ${body.length}\r\n\r\n${body}`
+  );
+}
+
+/** Sends a request to a control socket. */
+export async function askControl(socketPath: string, method: string, path: string): Promise<ControlAnswer> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request({ socketPath, method, path, agent: false }, resolve).once('error', reject).end();
+  });
+  let text = '';
+  for await (const piece of response.setEncoding('utf8')) text += piece;
+  return { status: response.statusCode ?? 0, text };
+}
+
+type Scope = ConstructorParameters<typeof Workplace>[0];
+
+export class Site {
+  readonly place: Workplace;
+  readonly upstream: FakeUpstream;
+  readonly database: Sqlite;
+  readonly socketPath: string;
+  serving!: Serving;
+
+  private constructor(scope: Scope, upstream: FakeUpstream) {
+    this.upstream = upstream;
+    this.place = new Workplace(scope, null);
+    const { database } = openState(this.place.statePath);
+    this.database = database;
+    this.socketPath = socketPathOf(this.place.statePath);
+    scope.after(async () => {
+      database.close();
+      await upstream.close();
+    });
+  }
+
+  /** Starts one with these fields of the config over its own. */
+  static async open(scope: Scope, fields: Fields = {}): Promise<Site> {
+    const upstream = await FakeUpstream.start();
+    const site = new Site(scope, upstream);
+    upstream.follow(answering(completion('hi')));
+    new Account(site.database).enter(CREDIT_NANOS, 'to start with', Date.now());
+    site.configure(fields);
+    site.serving = await site.place.serve();
+    return site;
+  }
+
+  /** Writes the config, with these fields over its own. YAML takes JSON as it is. */
+  configure(fields: Fields = {}): void {
+    const config = { listen: '127.0.0.1:0', state: './state.db', providers: { host: this.host() }, ...fields };
+    this.place.write('config.yaml', JSON.stringify(config));
+  }
+
+  /** The provider that stands for the scripted host. */
+  host(fields: Fields = {}): Fields {
+    return {
+      kind: 'openai',
+      base_url: `http://127.0.0.1:${this.upstream.port}/v1`,
+      api_key: UPSTREAM_KEY,
+      headers: { 'X-Operator': UPSTREAM_HEADER },
+      models: { model: MODEL },
+      ...fields,
+    };
+  }
+
+  /** Makes a key, as another process would. */
+  key(settings: Partial<OwnLimits> = {}): SiteKey {
+    return makeKey(this.database, settings);
+  }
+
+  get port(): number {
+    return Number(new URL(this.serving.url).port);
+  }
+
+  chat(key: SiteKey, fields: Fields = {}): Promise<Response> {
+    return this.serving.chat(key.secret, { model: 'host/model', ...fields });
+  }
+
+  /** The status of a chat completion, and the code of its error where it has one. */
+  outcome(key: SiteKey, fields: Fields = {}): Promise<string> {
+    return this.serving.chatOutcome(key.secret, { model: 'host/model', ...fields });
+  }
+
+  /** A stream of which the first event has come. */
+  async stream(key: SiteKey, fields: Fields = {}): Promise<ClientStream> {
+    const stream = new ClientStream(await this.chat(key, { stream: true, ...fields }));
+    await stream.read();
+    return stream;
+  }
+
+  ask(method: string, path: string): Promise<ControlAnswer> {
+    return bounded(askControl(this.socketPath, method, path), `an answer to ${method} ${path}`);
+  }
+
+  async snapshot(keyIds: readonly string[] = []): Promise<Snapshot> {
+    const snapshot = await bounded(readSnapshot(this.socketPath, keyIds), 'a snapshot');
+    assert.ok(snapshot !== undefined, 'no gateway runs');
+    return snapshot;
+  }
+
+  /** Puts a config in force that must be sound. */
+  async reload(fields: Fields = {}): Promise<void> {
+    this.configure(fields);
+    const { status, text } = await this.ask('POST', '/reload');
+    assert.equal(status, 200, text);
+  }
+
+  /** Journal rows, the oldest first. */
+  rows(key: SiteKey): Row[] {
+    return this.database.prepare('SELECT * FROM journal WHERE key_id = ? ORDER BY id').all(key.id) as Row[];
+  }
+
+  /** The row of a request, once it is settled. */
+  async row(requestId: string): Promise<Row> {
+    const read = () => this.database.prepare('SELECT * FROM journal WHERE request_id = ?').get(requestId);
+    await until(() => read() !== undefined);
+    return read() as Row;
+  }
+
+  /** Ends the gateway: everything must be settled, and the sums be right. */
+  async stop(): Promise<void> {
+    assert.equal(await bounded(this.serving.stop(), 'the gateway ends'), 0, this.serving.text);
+    this.assertSettled();
+  }
+
+  assertSettled(): void {
+    assert.equal(countHolds(this.database), 0);
+    assertBooksBalance(this.database);
+  }
+}
+
+/** A stream as its client reads it. */
+export class ClientStream {
+  readonly id: string;
+  readonly #reader: ReadableStreamDefaultReader<string>;
+  text = '';
+
+  constructor(response: Response) {
+    this.id = response.headers.get('x-request-id') ?? '';
+    const body = response.body as ReadableStream<Uint8Array<ArrayBuffer>>;
+    this.#reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  }
+
+  /** Takes what comes next. False at the end. */
+  async read(): Promise<boolean> {
+    const { done, value } = await bounded(this.#reader.read(), 'the next piece of a stream');
+    this.text += value ?? '';
+    return !done;
+  }
+
+  /** Everything up to the end. */
+  async rest(): Promise<string> {
+    while (await this.read());
+    return this.text;
+  }
+}

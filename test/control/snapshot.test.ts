@@ -1,0 +1,263 @@
+/** What a gateway tells of itself under real traffic: the figures are those of the journal, over all threads, and no secret is among them. */
+import assert from 'node:assert/strict';
+import { renameSync, statSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { followGateway } from '../../src/control/client.ts';
+import type { SecondRow, Snapshot } from '../../src/control/protocol.ts';
+import { formatUsd } from '../../src/core/money.ts';
+import { VERSION } from '../../src/program.ts';
+import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
+import { CONCURRENCY } from '../support/cli.ts';
+import { bounded, until } from '../support/wait.ts';
+import { type ClientStream, Site, type SiteKey, UPSTREAM_HEADER, UPSTREAM_KEY } from './site.ts';
+
+/** So many that none of three threads gets none of them by chance more than once in a million times. */
+const ANSWERED = 40;
+const STREAMS = 12;
+const FAILED = 5;
+const PROMPT = 'prompt-canary-1234';
+const ANSWER = 'answer-canary-5678';
+const asking = (text: string) => ({ messages: [{ role: 'user', content: text }] });
+
+const sum = (seconds: readonly SecondRow[], read: (second: SecondRow) => number) =>
+  seconds.reduce((total, second) => total + read(second), 0);
+
+function errorsOf(seconds: readonly SecondRow[]): Record<string, number> {
+  const total: Record<string, number> = {};
+  for (const { errors } of seconds) {
+    for (const [code, count] of Object.entries(errors)) total[code] = (total[code] ?? 0) + count;
+  }
+  return total;
+}
+
+/** Answers, errors, and streams that stay open: what `/fail` asks for fails. */
+function script(site: Site): void {
+  site.upstream.follow((call) => {
+    if (call.body.includes('/fail')) return call.answer(500, { error: { message: ANSWER } });
+    if (!JSON.parse(call.body).stream) return call.answer(200, completion(ANSWER));
+    call.stream();
+    call.send(chunk(`${ANSWER} `));
+  });
+}
+
+/** Ends all streams that are open, with the usual usage. */
+function endStreams(site: Site): void {
+  for (const call of site.upstream.calls.filter(({ body }) => JSON.parse(body).stream)) {
+    call.send(chunk('end', 'stop') + usageChunk() + DONE);
+    call.end();
+  }
+}
+
+interface Traffic {
+  readonly busy: SiteKey;
+  readonly other: SiteKey;
+  readonly streams: readonly ClientStream[];
+}
+
+async function makeTraffic(site: Site): Promise<Traffic> {
+  const [busy, other, third] = [site.key(), site.key(), site.key({ rpm: 1 })];
+  const repeat = <T>(times: number, work: () => Promise<T>) => Promise.all(Array.from({ length: times }, work));
+  const answered = await repeat(ANSWERED, () => site.outcome(busy, asking(PROMPT)));
+  assert.deepEqual(new Set(answered), new Set(['200']));
+  const failed = await repeat(FAILED, () => site.outcome(other, asking('/fail')));
+  assert.deepEqual(new Set(failed), new Set(['502 upstream_error']));
+  assert.equal(await site.outcome(other, { model: 'host/none' }), '404 model_not_found');
+  assert.equal(await site.outcome(other, { messages: [] }), '400 invalid_request');
+  assert.deepEqual([await site.outcome(third), await site.outcome(third)], ['200', '429 rate_limited']);
+  const nobody = { id: 'nobody', secret: 'sk-inf-nobody' };
+  assert.equal(await site.outcome(nobody, asking(PROMPT)), '401 invalid_api_key');
+  const streams = await repeat(STREAMS, () => site.stream(other, asking(PROMPT)));
+  return { busy, other, streams };
+}
+
+function assertCircumstances(site: Site, snapshot: Snapshot, threads: number): void {
+  const { version, pid, address, state_path, config_path, state_bytes, log_bytes, memory_bytes } = snapshot;
+  assert.deepEqual([version, `http://${address}`, snapshot.threads], [VERSION, site.serving.url, threads]);
+  assert.ok(pid !== process.pid);
+  assert.deepEqual([state_path, config_path], [site.place.statePath, `${site.place.directory}/config.yaml`]);
+  assert.equal(state_bytes, statSync(state_path).size);
+  assert.ok(log_bytes > 0 && memory_bytes > 10_000_000);
+  assert.ok(snapshot.started_at_ms <= snapshot.now_ms);
+  assert.deepEqual([snapshot.draining, snapshot.storage_fault, snapshot.credit_enforced], [false, null, true]);
+  const { p50, p99, max } = snapshot.loop_delay_ms;
+  assert.ok(0 <= p50 && p50 <= p99 && p99 <= max);
+}
+
+for (const threads of [1, 3]) {
+  describe(`the snapshot of a gateway with ${threads} threads`, { concurrency: CONCURRENCY }, () => {
+    test('adds up to what was sent, and tells of each request what the journal does', async (t) => {
+      const site = await Site.open(t, { threads });
+      script(site);
+      const { busy, other, streams } = await makeTraffic(site);
+      const snapshot = await site.snapshot([other.id, 'key_unknown']);
+      assertCircumstances(site, snapshot, threads);
+
+      const { seconds, upstreams, live, recent } = snapshot;
+      const ended = ANSWERED + FAILED + 1;
+      assert.equal(
+        sum(seconds, ({ requests }) => requests),
+        ended,
+      );
+      assert.equal(
+        sum(seconds, ({ tokens }) => tokens),
+        15 * (ANSWERED + 1),
+      );
+      assert.equal(
+        sum(seconds, ({ first_byte }) => first_byte.reduce((total, count) => total + count)),
+        ended,
+      );
+      const refused = { model_not_found: 1, invalid_request: 1, rate_limited: 1 };
+      assert.deepEqual(errorsOf(seconds), { upstream_error: FAILED, ...refused });
+      const spent = sum(seconds, ({ cost_usd }) => Math.round(Number(cost_usd) * 1e9));
+      assert.equal(spent, (ANSWERED + 1) * 20_000_000);
+      assert.equal(snapshot.balance_usd, formatUsd(1_000_000_000_000n - BigInt(spent)));
+      const held = site.database.prepare('SELECT sum(hold_nanos) FROM holds').pluck().safeIntegers().get() as bigint;
+      assert.equal(snapshot.held_usd, formatUsd(held));
+      assert.equal(snapshot.in_flight, STREAMS);
+
+      const [health] = upstreams;
+      assert.equal(upstreams.length, 1);
+      assert.deepEqual(
+        [health?.provider, health?.in_flight, health?.requests, health?.failures],
+        ['host', STREAMS, ended, FAILED],
+      );
+      assert.match(health?.last_failure?.message ?? '', /answered 500/);
+      assert.deepEqual(live.map(({ id }) => id).toSorted(), streams.map(({ id }) => id).toSorted());
+      assert.ok(live.every(({ key_id, model, stream }) => key_id === other.id && model === 'host/model' && stream));
+      assert.deepEqual(
+        [snapshot.busiest[0]?.id, snapshot.busiest[0]?.requests, snapshot.busiest[0]?.open],
+        [busy.id, ANSWERED, 0],
+      );
+      assert.deepEqual(
+        snapshot.keys.map(({ id, requests, open }) => [id, requests, open]),
+        [[other.id, FAILED + STREAMS, STREAMS]],
+      );
+      assert.equal(recent.length, ended + 3);
+      const times = recent.map(({ ended_at_ms }) => ended_at_ms ?? 0);
+      assert.deepEqual(
+        times,
+        times.toSorted((a, b) => a - b),
+      );
+
+      endStreams(site);
+      await Promise.all(streams.map((stream) => stream.rest()));
+      await until(async () => (await site.snapshot()).in_flight === 0);
+      const after = await site.snapshot();
+      assert.deepEqual([after.live, after.held_usd, after.upstreams[0]?.in_flight], [[], '0.00', 0]);
+      for (const row of after.recent.filter(({ provider }) => provider !== '')) {
+        const stored = await site.row(row.id);
+        assert.deepEqual(
+          [row.key_id, row.model, row.outcome, row.source, row.prompt_tokens, row.completion_tokens, row.cost_usd],
+          [
+            stored.key_id,
+            stored.model,
+            stored.outcome,
+            stored.source,
+            stored.prompt_tokens,
+            stored.completion_tokens,
+            formatUsd(BigInt(stored.cost_nanos)),
+          ],
+        );
+      }
+      await site.stop();
+    });
+
+    test('can be had while the gateway drains, and its feed ends with the gateway', async (t) => {
+      const site = await Site.open(t, { threads });
+      script(site);
+      const key = site.key();
+      await Promise.all(Array.from({ length: ANSWERED }, () => site.outcome(key)));
+      const stream = await site.stream(key);
+      const fed: Snapshot[] = [];
+      const ended = new Promise<void>((resolve) => {
+        followGateway(site.socketPath, [], { onSnapshot: (each) => fed.push(each), onEnd: resolve });
+      });
+      await until(() => fed.length > 0);
+      site.serving.signal('SIGTERM');
+      await bounded(site.serving.logged(/finishing 1 request/), 'the drain');
+      await until(() => fed.at(-1)?.draining === true && fed.at(-1)?.in_flight === 1);
+      const { draining, in_flight, live, seconds, recent } = await site.snapshot();
+      assert.deepEqual([draining, in_flight, live.map(({ id }) => id)], [true, 1, [stream.id]]);
+      // Threads that have nothing left to do still tell of what they did.
+      const requests = sum(seconds, (second) => second.requests);
+      assert.deepEqual([requests, recent.length], [ANSWERED, ANSWERED]);
+      endStreams(site);
+      await stream.rest();
+      await bounded(ended, 'the feed ends');
+      assert.deepEqual(await bounded(site.serving.ended, 'the gateway ends'), { status: 0, signal: null });
+    });
+  });
+}
+
+describe('the snapshot', { concurrency: CONCURRENCY }, () => {
+  test('holds, and its feed holds, no key, no prompt, no answer, and nothing of what is sent upstream', async (t) => {
+    const site = await Site.open(t, { threads: 3 });
+    script(site);
+    const { busy, other, streams } = await makeTraffic(site);
+    const secrets = [PROMPT, ANSWER, UPSTREAM_KEY, UPSTREAM_HEADER, 'sk-inf-', busy.secret, other.secret];
+    const fed = await bounded(firstEvents(site, 2), 'two events of the feed');
+    const texts = [(await site.ask('GET', `/snapshot?keys=${busy.id},${other.id}`)).text, ...fed];
+    for (const text of texts) {
+      assert.ok(text.includes(streams[0]?.id as string), 'the requests themselves are shown');
+      for (const secret of secrets) assert.ok(!text.includes(secret), `${secret} is shown`);
+    }
+    endStreams(site);
+    await Promise.all(streams.map((stream) => stream.rest()));
+    await site.stop();
+  });
+
+  test('shows the figures of a stream grow with what has come, up to those of its row', async (t) => {
+    const site = await Site.open(t, { threads: 3 });
+    script(site);
+    const stream = await site.stream(site.key());
+    const liveTokens = async () => (await site.snapshot()).live[0]?.completion_tokens ?? 0;
+    let tokens = await liveTokens();
+    assert.ok(tokens > 0);
+    for (let i = 0; i < 3; i++) {
+      const [call] = site.upstream.calls;
+      call?.send(chunk('some more words of the answer'));
+      await stream.read();
+      const more = await liveTokens();
+      assert.ok(more > tokens, `${more} tokens after ${tokens}`);
+      tokens = more;
+    }
+    const { live } = await site.snapshot();
+    assert.ok(Number(live[0]?.cost_usd) >= 0.002 * tokens);
+    endStreams(site);
+    await stream.rest();
+    await until(async () => (await site.snapshot()).recent.length === 1);
+    const [row] = (await site.snapshot()).recent;
+    assert.deepEqual([row?.source, row?.completion_tokens, row?.cost_usd], ['reported', 5, '0.02']);
+    await site.stop();
+  });
+
+  test('tells of a state file that is gone, and of its return', async (t) => {
+    const site = await Site.open(t, { threads: 3 });
+    const { statePath } = site.place;
+    const key = site.key();
+    renameSync(statePath, `${statePath}.away`);
+    assert.equal(await site.outcome(key), '500 internal_error');
+    const { storage_fault, state_bytes } = await site.snapshot();
+    assert.match(storage_fault ?? '', /state\.db is gone/);
+    assert.equal(state_bytes, 0);
+    renameSync(`${statePath}.away`, statePath);
+    await until(async () => (await site.snapshot()).storage_fault === null);
+    assert.equal(await site.outcome(key), '200');
+    await site.stop();
+  });
+});
+
+/** As many events of a feed as text. */
+async function firstEvents(site: Site, count: number): Promise<string[]> {
+  const texts: string[] = [];
+  return new Promise((resolve) => {
+    const feed = followGateway(site.socketPath, [], {
+      onSnapshot: (snapshot) => {
+        if (texts.push(JSON.stringify(snapshot)) < count) return;
+        feed.close();
+        resolve(texts);
+      },
+      onEnd: () => {},
+    });
+  });
+}

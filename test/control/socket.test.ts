@@ -1,0 +1,148 @@
+/** The control socket of a running gateway: where it is, what stands in its way, and what it does not answer. */
+import assert from 'node:assert/strict';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { readSnapshot } from '../../src/control/client.ts';
+import { CONCURRENCY, CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
+import { bounded } from '../support/wait.ts';
+import { Site } from './site.ts';
+
+/** What may stand where the socket is to be, and how to see that it was left alone. */
+const OBSTACLES = [
+  {
+    what: 'a file',
+    put: (path: string) => writeFileSync(path, 'mine'),
+    isThere: (path: string) => readFileSync(path, 'utf8') === 'mine',
+  },
+  {
+    what: 'a folder',
+    put: (path: string) => mkdirSync(path),
+    isThere: (path: string) => lstatSync(path).isDirectory(),
+  },
+] as const;
+
+describe('the control socket', { concurrency: CONCURRENCY }, () => {
+  test('is beside the state file, open to its owner alone, and goes with the gateway', async (t) => {
+    const place = new Workplace(t);
+    const serving = await place.serve();
+    const path = `${place.statePath}-control`;
+    const stats = lstatSync(path);
+    assert.ok(stats.isSocket());
+    assert.equal(stats.mode & 0o777, 0o600);
+    assert.equal((await readSnapshot(path))?.state_path, place.statePath);
+    assert.equal(await serving.stop(), 0);
+    assert.equal(existsSync(path), false);
+  });
+
+  test('that a killed gateway has left answers nobody, and is replaced at the next start', async (t) => {
+    const place = new Workplace(t);
+    const path = `${place.statePath}-control`;
+    const first = await place.serve();
+    const { pid } = (await readSnapshot(path)) ?? {};
+    first.signal('SIGKILL');
+    await first.ended;
+    assert.ok(lstatSync(path).isSocket());
+    assert.equal(await readSnapshot(path), undefined);
+    const second = await place.serve();
+    const snapshot = await readSnapshot(path);
+    assert.ok(snapshot !== undefined && snapshot.pid !== pid);
+    assert.equal(lstatSync(path).mode & 0o777, 0o600);
+    assert.equal(await second.stop(), 0);
+    assert.equal(existsSync(path), false);
+  });
+
+  for (const { what, put, isThere } of OBSTACLES) {
+    test(`is done without where ${what} stands in its way, which is said and left alone`, async (t) => {
+      const place = new Workplace(t);
+      const path = `${place.statePath}-control`;
+      put(path);
+      const serving = await place.serve();
+      const { level, msg } = await bounded(serving.logged(/control socket/), 'a line about the control socket');
+      assert.equal(level, 'error');
+      assert.ok(msg.includes(path), msg);
+      assert.match(msg, /status, reload and tui cannot reach this gateway/);
+      assert.equal((await fetch(`${serving.url}/readyz`)).status, 200);
+      assert.equal(await readSnapshot(path), undefined);
+      assert.equal(await serving.stop(), 0);
+      assert.ok(isThere(path));
+    });
+  }
+
+  test('of a state file whose path is too long for it is in the temporary folder, and serves as well', async (t) => {
+    const place = new Workplace(t, null);
+    place.environment.TMPDIR = place.directory;
+    const folder = join(place.directory, 'f'.repeat(80));
+    mkdirSync(folder);
+    place.write('config.yaml', CONFIG.replace('./state.db', join(folder, 'state.db')));
+    const serving = await place.serve();
+    const { address } = await place.json<{ address: string }>('status');
+    assert.equal(`http://${address}`, serving.url);
+    const [name] = await place.json<{ reloaded: boolean }>('reload').then(() => sockets(place.directory));
+    const path = join(place.directory, name ?? '');
+    assert.equal(lstatSync(path).mode & 0o777, 0o600);
+    assert.equal(await serving.stop(), 0);
+    assert.equal(existsSync(path), false);
+  });
+
+  test('is one for each state file in a folder, and of two gateways each answers for itself', async (t) => {
+    const place = new Workplace(t);
+    place.write('other.yaml', CONFIG.replace('state.db', 'other.db'));
+    const [first, second] = await Promise.all([
+      place.serve(),
+      place.serve([PROGRAM, 'serve', '--config', 'other.yaml']),
+    ]);
+    const paths = ['state.db', 'other.db'].map((name) => `${join(place.directory, name)}-control`);
+    const addresses = await Promise.all(paths.map(async (path) => `http://${(await readSnapshot(path))?.address}`));
+    assert.deepEqual(addresses, [first.url, second.url]);
+    assert.equal(await first.stop(), 0);
+    const left = await Promise.all(paths.map(async (path) => (await readSnapshot(path))?.address !== undefined));
+    assert.deepEqual(left, [false, true]);
+  });
+
+  test('of a running gateway is not taken by a second one that is refused', async (t) => {
+    const place = new Workplace(t);
+    const serving = await place.serve();
+    const second = place.launch([PROGRAM, 'serve']);
+    assert.equal((await bounded(second.ended, 'the second one ends')).status, 1);
+    assert.equal(`http://${(await readSnapshot(`${place.statePath}-control`))?.address}`, serving.url);
+  });
+
+  test('answers 404 to other paths and methods, and they do nothing', async (t) => {
+    const site = await Site.open(t);
+    const key = site.key();
+    site.upstream.follow(() => {});
+    const waiting = site.outcome(key);
+    await site.upstream.call();
+    const [live] = (await site.snapshot()).live;
+    const asked = [
+      ['GET', '/'],
+      ['GET', '/snapshot/'],
+      ['GET', '/snapshots'],
+      ['GET', '/v1/models'],
+      ['GET', '/../snapshot/x'],
+      ['POST', '/snapshot'],
+      ['POST', '/feed'],
+      ['GET', '/reload'],
+      ['PUT', '/reload'],
+      ['GET', '/drain'],
+      ['DELETE', '/drain'],
+      ['GET', `/stop-request?id=${live?.id}`],
+      ['POST', '/stop-request'],
+      ['POST', '/stop-request?id='],
+      ['POST', '/stop-request?id=req_unknown'],
+    ] as const;
+    for (const [method, path] of asked) assert.equal((await site.ask(method, path)).status, 404, `${method} ${path}`);
+    assert.ok((await site.ask('GET', '//')).status >= 400);
+    const { live: after, draining } = await site.snapshot();
+    assert.deepEqual([after.map(({ id }) => id), draining], [[live?.id], false]);
+    assert.doesNotMatch(site.serving.text, /the config was read anew/);
+    site.upstream.calls[0]?.answer(500, {});
+    assert.equal(await waiting, '502 upstream_error');
+    await site.stop();
+  });
+});
+
+function sockets(folder: string): string[] {
+  return readdirSync(folder).filter((name) => /^inf-gw-.*-control$/.test(name));
+}

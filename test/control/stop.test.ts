@@ -1,0 +1,146 @@
+/** Ending what runs from outside: one request, or the whole gateway. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { loadConfig } from '../../src/config/load.ts';
+import { startGateway } from '../../src/gateway.ts';
+import { lockState } from '../../src/ledger/sqlite-lock.ts';
+import { openLog } from '../../src/observe/log.ts';
+import { chunk, DONE, usageChunk } from '../support/answers.ts';
+import { CONCURRENCY } from '../support/cli.ts';
+import { RawConnection } from '../support/raw.ts';
+import { bounded, until } from '../support/wait.ts';
+import { rawChat, Site } from './site.ts';
+
+const STOPPED =
+  'data: {"error":{"code":"upstream_error","message":"The operator of the gateway has stopped this request."}}\n\n';
+/** More than all buffers between an upstream and a client take together. */
+const MANY = 600;
+
+const stopping = (site: Site, id: string | undefined) => site.ask('POST', `/stop-request?id=${id}`);
+
+for (const threads of [1, 2]) {
+  describe(`with ${threads} threads`, { concurrency: CONCURRENCY }, () => {
+    test('a stream that is stopped ends with an error and its end, is charged, and stands in the journal', async (t) => {
+      const site = await Site.open(t, { threads });
+      site.upstream.follow((call) => {
+        call.stream();
+        call.send(chunk('Hello'));
+      });
+      const key = site.key();
+      const [stream, other] = [await site.stream(key), await site.stream(key)];
+      const [call] = site.upstream.calls;
+      assert.equal((await stopping(site, stream.id)).status, 200);
+      assert.equal(await stream.rest(), chunk('Hello') + STOPPED + DONE);
+      await call?.closed;
+      const row = await site.row(stream.id);
+      assert.deepEqual([row.outcome, row.source], ['upstream_error', 'counted']);
+      assert.ok(row.completion_tokens > 0 && row.cost_nanos > 0);
+      assert.equal((await stopping(site, stream.id)).status, 404, 'it is no longer there');
+      const { live, recent, upstreams } = await site.snapshot();
+      assert.deepEqual([live.map(({ id }) => id), recent.map(({ id }) => id)], [[other.id], [stream.id]]);
+      assert.equal(Number(recent[0]?.cost_usd), row.cost_nanos / 1e9);
+      assert.deepEqual([upstreams[0]?.requests, upstreams[0]?.failures], [1, 0], 'the provider is not to blame');
+      assert.equal((await stopping(site, other.id)).status, 200);
+      await other.rest();
+      await site.stop();
+    });
+
+    test('a request without an answer that is stopped gets an error, and is charged', async (t) => {
+      const site = await Site.open(t, { threads });
+      site.upstream.follow(() => {});
+      const key = site.key();
+      const waiting = site.chat(key);
+      await site.upstream.call();
+      const [live] = (await site.snapshot()).live;
+      assert.equal((await stopping(site, live?.id)).status, 200);
+      const response = await waiting;
+      const { error } = (await response.json()) as { error: { code: string; message: string } };
+      assert.deepEqual([response.status, error.code], [502, 'upstream_error']);
+      assert.match(error.message, /has stopped this request/);
+      assert.ok((await site.row(live?.id as string)).cost_nanos > 0);
+      await site.stop();
+    });
+
+    test('a stream whose client reads nothing can be stopped too', async (t) => {
+      const site = await Site.open(t, { threads });
+      site.upstream.follow((call) => {
+        call.stream();
+        for (let i = 0; i < MANY; i++) call.send(chunk('x'.repeat(16 * 1024)));
+      });
+      const key = site.key();
+      const connection = await RawConnection.open(site.port);
+      connection.send(rawChat(key, { stream: true }));
+      await connection.has('xxx');
+      connection.pause();
+      const [live] = (await site.snapshot()).live;
+      assert.equal((await stopping(site, live?.id)).status, 200);
+      assert.equal((await site.row(live?.id as string)).outcome, 'upstream_error');
+      await until(async () => (await site.snapshot()).live.length === 0);
+      connection.leave();
+      await site.stop();
+    });
+
+    test('POST /drain lets what runs finish and ends with status 0, as SIGTERM does', async (t) => {
+      const site = await Site.open(t, { threads });
+      const release = Promise.withResolvers<void>();
+      site.upstream.follow(async (call) => {
+        call.stream();
+        call.send(chunk('Hello'));
+        await release.promise;
+        call.send(chunk('', 'stop') + usageChunk() + DONE);
+        call.end();
+      });
+      const stream = await site.stream(site.key());
+      assert.equal((await site.ask('POST', '/drain')).status, 200);
+      await bounded(site.serving.logged(/^drain: finishing 1 request/), 'the drain');
+      await until(() =>
+        fetch(`${site.serving.url}/healthz`).then(
+          () => false,
+          () => true,
+        ),
+      );
+      release.resolve();
+      assert.equal(await stream.rest(), chunk('Hello') + chunk('', 'stop') + DONE);
+      assert.deepEqual(await bounded(site.serving.ended, 'the gateway ends'), { status: 0, signal: null });
+      assert.equal((await site.row(stream.id)).outcome, 'ok');
+      assert.equal(existsSync(site.socketPath), false);
+      site.assertSettled();
+    });
+
+    test('a second POST /drain ends it at once, as a second signal does', async (t) => {
+      const site = await Site.open(t, { threads, timeouts: { drain: '24h' } });
+      site.upstream.follow((call) => {
+        call.stream();
+        call.send(chunk('Hello'));
+      });
+      const stream = await site.stream(site.key());
+      // The answers may be lost with the process.
+      await Promise.allSettled([site.ask('POST', '/drain'), site.ask('POST', '/drain')]);
+      assert.deepEqual(await bounded(site.serving.ended, 'the gateway ends'), { status: 1, signal: null });
+      await assert.rejects(stream.rest());
+    });
+  });
+}
+
+test('what is logged when the log is closed is lost, and does no harm to a process that is ending', async () => {
+  const { log, write, close } = await openLog('info', false);
+  await close();
+  log.info('too late');
+  write('too late\n');
+});
+
+test('the last thing that a gateway does, taking its socket away, is done while the state file is still its own', async (t) => {
+  const site = await Site.open(t);
+  await site.stop();
+  site.configure({ log: { level: 'silent' } });
+  const config = loadConfig({ directory: site.place.directory, environment: {} });
+  const gateway = await startGateway(config, await openLog('silent', false), { onFatal: () => {} });
+  let calls = 0;
+  await gateway.stop(0, () => {
+    calls++;
+    assert.throws(() => lockState(config.statePath), /another inf-gw serve is running/);
+  });
+  assert.equal(calls, 1);
+  lockState(config.statePath).release();
+});
