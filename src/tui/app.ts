@@ -11,6 +11,8 @@ const HAS_COLOURS = (process.env.NO_COLOR ?? '') === '';
 
 /** Draws until the session ends. */
 export async function draw(session: Session): Promise<void> {
+  // The other screen keeps the column of this one, and the first line would begin there.
+  process.stdout.write('\r');
   const app = render(createElement(Screen, { session }), {
     alternateScreen: true,
     incrementalRendering: true,
@@ -27,7 +29,8 @@ export async function draw(session: Session): Promise<void> {
   process.once('uncaughtException', onFault);
   const onSignal = () => session.dispatch({ kind: 'key', key: 'ctrl+c' });
   process.once('SIGTERM', onSignal).once('SIGHUP', onSignal);
-  await session.ended;
+  // A fault while drawing ends the screen by itself.
+  await Promise.race([session.ended, app.waitUntilExit()]).catch(onFault);
   app.unmount();
   await app.waitUntilExit();
 }
@@ -85,10 +88,25 @@ const NAMED = {
   delete: 'backspace',
 } as const;
 
-/** The names of the keys that were pressed: several characters may come at once. */
+/** The names of the keys that were pressed: where the program was busy or the line is slow, several come in one piece. */
 function namesOf(input: string, key: Key): string[] {
   if (key.tab) return [key.shift ? 'shift+tab' : 'tab'];
   for (const [field, name] of Object.entries(NAMED)) if (key[field as keyof typeof NAMED]) return [name];
   if (key.ctrl) return [`ctrl+${input}`];
-  return key.meta ? [] : [...input];
+  return key.meta ? [] : [...input].map(nameOf);
+}
+
+const CONTROLS: Readonly<Record<string, string>> = {
+  '\r': 'enter',
+  '\n': 'enter',
+  '\t': 'tab',
+  '\b': 'backspace',
+  '\u007f': 'backspace',
+};
+/** Ctrl-A is 1, Ctrl-Z is 26. */
+const LETTERS_OF_CONTROLS = 0x60;
+
+function nameOf(character: string): string {
+  if (character >= ' ' && character !== '\u007f') return character;
+  return CONTROLS[character] ?? `ctrl+${String.fromCharCode(character.charCodeAt(0) + LETTERS_OF_CONTROLS)}`;
 }

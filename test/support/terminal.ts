@@ -1,0 +1,194 @@
+/** Real terminals: a shell in tmux, in which the dashboard is started, keys are pressed and the screen is read. */
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { PROGRAM, Workplace } from './cli.ts';
+import { until } from './wait.ts';
+
+const run = promisify(execFile);
+
+/** Much longer than it takes to draw anything, also while other tests keep the machine busy. */
+const LIMIT_MS = 10_000;
+/** Between two looks at the screen: each is a process of its own. */
+const POLL_MS = 20;
+/** What the shell says when it waits for a command. */
+const PROMPT = 'ready>';
+/** Starts the dashboard so that its process is known, and says how it ended. */
+const SCRIPT = `sh -c 'echo $$ > dashboard.pid; exec "$NODE" $NODE_FLAGS "$PROGRAM" tui'
+echo "the dashboard ended with $?"
+`;
+
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export const SMALL: Size = { columns: 80, rows: 24 };
+export const LARGE: Size = { columns: 160, rows: 50 };
+
+/** What of the terminal itself a program can leave behind. */
+export interface Settings {
+  readonly alternateScreen: boolean;
+  readonly cursorVisible: boolean;
+  readonly mouse: boolean;
+  readonly applicationKeys: boolean;
+}
+
+/** Whatever runs clean-ups when it ends: a test, or a suite. */
+interface Scope {
+  after(cleanUp: () => void | Promise<void>): void;
+}
+
+/** A workplace with a terminal in it. */
+export class Desk {
+  readonly place: Workplace;
+  readonly #socket: string;
+
+  /** Opens the terminal, with a shell that waits for commands. */
+  static async open(scope: Scope, size: Size = SMALL, config?: string): Promise<Desk> {
+    const desk = new Desk(scope, config);
+    await desk.#start(size);
+    return desk;
+  }
+
+  private constructor(scope: Scope, config?: string) {
+    // Before the workplace takes its directory away, nobody must be at work there.
+    scope.after(() => this.close());
+    this.place = new Workplace(scope, config);
+    this.#socket = join(this.place.directory, 'tmux.sock');
+  }
+
+  async #start({ columns, rows }: Size): Promise<void> {
+    this.place.write('dashboard', SCRIPT);
+    this.place.write('profile', `PS1='${PROMPT} '\n`);
+    const options = ['status off', 'set-clipboard on', 'default-terminal tmux-256color'];
+    const settings = options.flatMap((option) => ['set-option', '-g', ...option.split(' '), ';']);
+    const session = ['new-session', '-d', '-x', String(columns), '-y', String(rows), 'sh'];
+    await this.#tmux('start-server', ';', ...settings, ...session);
+    await this.shows(new RegExp(`^${PROMPT}`, 'm'));
+  }
+
+  /** Closes the window, as its owner would with a click. Throws where somebody is left in it after ten seconds. */
+  async close(): Promise<void> {
+    const processes = await this.#tmux('display-message', '-p', '#{pane_pid}').catch(() => '');
+    await this.#tmux('kill-server').catch(() => {});
+    const left = [Number(processes), this.#pid].filter((pid) => pid > 0);
+    await until(() => !left.some(isAlive));
+  }
+
+  /** Writes a line into the shell. */
+  async command(line: string): Promise<void> {
+    await this.type(line);
+    await this.press('Enter');
+  }
+
+  /** Starts the dashboard, and waits until it is there. */
+  async dashboard(assignments = ''): Promise<void> {
+    await this.command(`${assignments} sh dashboard`.trim());
+    await this.shows(/1 Overview/);
+  }
+
+  /** The process of the dashboard that was started last. */
+  get pid(): number {
+    return Number(this.place.read('dashboard.pid'));
+  }
+
+  /** Writes a text, as fast as a keyboard never could. */
+  async type(text: string): Promise<void> {
+    await this.#tmux('send-keys', '-l', '--', text);
+  }
+
+  /** Presses keys one after the other, by the names that tmux has for them. */
+  async press(...keys: string[]): Promise<void> {
+    await this.#tmux('send-keys', '--', ...keys);
+  }
+
+  async resize({ columns, rows }: Size): Promise<void> {
+    await this.#tmux('resize-window', '-x', String(columns), '-y', String(rows));
+  }
+
+  /** The lines of the screen. */
+  screen(): Promise<string> {
+    return this.#tmux('capture-pane', '-p');
+  }
+
+  /** As `screen`, with the codes for colours and the like. */
+  styledScreen(): Promise<string> {
+    return this.#tmux('capture-pane', '-p', '-e');
+  }
+
+  /** Waits until the screen fits the pattern, and gives it. */
+  shows(pattern: RegExp): Promise<string> {
+    return this.#seen((screen) => pattern.test(screen), `shows ${pattern}`);
+  }
+
+  /** Waits until the screen fits the pattern no more, and gives it. */
+  hides(pattern: RegExp): Promise<string> {
+    return this.#seen((screen) => !pattern.test(screen), `hides ${pattern}`);
+  }
+
+  async #seen(test: (screen: string) => boolean, what: string): Promise<string> {
+    const deadline = performance.now() + LIMIT_MS;
+    while (true) {
+      const screen = await this.screen();
+      if (test(screen)) return screen;
+      if (performance.now() > deadline) throw new Error(`no screen within ${LIMIT_MS} ms that ${what}:\n${screen}`);
+      await pause(POLL_MS);
+    }
+  }
+
+  /** Waits until the shell is back, and gives the status with which the dashboard ended. */
+  async left(): Promise<number> {
+    const screen = await this.shows(new RegExp(`the dashboard ended with \\d+\n${PROMPT}`));
+    return Number(/.*the dashboard ended with (\d+)/s.exec(screen)?.[1]);
+  }
+
+  async settings(): Promise<Settings> {
+    const fields = ['alternate_on', 'cursor_flag', 'mouse_any_flag', 'keypad_cursor_flag'];
+    const text = await this.#tmux('display-message', '-p', fields.map((field) => `#{${field}}`).join(' '));
+    const [alternateScreen, cursorVisible, mouse, applicationKeys] = text.split(' ').map((flag) => Number(flag) === 1);
+    return { alternateScreen, cursorVisible, mouse, applicationKeys } as Settings;
+  }
+
+  /** What a program has put into the clipboard. */
+  clipboard(): Promise<string> {
+    return this.#tmux('show-buffer');
+  }
+
+  get #pid(): number {
+    try {
+      return Number(readFileSync(join(this.place.directory, 'dashboard.pid'), 'utf8'));
+    } catch {
+      return 0;
+    }
+  }
+
+  async #tmux(...words: string[]): Promise<string> {
+    const { directory } = this.place;
+    const env = {
+      PATH: process.env.PATH ?? '',
+      LANG: 'C.UTF-8',
+      NODE: process.execPath,
+      PROGRAM,
+      // What an interactive shell reads first.
+      ENV: 'profile',
+    };
+    const { stdout } = await run('tmux', ['-u', '-S', this.#socket, '-f', '/dev/null', ...words], {
+      cwd: directory,
+      env,
+    });
+    return stdout;
+  }
+}
+
+/** Whether a process still does anything. One that has ended may stay listed until it is asked for its status. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !existsSync('/proc/self/stat') || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,198 @@
+/** Everything that the dashboard can do to keys and credit, done on a real terminal and looked at from outside. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { formatUsd, parseUsd } from '../../src/core/money.ts';
+import type { BalanceJson, KeyJson, NewKeyJson } from '../support/cli.ts';
+import { Desk } from '../support/terminal.ts';
+
+const SECRET = /sk-inf-[0-9A-Za-z]{40,}/;
+const PAID = { model: 'mock/paid', max_tokens: 10 };
+const NAMES = ['switched', 'doomed', 'rotated', 'limited', 'picky'];
+const SETTINGS = ['--rpm', '9', '--spend-limit', '2', '--allow', 'mock/echo'];
+const TIER = { rpm: 600, tpm: 2_000_000, concurrency: 60 };
+
+test('beside a running gateway, the screen does what the commands do', async (t) => {
+  const desk = await Desk.open(t);
+  const { place } = desk;
+  await place.json('credit', 'add', '5');
+  const keys = new Map<string, NewKeyJson>();
+  for (const name of NAMES) keys.set(name, await place.createKey(name, ...(name === 'rotated' ? SETTINGS : [])));
+  const serving = await place.serve();
+  await desk.dashboard();
+  await desk.shows(/● serving/);
+
+  const shown = (name: string) => place.json<KeyJson>('keys', 'show', name);
+
+  /** Puts the cursor on a key with the filter. */
+  const selected = async (name: string): Promise<NewKeyJson> => {
+    await desk.type('2/');
+    await desk.shows(/filter: /);
+    await desk.press('C-u');
+    await desk.type(name);
+    await desk.press('Enter');
+    await desk.shows(new RegExp(`Keys  1 of .*filter: ${name} *\n`));
+    return keys.get(name) as NewKeyJson;
+  };
+
+  /** Reads the new key in the dialog, and puts it away. */
+  const takenSecret = async (): Promise<string> => {
+    const key = SECRET.exec(await desk.shows(SECRET))?.[0] ?? '';
+    await desk.press('Enter');
+    await desk.hides(SECRET);
+    return key;
+  };
+
+  /** Replaces what stands in the fields of a form, from the first on, and sends it. */
+  const fillIn = async (...values: string[]): Promise<void> => {
+    for (const [index, value] of values.entries()) {
+      if (index > 0) await desk.press('Tab');
+      await desk.press('C-u');
+      await desk.type(value);
+    }
+    await desk.press('Enter');
+  };
+
+  await t.test('a key is made, is copied by way of the terminal, and works at once', async () => {
+    await desk.type('2n');
+    await desk.shows(/Make a key/);
+    await fillIn('made', '11', '50000', '3', '1.5');
+    await desk.shows(/The key made is made/);
+    await desk.type('c');
+    await desk.shows(/│ copied /);
+    const secret = await takenSecret();
+    assert.equal(await desk.clipboard(), secret);
+    assert.equal(await serving.chatOutcome(secret, PAID), '200');
+    const { limits, spend_limit_usd: spendLimit, allowlist, preview } = await shown('made');
+    assert.deepEqual([limits, spendLimit, allowlist], [{ rpm: 11, tpm: 50_000, concurrency: 3 }, '1.50', null]);
+    assert.equal(preview.slice(-4), secret.slice(-4));
+    await desk.shows(/^made +enabled .* 1\/11 /m);
+  });
+
+  await t.test('a form says of what cannot be what the command says, and does nothing', async () => {
+    const command = await place.run(['keys', 'create', 'faulty', '--rpm', 'many']);
+    const listed = await place.json<KeyJson[]>('keys', 'list');
+    await desk.type('2n');
+    await desk.shows(/Make a key/);
+    await fillIn('', 'many');
+    const screen = await desk.shows(/A name has 1 to 64 characters\./);
+    const said = /Expected a whole number from 1 to \d+\./.exec(screen)?.[0] ?? 'nothing';
+    assert.ok(command.stderr.includes(said), `${said} is not in ${command.stderr}`);
+    await desk.press('Escape');
+    await desk.hides(/Make a key/);
+    assert.deepEqual(await place.json('keys', 'list'), listed);
+  });
+
+  await t.test('a name that is taken is refused in the words of the command', async () => {
+    const command = await place.run(['keys', 'create', 'picky']);
+    await desk.type('2n');
+    await desk.shows(/Make a key/);
+    await fillIn('picky');
+    const screen = await desk.shows(/there is a key named/);
+    const said = /there is a key named "picky" already/.exec(screen)?.[0] ?? 'nothing';
+    assert.ok(command.stderr.includes(said), command.stderr);
+    await desk.press('Escape');
+    await desk.hides(/Make a key/);
+  });
+
+  await t.test('a key is disabled after a yes, not after a no, and enabled again', async () => {
+    const { key } = await selected('switched');
+    await desk.type('d');
+    await desk.shows(/Disable switched\?/);
+    await desk.type('n');
+    await desk.hides(/Disable switched\?/);
+    assert.equal((await shown('switched')).state, 'enabled');
+    await desk.type('d');
+    await desk.shows(/Disable switched\?/);
+    await desk.type('y');
+    await desk.shows(/^switched +disabled /m);
+    assert.equal(await serving.chatOutcome(key), '403 api_key_disabled');
+    assert.equal((await shown('switched')).state, 'disabled');
+    await desk.type('e');
+    await desk.shows(/^switched +enabled /m);
+    assert.equal(await serving.chatOutcome(key), '200');
+  });
+
+  await t.test('a key is deleted only when its name is typed', async () => {
+    const { key, id } = await selected('doomed');
+    await desk.type('D');
+    await desk.shows(/Delete doomed for ever\?/);
+    await desk.type('doome');
+    await desk.press('Enter');
+    await desk.shows(/That is not the name/);
+    assert.equal(await serving.chatOutcome(key), '200');
+    await desk.type('d');
+    await desk.press('Enter');
+    await desk.shows(/No key has "doomed"/);
+    assert.equal(await serving.chatOutcome(key), '401 invalid_api_key');
+    assert.equal((await shown(id)).state, 'deleted');
+  });
+
+  await t.test('a key gets a successor with its settings, and works on beside it', async () => {
+    const old = await selected('rotated');
+    await desk.type('r');
+    await desk.shows(/Make a successor of rotated\?/);
+    await desk.type('y');
+    const secret = await takenSecret();
+    assert.notEqual(secret, old.key);
+    assert.deepEqual(await Promise.all([old.key, secret].map((key) => serving.chatOutcome(key))), ['200', '200']);
+    const listed = await place.json<KeyJson[]>('keys', 'list');
+    const settings = listed
+      .filter(({ name }) => name.startsWith('rotated'))
+      .map(({ limits, spend_limit_usd: spendLimit, allowlist }) => ({ limits, spendLimit, allowlist }));
+    assert.equal(settings.length, 2);
+    assert.deepEqual(settings[0], settings[1]);
+  });
+
+  await t.test('limits and the spend limit are set, hold at once, and are taken back', async () => {
+    const { key } = await selected('limited');
+    await desk.type('l');
+    await desk.shows(/Limits of limited/);
+    await fillIn('7', '9000', '2', '0');
+    await desk.shows(/The limits of limited are in force/);
+    const tight = await shown('limited');
+    assert.deepEqual([tight.limits, tight.spend_limit_usd], [{ rpm: 7, tpm: 9_000, concurrency: 2 }, '0.00']);
+    assert.equal(await serving.chatOutcome(key, PAID), '402 spend_limit_reached');
+    await desk.type('l');
+    await desk.shows(/Requests a minute +7/);
+    await fillIn('', '', '', '');
+    await desk.hides(/Limits of limited/);
+    const loose = await shown('limited');
+    assert.deepEqual([loose.limits, loose.spend_limit_usd], [TIER, null]);
+    assert.equal(await serving.chatOutcome(key, PAID), '200');
+  });
+
+  await t.test('an allowlist is picked from the models of the config, emptied, and cleared', async () => {
+    const { key } = await selected('picky');
+    const picks = async (...keys: string[]) => {
+      await desk.type('m');
+      await desk.shows(/Models that picky may call/);
+      await desk.press(...keys, 'Enter');
+      await desk.hides(/Models that picky may call/);
+      return (await shown('picky')).allowlist;
+    };
+    // From every model, this takes one away.
+    assert.deepEqual(await picks('Down', 'Space'), ['mock/echo']);
+    assert.equal(await serving.chatOutcome(key, PAID), '403 model_not_allowed');
+    assert.equal(await serving.chatOutcome(key), '200');
+    assert.deepEqual(await picks('x'), []);
+    assert.equal(await serving.chatOutcome(key), '403 model_not_allowed');
+    assert.equal(await picks('a'), null);
+    assert.equal(await serving.chatOutcome(key, PAID), '200');
+  });
+
+  await t.test('credit is added with a note', async () => {
+    const before = await place.json<BalanceJson>('credit', 'show');
+    await desk.type('+');
+    await desk.shows(/Add credit/);
+    await fillIn('12.5', 'for the autumn');
+    const added = formatUsd((parseUsd(before.balance_usd) ?? 0n) + (parseUsd('12.5') ?? 0n));
+    await desk.shows(new RegExp(`The balance is ${added} USD`));
+    const history = await place.json<{ amount_usd: string; note: string }[]>('credit', 'history');
+    const entry = history.find(({ note }) => note === 'for the autumn');
+    assert.equal(entry?.amount_usd, '12.50');
+    assert.equal((await place.json<BalanceJson>('credit', 'show')).balance_usd, added);
+  });
+
+  await desk.type('q');
+  assert.equal(await desk.left(), 0);
+});

@@ -1,0 +1,110 @@
+/** What the dashboard shows of requests and of the gateway itself on a real terminal, beside what the commands say. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CONCURRENCY } from '../support/cli.ts';
+import { Desk } from '../support/terminal.ts';
+import { bounded } from '../support/wait.ts';
+
+interface RequestJson {
+  readonly outcome: string;
+  readonly source: string;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly cost_usd: string;
+}
+
+/** A row of the view of requests: its tokens, its cost, and how it stands. */
+const ROW = /mock\/paid +(\d+) +(\S+) +(\w+)/;
+
+describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
+  test('the requests on the screen are those that the gateway carries and journals', async (t) => {
+    const desk = await Desk.open(t);
+    const { place } = desk;
+    const { key } = await place.createKey('app');
+    await place.json('credit', 'add', '100');
+    const serving = await place.serve();
+    await desk.dashboard();
+    await desk.type('3');
+    await desk.shows(/No request has come yet/);
+    await desk.press('Enter');
+
+    const started = async (prompt: string) => {
+      const messages = [{ role: 'user', content: prompt }];
+      const response = await serving.chat(key, { model: 'mock/paid', stream: true, messages });
+      const id = response.headers.get('x-request-id') ?? '';
+      await desk.shows(/ running/);
+      // The cursor stays on the request that it was on.
+      await desk.press('Home');
+      await desk.shows(new RegExp(`^${id} `, 'm'));
+      return { response, id };
+    };
+    /** The request in the first row has ended, and its details are open. */
+    const ended = (id: string) => new RegExp(`^ +AGE .*\\n +-\\d+s .*\\n[^]*^${id} `, 'm');
+    const outOf = (screen: string) => Number(ROW.exec(screen)?.[1]);
+    /** Its row and its details agree with the journal. */
+    const assertJournaled = async (id: string, screen: string) => {
+      const journaled = await place.json<RequestJson>('requests', 'show', id);
+      const { outcome, source, prompt_tokens: input, completion_tokens: output, cost_usd: cost } = journaled;
+      assert.deepEqual(ROW.exec(screen)?.slice(1), [String(output), cost, outcome]);
+      assert.match(screen, new RegExp(`tokens +${input} in, ${output} out, ${source}`));
+    };
+
+    for (const [title, directive] of [
+      ['reports', ''],
+      ['does not report', ' /no-usage'],
+    ]) {
+      await t.test(
+        `a stream grows on the screen, and ends as journaled, when the provider ${title} usage`,
+        async () => {
+          const { response, id } = await started(`/words 40 /pace 40ms${directive}`);
+          const early = outOf(await desk.shows(/ running/));
+          await desk.shows(new RegExp(`mock/paid +(?!${early} )\\d+ .* running`));
+          const late = outOf(await desk.screen());
+          assert.ok(late > early, `${early}, then ${late}`);
+          await response.text();
+          await assertJournaled(id, await desk.shows(ended(id)));
+        },
+      );
+    }
+
+    await t.test('a stream is stopped after a yes: its client gets an error, and pays for what it got', async () => {
+      const { response, id } = await started('/words 10 /stall 3');
+      await desk.type('x');
+      await desk.shows(new RegExp(`Stop ${id}\\?`));
+      await desk.type('y');
+      assert.match(await bounded(response.text(), 'the end of the stream'), /"error":\{"code":.*\n\ndata: \[DONE\]/);
+      await assertJournaled(id, await desk.shows(ended(id)));
+      await desk.type('x');
+      await desk.shows(/This request has ended/);
+    });
+  });
+
+  test('without a gateway the stored figures are shown, and the screen follows those that come and go', async (t) => {
+    const desk = await Desk.open(t);
+    const { place } = desk;
+    const { key } = await place.createKey('app');
+    const first = await place.serve();
+    assert.equal(await first.chatOutcome(key), '200');
+    await first.stop();
+
+    await desk.dashboard();
+    await desk.shows(/○ no gateway runs: these are the stored figures/);
+    await desk.type('2');
+    await desk.shows(/^app +enabled .* 1 +0\.00 +-$/m);
+    for (const [signal, requests] of [
+      ['SIGTERM', 2],
+      ['SIGKILL', 3],
+    ] as const) {
+      const serving = await place.serve();
+      await desk.shows(new RegExp(`● serving ${serving.url.slice('http://'.length)}`));
+      assert.equal(await serving.chatOutcome(key), '200');
+      await desk.shows(new RegExp(`^app +enabled .* ${requests}/600 `, 'm'));
+      serving.signal(signal);
+      await serving.ended;
+      await desk.shows(/○ the gateway has gone; waiting for it/);
+    }
+    await desk.shows(/^app +enabled .* 3 +0\.00 +-$/m);
+    const last = await place.serve();
+    await desk.shows(new RegExp(`● serving ${last.url.slice('http://'.length)}`));
+  });
+});

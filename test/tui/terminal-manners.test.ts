@@ -1,0 +1,191 @@
+/** How the dashboard behaves on a real terminal: in windows of any size, with hostile names, and when it leaves. */
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { openState } from '../../src/ledger/sqlite.ts';
+import { widthOf } from '../../src/tui/draw/text.ts';
+import { CONCURRENCY } from '../support/cli.ts';
+import { daysAgo, drawPast, writePast } from '../support/past.ts';
+import { Desk, LARGE, SMALL } from '../support/terminal.ts';
+
+/** With these loaded, a signal provokes a fault of the program. */
+const FAULTS = {
+  'an exception': "process.on('SIGUSR2', () => { throw new Error('provoked'); });",
+  'a rejection': "process.on('SIGUSR2', () => { Promise.reject(new Error('provoked')); });",
+  'a fault while drawing': `process.on('SIGUSR2', () => {
+  Object.defineProperty(Intl.NumberFormat.prototype, 'format', { get() { throw new Error('provoked'); } });
+});`,
+} as const;
+
+/** Names that no command takes: they are written straight into the file. */
+const HOSTILE = [
+  '\u001b[2J\u001b[31mred',
+  '\u001b]0;title\u0007\u001b]52;c;aGk=\u0007',
+  'two\r\nlines\tand\btabs',
+  '\u009b31m\u0085next',
+  '\u202eleft to right\u202c \u2066\u200f',
+  'שלום عليكم',
+  'e\u0301\u0302\u0303\u0304 zalgo'.repeat(3),
+  '日本語の鍵 全角',
+  '👩‍👩‍👧‍👦 🇩🇪 ✌🏽 ❤️',
+  'ﷺ\u200d\u200b\ufeff\u00ad',
+  'x'.repeat(300),
+  '',
+] as const;
+
+/** Starts the dashboard below earlier work, has it end, and looks at what is left. */
+async function leaves(t: TestContext, end: (desk: Desk) => Promise<void> | void, flags = ''): Promise<number> {
+  const desk = await Desk.open(t);
+  if (flags !== '') desk.place.write('fault.mjs', flags);
+  await desk.command('echo earlier work; stty -g > settings.before');
+  await desk.shows(/^earlier work\n/m);
+  const before = await desk.settings();
+  await desk.dashboard(flags === '' ? '' : 'NODE_FLAGS="--import ./fault.mjs"');
+  assert.equal((await desk.settings()).alternateScreen, true);
+  assert.doesNotMatch(await desk.screen(), /earlier work/);
+  await end(desk);
+  const status = await desk.left();
+  assert.match(await desk.screen(), /^earlier work\n/m);
+  assert.deepEqual(await desk.settings(), before);
+  // What is typed is to be seen, and is run with Enter.
+  await desk.command('stty -g > settings.after; echo "settings" "written"');
+  await desk.shows(/echo "settings" "written"\nsettings written\n/);
+  assert.equal(desk.place.read('settings.after').toString(), desk.place.read('settings.before').toString());
+  return status;
+}
+
+describe('the dashboard', { concurrency: CONCURRENCY }, () => {
+  test('the terminal is left as it was found', { concurrency: CONCURRENCY }, async (t) => {
+    await t.test('after q', async (t) => assert.equal(await leaves(t, (desk) => desk.type('q')), 0));
+    await t.test('after Ctrl-C', async (t) => assert.equal(await leaves(t, (desk) => desk.press('C-c')), 0));
+    await t.test('after SIGTERM', async (t) => {
+      assert.equal(await leaves(t, (desk) => void process.kill(desk.pid, 'SIGTERM')), 0);
+    });
+    for (const [title, flags] of Object.entries(FAULTS)) {
+      await t.test(`after ${title}`, async (t) => {
+        const provoke = async (desk: Desk) => {
+          process.kill(desk.pid, 'SIGUSR2');
+          await desk.shows(/^error: fault of the program: Error: provoked$/m);
+        };
+        assert.equal(await leaves(t, provoke, flags), 1);
+      });
+    }
+  });
+
+  test('the window can have any size, and take another', async (t) => {
+    const desk = await Desk.open(t);
+    await desk.place.createKey('app');
+    await desk.place.serve();
+    await desk.dashboard();
+    await desk.shows(/● serving/);
+    for (const size of [LARGE, { columns: 60, rows: 16 }, SMALL]) {
+      await desk.resize(size);
+      for (const [view, sign] of [
+        ['1', /Busiest keys/],
+        ['2', /^app .*enabled/m],
+        ['3', /No request/],
+      ] as const) {
+        await desk.type(view);
+        await desk.shows(sign);
+        // All of it is there, from the first line to the last, and the balance is at the right edge.
+        const lines = (await desk.shows(new RegExp(`^ inf-gw .{${size.columns - 12}}USD$`, 'm'))).split('\n');
+        assert.equal(lines.length, size.rows + 1);
+        assert.match(lines[1] ?? '', /1 Overview .* 5 Models/);
+        assert.match(lines.at(-2) ?? '', /views|Enter more/);
+      }
+    }
+    await desk.resize({ columns: 40, rows: 10 });
+    await desk.shows(/^The window is 40 by 10;/);
+    await desk.resize(SMALL);
+    await desk.shows(/^ inf-gw /);
+  });
+
+  test('hostile names of keys and models cannot break the screen', async (t) => {
+    const desk = await Desk.open(t);
+    const { place } = desk;
+    const ids: string[] = [];
+    for (const index of HOSTILE.keys()) ids.push((await place.createKey(`key-${index}`)).id);
+    const { database } = openState(place.statePath);
+    for (const [index, name] of HOSTILE.entries()) {
+      database.prepare('UPDATE keys SET name = ? WHERE id = ?').run(name, ids[index]);
+      const [request] = drawPast([ids[index] ?? ''], 1, daysAgo(0.01), daysAgo(0));
+      if (request !== undefined) writePast(database, [{ ...request, requestId: `req_${index}`, model: name }]);
+    }
+    database.close();
+    await desk.dashboard();
+
+    const assertWhole = (screen: string, column: RegExp) => {
+      const lines = screen.split('\n');
+      assert.match(lines[0] ?? '', /^ inf-gw ○ no gateway runs: these are the stored figures +\S+ USD$/);
+      assert.match(lines[1] ?? '', /^ {2}1 Overview {3}2 Keys {3}3 Live {3}4 Usage {3}5 Models$/);
+      assert.match(lines[23] ?? '', /^ \S.*(?:quit|help|…)$/);
+      // What stands behind the names stands in one column.
+      const places = lines
+        .filter((line) => column.test(line))
+        .map((line) => widthOf(line.slice(0, line.search(column))));
+      assert.equal(places.length, HOSTILE.length);
+      assert.deepEqual([...new Set(places)].length, 1, screen);
+    };
+    await desk.type('2');
+    await desk.shows(/^NAME/m);
+    assertWhole(await desk.screen(), /enabled/);
+    for (const _ of HOSTILE) {
+      for (const [opens, sign] of [
+        ['D', /Type the name to do it/],
+        ['l', /Requests a minute/],
+      ] as const) {
+        await desk.type(opens);
+        const screen = await desk.shows(sign);
+        const framed = screen.split('\n').filter((line) => /^ {2}[│╭╰]/.test(line));
+        assert.deepEqual([...new Set(framed.map(widthOf))], [78], screen);
+        assert.match(screen, /^ {2}╰─+╯$/m);
+        await desk.press('Escape');
+        await desk.hides(sign);
+      }
+      await desk.press('Enter');
+      await desk.shows(/requests a day/);
+      await desk.press('Enter');
+      await desk.hides(/requests a day/);
+      assertWhole(await desk.screen(), /enabled/);
+      await desk.press('Down');
+    }
+    await desk.type('4');
+    await desk.shows(/^KEY /m);
+    assertWhole(await desk.screen(), /█+ +1 +\d/);
+    await assert.rejects(desk.clipboard(), /no buffers/);
+  });
+
+  test('without colours there are none, and with them the terminal’s own', async (t) => {
+    const desk = await Desk.open(t);
+    await desk.place.serve();
+    const style = `${String.fromCharCode(27)}\\[`;
+    /** Of text or ground, of any palette. */
+    const colour = new RegExp(`${style}(?:[\\d;]*;)?(?:[349][0-7]|10[0-7]|[34]8)[;m]`);
+    await desk.dashboard('NO_COLOR=1');
+    await desk.shows(/● serving/);
+    assert.doesNotMatch(await desk.styledScreen(), colour);
+    await desk.type('q');
+    await desk.left();
+    await desk.dashboard();
+    await desk.shows(/● serving/);
+    assert.match(await desk.styledScreen(), new RegExp(`${style}32m(?:${style}49m)?●`));
+  });
+
+  test('the first line begins at the left edge, wherever the cursor stood', async (t) => {
+    const desk = await Desk.open(t);
+    await desk.dashboard('printf unfinished;');
+    await desk.shows(/^ inf-gw .*USD\n {2}1 Overview/);
+  });
+
+  test('where there is no terminal, it says so and what there is instead', async (t) => {
+    const desk = await Desk.open(t);
+    const { status, stdout, stderr } = await desk.place.run(['tui']);
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(stderr, /^error: the dashboard needs a terminal; .*status --json.*\n$/);
+  });
+
+  test('when the window is closed, the dashboard ends', async (t) => {
+    const desk = await Desk.open(t);
+    await desk.dashboard();
+    await assert.doesNotReject(desk.close());
+  });
+});
