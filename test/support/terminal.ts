@@ -131,9 +131,12 @@ export class Desk {
 
   async #seen(test: (screen: string) => boolean, what: string): Promise<string> {
     const deadline = performance.now() + LIMIT_MS;
+    let last = '';
     while (true) {
       const screen = await this.screen();
-      if (test(screen)) return screen;
+      // One look may fall into the middle of a drawing.
+      if (screen === last && test(screen)) return screen;
+      last = screen;
       if (performance.now() > deadline) throw new Error(`no screen within ${LIMIT_MS} ms that ${what}:\n${screen}`);
       await pause(POLL_MS);
     }

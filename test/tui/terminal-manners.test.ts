@@ -126,8 +126,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
       assert.deepEqual([...new Set(places)].length, 1, screen);
     };
     await desk.type('2');
-    await desk.shows(/^NAME/m);
-    assertWhole(await desk.screen(), /enabled/);
+    assertWhole(await desk.shows(/^NAME/m), /enabled/);
     for (const _ of HOSTILE) {
       for (const [opens, sign] of [
         ['D', /Type the name to do it/],
@@ -144,13 +143,11 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
       await desk.press('Enter');
       await desk.shows(/requests a day/);
       await desk.press('Enter');
-      await desk.hides(/requests a day/);
-      assertWhole(await desk.screen(), /enabled/);
+      assertWhole(await desk.hides(/requests a day/), /enabled/);
       await desk.press('Down');
     }
     await desk.type('4');
-    await desk.shows(/^KEY /m);
-    assertWhole(await desk.screen(), /█+ +1 +\d/);
+    assertWhole(await desk.shows(/^KEY /m), /█+ +1 +\d/);
     await assert.rejects(desk.clipboard(), /no buffers/);
   });
 
