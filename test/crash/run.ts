@@ -3,6 +3,7 @@
  */
 import { parseArgs } from 'node:util';
 import { Random } from '../support/random.ts';
+import { RunScope } from '../support/run-scope.ts';
 import { cutTheLog } from './cut-log.ts';
 import { Cycles, openSite } from './cycles.ts';
 import { startWithManyHolds } from './many-holds.ts';
@@ -10,19 +11,6 @@ import { startWithManyHolds } from './many-holds.ts';
 const MOST_SHOWN = 20;
 /** Requests before the log is cut. */
 const REQUESTS = 40;
-
-/** Clean-ups that are done at the end of the run, however it ends. */
-class RunScope {
-  readonly #cleanUps: (() => void | Promise<void>)[] = [];
-
-  after(cleanUp: () => void | Promise<void>): void {
-    this.#cleanUps.push(cleanUp);
-  }
-
-  async end(): Promise<void> {
-    for (const cleanUp of this.#cleanUps) await cleanUp();
-  }
-}
 
 async function main(scope: RunScope): Promise<boolean> {
   const { values } = parseArgs({

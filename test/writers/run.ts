@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { median } from '../../bench/statistics.ts';
+import { RunScope } from '../support/run-scope.ts';
 import { type ContestResult, runContest } from './contest.ts';
 import { LOG_BOUND_BYTES, type LogSizes, type Phase, watchLog } from './log-size.ts';
 
@@ -14,19 +15,6 @@ const ALONE_MS = 10_000;
 /** Readers without a gap: when one of them ends, the other is half way through. */
 const OVERLAPPING = { readers: 2, eachMs: 2_000 };
 const BYTES_PER_MB = 1_000_000;
-
-/** Clean-ups that are done at the end of the run, however it ends. */
-class RunScope {
-  readonly #cleanUps: (() => void | Promise<void>)[] = [];
-
-  after(cleanUp: () => void | Promise<void>): void {
-    this.#cleanUps.push(cleanUp);
-  }
-
-  async end(): Promise<void> {
-    for (const cleanUp of this.#cleanUps) await cleanUp();
-  }
-}
 
 async function main(scope: RunScope): Promise<boolean> {
   const { values } = parseArgs({
