@@ -4,7 +4,8 @@ import { countTokens, setMergeCacheSize } from 'gpt-tokenizer/encoding/o200k_bas
 import type { CountOrder, CountResult } from './messages.ts';
 import { piecesOf } from './pieces.ts';
 
-// Unless it is told otherwise it remembers 100,000 texts: with pieces of unbroken text that came to 550 MB.
+// Unless it is told otherwise it remembers 100,000 texts. After 15,000 pieces of unbroken text that was a heap of 104 MB,
+// and it went on growing; so bounded it stays at 32.
 setMergeCacheSize(2_000);
 
 /** Names of special tokens within a text are text. */

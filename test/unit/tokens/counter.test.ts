@@ -65,6 +65,15 @@ describe('the token counter', () => {
     assert.equal((await threadsOf(() => openCounter(t).close())).length, 0);
   });
 
+  test('lets nobody wait behind the long texts of another', async (t) => {
+    const counter = openCounter(t);
+    const long = 'word '.repeat(60 * 1024);
+    const first = counter.count([long]);
+    assert.equal(await Promise.race([counter.count(['Hello']), first]), undefined);
+    assert.equal(await first, countTokens(long));
+    assert.equal(await counter.count(['Hello']), countTokens('Hello'));
+  });
+
   test('gives no count to those who wait when its thread dies by a fault, and the next one has a thread again', async (t) => {
     const counter = openCounter(t);
     const started = once(process, 'worker') as Promise<[Worker]>;
