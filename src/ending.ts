@@ -3,8 +3,8 @@ import type { Exchange } from './http/exchange.ts';
 import type { Outcome } from './ledger/ledger.ts';
 import type { Last, StreamSink } from './relay/relay.ts';
 
-/** Where a stream to the client goes. */
-export function sinkOf(exchange: Exchange): StreamSink {
+/** Where a stream to the client goes. `servedModel` is asked once it begins. */
+export function sinkOf(exchange: Exchange, servedModel: () => string | undefined): StreamSink {
   return {
     get started() {
       return exchange.streamStarted;
@@ -12,7 +12,10 @@ export function sinkOf(exchange: Exchange): StreamSink {
     get gone() {
       return exchange.gone;
     },
-    start: () => exchange.startStream(),
+    start: () => {
+      exchange.servedModel = servedModel();
+      exchange.startStream();
+    },
     write: (bytes) => exchange.writeStream(bytes),
   };
 }

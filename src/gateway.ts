@@ -8,6 +8,7 @@ import { assertFree } from './http/address.ts';
 import { type RunningLedger, startLedger } from './ledger/client.ts';
 import type { LedgerSettings, LedgerSummary, LedgerView } from './ledger/ledger.ts';
 import { type Lock, lockPort, lockState } from './ledger/sqlite-lock.ts';
+import type { BoardLook } from './live/board.ts';
 import type { Log, OpenLog } from './observe/log.ts';
 
 export interface GatewayEvents {
@@ -54,11 +55,11 @@ export class Gateway {
     return sum(await Promise.all(this.#carriers.map((carrier) => carrier.inFlight())));
   }
 
-  /** The seconds of the past are those from `sinceS` on, the keys those that are asked for. */
-  async look(sinceS: number, keyIds: readonly string[]): Promise<GatewayView> {
+  /** How things stand, as far as it is wanted; the keys are those that are asked for. */
+  async look(look: BoardLook, keyIds: readonly string[]): Promise<GatewayView> {
     const { client } = this.#ledger;
     const ledger = client.view(keyIds).catch(() => undefined);
-    const carriers = await Promise.all(this.#carriers.map((carrier) => carrier.look(sinceS)));
+    const carriers = await Promise.all(this.#carriers.map((carrier) => carrier.look(look)));
     return { carriers, ledger: await ledger, storageFault: client.fault };
   }
 

@@ -1,6 +1,6 @@
 /** The life of `serve`: says what runs, waits for a signal, and lets everything end in order. */
 import { type Config, isActive } from './config/config.ts';
-import { type Snapshot, socketPathOf } from './control/protocol.ts';
+import { type Look, type Snapshot, socketPathOf } from './control/protocol.ts';
 import { type ControlHandlers, ControlServer } from './control/server.ts';
 import { UserError } from './core/errors.ts';
 import { formatUsd } from './core/money.ts';
@@ -65,9 +65,9 @@ class Operation implements ControlHandlers {
     process.on('SIGHUP', () => void this.reload().catch(() => {}));
   }
 
-  snapshot(sinceS: number, keyIds: readonly string[]): Promise<Snapshot> {
+  snapshot(look: Look): Promise<Snapshot> {
     const circumstances = { startedAtMs: this.#startedAtMs, draining: this.#draining };
-    return snapshotOf(this.#gateway, circumstances, sinceS, keyIds);
+    return snapshotOf(this.#gateway, circumstances, look);
   }
 
   stopRequest(id: string): Promise<boolean> {
@@ -143,9 +143,17 @@ function announce(gateway: Gateway, config: Config, log: Log): void {
   log.info({ address, port }, `listening on http://${host}:${port}`);
 }
 
+interface Omittable {
+  readonly name: string;
+  readonly missingVariable: string | undefined;
+}
+
 function announceProviders(config: Config, log: Log): void {
   const names = config.providers.filter(isActive).map(({ name }) => name);
-  const leftOut = config.providers.filter((provider) => !isActive(provider));
+  // Of a provider that has several upstreams, some can be left out.
+  const leftOut = config.providers
+    .flatMap<Omittable>((each) => (isActive(each) && each.kind === 'openai' ? each.upstreams : [each]))
+    .filter(({ missingVariable }) => missingVariable !== undefined);
   if (leftOut.length > 0) {
     const list = leftOut.map(({ name, missingVariable }) => `${name} (${missingVariable})`).join(', ');
     log.warn(`providers left out, since their variables are not set: ${list}`);

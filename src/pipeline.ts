@@ -2,6 +2,7 @@
 import { type Catalog, type Model, usageCost } from './catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from './core/errors.ts';
 import type { TokenUsage } from './core/usage.ts';
+import type { Dispatch, Dispatcher } from './dispatch.ts';
 import { finish, outcomeOf, sinkOf } from './ending.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from './http/authorization.ts';
 import { BodyFault } from './http/body.ts';
@@ -11,15 +12,12 @@ import { type Ledger, LedgerUnavailable } from './ledger/ledger.ts';
 import { listModels } from './listing.ts';
 import type { Board, LiveRequest } from './live/board.ts';
 import type { Log } from './observe/log.ts';
-import { type Plan, planFor } from './plan.ts';
-import { relayAnswer } from './relay/answer.ts';
+import { type Plan, planFor, type Route } from './plan.ts';
 import { errorForFailure } from './relay/failures.ts';
 import { Meter, type Metered } from './relay/meter.ts';
 import { type Last, NO_WORK, OWN_END, type Relayed } from './relay/relay.ts';
 import type { TokenCounter } from './tokens/counter.ts';
 import { countUsage } from './tokens/usage.ts';
-import type { Attempt } from './upstream/attempt.ts';
-import type { Upstream } from './upstream/upstream.ts';
 import { readJsonBody } from './wire/body.ts';
 import { sampleInput } from './wire/estimate.ts';
 import { type ChatRequest, checkRequest, modelOf } from './wire/request.ts';
@@ -29,8 +27,7 @@ export interface PipelineParts {
   readonly ledger: Ledger;
   readonly counter: TokenCounter;
   readonly board: Board;
-  /** By the name of the provider; those that are active. */
-  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly dispatcher: Dispatcher;
   /** Whether a request that declares no maximum gets the held one. */
   readonly capOutput: boolean;
   /** What `created` shows for models, in seconds since 1970. */
@@ -46,9 +43,7 @@ interface Admitted {
   readonly plan: Plan;
   readonly meter: Meter;
   /** Undefined until it is sent upstream. */
-  attempt?: Attempt;
-  /** By the operator: no fault of the upstream's. */
-  isStopped?: true;
+  dispatch?: Dispatch;
 }
 
 /** A request that is sound, and whose model exists and is allowed. */
@@ -58,7 +53,7 @@ type Resolved =
 
 export class Pipeline {
   readonly #parts: PipelineParts;
-  readonly #attempts = new Set<Attempt>();
+  readonly #dispatches = new Set<Dispatch>();
   /** Requests that ask for admission, or were admitted and are not settled. */
   #open = 0;
   /** Requests of any kind that are being answered, those whose body is still coming in too. */
@@ -99,7 +94,7 @@ export class Pipeline {
   /** Gives up every request under way: its client gets an error, and what it used is charged. Takes no more. */
   abortAll(): void {
     this.#stopping = true;
-    for (const attempt of this.#attempts) attempt.abort();
+    for (const dispatch of this.#dispatches) dispatch.abort();
   }
 
   /** Requests that are not settled yet. */
@@ -124,7 +119,7 @@ export class Pipeline {
   }
 
   async #complete(exchange: Exchange): Promise<void> {
-    const { ledger } = this.#parts;
+    const { catalog, ledger, capOutput } = this.#parts;
     const credential = credentialOf(exchange.request.headers.authorization);
     if (!credential.ok) return exchange.sendError(credential.error);
     const identity = await ledger.identify(credential.keyHash);
@@ -139,24 +134,28 @@ export class Pipeline {
 
     this.#open++;
     try {
-      await this.#admit(exchange, credential.keyHash, request, model);
+      const models = [model, ...catalog.standIns(model, identity.allowlist)];
+      const plan = planFor(request, models, capOutput);
+      await this.#admit(exchange, credential.keyHash, request, plan);
     } finally {
       if (--this.#open === 0) this.#onSettled();
     }
   }
 
   /** Admits a request, and sees it through to its end. */
-  async #admit(exchange: Exchange, keyHash: string, request: ChatRequest, model: Model): Promise<void> {
-    const plan = planFor(request, model, this.#parts.capOutput);
+  async #admit(exchange: Exchange, keyHash: string, request: ChatRequest, plan: Plan): Promise<void> {
     const { requestId } = exchange;
-    const admission = await this.#parts.ledger.admit({ requestId, keyHash, model: model.id, ...plan });
+    const { model } = plan.routes[0] as Route;
+    const { reservedTokens, inputTokens, outputTokens, holdNanos } = plan;
+    const expected = { reservedTokens, inputTokens, outputTokens, holdNanos };
+    const admission = await this.#parts.ledger.admit({ requestId, keyHash, model: model.id, ...expected });
     exchange.figures = admission.figures;
     if (!admission.admitted) {
       const { refusal } = admission;
-      const error = errorForRefusal(refusal, model.id, plan.holdNanos);
+      const error = errorForRefusal(refusal, model.id, holdNanos);
       return this.#turnAway(exchange, error, error.code === 'rate_limited' ? refusal.reason : error.code);
     }
-    const admitted: Admitted = { exchange, request, model, plan, meter: new Meter(plan.inputTokens) };
+    const admitted: Admitted = { exchange, request, model, plan, meter: new Meter(inputTokens) };
     this.#parts.board.open(liveRequestOf(admitted));
     const relayed = await this.#dispatch(admitted);
     try {
@@ -195,46 +194,49 @@ export class Pipeline {
 
   /** Sends the request upstream and relays the answer, whatever it is. Never throws: there is a lease to settle. */
   async #dispatch(admitted: Admitted): Promise<Relayed> {
-    const { exchange, request, model, plan, meter } = admitted;
+    const { exchange, request, plan, meter } = admitted;
     if (exchange.gone)
       return { metered: NO_WORK, last: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
       return { metered: NO_WORK, last: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
-    const upstream = this.#parts.upstreams.get(model.provider) as Upstream;
-    let attempt: Attempt | undefined;
+    const dispatch = this.#parts.dispatcher.dispatch({
+      requestId: exchange.requestId,
+      request,
+      routes: plan.routes,
+      meter,
+      sink: sinkOf(exchange, () => admitted.dispatch?.model.id),
+    });
+    admitted.dispatch = dispatch;
+    this.#dispatches.add(dispatch);
+    exchange.onGone(() => dispatch.leave());
     try {
-      attempt = upstream.attempt(request, model.upstream, plan.capTokens);
-      admitted.attempt = attempt;
-      this.#attempts.add(attempt);
-      exchange.onGone(() => attempt?.abort());
-      const { secrets } = upstream;
-      const options = { stream: request.stream, showUsage: request.includeUsage, secrets };
-      return await relayAnswer(attempt, sinkOf(exchange), meter, options);
+      return await dispatch.run();
     } catch (error) {
       this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'fault while relaying');
-      attempt?.abort();
+      dispatch.abort();
       const last: Last = exchange.streamStarted
         ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: OWN_END }
         : { kind: 'error', error: FAILED_AFTER_DISPATCH };
-      return { metered: attempt?.sent === true ? meter.figures() : NO_WORK, last, note: 'fault of the gateway' };
+      return { metered: dispatch.sent ? meter.figures() : NO_WORK, last, note: 'fault of the gateway' };
     } finally {
-      if (attempt !== undefined) this.#attempts.delete(attempt);
+      this.#dispatches.delete(dispatch);
     }
   }
 
   /** The one settlement. The end of the answer goes out only after it. */
-  async #settle({ exchange, request, model, attempt, isStopped }: Admitted, relayed: Relayed): Promise<void> {
-    const { metered, last, note } = relayed;
+  async #settle({ exchange, request, dispatch, ...admitted }: Admitted, relayed: Relayed): Promise<void> {
+    const { metered, last } = relayed;
     const { requestId } = exchange;
+    const model = dispatch?.model ?? admitted.model;
+    exchange.servedModel = dispatch?.model.id;
     const usage = await this.#usageOf(metered, request);
     const outcome = outcomeOf(last);
     const { source, completionId } = metered;
-    const end = { outcome, usage, source, costNanos: usageCost(model, usage), firstByteMs: attempt?.firstByteMs };
+    const served = dispatch?.served;
+    const firstByteMs = dispatch?.firstByteMs;
+    const end = { outcome, usage, source, costNanos: usageCost(model, usage), firstByteMs, served };
     exchange.figures = await this.#parts.ledger.settle({ requestId, completionId, ...end });
-    this.#parts.board.end(requestId, {
-      ...end,
-      failure: outcome === 'upstream_error' && !isStopped ? (note ?? '') : undefined,
-    });
+    this.#parts.board.end(requestId, end);
     this.#logNote(requestId, model, relayed);
   }
 
@@ -282,21 +284,22 @@ const STOPPING = errorForFailure('aborted');
 
 /** The request as the board shows it while it runs. */
 function liveRequestOf(admitted: Admitted): LiveRequest {
-  const { exchange, request, model, meter } = admitted;
+  const { exchange, request, model: asked, meter } = admitted;
   return {
     id: exchange.requestId,
     keyId: exchange.keyId ?? '',
-    model: model.id,
-    provider: model.provider,
+    model: asked.id,
+    provider: asked.provider,
     stream: request.stream,
     admittedAtMs: Date.now(),
     figures: () => {
       const { usage, source } = meter.figures();
-      return { usage, source, costNanos: usageCost(model, usage), firstByteMs: admitted.attempt?.firstByteMs };
+      const model = admitted.dispatch?.model ?? asked;
+      return { usage, source, costNanos: usageCost(model, usage), firstByteMs: admitted.dispatch?.firstByteMs };
     },
+    served: () => admitted.dispatch?.served,
     stop: () => {
-      admitted.isStopped = true;
-      admitted.attempt?.abort('stopped');
+      admitted.dispatch?.abort('stopped');
       // A client that does not read would keep it for as long as it likes.
       exchange.hurry();
     },

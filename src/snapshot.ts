@@ -1,16 +1,13 @@
 /** How a running gateway stands, as the control socket tells it. */
 import type { CarrierView } from './carrier/carrier.ts';
-import type { KeyActivityRow, SecondRow, Snapshot } from './control/protocol.ts';
+import type { KeyActivityRow, Look, SecondRow, Snapshot } from './control/protocol.ts';
 import { fileSize } from './core/files.ts';
 import { formatUsd } from './core/money.ts';
 import type { Gateway } from './gateway.ts';
 import type { KeyActivity } from './ledger/ledger.ts';
-import type { RequestRow, UpstreamHealth } from './live/board.ts';
+import type { RequestRow, UpstreamHealth, UpstreamState } from './live/board.ts';
 import { merged, type Second } from './live/traffic.ts';
 import { VERSION } from './program.ts';
-
-/** How many requests that have ended are told of, over all threads. */
-const RECENT_ROWS = 200;
 
 /** What a gateway does not know of itself. */
 export interface Circumstances {
@@ -21,10 +18,9 @@ export interface Circumstances {
 export async function snapshotOf(
   gateway: Gateway,
   { startedAtMs, draining }: Circumstances,
-  sinceS: number,
-  keyIds: readonly string[],
+  look: Look,
 ): Promise<Snapshot> {
-  const { carriers, ledger, storageFault } = await gateway.look(sinceS, keyIds);
+  const { carriers, ledger, storageFault } = await gateway.look(look, look.keyIds);
   const { config, address } = gateway;
   return {
     version: VERSION,
@@ -49,8 +45,8 @@ export async function snapshotOf(
     seconds: merged(carriers.map(({ seconds }) => seconds)).map(secondRow),
     busiest: (ledger?.busiest ?? []).map(activityRow),
     keys: (ledger?.keys ?? []).map(activityRow),
-    live: inOrder(carriers.flatMap(({ live }) => live)),
-    recent: inOrder(carriers.flatMap(({ recent }) => recent)).slice(-RECENT_ROWS),
+    live: inOrder(carriers.flatMap(({ live }) => live)).slice(0, look.mostLive),
+    recent: latest(inOrder(carriers.flatMap(({ recent }) => recent)), look.mostEnded),
   };
 }
 
@@ -63,20 +59,26 @@ function slowestLoop(carriers: readonly CarrierView[]): Snapshot['loop_delay_ms'
   };
 }
 
-/** What all carriers know of each provider, together. */
+/** What all carriers know of each upstream, together, in the order of the config. */
 function upstreamsOf(carriers: readonly CarrierView[]): UpstreamHealth[] {
   const sums = new Map<string, UpstreamHealth>();
   for (const each of carriers.flatMap(({ upstreams }) => upstreams)) {
-    const sum = sums.get(each.provider);
-    sums.set(each.provider, sum === undefined ? each : together(sum, each));
+    const sum = sums.get(each.upstream);
+    sums.set(each.upstream, sum === undefined ? each : together(sum, each));
   }
-  return [...sums.values()].toSorted((a, b) => (a.provider < b.provider ? -1 : 1));
+  return [...sums.values()];
 }
+
+/** The worst first. */
+const STATES: readonly UpstreamState[] = ['resting', 'open', 'half_open', 'closed'];
 
 function together(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
   const failures = [a.last_failure, b.last_failure].filter((failure) => failure !== null);
   return {
     provider: a.provider,
+    upstream: a.upstream,
+    // Each carrier finds out by itself; the operator is shown the worst.
+    state: STATES.find((state) => a.state === state || b.state === state) ?? a.state,
     in_flight: a.in_flight + b.in_flight,
     requests: a.requests + b.requests,
     failures: a.failures + b.failures,
@@ -97,6 +99,10 @@ function secondRow({ atS, requests, tokens, costNanos, errors, firstByteMs }: Se
 
 function activityRow({ keyId, requests, tokens, open }: KeyActivity): KeyActivityRow {
   return { id: keyId, requests, tokens, open };
+}
+
+function latest(rows: readonly RequestRow[], most: number): readonly RequestRow[] {
+  return rows.slice(Math.max(0, rows.length - most));
 }
 
 /** The earliest first. */

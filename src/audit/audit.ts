@@ -24,7 +24,7 @@ export interface AuditOptions {
 /** How many differences of a kind are named; the last line says how many more there are. */
 const MAX_DIFFERENCES = 20;
 /** The schema that this auditor knows. */
-const KNOWN_VERSION = 2n;
+const KNOWN_VERSION = 3n;
 
 type Row = Record<string, bigint | string | null>;
 

@@ -2,12 +2,13 @@
 import type { AddressInfo } from 'node:net';
 import { Catalog } from '../catalog/catalog.ts';
 import { type Config, isActive, type ProviderConfig } from '../config/config.ts';
+import { Dispatcher } from '../dispatch.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Listener, type ListenerSettings } from '../http/listener.ts';
 import { isUnderV1, type Route } from '../http/routes.ts';
 import { untouchedFigures } from '../ledger/activity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { Board, type BoardView } from '../live/board.ts';
+import { Board, type BoardLook, type BoardView, type UpstreamFacts } from '../live/board.ts';
 import { type LoopDelay, LoopDelayMeter } from '../live/loop-delay.ts';
 import type { Log } from '../observe/log.ts';
 import { Pipeline } from '../pipeline.ts';
@@ -15,7 +16,7 @@ import { VERSION } from '../program.ts';
 import { TokenCounter } from '../tokens/counter.ts';
 import { HttpUpstream } from '../upstream/http.ts';
 import { MockUpstream } from '../upstream/mock.ts';
-import type { Upstream } from '../upstream/upstream.ts';
+import { Provider } from '../upstream/provider.ts';
 
 /** After the drain's end, how long aborted requests have to be settled, in milliseconds. */
 const ABORT_GRACE_MS = 2_000;
@@ -25,8 +26,8 @@ export interface Carrier {
   readonly address: AddressInfo;
   /** Requests under way. */
   inFlight(): Promise<number>;
-  /** How things stand, with the seconds from `sinceS` on. */
-  look(sinceS: number): Promise<CarrierView>;
+  /** How things stand, as far as it is wanted. */
+  look(look: BoardLook): Promise<CarrierView>;
   /** Gives up a request that is under way. False where this carrier has none of that id. */
   stopRequest(id: string): Promise<boolean>;
   /** Serves what comes from now on by another config; what is under way goes on by the old one. */
@@ -62,14 +63,14 @@ export async function startCarrier(parts: CarrierParts): Promise<Carrier> {
 /** What is made from one config: requests go on by the one that they began with. */
 interface Generation {
   readonly pipeline: Pipeline;
-  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly providers: ReadonlyMap<string, Provider>;
 }
 
 class LocalCarrier implements Carrier {
   readonly #ledger: Ledger;
   readonly #log: Log;
   readonly #counter = new TokenCounter();
-  readonly #board = new Board();
+  readonly #board = new Board(() => upstreamsOf(this.#current.providers));
   readonly #loopDelay = new LoopDelayMeter();
   readonly #listener: Listener;
   #current: Generation;
@@ -103,8 +104,8 @@ class LocalCarrier implements Carrier {
     return this.#listener.inFlight;
   }
 
-  async look(sinceS: number): Promise<CarrierView> {
-    return { ...this.#board.view(sinceS), inFlight: this.#listener.inFlight, loopDelay: this.#loopDelay.take() };
+  async look(look: BoardLook): Promise<CarrierView> {
+    return { ...this.#board.view(look), inFlight: this.#listener.inFlight, loopDelay: this.#loopDelay.take() };
   }
 
   async stopRequest(id: string): Promise<boolean> {
@@ -144,23 +145,29 @@ class LocalCarrier implements Carrier {
   }
 
   #generationOf(config: Config): Generation {
-    const upstreams = upstreamsOf(config.providers);
+    const providers = providersOf(config.providers);
     const pipeline = new Pipeline({
       catalog: new Catalog(config.providers),
       ledger: this.#ledger,
       counter: this.#counter,
       board: this.#board,
-      upstreams,
+      dispatcher: new Dispatcher({
+        providers,
+        retry: config.retry,
+        keepAliveMs: config.streamKeepAliveMs,
+        log: this.#log,
+        onVisit: (upstream, failure) => this.#board.visit(upstream, failure),
+      }),
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
       log: this.#log,
     });
-    return { pipeline, upstreams };
+    return { pipeline, providers };
   }
 
   async #forget(generation: Generation): Promise<void> {
     this.#earlier.delete(generation);
-    await Promise.all([...generation.upstreams.values()].map((upstream) => upstream.close()));
+    await Promise.all([...generation.providers.values()].map((provider) => provider.close()));
   }
 
   async #serve(route: Route, exchange: Exchange): Promise<void> {
@@ -181,6 +188,13 @@ class LocalCarrier implements Carrier {
   }
 }
 
+/** How each upstream is regarded, for the board. */
+function upstreamsOf(providers: ReadonlyMap<string, Provider>): UpstreamFacts[] {
+  return [...providers].flatMap(([provider, { members }]) =>
+    members.map(({ name, state }) => ({ provider, name, state })),
+  );
+}
+
 function listenerSettings(config: Config): ListenerSettings {
   return {
     requestTimeoutMs: config.requestTimeoutMs,
@@ -190,16 +204,26 @@ function listenerSettings(config: Config): ListenerSettings {
   };
 }
 
-function upstreamsOf(providers: readonly ProviderConfig[]): Map<string, Upstream> {
-  return new Map(providers.filter(isActive).map((provider) => [provider.name, upstreamOf(provider)]));
+function providersOf(providers: readonly ProviderConfig[]): Map<string, Provider> {
+  return new Map(providers.filter(isActive).map((provider) => [provider.name, providerOf(provider)]));
 }
 
-function upstreamOf(provider: ProviderConfig): Upstream {
+function providerOf(provider: ProviderConfig): Provider {
   switch (provider.kind) {
-    case 'openai':
-      return new HttpUpstream(provider, provider.timeouts, `inf-gw/${VERSION}`);
-    case 'mock':
-      return new MockUpstream(provider.timeouts);
+    case 'openai': {
+      const upstreams = provider.upstreams.filter(isActive).map((upstream) => ({
+        name: upstream.name,
+        weight: upstream.weight,
+        upstream: new HttpUpstream({ ...provider, ...upstream }, provider.timeouts, `inf-gw/${VERSION}`),
+      }));
+      return new Provider(upstreams, { onDisconnect: provider.onDisconnect, isJudged: true });
+    }
+    case 'mock': {
+      const { name, timeouts } = provider;
+      const upstreams = [{ name, weight: 1, upstream: new MockUpstream(timeouts) }];
+      // It fails when a prompt asks it to, which must not be held against the prompts of others.
+      return new Provider(upstreams, { onDisconnect: 'abort', isJudged: false });
+    }
   }
 }
 

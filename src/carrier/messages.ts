@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
+import type { BoardLook } from '../live/board.ts';
 import type { CarrierView } from './carrier.ts';
 
 /** What a carrier's thread starts with. */
@@ -14,7 +15,7 @@ export interface CarrierStart {
 /** What a carrier is asked for. */
 export type Question =
   | { readonly kind: 'in_flight' }
-  | { readonly kind: 'look'; readonly sinceS: number }
+  | { readonly kind: 'look'; readonly look: BoardLook }
   | { readonly kind: 'stop_request'; readonly id: string }
   | { readonly kind: 'reload'; readonly config: Config }
   /** Let what is under way finish for so long, then end. */

@@ -4,6 +4,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
+import type { BoardLook } from '../live/board.ts';
 import type { Carrier, CarrierView } from './carrier.ts';
 import type { Answers, CarrierStart, FromCarrier, Question, ToCarrier } from './messages.ts';
 
@@ -57,8 +58,8 @@ class RemoteCarrier implements Carrier {
     return this.#ask({ kind: 'in_flight' });
   }
 
-  look(sinceS: number): Promise<CarrierView> {
-    return this.#ask({ kind: 'look', sinceS });
+  look(look: BoardLook): Promise<CarrierView> {
+    return this.#ask({ kind: 'look', look });
   }
 
   stopRequest(id: string): Promise<boolean> {

@@ -30,7 +30,7 @@ async function answerTo(question: Question, carrier: Carrier): Promise<Answers[k
     case 'in_flight':
       return carrier.inFlight();
     case 'look':
-      return carrier.look(question.sinceS);
+      return carrier.look(question.look);
     case 'stop_request':
       return carrier.stopRequest(question.id);
     case 'reload':

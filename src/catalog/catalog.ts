@@ -41,6 +41,12 @@ export class Catalog {
     return this.#active.get(id);
   }
 
+  /** The models that may serve in place of another one, in their order: those that this key may call itself. */
+  standIns({ fallback }: Model, allowlist: readonly string[] | null): Model[] {
+    const models = fallback.map((id) => this.#active.get(id)).filter((model) => model !== undefined);
+    return allowlist === null ? models : models.filter(({ id }) => allowlist.includes(id));
+  }
+
   /** The models that a key with this allowlist may call; null allows all. */
   callable(allowlist: readonly string[] | null): Model[] {
     return this.models.filter((model) => model.active && (allowlist === null || allowlist.includes(model.id)));

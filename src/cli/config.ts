@@ -1,6 +1,6 @@
 /** `config check`: validates the config, and shows what would run. Secrets are masked. */
 import type { Command } from 'commander';
-import { type Config, isActive, type ProviderConfig } from '../config/config.ts';
+import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { count, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
@@ -92,13 +92,14 @@ function configJson(config: Config) {
 }
 
 function providerJson(provider: ProviderConfig) {
+  const upstreams = provider.kind === 'openai' ? provider.upstreams.map(upstreamJson) : [];
   return {
     name: provider.name,
     kind: provider.kind,
     active: isActive(provider),
     missing_variable: provider.missingVariable ?? null,
-    base_url: provider.kind === 'openai' ? withoutQueryValues(provider.shownBaseUrl) : null,
-    api_key: provider.kind === 'openai' ? masked(provider.apiKey) : null,
+    ...soleUpstream(upstreams),
+    upstreams,
     headers: provider.kind === 'openai' ? Object.keys(provider.headers) : [],
     timeouts_ms: {
       connect: provider.timeouts.connectMs,
@@ -107,6 +108,23 @@ function providerJson(provider: ProviderConfig) {
     },
     models: provider.models.map((model) => `${provider.name}/${model.name}`),
   };
+}
+
+function upstreamJson(upstream: UpstreamConfig) {
+  return {
+    name: upstream.name,
+    base_url: withoutQueryValues(upstream.shownBaseUrl),
+    api_key: masked(upstream.apiKey),
+    weight: upstream.weight,
+    active: isActive(upstream),
+    missing_variable: upstream.missingVariable ?? null,
+  };
+}
+
+/** Where there is one upstream alone, its address and its key are those of the provider. */
+function soleUpstream([sole, ...others]: readonly ReturnType<typeof upstreamJson>[]) {
+  if (sole === undefined || others.length > 0) return { base_url: null, api_key: null };
+  return { base_url: sole.base_url, api_key: sole.api_key };
 }
 
 /** A query can hold a signature. References to variables are shown as they stand in the file. */

@@ -4,7 +4,7 @@ import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { readAmount, readCount } from '../entries.ts';
-import type { Correction, RequestRecord } from '../ledger/requests.ts';
+import type { Correction, RequestEnd, RequestRecord } from '../ledger/requests.ts';
 import { PROGRAM } from '../program.ts';
 import { moment, taking } from './arguments.ts';
 import { existing } from './key-view.ts';
@@ -130,6 +130,9 @@ function requestJson(request: RequestRecord) {
     key: request.key,
     key_id: request.keyId,
     model: request.model,
+    requested_model: request.requestedModel,
+    upstream: end?.upstream ?? null,
+    attempts: end?.attempts ?? null,
     state: end === undefined ? 'under_way' : 'ended',
     outcome: end?.outcome ?? null,
     source: end?.source ?? null,
@@ -153,7 +156,7 @@ function print(request: RequestRecord, command: Command): void {
   printFields([
     ['request', request.id],
     ['key', `${request.key} (${request.keyId})`],
-    ['model', request.model],
+    ['model', modelOf(request)],
     ['admitted', isoTime(request.admittedAtMs)],
     ['held', holdNanos === undefined ? 'not known' : usd(holdNanos)],
     ...(end === undefined ? [['state', 'under way'] as const] : endFields(request)),
@@ -166,6 +169,15 @@ const SOURCES = {
   held: 'as held: the gateway ended before the request did',
 } as const;
 
+function upstreamOf({ upstream, attempts = 1 }: RequestEnd): string {
+  if (upstream === undefined) return '-';
+  return attempts === 1 ? upstream : `${upstream}, after ${count(attempts)} attempts`;
+}
+
+function modelOf({ model, requestedModel }: RequestRecord): string {
+  return model === requestedModel ? model : `${model}, which stood in for ${requestedModel}`;
+}
+
 function endFields(request: RequestRecord): (readonly [string, string])[] {
   const { end } = request;
   if (end === undefined) return [];
@@ -173,6 +185,7 @@ function endFields(request: RequestRecord): (readonly [string, string])[] {
   const correction = end.correctedAtMs === undefined ? '' : `, corrected by hand at ${isoTime(end.correctedAtMs)}`;
   return [
     ['ended', `${isoTime(end.settledAtMs)}, after ${count(durationOf(request) ?? 0)} ms`],
+    ['upstream', upstreamOf(end)],
     ['first byte', end.firstByteMs === undefined ? '-' : `after ${count(end.firstByteMs)} ms`],
     ['end', end.outcome],
     ['completion', end.completionId ?? '-'],

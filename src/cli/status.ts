@@ -4,6 +4,7 @@ import { readSnapshot, reloadConfig } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
 import { UserError } from '../core/errors.ts';
+import type { UpstreamState } from '../live/board.ts';
 import { PROGRAM } from '../program.ts';
 import { count, notice, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
@@ -28,7 +29,7 @@ export function registerStatus(program: Command): void {
 
 async function status(command: Command): Promise<void> {
   const { statePath } = configOf(command);
-  const snapshot = await readSnapshot(socketPathOf(statePath));
+  const snapshot = await readSnapshot(socketPathOf(statePath), { rows: 0 });
   const { json } = globalOptions(command);
   if (snapshot === undefined) {
     process.exitCode = NOT_RUNNING;
@@ -106,14 +107,16 @@ function printStatus(snapshot: Snapshot): void {
   printLine();
   printTable(
     [
-      { head: 'PROVIDER, LAST MINUTE' },
+      { head: 'UPSTREAM, LAST MINUTE' },
+      { head: 'STATE' },
       { head: 'UNDER WAY', number: true },
       { head: 'REQUESTS', number: true },
       { head: 'FAILED', number: true },
       { head: 'LAST FAILURE' },
     ],
-    snapshot.upstreams.map(({ provider, in_flight: inFlight, requests, failures, last_failure: last }) => [
-      provider,
+    snapshot.upstreams.map(({ upstream, state, in_flight: inFlight, requests, failures, last_failure: last }) => [
+      upstream,
+      STATES[state],
       count(inFlight),
       count(requests),
       count(failures),
@@ -121,6 +124,14 @@ function printStatus(snapshot: Snapshot): void {
     ]),
   );
 }
+
+/** What the state of an upstream means for the requests that would go to it. */
+const STATES: Readonly<Record<UpstreamState, string>> = {
+  closed: 'in use',
+  open: 'left alone: it failed',
+  half_open: 'on trial',
+  resting: 'left alone: it asked for a pause',
+};
 
 function shownDuration(seconds: number): string {
   const parts = [

@@ -1,7 +1,15 @@
 /** Turns a checked file into the config: fills secrets in, resolves paths, checks what spans several fields. */
 import { resolve } from 'node:path';
-import type { Config, MockProviderConfig, ModelConfig, ProviderConfig, Tier, UpstreamTimeouts } from './config.ts';
-import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider } from './schema.ts';
+import type {
+  Config,
+  MockProviderConfig,
+  ModelConfig,
+  ProviderConfig,
+  Tier,
+  UpstreamConfig,
+  UpstreamTimeouts,
+} from './config.ts';
+import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
 import { expandReferences } from './secrets.ts';
 
 /** Told of each problem: the path of the field, and what was expected. */
@@ -50,6 +58,8 @@ class ConfigBuilder {
       requestTimeoutMs: parsed.timeouts.request,
       clientStallTimeoutMs: parsed.timeouts.idle,
       drainTimeoutMs: parsed.timeouts.drain,
+      retry: parsed.retry,
+      streamKeepAliveMs: typeof parsed.stream_keep_alive === 'number' ? parsed.stream_keep_alive : undefined,
       logLevel: parsed.log.level,
       providers,
     };
@@ -75,37 +85,69 @@ class ConfigBuilder {
     };
     if (parsed.kind === 'mock') return base;
 
-    let missingVariable: string | undefined;
-    const expand = (field: string[], text: string): string => {
-      if (LOOSE_REFERENCE.test(text)) {
-        this.#report(['providers', name, ...field], `expected \${NAME} or \${file:/path}: this $ begins neither`);
-      }
-      const expansion = expandReferences(text, this.#source.environment, this.#source.baseDirectory);
-      if (expansion.kind === 'value') return expansion.value;
-      if (expansion.kind === 'unset') missingVariable ??= expansion.variable;
-      else this.#report(['providers', name, ...field], expansion.reason);
-      return '';
-    };
-    const baseUrl = this.#baseUrl(name, expand(['base_url'], parsed.base_url), missingVariable !== undefined);
-    const apiKey =
-      parsed.api_key === undefined
-        ? undefined
-        : this.#headerValue([name, 'api_key'], expand(['api_key'], parsed.api_key));
     const headers: Record<string, string> = {};
+    let missingVariable: string | undefined;
     for (const [header, text] of Object.entries(parsed.headers ?? {})) {
+      const path = [name, 'headers', header];
       this.#headerName(name, header);
-      headers[header.toLowerCase()] = this.#headerValue([name, 'headers', header], expand(['headers', header], text));
+      const expanded = this.#expand(path, text);
+      missingVariable ??= expanded.missingVariable;
+      headers[header.toLowerCase()] = this.#headerValue(path, expanded.value);
     }
+    const upstreams = this.#upstreams(name, parsed);
+    const isAnyActive = upstreams.some((upstream) => upstream.missingVariable === undefined);
     return {
       ...base,
       kind: 'openai',
-      baseUrl,
-      shownBaseUrl: parsed.base_url,
-      apiKey,
+      upstreams,
       headers,
       streamUsage: parsed.stream_usage === 'on',
+      onDisconnect: parsed.on_disconnect,
+      missingVariable: missingVariable ?? (isAnyActive ? undefined : upstreams[0]?.missingVariable),
+    };
+  }
+
+  #upstreams(provider: string, parsed: Extract<ParsedProvider, { kind: 'openai' }>): UpstreamConfig[] {
+    const { base_url, api_key, upstreams } = parsed;
+    if (upstreams === undefined) {
+      if (base_url === undefined) {
+        this.#report(['providers', provider, 'base_url'], 'expected an address, or a list of upstreams with one each');
+        return [];
+      }
+      return [this.#upstream(provider, [provider], { base_url, api_key, weight: 1 })];
+    }
+    for (const field of ['base_url', 'api_key'] as const) {
+      const message = `${field} belongs into each of the upstreams, where there is a list of them`;
+      if (parsed[field] !== undefined) this.#report(['providers', provider, field], message);
+    }
+    return upstreams.map((upstream, i) => {
+      const name = upstreams.length === 1 ? provider : `${provider}#${i + 1}`;
+      return this.#upstream(name, [provider, 'upstreams', i], upstream);
+    });
+  }
+
+  #upstream(name: string, path: PropertyKey[], parsed: ParsedUpstream): UpstreamConfig {
+    const address = this.#expand([...path, 'base_url'], parsed.base_url);
+    const key = parsed.api_key === undefined ? undefined : this.#expand([...path, 'api_key'], parsed.api_key);
+    const missingVariable = address.missingVariable ?? key?.missingVariable;
+    return {
+      name,
+      baseUrl: this.#baseUrl([...path, 'base_url'], address.value, missingVariable !== undefined),
+      shownBaseUrl: parsed.base_url,
+      apiKey: key && this.#headerValue([...path, 'api_key'], key.value),
+      weight: parsed.weight,
       missingVariable,
     };
+  }
+
+  /** Fills in what a text of a provider refers to. */
+  #expand(path: PropertyKey[], text: string): { value: string; missingVariable: string | undefined } {
+    const report = (message: string) => this.#report(['providers', ...path], message);
+    if (LOOSE_REFERENCE.test(text)) report(`expected \${NAME} or \${file:/path}: this $ begins neither`);
+    const expansion = expandReferences(text, this.#source.environment, this.#source.baseDirectory);
+    if (expansion.kind === 'value') return { value: expansion.value, missingVariable: undefined };
+    if (expansion.kind === 'unreadable') report(expansion.reason);
+    return { value: '', missingVariable: expansion.kind === 'unset' ? expansion.variable : undefined };
   }
 
   #timeouts(parsed: ParsedProvider): UpstreamTimeouts {
@@ -113,18 +155,15 @@ class ConfigBuilder {
     return { connectMs: connect, firstByteMs: first_byte, idleMs: idle };
   }
 
-  #baseUrl(provider: string, text: string, unset: boolean): string {
+  #baseUrl(path: PropertyKey[], text: string, unset: boolean): string {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url?.pathname.endsWith('/chat/completions')) {
-      this.#report(
-        ['providers', provider, 'base_url'],
-        'expected the address without /chat/completions, which is added to it',
-      );
+      this.#report(['providers', ...path], 'expected the address without /chat/completions, which is added to it');
     }
     const usable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
     if (!usable && !unset) {
       this.#report(
-        ['providers', provider, 'base_url'],
+        ['providers', ...path],
         'expected an address that begins with http:// or https:// and holds no password, such as https://api.openai.com/v1',
       );
     }
@@ -137,7 +176,7 @@ class ConfigBuilder {
     else if (OWN_HEADERS.has(header.toLowerCase())) this.#report(path, 'this header is set by the gateway itself');
   }
 
-  #headerValue(field: string[], value: string): string {
+  #headerValue(field: PropertyKey[], value: string): string {
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
       // The value itself may be a secret, so it is not shown.
       this.#report(
@@ -176,6 +215,7 @@ function toModel(name: string, fields: ParsedProvider['models'][string]): ModelC
     output: fields.output,
     maxOutput: fields.max_output,
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
+    fallback: fields.fallback,
   };
 }
 

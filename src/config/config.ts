@@ -32,16 +32,30 @@ interface ProviderBase {
   readonly missingVariable: string | undefined;
 }
 
-export interface OpenaiProviderConfig extends ProviderBase {
-  readonly kind: 'openai';
+/** One of the addresses that a provider can be reached at, with its own credential. */
+export interface UpstreamConfig {
+  /** The provider's name, with a number where there are several. */
+  readonly name: string;
   readonly baseUrl: string;
   /** As the file spells it: what is filled in for a reference may be a secret. */
   readonly shownBaseUrl: string;
   readonly apiKey: string | undefined;
+  /** Its share of the requests, beside the weights of the others. */
+  readonly weight: number;
+  /** The variable that is not set, where that keeps it from running. */
+  readonly missingVariable: string | undefined;
+}
+
+export interface OpenaiProviderConfig extends ProviderBase {
+  readonly kind: 'openai';
+  /** One at least. */
+  readonly upstreams: readonly UpstreamConfig[];
   /** Sent upstream with each request. */
   readonly headers: Readonly<Record<string, string>>;
   /** Whether streams ask for usage with `stream_options`. */
   readonly streamUsage: boolean;
+  /** What becomes of an answer whose client leaves: broken off, or read to its end so that its usage is known. */
+  readonly onDisconnect: 'abort' | 'drain';
 }
 
 export interface MockProviderConfig extends ProviderBase {
@@ -50,9 +64,17 @@ export interface MockProviderConfig extends ProviderBase {
 
 export type ProviderConfig = OpenaiProviderConfig | MockProviderConfig;
 
-/** False for a provider that is left out, since its credential is not there. */
-export function isActive(provider: ProviderConfig): boolean {
-  return provider.missingVariable === undefined;
+/** False for a provider, or one of its upstreams, that is left out, since its credential is not there. */
+export function isActive({ missingVariable }: ProviderConfig | UpstreamConfig): boolean {
+  return missingVariable === undefined;
+}
+
+/** When a request may be tried again. */
+export interface RetryConfig {
+  /** How often one request may be tried in all. */
+  readonly attempts: number;
+  /** How many retries there may be, as a share of the requests. */
+  readonly budget: number;
 }
 
 export interface Config {
@@ -76,6 +98,9 @@ export interface Config {
   /** How long a client may leave a stream unread: as long as an upstream may be silent. */
   readonly clientStallTimeoutMs: number;
   readonly drainTimeoutMs: number;
+  readonly retry: RetryConfig;
+  /** After how much silence a stream that has begun gets a comment, in milliseconds; undefined for never. */
+  readonly streamKeepAliveMs: number | undefined;
   readonly logLevel: string;
   readonly providers: readonly ProviderConfig[];
   /** Seconds since 1970 when the file was last changed: what `created` shows for a model. */

@@ -1,12 +1,13 @@
 /** Finds, reads and checks the config file. Every problem is reported at once, each by line and column. */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
-import { type Document, isMap, isNode, isPair, LineCounter, parseDocument, visit } from 'yaml';
+import { type Document, isMap, isNode, isPair, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import type { z } from 'zod';
 import { UserError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { buildConfig, type Report } from './build.ts';
 import type { Config } from './config.ts';
+import { checkFallbacks } from './fallbacks.ts';
 import { configSchema, type ParsedConfig, providerSchema } from './schema.ts';
 
 const DEFAULT_FILE = 'config.yaml';
@@ -92,7 +93,10 @@ function checkDocument(document: Document.Parsed, options: ParseOptions, report:
   const result = configSchema.safeParse(raw);
   const { path, modifiedAtS, environment } = options;
   const source = { path, modifiedAtS, environment, baseDirectory: dirname(path) };
-  if (result.success) return buildConfig(result.data, source, report);
+  if (result.success) {
+    checkFallbacks(result.data, report);
+    return buildConfig(result.data, source, report);
+  }
   for (const issue of result.error.issues) reportIssue(issue, report);
   // What is sound on its own is still checked further, so that its problems show in the same run.
   buildConfig(soundParts(raw), source, report);
@@ -131,7 +135,8 @@ function soundEntries(
 function soundProvider(raw: unknown): unknown {
   const stand = { kind: 'openai', base_url: 'http://stand-in', models: {} };
   if (!isObject(raw) || raw.kind !== 'openai') return stand;
-  const fields = ['base_url', 'api_key', 'headers'].map((name) => ({ [name]: raw[name] }));
+  const names = raw.upstreams === undefined ? ['base_url', 'api_key', 'headers'] : ['headers'];
+  const fields = names.map((name) => ({ [name]: raw[name] }));
   return Object.assign(stand, ...fields.filter((field) => providerSchema.safeParse({ ...stand, ...field }).success));
 }
 
@@ -164,6 +169,11 @@ function offsetOf(document: Document.Parsed, path: PropertyKey[]): number {
   let node: unknown = document.contents;
   let offset = 0;
   for (const key of path) {
+    if (isSeq(node)) {
+      node = node.items[Number(key)];
+      offset = isNode(node) ? (node.range?.[0] ?? offset) : offset;
+      continue;
+    }
     if (!isMap(node)) break;
     const pair = node.items.find((item) => isPair(item) && String(item.key) === String(key));
     if (pair === undefined) break;

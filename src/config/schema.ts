@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/bounds.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { parseDays, parseDuration, parseListen, parseSize } from './units.ts';
+import { parseDays, parseDuration, parseListen, parseShare, parseSize } from './units.ts';
 
 /** A string that `parse` understands; the message says what it should have looked like. */
 function spelled<T>(parse: (text: string) => T | undefined, expected: string) {
@@ -19,11 +19,19 @@ const RETENTION_EXPECTED = 'expected a number of days such as 90d, or off';
 const retention = z.union([z.literal('off'), z.literal(false), spelled(parseDays, RETENTION_EXPECTED)], {
   error: () => RETENTION_EXPECTED,
 });
+const KEEP_ALIVE_EXPECTED = 'expected a duration such as 15s, or off';
+const keepAlive = z.union([z.literal('off'), z.literal(false), spelled(parseDuration, KEEP_ALIVE_EXPECTED)], {
+  error: () => KEEP_ALIVE_EXPECTED,
+});
 const size = spelled(parseSize, 'expected a size such as 512kb or 32mb, 256mb at most');
 const listen = spelled(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
 
 /** More cores than the machines have that one process is made for. */
 const MAX_THREADS = 64;
+/** Each attempt can take as long as the time-outs allow. */
+const MAX_ATTEMPTS = 10;
+/** Shares of the requests, beside each other. */
+const MAX_WEIGHT = 1000;
 /** More tokens than any model gives. */
 const MAX_TOKENS = 1_000_000_000;
 
@@ -70,6 +78,12 @@ const timeouts = z.strictObject({
   drain: duration.default(30_000),
 });
 
+const SHARE_EXPECTED = 'expected a share such as 20%, from 0% to 100%';
+const retry = z.strictObject({
+  attempts: wholeNumber(1, MAX_ATTEMPTS).default(3),
+  budget: spelled(parseShare, SHARE_EXPECTED).default(0.2),
+});
+
 const upstreamTimeouts = z.strictObject({
   connect: duration.optional(),
   first_byte: duration.optional(),
@@ -83,6 +97,7 @@ const model = z.strictObject({
   output: price,
   max_output: wholeNumber(1).optional(),
   default_output: wholeNumber(1).default(512),
+  fallback: z.array(text, { error: () => 'expected a list of models, <provider>/<model>' }).default([]),
 });
 
 const MODEL_NAME = /^[!-~]{1,200}$/;
@@ -92,12 +107,23 @@ const models = z.record(
   { error: () => 'expected a map of model names to prices, such as  gpt-4o-mini: { input: 0.15, output: 0.60 }' },
 );
 
-const openaiProvider = z.strictObject({
-  kind: z.literal('openai'),
+const upstream = z.strictObject({
   base_url: text,
   api_key: text.optional(),
+  weight: wholeNumber(1, MAX_WEIGHT).default(1),
+});
+
+const openaiProvider = z.strictObject({
+  kind: z.literal('openai'),
+  base_url: text.optional(),
+  api_key: text.optional(),
+  upstreams: z
+    .array(upstream, { error: () => 'expected a list of upstreams, such as  - { base_url: https://… }' })
+    .min(1, 'expected one upstream at least')
+    .optional(),
   headers: z.record(z.string(), text, { error: () => 'expected a map of header names to texts' }).optional(),
   stream_usage: onOff('on', 'expected on or off').default('on'),
+  on_disconnect: z.enum(['abort', 'drain'], { error: () => 'expected abort or drain' }).default('abort'),
   timeouts: upstreamTimeouts.optional(),
   models,
 });
@@ -127,6 +153,8 @@ export const configSchema = z.strictObject({
   max_body: size.default(32 * 1024 * 1024),
   cap_output: flag.default(false),
   timeouts: timeouts.prefault({}),
+  retry: retry.prefault({}),
+  stream_keep_alive: keepAlive.default(15_000),
   log: z
     .strictObject({
       level: z
@@ -147,4 +175,5 @@ export const configSchema = z.strictObject({
 
 export type ParsedConfig = z.infer<typeof configSchema>;
 export type ParsedProvider = z.infer<typeof providerSchema>;
+export type ParsedUpstream = z.infer<typeof upstream>;
 export const DEFAULT_TIER = tier.parse({});

@@ -13,6 +13,14 @@ export function parseDuration(text: string): number | undefined {
   return ms >= 1 && ms <= MAX_DURATION_MS ? ms : undefined;
 }
 
+const SHARE = /^(\d{1,3}(?:\.\d{1,3})?)%$/;
+
+/** `20%` as 0.2. Undefined when it is no share between 0 and 1. */
+export function parseShare(text: string): number | undefined {
+  const percent = Number(SHARE.exec(text)?.[1]);
+  return percent <= 100 ? percent / 100 : undefined;
+}
+
 const DAYS = /^(\d{1,5})d$/;
 const DAY_MS = 86_400_000;
 

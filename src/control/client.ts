@@ -1,7 +1,7 @@
 /** The other end of the control socket: for the commands, and for the dashboard. */
 import { type IncomingMessage, request } from 'node:http';
 import { UserError } from '../core/errors.ts';
-import { PATHS, type ReloadFault, type Snapshot } from './protocol.ts';
+import { PATHS, queryOf, type ReloadFault, type Snapshot, type Wanted } from './protocol.ts';
 
 /** How long an answer may take. */
 const PATIENCE_MS = 10_000;
@@ -9,8 +9,8 @@ const PATIENCE_MS = 10_000;
 const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET']);
 
 /** How the gateway stands; undefined where none runs. Throws a UserError where one runs that cannot be asked. */
-export async function readSnapshot(socketPath: string, keyIds: readonly string[] = []): Promise<Snapshot | undefined> {
-  const answer = await ask(socketPath, 'GET', `${PATHS.snapshot}${keysQuery(keyIds)}`);
+export async function readSnapshot(socketPath: string, wanted: Partial<Wanted> = {}): Promise<Snapshot | undefined> {
+  const answer = await ask(socketPath, 'GET', `${PATHS.snapshot}?${queryOf(wanted)}`);
   return answer && (JSON.parse(answer.text) as Snapshot);
 }
 
@@ -36,8 +36,8 @@ export interface FeedEvents {
 }
 
 /** Follows the gateway from now on. Ends when it ends, or by what is returned. */
-export function followGateway(socketPath: string, keyIds: readonly string[], events: FeedEvents): { close(): void } {
-  const call = request({ socketPath, method: 'GET', path: `${PATHS.feed}${keysQuery(keyIds)}` });
+export function followGateway(socketPath: string, wanted: Partial<Wanted>, events: FeedEvents): { close(): void } {
+  const call = request({ socketPath, method: 'GET', path: `${PATHS.feed}?${queryOf(wanted)}` });
   let isClosed = false;
   const end = () => {
     if (!isClosed) events.onEnd();
@@ -59,10 +59,6 @@ export function followGateway(socketPath: string, keyIds: readonly string[], eve
       call.destroy();
     },
   };
-}
-
-function keysQuery(keyIds: readonly string[]): string {
-  return keyIds.length === 0 ? '' : `?keys=${keyIds.map(encodeURIComponent).join(',')}`;
 }
 
 interface Answer {

@@ -3,7 +3,14 @@ import { createHash } from 'node:crypto';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { withoutLinks } from '../core/files.ts';
-import type { RequestRow, UpstreamHealth } from '../live/board.ts';
+import {
+  type BoardLook,
+  REMEMBERED_REQUESTS,
+  type RequestRow,
+  SHOWN_LIVE,
+  type UpstreamHealth,
+  WHOLE_BOARD,
+} from '../live/board.ts';
 
 /** What the longest path of a socket may be, in bytes: 104 on macOS, 108 on Linux, with the zero at its end. */
 const MAX_SOCKET_BYTES = 103;
@@ -18,9 +25,12 @@ export function socketPathOf(statePath: string): string {
 }
 
 export const PATHS = {
-  /** GET: a {@link Snapshot}; `?keys=id,id` names keys whose activity is wanted. */
+  /** GET `?keys=id,id&rows=N`: a {@link Snapshot} with what is {@link Wanted}. */
   snapshot: '/snapshot',
-  /** GET: server-sent events, each a {@link Snapshot} with the seconds that are new; takes `keys` too. */
+  /**
+   * GET, as above: server-sent events, each a {@link Snapshot}. The first tells of the past too, those after it of what
+   * is new: the last second and the requests of the last millisecond that were told of come again.
+   */
   feed: '/feed',
   /** POST: reads the config anew. 200, or 409 with the faults as `{lines}`, and the old one stays. */
   reload: '/reload',
@@ -29,6 +39,52 @@ export const PATHS = {
   /** POST `?id=`: gives a request up that is under way. 200, or 404 where there is none of that id. */
   stopRequest: '/stop-request',
 } as const;
+
+/** What a reader wants to be told of: what it shows, since all of it is made in the threads that carry requests. */
+export interface Wanted {
+  /** Keys whose activity is told of. None unless given. */
+  readonly keyIds: readonly string[];
+  /**
+   * How many requests under way at most, and how many that have ended since the last event of a feed. With 0 none is
+   * told of; all that are remembered unless given.
+   */
+  readonly rows: number;
+}
+
+/** What is told, for one answer or one event. */
+export interface Look extends BoardLook {
+  readonly keyIds: readonly string[];
+}
+
+export function queryOf({ keyIds = [], rows }: Partial<Wanted>): string {
+  const query = new URLSearchParams();
+  if (keyIds.length > 0) query.set('keys', keyIds.join());
+  if (rows !== undefined) query.set('rows', String(rows));
+  return String(query);
+}
+
+/** The first look of a reader with such a query: into the past as far as it is remembered. */
+export function firstLookOf(query: URLSearchParams): Look {
+  const rows = Number(query.get('rows') ?? SHOWN_LIVE);
+  const isAny = rows > 0;
+  return {
+    ...WHOLE_BOARD,
+    keyIds: query.get('keys')?.split(',') ?? [],
+    mostLive: isAny ? Math.min(rows, SHOWN_LIVE) : 0,
+    mostEnded: isAny ? REMEMBERED_REQUESTS : 0,
+  };
+}
+
+/** The look after one: for what is new. */
+export function nextLook(look: Look, { seconds, recent, now_ms: nowMs }: Snapshot): Look {
+  return {
+    ...look,
+    // Neither the second nor the millisecond may be over yet. A clock that was set back must not hide what is to come.
+    sinceS: seconds.at(-1)?.at_s ?? look.sinceS,
+    endedSinceMs: Math.min(recent.at(-1)?.ended_at_ms ?? look.endedSinceMs, nowMs),
+    mostEnded: Math.min(look.mostEnded, look.mostLive),
+  };
+}
 
 /** What happened within one second. */
 export interface SecondRow {

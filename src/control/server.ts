@@ -2,12 +2,11 @@
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { UserError } from '../core/errors.ts';
-import { PATHS, type Snapshot } from './protocol.ts';
+import { firstLookOf, type Look, nextLook, PATHS, type Snapshot } from './protocol.ts';
 
 /** What the socket gives access to. */
 export interface ControlHandlers {
-  /** How things stand, with the seconds from `sinceS` on, and the activity of these keys. */
-  snapshot(sinceS: number, keyIds: readonly string[]): Promise<Snapshot>;
+  snapshot(look: Look): Promise<Snapshot>;
   /** Throws a UserError where the config cannot be taken. */
   reload(): Promise<void>;
   drain(): void;
@@ -66,12 +65,11 @@ export class ControlServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://control');
-    const keyIds = searchParams.get('keys')?.split(',') ?? [];
     switch (`${request.method} ${pathname}`) {
       case `GET ${PATHS.snapshot}`:
-        return send(response, 200, await this.#handlers.snapshot(0, keyIds));
+        return send(response, 200, await this.#handlers.snapshot(firstLookOf(searchParams)));
       case `GET ${PATHS.feed}`:
-        return this.#feed(response, keyIds);
+        return this.#feed(response, firstLookOf(searchParams));
       case `POST ${PATHS.reload}`:
         return this.#reload(response);
       case `POST ${PATHS.drain}`:
@@ -95,16 +93,15 @@ export class ControlServer {
   }
 
   /** Goes on until its reader leaves. An event that the reader has not taken yet is not followed by another. */
-  async #feed(response: ServerResponse, keyIds: readonly string[]): Promise<void> {
+  async #feed(response: ServerResponse, first: Look): Promise<void> {
     if (this.#feeds.size >= MAX_FEEDS) return send(response, 429, {});
     this.#feeds.add(response);
     response.once('close', () => this.#feeds.delete(response));
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    let sinceS = 0;
+    let look = first;
     while (!response.destroyed) {
-      const snapshot = await this.#handlers.snapshot(sinceS, keyIds);
-      // The second that is not over yet comes again.
-      sinceS = snapshot.seconds.at(-1)?.at_s ?? sinceS;
+      const snapshot = await this.#handlers.snapshot(look);
+      look = nextLook(look, snapshot);
       if (!response.write(`data: ${JSON.stringify(snapshot)}\n\n`)) await drained(response);
       await new Promise((resolve) => setTimeout(resolve, FEED_MS));
     }

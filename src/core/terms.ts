@@ -12,4 +12,6 @@ export interface ModelTerms {
   readonly maxOutput: number | undefined;
   /** What is held as output, in tokens, where a request declares no maximum. */
   readonly defaultOutput: number;
+  /** Ids of the models that stand in for it where it cannot be had, the best first. */
+  readonly fallback: readonly string[];
 }

@@ -30,6 +30,8 @@ export class Exchange {
   error: ClientError | undefined;
   keyId: string | undefined;
   model: string | undefined;
+  /** The model that serves the request, once that is known: `<provider>/<model>`. */
+  servedModel: string | undefined;
   readonly #startedAtMs = performance.now();
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
@@ -133,7 +135,8 @@ export class Exchange {
   }
 
   #commonHeaders(): Record<string, string> {
-    const id = { 'X-Request-Id': this.requestId };
+    const id: Record<string, string> = { 'X-Request-Id': this.requestId };
+    if (this.servedModel !== undefined) id['X-Inf-Gw-Model'] = this.servedModel;
     return this.figures === undefined ? id : { ...id, ...rateHeaders(this.figures) };
   }
 

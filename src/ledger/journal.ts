@@ -26,15 +26,11 @@ export interface RecentEntry {
 /** The outcomes that do not count as errors in the usage figures. A client that leaves made no error. */
 export const NO_ERRORS: readonly Outcome[] = ['ok', 'cancelled'];
 
-/** The sums of a month, and those of a day: the same columns under another name of the period. */
+/** What is kept of a day, and of a month. */
+const SUMMED = 'key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos';
 const ADD_TO_SUMS = `requests = requests + excluded.requests, errors = errors + excluded.errors,
   prompt_tokens = prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + excluded.completion_tokens,
   cost_nanos = cost_nanos + excluded.cost_nanos`;
-
-function addition(table: string, period: string): string {
-  return `INSERT INTO ${table} (${period}, key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET ${ADD_TO_SUMS}`;
-}
 
 export class Journal {
   readonly #database: Sqlite;
@@ -54,11 +50,18 @@ export class Journal {
     this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
     this.#insertRow = database.prepare(
       `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
-         cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms, requested_model, upstream,
+         attempts)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#addDay = database.prepare(addition('usage_days', 'day'));
-    this.#addMonth = database.prepare(addition('usage_months', 'month'));
+    this.#addDay = database.prepare(
+      `INSERT INTO usage_days (day, ${SUMMED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET ${ADD_TO_SUMS}`,
+    );
+    this.#addMonth = database.prepare(
+      `INSERT INTO usage_months (month, ${SUMMED}, last_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET ${ADD_TO_SUMS}, last_at_ms = max(last_at_ms, excluded.last_at_ms)`,
+    );
     this.#charge = database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?');
     this.#month = database
       .prepare('SELECT coalesce(sum(cost_nanos), 0) FROM usage_months WHERE month = ? AND key_id = ?')
@@ -80,13 +83,14 @@ export class Journal {
 
   /** Ends a hold: its row goes, the journal's comes, and the charge counts in day, month and balance. */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
-    const { source, usage, costNanos } = end;
+    const { source, usage, costNanos, served } = end;
+    const model = served?.model ?? hold.model;
     const { promptTokens, cachedTokens, completionTokens } = usage;
     this.#deleteHold.run(hold.requestId);
     this.#insertRow.run(
       hold.requestId,
       hold.keyId,
-      hold.model,
+      model,
       hold.admittedAtMs,
       wallMs,
       end.outcome,
@@ -98,11 +102,14 @@ export class Journal {
       hold.holdNanos,
       end.completionId ?? null,
       end.firstByteMs ?? null,
+      model === hold.model ? null : hold.model,
+      served?.upstream ?? null,
+      served?.attempts ?? null,
     );
     const errors = NO_ERRORS.includes(end.outcome) ? 0 : 1;
-    const sums = [hold.keyId, hold.model, source, 1, errors, promptTokens, completionTokens, costNanos];
+    const sums = [hold.keyId, model, source, 1, errors, promptTokens, completionTokens, costNanos];
     this.#addDay.run(utcDay(hold.admittedAtMs), ...sums);
-    this.#addMonth.run(utcMonth(hold.admittedAtMs), ...sums);
+    this.#addMonth.run(utcMonth(hold.admittedAtMs), ...sums, hold.admittedAtMs);
     this.#charge.run(costNanos);
   }
 

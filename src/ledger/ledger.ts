@@ -79,6 +79,17 @@ export type Admission =
 /** How a request ended: well, because its client left, in an error, or with the process. */
 export type Outcome = 'ok' | 'cancelled' | 'interrupted' | ErrorCode;
 
+/** Who served a request. */
+export interface Served {
+  /** `<provider>/<model>`: another than was asked for, where that could not be had. */
+  readonly model: string;
+  readonly provider: string;
+  /** For the operator: which of the provider's upstreams it was, the last of those that were asked. */
+  readonly upstream: string;
+  /** How often upstreams were asked. */
+  readonly attempts: number;
+}
+
 /** The one end of an admitted request. */
 export interface Settlement {
   readonly requestId: string;
@@ -90,6 +101,8 @@ export interface Settlement {
   readonly completionId: string | undefined;
   /** From dispatch to the first byte of the upstream's answer, in whole milliseconds. */
   readonly firstByteMs: number | undefined;
+  /** Absent where no upstream was asked, or nobody knows which. */
+  readonly served?: Served | undefined;
 }
 
 /** A request of a known key that was refused. */

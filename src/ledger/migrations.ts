@@ -147,4 +147,19 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (month, key_id, code, reason)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The model is the one that served; here is the one that was asked for, where that is another.
+  ALTER TABLE journal ADD COLUMN requested_model TEXT;
+  -- Not known of rows that were written before, nor of requests that never reached an upstream.
+  ALTER TABLE journal ADD COLUMN upstream TEXT;
+  ALTER TABLE journal ADD COLUMN attempts INTEGER CHECK (attempts >= 1);
+
+  -- When the last of the requests was admitted: so that a key's last use needs no walk through the journal.
+  ALTER TABLE usage_months ADD COLUMN last_at_ms INTEGER NOT NULL DEFAULT 0;
+  UPDATE usage_months SET last_at_ms = ends.last_at_ms
+    FROM (SELECT strftime('%Y-%m', admitted_at_ms / 1000, 'unixepoch') AS month, key_id, model, source,
+            max(admitted_at_ms) AS last_at_ms FROM journal GROUP BY 1, 2, 3, 4) AS ends
+    WHERE usage_months.month = ends.month AND usage_months.key_id = ends.key_id AND usage_months.model = ends.model
+      AND usage_months.source = ends.source;
+  `,
 ];

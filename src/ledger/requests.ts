@@ -12,7 +12,10 @@ export interface RequestRecord {
   readonly keyId: string;
   /** The name of its key. */
   readonly key: string;
+  /** The one that served; while it is under way, the one that was asked for. */
   readonly model: string;
+  /** The one that was asked for. */
+  readonly requestedModel: string;
   readonly admittedAtMs: number;
   /** What was held for it; undefined of requests that ended before this was kept. */
   readonly holdNanos: Nanos | undefined;
@@ -32,6 +35,10 @@ export interface RequestEnd {
   readonly completionId: string | undefined;
   /** From dispatch to the first byte of the upstream's answer. */
   readonly firstByteMs: number | undefined;
+  /** Which of the provider's upstreams served; undefined where none was asked, or before this was kept. */
+  readonly upstream: string | undefined;
+  /** How often upstreams were asked; undefined like them. */
+  readonly attempts: number | undefined;
   /** When its cost was corrected by hand. */
   readonly correctedAtMs: number | undefined;
 }
@@ -135,6 +142,7 @@ function toRecord(row: Row): RequestRecord {
     keyId: row.key_id as string,
     key: row.key as string,
     model: row.model as string,
+    requestedModel: (row.requested_model ?? row.model) as string,
     admittedAtMs: Number(row.admitted_at_ms),
     holdNanos: (row.hold_nanos ?? undefined) as bigint | undefined,
     end: row.settled_at_ms === undefined ? undefined : toEnd(row),
@@ -153,6 +161,8 @@ function toEnd(row: Row): RequestEnd {
     costNanos: row.cost_nanos as bigint,
     completionId: (row.completion_id ?? undefined) as string | undefined,
     firstByteMs: number(row.first_byte_ms),
+    upstream: (row.upstream ?? undefined) as string | undefined,
+    attempts: number(row.attempts),
     correctedAtMs: number(row.corrected_at_ms),
   };
 }

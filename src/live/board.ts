@@ -4,9 +4,9 @@ import type { TokenUsage, UsageSource } from '../core/usage.ts';
 import { type Second, Traffic } from './traffic.ts';
 
 /** How many requests that have ended or were refused are remembered. */
-const REMEMBERED_REQUESTS = 200;
-/** How many of those under way are shown, the oldest first. */
-const SHOWN_LIVE = 500;
+export const REMEMBERED_REQUESTS = 200;
+/** How many of those under way are shown at most, the oldest first. */
+export const SHOWN_LIVE = 500;
 /** Over so long the health of an upstream is judged, in seconds. */
 const HEALTH_S = 60;
 
@@ -14,7 +14,9 @@ const HEALTH_S = 60;
 export interface RequestFacts {
   readonly id: string;
   readonly keyId: string;
+  /** The one that was asked for. */
   readonly model: string;
+  /** The provider of that model. */
   readonly provider: string;
   readonly stream: boolean;
   readonly admittedAtMs: number;
@@ -24,6 +26,8 @@ export interface RequestFacts {
 export interface LiveRequest extends RequestFacts {
   /** What it has used so far, and what that costs. */
   figures(): LiveFigures;
+  /** Who serves it; undefined until an upstream is asked. */
+  served(): Served | undefined;
   /** Gives it up: its client gets an error, and what it used is charged. */
   stop(): void;
 }
@@ -35,12 +39,27 @@ export interface LiveFigures {
   readonly firstByteMs: number | undefined;
 }
 
+/** Who serves a request: which model, at which upstream, at which attempt. */
+export interface Served {
+  readonly model: string;
+  readonly provider: string;
+  readonly upstream: string;
+  readonly attempts: number;
+}
+
 /** A row of the screen: a request that is under way, has ended, or was refused. */
 export interface RequestRow {
   readonly id: string;
   readonly key_id: string;
+  /** The one that serves. */
   readonly model: string;
+  /** The one that was asked for, where that is another. */
+  readonly requested_model?: string;
+  /** The provider that serves; empty for a request that was refused. */
   readonly provider: string;
+  /** Which upstream serves, and how many have been asked; absent where none was. */
+  readonly upstream?: string;
+  readonly attempts?: number;
   readonly stream: boolean;
   readonly admitted_at_ms: number;
   /** Undefined while it is under way. */
@@ -57,11 +76,44 @@ export interface RequestRow {
 /** How an upstream fared in the last minute. */
 export interface UpstreamHealth {
   readonly provider: string;
+  /** The provider's name, with a number where it has several. */
+  readonly upstream: string;
+  readonly state: UpstreamState;
   readonly in_flight: number;
   readonly requests: number;
   readonly failures: number;
   readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
 }
+
+/** `resting`: it has asked to be left alone, with `Retry-After`; the others are those of its circuit breaker. */
+export type UpstreamState = 'closed' | 'open' | 'half_open' | 'resting';
+
+/** An upstream of the config, and how it is regarded. */
+export interface UpstreamFacts {
+  readonly provider: string;
+  readonly name: string;
+  readonly state: UpstreamState;
+}
+
+/** What is wanted of a board: making rows takes time from requests, so no more are made than somebody sees. */
+export interface BoardLook {
+  /** The seconds from here on, since 1970. */
+  readonly sinceS: number;
+  /** The requests that ended from here on, in milliseconds since 1970. */
+  readonly endedSinceMs: number;
+  /** How many requests under way at most, the oldest first. */
+  readonly mostLive: number;
+  /** How many that have ended at most, the latest. */
+  readonly mostEnded: number;
+}
+
+/** All that there is. */
+export const WHOLE_BOARD: BoardLook = {
+  sinceS: 0,
+  endedSinceMs: 0,
+  mostLive: SHOWN_LIVE,
+  mostEnded: REMEMBERED_REQUESTS,
+};
 
 export interface BoardView {
   readonly seconds: readonly Second[];
@@ -78,8 +130,7 @@ export interface RequestEnd {
   readonly source: UsageSource;
   readonly costNanos: Nanos;
   readonly firstByteMs: number | undefined;
-  /** Where the upstream is to blame: what went wrong, for the operator. */
-  readonly failure: string | undefined;
+  readonly served: Served | undefined;
 }
 
 /** A request of a known key that was refused. */
@@ -90,12 +141,23 @@ export interface RefusedRequest {
   readonly code: string;
 }
 
+/** A request that has ended. Its row is made only when somebody looks. */
+interface Remembered {
+  readonly endedAtMs: number;
+  row(): RequestRow;
+}
+
 export class Board {
+  readonly #upstreams: () => readonly UpstreamFacts[];
   readonly #traffic = new Traffic();
   readonly #live = new Map<string, LiveRequest>();
-  /** As functions: rows are made only when somebody looks. */
-  readonly #recent: (() => RequestRow)[] = [];
+  readonly #recent: Remembered[] = [];
   readonly #failures = new Map<string, UpstreamHealth['last_failure']>();
+
+  /** `upstreams` tells which there are at the moment. */
+  constructor(upstreams: () => readonly UpstreamFacts[] = () => []) {
+    this.#upstreams = upstreams;
+  }
 
   open(request: LiveRequest): void {
     this.#live.set(request.id, request);
@@ -106,21 +168,23 @@ export class Board {
     if (request === undefined) return;
     this.#live.delete(id);
     const nowMs = Date.now();
-    const { usage, costNanos, firstByteMs, failure, outcome } = end;
+    const { usage, costNanos, firstByteMs, outcome } = end;
     const tokens = usage.promptTokens + usage.completionTokens;
-    this.#traffic.countEnded({
-      provider: request.provider,
-      failed: failure !== undefined,
-      tokens,
-      costNanos,
-      firstByteMs,
-    });
+    this.#traffic.countEnded({ tokens, costNanos, firstByteMs });
     if (outcome !== 'ok' && outcome !== 'cancelled') this.#traffic.countError(outcome);
-    if (failure !== undefined) this.#failures.set(request.provider, { at_ms: nowMs, message: failure });
     // Not the request itself, which holds the whole body.
     const { keyId, model, provider, stream, admittedAtMs } = request;
     const facts = { id, keyId, model, provider, stream, admittedAtMs };
-    this.#remember(() => ({ ...rowOf(facts, end), ended_at_ms: nowMs, outcome }));
+    this.#remember({
+      endedAtMs: nowMs,
+      row: () => ({ ...rowOf(facts, end, end.served), ended_at_ms: nowMs, outcome }),
+    });
+  }
+
+  /** Counts that an upstream was asked. `failure` says what went wrong, where it is to blame. */
+  visit(upstream: string, failure: string | undefined): void {
+    this.#traffic.countVisit(upstream, failure !== undefined);
+    if (failure !== undefined) this.#failures.set(upstream, { at_ms: Date.now(), message: failure });
   }
 
   /** Forgets a request that could not be settled. */
@@ -133,7 +197,8 @@ export class Board {
     this.#traffic.countError(code);
     const nothing = { stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: formatUsd(0n) };
     const times = { admitted_at_ms: nowMs, ended_at_ms: nowMs };
-    this.#remember(() => ({ id, key_id: keyId, model, provider: '', ...nothing, ...times, outcome: code }));
+    const row = () => ({ id, key_id: keyId, model, provider: '', ...nothing, ...times, outcome: code });
+    this.#remember({ endedAtMs: nowMs, row });
   }
 
   /** Gives up a request that is under way. False where there is none of that id. */
@@ -147,43 +212,54 @@ export class Board {
     return this.#live.size;
   }
 
-  /** How things stand, with the seconds from `sinceS` on. */
-  view(sinceS: number): BoardView {
-    const live = [...this.#live.values()].slice(0, SHOWN_LIVE).map((request) => rowOf(request, request.figures()));
+  view({ sinceS, endedSinceMs, mostLive, mostEnded }: BoardLook): BoardView {
+    const live = this.#live.values().take(mostLive);
+    const recent = this.#recent.slice(Math.max(0, this.#recent.length - mostEnded));
     return {
       seconds: this.#traffic.since(sinceS),
-      live,
-      recent: this.#recent.map((row) => row()),
-      upstreams: this.#upstreams(),
+      live: Array.from(live, (request) => rowOf(request, request.figures(), request.served())),
+      recent: recent.filter(({ endedAtMs }) => endedAtMs >= endedSinceMs).map(({ row }) => row()),
+      upstreams: this.#health(),
     };
   }
 
-  #upstreams(): UpstreamHealth[] {
+  #health(): UpstreamHealth[] {
     const inFlight = new Map<string, number>();
-    for (const { provider } of this.#live.values()) inFlight.set(provider, (inFlight.get(provider) ?? 0) + 1);
+    for (const request of this.#live.values()) {
+      const name = request.served()?.upstream;
+      if (name !== undefined) inFlight.set(name, (inFlight.get(name) ?? 0) + 1);
+    }
     const visits = this.#traffic.visitsSince(Math.floor(Date.now() / 1000) - HEALTH_S);
-    const providers = new Set([...inFlight.keys(), ...visits.keys(), ...this.#failures.keys()]);
-    return [...providers].map((provider) => ({
+    return this.#upstreams().map(({ provider, name, state }) => ({
       provider,
-      in_flight: inFlight.get(provider) ?? 0,
-      requests: visits.get(provider)?.requests ?? 0,
-      failures: visits.get(provider)?.failures ?? 0,
-      last_failure: this.#failures.get(provider) ?? null,
+      upstream: name,
+      state,
+      in_flight: inFlight.get(name) ?? 0,
+      requests: visits.get(name)?.requests ?? 0,
+      failures: visits.get(name)?.failures ?? 0,
+      last_failure: this.#failures.get(name) ?? null,
     }));
   }
 
-  #remember(row: () => RequestRow): void {
-    this.#recent.push(row);
+  #remember(request: Remembered): void {
+    this.#recent.push(request);
     if (this.#recent.length > REMEMBERED_REQUESTS) this.#recent.shift();
   }
 }
 
-function rowOf(request: RequestFacts, { usage, source, costNanos, firstByteMs }: LiveFigures): RequestRow {
+function rowOf(
+  request: RequestFacts,
+  { usage, source, costNanos, firstByteMs }: LiveFigures,
+  served: Served | undefined,
+): RequestRow {
+  const model = served?.model ?? request.model;
   return {
     id: request.id,
     key_id: request.keyId,
-    model: request.model,
-    provider: request.provider,
+    model,
+    ...(model !== request.model && { requested_model: request.model }),
+    provider: served?.provider ?? request.provider,
+    ...(served !== undefined && { upstream: served.upstream, attempts: served.attempts }),
     stream: request.stream,
     admitted_at_ms: request.admittedAtMs,
     source,

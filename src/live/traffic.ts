@@ -17,7 +17,7 @@ export interface Second {
   readonly errors: Map<string, number>;
   /** Time to the first byte of an answer. */
   readonly firstByteMs: Histogram;
-  /** Requests that went to each provider and ended. */
+  /** How often each upstream was asked. */
   readonly visits: Map<string, Visits>;
 }
 
@@ -28,9 +28,6 @@ export interface Visits {
 
 /** An admitted request that has ended. */
 export interface Ended {
-  readonly provider: string;
-  /** Whether the provider is to blame for its end. */
-  readonly failed: boolean;
   readonly tokens: number;
   readonly costNanos: Nanos;
   readonly firstByteMs: number | undefined;
@@ -44,13 +41,16 @@ export class Traffic {
     this.#nowS = nowS;
   }
 
-  countEnded({ provider, failed, tokens, costNanos, firstByteMs }: Ended): void {
+  countEnded({ tokens, costNanos, firstByteMs }: Ended): void {
     const second = this.#current();
     second.requests++;
     second.tokens += tokens;
     second.costNanos += costNanos;
     if (firstByteMs !== undefined) record(second.firstByteMs, firstByteMs);
-    addVisits(second.visits, provider, { requests: 1, failures: failed ? 1 : 0 });
+  }
+
+  countVisit(upstream: string, failed: boolean): void {
+    addVisits(this.#current().visits, upstream, { requests: 1, failures: failed ? 1 : 0 });
   }
 
   countError(code: string): void {
@@ -63,7 +63,7 @@ export class Traffic {
     return this.#seconds.filter((second) => second.atS >= atS);
   }
 
-  /** How often each provider was asked from `atS` on. */
+  /** How often each upstream was asked from `atS` on. */
   visitsSince(atS: number): Map<string, Visits> {
     const sum = new Map<string, Visits>();
     for (const { visits } of this.since(atS)) for (const [provider, each] of visits) addVisits(sum, provider, each);

@@ -13,6 +13,8 @@ export interface AnswerOptions {
   readonly showUsage: boolean;
   /** What must never reach a client. */
   readonly secrets: readonly string[];
+  /** After how much silence a stream that has begun gets a comment, in milliseconds; undefined for never. */
+  readonly keepAliveMs: number | undefined;
 }
 
 /** Relays all but the last bytes, which wait for the settlement. */

@@ -96,6 +96,13 @@ export const NOT_THE_PROTOCOL: ClientError = {
   message: 'The provider of the model sent an answer that is not in the chat-completions format.',
 };
 
+/** What a client is told where no upstream of the model may be asked; it comes with `Retry-After`. */
+export const NO_UPSTREAM_LEFT: ClientError = {
+  code: 'upstream_error',
+  message:
+    'The provider of the model has asked for a pause, or has failed too often, so it is not asked at the moment. Try again after the seconds in Retry-After, or use another model.',
+};
+
 /** The end of a request whose attempt failed before anything was sent to the client. */
 export function relayFailure(attempt: Attempt, error: unknown, meter: Meter): Relayed {
   if (!(error instanceof UpstreamFailure)) throw error;

@@ -14,7 +14,12 @@ export interface StreamOptions {
   /** Whether the client asked for the chunk that holds nothing but usage. */
   readonly showUsage: boolean;
   readonly secrets: readonly string[];
+  /** After how much silence of the upstream the client gets a comment, in milliseconds; undefined for never. */
+  readonly keepAliveMs: number | undefined;
 }
+
+/** Goes to the client while the upstream is silent, so that nothing between them takes the stream for dead. */
+const KEEP_ALIVE = Buffer.from(': keep-alive\n\n');
 
 /** Comments that come before the first event are kept up to this length, and dropped beyond it. */
 const MAX_PREAMBLE_BYTES = 64 * 1024;
@@ -52,6 +57,9 @@ class StreamRelay {
   #preambleBytes = 0;
   /** An event that is too long to be read has gone out in part: a line of ours must not be glued to it. */
   #insideEvent = false;
+  /** Bytes are on their way that the client has not made room for: it is the one that is silent. */
+  #isSending = false;
+  #keepAlive: NodeJS.Timeout | undefined;
 
   constructor(attempt: Attempt, sink: StreamSink, meter: Meter, options: StreamOptions) {
     this.#attempt = attempt;
@@ -61,6 +69,14 @@ class StreamRelay {
   }
 
   async run(): Promise<Relayed> {
+    try {
+      return await this.#relay();
+    } finally {
+      clearInterval(this.#keepAlive);
+    }
+  }
+
+  async #relay(): Promise<Relayed> {
     try {
       for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
         const ended = await this.#take(this.#splitter.push(chunk));
@@ -127,12 +143,21 @@ class StreamRelay {
   #begin(): Buffer[] {
     if (this.#sink.started) return [];
     this.#sink.start();
+    const { keepAliveMs } = this.#options;
+    if (keepAliveMs !== undefined) this.#keepAlive = setInterval(() => this.#beat(), keepAliveMs);
     return this.#preamble;
+  }
+
+  #beat(): void {
+    if (!this.#isSending && !this.#insideEvent) void this.#sink.write(KEEP_ALIVE);
   }
 
   async #send(buffers: readonly Buffer[]): Promise<void> {
     if (buffers.length === 0) return;
+    this.#keepAlive?.refresh();
+    this.#isSending = true;
     await this.#sink.write(buffers.length === 1 ? (buffers[0] as Buffer) : Buffer.concat(buffers));
+    this.#isSending = false;
   }
 
   async #done(event: SseEvent, unterminated: boolean): Promise<Relayed> {

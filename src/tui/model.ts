@@ -5,6 +5,7 @@ import type { Nanos } from '../core/money.ts';
 import type { KeyRecord, KeyState, OwnLimits } from '../ledger/keys.ts';
 import type { Limits } from '../ledger/ledger.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../ledger/usage.ts';
+import type { RequestRow } from '../live/board.ts';
 import type { Tone } from './draw/line.ts';
 
 export const VIEWS = ['overview', 'keys', 'live', 'usage', 'models'] as const;
@@ -118,6 +119,8 @@ export interface Model {
   readonly wasConnected: boolean;
   /** The last minutes, second by second; those in which nothing happened are left out. */
   readonly seconds: readonly SecondRow[];
+  /** The requests that have ended or were refused, as far as they were told of. The latest last. */
+  readonly ended: readonly RequestRow[];
   readonly stored: Stored;
   readonly keys: {
     readonly cursor: number;
@@ -147,6 +150,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     snapshot: undefined,
     wasConnected: false,
     seconds: [],
+    ended: [],
     stored,
     keys: { cursor: 0, sort: 'name', filter: '', isTyping: false, detail: undefined },
     live: { cursor: 0, isOpen: false },

@@ -1,4 +1,5 @@
 /** What of the model a view shows, and in which order. Pure. */
+import type { Wanted } from '../control/protocol.ts';
 import type { RequestRow } from '../live/board.ts';
 import type { KeySort, Model, StoredKey } from './model.ts';
 
@@ -38,8 +39,24 @@ export function currentKey(model: Model): StoredKey | undefined {
 }
 
 /** Requests under way, the oldest first, and behind them those that have ended, the latest first. */
-export function shownRequests({ snapshot }: Model): readonly RequestRow[] {
-  return [...(snapshot?.live ?? []), ...(snapshot?.recent ?? []).toReversed()];
+export function shownRequests({ snapshot, ended }: Model): readonly RequestRow[] {
+  return snapshot === undefined ? [] : [...snapshot.live, ...ended.toReversed()];
+}
+
+/** Keys whose live figures are asked for: those around the cursor. */
+const FOLLOWED_KEYS = 60;
+/** So many requests more are asked for at a time, as the cursor goes down. */
+const ROWS_STEP = 50;
+
+/** What the gateway is asked for: no more than the view shows. */
+export function wantedBy(model: Model): Wanted {
+  const { view, keys, live, rows } = model;
+  const around = Math.max(0, keys.cursor - FOLLOWED_KEYS / 2);
+  const seen = view === 'keys' ? shownKeys(model).slice(around, around + FOLLOWED_KEYS) : [];
+  return {
+    keyIds: seen.map(({ record }) => record.id),
+    rows: view === 'live' ? Math.ceil((live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0,
+  };
 }
 
 /** The name of a key as far as the file tells it, else its id. */

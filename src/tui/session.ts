@@ -6,7 +6,7 @@ import { socketPathOf } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
 import { usageCsv } from '../usage-shape.ts';
 import { firstModel, type Model } from './model.ts';
-import { shownKeys } from './select.ts';
+import { wantedBy } from './select.ts';
 import { Store } from './store.ts';
 import type { Effect, Event } from './update/step.ts';
 import { update } from './update/update.ts';
@@ -16,8 +16,6 @@ const REFRESH_MS = 1_000;
 /** With so many keys a read takes some 40 ms, so that it is done less often. */
 const MANY_KEYS = 2_000;
 const REFRESH_MANY_MS = 5_000;
-/** Keys whose live figures are asked for: those around the cursor. */
-const FOLLOWED_KEYS = 60;
 
 export interface Terminal {
   readonly columns: number;
@@ -70,8 +68,10 @@ export class Session {
 
   dispatch(event: Event): void {
     const { model, effects } = update(this.#model, event);
+    const isOtherView = model.view !== this.#model.view;
     this.#model = model;
     for (const effect of effects) this.#perform(effect);
+    if (isOtherView) this.#follow();
     for (const listener of this.#listeners) listener();
   }
 
@@ -96,16 +96,14 @@ export class Session {
     this.#guarded(() => this.dispatch({ kind: 'stored', stored: this.#store.read(this.#readAtMs) }));
   }
 
-  /** Follows the gateway, if there is one, with the keys that are to be seen. */
+  /** Follows the gateway, if there is one, with what is to be seen. */
   #follow(): void {
-    const around = Math.max(0, this.#model.keys.cursor - FOLLOWED_KEYS / 2);
-    const seen = this.#model.view === 'keys' ? shownKeys(this.#model).slice(around, around + FOLLOWED_KEYS) : [];
-    const keyIds = seen.map(({ record }) => record.id);
-    const followed = keyIds.join();
+    const wanted = wantedBy(this.#model);
+    const followed = JSON.stringify(wanted);
     if (this.#feed !== undefined && followed === this.#followed) return;
     this.#feed?.close();
     this.#followed = followed;
-    this.#feed = followGateway(this.#socketPath, keyIds, {
+    this.#feed = followGateway(this.#socketPath, wanted, {
       onSnapshot: (snapshot) => this.dispatch({ kind: 'snapshot', snapshot }),
       onEnd: () => {
         this.#feed = undefined;

@@ -28,6 +28,8 @@ export interface AnswerHead {
   readonly contentType: string;
   /** Undefined where the body is not compressed. */
   readonly contentEncoding: string | undefined;
+  /** As it came. */
+  readonly retryAfter: string | undefined;
 }
 
 /** Someone who can hold the bytes back at their source. */
@@ -59,6 +61,11 @@ export class Attempt {
   constructor() {
     // A failure may come before anybody asks for the head.
     this.#head.promise.catch(() => {});
+  }
+
+  /** True where the gateway itself ended it: that says nothing of the upstream. */
+  get wasGivenUp(): boolean {
+    return this.#failure?.kind === 'aborted' || this.#failure?.kind === 'stopped';
   }
 
   /** The head of the answer. Rejects with an UpstreamFailure. */

@@ -95,6 +95,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
       status,
       contentType: single(headers['content-type']) ?? '',
       contentEncoding: encoding === 'identity' ? undefined : encoding,
+      retryAfter: single(headers['retry-after']),
     });
   }
 

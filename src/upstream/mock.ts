@@ -64,7 +64,7 @@ class ScriptPlayer {
       return;
     }
     this.#after(delayMs, () => {
-      this.#attempt.answer({ status, contentType, contentEncoding: undefined });
+      this.#attempt.answer({ status, contentType, contentEncoding: undefined, retryAfter: undefined });
       this.#play();
     });
   }

@@ -81,7 +81,7 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   ['a changed month', 'UPDATE usage_months SET errors = errors - 1', 'sums by month', /errors is -1/],
   [
     'a month from nowhere',
-    "INSERT INTO usage_months VALUES ('2020-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 1, 1)",
+    "INSERT INTO usage_months VALUES ('2020-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 1, 1, 0)",
     'sums by month',
     /2020-01 key_x/,
   ],

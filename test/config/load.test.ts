@@ -20,6 +20,8 @@ journal_retention: 90d
 max_body: 512kb
 cap_output: true
 timeouts: { connect: 1s, first_byte: 2m, idle: 3m, request: 4s, drain: 5s }
+retry: { attempts: 5, budget: 12.5% }
+stream_keep_alive: 20s
 log: { level: warn }
 providers:
   host:
@@ -28,10 +30,11 @@ providers:
     api_key: \${HOST_KEY}
     headers: { X-Title: my gateway, x-token: "\${TOKEN}" }
     stream_usage: off
+    on_disconnect: drain
     timeouts: { idle: 7s }
     models:
       plain: { input: 0.15, cached_input: 0.075, output: 0.60, max_output: 100 }
-      fast: { upstream: real/name, input: 1, output: 2, max_output: 9000, default_output: 256 }
+      fast: { upstream: real/name, input: 1, output: 2, max_output: 9000, default_output: 256, fallback: [ "host/plain", mock/echo ] }
   mock:
     kind: mock
     timeouts: { connect: 8s, first_byte: 9s }
@@ -56,14 +59,25 @@ test('every key of the config takes effect', () => {
     requestTimeoutMs: 4_000,
     clientStallTimeoutMs: 180_000,
     drainTimeoutMs: 5_000,
+    retry: { attempts: 5, budget: 0.125 },
+    streamKeepAliveMs: 20_000,
     logLevel: 'warn',
   });
   const [host, mock] = providers as [OpenaiProviderConfig, ProviderConfig];
   assert.partialDeepStrictEqual(host, {
     kind: 'openai',
     name: 'host',
-    baseUrl: 'https://host.example/v1',
-    apiKey: 'secret',
+    upstreams: [
+      {
+        name: 'host',
+        baseUrl: 'https://host.example/v1',
+        shownBaseUrl: 'https://host.example/v1',
+        apiKey: 'secret',
+        weight: 1,
+        missingVariable: undefined,
+      },
+    ],
+    onDisconnect: 'drain',
     headers: { 'x-title': 'my gateway', 'x-token': 'token' },
     streamUsage: false,
     timeouts: { connectMs: 1_000, firstByteMs: 120_000, idleMs: 7_000 },
@@ -77,6 +91,7 @@ test('every key of the config takes effect', () => {
         output: 600_000_000n,
         maxOutput: 100,
         defaultOutput: 100,
+        fallback: [],
       },
       {
         name: 'fast',
@@ -86,6 +101,7 @@ test('every key of the config takes effect', () => {
         output: 2_000_000_000n,
         maxOutput: 9_000,
         defaultOutput: 256,
+        fallback: ['host/plain', 'mock/echo'],
       },
     ],
   });
@@ -103,6 +119,8 @@ const DEFAULTS = {
   journalRetentionMs: undefined,
   maxBodyBytes: 33_554_432,
   capOutput: false,
+  retry: { attempts: 3, budget: 0.2 },
+  streamKeepAliveMs: 15_000,
   requestTimeoutMs: 30_000,
   drainTimeoutMs: 30_000,
   logLevel: 'info',
@@ -230,7 +248,7 @@ const FAULTS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['providers:\n  p: { kind: azure, models: {} }', /^2:8: providers\.p\.kind: expected kind: openai or kind: mock/],
   ['providers:\n  p: 5', /^2:3: providers\.p: expected a map/],
   ['providers:\n  p: { kind: mock }', /^2:3: providers\.p\.models: expected a map of model names/],
-  ['providers:\n  p: { kind: openai, models: {} }', /^2:3: providers\.p\.base_url: expected a text/],
+  ['providers:\n  p: { kind: openai, models: {} }', /^2:3: providers\.p\.base_url: expected an address, or/],
 ];
 
 /** As above, for the fields of a provider and of a model, which stand on lines of their own. */

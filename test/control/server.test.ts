@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { Snapshot } from '../../src/control/protocol.ts';
-import { socketPathOf } from '../../src/control/protocol.ts';
+import { type Look, type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../../src/control/server.ts';
 import { bounded, until } from '../support/wait.ts';
 import { askControl } from './site.ts';
@@ -17,8 +16,10 @@ import { askControl } from './site.ts';
 const FEED_MS = 500;
 const MAX_FEEDS = 16;
 
+const NO_FIGURES = { seconds: [], recent: [], now_ms: 0 } as unknown as Snapshot;
+
 const NOTHING: ControlHandlers = {
-  snapshot: async () => ({ seconds: [] }) as unknown as Snapshot,
+  snapshot: async () => NO_FIGURES,
   reload: async () => {},
   drain: () => {},
   stopRequest: async () => false,
@@ -58,8 +59,8 @@ class Feed {
     this.#ended = new Promise((resolve) => response.once('close', resolve));
   }
 
-  static async open(t: TestContext, socketPath: string): Promise<Feed> {
-    const call = request({ socketPath, path: '/feed', agent: false }).end();
+  static async open(t: TestContext, socketPath: string, query = ''): Promise<Feed> {
+    const call = request({ socketPath, path: `/feed${query}`, agent: false }).end();
     t.after(() => call.destroy());
     const [response] = (await once(call, 'response')) as [IncomingMessage];
     return new Feed(call, response);
@@ -144,28 +145,59 @@ describe('a feed', () => {
     }
   });
 
-  test('tells of the seconds from the last one on, which was not over', async (t) => {
+  test('tells of the past at first, and then of what is new, and of no more than is wanted', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const asked: number[] = [];
+    const asked: Look[] = [];
     const path = await openServer(t, {
-      snapshot: async (sinceS) => {
-        asked.push(sinceS);
-        return { seconds: [{ at_s: 100 + asked.length }, { at_s: 200 + asked.length }] } as unknown as Snapshot;
+      snapshot: async (look) => {
+        asked.push(look);
+        const count = asked.length;
+        const seconds = [{ at_s: 100 + count }, { at_s: 200 + count }];
+        // The clock is set back before the last look.
+        return {
+          seconds,
+          recent: [{ ended_at_ms: 9_000 + count }],
+          now_ms: count < 3 ? 10_000 : 5_000,
+        } as unknown as Snapshot;
       },
     });
-    const feed = await Feed.open(t, path);
-    for (let expected = 1; expected <= 3; expected++) {
+    const feed = await Feed.open(t, path, '?keys=key_1,key_2&rows=40');
+    for (let expected = 1; expected <= 4; expected++) {
       while (feed.events < expected) await setImmediate();
       await settle();
       t.mock.timers.tick(FEED_MS);
     }
-    assert.deepEqual(asked.slice(0, 3), [0, 201, 202]);
+    const wanted = { keyIds: ['key_1', 'key_2'], mostLive: 40 };
+    assert.deepEqual(asked.slice(0, 4), [
+      { ...wanted, sinceS: 0, endedSinceMs: 0, mostEnded: 200 },
+      { ...wanted, sinceS: 201, endedSinceMs: 9_001, mostEnded: 40 },
+      { ...wanted, sinceS: 202, endedSinceMs: 9_002, mostEnded: 40 },
+      { ...wanted, sinceS: 203, endedSinceMs: 5_000, mostEnded: 40 },
+    ]);
+  });
+
+  test('tells of no request where none is wanted, and of all where nothing is said', async (t) => {
+    const asked: Look[] = [];
+    const path = await openServer(t, {
+      snapshot: async (look) => {
+        asked.push(look);
+        return NO_FIGURES;
+      },
+    });
+    for (const query of ['?rows=0', '', '?rows=1000000', '?rows=x']) await askControl(path, 'GET', `/snapshot${query}`);
+    const rows = asked.map(({ mostLive, mostEnded }) => [mostLive, mostEnded]);
+    assert.deepEqual(rows, [
+      [0, 0],
+      [500, 200],
+      [500, 200],
+      [0, 0],
+    ]);
   });
 
   test('waits for a reader that does not read, and goes on when it does', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     let looks = 0;
-    const large = { seconds: [], filler: 'x'.repeat(1024 * 1024) } as unknown as Snapshot;
+    const large = { ...NO_FIGURES, filler: 'x'.repeat(1024 * 1024) } as unknown as Snapshot;
     const path = await openServer(t, {
       snapshot: async () => {
         looks++;

@@ -161,7 +161,7 @@ export class Site {
   }
 
   async snapshot(keyIds: readonly string[] = []): Promise<Snapshot> {
-    const snapshot = await bounded(readSnapshot(this.socketPath, keyIds), 'a snapshot');
+    const snapshot = await bounded(readSnapshot(this.socketPath, { keyIds }), 'a snapshot');
     assert.ok(snapshot !== undefined, 'no gateway runs');
     return snapshot;
   }

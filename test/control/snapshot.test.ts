@@ -170,7 +170,7 @@ for (const threads of [1, 3]) {
       const stream = await site.stream(key);
       const fed: Snapshot[] = [];
       const ended = new Promise<void>((resolve) => {
-        followGateway(site.socketPath, [], { onSnapshot: (each) => fed.push(each), onEnd: resolve });
+        followGateway(site.socketPath, {}, { onSnapshot: (each) => fed.push(each), onEnd: resolve });
       });
       await until(() => fed.length > 0);
       site.serving.signal('SIGTERM');
@@ -251,13 +251,17 @@ describe('the snapshot', { concurrency: CONCURRENCY }, () => {
 async function firstEvents(site: Site, count: number): Promise<string[]> {
   const texts: string[] = [];
   return new Promise((resolve) => {
-    const feed = followGateway(site.socketPath, [], {
-      onSnapshot: (snapshot) => {
-        if (texts.push(JSON.stringify(snapshot)) < count) return;
-        feed.close();
-        resolve(texts);
+    const feed = followGateway(
+      site.socketPath,
+      {},
+      {
+        onSnapshot: (snapshot) => {
+          if (texts.push(JSON.stringify(snapshot)) < count) return;
+          feed.close();
+          resolve(texts);
+        },
+        onEnd: () => {},
       },
-      onEnd: () => {},
-    });
+    );
   });
 }

@@ -246,7 +246,11 @@ describe('a view says why it is empty', () => {
     ['no keys', alone('keys', none), /There are no keys yet\. Press n to make one\./],
     ['a filter that nothing passes', press(alone('keys'), '/', 'z', 'z').model, /No key has "zz" in its name/],
     ['no gateway to watch', alone('live'), /No gateway runs: there is nothing to watch\./],
-    ['no request yet', serving('live', { ...SNAPSHOT, live: [], recent: [] }), /No request has come yet\./],
+    [
+      'no request yet',
+      serving('live', { ...SNAPSHOT, in_flight: 0, seconds: [], live: [], recent: [] }),
+      /No request has come yet\./,
+    ],
     ['no usage', alone('usage'), /Nothing was used\./],
     ['no models', alone('models', none), /add some under `providers:`, then press R\./],
     ['no busy key and no provider', serving('overview', { ...SNAPSHOT, busiest: [], upstreams: [] }), /none +none was/],

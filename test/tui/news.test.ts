@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { SecondRow } from '../../src/control/protocol.ts';
-import { withSeconds } from '../../src/tui/update/step.ts';
-import { after, alone, NOW_MS, press, SNAPSHOT, STORED, second, serving } from './samples.ts';
+import type { View } from '../../src/tui/model.ts';
+import { wantedBy } from '../../src/tui/select.ts';
+import { withEnded, withSeconds } from '../../src/tui/update/step.ts';
+import { after, alone, NOW_MS, press, requestRow, SNAPSHOT, STORED, second, serving } from './samples.ts';
 
 const NOW_S = NOW_MS / 1_000;
 
@@ -50,6 +52,63 @@ describe('the gateway', () => {
     const typing = press(alone('keys'), 'n', 'a', 'b').model;
     const model = after(typing, { kind: 'snapshot', snapshot: SNAPSHOT }, { kind: 'stored', stored: STORED });
     assert.deepEqual(model.dialog, typing.dialog);
+  });
+});
+
+describe('requests that have ended', () => {
+  const rows = (...endedAtMs: number[]) =>
+    endedAtMs.map((ended_at_ms) => ({ ...requestRow(0, { id: `req_${ended_at_ms}` }), ended_at_ms }));
+  const times = (list: ReturnType<typeof withEnded>) => list.map(({ ended_at_ms }) => ended_at_ms);
+
+  const cases: readonly (readonly [what: string, known: number[], fresh: number[], expected: number[]])[] = [
+    ['follow those that were known', [1, 2], [3, 4], [1, 2, 3, 4]],
+    [
+      'of a millisecond that was not over take the place of what was known of it',
+      [1, 2, 2],
+      [2, 2, 2, 3],
+      [1, 2, 2, 2, 3],
+    ],
+    ['and are none change nothing', [1, 2], [], [1, 2]],
+    ['and are told of from the beginning take the place of all', [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4]],
+  ];
+  for (const [what, known, fresh, expected] of cases) {
+    test(what, () => assert.deepEqual(times(withEnded(rows(...known), rows(...fresh))), expected));
+  }
+
+  test('are kept up to the last two hundred', () => {
+    const known = rows(...Array.from({ length: 150 }, (_, index) => index));
+    const fresh = rows(...Array.from({ length: 100 }, (_, index) => 150 + index));
+    const kept = withEnded(known, fresh);
+    assert.deepEqual([kept.length, kept[0]?.ended_at_ms, kept.at(-1)?.ended_at_ms], [200, 50, 249]);
+  });
+
+  test('stay on the screen while the feed tells of new ones alone', () => {
+    const [fresh] = rows(NOW_MS);
+    const model = after(serving('live'), { kind: 'snapshot', snapshot: { ...SNAPSHOT, recent: fresh ? [fresh] : [] } });
+    assert.deepEqual(model.ended, [...SNAPSHOT.recent, fresh]);
+  });
+});
+
+describe('the gateway is asked for no more than is to be seen', () => {
+  const keyIds = STORED.keys.map(({ record }) => record.id).toSorted();
+  const cases: readonly (readonly [view: View, keys: boolean, rows: number])[] = [
+    ['overview', false, 0],
+    ['keys', true, 0],
+    ['live', false, 50],
+    ['usage', false, 0],
+    ['models', false, 0],
+  ];
+  for (const [view, hasKeys, rows] of cases) {
+    test(view, () => {
+      const wanted = wantedBy(serving(view));
+      assert.deepEqual([wanted.keyIds.toSorted(), wanted.rows], [hasKeys ? keyIds : [], rows]);
+    });
+  }
+
+  test('further down in Live, for those above the lower edge of the screen', () => {
+    const model = serving('live');
+    const at = (cursor: number) => wantedBy({ ...model, live: { ...model.live, cursor } }).rows;
+    assert.deepEqual([at(0), at(26), at(27), at(76), at(77)], [50, 50, 100, 100, 150]);
   });
 });
 

@@ -57,7 +57,17 @@ export function catalogModel(id: string, prices: Partial<CatalogModel> = {}): Ca
   const provider = id.slice(0, id.indexOf('/'));
   const upstream = id.slice(id.indexOf('/') + 1);
   const free = { input: 0n, cachedInput: 0n, output: 0n };
-  return { id, provider, active: true, upstream, maxOutput: undefined, defaultOutput: 512, ...free, ...prices };
+  return {
+    id,
+    provider,
+    active: true,
+    upstream,
+    maxOutput: undefined,
+    defaultOutput: 512,
+    fallback: [],
+    ...free,
+    ...prices,
+  };
 }
 
 const MODELS: readonly CatalogModel[] = [
@@ -151,8 +161,24 @@ export const SNAPSHOT: Snapshot = {
   in_flight: 2,
   loop_delay_ms: { p50: 0, p99: 3, max: 9 },
   upstreams: [
-    { provider: 'openai', in_flight: 2, requests: 310, failures: 0, last_failure: null },
-    { provider: 'claude', in_flight: 0, requests: 4, failures: 4, last_failure: { at_ms: NOW_MS, message: 'refused' } },
+    {
+      provider: 'openai',
+      upstream: 'openai',
+      state: 'closed',
+      in_flight: 2,
+      requests: 310,
+      failures: 0,
+      last_failure: null,
+    },
+    {
+      provider: 'claude',
+      upstream: 'claude',
+      state: 'closed',
+      in_flight: 0,
+      requests: 4,
+      failures: 4,
+      last_failure: { at_ms: NOW_MS, message: 'refused' },
+    },
   ],
   seconds: seconds(),
   busiest: [

@@ -62,8 +62,16 @@ function snapshotWith(name: string): Snapshot {
   return {
     ...SNAPSHOT,
     upstreams: [
-      { provider: name, in_flight: 1, requests: 5, failures: 0, last_failure: null },
-      { provider: `${name}2`, in_flight: 1, requests: 5, failures: 1, last_failure: failure },
+      { provider: name, upstream: name, state: 'closed', in_flight: 1, requests: 5, failures: 0, last_failure: null },
+      {
+        provider: `${name}2`,
+        upstream: `${name}2`,
+        state: 'open',
+        in_flight: 1,
+        requests: 5,
+        failures: 1,
+        last_failure: failure,
+      },
     ],
     live: [requestRow(1, { model: name, provider: name })],
     recent: [endedRow(1, name, { model: name, key_id: name })],

@@ -1,6 +1,7 @@
 /** What can happen to the screen, and what it can ask for. */
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
 import type { UsageGroup, UsageRow } from '../../ledger/usage.ts';
+import { REMEMBERED_REQUESTS, type RequestRow } from '../../live/board.ts';
 import type { Tone } from '../draw/line.ts';
 import type { Action, KeyDetail, Model, Range, Stored } from '../model.ts';
 
@@ -51,6 +52,15 @@ export function withSeconds(known: readonly SecondRow[], fresh: readonly SecondR
   const first = fresh[0]?.at_s ?? Number.POSITIVE_INFINITY;
   const oldest = nowMs / 1000 - REMEMBERED_S;
   return [...known.filter(({ at_s: atS }) => atS < first), ...fresh].filter(({ at_s: atS }) => atS >= oldest);
+}
+
+/** The requests that had ended, with those that came in their place or behind them. */
+export function withEnded(known: readonly RequestRow[], fresh: readonly RequestRow[]): readonly RequestRow[] {
+  const [first] = fresh;
+  if (first === undefined) return known;
+  const endedAtMs = (row: RequestRow) => row.ended_at_ms ?? 0;
+  const before = known.filter((row) => endedAtMs(row) < endedAtMs(first));
+  return [...before, ...fresh].slice(-REMEMBERED_REQUESTS);
 }
 
 /** Where the cursor goes with a key, among so many rows; undefined where the key moves nothing. */

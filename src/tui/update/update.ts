@@ -3,7 +3,7 @@ import { type Model, VIEWS, type View } from '../model.ts';
 import { shownKeys, shownRequests } from '../select.ts';
 import { inDialog, pasted } from './dialogs.ts';
 import { creditForm } from './forms.ts';
-import { type Event, type Step, saying, step, withSeconds } from './step.ts';
+import { type Event, type Step, saying, step, withEnded, withSeconds } from './step.ts';
 import { inFilter, inView } from './views.ts';
 
 export function update(model: Model, event: Event): Step {
@@ -42,7 +42,8 @@ function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapsh
   const nowMs = snapshot.now_ms;
   // After a gap, or from another gateway, the seconds that are known belong to the past all the same.
   const seconds = withSeconds(model.seconds, snapshot.seconds, nowMs);
-  return withCursors(withoutOldMessage({ ...model, nowMs, snapshot, wasConnected: true, seconds }), model);
+  const ended = withEnded(model.ended, snapshot.recent);
+  return withCursors(withoutOldMessage({ ...model, nowMs, snapshot, wasConnected: true, seconds, ended }), model);
 }
 
 function withoutOldMessage(model: Model): Model {

@@ -13,7 +13,9 @@ export function live(model: Model, height: number): Line[] {
   const underWay = model.snapshot?.in_flight ?? 0;
   const head: Line = [bold('Live'), dim(`  ${count(underWay)} under way, then the last that ended`)];
   if (model.snapshot === undefined) return [head, [], [dim('No gateway runs: there is nothing to watch.')]];
-  if (rows.length === 0) return [head, [], [dim('No request has come yet.')]];
+  if (rows.length === 0 && underWay === 0 && model.seconds.length === 0) {
+    return [head, [], [dim('No request has come yet.')]];
+  }
   const current = rows[model.live.cursor];
   const detail = model.live.isOpen && current !== undefined ? requestDetail(model, current) : [];
   const tableHeight = Math.max(4, height - 1 - (detail.length > 0 ? detail.length + 1 : 0));
@@ -52,6 +54,15 @@ function stateSpan({ outcome, ended_at_ms: endedAtMs }: RequestRow): Span {
   return span(outcome ?? '', { tone: outcome === 'cancelled' || outcome === 'rate_limited' ? 'warn' : 'bad' });
 }
 
+/** Which upstream serves, and how many were asked. */
+function wayOf({ provider, upstream, attempts = 1 }: RequestRow): string {
+  return `by ${clean(upstream ?? provider)}${attempts === 1 ? '' : `, after ${count(attempts)} attempts`}`;
+}
+
+function modelOf({ model, requested_model: requested }: RequestRow): string {
+  return requested === undefined ? clean(model) : `${clean(model)}, which stands in for ${clean(requested)}`;
+}
+
 function requestDetail(model: Model, row: RequestRow): Line[] {
   const tookMs = (row.ended_at_ms ?? model.nowMs) - row.admitted_at_ms;
   const source =
@@ -61,12 +72,10 @@ function requestDetail(model: Model, row: RequestRow): Line[] {
   return [
     [
       bold(row.id),
-      dim(
-        row.provider === '' ? '  refused' : `  ${row.stream ? 'a stream' : 'in one piece'}, by ${clean(row.provider)}`,
-      ),
+      dim(row.provider === '' ? '  refused' : `  ${row.stream ? 'a stream' : 'in one piece'}, ${wayOf(row)}`),
     ],
     [dim('key     '), { text: `${clean(keyNames(model)(row.key_id))} (${row.key_id})` }],
-    [dim('model   '), { text: clean(row.model) }],
+    [dim('model   '), { text: modelOf(row) }],
     [
       dim('tokens  '),
       {

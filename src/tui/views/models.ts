@@ -1,5 +1,7 @@
 /** Models: the catalog with its prices, how each provider fares, and what of this month's traffic went where. */
+
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
+import type { UpstreamHealth } from '../../live/board.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { clean } from '../draw/text.ts';
@@ -21,7 +23,12 @@ export function models(model: Model, height: number): Line[] {
 }
 
 function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
-  const health = new Map((snapshot?.upstreams ?? []).map((upstream) => [upstream.provider, upstream]));
+  const health = (provider: string): Health => {
+    const upstreams = (snapshot?.upstreams ?? []).filter((upstream) => upstream.provider === provider);
+    const sum = (read: (upstream: UpstreamHealth) => number) =>
+      upstreams.reduce((total, each) => total + read(each), 0);
+    return { requests: sum(({ requests }) => requests), failures: sum(({ failures }) => failures) };
+  };
   const requests = [...stored.modelUsage.values()].reduce((sum, row) => sum + row.requests, 0);
   const lists = stored.keys.filter(({ record }) => record.allowlist !== null && record.state !== 'deleted');
   const share = ({ id }: CatalogModel) => {
@@ -51,16 +58,19 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
       rank: 4,
       cell: ({ id }) => count(lists.filter(({ record }) => record.allowlist?.includes(id)).length),
     },
-    { head: 'PROVIDER', width: 12, cell: (row) => [healthSpan(row, health.get(row.provider))] },
+    { head: 'PROVIDER', width: 12, cell: (row) => [healthSpan(row, health(row.provider))] },
   ];
 }
 
-function healthSpan(
-  { active, provider }: CatalogModel,
-  health: { requests: number; failures: number } | undefined,
-): Span {
+/** How often the upstreams of a provider were asked in the last minute. */
+interface Health {
+  readonly requests: number;
+  readonly failures: number;
+}
+
+function healthSpan({ active, provider }: CatalogModel, health: Health): Span {
   if (!active) return dim('no key set');
-  if (health === undefined || health.requests === 0) return dim(`· ${provider}`);
+  if (health.requests === 0) return dim(`· ${provider}`);
   if (health.failures === 0) return span(`● ${provider}`, { tone: 'good' });
   return span(`● ${short(health.failures)} failed`, { tone: health.failures < health.requests ? 'warn' : 'bad' });
 }

@@ -163,14 +163,16 @@ function busiest(model: Model, width: number, room: number): Line[] {
 
 function providers(snapshot: Snapshot | undefined, width: number): Line[] {
   const lines = (snapshot?.upstreams ?? []).flatMap((upstream): Line[] => {
-    const { provider, requests, failures, in_flight: inFlight, last_failure: last } = upstream;
-    const tone = failures === 0 ? 'good' : failures < requests ? 'warn' : 'bad';
+    const { upstream: name, state, requests, failures, in_flight: inFlight, last_failure: last } = upstream;
+    const isAlone = state === 'open' || state === 'resting';
+    const tone = isAlone || (failures > 0 && failures === requests) ? 'bad' : failures === 0 ? 'good' : 'warn';
+    const word = isAlone ? 'left alone' : state === 'half_open' ? 'on trial' : failures === 0 ? 'ok' : undefined;
     const figures = fitLine(
       [
         span('● ', { tone }),
-        { text: fit(provider, Math.max(8, width - 32)) },
+        { text: fit(name, Math.max(8, width - 32)) },
         { text: ` ${fit(short(requests), 7, 'right')}/min` },
-        failures === 0 ? dim('        ok') : span(` ${fit(`${short(failures)} failed`, 11, 'right')}`, { tone }),
+        word === 'ok' ? dim('        ok') : span(` ${fit(word ?? `${short(failures)} failed`, 11, 'right')}`, { tone }),
         dim(` ${fit(short(inFlight), 4, 'right')}`),
       ],
       width,

@@ -36,7 +36,8 @@ describe('an admitted request', () => {
     bench.clock.advance(2_500);
     const usage = { promptTokens: 30, cachedTokens: 5, completionTokens: 12 };
     const end = { source: 'counted', outcome: 'upstream_error', completionId: 'chatcmpl-1', firstByteMs: 250 } as const;
-    bench.settle(requestId, { ...end, usage, costNanos: 41n });
+    const served = { model: 'mock/spare', provider: 'mock', upstream: 'mock', attempts: 2 };
+    bench.settle(requestId, { ...end, usage, costNanos: 41n, served });
     assert.deepEqual(bench.operator.account.balance(), { balanceNanos: USD - 41n, heldNanos: 0n });
     assert.deepEqual(bench.rows('holds'), []);
     assert.deepEqual(
@@ -46,7 +47,10 @@ describe('an admitted request', () => {
           id: 1n,
           request_id: requestId,
           key_id: key.id,
-          model: 'mock/echo',
+          model: 'mock/spare',
+          requested_model: 'mock/echo',
+          upstream: 'mock',
+          attempts: 2n,
           admitted_at_ms: BigInt(NOON),
           settled_at_ms: BigInt(NOON + 2_500),
           outcome: 'upstream_error',

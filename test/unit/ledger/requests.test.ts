@@ -25,12 +25,14 @@ describe('a request', () => {
       completionId: 'chatcmpl-7',
       firstByteMs: 42,
       outcome: 'upstream_error',
+      served: { model: 'other/echo', provider: 'other', upstream: 'other#2', attempts: 3 },
     });
     assert.deepEqual(storeOf(bench).find(id), {
       id,
       keyId: key.id,
       key: 'app',
-      model: 'mock/echo',
+      model: 'other/echo',
+      requestedModel: 'mock/echo',
       admittedAtMs: NOON,
       holdNanos: 500n,
       end: {
@@ -41,6 +43,8 @@ describe('a request', () => {
         costNanos: 123n,
         completionId: 'chatcmpl-7',
         firstByteMs: 42,
+        upstream: 'other#2',
+        attempts: 3,
         correctedAtMs: undefined,
       },
     });
@@ -52,7 +56,8 @@ describe('a request', () => {
     const id = bench.admit(key, { holdNanos: 500n });
     const { end, ...known } = storeOf(bench).find(id) ?? {};
     assert.equal(end, undefined);
-    assert.deepEqual(known, { id, keyId: key.id, key: 'app', model: 'mock/echo', admittedAtMs: NOON, holdNanos: 500n });
+    const models = { model: 'mock/echo', requestedModel: 'mock/echo' };
+    assert.deepEqual(known, { id, keyId: key.id, key: 'app', ...models, admittedAtMs: NOON, holdNanos: 500n });
   });
 
   test('is found by the id of its completion: the last one, where an upstream has used an id again', (t) => {

@@ -1,7 +1,7 @@
 /** What a carrier is doing: requests that open, end, are dropped, refused and stopped, and how its upstreams fare. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, mock, test } from 'node:test';
-import { Board, type LiveRequest, type RequestEnd } from '../../../src/live/board.ts';
+import { Board, type LiveRequest, type RequestEnd, WHOLE_BOARD } from '../../../src/live/board.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 1);
 const USED = { promptTokens: 30, cachedTokens: 0, completionTokens: 12 };
@@ -20,6 +20,7 @@ function request(id: string, more: Partial<LiveRequest> = {}): Request {
     stream: true,
     admittedAtMs: NOW_MS - 1_000,
     figures: () => ({ usage: USED, source: 'counted', costNanos: 150_000n, firstByteMs: 40 }),
+    served: () => undefined,
     stop: () => {
       state.stopped++;
     },
@@ -37,7 +38,7 @@ function end(outcome: string, more: Partial<RequestEnd> = {}): RequestEnd {
     source: 'reported',
     costNanos: 1_000_000n,
     firstByteMs: 50,
-    failure: undefined,
+    served: undefined,
     ...more,
   };
 }
@@ -59,7 +60,7 @@ describe('a request', () => {
     });
     board.open(request('req_1', { figures }));
     completionTokens = 7;
-    assert.deepEqual(board.view(0).live, [
+    assert.deepEqual(board.view(WHOLE_BOARD).live, [
       {
         id: 'req_1',
         key_id: 'key_1',
@@ -81,7 +82,7 @@ describe('a request', () => {
     board.open(request('req_1'));
     board.end('req_1', end('ok'));
     board.end('req_1', end('ok'));
-    const { live, recent, seconds } = board.view(0);
+    const { live, recent, seconds } = board.view(WHOLE_BOARD);
     assert.deepEqual(live, []);
     assert.equal(board.inFlight, 0);
     assert.equal(recent.length, 1);
@@ -98,13 +99,13 @@ describe('a request', () => {
     board.open(request('req_1'));
     board.drop('req_1');
     board.end('req_1', end('ok'));
-    assert.deepEqual(board.view(0), { seconds: [], live: [], recent: [], upstreams: [] });
+    assert.deepEqual(board.view(WHOLE_BOARD), { seconds: [], live: [], recent: [], upstreams: [] });
   });
 
   test('that was refused is shown with its error, and was no request of an upstream', () => {
     const board = new Board();
     board.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
-    const { recent, seconds, upstreams } = board.view(0);
+    const { recent, seconds, upstreams } = board.view(WHOLE_BOARD);
     const [row] = recent;
     assert.deepEqual(
       [row?.outcome, row?.provider, row?.cost_usd, row?.ended_at_ms],
@@ -141,7 +142,7 @@ describe('a request', () => {
       const board = new Board();
       board.open(request('req_1'));
       board.end('req_1', end(outcome));
-      assert.deepEqual([...(board.view(0).seconds[0]?.errors ?? [])], errors === 0 ? [] : [[outcome, 1]]);
+      assert.deepEqual([...(board.view(WHOLE_BOARD).seconds[0]?.errors ?? [])], errors === 0 ? [] : [[outcome, 1]]);
     });
   }
 });
@@ -155,7 +156,7 @@ describe('what is remembered', () => {
       if (number % 2 === 0) board.end(id, end('ok'));
       else board.refuse({ id, keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
     }
-    const { recent } = board.view(0);
+    const { recent } = board.view(WHOLE_BOARD);
     assert.deepEqual([recent.length, recent[0]?.id, recent.at(-1)?.id], [200, 'req_50', 'req_249']);
   });
 
@@ -163,7 +164,7 @@ describe('what is remembered', () => {
     const board = new Board();
     for (let number = 0; number < 600; number++) board.open(request(`req_${number}`));
     board.end('req_0', end('ok'));
-    const { live } = board.view(0);
+    const { live } = board.view(WHOLE_BOARD);
     assert.deepEqual([live.length, live[0]?.id, live.at(-1)?.id, board.inFlight], [500, 'req_1', 'req_500', 599]);
   });
 
@@ -172,35 +173,68 @@ describe('what is remembered', () => {
     board.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
     mock.timers.setTime(NOW_MS + 5_000);
     board.refuse({ id: 'req_2', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
-    const { seconds, recent } = board.view(NOW_MS / 1_000 + 1);
+    const { seconds, recent } = board.view({ ...WHOLE_BOARD, sinceS: NOW_MS / 1_000 + 1 });
     assert.equal(seconds.length, 1);
     assert.deepEqual(ids(recent), ['req_1', 'req_2']);
+    const later = board.view({ ...WHOLE_BOARD, endedSinceMs: NOW_MS + 5_000 });
+    assert.deepEqual([later.seconds.length, ids(later.recent)], [2, ['req_2']]);
+  });
+
+  test('makes rows of no more requests than are wanted: the oldest under way, the latest that ended', () => {
+    const board = new Board();
+    const looked: string[] = [];
+    for (let number = 0; number < 20; number++) {
+      const id = `req_${number}`;
+      const { figures } = request(id);
+      board.open(
+        request(id, {
+          figures: () => {
+            looked.push(id);
+            return figures();
+          },
+        }),
+      );
+      if (number < 10) board.end(id, end('ok'));
+    }
+    const some = board.view({ ...WHOLE_BOARD, mostLive: 3, mostEnded: 2 });
+    assert.deepEqual([ids(some.live), ids(some.recent)], [looked, ['req_8', 'req_9']]);
+    assert.deepEqual(looked, ['req_10', 'req_11', 'req_12']);
+    const none = board.view({ ...WHOLE_BOARD, mostLive: 0, mostEnded: 0 });
+    assert.deepEqual([none.live, none.recent, looked.length], [[], [], 3]);
   });
 });
 
 describe('an upstream', () => {
-  test('is shown with its requests under way, those that ended, and its failures', () => {
-    const board = new Board();
-    for (const id of ['req_1', 'req_2', 'req_3', 'req_4']) board.open(request(id));
-    board.open(request('req_5', { provider: 'openai' }));
-    board.end('req_1', end('ok'));
-    board.end('req_2', end('upstream_error', { failure: 'refused' }));
-    board.end('req_3', end('invalid_request'));
-    assert.deepEqual(board.view(0).upstreams, [
-      { provider: 'mock', in_flight: 1, requests: 3, failures: 1, last_failure: { at_ms: NOW_MS, message: 'refused' } },
-      { provider: 'openai', in_flight: 1, requests: 0, failures: 0, last_failure: null },
+  const FACTS = [
+    { provider: 'mock', name: 'mock', state: 'closed' },
+    { provider: 'openai', name: 'openai#1', state: 'open' },
+  ] as const;
+  const at = (upstream: string) => () => ({ model: 'mock/echo', provider: 'mock', upstream, attempts: 1 });
+
+  test('is shown with its requests under way, how often it was asked, and its failures', () => {
+    const board = new Board(() => FACTS);
+    board.open(request('req_1', { served: at('mock') }));
+    board.open(request('req_2', { served: at('openai#1') }));
+    board.open(request('req_3'));
+    board.visit('mock', undefined);
+    board.visit('mock', 'refused');
+    const last = { at_ms: NOW_MS, message: 'refused' };
+    const none = { requests: 0, failures: 0, last_failure: null };
+    const counts = { requests: 2, failures: 1, last_failure: last };
+    assert.deepEqual(board.view(WHOLE_BOARD).upstreams, [
+      { provider: 'mock', upstream: 'mock', state: 'closed', in_flight: 1, ...counts },
+      { provider: 'openai', upstream: 'openai#1', state: 'open', in_flight: 1, ...none },
     ]);
   });
 
   test('is judged by its last minute, and its last failure is kept', () => {
-    const board = new Board();
-    board.open(request('req_1'));
-    board.end('req_1', end('upstream_error', { failure: 'refused' }));
+    const board = new Board(() => FACTS);
+    board.visit('mock', 'refused');
     mock.timers.setTime(NOW_MS + 60_000);
-    assert.equal(board.view(0).upstreams[0]?.failures, 1);
+    assert.equal(board.view(WHOLE_BOARD).upstreams[0]?.failures, 1);
     mock.timers.setTime(NOW_MS + 61_000);
-    assert.deepEqual(board.view(0).upstreams, [
-      { provider: 'mock', in_flight: 0, requests: 0, failures: 0, last_failure: { at_ms: NOW_MS, message: 'refused' } },
-    ]);
+    const [health] = board.view(WHOLE_BOARD).upstreams;
+    assert.deepEqual([health?.requests, health?.failures], [0, 0]);
+    assert.deepEqual(health?.last_failure, { at_ms: NOW_MS, message: 'refused' });
   });
 });

@@ -7,7 +7,7 @@ import { type Ended, emptySecond, merged, REMEMBERED_S, type Second, Traffic } f
 const START_S = 1_000_000;
 
 function ended(more: Partial<Ended> = {}): Ended {
-  return { provider: 'mock', failed: false, tokens: 10, costNanos: 5n, firstByteMs: 20, ...more };
+  return { tokens: 10, costNanos: 5n, firstByteMs: 20, ...more };
 }
 
 /** A count whose clock is turned by the test. */
@@ -24,8 +24,11 @@ describe('a second', () => {
   test('adds up what ended in it', () => {
     const { traffic } = counting();
     traffic.countEnded(ended());
-    traffic.countEnded(ended({ failed: true, tokens: 3, costNanos: 1n, firstByteMs: undefined }));
-    traffic.countEnded(ended({ provider: 'openai' }));
+    traffic.countEnded(ended({ tokens: 3, costNanos: 1n, firstByteMs: undefined }));
+    traffic.countEnded(ended());
+    traffic.countVisit('mock', false);
+    traffic.countVisit('mock', true);
+    traffic.countVisit('openai', false);
     traffic.countError('rate_limited');
     traffic.countError('rate_limited');
     const [second, ...others] = traffic.since(0);
@@ -52,7 +55,7 @@ describe('a second', () => {
 describe('the past', () => {
   test('is asked for from a second on, that one included', () => {
     const { clock, traffic } = counting();
-    for (; clock.nowS < START_S + 5; clock.nowS++) traffic.countEnded(ended());
+    for (; clock.nowS < START_S + 5; clock.nowS++) traffic.countVisit('mock', false);
     assert.deepEqual(times(traffic.since(START_S + 3)), [3, 4]);
     assert.deepEqual(traffic.visitsSince(START_S + 3), new Map([['mock', { requests: 2, failures: 0 }]]));
   });
@@ -107,10 +110,9 @@ describe('the past', () => {
 const anyCount = fc.record({
   carrier: fc.nat(2),
   waitS: fc.integer({ min: 0, max: 3 }),
+  visit: fc.record({ upstream: fc.constantFrom('mock', 'openai'), failed: fc.boolean() }),
   error: fc.option(fc.constantFrom('rate_limited', 'upstream_error'), { nil: undefined }),
   end: fc.record({
-    provider: fc.constantFrom('mock', 'openai'),
-    failed: fc.boolean(),
     tokens: fc.nat(1_000),
     costNanos: fc.bigInt({ min: 0n, max: 10n ** 15n }),
     firstByteMs: fc.option(fc.nat(5_000), { nil: undefined }),
@@ -124,9 +126,10 @@ describe('several carriers', () => {
         const clock = { nowS: START_S };
         const carriers = Array.from({ length: 3 }, () => new Traffic(() => clock.nowS));
         const single = new Traffic(() => clock.nowS);
-        for (const { carrier, waitS, error, end } of counts) {
+        for (const { carrier, waitS, visit, error, end } of counts) {
           clock.nowS += waitS;
           for (const traffic of [carriers[carrier], single]) {
+            traffic?.countVisit(visit.upstream, visit.failed);
             if (error === undefined) traffic?.countEnded(end);
             else traffic?.countError(error);
           }

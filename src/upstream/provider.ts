@@ -1,0 +1,148 @@
+/** A provider's upstreams: which of them is asked next, how each of them fares, and which are left alone. */
+import type { ChatRequest } from '../wire/request.ts';
+import type { Attempt } from './attempt.ts';
+import { type Breaker, type BreakerState, CLOSED, onAsked, onSign, type Sign, stateOf } from './breaker.ts';
+import { askable, choose } from './choice.ts';
+import { isRefusal, restOf } from './retry.ts';
+import type { Upstream } from './upstream.ts';
+
+/** An upstream with its share of the requests. */
+export interface WeightedUpstream {
+  /** For the operator: the provider's name, with a number where there are several. */
+  readonly name: string;
+  readonly weight: number;
+  readonly upstream: Upstream;
+}
+
+export interface ProviderOptions {
+  /** What becomes of an answer whose client leaves: it is broken off, or read to its end so that its usage is known. */
+  readonly onDisconnect: 'abort' | 'drain';
+  /** False where failures say nothing of the upstream, so that it is asked whatever it answered before. */
+  readonly isJudged: boolean;
+}
+
+/** Those that one request has been sent to already. */
+export type Tried = ReadonlySet<Member>;
+
+/** One upstream of a provider. */
+export class Member {
+  readonly name: string;
+  readonly weight: number;
+  readonly onDisconnect: 'abort' | 'drain';
+  readonly #isJudged: boolean;
+  readonly #upstream: Upstream;
+  readonly #nowMs: () => number;
+  credit = 0;
+  inFlight = 0;
+  #breaker: Breaker = CLOSED;
+  #restsUntilMs = 0;
+  /** By the upstream's name of the model: a host limits the rate of each model by itself. */
+  readonly #modelRests = new Map<string, number>();
+
+  constructor({ name, weight, upstream }: WeightedUpstream, options: ProviderOptions, nowMs: () => number) {
+    this.name = name;
+    this.weight = weight;
+    this.onDisconnect = options.onDisconnect;
+    this.#isJudged = options.isJudged;
+    this.#upstream = upstream;
+    this.#nowMs = nowMs;
+  }
+
+  get secrets(): readonly string[] {
+    return this.#upstream.secrets;
+  }
+
+  get breaker(): Breaker {
+    return this.#breaker;
+  }
+
+  /** Until when a model must not be asked for here. */
+  restsUntilMs(model: string): number {
+    return Math.max(this.#restsUntilMs, this.#modelRests.get(model) ?? 0);
+  }
+
+  /** How it is regarded at the moment: `resting` at its own word, with `Retry-After`. */
+  get state(): BreakerState | 'resting' {
+    const nowMs = this.#nowMs();
+    if (this.#restsUntilMs > nowMs || [...this.#modelRests.values()].some((untilMs) => untilMs > nowMs))
+      return 'resting';
+    return stateOf(this.#breaker, nowMs);
+  }
+
+  /** Sends a request; `release` has to follow once it is over. */
+  attempt(request: ChatRequest, model: string, capTokens: number | undefined): Attempt {
+    this.#breaker = onAsked(this.#breaker, this.#nowMs());
+    this.inFlight++;
+    const attempt = this.#upstream.attempt(request, model, capTokens);
+    if (this.#isJudged) this.#judge(attempt, model);
+    return attempt;
+  }
+
+  #judge(attempt: Attempt, model: string): void {
+    attempt.head().then(
+      ({ status, retryAfter }) => {
+        const restMs = isRefusal(status) ? restOf(retryAfter, Date.now()) : undefined;
+        if (restMs !== undefined) this.#rest(status, model, restMs);
+        else this.#note(status === 429 || status >= 500 ? 'failing' : 'well');
+      },
+      () => this.#note(attempt.wasGivenUp ? 'nothing' : attempt.sent ? 'failing' : 'away'),
+    );
+  }
+
+  release(): void {
+    this.inFlight--;
+  }
+
+  close(): Promise<void> {
+    return this.#upstream.close();
+  }
+
+  #note(sign: Sign): void {
+    this.#breaker = onSign(this.#breaker, sign, this.#nowMs());
+  }
+
+  #rest(status: number, model: string, restMs: number): void {
+    this.#note('away');
+    const untilMs = this.#nowMs() + restMs;
+    if (status === 429) this.#modelRests.set(model, untilMs);
+    else this.#restsUntilMs = untilMs;
+  }
+}
+
+export class Provider {
+  readonly members: readonly Member[];
+  readonly #nowMs: () => number;
+
+  constructor(upstreams: readonly WeightedUpstream[], options: ProviderOptions, nowMs = () => performance.now()) {
+    this.members = upstreams.map((upstream) => new Member(upstream, options, nowMs));
+    this.#nowMs = nowMs;
+  }
+
+  /** The upstream that is to be asked for a model next, or undefined where none may be. */
+  pick(model: string, tried: Tried, isLastResort: boolean): Member | undefined {
+    const nowMs = this.#nowMs();
+    const left = tried.size === 0 ? this.members : this.members.filter((member) => !tried.has(member));
+    const candidates = left.map((member) => ({
+      weight: member.weight,
+      credit: member.credit,
+      inFlight: member.inFlight,
+      breaker: member.breaker,
+      restsUntilMs: member.restsUntilMs(model),
+    }));
+    const choice = choose(candidates, askable(candidates, nowMs, isLastResort));
+    if (choice === undefined) return undefined;
+    for (const [place, member] of left.entries()) member.credit = choice.credits[place] as number;
+    return left[choice.place];
+  }
+
+  /** How long until one of the upstreams may be asked for a model, in milliseconds. */
+  waitMs(model: string): number {
+    const nowMs = this.#nowMs();
+    const waits = this.members.map((member) => Math.max(member.restsUntilMs(model), member.breaker.openUntilMs ?? 0));
+    return Math.max(0, Math.min(...waits) - nowMs);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.close()));
+  }
+}
