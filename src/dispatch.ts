@@ -1,7 +1,7 @@
 /** One request's way through the upstreams: asks one after another until one has answered, or none may be asked any more. */
 import type { Model } from './catalog/catalog.ts';
 import { outcomeOf } from './ending.ts';
-import type { Served } from './ledger/ledger.ts';
+import type { Served } from './live/board.ts';
 import type { Log } from './observe/log.ts';
 import type { Route } from './plan.ts';
 import { relayAnswer } from './relay/answer.ts';

@@ -3,21 +3,33 @@ import type { Exchange } from './http/exchange.ts';
 import type { Outcome } from './ledger/ledger.ts';
 import type { Last, StreamSink } from './relay/relay.ts';
 
-/** Where a stream to the client goes. `servedModel` is asked once it begins. */
-export function sinkOf(exchange: Exchange, servedModel: () => string | undefined): StreamSink {
-  return {
-    get started() {
-      return exchange.streamStarted;
-    },
-    get gone() {
-      return exchange.gone;
-    },
-    start: () => {
-      exchange.servedModel = servedModel();
-      exchange.startStream();
-    },
-    write: (bytes) => exchange.writeStream(bytes),
-  };
+/** Where a stream to the client goes. */
+export class ExchangeSink implements StreamSink {
+  readonly #exchange: Exchange;
+  readonly #servedModel: () => string | undefined;
+
+  /** `servedModel` is asked once the stream begins. */
+  constructor(exchange: Exchange, servedModel: () => string | undefined) {
+    this.#exchange = exchange;
+    this.#servedModel = servedModel;
+  }
+
+  get started(): boolean {
+    return this.#exchange.streamStarted;
+  }
+
+  get gone(): boolean {
+    return this.#exchange.gone;
+  }
+
+  start(): void {
+    this.#exchange.servedModel = this.#servedModel();
+    this.#exchange.startStream();
+  }
+
+  write(bytes: Buffer): Promise<void> | undefined {
+    return this.#exchange.writeStream(bytes);
+  }
 }
 
 /** How the journal names the end of a request. */

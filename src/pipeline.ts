@@ -3,11 +3,12 @@ import { type Catalog, type Model, usageCost } from './catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from './core/errors.ts';
 import type { TokenUsage } from './core/usage.ts';
 import type { Dispatch, Dispatcher } from './dispatch.ts';
-import { finish, outcomeOf, sinkOf } from './ending.ts';
+import { ExchangeSink, finish, outcomeOf } from './ending.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from './http/authorization.ts';
 import { BodyFault } from './http/body.ts';
 import type { Exchange } from './http/exchange.ts';
-import { errorForRefusal, modelNotAllowed, modelNotFound, shownName } from './http/refusals.ts';
+import { errorForRefusal } from './http/refusals.ts';
+import { KnownKeys } from './known-keys.ts';
 import { type Ledger, LedgerUnavailable } from './ledger/ledger.ts';
 import { listModels } from './listing.ts';
 import type { Board, LiveRequest } from './live/board.ts';
@@ -16,11 +17,11 @@ import { type Plan, planFor, type Route } from './plan.ts';
 import { errorForFailure } from './relay/failures.ts';
 import { Meter, type Metered } from './relay/meter.ts';
 import { type Last, NO_WORK, OWN_END, type Relayed } from './relay/relay.ts';
+import { resolveRequest } from './resolution.ts';
 import type { TokenCounter } from './tokens/counter.ts';
 import { countUsage } from './tokens/usage.ts';
-import { readJsonBody } from './wire/body.ts';
 import { sampleInput } from './wire/estimate.ts';
-import { type ChatRequest, checkRequest, modelOf } from './wire/request.ts';
+import type { ChatRequest } from './wire/request.ts';
 
 export interface PipelineParts {
   readonly catalog: Catalog;
@@ -46,14 +47,10 @@ interface Admitted {
   dispatch?: Dispatch;
 }
 
-/** A request that is sound, and whose model exists and is allowed. */
-type Resolved =
-  | { readonly ok: true; readonly request: ChatRequest; readonly model: Model }
-  | { readonly ok: false; readonly error: ClientError };
-
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #dispatches = new Set<Dispatch>();
+  readonly #knownKeys = new KnownKeys();
   /** Requests that ask for admission, or were admitted and are not settled. */
   #open = 0;
   /** Requests of any kind that are being answered, those whose body is still coming in too. */
@@ -119,31 +116,52 @@ export class Pipeline {
   }
 
   async #complete(exchange: Exchange): Promise<void> {
-    const { catalog, ledger, capOutput } = this.#parts;
+    const { catalog, ledger } = this.#parts;
     const credential = credentialOf(exchange.request.headers.authorization);
     if (!credential.ok) return exchange.sendError(credential.error);
-    const identity = await ledger.identify(credential.keyHash);
+    const { keyHash } = credential;
+    const keyId = this.#knownKeys.get(keyHash);
+    const body = keyId === undefined ? undefined : await exchange.bodyAtHand();
+    if (body !== undefined && (await this.#completeKnown(exchange, body, keyHash))) return;
+
+    const identity = await ledger.identify(keyHash);
     exchange.figures = identity.figures;
     if (identity.kind === 'unknown') return exchange.sendError(INVALID_API_KEY);
     exchange.keyId = identity.keyId;
     if (identity.kind === 'disabled') return this.#turnAway(exchange, API_KEY_DISABLED);
+    this.#knownKeys.add(keyHash, identity.keyId);
 
-    const resolved = this.#resolve(await exchange.readBody(), identity.allowlist, exchange);
+    const resolved = resolveRequest(catalog, body ?? (await exchange.readBody()), identity.allowlist);
+    exchange.model = resolved.named;
     if (!resolved.ok) return this.#turnAway(exchange, resolved.error);
     const { request, model } = resolved;
+    await this.#admit(exchange, keyHash, request, [model, ...catalog.standIns(model, identity.allowlist)]);
+  }
 
+  /**
+   * A sound request of a key that was sound before goes to admission at once, which decides about the key too. False where
+   * there is something to refuse, or to decide by the allowlist: then the ledger has to be asked about the key first.
+   */
+  async #completeKnown(exchange: Exchange, body: Buffer, keyHash: string): Promise<boolean> {
+    const resolved = resolveRequest(this.#parts.catalog, body, null);
+    if (!resolved.ok || resolved.model.fallback.length > 0) return false;
+    exchange.model = resolved.named;
+    exchange.keyId = this.#knownKeys.get(keyHash);
+    await this.#admit(exchange, keyHash, resolved.request, [resolved.model]);
+    return true;
+  }
+
+  /** Admits a request, and sees it through to its end. `models`: the one that was asked for, and its stand-ins. */
+  async #admit(exchange: Exchange, keyHash: string, request: ChatRequest, models: readonly Model[]): Promise<void> {
     this.#open++;
     try {
-      const models = [model, ...catalog.standIns(model, identity.allowlist)];
-      const plan = planFor(request, models, capOutput);
-      await this.#admit(exchange, credential.keyHash, request, plan);
+      await this.#admitOpen(exchange, keyHash, request, planFor(request, models, this.#parts.capOutput));
     } finally {
       if (--this.#open === 0) this.#onSettled();
     }
   }
 
-  /** Admits a request, and sees it through to its end. */
-  async #admit(exchange: Exchange, keyHash: string, request: ChatRequest, plan: Plan): Promise<void> {
+  async #admitOpen(exchange: Exchange, keyHash: string, request: ChatRequest, plan: Plan): Promise<void> {
     const { requestId } = exchange;
     const { model } = plan.routes[0] as Route;
     const { reservedTokens, inputTokens, outputTokens, holdNanos } = plan;
@@ -152,6 +170,10 @@ export class Pipeline {
     exchange.figures = admission.figures;
     if (!admission.admitted) {
       const { refusal } = admission;
+      if (refusal.reason === 'unknown_key') {
+        this.#knownKeys.delete(keyHash);
+        exchange.keyId = undefined;
+      }
       const error = errorForRefusal(refusal, model.id, holdNanos);
       return this.#turnAway(exchange, error, error.code === 'rate_limited' ? refusal.reason : error.code);
     }
@@ -178,20 +200,6 @@ export class Pipeline {
     exchange.sendError(error);
   }
 
-  #resolve(bytes: Buffer, allowlist: readonly string[] | null, exchange: Exchange): Resolved {
-    const read = readJsonBody(bytes);
-    if (!read.ok) return refused('invalid_request', read.fault);
-    const id = modelOf(read.body);
-    if (id === undefined) return refused('invalid_request', 'model: expected a string, <provider>/<model>');
-    exchange.model = shownName(id);
-    const model = this.#parts.catalog.find(id);
-    if (model === undefined) return { ok: false, error: modelNotFound(id) };
-    if (allowlist !== null && !allowlist.includes(id)) return { ok: false, error: modelNotAllowed(id) };
-    const checked = checkRequest(read.body, id);
-    if (!checked.ok) return refused('invalid_request', checked.fault);
-    return { ok: true, request: checked.request, model };
-  }
-
   /** Sends the request upstream and relays the answer, whatever it is. Never throws: there is a lease to settle. */
   async #dispatch(admitted: Admitted): Promise<Relayed> {
     const { exchange, request, plan, meter } = admitted;
@@ -204,7 +212,7 @@ export class Pipeline {
       request,
       routes: plan.routes,
       meter,
-      sink: sinkOf(exchange, () => admitted.dispatch?.model.id),
+      sink: new ExchangeSink(exchange, () => admitted.dispatch?.model.id),
     });
     admitted.dispatch = dispatch;
     this.#dispatches.add(dispatch);
@@ -304,8 +312,4 @@ function liveRequestOf(admitted: Admitted): LiveRequest {
       exchange.hurry();
     },
   };
-}
-
-function refused(code: ClientError['code'], message: string): Resolved {
-  return { ok: false, error: { code, message } };
 }

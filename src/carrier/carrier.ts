@@ -233,13 +233,15 @@ function sendReadiness(exchange: Exchange, status: 'ready' | 'draining' | 'stora
 
 /** One line a request. Neither its body nor its key is ever written. */
 function logExchange(log: Log, exchange: Exchange): void {
+  // Probes come every few seconds and tell nothing new.
+  const level = isUnderV1(exchange.path) ? 'info' : 'debug';
+  if (!log.isLevelEnabled(level)) return;
   const { requestId, request, path, keyId, model, ageMs } = exchange;
   const method = request.method ?? '';
   const status = exchange.gone ? CLIENT_CLOSED_REQUEST : exchange.status;
   const error = exchange.error?.code;
   const subject = [model, error, keyId].filter((part) => part !== undefined).join(', ');
-  // Probes come every few seconds and tell nothing new.
-  log[isUnderV1(path) ? 'info' : 'debug'](
+  log[level](
     { request_id: requestId, method, path, key: keyId, model, status, error, ms: ageMs },
     `${requestId} ${method} ${path} ${status} in ${ageMs} ms${subject === '' ? '' : ` (${subject})`}`,
   );

@@ -38,6 +38,20 @@ export function discardBody(request: IncomingMessage): void {
   request.resume();
 }
 
+/** The whole body, if it is here, is not compressed and has at most `maxBytes`; else undefined, and nothing is taken. */
+export function takeBodyAtHand(request: IncomingMessage, maxBytes: number): Buffer | undefined {
+  const isPlain = request.headers['content-encoding'] === undefined;
+  if (!request.complete || !isPlain || request.readableLength > maxBytes) return undefined;
+  const chunks: Buffer[] = [];
+  // A read gives one piece; the one that gives none lets the stream notice its end.
+  for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) chunks.push(chunk);
+  return joined(chunks);
+}
+
+function joined(chunks: readonly Buffer[]): Buffer {
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
 export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #maxBytes: number;
@@ -58,7 +72,7 @@ export class BodyReader {
     }
     if (Number(this.#request.headers['content-length'] ?? 0) > this.#maxBytes) throw this.#tooLarge();
     askForBody?.();
-    return this.#collect();
+    return takeBodyAtHand(this.#request, this.#maxBytes) ?? this.#collect();
   }
 
   #collect(): Promise<Buffer> {
@@ -80,7 +94,7 @@ export class BodyReader {
         clearTimeout(timer);
         request.off('data', onData).off('end', onEnd).off('close', onClose);
         if (fault !== undefined) reject(fault);
-        else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+        else resolve(joined(chunks));
       };
       request.on('data', onData).on('end', onEnd).on('close', onClose);
       request.on('error', () => {});

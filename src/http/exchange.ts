@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../ledger/ledger.ts';
 import { dataEvent } from '../wire/sse.ts';
-import { BodyReader, discardBody } from './body.ts';
+import { BodyReader, discardBody, takeBodyAtHand } from './body.ts';
 import { rateHeaders } from './headers.ts';
 
 export interface ExchangeOptions {
@@ -57,6 +57,17 @@ export class Exchange {
     this.#response.once('close', () => {
       if (!this.#response.writableFinished) callback();
     });
+  }
+
+  /**
+   * The body where all of it came together with the headers, as that of most requests does, and is no larger than it may
+   * be; else undefined, and nothing is taken.
+   */
+  async bodyAtHand(): Promise<Buffer | undefined> {
+    // The parser hands the body over in the same turn, once it is done with the headers.
+    await undefined;
+    const { maxBodyBytes, expectsContinue } = this.#options;
+    return expectsContinue ? undefined : takeBodyAtHand(this.request, maxBodyBytes);
   }
 
   /** Reads the body. A client that waits for `100 Continue` gets it only now. */

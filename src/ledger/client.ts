@@ -2,7 +2,7 @@
 import { extname } from 'node:path';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
-import type { Answer, Answers, Command, Envelope, FromLedger, Reply, ToLedger } from './commands.ts';
+import type { Answer, Answers, Command, FromLedger, Reply, ToLedger } from './commands.ts';
 import {
   type Admission,
   type AdmissionRequest,
@@ -19,6 +19,7 @@ import {
   type RateFigures,
   type Settlement,
 } from './ledger.ts';
+import { type PackedCommand, packCommand, unpackReply } from './packing.ts';
 
 // The thread's file has the ending of this one: .ts from the sources, .js once built.
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
@@ -137,7 +138,7 @@ interface LedgerPort {
 class LedgerClient implements LedgerControl {
   readonly #port: LedgerPort;
   readonly #waiting = new Map<number, Waiting>();
-  #outbox: Envelope[] = [];
+  #outbox: PackedCommand[] = [];
   #fault: string | undefined;
   #nextTicket = 1;
   #ended: LedgerUnavailable | undefined;
@@ -185,7 +186,7 @@ class LedgerClient implements LedgerControl {
 
   /** For those who listen at the port. */
   receive(message: FromLedger): void {
-    if (message.kind === 'replies') for (const reply of message.replies) this.#deliver(reply);
+    if (message.kind === 'replies') for (const reply of message.replies) this.#deliver(unpackReply(reply));
     else if (message.kind === 'storage_fault') this.#fault = message.message;
     else if (message.kind === 'storage_recovered') this.#fault = undefined;
   }
@@ -199,9 +200,9 @@ class LedgerClient implements LedgerControl {
 
   /** Sends what was asked for in this turn of the event loop. */
   flush(): void {
-    const envelopes = this.#outbox;
+    const commands = this.#outbox;
     this.#outbox = [];
-    if (envelopes.length > 0) this.#port.postMessage({ kind: 'commands', envelopes });
+    if (commands.length > 0) this.#port.postMessage({ kind: 'commands', commands });
   }
 
   #ask<K extends keyof Answers>(command: Extract<Command, { kind: K }>): Promise<Answers[K]> {
@@ -209,7 +210,7 @@ class LedgerClient implements LedgerControl {
     const ticket = this.#nextTicket++;
     // Everything that one turn of the event loop asks for travels together: a message costs as much as 20 commands.
     if (this.#outbox.length === 0) setImmediate(() => this.flush());
-    this.#outbox.push({ ticket, command });
+    this.#outbox.push(packCommand({ ticket, command }));
     // The thread answers each command with what belongs to its kind.
     return new Promise<Answer>((resolve, reject) => this.#waiting.set(ticket, { resolve, reject })) as Promise<
       Answers[K]

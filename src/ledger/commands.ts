@@ -12,6 +12,7 @@ import type {
   RateFigures,
   Settlement,
 } from './ledger.ts';
+import type { PackedCommand, PackedReply } from './packing.ts';
 
 export type Command =
   | { readonly kind: 'identify'; readonly keyHash: string }
@@ -53,7 +54,7 @@ export type Reply =
 
 /** Messages to the ledger thread, from any thread. */
 export type ToLedger =
-  | { readonly kind: 'commands'; readonly envelopes: readonly Envelope[] }
+  | { readonly kind: 'commands'; readonly commands: readonly PackedCommand[] }
   /** From the main thread: another thread will ask at this port. */
   | { readonly kind: 'connect'; readonly port: MessagePort }
   /** From the main thread. */
@@ -64,7 +65,7 @@ export type FromLedger =
   | { readonly kind: 'ready'; readonly summary: LedgerSummary }
   /** The file could not be opened; each line is for a person. */
   | { readonly kind: 'failed'; readonly lines: readonly string[] }
-  | { readonly kind: 'replies'; readonly replies: readonly Reply[] }
+  | { readonly kind: 'replies'; readonly replies: readonly PackedReply[] }
   /** The file cannot be written now; the ledger goes on trying. */
   | { readonly kind: 'storage_fault'; readonly message: string }
   | { readonly kind: 'storage_recovered' }

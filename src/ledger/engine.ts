@@ -76,6 +76,7 @@ export class LedgerEngine {
         const usage = { promptTokens: hold.inputTokens, cachedTokens: 0, completionTokens: hold.outputTokens };
         this.#journal.settle(hold, { ...INTERRUPTED, usage, costNanos: hold.holdNanos }, nowMs);
       }
+      this.#journal.writeSums();
       return open;
     });
     this.#activities.rebuild(this.#journal.recent(nowMs - WINDOW_MS), nowMs, this.#clock.monotonicMs());
@@ -100,8 +101,9 @@ export class LedgerEngine {
     }
     try {
       if (!commands.some(isWritten)) return this.#decideAll(commands);
-      return immediately(this.#database, () => this.#decideAll(commands), lockWaitMs);
+      return immediately(this.#database, () => this.#decideAndWrite(commands), lockWaitMs);
     } catch (error) {
+      this.#journal.forgetSums();
       for (const undo of this.#undo.reverse()) undo();
       // Keys that were read within the batch may have seen charges that were taken back.
       this.#keys.clear();
@@ -127,6 +129,12 @@ export class LedgerEngine {
     };
     immediately(this.#database, write, lockWaitMs);
     this.#refusals.forget();
+  }
+
+  #decideAndWrite(commands: readonly Command[]): Answer[] {
+    const answers = this.#decideAll(commands);
+    this.#journal.writeSums();
+    return answers;
   }
 
   #decideAll(commands: readonly Command[]): Answer[] {

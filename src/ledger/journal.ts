@@ -1,8 +1,8 @@
 /** Holds and the journal: what is written when a request is admitted, and when it ends. Callers hold the lock. */
-import { utcDay, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Outcome, Settlement } from './ledger.ts';
 import type { Sqlite, Statement } from './sqlite.ts';
+import { SumWriter } from './sums.ts';
 
 /** A request that is under way, as it stands in the file. */
 export interface HoldRow {
@@ -26,20 +26,12 @@ export interface RecentEntry {
 /** The outcomes that do not count as errors in the usage figures. A client that leaves made no error. */
 export const NO_ERRORS: readonly Outcome[] = ['ok', 'cancelled'];
 
-/** What is kept of a day, and of a month. */
-const SUMMED = 'key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos';
-const ADD_TO_SUMS = `requests = requests + excluded.requests, errors = errors + excluded.errors,
-  prompt_tokens = prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + excluded.completion_tokens,
-  cost_nanos = cost_nanos + excluded.cost_nanos`;
-
 export class Journal {
   readonly #database: Sqlite;
   readonly #insertHold: Statement;
   readonly #deleteHold: Statement;
   readonly #insertRow: Statement;
-  readonly #addDay: Statement;
-  readonly #addMonth: Statement;
-  readonly #charge: Statement;
+  readonly #sums: SumWriter;
   readonly #month: Statement;
 
   constructor(database: Sqlite) {
@@ -54,15 +46,7 @@ export class Journal {
          attempts)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#addDay = database.prepare(
-      `INSERT INTO usage_days (day, ${SUMMED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET ${ADD_TO_SUMS}`,
-    );
-    this.#addMonth = database.prepare(
-      `INSERT INTO usage_months (month, ${SUMMED}, last_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET ${ADD_TO_SUMS}, last_at_ms = max(last_at_ms, excluded.last_at_ms)`,
-    );
-    this.#charge = database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?');
+    this.#sums = new SumWriter(database);
     this.#month = database
       .prepare('SELECT coalesce(sum(cost_nanos), 0) FROM usage_months WHERE month = ? AND key_id = ?')
       .pluck()
@@ -81,7 +65,7 @@ export class Journal {
     );
   }
 
-  /** Ends a hold: its row goes, the journal's comes, and the charge counts in day, month and balance. */
+  /** Ends a hold: its row goes, and the journal's comes. What it is charged is written with the next `writeSums`. */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
     const { source, usage, costNanos, served } = end;
     const model = served?.model ?? hold.model;
@@ -106,16 +90,24 @@ export class Journal {
       served?.upstream ?? null,
       served?.attempts ?? null,
     );
-    const errors = NO_ERRORS.includes(end.outcome) ? 0 : 1;
-    const sums = [hold.keyId, model, source, 1, errors, promptTokens, completionTokens, costNanos];
-    this.#addDay.run(utcDay(hold.admittedAtMs), ...sums);
-    this.#addMonth.run(utcMonth(hold.admittedAtMs), ...sums, hold.admittedAtMs);
-    this.#charge.run(costNanos);
+    const isError = !NO_ERRORS.includes(end.outcome);
+    const { keyId, admittedAtMs } = hold;
+    this.#sums.add({ keyId, model, source, admittedAtMs, isError, promptTokens, completionTokens, costNanos });
+  }
+
+  /** Charges what was settled since the last time, in days, months and the balance. Ends each transaction that settles. */
+  writeSums(): void {
+    this.#sums.write();
+  }
+
+  /** The transaction was taken back. */
+  forgetSums(): void {
+    this.#sums.forget();
   }
 
   /** What a key was charged in a month. */
   chargedInMonth(keyId: string, month: string): Nanos {
-    return this.#month.get(month, keyId) as bigint;
+    return (this.#month.get(month, keyId) as bigint) + this.#sums.pendingCharge(keyId, month);
   }
 
   openHolds(): HoldRow[] {

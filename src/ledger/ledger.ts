@@ -83,7 +83,6 @@ export type Outcome = 'ok' | 'cancelled' | 'interrupted' | ErrorCode;
 export interface Served {
   /** `<provider>/<model>`: another than was asked for, where that could not be had. */
   readonly model: string;
-  readonly provider: string;
   /** For the operator: which of the provider's upstreams it was, the last of those that were asked. */
   readonly upstream: string;
   /** How often upstreams were asked. */

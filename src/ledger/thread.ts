@@ -2,10 +2,11 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import { type Envelope, type FromLedger, isWritten, type Reply, type ToLedger } from './commands.ts';
+import { type Answer, type Envelope, type FromLedger, isWritten, type Reply, type ToLedger } from './commands.ts';
 import { LedgerEngine } from './engine.ts';
 import type { LedgerOptions } from './ledger.ts';
 import { LogBound } from './log-bound.ts';
+import { type PackedReply, packReply, unpackCommand } from './packing.ts';
 import { dropOldRows } from './retention.ts';
 import {
   assertDurability,
@@ -41,7 +42,8 @@ interface Fault {
 }
 
 /** A command, and where its answer goes. */
-interface Asked extends Envelope {
+interface Asked {
+  readonly envelope: Envelope;
   readonly port: MessagePort;
 }
 
@@ -106,7 +108,7 @@ class LedgerThread {
   #receive(message: ToLedger, port: MessagePort): void {
     if (message.kind === 'connect') return this.#connect(message.port);
     if (message.kind === 'close') this.#closing = true;
-    else for (const envelope of message.envelopes) this.#queue.push({ ...envelope, port });
+    else for (const command of message.commands) this.#queue.push({ envelope: unpackCommand(command), port });
     this.#schedule();
   }
 
@@ -141,13 +143,13 @@ class LedgerThread {
   }
 
   #process(batch: readonly Asked[]): void {
-    const commands = batch.map((envelope) => envelope.command);
+    const commands = batch.map(({ envelope }) => envelope.command);
     const writes = commands.some(isWritten);
     try {
       if (writes) this.#stateFile.assertInPlace();
       const answers = this.#engine.process(commands, this.#lockWaitMs);
       if (writes) this.#report(undefined);
-      reply(batch, ({ ticket }, index) => ({ ticket, answer: answers[index] as (typeof answers)[number] }));
+      reply(batch, ({ ticket }, index) => ({ ticket, answer: answers[index] as Answer }));
       // Rows may be too old now that were not before.
       if (commands.some(({ kind }) => kind === 'configure')) this.#dropOldRows();
     } catch (error) {
@@ -203,8 +205,8 @@ class LedgerThread {
   /** Nothing may be admitted that cannot be written down; what has ended is kept until it can. */
   #failClosed(batch: readonly Asked[], fault: Fault): void {
     this.#report(fault);
-    const settlements = batch.filter(({ command }) => command.kind === 'settle');
-    const others = batch.filter(({ command }) => command.kind !== 'settle');
+    const settlements = batch.filter(({ envelope }) => envelope.command.kind === 'settle');
+    const others = batch.filter(({ envelope }) => envelope.command.kind !== 'settle');
     reply(others, ({ ticket }) => ({ ticket, unavailable: fault.message }));
     this.#queue.unshift(...settlements);
   }
@@ -238,12 +240,13 @@ function send(port: MessagePort, message: FromLedger): void {
 }
 
 /** One message to each of those who asked. */
-function reply(batch: readonly Asked[], replyTo: (asked: Asked, index: number) => Reply): void {
-  const byPort = new Map<MessagePort, Reply[]>();
-  for (const [index, asked] of batch.entries()) {
-    const replies = byPort.get(asked.port);
-    if (replies === undefined) byPort.set(asked.port, [replyTo(asked, index)]);
-    else replies.push(replyTo(asked, index));
+function reply(batch: readonly Asked[], replyTo: (envelope: Envelope, index: number) => Reply): void {
+  const byPort = new Map<MessagePort, PackedReply[]>();
+  for (const [index, { envelope, port }] of batch.entries()) {
+    const packed = packReply(envelope, replyTo(envelope, index));
+    const replies = byPort.get(port);
+    if (replies === undefined) byPort.set(port, [packed]);
+    else replies.push(packed);
   }
   for (const [port, replies] of byPort) send(port, { kind: 'replies', replies });
 }

@@ -35,7 +35,7 @@ export function modelOf(body: JsonBody): string | undefined {
 /** Checks every field that the gateway acts on. The first fault in the order of the table is named. */
 export function checkRequest(body: JsonBody, model: string): Checked {
   const { fields } = body;
-  for (const [name, check] of Object.entries(CHECKS)) {
+  for (const [name, check] of CHECKS) {
     const fault = check(fields[name] ?? undefined, fields);
     if (fault !== undefined) return { ok: false, fault };
   }
@@ -63,7 +63,7 @@ const ROLES_WITHOUT_CONTENT: readonly unknown[] = ['assistant', 'function'];
 const MAX_STOPS = 4;
 
 /** null counts as absent in every one of these: it arrives here as undefined. */
-const CHECKS: Readonly<Record<string, Check>> = {
+const CHECKS: readonly (readonly [field: string, check: Check])[] = Object.entries<Check>({
   messages: checkMessages,
   max_tokens: wholeNumber('max_tokens', 1),
   max_completion_tokens: wholeNumber('max_completion_tokens', 1),
@@ -76,7 +76,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   frequency_penalty: number('frequency_penalty', -2, 2),
   stop: checkStop,
   tools: checkTools,
-};
+});
 
 function wholeNumber(name: string, minimum: number, maximum?: number): Check {
   const range = maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;

@@ -36,7 +36,7 @@ describe('an admitted request', () => {
     bench.clock.advance(2_500);
     const usage = { promptTokens: 30, cachedTokens: 5, completionTokens: 12 };
     const end = { source: 'counted', outcome: 'upstream_error', completionId: 'chatcmpl-1', firstByteMs: 250 } as const;
-    const served = { model: 'mock/spare', provider: 'mock', upstream: 'mock', attempts: 2 };
+    const served = { model: 'mock/spare', upstream: 'mock', attempts: 2 };
     bench.settle(requestId, { ...end, usage, costNanos: 41n, served });
     assert.deepEqual(bench.operator.account.balance(), { balanceNanos: USD - 41n, heldNanos: 0n });
     assert.deepEqual(bench.rows('holds'), []);

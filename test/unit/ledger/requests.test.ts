@@ -25,7 +25,7 @@ describe('a request', () => {
       completionId: 'chatcmpl-7',
       firstByteMs: 42,
       outcome: 'upstream_error',
-      served: { model: 'other/echo', provider: 'other', upstream: 'other#2', attempts: 3 },
+      served: { model: 'other/echo', upstream: 'other#2', attempts: 3 },
     });
     assert.deepEqual(storeOf(bench).find(id), {
       id,
