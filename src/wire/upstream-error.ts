@@ -21,9 +21,9 @@ export function readErrorBody(text: string): UpstreamWords | undefined {
   return parsed === undefined ? undefined : readErrorValue(parsed.value);
 }
 
-/** True when a parsed answer is an error answer, whatever its status was. */
+/** True when a parsed answer is an error answer, whatever its status was. Some hosts send the error flat, and name it by its kind. */
 export function isErrorValue(value: unknown): boolean {
-  return isObject(value) && Boolean(value.error);
+  return isObject(value) && (Boolean(value.error) || value.object === 'error');
 }
 
 /** Reads `{error: {message, …}}`, `{error: text}`, `{message, …}`, `{detail: …}`, and any of these in an array. */

@@ -70,11 +70,12 @@ describe('the words of an upstream are found in', () => {
   });
 });
 
-test('an answer is an error where it has one, and not where that is null', () => {
-  for (const value of [{ error: {} }, { error: 'x' }, { error: { message: 'x' }, choices: [] }]) {
+test('an answer is an error where it has one or says that it is one, and not where that is null', () => {
+  const flat = { object: 'error', message: 'x', code: 7 };
+  for (const value of [{ error: {} }, { error: 'x' }, { error: { message: 'x' }, choices: [] }, flat]) {
     assert.equal(isErrorValue(value), true);
   }
-  for (const value of [{ error: null }, { error: '' }, {}, [], null, 'error', { choices: [] }]) {
+  for (const value of [{ error: null }, { error: '' }, {}, [], null, 'error', { choices: [] }, { object: 'list' }]) {
     assert.equal(isErrorValue(value), false);
   }
 });
