@@ -93,13 +93,14 @@ async function textOf(stream: ChildProcess['stdout']): Promise<string> {
 export async function inParallel<Item, Outcome>(
   items: readonly Item[],
   work: (item: Item) => Promise<Outcome>,
+  atOnce = CONCURRENCY,
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const queue = items.entries();
   const worker = async () => {
     for (const [index, item] of queue) outcomes[index] = await work(item);
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  await Promise.all(Array.from({ length: atOnce }, worker));
   return outcomes;
 }
 
@@ -141,6 +142,10 @@ export class Serving {
   /** The lines of the log. Lines that are no JSON, such as errors, are left out. */
   get log(): LogLine[] {
     return linesOf(this.text).flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
+  }
+
+  get pid(): number {
+    return this.#child.pid as number;
   }
 
   get url(): string {

@@ -1,5 +1,6 @@
 /** A host of models on a TCP port of its own that answers each request as a test's script says, byte by byte. */
 import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { bounded } from './wait.ts';
 
 /** What a host does with one request. */
@@ -90,6 +91,12 @@ export class UpstreamCall {
   }
 }
 
+/** The certificate of a host that is reached over TLS, in PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
 const UNSCRIPTED: Script = (call) => call.answer(599, { error: { message: 'no script was set' } });
 
 export class FakeUpstream {
@@ -98,22 +105,32 @@ export class FakeUpstream {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #waiting: { count: number; resolve(): void }[] = [];
-  #connections = 0;
+  #accepted = 0;
   #script: Script = UNSCRIPTED;
   #fault: unknown;
 
-  private constructor() {
-    this.#server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
+  private constructor(certificate: Certificate | undefined) {
+    const serve = (socket: Socket) => this.#serve(socket);
+    this.#server =
+      certificate === undefined
+        ? createServer({ noDelay: true }, serve)
+        : createTlsServer({ ...certificate, noDelay: true }, serve);
   }
 
-  static async start(): Promise<FakeUpstream> {
-    const upstream = new FakeUpstream();
+  /** Over TLS where there is a certificate. */
+  static async start(certificate?: Certificate): Promise<FakeUpstream> {
+    const upstream = new FakeUpstream(certificate);
     await new Promise<void>((resolve) => upstream.#server.listen(0, '127.0.0.1', resolve));
     return upstream;
   }
 
   get port(): number {
     return (this.#server.address() as { port: number }).port;
+  }
+
+  /** Connections that stand at this moment. */
+  get connections(): number {
+    return this.#sockets.size;
   }
 
   /** Sets what each request from here on gets, and forgets those that came before. */
@@ -143,7 +160,7 @@ export class FakeUpstream {
     this.#sockets.add(socket);
     const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
     void closed.then(() => this.#sockets.delete(socket));
-    const connection = { number: ++this.#connections, socket, closed };
+    const connection = { number: ++this.#accepted, socket, closed };
     socket.on('error', () => {});
     let pending = Buffer.alloc(0);
     socket.on('data', (chunk: Buffer) => {

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { loadConfig } from '../../src/config/load.ts';
-import { newId } from '../../src/core/ids.ts';
 import { parseUsd } from '../../src/core/money.ts';
 import { type Gateway, startGateway } from '../../src/gateway.ts';
 import { mintKey } from '../../src/keys/key.ts';
@@ -16,7 +15,11 @@ import { openLog } from '../../src/observe/log.ts';
 import { assertBooksBalance, countHolds } from './books.ts';
 import { inFlightByThread, withNewThreads } from './carriers.ts';
 import { FakeUpstream } from './fake-upstream.ts';
+import { rawCompletion } from './raw.ts';
+import { type KeySettings, makeKey, onlyRowOf, type Row, rowsOf, type TestKey } from './state.ts';
 import { until } from './wait.ts';
+
+export type { Row, TestKey } from './state.ts';
 
 /** Secrets of the operator. None of them may reach a client. */
 export const UPSTREAM_KEY = 'upstream-secret-canary-4711';
@@ -36,23 +39,6 @@ export interface GatewayOptions {
   readonly provider?: Record<string, unknown>;
   /** Credit to start with, in USD. */
   readonly credit?: string;
-}
-
-export interface TestKey {
-  readonly id: string;
-  readonly secret: string;
-}
-
-/** A row of the journal. */
-export interface Row {
-  readonly request_id: string;
-  readonly model: string;
-  readonly outcome: string;
-  readonly source: string;
-  readonly prompt_tokens: number;
-  readonly cached_tokens: number;
-  readonly completion_tokens: number;
-  readonly cost_nanos: number;
 }
 
 export interface Reply {
@@ -116,11 +102,8 @@ export class TestGateway {
   }
 
   /** Makes a key, as another process would. */
-  key(settings: Partial<OwnLimits> & { allowlist?: readonly string[] } = {}, secret = mintKey()): TestKey {
-    const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
-    const change = this.#keys.create(secret, { ...none, ...settings, name: newId('name', Date.now()) }, Date.now());
-    assert.ok(change.kind === 'done');
-    return { id: change.key.id, secret };
+  key(settings: KeySettings = {}, secret = mintKey()): TestKey {
+    return makeKey(this.#keys, settings, secret);
   }
 
   setState(key: TestKey, state: KeyState): void {
@@ -141,15 +124,12 @@ export class TestGateway {
 
   /** The journal rows of a key, the oldest first. */
   rows(key: TestKey): Row[] {
-    return this.#database.prepare('SELECT * FROM journal WHERE key_id = ? ORDER BY id').all(key.id) as Row[];
+    return rowsOf(this.#database, key);
   }
 
   /** The only journal row of a key, once it is there and nothing of the key is held. */
-  async row(key: TestKey): Promise<Row> {
-    await until(() => this.rows(key).length > 0 && countHolds(this.#database, key.id) === 0);
-    const [row, ...others] = this.rows(key);
-    assert.equal(others.length, 0);
-    return row as Row;
+  row(key: TestKey): Promise<Row> {
+    return onlyRowOf(this.#database, key);
   }
 
   /** How many requests hold money. */
@@ -199,10 +179,7 @@ export class TestGateway {
 
   /** A request for a completion as bytes, for raw connections. */
   rawCompletion(key: TestKey, body: string): string {
-    return (
-      `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${key.secret}\r\n` +
-      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-    );
+    return rawCompletion(key, body);
   }
 
   /** Waits for what is under way to be settled; then nothing may be held, and all sums must be right. */

@@ -1,6 +1,15 @@
 /** A client that sends any bytes at all over TCP, and reads answers without making sense of more than their framing. */
 import { connect, type Socket } from 'node:net';
+import type { TestKey } from './state.ts';
 import { bounded } from './wait.ts';
+
+/** A request for a completion as bytes. */
+export function rawCompletion(key: TestKey, body: string): string {
+  return (
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${key.secret}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  );
+}
 
 export interface RawAnswer {
   readonly status: number;
@@ -13,18 +22,18 @@ export class RawConnection {
   readonly #socket: Socket;
   #received = Buffer.alloc(0);
   #isClosed = false;
-  #wake: () => void = () => {};
+  #waiting: (() => void)[] = [];
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('data', (bytes: Buffer) => {
       this.#received = Buffer.concat([this.#received, bytes]);
-      this.#wake();
+      this.#wakeAll();
     });
     socket.on('error', () => {});
     socket.on('close', () => {
       this.#isClosed = true;
-      this.#wake();
+      this.#wakeAll();
     });
   }
 
@@ -84,10 +93,12 @@ export class RawConnection {
     this.#socket.destroy();
   }
 
+  #wakeAll(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
   #change(): Promise<void> {
-    const change = new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
+    const change = new Promise<void>((resolve) => this.#waiting.push(resolve));
     return bounded(change, `more than ${JSON.stringify(this.#received.toString('latin1').slice(-200))} has come`);
   }
 }

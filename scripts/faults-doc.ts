@@ -1,0 +1,85 @@
+/** Prints the fault matrix of the tests as a page for readers: `npm run make:faults-doc`. */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Case, Charge, End, Fault, Sight } from '../test/faults/cell.ts';
+import { cellsFor, FAMILIES } from '../test/faults/table.ts';
+
+const COSTS: Readonly<Record<Charge, string>> = { nothing: 'nothing', counted: 'as counted', reported: 'as reported' };
+
+const ENDS: Readonly<Record<End, string>> = {
+  'at once': '',
+  connect: ', after `connect`',
+  first_byte: ', after `first_byte`',
+  idle: ', after `idle`',
+  'after its answer': '',
+};
+
+function sightText(sight: Sight): string {
+  if (sight.kind === 'whole') return '200 and the whole answer';
+  const words = sight.words ? ', and the provider’s words' : '';
+  if (sight.kind === 'cut')
+    return `200 and what came, then the error line (“… ${sight.says} …”${words}) and \`[DONE]\``;
+  const status = sight.code === 'invalid_request' ? '400' : '502';
+  // A message that is nothing but the provider's own.
+  return status === '400'
+    ? `${status} \`${sight.code}\`: the provider’s words`
+    : `${status} \`${sight.code}\` (“… ${sight.says} …”${words})`;
+}
+
+/** The cells of a row, without what the provider does. */
+function columns({ stays, leaves }: Case): string[] {
+  return [
+    `${sightText(stays.sees)}${ENDS[stays.ends]}`,
+    COSTS[stays.charge],
+    COSTS[leaves.charge],
+    stays.asked === leaves.asked ? String(stays.asked) : `${stays.asked}, or ${leaves.asked}`,
+  ];
+}
+
+function rowsOf(fault: Fault): string[] {
+  const kinds = [
+    { asks: 'JSON', chosen: fault.json },
+    { asks: 'stream', chosen: fault.stream },
+  ].flatMap(({ asks, chosen }) => (chosen === undefined ? [] : [{ asks, cells: columns(chosen) }]));
+  const [first, second] = kinds;
+  const alike = second !== undefined && first?.cells.join() === second.cells.join();
+  const shown = alike && first !== undefined ? [{ ...first, asks: 'either' }] : kinds;
+  return shown.map(({ asks, cells }) => `| ${[fault.what, asks, ...cells].join(' | ')} |`);
+}
+
+/** The page, as docs/ holds it. */
+export function faultsDoc(): string {
+  const cells = cellsFor(['stays', 'leaves']).length;
+  const faults = FAMILIES.flatMap((family) => family.faults).length;
+  const tables = FAMILIES.map(
+    ({ title, about, faults }) => `## ${title}
+
+${about}
+
+| the provider … | asked for | your client sees | costs | costs a client that leaves before it | asked |
+|---|---|---|---|---|---:|
+${faults.flatMap(rowsOf).join('\n')}
+`,
+  );
+  return `<!-- Printed by npm run make:faults-doc from test/faults: change it there. -->
+
+# When a provider fails
+
+What your client sees when a provider does something wrong, and what it costs. Each row is a test that plays the fault byte by byte against a real gateway, for a client that stays
+and for one that leaves before the fault: ${faults} faults, ${cells} cells. After each of them the request is settled, its slot is free, and no connection is left that is of no use.
+
+How to read the tables:
+
+- **Costs**: *nothing*: the request is in the journal with a cost of zero. *As reported*: by the usage that the provider gave. *As counted*: the gateway counted the tokens of the
+  request and of what came; an answer of which nothing came counts as one token. Once a provider may have begun to work, a request is never free.
+- **A client that leaves before it**: the request is in the journal as \`cancelled\`, the connection to the provider is closed, and the slot is free at once. Where the connection cannot be made at all,
+  the fault may be quicker than the client: then it is there as \`upstream_error\`.
+- **Asked**: how often a provider with a single address gets the request.
+- **After \`connect\`, \`first_byte\`, \`idle\`**: the time-out of that name in the config ends it; without such a remark it ends as soon as the fault is there.
+- **The provider’s words** are passed on up to 1,000 characters, and only where they hold nothing of the operator’s: no key, address or header of the provider’s.
+- The **error line** is \`data: {"error":{"code":"upstream_error","message":"…"}}\`. Official clients raise it as an error in the middle of the stream.
+
+${tables.join('\n')}`;
+}
+
+if (import.meta.main) writeFileSync(fileURLToPath(new URL('../docs/faults.md', import.meta.url)), faultsDoc());

@@ -1,0 +1,154 @@
+/** A cell of the fault matrix: what a provider does, and what becomes of it for the client and in the books. */
+import type { ErrorCode } from '../../src/core/errors.ts';
+import type { Script } from '../support/fake-upstream.ts';
+
+/** What stands at the address of a provider. */
+export type HostKind =
+  | 'plain'
+  | 'tls'
+  | 'closed port'
+  | 'blackhole'
+  | 'unknown name'
+  | 'expired certificate'
+  | 'certificate of another host'
+  | 'certificate of an unknown authority'
+  | 'garbage in the handshake'
+  | 'silence in the handshake'
+  | 'end in the handshake';
+
+/** What a host does with a request. A client that is to leave does so between the two. */
+export interface Play {
+  readonly opening?: Script;
+  /** The opening brings the client {@link HELLO}: nothing more happens before it has read that. */
+  readonly isRead?: boolean;
+  readonly fault: Script;
+}
+
+/** What the provider says of itself in its errors; whether a client may read it depends on the error. */
+export const WORDS = 'The flux capacitor is out of tune';
+/** What the model says. Two of its characters take two bytes. */
+export const HELLO = 'Grüße';
+
+export type Sight =
+  /** Status 200, and all that the provider sent: so many bytes at least. */
+  | { readonly kind: 'whole'; readonly leastBytes: number }
+  /** An error answer. */
+  | { readonly kind: 'error'; readonly code: ErrorCode; readonly says: string; readonly words: boolean }
+  /** Status 200 and what came, then an error line and [DONE]. */
+  | { readonly kind: 'cut'; readonly says: string; readonly words: boolean };
+
+/** What a request is charged: nothing, by what the gateway counted itself, or by what the provider reported. */
+export type Charge = 'nothing' | 'counted' | 'reported';
+
+/** Which time-out ends the request at the latest; all others are far longer. */
+export type End = 'at once' | 'connect' | 'first_byte' | 'idle' | 'after its answer';
+
+/** For a client that stays. */
+export interface Stays {
+  readonly sees: Sight;
+  readonly charge: Charge;
+  /** How many requests have reached the provider. */
+  readonly asked: 0 | 1;
+  readonly ends: End;
+}
+
+/** For one that leaves. The journal calls it cancelled, unless the fault may have been quicker. */
+export interface Leaves {
+  readonly outcome: 'cancelled' | 'cancelled or upstream_error';
+  readonly charge: Charge;
+  readonly asked: 0 | 1;
+}
+
+export interface Case {
+  readonly play: Play;
+  readonly stays: Stays;
+  readonly leaves: Leaves;
+}
+
+export interface Fault {
+  /** Goes on from "The provider …". */
+  readonly what: string;
+  readonly host: HostKind;
+  /** For a request that asks for JSON, and for one that asks for a stream; undefined where it can only befall the other. */
+  readonly json: Case | undefined;
+  readonly stream: Case | undefined;
+}
+
+/** Faults of one kind. */
+export interface Family {
+  readonly title: string;
+  /** What can be said of all of them. */
+  readonly about: string;
+  readonly faults: readonly Fault[];
+}
+
+export const CANNOT_BE_REACHED = 'cannot be reached';
+export const NOT_IN_TIME = 'did not answer in time';
+export const STOPPED = 'stopped in the middle of its answer';
+export const BROKE_OFF = 'broke off';
+export const REPORTED = 'reported an error';
+export const NOT_THE_FORMAT = 'not in the chat-completions format';
+
+/** A request that has reached the provider: from then on it may have worked. */
+const LEFT: Leaves = { outcome: 'cancelled', charge: 'counted', asked: 1 };
+
+function stays(sees: Sight, charge: Charge, ends: End): Stays {
+  return { sees, charge, ends, asked: 1 };
+}
+
+/** A 502 in the gateway's own words. */
+export function failed(says: string, charge: Charge = 'counted', ends: End = 'at once'): Stays {
+  return stays({ kind: 'error', code: 'upstream_error', says, words: false }, charge, ends);
+}
+
+/** An error answer of the provider, which costs nothing. */
+export function told(says: string, words: boolean, code: ErrorCode = 'upstream_error'): Stays {
+  return stays({ kind: 'error', code, says, words }, 'nothing', 'at once');
+}
+
+/** A stream that ends with the error line. */
+export function cut(says: string, ends: End = 'at once'): Stays {
+  return stays({ kind: 'cut', says, words: false }, 'counted', ends);
+}
+
+/** A stream in which the provider itself reports the error. */
+export function cutByError(words: boolean): Stays {
+  return stays({ kind: 'cut', says: REPORTED, words }, 'counted', 'at once');
+}
+
+/** No fault in the end. */
+export function whole(charge: Charge = 'reported', ends: End = 'at once', leastBytes = 1): Stays {
+  return stays({ kind: 'whole', leastBytes }, charge, ends);
+}
+
+/** A case of a provider that is reached. */
+export function on(play: Play | Script, cell: Stays, leaves: Partial<Leaves> = {}): Case {
+  return { play: typeof play === 'function' ? { fault: play } : play, stays: cell, leaves: { ...LEFT, ...leaves } };
+}
+
+export function fault(what: string, json: Case, stream: Case = json, host: HostKind = 'plain'): Fault {
+  return { what, host, json, stream };
+}
+
+/** A fault that only a stream can have. */
+export function streamFault(what: string, stream: Case): Fault {
+  return { what, host: 'plain', json: undefined, stream };
+}
+
+/** A provider that is never reached: nothing can have happened there. */
+export function unreached(what: string, host: HostKind, ends: End): Fault {
+  const never: Script = () => {
+    throw new Error('a request arrived where none can');
+  };
+  const leaves: Leaves = {
+    outcome: ends === 'at once' ? 'cancelled or upstream_error' : 'cancelled',
+    charge: 'nothing',
+    asked: 0,
+  };
+  const both = {
+    play: { fault: never },
+    stays: { ...failed(CANNOT_BE_REACHED, 'nothing', ends), asked: 0 },
+    leaves,
+  } as const;
+  return fault(what, both, both, host);
+}

@@ -1,0 +1,106 @@
+/** Answers that lie about where they end, or are no HTTP. */
+import { chunk } from '../../support/answers.ts';
+import { BROKE_OFF, cut, type Family, failed, fault, NOT_IN_TIME, NOT_THE_FORMAT, on, whole } from '../cell.ts';
+import {
+  ANSWER,
+  answered,
+  behind,
+  CHUNKED,
+  EVENTS,
+  finishing,
+  HELLO_EVENT,
+  hangUp,
+  inTurn,
+  JSON_TYPE,
+  lengthOf,
+  midStream,
+  raw,
+  STREAM_TYPE,
+  sending,
+} from '../pieces.ts';
+
+const broke = failed(BROKE_OFF);
+const notTheFormat = failed(NOT_THE_FORMAT);
+const TWICE = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${ANSWER.length}\r\n`;
+const PAUSE_MS = 20;
+
+/** An interim answer every now and then, for as long as the connection stands. */
+const interimForEver = (call: Parameters<typeof hangUp>[0]) => {
+  const timer = setInterval(() => call.raw('HTTP/1.1 102 Processing\r\n\r\n'), PAUSE_MS);
+  void call.closed.finally(() => clearInterval(timer));
+};
+
+export const FRAMING: Family = {
+  title: 'It lies about its length, or speaks no HTTP',
+  about: 'Charged as above. What an answer is cut to by a wrong length is judged as what it is then.',
+  faults: [
+    fault(
+      'gives neither length nor chunks, and closes the connection at the end',
+      on(inTurn(answered(JSON_TYPE, ANSWER), hangUp), whole()),
+      on(inTurn(answered(STREAM_TYPE, EVENTS), hangUp), whole()),
+    ),
+    fault(
+      'gives neither length nor chunks, and closes the connection in the middle',
+      on(inTurn(answered(JSON_TYPE, ANSWER.slice(0, 60)), hangUp), notTheFormat),
+      on({ opening: answered(STREAM_TYPE, HELLO_EVENT), isRead: true, fault: hangUp }, cut(BROKE_OFF)),
+    ),
+    fault(
+      'announces more bytes than it sends, and closes the connection',
+      on(behind(answered({ ...JSON_TYPE, ...lengthOf(ANSWER, 10) }, ANSWER), hangUp), broke),
+      on(
+        { opening: answered({ ...STREAM_TYPE, ...lengthOf(EVENTS) }, HELLO_EVENT), isRead: true, fault: hangUp },
+        cut(BROKE_OFF),
+      ),
+    ),
+    fault(
+      'announces fewer bytes than it sends',
+      on(answered({ ...JSON_TYPE, ...lengthOf(ANSWER, -10) }, ANSWER), notTheFormat),
+      on(
+        {
+          opening: answered({ ...STREAM_TYPE, ...lengthOf(HELLO_EVENT, 20) }, HELLO_EVENT),
+          isRead: true,
+          fault: raw(chunk('', 'stop')),
+        },
+        cut(NOT_THE_FORMAT),
+      ),
+    ),
+    fault(
+      'gives both a length and chunks',
+      on(inTurn(answered({ ...JSON_TYPE, ...CHUNKED, ...lengthOf(ANSWER) }, ''), sending(ANSWER)), broke),
+      on(inTurn(answered({ ...STREAM_TYPE, ...CHUNKED, ...lengthOf(EVENTS) }, ''), sending(EVENTS)), broke),
+    ),
+    fault('gives two lengths that differ', on(raw(`${TWICE}content-length: 7\r\n\r\n${ANSWER}`), broke)),
+    fault(
+      'sends a chunk whose size is no number',
+      on(behind(answered({ ...JSON_TYPE, ...CHUNKED }, ''), raw('zz\r\n')), broke),
+      on(midStream(raw('zz\r\n')), cut(BROKE_OFF)),
+    ),
+    fault('sends headers without end', on(raw(`HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(100_000)}`), broke)),
+    fault('speaks another protocol', on(inTurn(raw('SSH-2.0-OpenSSH_9.2\r\n\r\n'), hangUp), broke)),
+    fault(
+      'switches protocols, which nobody asked for',
+      on(raw('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'), broke),
+    ),
+    fault('sends interim answers without end', on(interimForEver, failed(NOT_IN_TIME, 'counted', 'first_byte'))),
+    fault(
+      'sends early hints before its answer',
+      on(
+        inTurn(raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'), (call) => call.answer(200, ANSWER)),
+        whole(),
+      ),
+      on(
+        inTurn(
+          raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'),
+          (call) => call.stream(),
+          sending(HELLO_EVENT),
+          finishing,
+        ),
+        whole(),
+      ),
+    ),
+    fault(
+      'answers that there is nothing (204)',
+      on((call) => call.head(204, {}), notTheFormat),
+    ),
+  ],
+};

@@ -1,0 +1,107 @@
+/** Hosts that stall, and hosts that are slow. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { chunk, DONE, usageChunk } from '../../support/answers.ts';
+import type { Script } from '../../support/fake-upstream.ts';
+import { cut, type Family, failed, fault, NOT_IN_TIME, on, STOPPED, whole } from '../cell.ts';
+import {
+  ANSWER,
+  answered,
+  behind,
+  CHUNKED,
+  EVENTS,
+  HELLO_EVENT,
+  inTurn,
+  JSON_TYPE,
+  lengthOf,
+  midStream,
+  raw,
+  SAID,
+  STREAM_TYPE,
+  sending,
+  shortBy,
+  silence,
+} from '../pieces.ts';
+
+const late = failed(NOT_IN_TIME, 'counted', 'first_byte');
+const stalled = failed(STOPPED, 'counted', 'idle');
+
+/** Pieces of a slow answer, and between two of them: together longer than the idle time-out, and each far shorter. */
+const PIECES = 12;
+const BETWEEN_MS = 100;
+
+/** Sends these bytes a little at a time. */
+function drip(text: string): Script {
+  return async (call) => {
+    const bytes = Buffer.from(text);
+    const size = Math.ceil(bytes.length / PIECES);
+    for (let at = 0; at < bytes.length; at += size) {
+      await pause(BETWEEN_MS);
+      call.raw(bytes.subarray(at, at + size));
+    }
+  };
+}
+
+const jsonHead = (text: string) => answered({ ...JSON_TYPE, ...lengthOf(text) }, '');
+const streamHead = (text: string) => answered({ ...STREAM_TYPE, ...lengthOf(text) }, '');
+const BLANKS = `${'\n'.repeat(PIECES * 4)}${ANSWER}`;
+const COMMENTS = `${': keep-alive\n\n'.repeat(PIECES)}${EVENTS}`;
+
+export const SILENCE: Family = {
+  title: 'It stalls, or is slow',
+  about:
+    'Each time-out has a kind of silence: `first_byte` is the one before the headers, `idle` the one between any two bytes. A provider that sends something now and then is waited for, however long its answer takes.',
+  faults: [
+    fault('falls silent before its headers', on(silence, late)),
+    fault('falls silent within its headers', on(behind(raw('HTTP/1.1 200 OK\r\n'), silence), late)),
+    fault(
+      'falls silent behind its headers',
+      on(behind(jsonHead(ANSWER), silence), stalled),
+      on(
+        behind((call) => call.stream(), silence),
+        stalled,
+      ),
+    ),
+    fault(
+      'falls silent in the middle',
+      on(behind(shortBy(60), silence), stalled),
+      on(midStream(sending(HELLO_EVENT.slice(0, 20)), silence), cut(STOPPED, 'idle')),
+    ),
+    fault(
+      'falls silent one byte before the end',
+      on(behind(shortBy(1), silence), stalled),
+      on(midStream(sending(chunk('', 'stop') + usageChunk() + DONE.slice(0, -1)), silence), whole('reported', 'idle')),
+    ),
+    fault(
+      'falls silent behind its finish reason',
+      on(behind(inTurn(answered({ ...JSON_TYPE, ...CHUNKED }, ''), sending(ANSWER)), silence), stalled),
+      on(midStream(sending(chunk('', 'stop')), silence), whole('counted', 'idle')),
+    ),
+    fault(
+      'falls silent behind the end of its answer, and keeps the connection',
+      on((call) => call.answer(200, ANSWER), whole()),
+      on(midStream(sending(chunk('', 'stop') + usageChunk() + DONE), silence), whole()),
+    ),
+    fault(
+      'sends nothing but comments first, and then falls silent',
+      on(behind(inTurn(jsonHead(ANSWER), raw('\n\n')), silence), stalled),
+      on(
+        behind(
+          inTurn((call) => call.stream(), sending(': keep-alive\n\n')),
+          silence,
+        ),
+        stalled,
+      ),
+    ),
+    fault('falls silent within an error answer', on(behind(shortBy(30, JSON.stringify(SAID), 500), silence), stalled)),
+    fault(
+      'drips: a few bytes at a time',
+      on(behind(jsonHead(ANSWER), drip(ANSWER)), whole('reported', 'after its answer')),
+      on(behind(streamHead(EVENTS), drip(EVENTS)), whole('reported', 'after its answer')),
+    ),
+    fault(
+      'sends blank lines or comments for a long time before its answer',
+      on(behind(jsonHead(BLANKS), drip(BLANKS)), whole('reported', 'after its answer')),
+      on(behind(streamHead(COMMENTS), drip(COMMENTS)), whole('reported', 'after its answer')),
+    ),
+  ],
+};

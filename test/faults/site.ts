@@ -1,0 +1,149 @@
+/** A real `serve` with a provider of its own for each cell, so that none of them influences another. */
+import { parseUsd } from '../../src/core/money.ts';
+import { Account } from '../../src/ledger/account.ts';
+import { KeyStore } from '../../src/ledger/keys.ts';
+import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
+import { assertBooksBalance, countHolds } from '../support/books.ts';
+import { inParallel, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
+import { makeKey, onlyRowOf, type Row, rowsOf, type TestKey } from '../support/state.ts';
+import { until } from '../support/wait.ts';
+import { AUTHORITY_PATH, type Host, openHost } from './hosts.ts';
+import type { Cell } from './table.ts';
+
+/** Those that a cell is about. */
+export const SHORT_MS = 300;
+const SHORT = `${SHORT_MS}ms`;
+/** Longer than a test waits for anything. */
+const LONG = '60s';
+/** Many times what a slow answer takes from one piece to the next. */
+const PATIENT = '1s';
+export const UPSTREAM_KEY = 'upstream-key-canary-2718281828';
+const CREDIT_USD = '1000';
+
+/** A cell with what it runs on. */
+export interface Place {
+  readonly cell: Cell;
+  readonly host: Host;
+  readonly key: TestKey;
+  readonly model: string;
+}
+
+interface Scope {
+  after(cleanUp: () => void | Promise<void>): void;
+}
+
+export interface SiteOptions {
+  /** What the gateway runs with, besides the program. */
+  readonly nodeOptions?: readonly string[];
+  readonly config?: Record<string, unknown>;
+  readonly provider?: Record<string, unknown>;
+}
+
+export class Site {
+  readonly workplace: Workplace;
+  readonly places: readonly Place[];
+  readonly serving: Serving;
+  readonly #database: Sqlite;
+
+  private constructor(workplace: Workplace, places: readonly Place[], serving: Serving, database: Sqlite) {
+    this.workplace = workplace;
+    this.places = places;
+    this.serving = serving;
+    this.#database = database;
+  }
+
+  static async open(scope: Scope, cells: readonly Cell[], options: SiteOptions = {}): Promise<Site> {
+    const workplace = new Workplace(scope, null);
+    workplace.environment.NODE_EXTRA_CA_CERTS = AUTHORITY_PATH;
+    const hosts = await inParallel(cells, ({ fault }) => openHost(fault.host));
+    scope.after(async () => {
+      await Promise.all(hosts.map((host) => host.close()));
+    });
+    workplace.write('config.yaml', JSON.stringify(configFor(cells, hosts, options)));
+    const { database } = openState(workplace.statePath);
+    scope.after(() => {
+      database.close();
+    });
+    new Account(database).enter(parseUsd(CREDIT_USD) as bigint, 'to start with', Date.now());
+    const store = new KeyStore(database);
+    const places = cells.map((cell, number) => ({
+      cell,
+      host: hosts[number] as Host,
+      key: makeKey(store, { concurrency: 1 }),
+      model: `${providerName(number)}/model`,
+    }));
+    const serving = await workplace.serve([...(options.nodeOptions ?? []), PROGRAM, 'serve']);
+    return new Site(workplace, places, serving, database);
+  }
+
+  get port(): number {
+    return Number(new URL(this.serving.url).port);
+  }
+
+  /** The one row of a key, once nothing of it is held. */
+  row(key: TestKey): Promise<Row> {
+    return onlyRowOf(this.#database, key);
+  }
+
+  /** Resolves once a request of this key is admitted, or has ended since. */
+  admitted(key: TestKey): Promise<void> {
+    return until(() => countHolds(this.#database, key.id) > 0 || rowsOf(this.#database, key).length > 0);
+  }
+
+  /** Closes all that the providers have. */
+  async closeHosts(): Promise<void> {
+    await Promise.all(this.places.map(({ host }) => host.close()));
+  }
+
+  /** Nothing may be held, and all sums must be right. */
+  assertSettled(): void {
+    if (countHolds(this.#database) > 0) throw new Error('a hold is left');
+    assertBooksBalance(this.#database);
+  }
+}
+
+function providerName(number: number): string {
+  return `host-${number}`;
+}
+
+function configFor(
+  cells: readonly Cell[],
+  hosts: readonly Host[],
+  { config, provider }: SiteOptions,
+): Record<string, unknown> {
+  const models = { model: { input: 1, output: 2, max_output: 1000, default_output: 100 } };
+  const providers = cells.map((cell, number) => [
+    providerName(number),
+    {
+      kind: 'openai',
+      base_url: hosts[number]?.baseUrl,
+      api_key: UPSTREAM_KEY,
+      timeouts: timeoutsFor(cell),
+      models,
+      ...provider,
+    },
+  ]);
+  return {
+    listen: '127.0.0.1:0',
+    state: './state.db',
+    log: { level: 'info' },
+    providers: {
+      ...Object.fromEntries(providers),
+      mock: { kind: 'mock', models: { echo: { input: 0, output: 0 } } },
+    },
+    ...config,
+  };
+}
+
+/** Only the time-out that a cell is about is short: no other one can end it. */
+function timeoutsFor({ case: { stays } }: Cell): Record<string, string> {
+  const long = { connect: LONG, first_byte: LONG, idle: LONG };
+  switch (stays.ends) {
+    case 'at once':
+      return long;
+    case 'after its answer':
+      return { ...long, idle: PATIENT };
+    default:
+      return { ...long, [stays.ends]: SHORT };
+  }
+}

@@ -1,0 +1,48 @@
+/** What tests do with a state file that they have open themselves: keys are made in it, and its journal is read. */
+import assert from 'node:assert/strict';
+import { newId } from '../../src/core/ids.ts';
+import { mintKey } from '../../src/keys/key.ts';
+import type { KeyStore, OwnLimits } from '../../src/ledger/keys.ts';
+import type { Sqlite } from '../../src/ledger/sqlite.ts';
+import { countHolds } from './books.ts';
+import { until } from './wait.ts';
+
+export interface TestKey {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** A row of the journal. */
+export interface Row {
+  readonly request_id: string;
+  readonly model: string;
+  readonly outcome: string;
+  readonly source: string;
+  readonly prompt_tokens: number;
+  readonly cached_tokens: number;
+  readonly completion_tokens: number;
+  readonly cost_nanos: number;
+}
+
+export type KeySettings = Partial<OwnLimits> & { allowlist?: readonly string[] };
+
+/** Makes a key, as another process would. */
+export function makeKey(keys: KeyStore, settings: KeySettings = {}, secret = mintKey()): TestKey {
+  const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
+  const change = keys.create(secret, { ...none, ...settings, name: newId('name', Date.now()) }, Date.now());
+  assert.ok(change.kind === 'done');
+  return { id: change.key.id, secret };
+}
+
+/** The journal rows of a key, the oldest first. */
+export function rowsOf(database: Sqlite, key: TestKey): Row[] {
+  return database.prepare('SELECT * FROM journal WHERE key_id = ? ORDER BY id').all(key.id) as Row[];
+}
+
+/** The only journal row of a key, once it is there and nothing of the key is held. */
+export async function onlyRowOf(database: Sqlite, key: TestKey): Promise<Row> {
+  await until(() => rowsOf(database, key).length > 0 && countHolds(database, key.id) === 0);
+  const [row, ...others] = rowsOf(database, key);
+  assert.equal(others.length, 0);
+  return row as Row;
+}
