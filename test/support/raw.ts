@@ -20,14 +20,16 @@ export interface RawAnswer {
 
 export class RawConnection {
   readonly #socket: Socket;
-  #received = Buffer.alloc(0);
+  /** Grows ahead of what comes in, so that long answers are not copied again and again. */
+  #buffer = Buffer.alloc(1024);
+  #length = 0;
   #isClosed = false;
   #waiting: (() => void)[] = [];
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('data', (bytes: Buffer) => {
-      this.#received = Buffer.concat([this.#received, bytes]);
+      this.#keep(bytes);
       this.#wakeAll();
     });
     socket.on('error', () => {});
@@ -56,7 +58,8 @@ export class RawConnection {
     while (true) {
       const parsed = parseAnswer(this.#received);
       if (parsed !== undefined) {
-        this.#received = this.#received.subarray(parsed.length);
+        this.#buffer = this.#buffer.subarray(parsed.length);
+        this.#length -= parsed.length;
         return parsed.answer;
       }
       if (this.#isClosed) throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1'))}`);
@@ -91,6 +94,16 @@ export class RawConnection {
   /** Leaves without a word. */
   leave(): void {
     this.#socket.destroy();
+  }
+
+  get #received(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  #keep(bytes: Buffer): void {
+    const length = this.#length + bytes.length;
+    if (length > this.#buffer.length) this.#buffer = Buffer.concat([this.#received], 2 * length);
+    this.#length += bytes.copy(this.#buffer, this.#length);
   }
 
   #wakeAll(): void {
