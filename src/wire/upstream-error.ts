@@ -1,5 +1,6 @@
 /** Error answers of upstreams, in the shapes that hosts use, and which of their words a client may read. */
 import { isObject, parseJson } from '../core/json.ts';
+import { holdsSecret } from './secrets.ts';
 
 /** What an error answer says. */
 export interface UpstreamWords {
@@ -92,8 +93,7 @@ export function isAboutTheOperator(words: UpstreamWords): boolean {
  */
 export function wordsForClients(words: UpstreamWords, secrets: readonly string[]): string | undefined {
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return undefined;
-  const text = words.message.toLowerCase();
-  if (isAboutTheOperator(words) || secrets.some((secret) => text.includes(secret.toLowerCase()))) return undefined;
+  if (isAboutTheOperator(words) || holdsSecret(words.message, secrets)) return undefined;
   // Cut only now: of a secret across the cut a part would be left.
   return words.message.slice(0, MAX_MESSAGE_CHARACTERS);
 }
