@@ -26,8 +26,9 @@ export interface Play {
 
 /** What the provider says of itself in its errors; whether a client may read it depends on the error. */
 export const WORDS = 'The flux capacitor is out of tune';
-/** What the model says. Two of its characters take two bytes. */
-export const HELLO = 'Grüße';
+/** What the client asks, and what the model says; two characters of that take two bytes. No other text has words like these. */
+export const PROMPT = 'Tell me of xylopyrography in Qaqortoq';
+export const HELLO = 'Grüße: zwischenmolekular verquasselt';
 
 export type Sight =
   /** Status 200, and all that the provider sent: so many bytes at least. */

@@ -17,7 +17,7 @@ const SHORT = `${SHORT_MS}ms`;
 const LONG = '60s';
 /** Many times what a slow answer takes from one piece to the next. */
 const PATIENT = '1s';
-export const UPSTREAM_KEY = 'upstream-key-canary-2718281828';
+export const UPSTREAM_KEY = 'uk-Zq8vX2nL7wRt4KdM9yBf3HsJ';
 const CREDIT_USD = '1000';
 
 /** A cell with what it runs on. */
@@ -35,14 +35,23 @@ interface Scope {
 export interface SiteOptions {
   /** What the gateway runs with, besides the program. */
   readonly nodeOptions?: readonly string[];
+  /** Fields of the config, over those of the cells. */
   readonly config?: Record<string, unknown>;
+  /** Fields of every provider of a cell. */
   readonly provider?: Record<string, unknown>;
+  /** Further providers. */
+  readonly providers?: Record<string, unknown>;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Beside the config, by their names. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 export class Site {
   readonly workplace: Workplace;
   readonly places: readonly Place[];
   readonly serving: Serving;
+  /** What the clients of the cells read. */
+  readonly answers: string[] = [];
   readonly #database: Sqlite;
 
   private constructor(workplace: Workplace, places: readonly Place[], serving: Serving, database: Sqlite) {
@@ -54,11 +63,12 @@ export class Site {
 
   static async open(scope: Scope, cells: readonly Cell[], options: SiteOptions = {}): Promise<Site> {
     const workplace = new Workplace(scope, null);
-    workplace.environment.NODE_EXTRA_CA_CERTS = AUTHORITY_PATH;
+    Object.assign(workplace.environment, { NODE_EXTRA_CA_CERTS: AUTHORITY_PATH }, options.environment);
     const hosts = await inParallel(cells, ({ fault }) => openHost(fault.host));
     scope.after(async () => {
       await Promise.all(hosts.map((host) => host.close()));
     });
+    for (const [name, text] of Object.entries(options.files ?? {})) workplace.write(name, text);
     workplace.write('config.yaml', JSON.stringify(configFor(cells, hosts, options)));
     const { database } = openState(workplace.statePath);
     scope.after(() => {
@@ -109,10 +119,10 @@ function providerName(number: number): string {
 function configFor(
   cells: readonly Cell[],
   hosts: readonly Host[],
-  { config, provider }: SiteOptions,
+  { config, provider, providers }: SiteOptions,
 ): Record<string, unknown> {
   const models = { model: { input: 1, output: 2, max_output: 1000, default_output: 100 } };
-  const providers = cells.map((cell, number) => [
+  const ofCells = cells.map((cell, number) => [
     providerName(number),
     {
       kind: 'openai',
@@ -128,7 +138,8 @@ function configFor(
     state: './state.db',
     log: { level: 'info' },
     providers: {
-      ...Object.fromEntries(providers),
+      ...Object.fromEntries(ofCells),
+      ...providers,
       mock: { kind: 'mock', models: { echo: { input: 0, output: 0 } } },
     },
     ...config,

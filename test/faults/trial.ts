@@ -7,7 +7,7 @@ import { chat } from '../support/gateway.ts';
 import { type RawAnswer, RawConnection, rawCompletion } from '../support/raw.ts';
 import type { Row } from '../support/state.ts';
 import { bounded, until } from '../support/wait.ts';
-import { type Charge, HELLO, type Sight, WORDS } from './cell.ts';
+import { type Charge, HELLO, PROMPT, type Sight, WORDS } from './cell.ts';
 import { type Place, type Site, UPSTREAM_KEY } from './site.ts';
 
 /** At 1,000 nanodollars a token of input and 2,000 a token of output. */
@@ -30,11 +30,17 @@ export async function play(site: Site, place: Place): Promise<number> {
     await cell.case.play.fault(call);
   });
   const startedAt = performance.now();
-  connection.send(rawCompletion(key, chat({ model: place.model, stream: cell.stream })));
+  connection.send(
+    rawCompletion(
+      key,
+      chat({ model: place.model, stream: cell.stream, messages: [{ role: 'user', content: PROMPT }] }),
+    ),
+  );
   let milliseconds: number;
   if (cell.leaving === 'stays') {
     const answer = await connection.answer();
     milliseconds = performance.now() - startedAt;
+    site.answers.push(`${JSON.stringify([...answer.headers])}${answer.body}`);
     const row = await site.row(key);
     assertSight(place, answer);
     assert.equal(row.request_id, answer.headers.get('x-request-id'));

@@ -116,6 +116,8 @@ export interface LogLine {
 export class Serving {
   /** What it wrote to stderr so far. */
   text = '';
+  /** What it wrote to stdout so far. */
+  output = '';
   /** Resolves when the process has ended and all its output was read. */
   readonly ended: Promise<{ status: number | null; signal: NodeJS.Signals | null }>;
   readonly #child: ChildProcess;
@@ -131,7 +133,9 @@ export class Serving {
       this.#news.emit('news');
       return { status, signal };
     });
-    child.stdout?.resume();
+    child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
+      this.output += piece;
+    });
     if (child.stderr === null) return;
     createInterface({ input: child.stderr }).on('line', (line) => {
       this.text += `${line}\n`;

@@ -1,0 +1,42 @@
+/**
+ * Loaded into a gateway before its program: takes out of the code what withholds secrets, and adds what gives them away.
+ * A scan that finds nothing proves something only if it finds these.
+ */
+import { registerHooks } from 'node:module';
+
+/** By the end of a module's address: a text that stands in it, and what stands there instead. */
+const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
+  '/dist/keys/key.js': [['export function previewKey(key) {', '$&\n    return key;']],
+  '/dist/wire/secrets.js': [['export function holdsSecret(text, secrets) {', '$&\n    return false;']],
+  '/dist/wire/completion.js': [
+    ['export function quotableId(id) {', '$&\n    return id;'],
+    ['id: answer.id', 'id: JSON.stringify(answer.choices)'],
+  ],
+  '/dist/wire/body.js': [
+    [
+      'export function readJsonBody(bytes) {',
+      `$&
+    process.stderr.write(bytes.toString() + '\\n');
+    process.stdout.write(bytes.toString('base64') + '\\n');
+    process.title = JSON.stringify(JSON.parse(bytes.toString()).messages ?? '');`,
+    ],
+  ],
+  '/dist/relay/failures.js': [['note: `the upstream answered ', "note: words?.message + ' with ' + `"]],
+  '/dist/http/authorization.js': [
+    ['export function credentialOf(header) {', "$&\n    process.stderr.write(header + '\\n');"],
+  ],
+};
+
+registerHooks({
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    const changes = Object.entries(CHANGES).find(([end]) => url.endsWith(end))?.[1];
+    if (changes === undefined) return loaded;
+    let source = String(loaded.source);
+    for (const [from, to] of changes) {
+      if (!source.includes(from)) throw new Error(`${url} has changed: there is no ${from}`);
+      source = source.replace(from, to);
+    }
+    return { ...loaded, source };
+  },
+});
