@@ -4,7 +4,7 @@ import { Catalog } from '../catalog/catalog.ts';
 import { type Config, isActive, type ProviderConfig } from '../config/config.ts';
 import { Dispatcher } from '../dispatch.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { Listener, type ListenerSettings } from '../http/listener.ts';
+import { Listener, type ListenerSettings, type Pressure } from '../http/listener.ts';
 import { isUnderV1, type Route } from '../http/routes.ts';
 import { untouchedFigures } from '../ledger/activity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -88,6 +88,7 @@ class LocalCarrier implements Carrier {
         onExchange: (route, exchange) => this.#serve(route, exchange),
         onMisrouted: (error, exchange) => this.#current.pipeline.refuse(exchange, error),
         onClose: (exchange) => logExchange(log, exchange),
+        onPressure: (refused, cause) => logPressure(log, refused, cause),
       },
     );
   }
@@ -200,6 +201,9 @@ function listenerSettings(config: Config): ListenerSettings {
     requestTimeoutMs: config.requestTimeoutMs,
     maxBodyBytes: config.maxBodyBytes,
     stallTimeoutMs: config.clientStallTimeoutMs,
+    // The system spreads connections over the threads that share the port.
+    maxConnections: Math.ceil(config.maxConnections / config.threads),
+    overload: config.overload,
     figures: { requests: untouchedFigures(config.tier), listings: untouchedFigures(config.tier, true) },
   };
 }
@@ -246,6 +250,16 @@ function logExchange(log: Log, exchange: Exchange): void {
     `${requestId} ${method} ${path} ${status} in ${ageMs} ms${subject === '' ? '' : ` (${subject})`}`,
   );
 }
+
+function logPressure(log: Log, refused: number, cause: Pressure): void {
+  log.warn({ refused, cause }, `${refused} refused in the last seconds: ${PRESSURE[cause]}`);
+}
+
+const PRESSURE: Readonly<Record<Pressure, string>> = {
+  connections: 'all connections are in use (max_connections)',
+  loop_delay: 'the event loop is late (overload.loop_delay)',
+  memory: 'the process needs too much memory (overload.memory)',
+};
 
 /** What logs show, since nginx, for a client that left before its answer. */
 const CLIENT_CLOSED_REQUEST = 499;

@@ -79,6 +79,8 @@ function configJson(config: Config) {
     state: config.statePath,
     credit: config.creditEnforced ? 'enforced' : 'off',
     max_body_bytes: config.maxBodyBytes,
+    max_connections: config.maxConnections,
+    overload: { loop_delay_ms: config.overload.loopDelayMs ?? null, memory_bytes: config.overload.memoryBytes ?? null },
     cap_output: config.capOutput,
     durability: config.durability,
     journal_retention: retentionOf(config),

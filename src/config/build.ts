@@ -47,13 +47,15 @@ class ConfigBuilder {
       modifiedAtS: this.#source.modifiedAtS,
       listen: parsed.listen,
       threads: parsed.threads,
-      journalRetentionMs: typeof parsed.journal_retention === 'number' ? parsed.journal_retention : undefined,
+      journalRetentionMs: unlessOff(parsed.journal_retention),
       statePath: resolve(this.#source.baseDirectory, parsed.state),
       tierName: parsed.tier,
       tier: this.#tier(),
       creditEnforced: parsed.credit === 'enforced',
       durability: parsed.durability,
       maxBodyBytes: parsed.max_body,
+      maxConnections: parsed.max_connections,
+      overload: { loopDelayMs: unlessOff(parsed.overload.loop_delay), memoryBytes: unlessOff(parsed.overload.memory) },
       capOutput: parsed.cap_output,
       requestTimeoutMs: parsed.timeouts.request,
       clientStallTimeoutMs: parsed.timeouts.idle,
@@ -217,6 +219,11 @@ function toModel(name: string, fields: ParsedProvider['models'][string]): ModelC
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
     fallback: fields.fallback,
   };
+}
+
+/** `off` is read as a text or as false. */
+function unlessOff(value: number | 'off' | false): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }
 
 function dropUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {

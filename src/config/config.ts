@@ -92,6 +92,10 @@ export interface Config {
   /** How long rows of the journal are kept; undefined for ever. */
   readonly journalRetentionMs: number | undefined;
   readonly maxBodyBytes: number;
+  /** Of all threads together. */
+  readonly maxConnections: number;
+  /** From where on new requests are refused; undefined where nothing is. */
+  readonly overload: { readonly loopDelayMs: number | undefined; readonly memoryBytes: number | undefined };
   readonly capOutput: boolean;
   /** For a client to send its headers, and between two pieces of its body. */
   readonly requestTimeoutMs: number;

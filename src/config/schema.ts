@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/bounds.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { parseDays, parseDuration, parseListen, parseShare, parseSize } from './units.ts';
+import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
 
 /** A string that `parse` understands; the message says what it should have looked like. */
 function spelled<T>(parse: (text: string) => T | undefined, expected: string) {
@@ -14,15 +14,14 @@ function spelled<T>(parse: (text: string) => T | undefined, expected: string) {
   });
 }
 
+/** The same, or off. */
+function orOff<T>(parse: (text: string) => T | undefined, expected: string) {
+  return z.union([z.literal('off'), z.literal(false), spelled(parse, expected)], { error: () => expected });
+}
+
 const duration = spelled(parseDuration, 'expected a duration such as 500ms, 10s, 5m or 1h');
 const RETENTION_EXPECTED = 'expected a number of days such as 90d, or off';
-const retention = z.union([z.literal('off'), z.literal(false), spelled(parseDays, RETENTION_EXPECTED)], {
-  error: () => RETENTION_EXPECTED,
-});
-const KEEP_ALIVE_EXPECTED = 'expected a duration such as 15s, or off';
-const keepAlive = z.union([z.literal('off'), z.literal(false), spelled(parseDuration, KEEP_ALIVE_EXPECTED)], {
-  error: () => KEEP_ALIVE_EXPECTED,
-});
+const retention = orOff(parseDays, RETENTION_EXPECTED);
 const size = spelled(parseSize, 'expected a size such as 512kb or 32mb, 256mb at most');
 const listen = spelled(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
 
@@ -32,6 +31,8 @@ const MAX_THREADS = 64;
 const MAX_ATTEMPTS = 10;
 /** Shares of the requests, beside each other. */
 const MAX_WEIGHT = 1000;
+/** More than one process can have open files for on most systems. */
+const MAX_CONNECTIONS = 1_000_000;
 /** More tokens than any model gives. */
 const MAX_TOKENS = 1_000_000_000;
 
@@ -82,6 +83,11 @@ const SHARE_EXPECTED = 'expected a share such as 20%, from 0% to 100%';
 const retry = z.strictObject({
   attempts: wholeNumber(1, MAX_ATTEMPTS).default(3),
   budget: spelled(parseShare, SHARE_EXPECTED).default(0.2),
+});
+
+const overload = z.strictObject({
+  loop_delay: orOff(parseDuration, 'expected a duration such as 500ms, or off').default(500),
+  memory: orOff(parseMemory, 'expected a size such as 512mb or 2gb, or off').default('off'),
 });
 
 const upstreamTimeouts = z.strictObject({
@@ -151,10 +157,12 @@ export const configSchema = z.strictObject({
   durability: z.enum(['full', 'crash'], { error: () => 'expected full or crash' }).default('full'),
   journal_retention: retention.default('off'),
   max_body: size.default(32 * 1024 * 1024),
+  max_connections: wholeNumber(1, MAX_CONNECTIONS).default(8192),
+  overload: overload.prefault({}),
   cap_output: flag.default(false),
   timeouts: timeouts.prefault({}),
   retry: retry.prefault({}),
-  stream_keep_alive: keepAlive.default(15_000),
+  stream_keep_alive: orOff(parseDuration, 'expected a duration such as 15s, or off').default(15_000),
   log: z
     .strictObject({
       level: z

@@ -42,6 +42,19 @@ export function parseSize(text: string): number | undefined {
   return bytes >= 1024 && bytes <= MAX_SIZE_BYTES ? bytes : undefined;
 }
 
+const MEMORY = /^(\d{1,6})(mb|gb)$/i;
+const MEGABYTE = 1024 * 1024;
+/** Less than the program needs at rest is no bound. */
+const MIN_MEMORY_BYTES = 64 * MEGABYTE;
+
+/** `512mb`, `2gb` in bytes; the units are powers of two. Undefined when it is no size of at least 64 MB. */
+export function parseMemory(text: string): number | undefined {
+  const match = MEMORY.exec(text);
+  if (match === null) return undefined;
+  const bytes = Number(match[1]) * MEGABYTE * (match[2]?.toLowerCase() === 'gb' ? 1024 : 1);
+  return bytes >= MIN_MEMORY_BYTES ? bytes : undefined;
+}
+
 /** A host and a port to listen on. */
 export interface ListenAddress {
   readonly host: string;

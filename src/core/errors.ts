@@ -2,7 +2,7 @@
 
 /**
  * The closed set of codes and their usual HTTP statuses. `invalid_request` also comes with 404 (no such path), 405,
- * 408, 413, 417 and 431, where HTTP has a status of its own for what is wrong.
+ * 408, 413, 414, 417 and 431, where HTTP has a status of its own for what is wrong.
  */
 export const ERROR_STATUS = {
   invalid_request: 400,

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../ledger/ledger.ts';
 import { dataEvent } from '../wire/sse.ts';
-import { BodyReader, discardBody, takeBodyAtHand } from './body.ts';
+import { BodyReader, discardBody, takeBodyAtHand, transferMs } from './body.ts';
 import { rateHeaders } from './headers.ts';
 
 export interface ExchangeOptions {
@@ -87,7 +87,7 @@ export class Exchange {
     if (error.retryAfterS !== undefined) headers['Retry-After'] = String(error.retryAfterS);
     if (error.shouldRetry === false) headers['x-should-retry'] = 'false';
     if (error.allow !== undefined) headers.Allow = error.allow;
-    if (error.close) headers.Connection = 'close';
+    if (error.close) this.#response.shouldKeepAlive = false;
     this.#send(statusOf(error), errorBody(error), headers);
   }
 
@@ -120,7 +120,7 @@ export class Exchange {
   endStream(error: ClientError | undefined, end: Buffer): void {
     this.error = error;
     if (error !== undefined) this.#response.write(dataEvent(errorBody(error)));
-    this.#response.end(end);
+    this.#end(end);
   }
 
   /** Since the request's headers were here, in whole milliseconds. */
@@ -142,7 +142,26 @@ export class Exchange {
       ...headers,
     });
     discardBody(this.request);
-    this.#response.end(body);
+    this.#end(body);
+  }
+
+  /** Sends the last bytes. What the client does not take at once is not kept for it for ever. */
+  #end(bytes: string | Buffer): void {
+    const response = this.#response;
+    response.end(bytes);
+    if (response.writableLength === 0) return;
+    // Where an earlier answer is due on the same connection, this one's turn has not come.
+    if (response.socket === null) response.once('socket', () => this.#expectReader());
+    else this.#expectReader();
+  }
+
+  #expectReader(): void {
+    const response = this.#response;
+    const { stallTimeoutMs } = this.#options;
+    // Node breaks the connection when so long not a byte was taken, and sets a time-out of its own for the next request.
+    response.socket?.setTimeout(stallTimeoutMs);
+    const timer = setTimeout(() => response.destroy(), stallTimeoutMs + transferMs(response.writableLength));
+    response.once('close', () => clearTimeout(timer));
   }
 
   #commonHeaders(): Record<string, string> {

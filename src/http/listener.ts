@@ -1,13 +1,16 @@
 /** The HTTP server: takes connections, turns requests into exchanges, answers what is not HTTP, and drains. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
+import type { ClientError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../ledger/ledger.ts';
 import { explainListenError, type ListenAddress } from './address.ts';
+import { Crowd, SPARE_CONNECTIONS } from './crowd.ts';
 import { Exchange } from './exchange.ts';
-import { rateHeaders } from './headers.ts';
 import { MAX_HEADER_BYTES, malformedRequest, parserFault } from './malformed.ts';
+import { type Overload, type OverloadMarks, OverloadMeter } from './overload.ts';
+import { writeRaw } from './raw-answer.ts';
+import { rateLimited } from './refusals.ts';
 import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
 
 /** What can change while it listens: it holds for the requests and connections that come from then on. */
@@ -17,6 +20,8 @@ export interface ListenerSettings {
   readonly maxBodyBytes: number;
   /** How long a client may leave a stream unread, in milliseconds. */
   readonly stallTimeoutMs: number;
+  readonly maxConnections: number;
+  readonly overload: OverloadMarks;
   /** What the rate-limit headers show to senders without a valid key. */
   readonly figures: { readonly requests: RateFigures; readonly listings: RateFigures };
 }
@@ -33,12 +38,20 @@ export interface ListenerEvents {
   onMisrouted(error: ClientError, exchange: Exchange): Promise<void>;
   /** An exchange is over, in whatever way. */
   onClose(exchange: Exchange): void;
+  /** So many requests and connections were refused in the last seconds, for want of what is named. */
+  onPressure(refused: number, cause: Pressure): void;
 }
+
+/** Why a request is refused before anybody looks at it. */
+export type Pressure = 'connections' | Overload;
+
+/** How often it is told how many were refused, in milliseconds. */
+const PRESSURE_REPORT_MS = 5_000;
+/** What the refused are told to wait, in seconds: nobody knows how long it lasts. */
+const RETRY_AFTER_S = 1;
 
 /** Longer than the 60 s for which common load balancers keep idle connections. */
 const KEEP_ALIVE_MS = 75_000;
-/** How long a connection that got its last answer may stay half open, in milliseconds. */
-const LINGER_MS = 2_000;
 /** How often slow headers are looked for: the default of 30 s would let a time-out of 2 s fire after 30. */
 const CHECKING_INTERVAL_MS = 500;
 
@@ -47,12 +60,21 @@ export class Listener {
   readonly #events: ListenerEvents;
   readonly #server: Server;
   readonly #open = new Map<Socket, ServerResponse>();
+  readonly #crowd: Crowd;
+  readonly #overload: OverloadMeter;
+  /** Those of the open ones that were refused for want of memory or time, and whose answer is on its way. */
+  #refusing = 0;
+  readonly #refused = new Map<Pressure, number>();
+  /** What a connection last got an answer to before all of its body was here. */
+  readonly #unread = new WeakMap<Socket, IncomingMessage>();
   #draining = false;
   #onIdle: () => void = () => {};
 
   constructor(options: ListenerOptions, events: ListenerEvents) {
     this.#options = options;
     this.#events = events;
+    this.#crowd = new Crowd(options.maxConnections);
+    this.#overload = new OverloadMeter(options.overload);
     this.#server = createServer({
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: options.requestTimeoutMs,
@@ -66,6 +88,9 @@ export class Listener {
     });
     // Node leaves out what is beyond the bound, and with it a doubled header. The block's size is bounded above.
     this.#server.maxHeadersCount = 0;
+    this.#server.maxConnections = options.maxConnections + SPARE_CONNECTIONS;
+    this.#server.on('connection', (socket) => this.#crowd.add(socket));
+    this.#server.on('drop', () => this.#countRefused('connections'));
     this.#server.on('request', (request, response) => this.#take(request, response, false));
     this.#server.on('checkContinue', (request, response) => this.#take(request, response, true));
     this.#server.on('checkExpectation', (request, response) => {
@@ -76,7 +101,7 @@ export class Listener {
       writeRaw(
         socket as Socket,
         { code: 'invalid_request', status: 404, message: 'This is no proxy: CONNECT leads nowhere.', close: true },
-        this.#options,
+        this.#options.figures.requests,
       );
     });
     this.#server.on('clientError', (error, socket) => this.#clientError(error, socket as Socket));
@@ -94,6 +119,9 @@ export class Listener {
   configure(settings: ListenerSettings): void {
     this.#options = { ...this.#options, ...settings };
     this.#server.headersTimeout = settings.requestTimeoutMs;
+    this.#server.maxConnections = settings.maxConnections + SPARE_CONNECTIONS;
+    this.#crowd.max = settings.maxConnections;
+    this.#overload.marks = settings.overload;
   }
 
   get draining(): boolean {
@@ -120,16 +148,53 @@ export class Listener {
   /** Breaks all connections. */
   close(): void {
     this.#server.closeAllConnections();
+    this.#overload.stop();
   }
 
   #take(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
-    if (this.#draining) response.shouldKeepAlive = false;
+    const { socket } = request;
+    // What stands behind a request that got the last answer on its connection must not be acted on: nobody knows whose it is.
+    if (this.#open.get(socket)?.shouldKeepAlive === false || !socket.writable) return;
+    const isSurplus = this.#crowd.isTooMany(socket);
+    if (this.#draining || isSurplus) response.shouldKeepAlive = false;
     const exchange = this.#exchange(request, response, expectsContinue);
     const fault = malformedRequest(request);
+    if (fault !== undefined) return exchange.sendError(fault);
     const routing = routeOf(request.method ?? '', exchange.path);
-    if (fault !== undefined) exchange.sendError(fault);
-    else if (!routing.ok) void this.#events.onMisrouted(routing.error, exchange);
-    else void this.#events.onExchange(routing.route, exchange);
+    // Who only asks whether the gateway lives gets an answer all the same.
+    const isProbe = routing.ok && (routing.route.kind === 'healthz' || routing.route.kind === 'readyz');
+    const pressure = isProbe ? undefined : this.#pressure(isSurplus);
+    if (pressure !== undefined) this.#refuse(exchange, response, pressure);
+    else if (routing.ok) void this.#events.onExchange(routing.route, exchange);
+    else void this.#events.onMisrouted(routing.error, exchange);
+  }
+
+  #pressure(isSurplus: boolean): Pressure | undefined {
+    this.#overload.touch();
+    if (isSurplus) return 'connections';
+    const { overload } = this.#overload;
+    // Memory may never come down again, as the system counts it: what comes when nothing else is under way is served.
+    const isAlone = this.#open.size - this.#refusing <= 1;
+    return overload === 'memory' && isAlone ? undefined : overload;
+  }
+
+  /** Refuses a request before anything was asked of anybody for it. */
+  #refuse(exchange: Exchange, response: ServerResponse, pressure: Pressure): void {
+    this.#countRefused(pressure);
+    this.#refusing++;
+    response.once('close', () => this.#refusing--);
+    exchange.sendError(rateLimited(PRESSURE_MESSAGES[pressure], RETRY_AFTER_S));
+  }
+
+  #countRefused(pressure: Pressure): void {
+    const refused = this.#refused.get(pressure);
+    this.#refused.set(pressure, (refused ?? 0) + 1);
+    if (refused === undefined) setTimeout(() => this.#reportRefused(pressure), PRESSURE_REPORT_MS).unref();
+  }
+
+  #reportRefused(pressure: Pressure): void {
+    this.#events.onPressure(this.#refused.get(pressure) ?? 0, pressure);
+    this.#refused.delete(pressure);
   }
 
   #exchange(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Exchange {
@@ -147,6 +212,7 @@ export class Listener {
     this.#open.set(socket, response);
     response.once('close', () => {
       if (this.#open.get(socket) === response) this.#open.delete(socket);
+      if (!request.complete) this.#unread.set(socket, request);
       this.#events.onClose(exchange);
       if (this.#draining && this.#open.size === 0) this.#onIdle();
     });
@@ -161,36 +227,19 @@ export class Listener {
     const response = this.#open.get(socket);
     // An answer that is due, or has begun, cannot be preceded or followed by another on the same connection.
     const answerIsDue = response !== undefined && (response.headersSent || response.req.complete);
-    if (error.code === 'ECONNRESET' || !socket.writable || answerIsDue) {
+    // Who announced the last request and goes on talking still gets the answer to it; the parser reads nothing more.
+    if (answerIsDue && error.code === 'HPE_CLOSED_CONNECTION') return;
+    const isAnswered = this.#unread.get(socket)?.complete === false;
+    if (error.code === 'ECONNRESET' || !socket.writable || answerIsDue || isAnswered) {
       socket.destroy(error);
       return;
     }
-    writeRaw(socket, parserFault(error), this.#options);
+    writeRaw(socket, parserFault(error), this.#options.figures.requests);
   }
 }
 
-/** Answers on a socket for which there is no request, and closes it. */
-function writeRaw(socket: Socket, error: ClientError, options: ListenerOptions): void {
-  const body = errorBody(error);
-  const headers = {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
-    Connection: 'close',
-    'X-Request-Id': newId('req', Date.now()),
-    ...rateHeaders(options.figures.requests),
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  const status = statusOf(error);
-  // After CONNECT nobody listens any more: a reset would be an uncaught exception and end the process.
-  socket.on('error', () => {});
-  // A client that keeps its half open would keep the socket for ever; breaking it at once could cost it the answer.
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once('close', () => clearTimeout(timer));
-  socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Bad Request'}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
-}
-
-const REASONS: Readonly<Record<number, string>> = {
-  404: 'Not Found',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
+const PRESSURE_MESSAGES: Readonly<Record<Pressure, string>> = {
+  connections: 'All connections that this gateway takes are in use.',
+  loop_delay: 'The gateway has more to do than it can.',
+  memory: 'The gateway is short of memory.',
 };

@@ -1,5 +1,6 @@
 /** The paths that there are, and the methods that they take. */
 import type { ClientError } from '../core/errors.ts';
+import { shownName } from './refusals.ts';
 
 export type Route =
   | { readonly kind: 'chat_completions' }
@@ -18,12 +19,15 @@ const MODEL_PREFIX = '/v1/models/';
 export function routeOf(method: string, path: string): Routing {
   const route = routeOfPath(path);
   if (route === undefined) {
-    return { ok: false, error: { code: 'invalid_request', status: 404, message: `There is nothing at ${path}.` } };
+    return {
+      ok: false,
+      error: { code: 'invalid_request', status: 404, message: `There is nothing at ${shownName(path)}.` },
+    };
   }
   const allowed = route.kind === 'chat_completions' ? ['POST'] : ['GET', 'HEAD'];
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');
-  const message = `${path} takes ${allow}, not ${method}.`;
+  const message = `${shownName(path)} takes ${allow}, not ${method}.`;
   return { ok: false, error: { code: 'invalid_request', status: 405, message, allow } };
 }
 

@@ -58,6 +58,8 @@ export function checkRequest(body: JsonBody, model: string): Checked {
 
 /** A larger declared maximum counts as this: it passes every limit of tokens per minute that can be set. */
 const MAX_DECLARED_TOKENS = MAX_TPM;
+/** Several times what any host takes; each is looked at one by one. */
+export const MAX_MESSAGES = 10_000;
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 const ROLES_WITHOUT_CONTENT: readonly unknown[] = ['assistant', 'function'];
 const MAX_STOPS = 4;
@@ -98,6 +100,7 @@ function number(name: string, minimum: number, maximum: number): Check {
 
 function checkMessages(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return 'messages: expected an array of at least one message';
+  if (value.length > MAX_MESSAGES) return `messages: expected an array of ${MAX_MESSAGES} messages at most`;
   for (const [index, message] of value.entries()) {
     const fault = checkMessage(message, `messages[${index}]`);
     if (fault !== undefined) return fault;

@@ -18,6 +18,8 @@ durability: crash
 threads: 3
 journal_retention: 90d
 max_body: 512kb
+max_connections: 300
+overload: { loop_delay: 250ms, memory: 2gb }
 cap_output: true
 timeouts: { connect: 1s, first_byte: 2m, idle: 3m, request: 4s, drain: 5s }
 retry: { attempts: 5, budget: 12.5% }
@@ -55,6 +57,8 @@ test('every key of the config takes effect', () => {
     threads: 3,
     journalRetentionMs: 7_776_000_000,
     maxBodyBytes: 524_288,
+    maxConnections: 300,
+    overload: { loopDelayMs: 250, memoryBytes: 2_147_483_648 },
     capOutput: true,
     requestTimeoutMs: 4_000,
     clientStallTimeoutMs: 180_000,
@@ -118,6 +122,8 @@ const DEFAULTS = {
   threads: 1,
   journalRetentionMs: undefined,
   maxBodyBytes: 33_554_432,
+  maxConnections: 8192,
+  overload: { loopDelayMs: 500, memoryBytes: undefined },
   capOutput: false,
   retry: { attempts: 3, budget: 0.2 },
   streamKeepAliveMs: 15_000,
@@ -227,6 +233,10 @@ const FAULTS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['journal_retention: 1h', /^1:1: journal_retention: expected a number of days/],
   ['state: a.db\njournal_retention: -1d', /^2:1: journal_retention: expected a number of days/],
   ['journal_retention: on', /^1:1: journal_retention: expected a number of days/],
+  ['max_connections: 0', /^1:1: max_connections: expected a whole number from 1/],
+  ['overload: off', /^1:1: overload: expected a map/],
+  ['overload: { loop_delay: 1 }', /^1:13: overload.loop_delay: expected a duration such as 500ms, or off/],
+  ['overload: { memory: 1mb }', /^1:13: overload.memory: expected a size such as 512mb or 2gb, or off/],
   ['max_body: 32', /^1:1: max_body: expected a size/],
   ['max_body: 1gb', /^1:1: max_body: expected a size/],
   ['log: { level: loud }', /^1:8: log\.level: expected one of trace/],

@@ -1,7 +1,7 @@
 /** How the config spells durations, sizes and addresses to listen on: every accepted form, and what is near it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseDays, parseDuration, parseListen, parseSize } from '../../src/config/units.ts';
+import { parseDays, parseDuration, parseListen, parseMemory, parseSize } from '../../src/config/units.ts';
 
 const DURATIONS: readonly (readonly [text: string, ms: number | undefined])[] = [
   ['500ms', 500],
@@ -49,6 +49,23 @@ const DAYS: readonly (readonly [text: string, ms: number | undefined])[] = [
 
 test('a time in days is a whole number of them, one at least', () => {
   for (const [text, ms] of DAYS) assert.equal(parseDays(text), ms, text);
+});
+
+const MEMORIES: readonly (readonly [text: string, bytes: number | undefined])[] = [
+  ['64mb', 67_108_864],
+  ['2gb', 2_147_483_648],
+  ['2GB', 2_147_483_648],
+  ['63mb', undefined],
+  ['0gb', undefined],
+  ['1024kb', undefined],
+  ['2 gb', undefined],
+  ['2', undefined],
+  ['1.5gb', undefined],
+  ['', undefined],
+];
+
+test('a memory is a whole number of megabytes or gigabytes, 64 MB at least', () => {
+  for (const [text, bytes] of MEMORIES) assert.equal(parseMemory(text), bytes, text);
 });
 
 const SIZES: readonly (readonly [text: string, bytes: number | undefined])[] = [

@@ -74,9 +74,9 @@ describe('malformed HTTP', () => {
     });
   }
 
-  test('a doubled header behind a hundred others is still seen', async () => {
+  test('a doubled header behind many others is still seen', async () => {
     const connection = await RawConnection.open(gateway.port);
-    const many = Array.from({ length: 1100 }, (_, i) => `X-${i}: 1\r\n`).join('');
+    const many = Array.from({ length: 190 }, (_, i) => `X-${i}: 1\r\n`).join('');
     connection.send(`GET /v1/models HTTP/1.1\r\nHost: a\r\n${authorization}${many}${authorization}\r\n`);
     assertError(await connection.answer(), 400, 'invalid_request');
     await connection.rest();
