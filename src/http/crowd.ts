@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 /** How many beyond the bound are still told why they are refused; the system closes others without a word. */
 export const SPARE_CONNECTIONS = 64;
 /** How long one of those may take to say what it wants, in milliseconds. */
-const SPARE_MS = 5_000;
+const SPARE_MS = 2_000;
 
 export class Crowd {
   max: number;

@@ -46,7 +46,7 @@ export interface ListenerEvents {
 export type Pressure = 'connections' | Overload;
 
 /** How often it is told how many were refused, in milliseconds. */
-const PRESSURE_REPORT_MS = 5_000;
+const PRESSURE_REPORT_MS = 2_000;
 /** What the refused are told to wait, in seconds: nobody knows how long it lasts. */
 const RETRY_AFTER_S = 1;
 

@@ -1,0 +1,91 @@
+/** Connections are bounded: what comes beyond is told so and closed, and the gateway goes on serving those it has. */
+import assert from 'node:assert/strict';
+import test, { afterEach, beforeEach, describe } from 'node:test';
+import { SPARE_CONNECTIONS } from '../../src/http/crowd.ts';
+import { answering, completion } from '../support/answers.ts';
+import { assertError, ratesOf } from '../support/expect.ts';
+import { chat, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { RawConnection } from '../support/raw.ts';
+import { until } from '../support/wait.ts';
+
+const MOST = 3;
+const PROBE = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
+
+describe('with all connections taken', () => {
+  let gateway: TestGateway;
+  let taken: RawConnection[];
+
+  beforeEach(async () => {
+    gateway = await startTestGateway({ config: { max_connections: MOST } });
+    taken = await many(gateway, MOST);
+  });
+
+  afterEach(() => gateway.stop());
+
+  test('those that have one are served', async () => {
+    const key = gateway.key();
+    gateway.upstream.follow(answering(completion('hi')));
+    for (const connection of taken) {
+      connection.send(gateway.rawCompletion(key, chat()));
+      assert.equal((await connection.answer()).status, 200);
+    }
+  });
+
+  test('a request on another is 429, takes nothing, and its connection is closed', async () => {
+    const key = gateway.key();
+    const connection = await RawConnection.open(gateway.port);
+    connection.send(gateway.rawCompletion(key, chat()));
+    const answer = await connection.answer();
+    assertError(answer, 429, 'rate_limited');
+    assert.equal(answer.headers.get('retry-after'), '1');
+    assert.equal(answer.headers.get('connection'), 'close');
+    assert.equal(await connection.rest(), '');
+    assert.equal(gateway.upstream.calls.length, 0);
+    assert.deepEqual(gateway.rows(key), []);
+    taken[0]?.leave();
+    const [next] = await served(gateway, 1);
+    next?.send(`GET /v1/nothing HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key.secret}\r\n\r\n`);
+    assert.equal(ratesOf((await (next as RawConnection).answer()).headers).remainingRequests, 600);
+  });
+
+  test('a probe on another is answered', async () => {
+    const connection = await RawConnection.open(gateway.port);
+    connection.send(PROBE);
+    assert.equal((await connection.answer()).status, 200);
+    assert.equal(await connection.rest(), '');
+  });
+
+  test('another that says nothing is closed, long before its headers are late', async () => {
+    const connection = await RawConnection.open(gateway.port);
+    assert.equal(await connection.rest(), '');
+  });
+
+  test('those that are far too many are closed at once', async () => {
+    const spare = await many(gateway, SPARE_CONNECTIONS);
+    const late = await RawConnection.open(gateway.port);
+    assert.equal(await late.rest(), '');
+    for (const connection of spare) connection.leave();
+  });
+
+  test('one that leaves makes room for another', async () => {
+    taken[0]?.leave();
+    await served(gateway, 1);
+  });
+});
+
+async function many(gateway: TestGateway, count: number): Promise<RawConnection[]> {
+  return Promise.all(Array.from({ length: count }, () => RawConnection.open(gateway.port)));
+}
+
+/** So many connections on which requests are served, once they can be had. */
+async function served(gateway: TestGateway, count: number): Promise<RawConnection[]> {
+  const connections: RawConnection[] = [];
+  await until(async () => {
+    const connection = await RawConnection.open(gateway.port);
+    connection.send(PROBE);
+    const answer = await connection.answer();
+    if (answer.headers.get('connection') !== 'close') connections.push(connection);
+    return connections.length === count;
+  });
+  return connections;
+}
