@@ -15,8 +15,8 @@ export type BodyResult =
   | { readonly ok: true; readonly body: JsonBody }
   | { readonly ok: false; readonly fault: string };
 
-/** A shorter body is parsed in a few milliseconds, whatever it is; its depth is found on the way. */
-const LONG_BODY_BYTES = 64 * 1024;
+/** A shorter body is parsed in some ten milliseconds, whatever it is; its depth is found later. */
+const LONG_BODY_BYTES = 256 * 1024;
 
 /** Reads a body. Refuses what is not UTF-8, not JSON, not an object, too deep, or names a field twice. */
 export function readJsonBody(bytes: Buffer): BodyResult {

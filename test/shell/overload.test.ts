@@ -7,7 +7,7 @@ import { answering, completion } from '../support/answers.ts';
 import { CONFIG, type KeyJson, PROGRAM, Workplace } from '../support/cli.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, withGateway } from '../support/gateway.ts';
-import { until } from '../support/wait.ts';
+import { bounded, until } from '../support/wait.ts';
 
 const BLOCK = fileURLToPath(new URL('./block-loop.js', import.meta.url));
 
@@ -60,7 +60,7 @@ test('a process whose event loop is blocked again and again refuses, stays alive
 
   serving.signal('SIGUSR2');
   await until(async () => (await chatStatus()) === 200);
-  const line = await serving.logged(/refused in the last seconds/);
+  const line = await bounded(serving.logged(/refused in the last seconds/), 'the log tells of it');
   assert.equal(line.cause, 'loop_delay');
   assert.ok((line.refused as number) >= 3);
   assert.equal(await serving.stop(), 0);

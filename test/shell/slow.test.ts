@@ -123,6 +123,7 @@ describe('an answer that is not read', () => {
       await own.upstream.call();
       // Twice the time-out of a reader, for which there is nothing to read yet.
       await pause(400);
+      assert.equal(await own.inFlight(), 1, 'an answer was given up before its turn');
       release.resolve();
       assert.equal((await connection.answer()).status, 200);
       assert.equal((await connection.answer()).status, 200);
