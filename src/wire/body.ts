@@ -1,8 +1,8 @@
 /** A request body as JSON text: checked as a text, kept as it came, and read where the gateway acts on it. */
 import { isUtf8 } from 'node:buffer';
 import { isObject, parseJson } from '../core/json.ts';
-import { isDeeperThan } from './depth.ts';
 import { MAX_JSON_DEPTH, type Member, membersOf, TooDeep } from './members.ts';
+import { excessOf, MAX_JSON_PARTS } from './structure.ts';
 
 /** A JSON object, with its text. */
 export interface JsonBody {
@@ -15,14 +15,15 @@ export type BodyResult =
   | { readonly ok: true; readonly body: JsonBody }
   | { readonly ok: false; readonly fault: string };
 
-/** A shorter body is parsed in some ten milliseconds, whatever it is; its depth is found later. */
+/** A shorter body is parsed in some ten milliseconds, whatever it is; its depth is found later, and it cannot be too rich. */
 const LONG_BODY_BYTES = 256 * 1024;
 
 /** Reads a body. Refuses what is not UTF-8, not JSON, not an object, too deep, or names a field twice. */
 export function readJsonBody(bytes: Buffer): BodyResult {
   if (bytes.length === 0) return fault('The body is empty; expected a JSON object.');
   if (!isUtf8(bytes)) return fault('The body is not valid UTF-8.');
-  if (bytes.length > LONG_BODY_BYTES && isDeeperThan(MAX_JSON_DEPTH, bytes)) return TOO_DEEP;
+  const excess = bytes.length > LONG_BODY_BYTES ? excessOf(bytes) : undefined;
+  if (excess !== undefined) return excess === 'depth' ? TOO_DEEP : TOO_RICH;
   const text = bytes.toString('utf8');
   const parsed = parseJson(text);
   if (parsed === undefined) return fault('The body is not valid JSON.');
@@ -41,6 +42,7 @@ export function readJsonBody(bytes: Buffer): BodyResult {
 }
 
 const TOO_DEEP = fault(`The body is nested more than ${MAX_JSON_DEPTH} levels deep.`);
+const TOO_RICH = fault(`The body has more than ${MAX_JSON_PARTS} objects, arrays, strings and commas.`);
 
 function firstRepeated(members: readonly Member[]): string | undefined {
   const seen = new Set<string>();

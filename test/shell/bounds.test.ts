@@ -5,6 +5,7 @@ import { MIN_BYTES_PER_SECOND } from '../../src/http/body.ts';
 import { MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../../src/http/malformed.ts';
 import { MAX_JSON_DEPTH } from '../../src/wire/members.ts';
 import { MAX_MESSAGES } from '../../src/wire/request.ts';
+import { MAX_JSON_PARTS } from '../../src/wire/structure.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
@@ -55,6 +56,11 @@ const withField = (json: string) => `${chat().slice(0, -1)},"x":${json}}`;
 const messages = (count: number) => chat({ messages: Array(count).fill({ role: 'user', content: '' }) });
 const padding = `"${'\\"['.repeat(100_000)}"`;
 
+/** What a body has beside the field of these tests: of `chat()`, and of the field itself. */
+const OWN_PARTS = (chat().match(/[[{,]|"[^"]*"/g) ?? []).length + 2;
+/** So many objects, arrays, strings and commas in all; long enough to be looked at. */
+const ofParts = (count: number) => withField(`[${'1, '.repeat(count - OWN_PARTS - 1)}1]`);
+
 const BODIES: readonly (readonly [name: string, body: string, fault: RegExp | undefined])[] = [
   ['the deepest nesting', withField(nested(MAX_JSON_DEPTH - 1)), undefined],
   ['one level more', withField(nested(MAX_JSON_DEPTH)), /200 levels/],
@@ -64,6 +70,9 @@ const BODIES: readonly (readonly [name: string, body: string, fault: RegExp | un
   ['two million objects, one in the other', withField(nested(2_000_000, '{"a":', '}')), /200 levels|JSON/],
   ['two million open brackets', '['.repeat(2_000_000), /200 levels/],
   ['a long string that does not end', withField(`"${'x'.repeat(100_000)}`), /JSON/],
+  ['the most parts', ofParts(MAX_JSON_PARTS), undefined],
+  ['one part more', ofParts(MAX_JSON_PARTS + 1), /500000 objects/],
+  ['a million empty arrays', withField(`[${'[],'.repeat(1_000_000)}[]]`), /500000 objects/],
   ['the most messages', messages(MAX_MESSAGES), undefined],
   ['one message more', messages(MAX_MESSAGES + 1), /10000 messages/],
 ];
@@ -88,6 +97,7 @@ test('docs/limits.md has these figures', () => {
     'number of headers': String(MAX_HEADERS),
     'address (path and query)': kilobytes(MAX_TARGET_BYTES),
     'nesting of JSON': `${MAX_JSON_DEPTH} levels`,
+    'parts of JSON': `${MAX_JSON_PARTS.toLocaleString('en')} objects, arrays, strings and commas`,
     messages: MAX_MESSAGES.toLocaleString('en'),
     'a body, on average': `${kilobytes(MIN_BYTES_PER_SECOND)}/s at least, after the first \`timeouts.request\``,
   });

@@ -1,0 +1,52 @@
+/** How deep and how rich a JSON text is, found before it is parsed: millions of brackets cost a parser seconds and gigabytes. */
+import { MAX_JSON_DEPTH } from './members.ts';
+
+/** Objects, arrays, strings and commas of a body. Ten thousand messages, each with a picture, come to 250,000. */
+export const MAX_JSON_PARTS = 500_000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+
+/** What is too much about a text, or undefined. The bytes need not be valid JSON. */
+export function excessOf(bytes: Buffer): 'depth' | 'parts' | undefined {
+  let depth = 0;
+  let parts = 0;
+  let backslash = nextOf(BACKSLASH, bytes, 0);
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      parts++;
+      if (backslash < at) backslash = nextOf(BACKSLASH, bytes, at);
+      // Bodies can be megabytes of base64, which have no escapes: these are jumped over.
+      const quote = nextOf(QUOTE, bytes, at + 1);
+      at = quote < backslash ? quote : endOfEscaped(bytes, at + 1);
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      parts++;
+      if (++depth > MAX_JSON_DEPTH) return 'depth';
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth--;
+    } else if (byte === COMMA) {
+      parts++;
+    }
+    if (parts > MAX_JSON_PARTS) return 'parts';
+  }
+  return undefined;
+}
+
+/** The length of the bytes where there is none. */
+function nextOf(byte: number, bytes: Buffer, from: number): number {
+  const at = bytes.indexOf(byte, from);
+  return at < 0 ? bytes.length : at;
+}
+
+/** The closing quote of a string with escapes. */
+function endOfEscaped(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
