@@ -18,8 +18,6 @@ async function tui(command: Command): Promise<void> {
       'the dashboard needs a terminal; for programs and pipes there are `status --json`, `usage` and `keys list`',
     );
   }
-  // Else React keeps a record of every drawing, for its developers.
-  process.env.NODE_ENV ??= 'production';
   // Loaded here, so that the other commands need not wait for it.
   const [{ draw }, { Session }] = await Promise.all([import('../tui/app.ts'), import('../tui/session.ts')]);
   const { columns, rows } = process.stdout;

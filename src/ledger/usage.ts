@@ -65,8 +65,8 @@ export class UsageReader {
     const rows = this.#database
       .prepare(`SELECT key_id, ${MONTH_SUMS} FROM usage_months WHERE month = ? GROUP BY key_id`)
       .safeIntegers()
-      .all(month) as (MonthRow & { key_id: string })[];
-    return new Map(rows.map((row) => [row.key_id, monthFigures(row)]));
+      .iterate(month) as IterableIterator<MonthRow & { key_id: string }>;
+    return new Map(Iterator.from(rows).map((row) => [row.key_id, monthFigures(row)] as const));
   }
 
   /** The figures of one key in a month. */

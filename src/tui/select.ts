@@ -59,8 +59,17 @@ export function wantedBy(model: Model): Wanted {
   };
 }
 
+const byId = new WeakMap<readonly StoredKey[], ReadonlyMap<string, StoredKey>>();
+
+/** The stored keys by their ids: a map of 10,000 is made once for each read of the file, not for each drawing. */
+export function keysById({ stored: { keys } }: Model): ReadonlyMap<string, StoredKey> {
+  const known = byId.get(keys) ?? new Map(keys.map((key) => [key.record.id, key]));
+  byId.set(keys, known);
+  return known;
+}
+
 /** The name of a key as far as the file tells it, else its id. */
-export function keyNames({ stored }: Model): (id: string) => string {
-  const names = new Map(stored.keys.map(({ record }) => [record.id, record.name]));
-  return (id) => names.get(id) ?? id;
+export function keyNames(model: Model): (id: string) => string {
+  const keys = keysById(model);
+  return (id) => keys.get(id)?.record.name ?? id;
 }

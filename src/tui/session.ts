@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { followGateway, reloadConfig, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
+import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { usageCsv } from '../usage-shape.ts';
 import { firstModel, type Model } from './model.ts';
@@ -13,7 +14,7 @@ import { update } from './update/update.ts';
 
 /** Between two reads of the state file, and between two tries to reach a gateway. */
 const REFRESH_MS = 1_000;
-/** With so many keys a read takes some 40 ms, so that it is done less often. */
+/** With so many keys a read takes some 30 ms, so that it is done less often. */
 const MANY_KEYS = 2_000;
 const REFRESH_MANY_MS = 5_000;
 
@@ -75,6 +76,11 @@ export class Session {
     for (const listener of this.#listeners) listener();
   }
 
+  /** Ends it, whatever is on the screen. */
+  end(): void {
+    this.#end();
+  }
+
   close(): void {
     clearInterval(this.#timer);
     this.#feed?.close();
@@ -84,7 +90,8 @@ export class Session {
   #refresh(): void {
     const nowMs = Date.now();
     const everyMs = this.#model.stored.keys.length > MANY_KEYS ? REFRESH_MANY_MS : REFRESH_MS;
-    if (nowMs - this.#readAtMs >= everyMs) this.#read();
+    const isOtherMonth = utcMonth(nowMs) !== utcMonth(this.#readAtMs);
+    if (nowMs - this.#readAtMs >= everyMs && (this.#store.hasNews() || isOtherMonth)) this.#read();
     if (this.#model.snapshot === undefined) this.dispatch({ kind: 'tick', nowMs });
     const { detail } = this.#model.keys;
     if (this.#model.view === 'keys' && detail !== undefined) this.#perform({ kind: 'load_key', keyId: detail.keyId });

@@ -1,5 +1,6 @@
 /** The state file, as the screen reads and changes it: through the same operations as the commands, in short reads. */
-import { Catalog } from '../catalog/catalog.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { Catalog, type Model } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
@@ -10,11 +11,13 @@ import { Account } from '../ledger/account.ts';
 import { type Change, KeyStore, limitsInForce } from '../ledger/keys.ts';
 import { explained, openState, type Sqlite } from '../ledger/sqlite.ts';
 import { type UsageGroup, UsageReader, type UsageRow } from '../ledger/usage.ts';
-import type { Action, KeyDetail, Range, Stored } from './model.ts';
+import type { Action, KeyDetail, Range, Stored, StoredKey } from './model.ts';
 import type { Event } from './update/step.ts';
 
 const NO_FIGURES = { requests: 0, tokens: 0, costNanos: 0n };
 const DETAIL_DAYS = 30;
+/** How many keys are read at a time. */
+const PAGE_KEYS = 500;
 
 type Done = Extract<Event, { kind: 'outcome' | 'made_key' }>;
 
@@ -24,6 +27,11 @@ export class Store {
   readonly #keys: KeyStore;
   readonly #account: Account;
   readonly #usage: UsageReader;
+  readonly #models: readonly Model[];
+  /** The keys as they were read last. */
+  #known: readonly StoredKey[] = [];
+  /** Of the file, as far as others write it. */
+  #version: unknown;
   /** Whether the file was made just now. */
   readonly created: boolean;
 
@@ -36,31 +44,54 @@ export class Store {
     this.#keys = new KeyStore(database);
     this.#account = new Account(database);
     this.#usage = new UsageReader(database);
+    this.#models = new Catalog(config.providers).models;
   }
 
   close(): void {
     this.#database.close();
   }
 
+  /** What the file says. Whatever has not changed is the same object as it was. */
   read(nowMs: number): Stored {
     const config = this.#config;
     const month = utcMonth(nowMs);
-    const figures = this.#usage.month(month);
-    const records = this.#keys.list({ withDeleted: false });
     const byModel = this.usage('model', 'this month', nowMs);
     return {
       statePath: config.statePath,
       tierName: config.tierName,
       creditEnforced: config.creditEnforced,
       ...this.#account.balance(),
-      keys: records.map((record) => ({
-        record,
-        limits: limitsInForce(record, config.tier),
-        month: figures.get(record.id) ?? NO_FIGURES,
-      })),
-      models: new Catalog(config.providers).models,
+      keys: this.#readKeys(month),
+      models: this.#models,
       modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
     };
+  }
+
+  /** Whether another process has written into the file since this was asked last. */
+  hasNews(): boolean {
+    const version = this.#database.pragma('data_version', { simple: true });
+    const isOther = version !== this.#version;
+    this.#version = version;
+    return isOther;
+  }
+
+  /** Page by page: with many keys most of what a page brings is known, and goes before the next one comes. */
+  #readKeys(month: string): readonly StoredKey[] {
+    const figures = this.#usage.month(month);
+    const read: StoredKey[] = [];
+    for (let afterId = ''; ; afterId = read.at(-1)?.record.id ?? '') {
+      const page = this.#keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
+      for (const record of page) {
+        const fresh = { record, month: figures.get(record.id) ?? NO_FIGURES };
+        const known = this.#known[read.length];
+        const isKnown = known !== undefined && isDeepStrictEqual({ record: known.record, month: known.month }, fresh);
+        read.push(isKnown ? known : { ...fresh, limits: limitsInForce(record, this.#config.tier) });
+      }
+      if (page.length < PAGE_KEYS) break;
+    }
+    const isSame = read.length === this.#known.length && read.every((key, index) => key === this.#known[index]);
+    if (!isSame) this.#known = read;
+    return this.#known;
   }
 
   detail(keyId: string, nowMs: number): KeyDetail {

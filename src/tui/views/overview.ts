@@ -8,7 +8,7 @@ import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/
 import { clean, fit } from '../draw/text.ts';
 import { count, duration, milliseconds, short, usd } from '../format.ts';
 import type { Model } from '../model.ts';
-import { keyNames } from '../select.ts';
+import { keyNames, keysById } from '../select.ts';
 
 /** Rates are means over so many seconds. */
 const RATE_S = 10;
@@ -140,13 +140,13 @@ function lasting(balance: Nanos, perMinute: Nanos): string {
 }
 
 function busiest(model: Model, width: number, room: number): Line[] {
-  const { snapshot, stored, columns } = model;
+  const { snapshot, columns } = model;
   const nameOf = keyNames(model);
-  const limits = new Map(stored.keys.map((key) => [key.record.id, key.limits]));
+  const keys = keysById(model);
   const barWidth = columns >= WIDE_COLUMNS ? 16 : 8;
   const rows = (snapshot?.busiest ?? []).slice(0, Math.max(0, room - 1));
   const lines = rows.map(({ id, requests, open }): Line => {
-    const limit = limits.get(id)?.rpm ?? requests;
+    const limit = keys.get(id)?.limits.rpm ?? requests;
     return fitLine(
       [
         { text: fit(nameOf(id), Math.max(8, width - barWidth - 20)) },

@@ -1,0 +1,106 @@
+/** What the dashboard takes at rest, and how quickly a key that is pressed is answered on the screen. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { makeLargeState } from '../../bench/scale/large-state.ts';
+import { percentile } from '../../bench/statistics.ts';
+import { CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
+import type { RunScope } from '../support/run-scope.ts';
+import { type Cost, MOST_IDLE_PERCENT, MOST_LATENCY_MS, MOST_MEMORY_MB } from './costs.ts';
+import { cpuMs, memoryMb } from './process.ts';
+
+/** What is started with a terminal of its own, by util-linux: it says which process the dashboard is, and becomes it. */
+const COMMAND = `stty cols 160 rows 50; echo "pid $$"; exec "${process.execPath}" "${PROGRAM}" tui`;
+const ROWS = 20_000;
+const REST_MS = 10_000;
+const PRESSED = 200;
+/** Faster than anybody presses a key, slower than one takes. */
+const BETWEEN_KEYS_MS = 60;
+/** Each changes the screen: along the list, the sort, a filter, and other views and back. */
+const KEYS = [
+  '\u001b[B',
+  '\u001b[F',
+  '\u001b[H',
+  '\u001b[6~',
+  '\u001b[A',
+  's',
+  '/',
+  '7',
+  '\u007f',
+  '\r',
+  '3',
+  '2',
+  '5',
+  '1',
+  '2',
+];
+
+export async function measureKeys(scope: RunScope, count: number): Promise<Cost[]> {
+  const place = new Workplace(scope, CONFIG);
+  makeLargeState(place.statePath, { keys: count, rows: ROWS }, () => {});
+  const serving = await place.serve();
+  const terminal = spawn('script', ['-qfc', COMMAND, '/dev/null'], {
+    cwd: place.directory,
+    env: { PATH: process.env.PATH, TERM: 'xterm-256color', SHELL: '/bin/sh', LANG: 'C.UTF-8' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  scope.after(() => void terminal.kill('SIGKILL'));
+  const pid = await started(terminal);
+  await pause(3_000);
+  const [cpuBefore, bytes] = [cpuMs(pid), countBytes(terminal)];
+  await pause(REST_MS);
+  const idle: Cost[] = [
+    { what: 'memory at rest', value: memoryMb(pid), unit: 'MB', most: MOST_MEMORY_MB },
+    { what: 'CPU at rest', value: (100 * (cpuMs(pid) - cpuBefore)) / REST_MS, unit: '%', most: MOST_IDLE_PERCENT },
+    { what: 'drawn at rest, a second', value: bytes() / (REST_MS / 1_000), unit: 'B' },
+  ];
+  terminal.stdin?.write('2');
+  await pause(500);
+  const latencies: number[] = [];
+  for (let i = 0; i < PRESSED; i++) latencies.push(await latencyOf(terminal, KEYS[i % KEYS.length] as string));
+  const sorted = latencies.toSorted((a, b) => a - b);
+  const memory = memoryMb(pid);
+  terminal.stdin?.write('q');
+  await once(terminal, 'close');
+  await serving.stop();
+  return [
+    ...idle,
+    { what: 'from a key to the screen, p50', value: percentile(sorted, 0.5), unit: 'ms' },
+    { what: 'from a key to the screen, p95', value: percentile(sorted, 0.95), unit: 'ms', most: MOST_LATENCY_MS },
+    { what: 'from a key to the screen, max', value: sorted.at(-1) ?? Number.NaN, unit: 'ms' },
+    { what: 'memory after it', value: memory, unit: 'MB', most: MOST_MEMORY_MB },
+  ];
+}
+
+/** Its process, once it has drawn. */
+async function started(terminal: ChildProcess): Promise<number> {
+  let text = '';
+  for await (const [piece] of onData(terminal)) {
+    text += piece;
+    if (/1 Overview/.test(text)) break;
+  }
+  return Number(/pid (\d+)/.exec(text)?.[1]);
+}
+
+async function* onData(terminal: ChildProcess): AsyncGenerator<[Buffer]> {
+  while (true) yield (await once(terminal.stdout as NonNullable<typeof terminal.stdout>, 'data')) as [Buffer];
+}
+
+function countBytes(terminal: ChildProcess): () => number {
+  let bytes = 0;
+  terminal.stdout?.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+  });
+  return () => bytes;
+}
+
+/** Presses a key, and waits for what is drawn after it. */
+async function latencyOf(terminal: ChildProcess, key: string): Promise<number> {
+  const drawn = once(terminal.stdout as NonNullable<typeof terminal.stdout>, 'data');
+  const pressedAtMs = performance.now();
+  terminal.stdin?.write(key);
+  await drawn;
+  const latencyMs = performance.now() - pressedAtMs;
+  await pause(BETWEEN_KEYS_MS);
+  return latencyMs;
+}

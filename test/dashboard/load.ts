@@ -1,0 +1,97 @@
+/** What the gateway loses while the dashboard is open: rounds of full load with it closed and open in turn. */
+import { join } from 'node:path';
+import { UPSTREAM_MODEL } from '../../bench/payloads.ts';
+import { Load, startServer, Upstream } from '../../bench/processes.ts';
+import { median } from '../../bench/statistics.ts';
+import { PROGRAM } from '../support/cli.ts';
+import { freePort } from '../support/ports.ts';
+import type { RunScope } from '../support/run-scope.ts';
+import { Desk, LARGE } from '../support/terminal.ts';
+import { type Cost, MOST_LOST_PERCENT, MOST_MEMORY_MB } from './costs.ts';
+import { cpuMs, memoryMb } from './process.ts';
+
+const CONNECTIONS = 64;
+const ROUND_MS = 3_000;
+const WARM_UP_MS = 4_000;
+/** Views by the key that opens them. */
+const VIEWS = { Overview: '1', Keys: '2', Live: '3' } as const;
+
+interface Round {
+  readonly perSecond: number;
+  /** Of the gateway, for each request. */
+  readonly cpuMicroseconds: number;
+  /** Of the dashboard, as a share of one core. */
+  readonly dashboardShare: number;
+}
+
+export async function measureLoad(scope: RunScope, rounds: number): Promise<Cost[]> {
+  const [load, upstream, port] = await Promise.all([Load.start(), Upstream.start(), freePort()]);
+  scope.after(() => Promise.all([load.stop(), upstream.stop()]).then(() => {}));
+  const desk = await Desk.open(scope, LARGE, configText(port, upstream.port));
+  const { place } = desk;
+  const limits = ['--rpm', '1000000000', '--tpm', '1000000000000', '--concurrency', '100000'];
+  const { key } = await place.json<{ key: string }>('keys', 'create', 'bench', ...limits);
+  await place.json('credit', 'add', '1000000');
+  const config = join(place.directory, 'config.yaml');
+  const { helper } = await startServer([PROGRAM, 'serve', '--config', config], port, key, join(place.directory, 'log'));
+  scope.after(() => helper.stop());
+
+  const round = async (durationMs: number, pid?: number): Promise<Round> => {
+    const before = { gateway: (await helper.usage()).cpuMicroseconds, dashboard: pid === undefined ? 0 : cpuMs(pid) };
+    const arrivals = { kind: 'closed' as const, connections: CONNECTIONS };
+    const { answers, seconds } = await load.run({ port, key, arrivals, durationMs, stream: false });
+    const { cpuMicroseconds } = await helper.usage();
+    const dashboardMs = pid === undefined ? 0 : cpuMs(pid) - before.dashboard;
+    return {
+      perSecond: answers / seconds,
+      cpuMicroseconds: (cpuMicroseconds - before.gateway) / answers,
+      dashboardShare: dashboardMs / (10 * seconds),
+    };
+  };
+  await round(WARM_UP_MS);
+  const costs: Cost[] = [];
+  let memory = 0;
+  for (const [view, press] of Object.entries(VIEWS)) {
+    const pairs: { closed: Round; open: Round }[] = [];
+    for (let i = 0; i < rounds; i++) {
+      // There and back again, so that neither always comes first.
+      const isOpenFirst = i % 2 === 0;
+      const closedBefore = isOpenFirst ? undefined : await round(ROUND_MS);
+      await desk.dashboard();
+      await desk.press(press);
+      await round(500, desk.pid);
+      const open = await round(ROUND_MS, desk.pid);
+      memory = Math.max(memory, memoryMb(desk.pid));
+      await desk.press('q');
+      await desk.left();
+      await desk.command('clear');
+      pairs.push({ closed: closedBefore ?? (await round(ROUND_MS)), open });
+    }
+    const middle = (read: (pair: (typeof pairs)[number]) => number) => median(pairs.map(read));
+    const lost = middle(({ closed, open }) => 100 * (1 - open.perSecond / closed.perSecond));
+    const more = middle(({ closed, open }) => 100 * (open.cpuMicroseconds / closed.cpuMicroseconds - 1));
+    costs.push(
+      { what: `requests a second, closed`, value: middle(({ closed }) => closed.perSecond), unit: '' },
+      { what: `${view}: throughput lost`, value: lost, most: MOST_LOST_PERCENT, unit: '%' },
+      { what: `${view}: more CPU of the gateway for a request`, value: more, unit: '%' },
+      { what: `${view}: CPU of the dashboard`, value: middle(({ open }) => open.dashboardShare), unit: '%' },
+    );
+  }
+  costs.push({ what: 'memory of the dashboard', value: memory, most: MOST_MEMORY_MB, unit: 'MB' });
+  return costs;
+}
+
+function configText(port: number, upstreamPort: number): string {
+  const bench = {
+    kind: 'openai',
+    base_url: `http://127.0.0.1:${upstreamPort}/v1`,
+    api_key: 'bench-credential',
+    models: { [UPSTREAM_MODEL]: { input: 0.15, cached_input: 0.075, output: 0.6, max_output: 16_384 } },
+  };
+  return JSON.stringify({
+    listen: `127.0.0.1:${port}`,
+    state: './state.db',
+    log: { level: 'warn' },
+    providers: { bench },
+  });
+}
