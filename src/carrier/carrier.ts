@@ -106,7 +106,7 @@ class LocalCarrier implements Carrier {
   }
 
   async look(look: BoardLook): Promise<CarrierView> {
-    return { ...this.#board.view(look), inFlight: this.#listener.inFlight, loopDelay: this.#loopDelay.take() };
+    return { ...this.#board.view(look), inFlight: this.#listener.inFlight, loopDelay: this.#loopDelay.read() };
   }
 
   async stopRequest(id: string): Promise<boolean> {
@@ -142,7 +142,7 @@ class LocalCarrier implements Carrier {
   }
 
   async close(): Promise<void> {
-    // There is nothing beside the thread, which is not its own.
+    this.#loopDelay.close();
   }
 
   #generationOf(config: Config): Generation {

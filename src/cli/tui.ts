@@ -12,7 +12,7 @@ export function registerTui(program: Command): void {
 }
 
 async function tui(command: Command): Promise<void> {
-  const config = configOf(command);
+  const readConfig = () => configOf(command);
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     throw new UserError(
       'the dashboard needs a terminal; for programs and pipes there are `status --json`, `usage` and `keys list`',
@@ -21,7 +21,7 @@ async function tui(command: Command): Promise<void> {
   // Loaded here, so that the other commands need not wait for it.
   const [{ draw }, { Session }] = await Promise.all([import('../tui/app.ts'), import('../tui/session.ts')]);
   const { columns, rows } = process.stdout;
-  const session = new Session(config, { columns, rows, copy });
+  const session = new Session(readConfig, { columns, rows, copy });
   try {
     await draw(session);
   } finally {

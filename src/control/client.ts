@@ -1,7 +1,9 @@
 /** The other end of the control socket: for the commands, and for the dashboard. */
+import { lstatSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
+import { userInfo } from 'node:os';
 import { UserError } from '../core/errors.ts';
-import { PATHS, queryOf, type ReloadFault, type Snapshot, type Wanted } from './protocol.ts';
+import { isShared, PATHS, queryOf, type ReloadFault, type Snapshot, type Wanted } from './protocol.ts';
 
 /** How long an answer may take. */
 const PATIENCE_MS = 10_000;
@@ -35,8 +37,9 @@ export interface FeedEvents {
   onEnd(): void;
 }
 
-/** Follows the gateway from now on. Ends when it ends, or by what is returned. */
+/** Follows the gateway from now on. Throws a UserError where the socket is somebody else's. Ends when it ends, or by what is returned. */
 export function followGateway(socketPath: string, wanted: Partial<Wanted>, events: FeedEvents): { close(): void } {
+  assertOwn(socketPath);
   const call = request({ socketPath, method: 'GET', path: `${PATHS.feed}?${queryOf(wanted)}` });
   let isClosed = false;
   const end = () => {
@@ -61,6 +64,14 @@ export function followGateway(socketPath: string, wanted: Partial<Wanted>, event
   };
 }
 
+/** In the temporary folder anybody may put a socket of that name. Throws a UserError where somebody else has. */
+function assertOwn(socketPath: string): void {
+  if (!isShared(socketPath)) return;
+  const owner = lstatSync(socketPath, { throwIfNoEntry: false })?.uid;
+  if (owner === undefined || owner === userInfo().uid) return;
+  throw new UserError(`the control socket ${socketPath} belongs to another user; this gateway is not asked`);
+}
+
 interface Answer {
   readonly status: number;
   readonly text: string;
@@ -81,6 +92,7 @@ async function ask(
     if (!expected.includes(status)) throw new Error(`it answered ${status} ${text}`);
     return { status, text };
   } catch (error) {
+    if (error instanceof UserError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (NOBODY.has(code ?? '')) return undefined;
     throw new UserError(`the gateway at ${socketPath} cannot be asked: ${message}`);
@@ -88,6 +100,7 @@ async function ask(
 }
 
 function open(socketPath: string, method: string, path: string): Promise<IncomingMessage> {
+  assertOwn(socketPath);
   return new Promise((resolve, reject) => {
     const call = request({ socketPath, method, path, timeout: PATIENCE_MS }, resolve);
     call.once('timeout', () => call.destroy(new Error(`no answer within ${PATIENCE_MS / 1000} s`)));

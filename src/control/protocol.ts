@@ -1,7 +1,7 @@
 /** What passes through the control socket, for both of its ends. */
 import { createHash } from 'node:crypto';
 import { tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { withoutLinks } from '../core/files.ts';
 import {
   type BoardLook,
@@ -15,13 +15,21 @@ import {
 /** What the longest path of a socket may be, in bytes: 104 on macOS, 108 on Linux, with the zero at its end. */
 const MAX_SOCKET_BYTES = 103;
 
+/** How the names begin of those in the temporary folder. */
+const SHARED_PREFIX = `inf-gw-${userInfo().uid}-`;
+
 /** Where the socket of the gateway on a state file is: beside it, or where that path is too long, in the temporary folder. */
 export function socketPathOf(statePath: string): string {
   const path = withoutLinks(statePath);
   const beside = `${path}-control`;
   if (Buffer.byteLength(beside) <= MAX_SOCKET_BYTES) return beside;
   const digest = createHash('sha256').update(path).digest('hex').slice(0, 16);
-  return join(tmpdir(), `inf-gw-${userInfo().uid}-${digest}-control`);
+  return join(tmpdir(), `${SHARED_PREFIX}${digest}-control`);
+}
+
+/** Whether a socket lies where others may put one too. */
+export function isShared(socketPath: string): boolean {
+  return basename(socketPath).startsWith(SHARED_PREFIX);
 }
 
 export const PATHS = {
@@ -130,7 +138,7 @@ export interface Snapshot {
   readonly balance_usd: string | null;
   readonly held_usd: string | null;
   readonly in_flight: number;
-  /** Of the slowest thread that carries requests, since the last look. */
+  /** Of the slowest thread that carries requests, in the last five to ten seconds. */
   readonly loop_delay_ms: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly upstreams: readonly UpstreamHealth[];
   readonly seconds: readonly SecondRow[];

@@ -32,6 +32,20 @@ export function usd(nanos: Nanos): string {
   return absolute >= cents ? formatUsd((nanos / 100_000n) * 100_000n) : formatUsd(nanos);
 }
 
+/** From so many USD on cents are left out: the widest amount there is still fits its column. */
+const LARGE_USD = 10_000_000n;
+
+/** USD for a column: the decimal points stand below each other, and too little to be seen is not shown as nothing. */
+export function usdInColumn(nanos: Nanos, decimals: 2 | 6): string {
+  const absolute = nanos < 0n ? -nanos : nanos;
+  const unit = 10n ** BigInt(9 - decimals);
+  if (absolute > 0n && absolute < unit) return `${nanos < 0n ? '-' : ''}<${(10 ** -decimals).toFixed(decimals)}`;
+  const whole = GROUPED.format(nanos / NANOS_PER_USD);
+  if (absolute >= LARGE_USD * NANOS_PER_USD) return whole;
+  const fraction = String((absolute % NANOS_PER_USD) / unit).padStart(decimals, '0');
+  return `${nanos < 0n && absolute < NANOS_PER_USD ? '-' : ''}${whole.replace('-0', '0')}.${fraction}`;
+}
+
 function grouped(cents: bigint): string {
   return `${GROUPED.format(cents / 100n)}.${String(cents % 100n).padStart(2, '0')}`;
 }
@@ -52,6 +66,12 @@ export function duration(seconds: number): string {
     .filter(([number], index) => index === 0 || number > 0)
     .map(([number, unit]) => `${number}${unit}`)
     .join('');
+}
+
+/** How long ago something was, in its largest unit: `3m ago`. */
+export function ago(seconds: number): string {
+  const [largest = '0s'] = /^\d+\D/.exec(duration(seconds)) ?? [];
+  return `${largest} ago`;
 }
 
 export function milliseconds(ms: number | undefined): string {

@@ -1,10 +1,10 @@
 /** The whole screen as lines: where things stand, the views, the one that is open, and the keys of the moment. Pure. */
-import { dim, fitLine, type Line, span, spread } from './draw/line.ts';
+import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts';
 import { clean, widthOf } from './draw/text.ts';
 import { duration, usd } from './format.ts';
 import { type Model, VIEWS, type View } from './model.ts';
 import { withDialog } from './views/dialog.ts';
-import { HINTS } from './views/help.ts';
+import { HINTS, hintsOfDialog } from './views/help.ts';
 import { keys } from './views/keys.ts';
 import { live } from './views/live.ts';
 import { models } from './views/models.ts';
@@ -14,7 +14,7 @@ import { usage } from './views/usage.ts';
 /** Below this there is no room for anything. */
 export const MIN_COLUMNS = 60;
 export const MIN_ROWS = 16;
-/** Head, tabs, two empty lines, and the line at the bottom. */
+/** Head, tabs, an empty line, that of messages, and the line at the bottom. */
 const FRAME_ROWS = 5;
 
 const BODIES: Readonly<Record<View, (model: Model, height: number) => Line[]>> = {
@@ -38,9 +38,10 @@ export function frame(model: Model): Line[] {
   if (columns < MIN_COLUMNS || rows < MIN_ROWS) return tooSmall(model);
   const height = rows - FRAME_ROWS;
   const body = BODIES[model.view](model, height).slice(0, height);
-  const lines = [head(model), tabs(model), [], ...body, ...Array<Line>(height - body.length).fill([]), [], foot(model)];
-  const shown = model.dialog === undefined ? lines : withDialog(lines, model.dialog, columns, rows);
-  return shown.map((line) => fitLine(line, columns));
+  const gap = Array<Line>(height - body.length).fill([]);
+  const lines = [head(model), tabs(model), [], ...body, ...gap, told(model)];
+  const shown = model.dialog === undefined ? lines : withDialog(lines, model.dialog, columns, rows - 1);
+  return [...shown, foot(model)].map((line) => fitLine(line, columns));
 }
 
 function tooSmall({ columns, rows }: Model): Line[] {
@@ -48,27 +49,28 @@ function tooSmall({ columns, rows }: Model): Line[] {
   return Array.from({ length: rows }, (_, row) => fitLine(row === 0 ? [{ text }] : [], columns));
 }
 
-function head({ snapshot, stored, columns, nowMs, wasConnected }: Model): Line {
-  const balance = span(` ${usd(stored.balanceNanos)} USD `, { bold: true });
+function head(model: Model): Line {
+  const { stored, columns } = model;
+  const left = [span(' inf-gw ', { bold: true }), ...standing(model)];
+  const balance = span(`${usd(stored.balanceNanos)} USD `, { bold: true });
+  const labelled = [dim('  balance '), balance];
+  const hasRoom = lineWidth(left) + lineWidth(labelled) < columns;
+  return spread(left, hasRoom ? labelled : [balance], columns);
+}
+
+/** How the gateway stands. */
+function standing({ snapshot, nowMs, wasConnected }: Model): Line {
   if (snapshot === undefined) {
     const state = wasConnected
       ? 'the gateway has gone; waiting for it'
       : 'no gateway runs: these are the stored figures';
-    return spread(
-      [span(' inf-gw ', { bold: true }), span('○ ', { tone: 'warn' }), span(state, { tone: 'warn' })],
-      [balance],
-      columns,
-    );
+    return [span('○ ', { tone: 'warn' }), span(state, { tone: 'warn' })];
   }
   const { draining, storage_fault: fault, address, version, started_at_ms: startedAtMs } = snapshot;
   const tone = fault !== null ? 'bad' : draining ? 'warn' : 'good';
   const state = fault !== null ? clean(fault) : draining ? 'shutting down' : `serving ${address}`;
   const up = duration((nowMs - startedAtMs) / 1_000);
-  return spread(
-    [span(' inf-gw ', { bold: true }), dim(`${version}  `), span('● ', { tone }), { text: state }, dim(`  up ${up}`)],
-    [balance],
-    columns,
-  );
+  return [dim(`${version}  `), span('● ', { tone }), { text: state }, dim(`  up ${up}`)];
 }
 
 function tabs({ view }: Model): Line {
@@ -78,11 +80,17 @@ function tabs({ view }: Model): Line {
   ]);
 }
 
+function told({ message }: Model): Line {
+  return message === undefined ? [] : [{ text: ' ' }, span(clean(message.text), { tone: message.tone })];
+}
+
 function foot(model: Model): Line {
-  const { message, keys: state, view, columns } = model;
-  if (message !== undefined) return [{ text: ' ' }, span(clean(message.text), { tone: message.tone })];
-  const hints = view === 'keys' && state.isTyping ? HINTS.typing : HINTS[view];
-  return [{ text: ' ' }, dim(asManyAsFit(hints, columns - 1))];
+  return [{ text: ' ' }, dim(asManyAsFit(hintsFor(model), model.columns - 1))];
+}
+
+function hintsFor({ dialog, keys: state, view }: Model): readonly string[] {
+  if (dialog !== undefined) return hintsOfDialog(dialog);
+  return view === 'keys' && state.isTyping ? HINTS.typing : HINTS[view];
 }
 
 function asManyAsFit(hints: readonly string[], width: number): string {

@@ -99,7 +99,14 @@ export type Dialog =
       readonly chosen: readonly string[] | null;
       readonly cursor: number;
     }
-  | { readonly kind: 'secret'; readonly name: string; readonly secret: string; readonly copied: boolean }
+  | {
+      readonly kind: 'secret';
+      readonly name: string;
+      readonly secret: string;
+      readonly copied: boolean;
+      /** Whether the screen was about to be left, which is asked about. */
+      readonly leaving: boolean;
+    }
   | { readonly kind: 'help'; readonly view: View };
 
 export interface Message {

@@ -27,7 +27,8 @@ export interface Terminal {
 
 export class Session {
   readonly ended: Promise<void>;
-  readonly #config: Config;
+  readonly #readConfig: () => Config;
+  #config: Config;
   readonly #store: Store;
   readonly #terminal: Terminal;
   readonly #socketPath: string;
@@ -40,10 +41,12 @@ export class Session {
   #readAtMs = 0;
 
   /** Throws a UserError where the state file cannot be used. */
-  constructor(config: Config, terminal: Terminal) {
+  constructor(readConfig: () => Config, terminal: Terminal) {
+    const config = readConfig();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
     this.#end = resolve;
+    this.#readConfig = readConfig;
     this.#config = config;
     this.#terminal = terminal;
     this.#socketPath = socketPathOf(config.statePath);
@@ -137,9 +140,7 @@ export class Session {
       case 'export':
         return this.#export(effect.path);
       case 'reload':
-        void this.#asked(async () =>
-          (await reloadConfig(this.#socketPath)) ? 'The gateway serves by the config as it is now.' : undefined,
-        );
+        void this.#asked(() => this.#reload());
         return;
       case 'act':
         if (effect.action.kind === 'stop_request') {
@@ -150,6 +151,15 @@ export class Session {
         this.dispatch(this.#store.run(effect.action, nowMs));
         return this.#read();
     }
+  }
+
+  /** The screen goes by the new config as the gateway does. */
+  async #reload(): Promise<string> {
+    const isServing = await reloadConfig(this.#socketPath);
+    this.#config = this.#readConfig();
+    this.#store.configure(this.#config);
+    this.#read();
+    return isServing ? 'The gateway serves by the config as it is now.' : 'The config was read anew; no gateway runs.';
   }
 
   #export(path: string): void {

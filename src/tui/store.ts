@@ -22,12 +22,12 @@ const PAGE_KEYS = 500;
 type Done = Extract<Event, { kind: 'outcome' | 'made_key' }>;
 
 export class Store {
-  readonly #config: Config;
+  #config: Config;
   readonly #database: Sqlite;
   readonly #keys: KeyStore;
   readonly #account: Account;
   readonly #usage: UsageReader;
-  readonly #models: readonly Model[];
+  #models: readonly Model[];
   /** The keys as they were read last. */
   #known: readonly StoredKey[] = [];
   /** Of the file, as far as others write it. */
@@ -45,6 +45,14 @@ export class Store {
     this.#account = new Account(database);
     this.#usage = new UsageReader(database);
     this.#models = new Catalog(config.providers).models;
+  }
+
+  /** Shows by another config from now on, of the same state file. */
+  configure(config: Config): void {
+    this.#config = config;
+    this.#models = new Catalog(config.providers).models;
+    // The limits of keys may be others.
+    this.#known = [];
   }
 
   close(): void {

@@ -11,7 +11,9 @@ import { type Cost, MOST_LOST_PERCENT, MOST_MEMORY_MB } from './costs.ts';
 import { cpuMs, memoryMb } from './process.ts';
 
 const CONNECTIONS = 64;
-const ROUND_MS = 3_000;
+const ROUND_MS = 2_000;
+/** After the dashboard was started, which takes more than it does later. */
+const SETTLE_MS = 500;
 const WARM_UP_MS = 4_000;
 /** Views by the key that opens them. */
 const VIEWS = { Overview: '1', Keys: '2', Live: '3' } as const;
@@ -22,6 +24,11 @@ interface Round {
   readonly cpuMicroseconds: number;
   /** Of the dashboard, as a share of one core. */
   readonly dashboardShare: number;
+}
+
+interface Pair {
+  readonly open: Round;
+  readonly closed: Round;
 }
 
 export async function measureLoad(scope: RunScope, rounds: number): Promise<Cost[]> {
@@ -52,22 +59,23 @@ export async function measureLoad(scope: RunScope, rounds: number): Promise<Cost
   const costs: Cost[] = [];
   let memory = 0;
   for (const [view, press] of Object.entries(VIEWS)) {
-    const pairs: { closed: Round; open: Round }[] = [];
+    const pairs: Pair[] = [];
+    // Each round with it open stands between two with it closed: a machine is not equally quick all the time.
+    let before = await round(ROUND_MS);
     for (let i = 0; i < rounds; i++) {
-      // There and back again, so that neither always comes first.
-      const isOpenFirst = i % 2 === 0;
-      const closedBefore = isOpenFirst ? undefined : await round(ROUND_MS);
       await desk.dashboard();
       await desk.press(press);
-      await round(500, desk.pid);
+      await round(SETTLE_MS, desk.pid);
       const open = await round(ROUND_MS, desk.pid);
       memory = Math.max(memory, memoryMb(desk.pid));
       await desk.press('q');
       await desk.left();
       await desk.command('clear');
-      pairs.push({ closed: closedBefore ?? (await round(ROUND_MS)), open });
+      const after = await round(ROUND_MS);
+      pairs.push({ open, closed: meanOf(before, after) });
+      before = after;
     }
-    const middle = (read: (pair: (typeof pairs)[number]) => number) => median(pairs.map(read));
+    const middle = (read: (pair: Pair) => number) => median(pairs.map(read));
     const lost = middle(({ closed, open }) => 100 * (1 - open.perSecond / closed.perSecond));
     const more = middle(({ closed, open }) => 100 * (open.cpuMicroseconds / closed.cpuMicroseconds - 1));
     costs.push(
@@ -79,6 +87,14 @@ export async function measureLoad(scope: RunScope, rounds: number): Promise<Cost
   }
   costs.push({ what: 'memory of the dashboard', value: memory, most: MOST_MEMORY_MB, unit: 'MB' });
   return costs;
+}
+
+function meanOf(a: Round, b: Round): Round {
+  return {
+    perSecond: (a.perSecond + b.perSecond) / 2,
+    cpuMicroseconds: (a.cpuMicroseconds + b.cpuMicroseconds) / 2,
+    dashboardShare: 0,
+  };
 }
 
 function configText(port: number, upstreamPort: number): string {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Action, Model } from '../../src/tui/model.ts';
-import { after, alone, keyId, letters, press, SNAPSHOT, STORED, serving, storedKey } from './samples.ts';
+import { after, alone, keyId, letters, press, SNAPSHOT, STORED, screenText, serving, storedKey } from './samples.ts';
 
 const keys = serving('keys');
 const ID = keyId(2);
@@ -60,12 +60,20 @@ describe('a confirmation', () => {
     assert.equal(model.dialog, undefined);
   });
 
+  test('to delete a key takes its id where its name cannot be typed', () => {
+    for (const name of ['two\nlines', '\u001b[31mred', ' app', '']) {
+      const start = alone('keys', { ...STORED, keys: [storedKey(2, name)] });
+      const { effects } = press(start, 'D', ...letters(ID), 'enter');
+      assert.deepEqual(effects, acts({ kind: 'set_state', keyId: ID, state: 'deleted' }));
+    }
+  });
+
   test('to delete a key takes no other text', () => {
     for (const text of ['', 'y', 'batch-job', 'batch-jobs ', 'BATCH-JOBS', 'laptop']) {
       const { model, effects } = press(keys, 'D', ...letters(text), 'enter');
       assert.deepEqual(effects, [], text);
       assert.equal(model.dialog?.kind, 'confirm');
-      assert.equal(model.message?.text, 'That is not the name; nothing was done.');
+      assert.equal(model.message?.text, 'That is something else; nothing was done.');
     }
   });
 
@@ -99,6 +107,8 @@ describe('the picker of models', () => {
       ['goes down and up', keys, ['down', 'j', 'k', ' '], [first, ...rest]],
       ['goes no further than its ends', keys, ['up', 'k', ' '], [next, ...rest]],
       ['nor below', keys, [...all.map(() => 'down'), 'down', ' '], all.slice(0, -1)],
+      ['goes to the ends', keys, ['end', ' ', 'home', ' '], all.slice(1, -1)],
+      ['goes by pages', keys, ['pagedown', ' ', 'pageup', ' '], all.slice(1, -1)],
       ['x leaves none', keys, ['x'], []],
       ['x and one is that one', keys, ['x', 'down', ' '], [next]],
       ['a is every model again', laptop, ['a'], null],
@@ -149,7 +159,15 @@ describe('a key that was just made', () => {
       { kind: 'copy', text: secret },
       { kind: 'copy', text: secret },
     ]);
-    assert.deepEqual(model.dialog, { kind: 'secret', name: 'app', secret, copied: true });
+    assert.deepEqual(model.dialog, { kind: 'secret', name: 'app', secret, copied: true, leaving: false });
+  });
+
+  test('is lost by a second Ctrl-C and not by the first, nor by q', () => {
+    const asked = press(made, 'q', 'escape', 'ctrl+c');
+    assert.deepEqual([asked.model.dialog, asked.effects], [{ ...made.dialog, leaving: true }, []]);
+    assert.match(screenText(asked.model), /Ctrl-C once more leaves the dashboard, and the key is gone\./);
+    assert.deepEqual(press(asked.model, 'ctrl+c').effects, [{ kind: 'quit' }]);
+    assert.equal(press(asked.model, 'enter').model.dialog, undefined);
   });
 });
 

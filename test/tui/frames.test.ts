@@ -5,7 +5,7 @@ import type { Model, View } from '../../src/tui/model.ts';
 import { after, alone, endedRow, press, SNAPSHOT, STORED, screenText, serving, storedKey } from './samples.ts';
 
 const OVERVIEW = `
- inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
 requests/s  8.1   most 9                 tokens/s  2,835   most 3,150
@@ -32,14 +32,14 @@ batch-jobs  ━━━━━━━━       59/60    0    ● claude         4/mi
 `;
 
 const KEYS = `
- inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
 Keys  3, by name
-NAME              STATE     REQUESTS/MIN          REQUESTS  COST (USD)  OF LIMIT
-batch-jobs        enabled   ━━━━━━━━       59/60       321        1.23         -
-laptop            disabled  ━───────       1/600         7   0.0000015         -
-web-app           enabled   ━━━━━━──     480/600     12.3k       17.00       85%
+NAME            STATE     REQUESTS/MIN          REQUESTS    COST (USD)  OF LIMIT
+batch-jobs      enabled   ━━━━━━━━       59/60       321          1.23         -
+laptop          disabled  ━───────       1/600         7         <0.01         -
+web-app         enabled   ━━━━━━──     480/600     12.3k         17.00       85%
 
 
 
@@ -59,16 +59,16 @@ web-app           enabled   ━━━━━━──     480/600     12.3k      
 `;
 
 const LIVE = `
- inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
 Live  2 under way, then the last that ended
-    AGE  KEY         MODEL                  OUT  COST (USD)  STATE
-  1m15s  web-app     openai/gpt-4o-mini      56    0.000219  running
-     4s  batch-jobs  openai/gpt-4o-mini      56    0.000219  running
-    -3s  web-app     openai/gpt-4o-mini      56    0.000219  ok
-   -12s  web-app     claude/large            56    0.000219  upstream_error
-   -40s  web-app     openai/gpt-4o-mini       0        0.00  rate_limited
+     AGE  KEY         MODEL                 OUT  COST (USD)  STATE
+   1m15s  web-app     openai/gpt-4o-mini     56    0.000219  running
+      4s  batch-jobs  openai/gpt-4o-mini     56    0.000219  running
+  3s ago  web-app     openai/gpt-4o-mini     56    0.000219  ok
+ 12s ago  web-app     claude/large           56    0.000219  upstream_error
+ 40s ago  web-app     openai/gpt-4o-mini      0    0.000000  rate_limited
 
 
 
@@ -86,14 +86,14 @@ Live  2 under way, then the last that ended
 `;
 
 const USAGE = `
- inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
 Usage  by  key  model  day  month  source   over  24h  7d  30d  this month  all
 KEY                         SHARE OF COST        REQUESTS   ERRORS    COST (USD)
 web-app                     ██████████████████      12.3k        5         17.00
 batch-jobs                  █                         321        5          1.23
-laptop                      █                           7        0     0.0000015
+laptop                      █                           7        0         <0.01
 Total  12,673 requests, 4,689,010 tokens, 18.23 USD
 
 
@@ -113,15 +113,15 @@ Total  12,673 requests, 4,689,010 tokens, 18.23 USD
 `;
 
 const MODELS = `
- inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
 Models  4 in the config, prices in USD per million tokens, tier standard
 MODEL                  INPUT    CACHED    OUTPUT  REQUESTS   SHARE  PROVIDER
-openai/gpt-4o-mini      0.15  0.075000      0.60     12.0k     99%  ● openai
-openai/fast             0.10      0.00      0.40         0       -  ● openai
-claude/large            3.00      0.30     15.00         0       -  no key set
-mock/echo               0.00      0.00      0.00         3      1%  · mock
+openai/gpt-4o-mini    0.15      0.075     0.60       12.0k     99%  ● openai
+openai/fast           0.10      0.00      0.40           0       -  ● openai
+claude/large          3.00      0.30     15.00           0       -  no key set
+mock/echo             0.00      0.00      0.00           3      1%  · mock
 
 
 
@@ -140,19 +140,18 @@ mock/echo               0.00      0.00      0.00         3      1%  · mock
 `;
 
 const DELETING = `
- inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h                      81.77 USD
+ inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
 Keys  3, by name
-NAME              STATE     REQUESTS/MIN          REQUESTS  COST (USD)  OF LIMIT
-batch-jobs        enabled   ━━━━━━━━       59/60       321        1.23         -
+NAME            STATE     REQUESTS/MIN          REQUESTS    COST (USD)  OF LIMIT
   ╭──────────────────────────────────────────────────────────────────────────╮
   │ Delete batch-jobs for ever?                                              │
   │                                                                          │
   │ Its requests are refused from now on, and it cannot come back. Its usage │
   │ stays on record.                                                         │
   │                                                                          │
-  │ Type the name to do it:                                                  │
+  │ Type this to do it:                                                      │
   │ batch-jobs                                                               │
   │ › ba▏                                                                    │
   │                                                                          │
@@ -163,11 +162,12 @@ batch-jobs        enabled   ━━━━━━━━       59/60       321      
 
 
 
- Enter more  n new  e d on/off  l limits  m models  r rotate  D delete  ? help
+
+ type what is asked for  Enter do it  Esc leave
 `;
 
 const ALONE = `
- inf-gw ○ no gateway runs: these are the stored figures               81.77 USD
+ inf-gw ○ no gateway runs: these are the stored figures       balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
 requests/s  0   most 0                   tokens/s  0   most 0

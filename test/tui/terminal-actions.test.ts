@@ -118,7 +118,7 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     await desk.shows(/Delete doomed for ever\?/);
     await desk.type('doome');
     await desk.press('Enter');
-    await desk.shows(/That is not the name/);
+    await desk.shows(/That is something else/);
     assert.equal(await serving.chatOutcome(key), '200');
     await desk.type('d');
     await desk.press('Enter');
@@ -192,6 +192,26 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     assert.equal(entry?.amount_usd, '12.50');
     assert.equal((await place.json<BalanceJson>('credit', 'show')).balance_usd, added);
   });
+
+  await t.test(
+    'R puts the config in force as it is now, on the screen too, and tells what is wrong with one',
+    async () => {
+      const { key } = keys.get('switched') as NewKeyJson;
+      const fresh = { model: 'mock/fresh' };
+      const config = place.read('config.yaml').toString();
+      assert.equal(await serving.chatOutcome(key, fresh), '404 model_not_found');
+      place.write('config.yaml', config.replace('echo:', 'fresh: { input: 0, output: 0 }\n      echo:'));
+      await desk.type('5R');
+      await desk.shows(/The gateway serves by the config as it is now\./);
+      await desk.shows(/^mock\/fresh /m);
+      assert.equal(await serving.chatOutcome(key, fresh), '200');
+      place.write('config.yaml', config.replace('state:', 'stat:'));
+      await desk.type('R');
+      await desk.shows(/config\.yaml:\d+:\d+.*stat/);
+      assert.equal(await serving.chatOutcome(key, fresh), '200');
+      place.write('config.yaml', config);
+    },
+  );
 
   await desk.type('q');
   assert.equal(await desk.left(), 0);

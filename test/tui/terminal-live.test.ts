@@ -39,13 +39,13 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
       return { response, id };
     };
     /** The request in the first row has ended, and its details are open. */
-    const ended = (id: string) => new RegExp(`^ +AGE .*\\n +-\\d+s .*\\n[^]*^${id} `, 'm');
+    const ended = (id: string) => new RegExp(`^ +AGE .*\\n +\\d+s ago .*\\n[^]*^${id} `, 'm');
     const outOf = (screen: string) => Number(ROW.exec(screen)?.[1]);
     /** Its row and its details agree with the journal. */
     const assertJournaled = async (id: string, screen: string) => {
       const journaled = await place.json<RequestJson>('requests', 'show', id);
       const { outcome, source, prompt_tokens: input, completion_tokens: output, cost_usd: cost } = journaled;
-      assert.deepEqual(ROW.exec(screen)?.slice(1), [String(output), cost, outcome]);
+      assert.deepEqual(ROW.exec(screen)?.slice(1), [String(output), Number(cost).toFixed(6), outcome]);
       assert.match(screen, new RegExp(`tokens +${input} in, ${output} out, ${source}`));
     };
 

@@ -115,7 +115,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
 
     const assertWhole = (screen: string, column: RegExp) => {
       const lines = screen.split('\n');
-      assert.match(lines[0] ?? '', /^ inf-gw ○ no gateway runs: these are the stored figures +\S+ USD$/);
+      assert.match(lines[0] ?? '', /^ inf-gw ○ no gateway runs: these are the stored figures +balance \S+ USD$/);
       assert.match(lines[1] ?? '', /^ {2}1 Overview {3}2 Keys {3}3 Live {3}4 Usage {3}5 Models$/);
       assert.match(lines[23] ?? '', /^ \S.*(?:quit|help|…)$/);
       // What stands behind the names stands in one column.
@@ -129,7 +129,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     assertWhole(await desk.shows(/^NAME/m), /enabled/);
     for (const _ of HOSTILE) {
       for (const [opens, sign] of [
-        ['D', /Type the name to do it/],
+        ['D', /Type this to do it/],
         ['l', /Requests a minute/],
       ] as const) {
         await desk.type(opens);

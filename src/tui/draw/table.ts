@@ -6,7 +6,7 @@ export interface Column<Row> {
   readonly head: string;
   readonly width: number;
   readonly align?: Align;
-  /** Takes what room is left, beyond its width. One column of a table does. */
+  /** Takes of the room that is left, beyond its width: each that grows as much as the others. */
   readonly grows?: true;
   /** Where room is short, columns with the highest rank are left out first; those without one stay. */
   readonly rank?: number;
@@ -55,7 +55,13 @@ function fitting<Row>(columns: readonly Column<Row>[], width: number): Shown<Row
       width,
     );
   const rest = Math.max(0, width - needed);
-  return columns.map((column) => ({ column, room: column.width + (column.grows ? rest : 0) }));
+  const growing = columns.filter(({ grows }) => grows);
+  const share = (column: Column<Row>) => {
+    const index = growing.indexOf(column);
+    if (index < 0) return 0;
+    return Math.floor(rest / growing.length) + (index < rest % growing.length ? 1 : 0);
+  };
+  return columns.map((column) => ({ column, room: column.width + share(column) }));
 }
 
 function lineOf<Row>(shown: readonly Shown<Row>[], cell: (each: Shown<Row>) => Line): Span[] {

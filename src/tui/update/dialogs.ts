@@ -1,13 +1,16 @@
 /** Keys and pastes while a dialog is open. */
 import type { Dialog, Model } from '../model.ts';
 import { submitted } from './forms.ts';
-import { type Step, saying, step } from './step.ts';
+import { moved, type Step, saying, step } from './step.ts';
 
 /** A text that is typed or pasted at once is bounded, as are names and notes. */
 const MAX_TYPED_CHARACTERS = 500;
+/** How far PgUp and PgDn go in a list of models. */
+const PICKER_PAGE = 10;
 
 export function inDialog(model: Model, dialog: Dialog, key: string): Step {
   if (key === 'escape' && dialog.kind !== 'secret') return step(closed(model));
+  if (key === 'ctrl+c' && dialog.kind !== 'secret') return quit(model);
   switch (dialog.kind) {
     case 'form':
       return inForm(model, dialog, key);
@@ -16,12 +19,19 @@ export function inDialog(model: Model, dialog: Dialog, key: string): Step {
     case 'picker':
       return inPicker(model, dialog, key);
     case 'secret':
+      // A key that is lost cannot be shown again.
+      if (key === 'ctrl+c')
+        return dialog.leaving ? quit(model) : step({ ...model, dialog: { ...dialog, leaving: true } });
       if (key === 'c')
         return step({ ...model, dialog: { ...dialog, copied: true } }, { kind: 'copy', text: dialog.secret });
       return step(key === 'enter' ? closed(model) : model);
     case 'help':
       return step(closed(model));
   }
+}
+
+function quit(model: Model): Step {
+  return step(model, { kind: 'quit' });
 }
 
 /** Goes into the field that is typed into, if there is one. */
@@ -70,7 +80,7 @@ function inConfirmation(model: Model, dialog: Extract<Dialog, { kind: 'confirm' 
   }
   if (key === 'enter') {
     if (dialog.typed === word) return step(closed(model), { kind: 'act', action });
-    return step(saying(model, 'That is not the name; nothing was done.', 'warn'));
+    return step(saying(model, 'That is something else; nothing was done.', 'warn'));
   }
   const next = typed(dialog.typed, key);
   return step(next === undefined ? model : { ...model, dialog: { ...dialog, typed: next } });
@@ -78,15 +88,9 @@ function inConfirmation(model: Model, dialog: Extract<Dialog, { kind: 'confirm' 
 
 function inPicker(model: Model, picker: Extract<Dialog, { kind: 'picker' }>, key: string): Step {
   const { options, chosen, cursor, keyId } = picker;
-  const at = (next: number) =>
-    step({ ...model, dialog: { ...picker, cursor: Math.max(0, Math.min(options.length - 1, next)) } });
+  const next = moved(cursor, key, options.length, PICKER_PAGE);
+  if (next !== undefined) return step({ ...model, dialog: { ...picker, cursor: next } });
   switch (key) {
-    case 'up':
-    case 'k':
-      return at(cursor - 1);
-    case 'down':
-    case 'j':
-      return at(cursor + 1);
     case 'a':
       return step({ ...model, dialog: { ...picker, chosen: null } });
     case 'x':

@@ -34,7 +34,10 @@ export function update(model: Model, event: Event): Step {
     case 'outcome':
       return step(saying(model, event.text, event.tone));
     case 'made_key':
-      return step({ ...model, dialog: { kind: 'secret', name: event.name, secret: event.secret, copied: false } });
+      return step({
+        ...model,
+        dialog: { kind: 'secret', name: event.name, secret: event.secret, copied: false, leaving: false },
+      });
   }
 }
 
@@ -94,8 +97,8 @@ function onPaste(model: Model, text: string): Step {
 }
 
 function onKey(model: Model, key: string): Step {
-  if (key === 'ctrl+c') return step(model, { kind: 'quit' });
   if (model.dialog !== undefined) return inDialog(model, model.dialog, key);
+  if (key === 'ctrl+c') return step(model, { kind: 'quit' });
   if (model.view === 'keys' && model.keys.isTyping) return inFilter(model, key);
   switch (key) {
     case 'q':

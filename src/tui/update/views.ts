@@ -1,4 +1,5 @@
 /** Keys of the views themselves. */
+import { clean } from '../draw/text.ts';
 import { KEY_SORTS, type Model, RANGES, type StoredKey } from '../model.ts';
 import { currentKey, shownKeys, shownRequests } from '../select.ts';
 import { typed } from './dialogs.ts';
@@ -91,7 +92,7 @@ function withKey(model: Model, { record, limits, month }: StoredKey, key: string
         `Delete ${name} for ever?`,
         'Its requests are refused from now on, and it cannot come back. Its usage stays on record.',
         { kind: 'set_state', keyId, state: 'deleted' },
-        name,
+        isTypable(name) ? name : keyId,
       );
     case 'l':
       return step({ ...model, dialog: limitsForm({ record, limits, month }) });
@@ -110,6 +111,11 @@ function withKey(model: Model, { record, limits, month }: StoredKey, key: string
     default:
       return step(model);
   }
+}
+
+/** Older programs may have written a name that no keyboard has. */
+function isTypable(name: string): boolean {
+  return name !== '' && name === name.trim() && clean(name) === name;
 }
 
 /** The models of the config, and those that are on the list though the config has them no longer. */

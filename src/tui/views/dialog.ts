@@ -89,7 +89,7 @@ function confirmation({ title, text, word, typed }: Extract<Dialog, { kind: 'con
     word === undefined
       ? hints(width, 'y: do it', 'n or Esc: leave')
       : [
-          [{ text: 'Type the name to do it:' }],
+          [{ text: 'Type this to do it:' }],
           ...paragraph(word, width, { bold: true }),
           [span(`› ${ending(clean(typed), width - 3)}▏`, { tone: 'bad' })],
           [],
@@ -121,7 +121,7 @@ function picker(
   ];
 }
 
-function secret({ name, secret: key, copied }: Extract<Dialog, { kind: 'secret' }>, width: number): Line[] {
+function secret({ name, secret: key, copied, leaving }: Extract<Dialog, { kind: 'secret' }>, width: number): Line[] {
   return [
     ...paragraph(`The key ${name} is made`, width, { bold: true }),
     [],
@@ -129,6 +129,9 @@ function secret({ name, secret: key, copied }: Extract<Dialog, { kind: 'secret' 
     [],
     [{ text: 'This is the only time that it is shown: store it now.' }],
     [],
+    ...(leaving
+      ? paragraph('Ctrl-C once more leaves the dashboard, and the key is gone.', width, { tone: 'bad' })
+      : []),
     ...hints(width, copied ? 'copied' : 'c: copy to the clipboard of this terminal', 'Enter: it is stored'),
   ];
 }

@@ -1,5 +1,5 @@
 /** Every key of the keyboard and what it does. */
-import type { View } from '../model.ts';
+import type { Dialog, View } from '../model.ts';
 
 interface Section {
   readonly title: string;
@@ -56,3 +56,17 @@ export const HINTS = {
   models: ['↑↓ move', 'R reload the config', '1-5 views', 'q quit', '? help'],
   typing: ['type to filter', 'Enter or Esc: done'],
 } as const;
+
+/** Those of what lies over a view. */
+const DIALOG_HINTS = {
+  form: ['↑↓ Tab field', 'Ctrl-U empty it', 'Enter do it', 'Esc leave'],
+  confirm: ['y do it', 'n or Esc leave'],
+  typed: ['type what is asked for', 'Enter do it', 'Esc leave'],
+  picker: ['↑↓ PgUp PgDn Home End move', 'Space take or leave', 'Enter save', 'Esc leave'],
+  secret: ['c copy', 'Enter it is stored'],
+  help: ['any key back'],
+} as const;
+
+export function hintsOfDialog(dialog: Dialog): readonly string[] {
+  return DIALOG_HINTS[dialog.kind === 'confirm' && dialog.word !== undefined ? 'typed' : dialog.kind];
+}

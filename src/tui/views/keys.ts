@@ -4,7 +4,7 @@ import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { clean, fit } from '../draw/text.ts';
-import { count, short, usd } from '../format.ts';
+import { count, short, usd, usdInColumn } from '../format.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
 import { currentKey, shownKeys } from '../select.ts';
 
@@ -51,7 +51,7 @@ function columnsOf({ snapshot }: Model): Column<StoredKey>[] {
     { head: 'AT ONCE', width: BAR + 12, rank: 5, cell: usage('open', ({ limits }) => limits.concurrency) },
     { head: 'REQUESTS', width: 8, align: 'right', rank: 2, cell: ({ month }) => short(month.requests) },
     { head: 'TOKENS', width: 7, align: 'right', rank: 6, cell: ({ month }) => short(month.tokens) },
-    { head: 'COST (USD)', width: 10, align: 'right', cell: ({ month }) => usd(month.costNanos) },
+    { head: 'COST (USD)', width: 12, align: 'right', cell: ({ month }) => usdInColumn(month.costNanos, 2) },
     { head: 'OF LIMIT', width: 8, align: 'right', rank: 1, cell: spendCell },
   ];
 }
@@ -85,8 +85,8 @@ function keyDetail(model: Model, { record, limits, month }: StoredKey, detail: K
   const byModel: Line[] = (detail?.byModel ?? [])
     .slice(0, 4)
     .map((row) => [
-      { text: fit(row.model ?? '', Math.max(10, half - 20)) },
-      { text: ` ${fit(short(row.requests), 7, 'right')} ${fit(usd(row.costNanos), 10, 'right')}` },
+      { text: fit(row.model ?? '', Math.max(10, half - 22)) },
+      { text: ` ${fit(short(row.requests), 7, 'right')} ${fit(usdInColumn(row.costNanos, 2), 12, 'right')}` },
     ]);
   const days = (detail?.byDay ?? []).map(({ requests }) => requests);
   const figures: Line[] = [

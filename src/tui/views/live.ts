@@ -4,7 +4,7 @@ import type { RequestRow } from '../../live/board.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { clean } from '../draw/text.ts';
-import { count, duration, milliseconds, short, usd } from '../format.ts';
+import { ago, count, duration, milliseconds, short, usd, usdInColumn } from '../format.ts';
 import type { Model } from '../model.ts';
 import { keyNames, shownRequests } from '../select.ts';
 
@@ -26,13 +26,13 @@ export function live(model: Model, height: number): Line[] {
 function columnsOf(model: Model): Column<RequestRow>[] {
   const nameOf = keyNames(model);
   return [
-    { head: 'AGE', width: 7, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
+    { head: 'AGE', width: 8, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
     { head: 'KEY', width: 10, grows: true, cell: ({ key_id: id }) => nameOf(id) },
-    { head: 'MODEL', width: 18, cell: ({ model: name }) => name },
+    { head: 'MODEL', width: 18, grows: true, cell: ({ model: name }) => name },
     { head: '', width: 6, rank: 5, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
-    { head: 'IN', width: 6, align: 'right', rank: 3, cell: (row) => short(row.prompt_tokens) },
-    { head: 'OUT', width: 6, align: 'right', rank: 1, cell: (row) => short(row.completion_tokens) },
-    { head: 'COST (USD)', width: 10, align: 'right', rank: 2, cell: (row) => usd(costOf(row)) },
+    { head: 'IN', width: 5, align: 'right', rank: 3, cell: (row) => short(row.prompt_tokens) },
+    { head: 'OUT', width: 5, align: 'right', rank: 1, cell: (row) => short(row.completion_tokens) },
+    { head: 'COST (USD)', width: 10, align: 'right', rank: 2, cell: (row) => usdInColumn(costOf(row), 6) },
     { head: 'FIRST BYTE', width: 10, align: 'right', rank: 4, cell: (row) => milliseconds(row.first_byte_ms) },
     { head: 'STATE', width: 19, cell: (row) => [stateSpan(row)] },
   ];
@@ -45,7 +45,7 @@ function costOf({ cost_usd: cost }: RequestRow): Nanos {
 /** How long it has run; of one that has ended, how long ago that was. */
 function ageOf(row: RequestRow, nowMs: number): string {
   if (row.ended_at_ms === undefined) return duration((nowMs - row.admitted_at_ms) / 1_000);
-  return `-${duration((nowMs - row.ended_at_ms) / 1_000)}`;
+  return ago((nowMs - row.ended_at_ms) / 1_000);
 }
 
 function stateSpan({ outcome, ended_at_ms: endedAtMs }: RequestRow): Span {

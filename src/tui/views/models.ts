@@ -1,12 +1,15 @@
 /** Models: the catalog with its prices, how each provider fares, and what of this month's traffic went where. */
 
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
+import type { Nanos } from '../../core/money.ts';
 import type { UpstreamHealth } from '../../live/board.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { clean } from '../draw/text.ts';
 import { count, short, usd } from '../format.ts';
 import type { Model } from '../model.ts';
+
+const PRICE_DECIMALS = 4;
 
 export function models(model: Model, height: number): Line[] {
   const { models: rows, tierName } = model.stored;
@@ -40,9 +43,9 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
   return [
     { head: 'MODEL', width: 18, grows: true, cell: ({ id }) => id },
     { head: 'UPSTREAM NAME', width: 18, rank: 3, cell: ({ upstream }) => upstream },
-    { head: 'INPUT', width: 8, align: 'right', cell: ({ input }) => usd(input) },
-    { head: 'CACHED', width: 8, align: 'right', rank: 2, cell: ({ cachedInput }) => usd(cachedInput) },
-    { head: 'OUTPUT', width: 8, align: 'right', cell: ({ output }) => usd(output) },
+    { head: 'INPUT', width: 8, align: 'right', cell: ({ input }) => priceOf(input) },
+    { head: 'CACHED', width: 8, align: 'right', rank: 2, cell: ({ cachedInput }) => priceOf(cachedInput) },
+    { head: 'OUTPUT', width: 8, align: 'right', cell: ({ output }) => priceOf(output) },
     {
       head: 'REQUESTS',
       width: 8,
@@ -60,6 +63,13 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
     },
     { head: 'PROVIDER', width: 12, cell: (row) => [healthSpan(row, health(row.provider))] },
   ];
+}
+
+/** Its decimal point below those of the others: most prices have two or three decimals. */
+function priceOf(nanos: Nanos): string {
+  const text = usd(nanos).replace(/(\.\d\d\d*?)0+$/, '$1');
+  const decimals = text.length - text.indexOf('.') - 1;
+  return text + ' '.repeat(Math.max(0, PRICE_DECIMALS - decimals));
 }
 
 /** How often the upstreams of a provider were asked in the last minute. */

@@ -15,20 +15,16 @@ const RATE_S = 10;
 /** The burn rate, for how long the balance lasts. */
 const BURN_S = 120;
 const WIDE_COLUMNS = 100;
+/** From so many lines on there is room for more charts. */
+const TALL_ROWS = 36;
 /** From here on there is room for two lists beside each other. */
 const BESIDE_COLUMNS = 80;
 
 export function overview(model: Model, height: number): Line[] {
   const { columns, snapshot } = model;
   const half = Math.floor((columns - 2) / 2);
-  const chartHeight = height >= 24 ? 5 : height >= 15 ? 3 : 1;
-  const charts = [
-    chartBlock(model, 'requests/s', ({ requests }) => requests, half, chartHeight),
-    chartBlock(model, 'tokens/s', ({ tokens }) => tokens, half, chartHeight),
-  ];
   const lines = [
-    ...beside(charts.map((each) => ({ lines: each, width: half }))),
-    [],
+    ...charts(model, half, height),
     ...beside([
       { lines: figures(model), width: half },
       { lines: money(model), width: half },
@@ -45,6 +41,29 @@ export function overview(model: Model, height: number): Line[] {
   return [...lines, ...beside(lists.map((each) => ({ lines: each, width: half })))];
 }
 
+/** Two, or where there is room for them, four. */
+function charts(model: Model, width: number, height: number): Line[] {
+  const isTall = height >= TALL_ROWS;
+  const chartHeight = isTall ? Math.min(10, Math.floor((height - 22) / 2)) : height >= 24 ? 5 : height >= 15 ? 3 : 1;
+  const side = (...each: readonly Line[][]) => [...beside(each.map((lines) => ({ lines, width }))), []];
+  const block = (name: string, read: (second: SecondRow) => number, show?: (value: number) => string) =>
+    chartBlock(model, { name, read, show: show ?? short }, width, chartHeight);
+  const first = side(
+    block('requests/s', ({ requests }) => requests),
+    block('tokens/s', ({ tokens }) => tokens),
+  );
+  if (!isTall) return first;
+  const second = side(
+    block('first byte p99, ms', ({ first_byte: firstByte }) => quantile([...firstByte], 0.99) ?? 0),
+    block(
+      'spending, USD/s',
+      ({ cost_usd: cost }) => Number(cost),
+      (value) => value.toFixed(4),
+    ),
+  );
+  return [...first, ...second];
+}
+
 /** The seconds of the last minutes, those in which nothing happened too. */
 export function timeline(model: Model, read: (second: SecondRow) => number, spanS: number): number[] {
   const nowS = Math.floor(model.nowMs / 1000);
@@ -53,18 +72,18 @@ export function timeline(model: Model, read: (second: SecondRow) => number, span
   return Array.from({ length: spanS }, (_, i) => values.get(nowS - spanS + i) ?? 0);
 }
 
-function chartBlock(
-  model: Model,
-  name: string,
-  read: (second: SecondRow) => number,
-  width: number,
-  height: number,
-): Line[] {
+interface Chart {
+  readonly name: string;
+  read(second: SecondRow): number;
+  show(value: number): string;
+}
+
+function chartBlock(model: Model, { name, read, show }: Chart, width: number, height: number): Line[] {
   const values = timeline(model, read, width);
   const rates = values.slice(-RATE_S);
   const mean = rates.reduce((sum, value) => sum + value, 0) / RATE_S;
   const top = Math.max(...values);
-  const head: Line = [bold(name), { text: `  ${short(mean)}` }, dim(`   most ${short(top)}`)];
+  const head: Line = [bold(name), { text: `  ${show(mean)}` }, dim(`   most ${show(top)}`)];
   return [head, ...chart(values, width, height, { tone: 'accent' })];
 }
 

@@ -1,8 +1,9 @@
 /** Usage: requests, tokens and cost by key, model, day, month or source, over a range of time. */
+import { NANOS_PER_USD } from '../../core/money.ts';
 import type { UsageRow } from '../../ledger/usage.ts';
 import { bold, dim, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { count, short, usd } from '../format.ts';
+import { count, short, usd, usdInColumn } from '../format.ts';
 import { type Model, RANGES } from '../model.ts';
 
 /** What all groups and ranges take in one line. */
@@ -39,6 +40,7 @@ export function nameOfRow({ by }: Model['usage'], row: UsageRow): string {
 
 function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
   const top = state.rows.reduce((most, { costNanos }) => (costNanos > most ? costNanos : most), 0n);
+  const decimals = top < NANOS_PER_USD ? 6 : 2;
   const most = Math.max(1, ...state.rows.map(({ requests }) => requests));
   // Where nothing costs anything, requests tell more than empty bars.
   const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
@@ -60,7 +62,7 @@ function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
     },
     { head: 'IN', width: 8, align: 'right', rank: 3, cell: ({ promptTokens }) => short(promptTokens) },
     { head: 'OUT', width: 8, align: 'right', rank: 3, cell: ({ completionTokens }) => short(completionTokens) },
-    { head: 'COST (USD)', width: 12, align: 'right', cell: ({ costNanos }) => usd(costNanos) },
+    { head: 'COST (USD)', width: 12, align: 'right', cell: ({ costNanos }) => usdInColumn(costNanos, decimals) },
   ];
 }
 
