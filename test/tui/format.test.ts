@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { bytes, count, duration, milliseconds, short, usd } from '../../src/tui/format.ts';
+import { ago, bytes, count, duration, milliseconds, short, usd, usdInColumn } from '../../src/tui/format.ts';
 
 const tables: Readonly<Record<string, readonly (readonly [shown: string, expected: string])[]>> = {
   'a count has its thousands apart': [
@@ -59,6 +59,25 @@ const tables: Readonly<Record<string, readonly (readonly [shown: string, expecte
     [duration(86_400), '1d'],
     [duration(90_061), '1d1h'],
     [duration(400 * 86_400), '400d'],
+  ],
+  'USD in a column have their points below each other, and are never shown as nothing': [
+    [usdInColumn(0n, 2), '0.00'],
+    [usdInColumn(9_999_999n, 2), '<0.01'],
+    [usdInColumn(-9_999_999n, 2), '-<0.01'],
+    [usdInColumn(10_000_000n, 2), '0.01'],
+    [usdInColumn(-10_000_000n, 2), '-0.01'],
+    [usdInColumn(-1_500_000_000n, 2), '-1.50'],
+    [usdInColumn(1_234_567_890_000_000n, 2), '1,234,567.89'],
+    [usdInColumn(1_000_000_000_000_000_000n, 2), '1,000,000,000'],
+    [usdInColumn(219_000n, 6), '0.000219'],
+    [usdInColumn(999n, 6), '<0.000001'],
+    [usdInColumn(12_345_678_999n, 6), '12.345678'],
+  ],
+  'what is past has one unit': [
+    [ago(-3), '0s ago'],
+    [ago(59), '59s ago'],
+    [ago(3_599), '59m ago'],
+    [ago(90_061), '1d ago'],
   ],
   'milliseconds become seconds': [
     [milliseconds(undefined), '-'],

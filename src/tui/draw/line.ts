@@ -58,9 +58,9 @@ export function spread(left: Line, right: Line, width: number): Line {
   return gap < 1 ? fitLine(left, width) : [...left, { text: ' '.repeat(gap) }, ...right];
 }
 
-/** The line of a row that is selected: as one bar from edge to edge. */
+/** The line of a row that is selected: as one bar from edge to edge, in which tones would be blots. */
 export function selected(line: Line, width: number): Line {
-  return fitLine(line, width).map((each) => ({ ...each, inverse: true, dim: false }));
+  return fitLine(line, width).map(({ text, bold: isBold = false }) => ({ text, bold: isBold, inverse: true }));
 }
 
 /** Blocks of lines side by side, each in its width. */

@@ -10,6 +10,7 @@ import { count, short, usd } from '../format.ts';
 import type { Model } from '../model.ts';
 
 const PRICE_DECIMALS = 4;
+const PRICE_WIDTH = 8;
 
 export function models(model: Model, height: number): Line[] {
   const { models: rows, tierName } = model.stored;
@@ -43,9 +44,9 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
   return [
     { head: 'MODEL', width: 18, grows: true, cell: ({ id }) => id },
     { head: 'UPSTREAM NAME', width: 18, rank: 3, cell: ({ upstream }) => upstream },
-    { head: 'INPUT', width: 8, align: 'right', cell: ({ input }) => priceOf(input) },
-    { head: 'CACHED', width: 8, align: 'right', rank: 2, cell: ({ cachedInput }) => priceOf(cachedInput) },
-    { head: 'OUTPUT', width: 8, align: 'right', cell: ({ output }) => priceOf(output) },
+    { head: 'INPUT', width: PRICE_WIDTH, align: 'right', cell: ({ input }) => priceOf(input) },
+    { head: 'CACHED', width: PRICE_WIDTH, align: 'right', rank: 2, cell: ({ cachedInput }) => priceOf(cachedInput) },
+    { head: 'OUTPUT', width: PRICE_WIDTH, align: 'right', cell: ({ output }) => priceOf(output) },
     {
       head: 'REQUESTS',
       width: 8,
@@ -69,7 +70,7 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
 function priceOf(nanos: Nanos): string {
   const text = usd(nanos).replace(/(\.\d\d\d*?)0+$/, '$1');
   const decimals = text.length - text.indexOf('.') - 1;
-  return text + ' '.repeat(Math.max(0, PRICE_DECIMALS - decimals));
+  return text + ' '.repeat(Math.max(0, Math.min(PRICE_DECIMALS - decimals, PRICE_WIDTH - text.length)));
 }
 
 /** How often the upstreams of a provider were asked in the last minute. */

@@ -46,20 +46,16 @@ function charts(model: Model, width: number, height: number): Line[] {
   const isTall = height >= TALL_ROWS;
   const chartHeight = isTall ? Math.min(10, Math.floor((height - 22) / 2)) : height >= 24 ? 5 : height >= 15 ? 3 : 1;
   const side = (...each: readonly Line[][]) => [...beside(each.map((lines) => ({ lines, width }))), []];
-  const block = (name: string, read: (second: SecondRow) => number, show?: (value: number) => string) =>
-    chartBlock(model, { name, read, show: show ?? short }, width, chartHeight);
+  const block = (name: string, read: Chart['read'], more: Partial<Chart> = {}) =>
+    chartBlock(model, { name, read, show: short, isRate: true, ...more }, width, chartHeight);
   const first = side(
     block('requests/s', ({ requests }) => requests),
     block('tokens/s', ({ tokens }) => tokens),
   );
   if (!isTall) return first;
   const second = side(
-    block('first byte p99, ms', ({ first_byte: firstByte }) => quantile([...firstByte], 0.99) ?? 0),
-    block(
-      'spending, USD/s',
-      ({ cost_usd: cost }) => Number(cost),
-      (value) => value.toFixed(4),
-    ),
+    block('first byte p99, ms', ({ first_byte: firstByte }) => quantile([...firstByte], 0.99) ?? 0, { isRate: false }),
+    block('spending, USD/s', ({ cost_usd: cost }) => Number(cost), { show: (value) => value.toFixed(4) }),
   );
   return [...first, ...second];
 }
@@ -76,12 +72,15 @@ interface Chart {
   readonly name: string;
   read(second: SecondRow): number;
   show(value: number): string;
+  /** Whether a second in which nothing happened counts as 0; else it has no value. */
+  readonly isRate: boolean;
 }
 
-function chartBlock(model: Model, { name, read, show }: Chart, width: number, height: number): Line[] {
+function chartBlock(model: Model, { name, read, show, isRate }: Chart, width: number, height: number): Line[] {
   const values = timeline(model, read, width);
   const rates = values.slice(-RATE_S);
-  const mean = rates.reduce((sum, value) => sum + value, 0) / RATE_S;
+  const counted = isRate ? rates : rates.filter((value) => value > 0);
+  const mean = counted.reduce((sum, value) => sum + value, 0) / Math.max(1, counted.length);
   const top = Math.max(...values);
   const head: Line = [bold(name), { text: `  ${show(mean)}` }, dim(`   most ${show(top)}`)];
   return [head, ...chart(values, width, height, { tone: 'accent' })];
