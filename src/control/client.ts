@@ -1,8 +1,9 @@
 /** The other end of the control socket: for the commands, and for the dashboard. */
 import { lstatSync } from 'node:fs';
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { userInfo } from 'node:os';
 import { UserError } from '../core/errors.ts';
+import { request } from '../core/node-http.ts';
 import { isShared, PATHS, queryOf, type ReloadFault, type Snapshot, type Wanted } from './protocol.ts';
 
 /** How long an answer may take. */

@@ -1,7 +1,8 @@
 /** The control socket: HTTP over a Unix socket that only its owner can open. The one door to the live process. */
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { UserError } from '../core/errors.ts';
+import { createServer } from '../core/node-http.ts';
 import { firstLookOf, type Look, nextLook, PATHS, type Snapshot } from './protocol.ts';
 
 /** What the socket gives access to. */

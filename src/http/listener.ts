@@ -1,8 +1,9 @@
 /** The HTTP server: takes connections, turns requests into exchanges, answers what is not HTTP, and drains. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { ClientError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import { createServer } from '../core/node-http.ts';
 import type { RateFigures } from '../ledger/ledger.ts';
 import { explainListenError, type ListenAddress } from './address.ts';
 import { Crowd, SPARE_CONNECTIONS } from './crowd.ts';

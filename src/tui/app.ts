@@ -1,112 +1,95 @@
-/** The screen itself: draws the lines of the frame on a terminal, and hands over the keys that are pressed. */
-import type { ReadStream, WriteStream } from 'node:tty';
-import { changes, ENTER_SCREEN, LEAVE_SCREEN, painted } from './draw/paint.ts';
+/** The screen itself: Ink draws the lines of the frame, and hands over the keys that are pressed. */
+import { Box, type Key, render, Text, useInput, usePaste, useWindowSize } from 'ink';
+import { createElement, memo, type ReactElement, useEffect, useSyncExternalStore } from 'react';
+import type { Line } from './draw/line.ts';
+import { painted } from './draw/paint.ts';
 import { frame } from './frame.ts';
-import { type Input, patienceFor, readInput } from './keyboard.ts';
 import type { Session } from './session.ts';
 
 const HAS_COLOURS = (process.env.NO_COLOR ?? '') === '';
 
 /** Draws until the session ends. */
 export async function draw(session: Session): Promise<void> {
-  const screen = new Screen(session, process.stdin, process.stdout);
+  // The other screen keeps the column of this one, and the first line would begin there.
+  process.stdout.write('\r');
+  const app = render(createElement(Screen, { session }), {
+    alternateScreen: true,
+    incrementalRendering: true,
+    exitOnCtrlC: false,
+    patchConsole: false,
+    interactive: true,
+  });
   // Whatever happens, the terminal is left as it was found.
-  const onFault = (error: unknown) => {
-    screen.close();
-    process.stderr.write(`error: fault of the program: ${error instanceof Error ? error.stack : error}\n`);
+  const onFault = (error: Error) => {
+    app.unmount();
+    process.stderr.write(`error: fault of the program: ${error.stack ?? error.message}\n`);
     process.exit(1);
   };
-  const end = () => session.end();
-  process.once('uncaughtException', onFault).once('SIGTERM', end).once('SIGHUP', end);
-  try {
-    screen.open();
-    await session.ended;
-  } finally {
-    screen.close();
-  }
+  process.once('uncaughtException', onFault);
+  const onSignal = () => session.end();
+  process.once('SIGTERM', onSignal).once('SIGHUP', onSignal);
+  // A fault while drawing ends the screen by itself.
+  await Promise.race([session.ended, app.waitUntilExit()]).catch(onFault);
+  app.unmount();
+  await app.waitUntilExit();
 }
 
-class Screen {
-  readonly #session: Session;
-  readonly #input: ReadStream;
-  readonly #output: WriteStream;
-  /** The lines that the terminal shows. */
-  #shown: readonly string[] | undefined;
-  #isDue = false;
-  #isFull = false;
-  #rest = '';
-  #keyTimer: NodeJS.Timeout | undefined;
-  #forget = () => {};
+function Screen({ session }: { session: Session }): ReactElement {
+  const { columns, rows } = useWindowSize();
+  const model = useSyncExternalStore(
+    (listener) => session.subscribe(listener),
+    () => session.model,
+  );
+  useEffect(() => session.dispatch({ kind: 'resize', columns, rows }), [session, columns, rows]);
+  useInput((input, key) => {
+    for (const name of namesOf(input, key)) session.dispatch({ kind: 'key', key: name });
+  });
+  usePaste((text) => session.dispatch({ kind: 'paste', text }));
+  const drawn = (line: Line, key: number) => createElement(DrawnLine, { key, drawing: painted(line, HAS_COLOURS) });
+  const lines = frame(model).map(drawn);
+  return createElement(Box, { flexDirection: 'column', width: columns, height: rows }, lines);
+}
 
-  constructor(session: Session, input: ReadStream, output: WriteStream) {
-    this.#session = session;
-    this.#input = input;
-    this.#output = output;
-  }
+/** A whole line with its styles is one node: a node for each of its spans would cost six times as much. */
+const DrawnLine = memo(
+  ({ drawing }: { drawing: string }): ReactElement => createElement(Text, { wrap: 'truncate' }, drawing),
+);
 
-  open(): void {
-    this.#input.setRawMode(true);
-    this.#input.setEncoding('utf8').on('data', this.#onData).once('end', this.#onGone).once('error', this.#onGone);
-    this.#output.on('resize', this.#onResize).on('drain', this.#onDrain);
-    this.#output.write(ENTER_SCREEN);
-    this.#forget = this.#session.subscribe(() => this.#drawSoon());
-    this.#onResize();
-  }
+const NAMED = {
+  upArrow: 'up',
+  downArrow: 'down',
+  leftArrow: 'left',
+  rightArrow: 'right',
+  pageUp: 'pageup',
+  pageDown: 'pagedown',
+  home: 'home',
+  end: 'end',
+  return: 'enter',
+  escape: 'escape',
+  backspace: 'backspace',
+  // What terminals send for the key above Enter.
+  delete: 'backspace',
+} as const;
 
-  close(): void {
-    this.#forget();
-    clearTimeout(this.#keyTimer);
-    this.#input.off('data', this.#onData).off('end', this.#onGone).pause();
-    this.#output.off('resize', this.#onResize).off('drain', this.#onDrain);
-    this.#input.setRawMode(false);
-    this.#output.write(LEAVE_SCREEN);
-  }
+/** The names of the keys that were pressed: where the program was busy or the line is slow, several come in one piece. */
+function namesOf(input: string, key: Key): string[] {
+  if (key.tab) return [key.shift ? 'shift+tab' : 'tab'];
+  for (const [field, name] of Object.entries(NAMED)) if (key[field as keyof typeof NAMED]) return [name];
+  if (key.ctrl) return [`ctrl+${input}`];
+  return key.meta ? [] : [...input].map(nameOf);
+}
 
-  /** Once for all that happens in the same moment. */
-  #drawSoon(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    setImmediate(() => this.#draw());
-  }
+const CONTROLS: Readonly<Record<string, string>> = {
+  '\r': 'enter',
+  '\n': 'enter',
+  '\t': 'tab',
+  '\b': 'backspace',
+  '\u007f': 'backspace',
+};
+/** Ctrl-A is 1, Ctrl-Z is 26. */
+const LETTERS_OF_CONTROLS = 0x60;
 
-  #draw(): void {
-    // A terminal at the end of a slow line gets the screen as it is when there is room for it.
-    if (this.#isFull) return;
-    this.#isDue = false;
-    const lines = frame(this.#session.model).map((line) => painted(line, HAS_COLOURS));
-    const text = changes(this.#shown, lines);
-    this.#shown = lines;
-    if (text !== '') this.#isFull = !this.#output.write(text);
-  }
-
-  readonly #onDrain = () => {
-    this.#isFull = false;
-    if (this.#isDue) this.#draw();
-  };
-
-  readonly #onResize = () => {
-    const { columns, rows } = this.#output;
-    this.#shown = undefined;
-    this.#session.dispatch({ kind: 'resize', columns, rows });
-  };
-
-  readonly #onGone = () => this.#session.end();
-
-  readonly #onData = (text: string) => {
-    clearTimeout(this.#keyTimer);
-    const { inputs, rest } = readInput(this.#rest + text);
-    this.#rest = rest;
-    this.#take(inputs);
-    if (rest !== '') this.#keyTimer = setTimeout(() => this.#takeRest(), patienceFor(rest));
-  };
-
-  #takeRest(): void {
-    const { inputs } = readInput(this.#rest, true);
-    this.#rest = '';
-    this.#take(inputs);
-  }
-
-  #take(inputs: readonly Input[]): void {
-    for (const input of inputs) this.#session.dispatch(input);
-  }
+function nameOf(character: string): string {
+  if (character >= ' ' && character !== '\u007f') return character;
+  return CONTROLS[character] ?? `ctrl+${String.fromCharCode(character.charCodeAt(0) + LETTERS_OF_CONTROLS)}`;
 }

@@ -94,6 +94,8 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   'pino-pretty': 'src/observe/',
   commander: 'src/cli/',
   'string-width': ['src/cli/', 'src/tui/'],
+  ink: 'src/tui/app.ts',
+  react: 'src/tui/app.ts',
   // To clients, and on the control socket to the operator.
   'node:http': ['src/http/', 'src/control/'],
   'node:sqlite': 'src/audit/',
