@@ -78,6 +78,7 @@ export class Dispatch {
   #attemptBeganAtMs = 0;
   #attempts = 0;
   #givenUp = false;
+  #isOver = false;
   #drainTimer: NodeJS.Timeout | undefined;
 
   constructor(request: Dispatchable, dispatcher: Dispatcher) {
@@ -100,7 +101,7 @@ export class Dispatch {
   /** From dispatch to the first byte of an answer that was not tried again, in whole milliseconds. */
   get firstByteMs(): number | undefined {
     const { firstByteMs } = this.#attempt ?? {};
-    return firstByteMs && firstByteMs + Math.round(this.#attemptBeganAtMs - this.#beganAtMs);
+    return firstByteMs === undefined ? undefined : firstByteMs + Math.round(this.#attemptBeganAtMs - this.#beganAtMs);
   }
 
   /** True once an upstream may have begun to work. */
@@ -116,6 +117,7 @@ export class Dispatch {
 
   /** The client has left: nobody else is asked, and what comes is read on only where the provider says so. */
   leave(): void {
+    if (this.#isOver) return;
     if (this.#target?.member.onDisconnect !== 'drain' || !this.sent) return this.abort();
     this.#givenUp = true;
     this.#drainTimer = setTimeout(() => this.#attempt?.abort(), DRAIN_AFTER_DISCONNECT_MS);
@@ -132,6 +134,7 @@ export class Dispatch {
       }
       return this.#nobodyLeft();
     } finally {
+      this.#isOver = true;
       clearTimeout(this.#drainTimer);
     }
   }
@@ -148,14 +151,16 @@ export class Dispatch {
     const attempt = member.attempt(request, route.model.upstream, route.capTokens);
     this.#attempt = attempt;
     try {
-      failure = await refusalOf(attempt);
-      const next = failure === undefined ? undefined : this.#takeNext();
+      const refusal = await refusalOf(attempt);
+      failure = refusal?.what;
+      if (refusal?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
+      const next = refusal && this.#takeNext();
       if (next !== undefined) {
         attempt.drain(REFUSAL_DRAIN_MS);
         return { kind: 'refused', next };
       }
       const { stream, includeUsage: showUsage } = request;
-      const options = { stream, showUsage, secrets: member.secrets, keepAliveMs: parts.keepAliveMs };
+      const options = { stream, showUsage, secrets: this.#secrets(), keepAliveMs: parts.keepAliveMs };
       const relayed = await relayAnswer(attempt, sink, meter, options);
       failure = outcomeOf(relayed.last) === 'upstream_error' && !attempt.wasGivenUp ? (relayed.note ?? '') : undefined;
       return { kind: 'answered', relayed };
@@ -186,6 +191,11 @@ export class Dispatch {
     return undefined;
   }
 
+  /** Of all whom this request may go to: one may quote another. */
+  #secrets(): readonly string[] {
+    return this.#request.routes.flatMap((route) => this.#providerOf(route).secrets);
+  }
+
   #nobodyLeft(): Relayed {
     const waits = this.#request.routes.map((route) => this.#providerOf(route).waitMs(route.model.upstream));
     const retryAfterS = Math.max(1, Math.ceil(Math.min(...waits) / 1000));
@@ -210,14 +220,23 @@ type Reply =
   /** It did not take the request on, and another one is to be asked. */
   | { readonly kind: 'refused'; readonly next: Target };
 
+/** Why an upstream cannot have begun to work. */
+interface Refusal {
+  /** For the operator. */
+  readonly what: string;
+  /** True where it would not serve another model either. */
+  readonly isOfUpstream: boolean;
+}
+
 /** Says so where the upstream cannot have begun to work: no connection was made, or it refused outright. */
-async function refusalOf(attempt: Attempt): Promise<string | undefined> {
+async function refusalOf(attempt: Attempt): Promise<Refusal | undefined> {
   try {
     const { status } = await attempt.head();
-    return isRefusal(status) ? `the upstream answered ${status}` : undefined;
+    if (!isRefusal(status)) return undefined;
+    return { what: `the upstream answered ${status}`, isOfUpstream: status !== 429 };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    return attempt.sent || attempt.wasGivenUp ? undefined : error.message;
+    return attempt.sent || attempt.wasGivenUp ? undefined : { what: error.message, isOfUpstream: true };
   }
 }
 

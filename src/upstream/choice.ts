@@ -9,6 +9,8 @@ export interface Candidate {
   readonly credit: number;
   readonly inFlight: number;
   readonly breaker: Breaker;
+  /** How often in a row it was away, or would not serve the model for a time. */
+  readonly absences: number;
   /** It has asked to be left alone until then, with `Retry-After`. Milliseconds of a monotonic clock; 0 for never. */
   readonly restsUntilMs: number;
 }
@@ -25,7 +27,7 @@ export function askable(candidates: readonly Candidate[], nowMs: number, isLastR
   const rested = places.filter((place) => (candidates[place] as Candidate).restsUntilMs <= nowMs);
   const sound = rested.filter((place) => isAskable((candidates[place] as Candidate).breaker, nowMs));
   if (sound.length > 0 || !isLastResort) return sound;
-  return places.filter((place) => (candidates[place] as Candidate).breaker.absences < LAST_RESORT_ABSENCES);
+  return places.filter((place) => (candidates[place] as Candidate).absences < LAST_RESORT_ABSENCES);
 }
 
 export interface Choice {

@@ -21,6 +21,13 @@ export interface ProviderOptions {
   readonly isJudged: boolean;
 }
 
+/** A model that an upstream has asked to be left alone with. */
+interface ModelRest {
+  readonly untilMs: number;
+  /** How often in a row it has asked for that. */
+  readonly times: number;
+}
+
 /** Those that one request has been sent to already. */
 export type Tried = ReadonlySet<Member>;
 
@@ -37,7 +44,7 @@ export class Member {
   #breaker: Breaker = CLOSED;
   #restsUntilMs = 0;
   /** By the upstream's name of the model: a host limits the rate of each model by itself. */
-  readonly #modelRests = new Map<string, number>();
+  readonly #modelRests = new Map<string, ModelRest>();
 
   constructor({ name, weight, upstream }: WeightedUpstream, options: ProviderOptions, nowMs: () => number) {
     this.name = name;
@@ -48,44 +55,53 @@ export class Member {
     this.#nowMs = nowMs;
   }
 
-  get secrets(): readonly string[] {
-    return this.#upstream.secrets;
-  }
-
   get breaker(): Breaker {
     return this.#breaker;
   }
 
   /** Until when a model must not be asked for here. */
   restsUntilMs(model: string): number {
-    return Math.max(this.#restsUntilMs, this.#modelRests.get(model) ?? 0);
+    return Math.max(this.#restsUntilMs, this.#modelRests.get(model)?.untilMs ?? 0);
+  }
+
+  /** How often in a row it was away, or would not serve the model for a time. */
+  absences(model: string): number {
+    return Math.max(this.#breaker.absences, this.#modelRests.get(model)?.times ?? 0);
   }
 
   /** How it is regarded at the moment: `resting` at its own word, with `Retry-After`. */
   get state(): BreakerState | 'resting' {
     const nowMs = this.#nowMs();
-    if (this.#restsUntilMs > nowMs || [...this.#modelRests.values()].some((untilMs) => untilMs > nowMs))
+    if (this.#restsUntilMs > nowMs || [...this.#modelRests.values()].some(({ untilMs }) => untilMs > nowMs))
       return 'resting';
     return stateOf(this.#breaker, nowMs);
   }
 
   /** Sends a request; `release` has to follow once it is over. */
   attempt(request: ChatRequest, model: string, capTokens: number | undefined): Attempt {
+    const wasProbing = this.#breaker.isProbing;
     this.#breaker = onAsked(this.#breaker, this.#nowMs());
+    const isProbe = this.#breaker.isProbing && !wasProbing;
     this.inFlight++;
     const attempt = this.#upstream.attempt(request, model, capTokens);
-    if (this.#isJudged) this.#judge(attempt, model);
+    if (this.#isJudged) this.#judge(attempt, model, isProbe);
     return attempt;
   }
 
-  #judge(attempt: Attempt, model: string): void {
+  #judge(attempt: Attempt, model: string, isProbe: boolean): void {
     attempt.head().then(
       ({ status, retryAfter }) => {
         const restMs = isRefusal(status) ? restOf(retryAfter, Date.now()) : undefined;
-        if (restMs !== undefined) this.#rest(status, model, restMs);
-        else this.#note(status === 429 || status >= 500 ? 'failing' : 'well');
+        this.#noteModel(model, status === 429 ? restMs : undefined);
+        if (restMs === undefined) this.#note(status === 429 || status >= 500 ? 'failing' : 'well');
+        // It answers for itself, and may well serve other models.
+        else if (status === 429) this.#note('well');
+        else this.#rest(restMs);
       },
-      () => this.#note(attempt.wasGivenUp ? 'nothing' : attempt.sent ? 'failing' : 'away'),
+      () => {
+        if (!attempt.wasGivenUp) this.#note(attempt.sent ? 'failing' : 'away');
+        else if (isProbe) this.#note('nothing');
+      },
     );
   }
 
@@ -101,20 +117,29 @@ export class Member {
     this.#breaker = onSign(this.#breaker, sign, this.#nowMs());
   }
 
-  #rest(status: number, model: string, restMs: number): void {
+  #rest(restMs: number): void {
     this.#note('away');
-    const untilMs = this.#nowMs() + restMs;
-    if (status === 429) this.#modelRests.set(model, untilMs);
-    else this.#restsUntilMs = untilMs;
+    this.#restsUntilMs = this.#nowMs() + restMs;
+  }
+
+  /** Notes whether a model is to be left alone. What was asked for earlier holds, whatever other requests bring. */
+  #noteModel(model: string, restMs: number | undefined): void {
+    const rest = this.#modelRests.get(model);
+    if (restMs !== undefined)
+      this.#modelRests.set(model, { untilMs: this.#nowMs() + restMs, times: (rest?.times ?? 0) + 1 });
+    else if (rest !== undefined) this.#modelRests.set(model, { ...rest, times: 0 });
   }
 }
 
 export class Provider {
   readonly members: readonly Member[];
+  /** What must never reach a client: one upstream may quote another. */
+  readonly secrets: readonly string[];
   readonly #nowMs: () => number;
 
   constructor(upstreams: readonly WeightedUpstream[], options: ProviderOptions, nowMs = () => performance.now()) {
     this.members = upstreams.map((upstream) => new Member(upstream, options, nowMs));
+    this.secrets = [...new Set(upstreams.flatMap(({ upstream }) => upstream.secrets))];
     this.#nowMs = nowMs;
   }
 
@@ -130,6 +155,7 @@ export class Provider {
       credit: member.credit,
       inFlight: member.inFlight,
       breaker: member.breaker,
+      absences: member.absences(model),
       restsUntilMs: member.restsUntilMs(model),
     }));
     const choice = choose(candidates, askable(candidates, nowMs, isLastResort));

@@ -1,0 +1,120 @@
+/** A dispatch by itself: what it leaves behind once it is over, and from when its first byte counts. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Dispatcher } from '../../src/dispatch.ts';
+import type { Log } from '../../src/observe/log.ts';
+import { Meter } from '../../src/relay/meter.ts';
+import type { StreamSink } from '../../src/relay/relay.ts';
+import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';
+import { type Member, Provider } from '../../src/upstream/provider.ts';
+import { readJsonBody } from '../../src/wire/body.ts';
+import { checkRequest } from '../../src/wire/request.ts';
+import { completion } from '../support/answers.ts';
+import { chat } from '../support/gateway.ts';
+
+const HEAD = { contentType: 'application/json', contentEncoding: undefined, retryAfter: undefined };
+const SINK: StreamSink = { started: false, gone: false, start() {}, write: () => undefined };
+const MODEL = {
+  id: 'p/m',
+  provider: 'p',
+  active: true,
+  upstream: 'm',
+  input: 1n,
+  cachedInput: 1n,
+  output: 1n,
+  maxOutput: undefined,
+  defaultOutput: 512,
+  fallback: [],
+};
+
+type Host = (attempt: Attempt) => void;
+
+function answer(attempt: Attempt, status: number, body: unknown): void {
+  attempt.begin({ pause() {}, resume() {}, abort() {} });
+  attempt.answer({ ...HEAD, status });
+  attempt.push(Buffer.from(JSON.stringify(body)));
+  attempt.end();
+}
+
+/** A request on its way to these hosts, one after the other. */
+function dispatched(...hosts: readonly Host[]) {
+  const upstreams = hosts.map((host, i) => ({
+    name: `p#${i + 1}`,
+    weight: 1,
+    upstream: {
+      secrets: [],
+      attempt: () => {
+        const attempt = new Attempt();
+        host(attempt);
+        return attempt;
+      },
+      close: async () => {},
+    },
+  }));
+  const provider = new Provider(upstreams, { onDisconnect: 'drain', isJudged: true });
+  const visits: (readonly [string, string | undefined])[] = [];
+  const dispatcher = new Dispatcher({
+    providers: new Map([['p', provider]]),
+    retry: { attempts: 3, budget: 0.2 },
+    keepAliveMs: undefined,
+    log: { info() {} } as unknown as Log,
+    onVisit: (upstream, failure) => visits.push([upstream, failure]),
+  });
+  const read = readJsonBody(Buffer.from(chat()));
+  assert.ok(read.ok);
+  const checked = checkRequest(read.body, MODEL.id);
+  assert.ok(checked.ok);
+  const routes = [{ model: MODEL, capTokens: undefined }];
+  const dispatch = dispatcher.dispatch({
+    requestId: 'req_1',
+    request: checked.request,
+    routes,
+    meter: new Meter(1),
+    sink: SINK,
+  });
+  return { dispatch, visits, members: provider.members as readonly Member[] };
+}
+
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+describe('a dispatch', () => {
+  test('that is over leaves no timer and no request under way, though its client leaves before the last bytes', async () => {
+    const before = timers();
+    const { dispatch, members } = dispatched((attempt) => answer(attempt, 200, completion('hi')));
+    assert.equal((await dispatch.run()).last.kind, 'json');
+    dispatch.leave();
+    assert.equal(timers(), before);
+    assert.deepEqual(
+      members.map(({ inFlight }) => inFlight),
+      [0],
+    );
+  });
+
+  test('tells of each upstream that it asked, and of what was wrong with it', async () => {
+    const { dispatch, visits, members } = dispatched(
+      (attempt) => attempt.fail(new UpstreamFailure('not_connected', 'nobody there')),
+      (attempt) => answer(attempt, 503, {}),
+      (attempt) => answer(attempt, 200, completion('hi')),
+    );
+    assert.equal((await dispatch.run()).last.kind, 'json');
+    assert.deepEqual(visits, [
+      ['p#1', 'nobody there'],
+      ['p#2', 'the upstream answered 503'],
+      ['p#3', undefined],
+    ]);
+    assert.deepEqual(dispatch.served, { model: 'p/m', provider: 'p', upstream: 'p#3', attempts: 3 });
+    assert.deepEqual(
+      members.map(({ inFlight }) => inFlight),
+      [0, 0, 0],
+    );
+  });
+
+  test('counts the time to the first byte from its beginning, also where the last answer came at once', async () => {
+    const { dispatch } = dispatched(
+      (attempt) => void setTimeout(() => answer(attempt, 503, {}), 30),
+      (attempt) => answer(attempt, 200, completion('hi')),
+    );
+    await dispatch.run();
+    assert.ok((dispatch.firstByteMs ?? 0) >= 25, `${dispatch.firstByteMs} ms`);
+  });
+});

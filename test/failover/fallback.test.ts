@@ -1,0 +1,209 @@
+/** Models that stand in for others: when they are asked, what they cost, and for whom. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CONCURRENCY } from '../support/cli.ts';
+import { assertError, ratesOf } from '../support/expect.ts';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+import {
+  assertNoSecret,
+  type Fields,
+  providerOf,
+  REFUSALS,
+  refusing,
+  serving,
+  upstreamOf,
+  withStage,
+} from './stage.ts';
+
+/** `main/model`, for which `spare/first` and then `spare/second` stand in; all three have a host of their own. */
+function standIns(hosts: readonly FakeUpstream[]): Fields {
+  const [first, second, third] = hosts as [FakeUpstream, FakeUpstream, FakeUpstream];
+  const only = (host: FakeUpstream, number: number) => ({ kind: 'openai', upstreams: [upstreamOf(host, number)] });
+  const model = { upstream: 'vendor-main', input: 1, output: 2, default_output: 100, max_output: 1000 };
+  return {
+    main: { ...only(first, 1), models: { model: { ...model, fallback: ['spare/first', 'other/second'] } } },
+    spare: {
+      ...only(second, 2),
+      models: { first: { upstream: 'vendor-spare', input: 10, output: 20, default_output: 50 } },
+    },
+    other: { ...only(third, 3), models: { second: { input: 3, output: 5, default_output: 200, max_output: 40 } } },
+  };
+}
+
+const MODEL = 'main/model';
+/** What ten tokens of input and five of output cost, in nanodollars. */
+const COSTS = { 'main/model': 20_000, 'spare/first': 200_000, 'other/second': 55_000 };
+
+describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
+  for (const status of REFUSALS) {
+    test(`serves after ${status}, is named, and is priced as itself`, () =>
+      withStage(3, { providers: standIns }, async (stage) => {
+        for (const stream of [false, true]) {
+          stage.follow(refusing(status), serving('from the spare'), serving('not asked'));
+          const key = stage.key();
+          const reply = await stage.ask(key, { model: MODEL, stream, stream_options: stream ? {} : undefined });
+          assert.equal(reply.status, 200);
+          assert.match(reply.text, /from the spare/);
+          assert.equal(reply.headers.get('x-inf-gw-model'), 'spare/first');
+          assert.deepEqual(stage.asked, [1, 1, 0]);
+          assert.equal(JSON.parse(stage.host(1).calls[0]?.body ?? '').model, 'vendor-spare');
+          const row = await stage.row(key);
+          assert.deepEqual([row.model, row.requested_model], ['spare/first', MODEL]);
+          assert.deepEqual([row.upstream, row.attempts, row.cost_nanos], ['spare', 2, COSTS['spare/first']]);
+          assert.equal(ratesOf(reply.headers).remainingRequests, 99_999, 'it is one request');
+        }
+      }));
+  }
+
+  test('is asked in its turn, one after the other, and the last words are those of the last', () =>
+    withStage(3, { providers: standIns }, async (stage) => {
+      stage.follow(refusing(503), refusing(503), serving('from the third'));
+      const key = stage.key();
+      const reply = await stage.ask(key, { model: MODEL });
+      assert.deepEqual([reply.status, reply.headers.get('x-inf-gw-model')], [200, 'other/second']);
+      const row = await stage.row(key);
+      assert.deepEqual([row.model, row.attempts, row.cost_nanos], ['other/second', 3, COSTS['other/second']]);
+      stage.follow(refusing(503), refusing(503), refusing(529));
+      const failed = await stage.ask(stage.key(), { model: MODEL });
+      assert.match(assertError(failed, 502, 'upstream_error'), /No: 529/);
+      assert.deepEqual(
+        [failed.headers.get('x-should-retry'), failed.headers.get('x-inf-gw-model')],
+        ['false', 'other/second'],
+      );
+      assertNoSecret(stage, failed);
+    }));
+
+  test('is not asked after an answer that its model stands behind', () =>
+    withStage(3, { providers: standIns }, async (stage) => {
+      stage.follow(refusing(500), serving('hi'), serving('hi'));
+      assert.equal((await stage.ask(stage.key(), { model: MODEL })).status, 502);
+      assert.deepEqual(stage.asked, [1, 0, 0]);
+    }));
+
+  test('is asked at once while the model of the request is to be left alone', () =>
+    withStage(3, { providers: standIns }, async (stage) => {
+      stage.follow(refusing(429, { 'retry-after': '60' }), serving('hi'), serving('hi'));
+      await stage.ask(stage.key(), { model: MODEL });
+      const key = stage.key();
+      assert.equal((await stage.ask(key, { model: MODEL })).status, 200);
+      const row = await stage.row(key);
+      assert.deepEqual([row.model, row.requested_model, row.attempts], ['spare/first', MODEL, 1]);
+      assert.deepEqual(stage.asked, [1, 2, 0]);
+    }));
+
+  const ALLOWLISTS: readonly (readonly [allowlist: readonly string[], served: string | undefined])[] = [
+    [[MODEL, 'spare/first', 'other/second'], 'spare/first'],
+    [[MODEL, 'other/second'], 'other/second'],
+    [[MODEL], undefined],
+  ];
+  for (const [allowlist, served] of ALLOWLISTS) {
+    test(`for a key that may call ${allowlist.join(', ')} is ${served ?? 'nobody'}`, () =>
+      withStage(3, { providers: standIns }, async (stage) => {
+        stage.follow(refusing(503), serving('hi'), serving('hi'));
+        const key = stage.key({ allowlist });
+        const reply = await stage.ask(key, { model: MODEL });
+        assert.equal(reply.status, served === undefined ? 502 : 200);
+        const row = await stage.row(key);
+        assert.deepEqual([row.model, row.requested_model], served === undefined ? [MODEL, null] : [served, MODEL]);
+      }));
+  }
+
+  test('cannot be called itself by a key that may not, only because it stands in', () =>
+    withStage(3, { providers: standIns }, async (stage) => {
+      assertError(
+        await stage.ask(stage.key({ allowlist: [MODEL] }), { model: 'spare/first' }),
+        403,
+        'model_not_allowed',
+      );
+    }));
+});
+
+describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
+  /** What is held for a request while its first upstream thinks about it. */
+  async function heldFor(
+    stage: Parameters<Parameters<typeof withStage>[2]>[0],
+    key: ReturnType<typeof stage.key>,
+    fields: Fields,
+  ) {
+    const release = Promise.withResolvers<void>();
+    stage.follow(async (call) => {
+      await release.promise;
+      serving('hi')(call);
+    });
+    const reply = stage.ask(key, { model: MODEL, ...fields });
+    await stage.host(0).call();
+    const held = Number(stage.gateway.heldNanos(key));
+    release.resolve();
+    return { held, reply: await reply };
+  }
+
+  test('the most that one of them may cost is held, and of what it did cost the rest is free again', () =>
+    withStage(3, { providers: standIns }, async (stage) => {
+      const key = stage.key();
+      const { held, reply } = await heldFor(stage, key, { max_tokens: 30 });
+      assert.equal(reply.status, 200);
+      // At the price of spare/first: an input token is 10,000 nanodollars, one of output 20,000.
+      assert.equal(held % 10_000, 0);
+      assert.ok(held >= 30 * 20_000 + 10_000, `${held}`);
+      const row = await stage.row(key);
+      assert.deepEqual([row.hold_nanos, row.cost_nanos], [held, COSTS[MODEL]]);
+      const allowed = stage.key({ allowlist: [MODEL] });
+      const alone = await heldFor(stage, allowed, { max_tokens: 30 });
+      assert.equal(alone.held, held / 10, 'for a key that may call none of them, the model alone counts');
+    }));
+
+  test('a balance that would do for the model, but not for one of them, does not do', () =>
+    withStage(3, { providers: standIns, credit: '0.0002' }, async (stage) => {
+      stage.follow(serving('hi'));
+      const fields = { model: MODEL, max_tokens: 30 };
+      assertError(await stage.ask(stage.key(), fields), 402, 'insufficient_credit');
+      assert.equal((await stage.ask(stage.key({ allowlist: [MODEL] }), fields)).status, 200);
+    }));
+
+  test('the most tokens that one of them may take are reserved, and what it did take counts', () =>
+    withStage(3, { providers: standIns }, async (stage) => {
+      stage.follow(serving('hi'));
+      // The model itself can give 1,000, the first one that stands in for it any number.
+      const fields = { model: MODEL, max_tokens: 3_000 };
+      const refused = await stage.ask(stage.key({ tpm: 2_000 }), fields);
+      assertError(refused, 429, 'rate_limited');
+      assert.equal((await stage.ask(stage.key({ tpm: 2_000, allowlist: [MODEL] }), fields)).status, 200);
+      const key = stage.key({ tpm: 4_000 });
+      const reply = await stage.ask(key, fields);
+      assert.deepEqual([reply.status, ratesOf(reply.headers).remainingTokens], [200, 4_000 - 15]);
+    }));
+
+  test('cap_output writes into each request what is held for its own model', () =>
+    withStage(3, { providers: standIns, config: { cap_output: true } }, async (stage) => {
+      stage.follow(refusing(503), refusing(503), serving('hi'));
+      await stage.ask(stage.key(), { model: MODEL });
+      const caps = stage.hosts.map(({ calls }) => JSON.parse(calls[0]?.body ?? '').max_tokens);
+      assert.deepEqual(caps, [100, 50, 40]);
+      stage.follow(refusing(503), refusing(503), serving('hi'));
+      await stage.ask(stage.key(), { model: MODEL, max_tokens: 70 });
+      const declared = stage.hosts.map(({ calls }) => JSON.parse(calls[0]?.body ?? '').max_tokens);
+      assert.deepEqual(declared, [70, 70, 70]);
+    }));
+});
+
+describe('where the model that stands in is on the same upstream', { concurrency: CONCURRENCY }, () => {
+  const model = { input: 1, output: 2 };
+  const models = { model: { ...model, fallback: ['main/small'] }, small: model };
+  const providers = (hosts: readonly FakeUpstream[]) => ({ main: providerOf(hosts, { models }) });
+
+  test('it is asked after 429, which is for one model', () =>
+    withStage(1, { providers }, async (stage) => {
+      stage.follow((call) => (JSON.parse(call.body).model === 'small' ? serving('hi')(call) : refusing(429)(call)));
+      const key = stage.key();
+      assert.equal((await stage.ask(key, { model: MODEL })).status, 200);
+      const row = await stage.row(key);
+      assert.deepEqual([row.model, row.upstream, row.attempts], ['main/small', 'main', 2]);
+    }));
+
+  test('it is not asked after 503, which is for all', () =>
+    withStage(1, { providers }, async (stage) => {
+      stage.follow(refusing(503));
+      assert.equal((await stage.ask(stage.key(), { model: MODEL })).status, 502);
+      assert.deepEqual(stage.asked, [1]);
+    }));
+});

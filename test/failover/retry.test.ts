@@ -1,0 +1,195 @@
+/** What is tried again at another upstream and what never is, how often, and what the client and the journal see of it. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { chunk, completion, event } from '../support/answers.ts';
+import { CONCURRENCY } from '../support/cli.ts';
+import { assertError } from '../support/expect.ts';
+import type { FakeUpstream, Script } from '../support/fake-upstream.ts';
+import { chat } from '../support/gateway.ts';
+import { assertNoSecret, type Fields, providerOf, REFUSALS, refusing, secretOf, serving, withStage } from './stage.ts';
+
+/** What ten tokens of input and five of output cost. */
+const SERVED_COST = 20_000;
+
+/** A provider for each, so that no breaker of one is another's. */
+function providersFor<Row extends readonly [name: string, ...unknown[]]>(
+  rows: readonly Row[],
+  fields: Fields = {},
+): (hosts: readonly FakeUpstream[]) => Fields {
+  return (hosts) =>
+    Object.fromEntries(rows.flatMap((_, i) => [`p${i}`, `s${i}`].map((name) => [name, providerOf(hosts, fields)])));
+}
+
+describe('a request goes to the next upstream', { concurrency: CONCURRENCY }, () => {
+  const WAYS: readonly (readonly [name: string, script: Script | undefined])[] = [
+    ...REFUSALS.map((status) => [`answers ${status}`, refusing(status)] as const),
+    ['answers 503 and breaks off', (call) => [call.head(503, { 'content-length': '99' }), call.hangUp()].pop()],
+    ['answers 429 without an end', (call) => [call.head(429, {}), call.raw('{')].pop()],
+    // The last one, since it does not come back.
+    ['cannot be reached', undefined],
+  ];
+
+  test('where the first one has not taken it on, and the client sees nothing of it', (t) =>
+    withStage(2, { providers: providersFor(WAYS) }, async (stage) => {
+      for (const [i, [name, script]] of WAYS.entries()) {
+        await t.test(name, async () => {
+          if (script === undefined) await stage.host(0).close();
+          for (const provider of [`p${i}`, `s${i}`]) {
+            stage.follow(script ?? serving('not there'), serving('from the second'));
+            const key = stage.key();
+            const model = `${provider}/echo`;
+            const reply = await stage.ask(key, { model, stream: provider === `s${i}` });
+            assert.equal(reply.status, 200);
+            assert.match(reply.text, /from the second/);
+            assert.deepEqual(stage.asked, [script === undefined ? 0 : 1, 1]);
+            const headers = ['x-should-retry', 'retry-after', 'x-inf-gw-model'].map((header) =>
+              reply.headers.get(header),
+            );
+            assert.deepEqual(headers, [null, null, model]);
+            const row = await stage.row(key);
+            assert.deepEqual([row.outcome, row.source, row.cost_nanos], ['ok', 'reported', SERVED_COST]);
+            assert.deepEqual([row.model, row.requested_model], [model, null]);
+            assert.deepEqual([row.upstream, row.attempts], [`${provider}#2`, 2]);
+          }
+        });
+      }
+    }));
+
+  test('with its own key, and the same body', () =>
+    withStage(2, {}, async (stage) => {
+      stage.follow(refusing(503), serving('hi'));
+      await stage.ask(stage.key(), { metadata: { a: 1.0 } });
+      const [first, second] = stage.hosts.map(({ calls }) => calls[0]);
+      assert.equal(first?.header('authorization'), `Bearer ${secretOf(1)}`);
+      assert.equal(second?.header('authorization'), `Bearer ${secretOf(2)}`);
+      assert.equal(first?.body, second?.body);
+    }));
+});
+
+describe('a request is never sent twice', { concurrency: CONCURRENCY }, () => {
+  const timeouts = { connect: '5s', first_byte: '150ms', idle: '150ms' };
+  const WAYS: readonly (readonly [name: string, script: Script, isFree: boolean])[] = [
+    ...[400, 401, 404, 408, 409, 500, 501, 502, 504].map(
+      (status) => [`an answer ${status}`, refusing(status), true] as const,
+    ),
+    ['a reset', (call) => call.reset(), false],
+    ['an end without an answer', (call) => call.hangUp(), false],
+    ['no answer in time', () => {}, false],
+    [
+      'half an answer',
+      (call) => [call.head(200, { 'content-length': '99' }), call.raw('{'), call.hangUp()].pop(),
+      false,
+    ],
+    ['what is no HTTP', (call) => [call.raw('SSH-2.0\r\n\r\n'), call.hangUp()].pop(), false],
+    ['an error with status 200', (call) => call.answer(200, { error: { message: 'Overloaded', code: 503 } }), true],
+    [
+      'an error as the first event',
+      (call) => [call.stream(), call.send(event({ error: { code: 529 } })), call.end()].pop(),
+      true,
+    ],
+    ['a stream that falls silent', (call) => call.stream(), false],
+  ];
+
+  test('where the first one may have begun to work, or stands behind its answer', (t) =>
+    withStage(2, { providers: providersFor(WAYS, { timeouts }) }, async (stage) => {
+      for (const [i, [name, script, isFree]] of WAYS.entries()) {
+        await t.test(name, async () => {
+          stage.follow(script, serving('hi'));
+          const key = stage.key();
+          const reply = await stage.ask(key, { model: `p${i}/echo`, stream: /stream|event/.test(name) });
+          assert.ok(reply.status >= 400, reply.text);
+          assert.equal(reply.headers.get('x-should-retry'), null, 'the gateway has not tried again');
+          assert.deepEqual(stage.asked, [1, 0]);
+          const row = await stage.row(key);
+          assert.deepEqual([row.upstream, row.attempts, row.cost_nanos === 0], [`p${i}#1`, 1, isFree]);
+        });
+      }
+    }));
+
+  test('once a byte of it was relayed', () =>
+    withStage(2, {}, async (stage) => {
+      stage.follow((call) => {
+        call.stream();
+        call.send(chunk('half'));
+        call.reset();
+      }, serving('hi'));
+      const key = stage.key();
+      const reply = await stage.ask(key, { stream: true });
+      assert.match(reply.text, /half.*"code":"upstream_error".*\[DONE\]/s);
+      assert.deepEqual(stage.asked, [1, 0]);
+      assert.ok((await stage.row(key)).cost_nanos > 0);
+    }));
+});
+
+describe('how often a request is tried', { concurrency: CONCURRENCY }, () => {
+  for (const attempts of [1, 2, 3]) {
+    test(`is bounded by attempts: ${attempts}`, () =>
+      withStage(5, { config: { retry: { attempts } } }, async (stage) => {
+        stage.follow(...Array(5).fill(refusing(503)));
+        const key = stage.key();
+        const reply = await stage.ask(key);
+        assertError(reply, 502, 'upstream_error');
+        assert.equal(reply.headers.get('x-should-retry'), attempts === 1 ? null : 'false');
+        assert.equal(
+          stage.asked.reduce((sum, count) => sum + count),
+          attempts,
+        );
+        const row = await stage.row(key);
+        assert.deepEqual([row.attempts, row.cost_nanos, row.source], [attempts, 0, 'counted']);
+      }));
+  }
+
+  test('is never more than there are upstreams', () =>
+    withStage(2, { config: { retry: { attempts: 10 } } }, async (stage) => {
+      stage.follow(refusing(503), refusing(503));
+      assert.equal((await stage.ask(stage.key())).status, 502);
+      assert.deepEqual(stage.asked, [1, 1]);
+    }));
+
+  for (const [percent, requests] of [
+    ['0%', 30],
+    ['10%', 150],
+  ] as const) {
+    test(`is bounded over many requests by a budget of ${percent}`, () =>
+      withStage(2, { config: { retry: { attempts: 2, budget: percent } } }, async (stage) => {
+        // An answer now and then keeps the breakers closed, so that the budget alone bounds it.
+        const mostlyDown = (): Script => {
+          let calls = 0;
+          return (call) => (++calls % 5 === 0 ? call.answer(200, completion('hi')) : refusing(503)(call));
+        };
+        stage.follow(mostlyDown(), mostlyDown());
+        const beganAtMs = performance.now();
+        await stage.statuses(stage.key(), requests);
+        const seconds = (performance.now() - beganAtMs) / 1000;
+        const share = Number.parseInt(percent, 10) / 100;
+        const retries = stage.asked.reduce((sum, count) => sum + count) - requests;
+        const most = share === 0 ? 0 : share * requests + seconds + 10;
+        assert.ok(retries <= most, `${retries} retries, ${most} at most`);
+        assert.ok(share === 0 || retries >= share * requests, `${retries} retries`);
+      }));
+  }
+});
+
+describe('the words of an upstream', { concurrency: CONCURRENCY }, () => {
+  test('are those of the last one that was asked', () =>
+    withStage(2, {}, async (stage) => {
+      stage.follow(refusing(429), refusing(503));
+      assert.match(assertError(await stage.ask(stage.key()), 502, 'upstream_error'), /No: 503\./);
+    }));
+
+  for (const quoted of [1, 2]) {
+    test(`are withheld where they quote host ${quoted}, whoever says them`, () =>
+      withStage(2, {}, async (stage) => {
+        const words = `Refused for ${secretOf(quoted)}`;
+        const script: Script = (call) => call.answer(503, { error: { message: words } });
+        stage.follow(script, script);
+        const reply = await stage.ask(stage.key());
+        assertError(reply, 502, 'upstream_error');
+        assertNoSecret(stage, reply);
+        stage.follow(refusing(503), (call) => call.answer(400, { error: { message: words } }));
+        const other = await stage.gateway.complete(stage.key(), chat({}));
+        assertError(other, 400, 'invalid_request');
+        assertNoSecret(stage, other);
+      }));
+  }
+});

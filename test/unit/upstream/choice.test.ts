@@ -1,0 +1,155 @@
+/** Which of several upstreams is asked: exact shares, ties, those that come back, and the last resort. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { CLOSED, OPENS_AFTER_FAILURES, onAsked, onSign } from '../../../src/upstream/breaker.ts';
+import { askable, type Candidate, choose, LAST_RESORT_ABSENCES } from '../../../src/upstream/choice.ts';
+
+const NOW = 1_000_000;
+
+function candidate(fields: Partial<Candidate> = {}): Candidate {
+  return { weight: 1, credit: 0, inFlight: 0, breaker: CLOSED, absences: 0, restsUntilMs: 0, ...fields };
+}
+
+/** Chooses so many times among those places, and tells which, and what each is owed then. */
+function choices(candidates: readonly Candidate[], count: number, places = [...candidates.keys()]) {
+  let current = [...candidates];
+  const chosen: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const choice = choose(current, places);
+    assert.ok(choice !== undefined);
+    chosen.push(choice.place);
+    current = current.map((each, place) => ({ ...each, credit: choice.credits[place] as number }));
+  }
+  return { chosen, candidates: current };
+}
+
+const timesOf = (chosen: readonly number[], place: number) => chosen.filter((each) => each === place).length;
+const weights = fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 1, maxLength: 8 });
+
+describe('the choice', () => {
+  test('of nobody is nobody', () => {
+    assert.equal(choose([candidate()], []), undefined);
+  });
+
+  test('spreads the turns of the heavy one: of weights 3 and 1 it is never asked four times in a row', () => {
+    const { chosen } = choices([candidate({ weight: 3 }), candidate()], 8);
+    assert.deepEqual(chosen, [0, 0, 1, 0, 0, 0, 1, 0]);
+  });
+
+  test('gives each exactly its share of a whole round', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 6 }), (shares) => {
+        const round = shares.reduce((sum, share) => sum + share, 0);
+        const { chosen, candidates } = choices(
+          shares.map((weight) => candidate({ weight })),
+          round,
+        );
+        for (const [place, share] of shares.entries()) assert.equal(timesOf(chosen, place), share);
+        for (const { credit } of candidates) assert.equal(credit, 0, 'every round is as the first');
+      }),
+    );
+  });
+
+  test('of any run leaves nobody off its share by as many turns as there are upstreams', () => {
+    fc.assert(
+      fc.property(weights, fc.integer({ min: 1, max: 300 }), (shares, count) => {
+        const total = shares.reduce((sum, share) => sum + share, 0);
+        const { chosen } = choices(
+          shares.map((weight) => candidate({ weight })),
+          count,
+        );
+        for (const [place, share] of shares.entries()) {
+          const off = Math.abs(timesOf(chosen, place) - (count * share) / total);
+          assert.ok(off < shares.length, `place ${place} is off by ${off}`);
+        }
+      }),
+    );
+  });
+
+  test('among equals falls on the one with the fewest requests under way, then on the first', () => {
+    const equals = [candidate({ inFlight: 4 }), candidate({ inFlight: 2 }), candidate({ inFlight: 2 })];
+    assert.equal(choose(equals, [0, 1, 2])?.place, 1);
+  });
+
+  test('is by weight before requests under way', () => {
+    const busy = [candidate({ weight: 2, inFlight: 100 }), candidate({ weight: 1 })];
+    assert.equal(choose(busy, [0, 1])?.place, 0);
+  });
+
+  test('owes nothing to those that could not be chosen: one that comes back is not flooded', () => {
+    fc.assert(
+      fc.property(weights, fc.integer({ min: 1, max: 200 }), (shares, away) => {
+        if (shares.length < 2) return;
+        const all = shares.map((weight) => candidate({ weight }));
+        const others = [...all.keys()].slice(1);
+        const meanwhile = choices(all, away, others).candidates;
+        assert.equal(meanwhile[0]?.credit, 0);
+        const { chosen } = choices(meanwhile, 20);
+        const total = shares.reduce((sum, share) => sum + share, 0);
+        const share = (20 * (shares[0] as number)) / total;
+        assert.ok(timesOf(chosen, 0) < share + shares.length, `asked ${timesOf(chosen, 0)} times of 20`);
+      }),
+    );
+  });
+
+  test('keeps what is owed within bounds, whoever comes and goes', () => {
+    const run = fc.array(fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }), { maxLength: 200 });
+    fc.assert(
+      fc.property(weights, run, (shares, presence) => {
+        const total = shares.reduce((sum, share) => sum + share, 0);
+        let candidates = shares.map((weight) => candidate({ weight }));
+        for (const present of presence) {
+          const places = [...candidates.keys()].filter((place) => present[place]);
+          if (places.length > 0) ({ candidates } = choices(candidates, 1, places));
+          for (const { credit } of candidates) assert.ok(Math.abs(credit) <= 2 * total);
+        }
+        assert.equal(
+          candidates.reduce((sum, { credit }) => sum + credit, 0),
+          0,
+        );
+      }),
+    );
+  });
+});
+
+const OPEN = Array.from({ length: OPENS_AFTER_FAILURES }).reduce<typeof CLOSED>(
+  (breaker) => onSign(breaker, 'failing', NOW),
+  CLOSED,
+);
+const HALF_OPEN = { ...OPEN, openUntilMs: NOW };
+const PROBING = onAsked(HALF_OPEN, NOW);
+const GONE = LAST_RESORT_ABSENCES;
+
+type Case = readonly [name: string, fields: readonly Partial<Candidate>[], sound: number[], lastResort: number[]];
+const CASES: readonly Case[] = [
+  ['all that are sound', [{}, {}], [0, 1], [0, 1]],
+  ['the sound one beside an open one', [{ breaker: OPEN }, {}], [1], [1]],
+  ['the sound one beside one that rests', [{}, { restsUntilMs: NOW + 1 }], [0], [0]],
+  ['one whose rest is over', [{ restsUntilMs: NOW }], [0], [0]],
+  ['one that is half open, beside a sound one', [{ breaker: HALF_OPEN }, {}], [0, 1], [0, 1]],
+  ['not one that is being probed', [{ breaker: PROBING }, {}], [1], [1]],
+  ['as the last resort one that is open', [{ breaker: OPEN }], [], [0]],
+  ['as the last resort one that is being probed', [{ breaker: PROBING }], [], [0]],
+  ['as the last resort one that rests', [{ restsUntilMs: NOW + 9e6 }, { breaker: OPEN }], [], [0, 1]],
+  ['not one that was away too often, though nobody else is left', [{ breaker: OPEN, absences: GONE }], [], []],
+  ['as the last resort one that was away just less often', [{ breaker: OPEN, absences: GONE - 1 }], [], [0]],
+  [
+    'of those that are left alone the one that was there',
+    [{ breaker: OPEN, absences: GONE }, { breaker: OPEN }],
+    [],
+    [1],
+  ],
+  ['one that was away too often, once its time is over', [{ breaker: HALF_OPEN, absences: GONE }], [0], [0]],
+  ['not a second one then', [{ breaker: PROBING, absences: GONE }], [], []],
+];
+
+describe('asked can be', () => {
+  for (const [name, fields, sound, lastResort] of CASES) {
+    test(name, () => {
+      const candidates = fields.map(candidate);
+      assert.deepEqual(askable(candidates, NOW, false), sound);
+      assert.deepEqual(askable(candidates, NOW, true), lastResort);
+    });
+  }
+});

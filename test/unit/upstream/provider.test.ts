@@ -1,0 +1,271 @@
+/** A provider's upstreams: rests of models and of whole upstreams, probes, shares, and what is left when nobody is. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Attempt, UpstreamFailure } from '../../../src/upstream/attempt.ts';
+import { OPEN_MS, OPENS_AFTER_FAILURES } from '../../../src/upstream/breaker.ts';
+import { LAST_RESORT_ABSENCES } from '../../../src/upstream/choice.ts';
+import { type Member, Provider } from '../../../src/upstream/provider.ts';
+import type { ChatRequest } from '../../../src/wire/request.ts';
+
+const REQUEST = {} as ChatRequest;
+const NOBODY: ReadonlySet<Member> = new Set();
+const SOURCE = { pause() {}, resume() {}, abort() {} };
+
+/** How an attempt goes: a status, with `Retry-After` in seconds perhaps, or a failure. */
+type Fate = number | readonly [status: number, retryAfterS: number] | 'absent' | 'broken' | 'given up';
+
+function meet(attempt: Attempt, fate: Fate): void {
+  if (fate === 'absent') return attempt.fail(new UpstreamFailure('not_connected', 'nobody there'));
+  attempt.begin(SOURCE);
+  if (fate === 'broken') return attempt.fail(new UpstreamFailure('broken', 'reset'));
+  if (fate === 'given up') return attempt.abort();
+  const [status, retryAfterS] = typeof fate === 'number' ? [fate, undefined] : fate;
+  const retryAfter = retryAfterS === undefined ? undefined : String(retryAfterS);
+  attempt.answer({ status, contentType: '', contentEncoding: undefined, retryAfter });
+}
+
+/** Upstreams that answer when they are told to, and a clock that is moved by hand. */
+class Bench {
+  readonly provider: Provider;
+  nowMs = 1_000;
+  readonly #attempts: Attempt[] = [];
+
+  constructor(weights: readonly number[], isJudged = true) {
+    const upstreams = weights.map((weight, i) => ({
+      name: `p#${i + 1}`,
+      weight,
+      upstream: {
+        secrets: [`secret-${i + 1}`],
+        attempt: () => {
+          const attempt = new Attempt();
+          this.#attempts.push(attempt);
+          return attempt;
+        },
+        close: async () => {},
+      },
+    }));
+    this.provider = new Provider(upstreams, { onDisconnect: 'abort', isJudged }, () => this.nowMs);
+  }
+
+  member(place = 0): Member {
+    return this.provider.members[place] as Member;
+  }
+
+  /** Asks whoever is picked; undefined where nobody may be asked. The attempt is open. */
+  ask(model = 'm', isLastResort = false): { name: string; attempt: Attempt } | undefined {
+    const member = this.provider.pick(model, NOBODY, isLastResort);
+    if (member === undefined) return undefined;
+    return { name: member.name, attempt: member.attempt(REQUEST, model, undefined) };
+  }
+
+  /** Sends a request to an upstream, and lets it meet its fate. */
+  async visit(fate: Fate, { model = 'm', place = 0 } = {}): Promise<void> {
+    meet(this.member(place).attempt(REQUEST, model, undefined), fate);
+    this.member(place).release();
+    await turn();
+  }
+
+  async visits(count: number, fate: Fate, where = {}): Promise<void> {
+    for (let i = 0; i < count; i++) await this.visit(fate, where);
+  }
+
+  /** Who would be asked, sound ones only. */
+  picked(model = 'm'): string | undefined {
+    return this.provider.pick(model, NOBODY, false)?.name;
+  }
+
+  isLastResort(model = 'm'): boolean {
+    return this.provider.pick(model, NOBODY, true) !== undefined;
+  }
+}
+
+describe('a rest', () => {
+  test('after 429 is of the model, and the others are served on', async () => {
+    const bench = new Bench([1]);
+    await bench.visit([429, 7], { model: 'a' });
+    assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], [undefined, 'p#1', 'resting']);
+    assert.deepEqual([bench.provider.waitMs('a'), bench.provider.waitMs('b')], [7_000, 0]);
+    bench.nowMs += 6_999;
+    assert.equal(bench.picked('a'), undefined);
+    bench.nowMs += 1;
+    assert.deepEqual([bench.picked('a'), bench.member().state], ['p#1', 'closed']);
+  });
+
+  for (const status of [503, 529]) {
+    test(`after ${status} is of the whole upstream`, async () => {
+      const bench = new Bench([1, 1]);
+      await bench.visit([status, 7], { model: 'a' });
+      assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], ['p#2', 'p#2', 'resting']);
+      assert.equal(bench.provider.waitMs('a'), 0, 'the other one can be asked at once');
+      bench.nowMs += 7_000;
+      assert.equal(bench.member().state, 'closed');
+    });
+  }
+
+  test('is not made of a Retry-After with any other status', async () => {
+    const bench = new Bench([1]);
+    for (const status of [200, 400, 500, 502]) await bench.visit([status, 60]);
+    assert.equal(bench.picked(), 'p#1');
+  });
+
+  test('of one model after the other never closes the way to a third, however many requests were refused at once', async () => {
+    const bench = new Bench([1]);
+    for (const model of ['a', 'b']) await bench.visits(3 * LAST_RESORT_ABSENCES, [429, 60], { model });
+    assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.picked('c')], [undefined, undefined, 'p#1']);
+    assert.deepEqual([bench.isLastResort('a'), bench.isLastResort('c')], [false, true]);
+  });
+
+  test('holds though an answer comes that was asked for before', async () => {
+    const bench = new Bench([1]);
+    const early = bench.member().attempt(REQUEST, 'm', undefined);
+    await bench.visit([429, 7]);
+    meet(early, 200);
+    await turn();
+    assert.equal(bench.picked(), undefined);
+    assert.ok(bench.isLastResort(), 'the row of refusals has ended');
+  });
+});
+
+describe('the last resort', () => {
+  const AWAY: readonly (readonly [name: string, fate: Fate])[] = [
+    ['was not there', 'absent'],
+    ['has refused the model', [429, 3_600]],
+    ['has asked for a pause', [503, 3_600]],
+  ];
+  for (const [name, fate] of AWAY) {
+    test(`is a sole upstream that ${name}, until it has done so ten times in a row`, async () => {
+      const bench = new Bench([1]);
+      await bench.visits(LAST_RESORT_ABSENCES - 1, fate);
+      assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, true]);
+      await bench.visit(fate);
+      assert.equal(bench.isLastResort(), false);
+      assert.ok(bench.provider.waitMs('m') > 0);
+    });
+
+    test(`is one that ${name} nine times, and then answered in between`, async () => {
+      const bench = new Bench([1]);
+      await bench.visits(LAST_RESORT_ABSENCES - 1, fate);
+      await bench.visit(500);
+      await bench.visit(fate);
+      assert.equal(bench.isLastResort(), true);
+    });
+  }
+
+  test('is a sole upstream that answers, however often it has failed', async () => {
+    const bench = new Bench([1]);
+    await bench.visits(100, 500);
+    assert.deepEqual([bench.picked(), bench.isLastResort(), bench.member().state], [undefined, true, 'open']);
+  });
+
+  test('is over when nobody has been there: one request finds out, and the others go on', async () => {
+    const bench = new Bench([1]);
+    await bench.visits(LAST_RESORT_ABSENCES, 'absent');
+    bench.nowMs += OPEN_MS;
+    const probe = bench.ask();
+    assert.ok(probe !== undefined);
+    assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, false], 'one is finding out');
+    meet(probe.attempt, 200);
+    await turn();
+    assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
+  });
+});
+
+describe('a probe', () => {
+  /** One of two upstreams whose breaker is half open. */
+  async function halfOpen(): Promise<Bench> {
+    const bench = new Bench([1]);
+    await bench.visits(OPENS_AFTER_FAILURES, 'broken');
+    assert.equal(bench.picked(), undefined);
+    bench.nowMs += OPEN_MS;
+    assert.equal(bench.member().state, 'half_open');
+    return bench;
+  }
+
+  test('is one request at a time', async () => {
+    const bench = await halfOpen();
+    assert.equal(bench.ask()?.name, 'p#1');
+    assert.equal(bench.picked(), undefined);
+  });
+
+  const FATES: readonly (readonly [fate: Fate, state: string])[] = [
+    [200, 'closed'],
+    [400, 'closed'],
+    [500, 'open'],
+    [429, 'open'],
+    ['broken', 'open'],
+    ['absent', 'open'],
+    [[503, 1], 'resting'],
+    ['given up', 'half_open'],
+  ];
+  for (const [fate, state] of FATES) {
+    test(`that meets ${fate} leaves the upstream ${state}`, async () => {
+      const bench = await halfOpen();
+      const probe = bench.ask();
+      meet(probe?.attempt as Attempt, fate);
+      await turn();
+      assert.equal(bench.member().state, state);
+      assert.equal(bench.picked(), ['closed', 'half_open'].includes(state) ? 'p#1' : undefined);
+    });
+  }
+
+  test('that is refused for its model alone has found the upstream well', async () => {
+    const bench = await halfOpen();
+    meet(bench.ask('a')?.attempt as Attempt, [429, 60]);
+    await turn();
+    assert.deepEqual([bench.picked('a'), bench.picked('b')], [undefined, 'p#1']);
+  });
+
+  test('keeps its place though another request is given up', async () => {
+    const bench = await halfOpen();
+    const [probe, other] = [bench.ask(), bench.ask('m', true)];
+    assert.ok(probe !== undefined && other !== undefined);
+    meet(other.attempt, 'given up');
+    await turn();
+    assert.equal(bench.picked(), undefined);
+  });
+});
+
+describe('an upstream', () => {
+  test('that is down gets nothing, and afterwards its share and no more', async () => {
+    const bench = new Bench([1, 1, 2]);
+    await bench.visits(OPENS_AFTER_FAILURES, 'absent', { place: 0 });
+    const count = async (rounds: number) => {
+      const names: string[] = [];
+      for (let i = 0; i < rounds; i++) {
+        const asked = bench.ask();
+        meet(asked?.attempt as Attempt, 200);
+        names.push(asked?.name ?? '');
+        await turn();
+      }
+      return ['p#1', 'p#2', 'p#3'].map((name) => names.filter((each) => each === name).length);
+    };
+    assert.deepEqual(await count(30), [0, 10, 20]);
+    bench.nowMs += OPEN_MS;
+    assert.deepEqual(await count(40), [10, 10, 20]);
+  });
+
+  test('that was tried already is not picked again', () => {
+    const bench = new Bench([1, 1]);
+    assert.equal(bench.provider.pick('m', new Set([bench.member(0)]), false)?.name, 'p#2');
+    assert.equal(bench.provider.pick('m', new Set(bench.provider.members), true), undefined);
+  });
+
+  test('that is not judged is asked whatever it has answered', async () => {
+    const bench = new Bench([1], false);
+    for (const fate of [500, 'absent', 'broken', [429, 60], [503, 60]] as const) await bench.visits(12, fate);
+    assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
+  });
+
+  test('has as many requests under way as were sent and not released', () => {
+    const bench = new Bench([1]);
+    bench.ask();
+    bench.ask();
+    bench.member().release();
+    assert.equal(bench.member().inFlight, 1);
+  });
+});
+
+test('the secrets of a provider are those of all its upstreams', () => {
+  assert.deepEqual(new Bench([1, 1]).provider.secrets, ['secret-1', 'secret-2']);
+});

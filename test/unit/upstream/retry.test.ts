@@ -1,0 +1,131 @@
+/** When a request may be tried again: which answers allow it, what the budget bounds, and how long an upstream rests. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  fullBudget,
+  isRefusal,
+  MAX_REST_MS,
+  MOST_SAVED,
+  onRequest,
+  onRetry,
+  restOf,
+} from '../../../src/upstream/retry.ts';
+
+test('of all statuses 429, 503 and 529 alone say that the request was not taken on', () => {
+  const statuses = Array.from({ length: 500 }, (_, i) => 100 + i);
+  assert.deepEqual(statuses.filter(isRefusal), [429, 503, 529]);
+});
+
+/** Makes so many requests, each of which would be tried again as often as it may be, and counts the retries. */
+function retriesOf(gapsMs: readonly number[], budgetShare: number, wanted: number): number {
+  const policy = { attempts: 10, budget: budgetShare };
+  let nowMs = 5_000;
+  let budget = fullBudget(nowMs);
+  let retries = 0;
+  for (const gap of gapsMs) {
+    nowMs += gap;
+    budget = onRequest(budget, policy, nowMs);
+    for (let i = 0; i < wanted; i++) {
+      const left = onRetry(budget, policy);
+      if (left === undefined) break;
+      budget = left;
+      retries++;
+    }
+  }
+  return retries;
+}
+
+describe('the budget for retries', () => {
+  test('over any run is a share of the requests, one a second, and ten once', () => {
+    const gaps = fc.array(
+      fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 9_000 })),
+      {
+        maxLength: 300,
+      },
+    );
+    const share = fc.integer({ min: 1, max: 100 }).map((percent) => percent / 100);
+    fc.assert(
+      fc.property(gaps, share, fc.integer({ min: 1, max: 9 }), (gapsMs, budget, wanted) => {
+        const seconds = gapsMs.reduce((sum, gap) => sum + gap, 0) / 1000;
+        const most = budget * gapsMs.length + seconds + MOST_SAVED;
+        const retries = retriesOf(gapsMs, budget, wanted);
+        assert.ok(retries <= most + 1e-6, `${retries} retries where ${most} are the most`);
+      }),
+    );
+  });
+
+  test('lets a gateway with few requests try each of them again', () => {
+    assert.equal(retriesOf(Array(50).fill(1_000), 0.2, 1), 50);
+  });
+
+  test('of 20% lets one of five through in a long outage, and the ten that were saved', () => {
+    assert.equal(retriesOf(Array(1_000).fill(0), 0.2, 2), 10 + 199);
+  });
+
+  test('of 100% doubles an outage, and no more', () => {
+    assert.equal(retriesOf(Array(1_000).fill(0), 1, 9), 10 + 999);
+  });
+
+  test('of 0% allows none, also at first and after a long pause', () => {
+    assert.equal(retriesOf([0, 1_000_000, 0], 0, 9), 0);
+  });
+
+  test('does not grow when the clock stands still or goes back', () => {
+    const policy = { attempts: 3, budget: 0.5 };
+    const spent = { saved: 0, atMs: 9_000 };
+    assert.deepEqual(onRequest(spent, policy, 9_000), { saved: 0.5, atMs: 9_000 });
+    assert.deepEqual(onRequest(spent, policy, 1_000), { saved: 0.5, atMs: 9_000 });
+  });
+});
+
+const NOW = Date.UTC(2026, 10, 21, 8, 0, 0);
+const inSeconds = (seconds: number) => new Date(NOW + seconds * 1000).toUTCString();
+
+const RESTS: readonly (readonly [retryAfter: string | undefined, ms: number | undefined])[] = [
+  [undefined, undefined],
+  ['', undefined],
+  ['   ', undefined],
+  ['1', 1_000],
+  ['07', 7_000],
+  [' 20 ', 20_000],
+  ['0.5', 500],
+  ['12.75', 12_750],
+  ['0', undefined],
+  ['0.0', undefined],
+  ['-3', undefined],
+  ['+3', undefined],
+  ['.5', undefined],
+  ['5.', undefined],
+  ['1,5', undefined],
+  ['2026-11-21', undefined],
+  ['7s', undefined],
+  ['soon', undefined],
+  ['NaN', undefined],
+  ['Infinity', undefined],
+  ['1, 2', undefined],
+  ['3600', MAX_REST_MS],
+  ['3601', MAX_REST_MS],
+  ['9'.repeat(400), MAX_REST_MS],
+  [inSeconds(30), 30_000],
+  [inSeconds(86_400), MAX_REST_MS],
+  [inSeconds(0), undefined],
+  [inSeconds(-30), undefined],
+];
+
+describe('Retry-After of an upstream', () => {
+  for (const [retryAfter, ms] of RESTS) {
+    test(`${JSON.stringify(retryAfter)?.slice(0, 40)} is ${ms === undefined ? 'no rest' : `${ms} ms`}`, () => {
+      assert.equal(restOf(retryAfter, NOW), ms);
+    });
+  }
+
+  test('is never less than nothing nor more than an hour, whatever it says', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.date().map(String), fc.double().map(String)), (text) => {
+        const ms = restOf(text, NOW);
+        assert.ok(ms === undefined || (ms > 0 && ms <= MAX_REST_MS), `${ms}`);
+      }),
+    );
+  });
+});
