@@ -125,13 +125,15 @@ class LocalCarrier implements Carrier {
   async stop(milliseconds: number): Promise<number> {
     const idle = this.#listener.drain();
     const generations = [...this.#earlier, this.#current];
-    if (!(await isDoneWithin(idle, milliseconds))) {
+    const settlements = () => Promise.all(generations.map(({ pipeline }) => pipeline.settled()));
+    // An answer may still be read on whose client has left.
+    if (!(await isDoneWithin(idle.then(settlements), milliseconds))) {
       for (const { pipeline } of generations) pipeline.abortAll();
       await isDoneWithin(idle, ABORT_GRACE_MS);
     }
     this.#listener.close();
     // Connections may be gone while what came over them is still being settled.
-    const settled = Promise.all(generations.map(({ pipeline }) => pipeline.settled()));
+    const settled = settlements();
     const isSettled = await isDoneWithin(settled, ABORT_GRACE_MS);
     // What waits to be counted is settled by its estimate.
     await this.#counter.close();

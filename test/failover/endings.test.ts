@@ -1,0 +1,173 @@
+/** Ends that come from elsewhere while an upstream is asked: nobody else is asked then, and everything is settled. */
+import assert from 'node:assert/strict';
+import { describe, mock, test } from 'node:test';
+import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
+import { assertError } from '../support/expect.ts';
+import type { Script, UpstreamCall } from '../support/fake-upstream.ts';
+import { chat, type TestKey } from '../support/gateway.ts';
+import { RawConnection } from '../support/raw.ts';
+import { until } from '../support/wait.ts';
+import { type Fields, refusing, type Stage, serving, withStage } from './stage.ts';
+
+const REPORTED_COST = 20_000;
+const drain = { provider: { on_disconnect: 'drain' } };
+
+/** A script that goes on when it is told to. */
+function waiting(first: Script, then: Script): { script: Script; goOn(): void } {
+  const release = Promise.withResolvers<void>();
+  const script = async (call: UpstreamCall) => {
+    await first(call);
+    await release.promise;
+    await then(call);
+  };
+  return { script, goOn: release.resolve };
+}
+
+/** A client that has sent its request. */
+async function client(stage: Stage, key: TestKey, fields: Fields = {}): Promise<RawConnection> {
+  const connection = await RawConnection.open(stage.gateway.port);
+  connection.send(stage.gateway.rawCompletion(key, chat(fields)));
+  return connection;
+}
+
+/** Resolves when the gateway has noticed that nobody waits any more. */
+const deserted = (stage: Stage) => until(async () => (await stage.gateway.inFlight()) === 0);
+
+describe('a client that leaves while the first upstream is asked', () => {
+  test('ends that, and no other one is asked', () =>
+    withStage(2, {}, async (stage) => {
+      stage.follow(() => {}, serving('hi'));
+      const key = stage.key();
+      const connection = await client(stage, key);
+      const call = await stage.host(0).call();
+      connection.leave();
+      await call.closed;
+      const row = await stage.row(key);
+      assert.deepEqual([row.outcome, row.upstream, row.attempts], ['cancelled', 'fake#1', 1]);
+      assert.ok(row.cost_nanos > 0, 'the upstream may have begun');
+      assert.deepEqual(stage.asked, [1, 0]);
+    }));
+
+  test('is not served by another one either where the answer would be read on', () =>
+    withStage(2, drain, async (stage) => {
+      const { script, goOn } = waiting(() => {}, refusing(503));
+      stage.follow(script, serving('hi'));
+      const key = stage.key();
+      const connection = await client(stage, key);
+      await stage.host(0).call();
+      connection.leave();
+      await deserted(stage);
+      goOn();
+      const row = await stage.row(key);
+      assert.deepEqual([row.outcome, row.attempts, row.cost_nanos], ['cancelled', 1, 0]);
+      assert.deepEqual(stage.asked, [1, 0]);
+    }));
+});
+
+test('the end of the gateway ends the attempt, and no other one is made', () =>
+  withStage(2, {}, async (stage) => {
+    stage.follow(() => {}, serving('hi'));
+    const key = stage.key();
+    const reply = stage.ask(key);
+    await stage.host(0).call();
+    assert.equal(await stage.gateway.drain(0), 0);
+    assert.match(assertError(await reply, 502, 'upstream_error'), /shutting down/);
+    assert.deepEqual(stage.asked, [1, 0]);
+    assert.equal((await stage.row(key)).attempts, 1);
+  }));
+
+describe('with on_disconnect: drain', () => {
+  const BODIES: readonly (readonly [name: string, stream: boolean, first: Script, then: Script])[] = [
+    [
+      'a stream',
+      true,
+      (call) => [call.stream(), call.send(chunk('Hello'))].pop(),
+      (call) => [call.send(chunk(' you', 'stop') + usageChunk() + DONE), call.end()].pop(),
+    ],
+    ['an answer in one piece', false, () => {}, (call) => call.answer(200, completion('hi'))],
+    ['a stream that has not begun', true, () => {}, (call) => serving('hi')(call)],
+  ];
+  for (const [name, stream, first, then] of BODIES) {
+    test(`${name} is read to its end, and charged as reported, though its client has left`, () =>
+      withStage(1, drain, async (stage) => {
+        const { script, goOn } = waiting(first, then);
+        stage.follow(script);
+        const key = stage.key({ concurrency: 1 });
+        const connection = await client(stage, key, { stream });
+        await stage.host(0).call();
+        if (name === 'a stream') await connection.has('Hello');
+        connection.leave();
+        await deserted(stage);
+        assert.equal(stage.gateway.holds(key), 1, 'its usage is not known yet');
+        goOn();
+        const row = await stage.row(key);
+        assert.deepEqual([row.outcome, row.source, row.cost_nanos], ['cancelled', 'reported', REPORTED_COST]);
+        stage.follow(serving('hi'));
+        assert.equal((await stage.ask(key)).status, 200, 'its slot is free');
+      }));
+  }
+
+  test('what cannot be read to its end is charged as counted', () =>
+    withStage(1, drain, async (stage) => {
+      const { script, goOn } = waiting(
+        (call) => [call.stream(), call.send(chunk('Hello'))].pop(),
+        (call) => call.reset(),
+      );
+      stage.follow(script);
+      const key = stage.key();
+      const connection = await client(stage, key, { stream: true });
+      await connection.has('Hello');
+      connection.leave();
+      await deserted(stage);
+      goOn();
+      const row = await stage.row(key);
+      assert.deepEqual([row.outcome, row.source, row.cost_nanos > 0], ['cancelled', 'counted', true]);
+    }));
+
+  test('an answer is not read for longer than a minute', async () => {
+    const realTimeout = globalThis.setTimeout;
+    const shortened = (work: () => void, milliseconds: number) =>
+      realTimeout(work, milliseconds === 60_000 ? 20 : milliseconds);
+    const timers = mock.method(globalThis, 'setTimeout', shortened as typeof setTimeout);
+    try {
+      await withStage(1, drain, async (stage) => {
+        stage.follow((call) => [call.stream(), call.send(chunk('Hello'))].pop());
+        const key = stage.key();
+        const connection = await client(stage, key, { stream: true });
+        await connection.has('Hello');
+        connection.leave();
+        await (await stage.host(0).call()).closed;
+        const row = await stage.row(key);
+        assert.deepEqual([row.outcome, row.source], ['cancelled', 'counted']);
+      });
+    } finally {
+      timers.mock.restore();
+    }
+  });
+
+  const ENDS: readonly (readonly [name: string, drainMs: number, isReadOn: boolean, source: string])[] = [
+    ['waits for it', 20_000, true, 'reported'],
+    ['gives it up when its own time is over', 50, false, 'counted'],
+  ];
+  for (const [name, drainMs, isReadOn, source] of ENDS) {
+    test(`a gateway that ends while an answer is read on ${name}, and leaves nothing open`, () =>
+      withStage(1, drain, async (stage) => {
+        const { script, goOn } = waiting(
+          (call) => [call.stream(), call.send(chunk('Hello'))].pop(),
+          (call) => [call.send(usageChunk() + DONE), call.end()].pop(),
+        );
+        stage.follow(script);
+        const key = stage.key();
+        const connection = await client(stage, key, { stream: true });
+        await connection.has('Hello');
+        connection.leave();
+        await deserted(stage);
+        const ended = stage.gateway.drain(drainMs);
+        if (isReadOn) goOn();
+        assert.equal(await ended, 0, 'a request was left open');
+        const row = await stage.row(key);
+        assert.deepEqual([row.outcome, row.source], ['cancelled', source]);
+        goOn();
+      }));
+  }
+});
