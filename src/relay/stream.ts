@@ -57,6 +57,8 @@ class StreamRelay {
   #preambleBytes = 0;
   /** An event that is too long to be read has gone out in part: a line of ours must not be glued to it. */
   #insideEvent = false;
+  /** The last event has gone out without the last LF of its line end: a line of ours must not come between. */
+  #insideLineEnd = false;
   /** Bytes are on their way that the client has not made room for: it is the one that is silent. */
   #isSending = false;
   #keepAlive: NodeJS.Timeout | undefined;
@@ -136,6 +138,7 @@ class StreamRelay {
     }
     passing.push(...this.#begin());
     this.#insideEvent = !event.complete;
+    this.#insideLineEnd = isCutInCrlf(event.bytes);
     passing.push(event.bytes);
   }
 
@@ -149,7 +152,7 @@ class StreamRelay {
   }
 
   #beat(): void {
-    if (!this.#isSending && !this.#insideEvent) void this.#sink.write(KEEP_ALIVE);
+    if (!this.#isSending && !this.#insideEvent && !this.#insideLineEnd) void this.#sink.write(KEEP_ALIVE);
   }
 
   async #send(buffers: readonly Buffer[]): Promise<void> {
@@ -198,5 +201,5 @@ const CRLF = '\r\n';
 
 /** True for an event with CRLF line ends whose last LF is still on its way. */
 function isCutInCrlf(bytes: Buffer): boolean {
-  return bytes.includes(CRLF) && bytes.at(-1) === CRLF.charCodeAt(0);
+  return bytes.at(-1) === CRLF.charCodeAt(0) && bytes.includes(CRLF);
 }
