@@ -16,6 +16,7 @@ import { MIGRATIONS } from '../../../src/ledger/migrations.ts';
 import { RequestStore } from '../../../src/ledger/requests.ts';
 import { openState, type Sqlite } from '../../../src/ledger/sqlite.ts';
 import { USAGE_GROUPS, type UsageGroup, UsageReader } from '../../../src/ledger/usage.ts';
+import { auditElsewhere } from '../../support/auditor.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import {
   CREDIT_NANOS,
@@ -173,6 +174,55 @@ describe('a file of the first version', () => {
     t.after(() => fresh.close());
     const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
     assert.deepEqual(schema(database), schema(fresh));
+  });
+});
+
+describe('a file of the second version', () => {
+  /** As that version left it: without who served, and without the time of the last request of a month. */
+  function secondVersion(t: TestContext) {
+    const directory = mkdtempSync(join(tmpdir(), 'inf-gw-migrations-'));
+    t.after(() => rmSync(directory, { recursive: true }));
+    const path = join(directory, 'state.db');
+    const { rows } = writeFirstVersion(path, NOON);
+    const old = new DatabaseSync(path);
+    old.exec(`BEGIN; ${MIGRATIONS[1]}; PRAGMA user_version = 2; COMMIT`);
+    old.close();
+    const { database } = openState(path);
+    t.after(() => database.close());
+    return { database, rows, path };
+  }
+
+  test('knows of each month when its last request was admitted', (t) => {
+    const { database, rows } = secondVersion(t);
+    const months = database.prepare('SELECT month, key_id, model, source, last_at_ms FROM usage_months').all() as {
+      month: string;
+      key_id: string;
+      model: string;
+      source: string;
+      last_at_ms: number;
+    }[];
+    const groups = Map.groupBy(rows, (row) => [utcMonth(row.atMs), row.keyId, row.model, row.source].join(' '));
+    assert.deepEqual(
+      months.map(({ last_at_ms, ...group }) => `${Object.values(group).join(' ')}: ${last_at_ms}`).toSorted(),
+      [...groups].map(([group, own]) => `${group}: ${Math.max(...own.map(({ atMs }) => atMs))}`).toSorted(),
+    );
+  });
+
+  test('has the same tables as a new file, and who served its requests is not known', async (t) => {
+    const { database, rows, path } = secondVersion(t);
+    const fresh = openState(join(path, '..', 'fresh.db')).database;
+    t.after(() => fresh.close());
+    const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
+    assert.deepEqual(schema(database), schema(fresh));
+    const [row] = rows;
+    const request = new RequestStore(database).find(row?.id ?? '');
+    assert.deepEqual([request?.model, request?.requestedModel], [row?.model, row?.model]);
+    assert.deepEqual([request?.end?.upstream, request?.end?.attempts], [undefined, undefined]);
+    assert.deepEqual(
+      (await auditElsewhere(path)).flatMap(({ differences }) => differences),
+      [],
+    );
+    assertBooksBalance(database);
   });
 });
 
