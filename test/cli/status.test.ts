@@ -102,8 +102,8 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
       /^event loop delay +p50 \d+ ms, p99 \d+ ms, at most \d+ ms$/m,
       /^memory +\d+ MB$/m,
       new RegExp(`^state file +${place.statePath}, \\d+ KB, log \\d+ [KM]B$`, 'm'),
-      /^PROVIDER, LAST MINUTE +UNDER WAY +REQUESTS +FAILED +LAST FAILURE$/m,
-      /^mock +0 +2 +1 +the upstream answered 503$/m,
+      /^UPSTREAM, LAST MINUTE +STATE +UNDER WAY +REQUESTS +FAILED +LAST FAILURE$/m,
+      /^mock +in use +0 +2 +1 +the upstream answered 503$/m,
     ]) {
       assert.match(stdout, line);
     }
