@@ -74,7 +74,7 @@ export class Exchange {
   readBody(): Promise<Buffer> {
     const { maxBodyBytes, bodyTimeoutMs, expectsContinue } = this.#options;
     const reader = new BodyReader(this.request, maxBodyBytes, bodyTimeoutMs);
-    return reader.read(expectsContinue ? () => this.#response.writeContinue() : undefined);
+    return reader.read(expectsContinue ? () => this.#askForBody() : undefined);
   }
 
   sendJson(status: number, body: string | Buffer): void {
@@ -131,6 +131,15 @@ export class Exchange {
   /** The status that was sent. */
   get status(): number {
     return this.#response.statusCode;
+  }
+
+  /** Behind an answer that is still due, Node would put it between the head and the body of what is queued: it waits. */
+  #askForBody(): void {
+    const response = this.#response;
+    if (response.socket !== null) return response.writeContinue();
+    response.once('socket', () => {
+      if (!response.headersSent) response.writeContinue();
+    });
   }
 
   #send(status: number, body: string | Buffer, headers: Record<string, string>): void {

@@ -179,6 +179,30 @@ describe('a body that is still to come', () => {
     connection.leave();
   });
 
+  test('is not asked for in the midst of an answer to the request before', async () => {
+    gateway.upstream.follow(answering(completion('hi')));
+    const [first, second] = [gateway.rawCompletion(live, chat()), gateway.rawCompletion(live, chat())];
+    const connection = await RawConnection.open(gateway.port);
+    connection.send(first + second.replace('\r\n', '\r\nExpect: 100-continue\r\n'));
+    const answers = [await connection.answer(), await connection.answer()];
+    // The body is here: it may be asked for, and need not be.
+    if (answers[1]?.status === 100) answers[1] = await connection.answer();
+    for (const { status, body } of answers) assert.deepEqual([status, JSON.parse(body).id], [200, 'chatcmpl-1']);
+    connection.leave();
+  });
+
+  test('is asked for behind another request, once that has its answer', async () => {
+    gateway.upstream.follow(answering(completion('hi')));
+    const connection = await RawConnection.open(gateway.port);
+    const [head = '', body = ''] = gateway.rawCompletion(live, chat()).split('\r\n\r\n');
+    connection.send(`${gateway.rawCompletion(live, chat())}${head}\r\nExpect: 100-continue\r\n\r\n`);
+    assert.equal((await connection.answer()).status, 200);
+    assert.equal((await connection.answer()).status, 100);
+    connection.send(body);
+    assert.equal((await connection.answer()).status, 200);
+    connection.leave();
+  });
+
   test('an expectation other than 100-continue is refused', async () => {
     const connection = await RawConnection.open(gateway.port);
     connection.send('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: tea\r\n\r\n{}');
