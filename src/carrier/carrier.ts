@@ -5,6 +5,7 @@ import { type Config, isActive, type ProviderConfig } from '../config/config.ts'
 import { Dispatcher } from '../dispatch.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Listener, type ListenerSettings, type Pressure } from '../http/listener.ts';
+import { shownName } from '../http/refusals.ts';
 import { isUnderV1, type Route } from '../http/routes.ts';
 import { untouchedFigures } from '../ledger/activity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -242,7 +243,9 @@ function logExchange(log: Log, exchange: Exchange): void {
   // Probes come every few seconds and tell nothing new.
   const level = isUnderV1(exchange.path) ? 'info' : 'debug';
   if (!log.isLevelEnabled(level)) return;
-  const { requestId, request, path, keyId, model, ageMs } = exchange;
+  const { requestId, request, keyId, model, ageMs } = exchange;
+  // Some put their key there by mistake.
+  const path = shownName(exchange.path);
   const method = request.method ?? '';
   const status = exchange.gone ? CLIENT_CLOSED_REQUEST : exchange.status;
   const error = exchange.error?.code;

@@ -1,6 +1,7 @@
 /** Refusals of the ledger as errors for the client. */
 import type { ClientError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
+import { withoutKeys } from '../keys/key.ts';
 import type { Refusal } from '../ledger/ledger.ts';
 import { API_KEY_DISABLED, INVALID_API_KEY } from './authorization.ts';
 
@@ -70,6 +71,6 @@ const MAX_NAME_CHARACTERS = 200;
 
 /** A name that came from outside, as a message or a line of the log can carry it. */
 export function shownName(name: string): string {
-  const clean = name.replace(/\p{C}+/gu, ' ');
+  const clean = withoutKeys(name.replace(/\p{C}+/gu, ' '));
   return clean.length > MAX_NAME_CHARACTERS ? `${clean.slice(0, MAX_NAME_CHARACTERS)}…` : clean;
 }

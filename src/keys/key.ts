@@ -39,6 +39,14 @@ export function previewKey(key: string): string {
   return `${PREFIX}…${key.slice(-4)}`;
 }
 
+/** What may hold a key in a place where none belongs: a path, the name of a model. */
+const KEY_LIKE = /sk-inf-[0-9A-Za-z]{12,}/g;
+
+/** The text without the keys that stand in it. */
+export function withoutKeys(text: string): string {
+  return text.replace(KEY_LIKE, `${PREFIX}…`);
+}
+
 function checksum(body: string): string {
   let rest = crc32(body);
   let text = '';

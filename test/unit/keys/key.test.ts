@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { hashKey, isWellFormedKey, mintKey, previewKey } from '../../../src/keys/key.ts';
+import { hashKey, isWellFormedKey, mintKey, previewKey, withoutKeys } from '../../../src/keys/key.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const PREFIX_LENGTH = 'sk-inf-'.length;
@@ -102,4 +102,11 @@ test('a key is stored as its SHA-256 and shown by its last four characters', () 
   const key = mintKey();
   assert.equal(hashKey(key), createHash('sha256').update(key).digest('hex'));
   assert.equal(previewKey(key), `sk-inf-…${key.slice(-4)}`);
+});
+
+test('a key that stands in a text is taken out of it, and other words stay', () => {
+  const [one, other] = [mintKey(), mintKey()];
+  assert.equal(withoutKeys(`/v1/models/${one}x?a=${other}.`), '/v1/models/sk-inf-…?a=sk-inf-….');
+  const innocent = 'sk-inf- is how a key begins: sk-inf-<key>';
+  assert.equal(withoutKeys(innocent), innocent);
 });
