@@ -37,6 +37,14 @@ interface ErrorVerdict {
   readonly isAnswer: boolean;
 }
 
+/** What came of some events. */
+interface Judged {
+  /** What goes to the client. */
+  readonly passing: Buffer[];
+  /** The bytes of the last event, or an error in its place; undefined where the stream goes on. */
+  readonly ending: Buffer | ErrorVerdict | undefined;
+}
+
 /** Relays until the stream ends in whatever way. The last bytes are left to the caller, who settles first. */
 export async function relayStream(
   attempt: Attempt,
@@ -81,7 +89,7 @@ class StreamRelay {
   async #relay(): Promise<Relayed> {
     try {
       for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
-        const ended = await this.#take(this.#splitter.push(chunk));
+        const ended = await this.#take(this.#judged(this.#splitter.push(chunk)));
         if (ended !== undefined) return ended;
       }
     } catch (error) {
@@ -89,23 +97,28 @@ class StreamRelay {
       return this.#brokenOff(errorForFailure(error.kind), error.message);
     }
     const rest = this.#splitter.end();
-    const ended = rest === undefined ? undefined : await this.#take([rest], true);
+    const ended = rest === undefined ? undefined : await this.#take(this.#judged([rest]), true);
     return ended ?? this.#brokenOff(errorForFailure('broken'), 'the stream ended early');
   }
 
-  /** Judges events and sends what passes, in one write. Returns the end, if one of them is. */
-  async #take(events: readonly SseEvent[], unterminated = false): Promise<Relayed | undefined> {
+  /** Judges events up to the end. What waits for a slow reader holds none of their texts. */
+  #judged(events: readonly SseEvent[]): Judged {
     const passing: Buffer[] = [];
     for (const event of events) {
       const verdict = this.#judge(event);
       if (verdict.kind === 'pass') this.#pass(event, passing);
-      if (verdict.kind === 'pass' || verdict.kind === 'hide') continue;
-      await this.#send(passing);
-      return verdict.kind === 'error' ? this.#failed(verdict) : this.#done(event, unterminated);
+      if (verdict.kind === 'error') return { passing, ending: verdict };
+      if (verdict.kind === 'done') return { passing, ending: event.bytes };
     }
-    if (unterminated && passing.length > 0) passing.push(Buffer.from('\n\n'));
+    return { passing, ending: undefined };
+  }
+
+  /** Sends what passes, in one write. Returns the end, if it has come. */
+  async #take({ passing, ending }: Judged, unterminated = false): Promise<Relayed | undefined> {
+    if (ending === undefined && unterminated && passing.length > 0) passing.push(Buffer.from('\n\n'));
     await this.#send(passing);
-    return undefined;
+    if (ending === undefined) return undefined;
+    return 'kind' in ending ? this.#failed(ending) : this.#done(ending, unterminated);
   }
 
   #judge(event: SseEvent): Verdict {
@@ -159,17 +172,17 @@ class StreamRelay {
     if (buffers.length === 0) return;
     this.#keepAlive?.refresh();
     this.#isSending = true;
-    await this.#sink.write(buffers.length === 1 ? (buffers[0] as Buffer) : Buffer.concat(buffers));
+    await this.#sink.write(joined(buffers));
     this.#isSending = false;
   }
 
-  async #done(event: SseEvent, unterminated: boolean): Promise<Relayed> {
+  async #done(bytes: Buffer, unterminated: boolean): Promise<Relayed> {
     this.#attempt.drain(DRAIN_MS);
     // A stream of nothing but its end is an answer too; the client gets it as it is.
     await this.#send(this.#begin());
     // Nothing is read any more that could bring the missing half of a line end.
-    const rest = unterminated ? '\n\n' : isCutInCrlf(event.bytes) ? '\n' : '';
-    const end = Buffer.concat([event.bytes, Buffer.from(rest)]);
+    const rest = unterminated ? '\n\n' : isCutInCrlf(bytes) ? '\n' : '';
+    const end = Buffer.concat([bytes, Buffer.from(rest)]);
     return { metered: this.#meter.figures(), last: { kind: 'stream_end', error: undefined, end }, note: undefined };
   }
 
@@ -195,6 +208,17 @@ class StreamRelay {
   #ended(metered: Metered, error: ClientError | undefined, note: string | undefined): Relayed {
     return { metered, last: { kind: 'stream_end', error, end: OWN_END }, note };
   }
+}
+
+/** The buffers as one: without a copy where they stand side by side, as the events of one chunk do. */
+function joined(buffers: readonly Buffer[]): Buffer {
+  const [first, ...others] = buffers as [Buffer, ...Buffer[]];
+  let end = first.byteOffset + first.length;
+  for (const { buffer, byteOffset, length } of others) {
+    if (buffer !== first.buffer || byteOffset !== end) return Buffer.concat(buffers);
+    end += length;
+  }
+  return Buffer.from(first.buffer, first.byteOffset, end - first.byteOffset);
 }
 
 const CRLF = '\r\n';

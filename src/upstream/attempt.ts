@@ -39,8 +39,8 @@ interface Source {
   abort(): void;
 }
 
-/** How much is taken in before the source is held back. */
-const HIGH_WATER_BYTES = 256 * 1024;
+/** How much is taken in before the source is held back: less than one read, so that a reader that is slow costs one. */
+const HIGH_WATER_BYTES = 32 * 1024;
 
 /** Takes bytes from a source at its pace, and hands them out at the reader's. */
 export class Attempt {

@@ -86,9 +86,15 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     });
   }
 
-  onResponseStart(_: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
     // Interim answers (103 Early Hints and the like) are no progress.
     if (status < 200) return;
+    // They are parts of the first bytes read, and would keep all of them as long as the answer lasts.
+    controller.rawHeaders = null;
     this.#expectMore();
     const encoding = single(headers['content-encoding']);
     this.#attempt.answer({

@@ -39,7 +39,7 @@ export class SseSplitter {
       events.push(this.#event(bytes.subarray(start, end), true));
       start = end;
     }
-    this.#pending = bytes.subarray(start);
+    this.#pending = kept(bytes.subarray(start));
     if (this.#oversized || this.#pending.length > MAX_EVENT_BYTES) events.push(...this.#takeOversized());
     return events;
   }
@@ -114,6 +114,14 @@ export class SseSplitter {
     this.#atStart = false;
     return { bytes, ...readFields(text), complete };
   }
+}
+
+/** A part of a buffer keeps all of it: instead of a small part there is a copy, and not one in Node's pool of 64 KB. */
+function kept(rest: Buffer): Buffer {
+  if (rest.length >= rest.buffer.byteLength / 2) return rest;
+  const copy = Buffer.allocUnsafeSlow(rest.length);
+  rest.copy(copy);
+  return copy;
 }
 
 function readFields(text: string): { data: string | undefined; name: string | undefined } {
