@@ -80,6 +80,16 @@ export class UpstreamCall {
     if (this.#socket.writable) this.#socket.write(bytes);
   }
 
+  /** As `raw`, and resolves once more can be taken: false where the connection is closed instead. */
+  async pour(bytes: Buffer): Promise<boolean> {
+    if (!this.#socket.writable) return false;
+    if (!this.#socket.write(bytes)) {
+      const drained = new Promise((resolve) => this.#socket.once('drain', resolve));
+      await Promise.race([drained, this.#closed]);
+    }
+    return this.#socket.writable;
+  }
+
   /** Closes the connection in order, whatever was still due on it. */
   hangUp(): void {
     this.#socket.end();
@@ -148,10 +158,20 @@ export class FakeUpstream {
     return this.calls[count - 1] as UpstreamCall;
   }
 
+  /** How many connections are open. */
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  /** Breaks every connection, and goes on listening. */
+  dropConnections(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   /** Closes everything. Throws what a script threw. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
+    this.dropConnections();
     await closed;
     if (this.#fault !== undefined) throw this.#fault;
   }

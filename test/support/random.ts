@@ -25,6 +25,11 @@ export class Random {
     return this.fraction() < probability;
   }
 
+  /** One of the items, of which there is at least one. */
+  pick<T>(items: readonly T[]): T {
+    return items[this.between(0, items.length - 1)] as T;
+  }
+
   shuffled<T>(items: readonly T[]): T[] {
     const result = [...items];
     for (let last = result.length - 1; last > 0; last--) {

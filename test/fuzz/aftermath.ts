@@ -1,0 +1,75 @@
+/** What must hold once all cases are over: nothing is held, taken, open or told that should not be. */
+
+import { rawChat } from '../control/site.ts';
+import { answering, completion } from '../support/answers.ts';
+import { countHolds } from '../support/books.ts';
+import { RawConnection } from '../support/raw.ts';
+import { until } from '../support/wait.ts';
+import { CALM_MODEL, descriptorsLeft, type FuzzSite, SLOTS, secretsOf } from './site.ts';
+
+export interface Aftermath {
+  readonly openHolds: number;
+  /** Compared with the start. */
+  readonly descriptors: number;
+  readonly journalRows: number;
+  readonly deviations: readonly string[];
+}
+
+/** Of a log that tells of faults. */
+const MOST_LINES = 5;
+
+/** Looks at the gateway, and ends it. */
+export async function aftermathOf(fuzz: FuzzSite): Promise<Aftermath> {
+  const { site } = fuzz;
+  const deviations: string[] = [];
+  const check = (holds: boolean, otherwise: string) => {
+    if (!holds) deviations.push(otherwise);
+  };
+  await until(() => countHolds(site.database) === 0).catch(() => {});
+  const openHolds = countHolds(site.database);
+  check(openHolds === 0, `${openHolds} holds are open`);
+  check((await site.snapshot()).in_flight === 0, 'a request is still under way');
+  for (const key of fuzz.keys) {
+    const slots = await freeSlots(fuzz, key);
+    check(slots === SLOTS, `${slots} of ${SLOTS} slots of a key are free`);
+  }
+  const descriptors = await descriptorsLeft(fuzz);
+  check(descriptors <= 0, `${descriptors} descriptors more than at the start`);
+  const { status, stdout } = await site.place.run(['audit']);
+  check(status === 0, `the audit: ${stdout}`);
+  check((await site.snapshot()).pid === fuzz.pid, 'another process serves');
+  check((await site.serving.stop()) === 0, 'the process did not end well');
+  site.assertSettled();
+  deviations.push(...logFaults(fuzz));
+  const journalRows = site.database.prepare('SELECT count(*) FROM journal').pluck().get() as number;
+  return { openHolds, descriptors, journalRows, deviations };
+}
+
+/** As many requests as a key may have at once, all of them at the host at the same time. */
+async function freeSlots({ site }: FuzzSite, key: FuzzSite['keys'][number]): Promise<number> {
+  const release = Promise.withResolvers<void>();
+  site.upstream.follow(async (call) => {
+    await release.promise;
+    answering(completion('hi'))(call);
+  });
+  const connections = await Promise.all(Array.from({ length: SLOTS }, () => RawConnection.open(site.port)));
+  for (const connection of connections) connection.send(rawChat(key, { model: CALM_MODEL }));
+  const answers = connections.map((connection) => connection.answer());
+  await site.upstream.call(SLOTS).catch(() => {});
+  release.resolve();
+  const served = (await Promise.all(answers)).filter(({ status }) => status === 200);
+  for (const connection of connections) connection.leave();
+  return served.length;
+}
+
+function logFaults(fuzz: FuzzSite): string[] {
+  const { text } = fuzz.site.serving;
+  const secrets = [...secretsOf(fuzz), fuzz.secrets.calm, fuzz.secrets.wild];
+  const told = secrets.filter((secret) => text.includes(secret));
+  const lines = text.split('\n');
+  const faults = lines.filter((line) => /fault of the gateway|"level":"(?:error|fatal)"/.test(line));
+  return [
+    ...told.map((secret) => `the log holds ${secret}: ${lines.find((line) => line.includes(secret))}`),
+    ...faults.slice(0, MOST_LINES).map((line) => `the log says ${line.slice(0, 1_000)}`),
+  ];
+}

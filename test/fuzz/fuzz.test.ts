@@ -1,0 +1,25 @@
+/** Fuzzing in short; `npm run test:fuzz` does the same at length. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aftermathOf } from './aftermath.ts';
+import { AnswerCampaign } from './answer-campaign.ts';
+import { runCampaign } from './campaign.ts';
+import { RequestCampaign } from './request-campaign.ts';
+import { openFuzzSite } from './site.ts';
+
+const SEED = 4;
+const COUNT = 2_500;
+
+test('whatever clients send and hosts answer: the gateway stays up, makes no fault of its own, tells nothing, and its books agree', async (t) => {
+  const fuzz = await openFuzzSite(t);
+  for (const campaign of [new RequestCampaign(fuzz, SEED), new AnswerCampaign(fuzz, SEED)]) {
+    const { cases, statuses, deviations } = await runCampaign(campaign, { seed: SEED, count: COUNT });
+    assert.deepEqual(deviations, []);
+    assert.equal(cases, COUNT);
+    const [served, refused] = [statuses.get(200) ?? 0, [...statuses.keys()].filter((status) => status >= 400)];
+    assert.ok(served > COUNT / 10 && refused.length > 0, `some are served, and some are not: ${[...statuses]}`);
+  }
+  const { deviations, journalRows } = await aftermathOf(fuzz);
+  assert.deepEqual(deviations, []);
+  assert.ok(journalRows > COUNT);
+});
