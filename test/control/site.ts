@@ -102,14 +102,14 @@ export class Site {
     });
   }
 
-  /** Starts one with these fields of the config over its own. */
-  static async open(scope: Scope, fields: Fields = {}): Promise<Site> {
+  /** Starts one with these fields of the config over its own, by other words than `serve` alone where there are any. */
+  static async open(scope: Scope, fields: Fields = {}, words?: readonly string[]): Promise<Site> {
     const upstream = await FakeUpstream.start();
     const site = new Site(scope, upstream);
     upstream.follow(answering(completion('hi')));
     new Account(site.database).enter(CREDIT_NANOS, 'to start with', Date.now());
     site.configure(fields);
-    site.serving = await site.place.serve();
+    site.serving = await site.place.serve(words);
     return site;
   }
 

@@ -1,5 +1,6 @@
 /** Sound requests against a host whose answers are mutated: a client gets the answer, or an ordinary error. */
 import { setImmediate as turn } from 'node:timers/promises';
+import { completion } from '../support/answers.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { Random } from '../support/random.ts';
 import { type AnswerCase, drawAnswer } from './answers.ts';
@@ -13,6 +14,11 @@ const PATIENCE_MS = 10_000;
 /** What a sound request can come to, whatever the host answers. */
 const STATUSES = [200, 400, 502];
 const KEPT_CALLS = 1_000;
+
+/** After so many failures in a row a provider gets a sound answer, so that the gateway does not leave it alone. */
+const CALMED_AFTER = 3;
+/** In place of the number of a case. */
+const CALMING = 'none';
 
 interface Running {
   readonly drawn: AnswerCase;
@@ -28,6 +34,8 @@ export class AnswerCampaign implements Campaign {
   readonly #fuzz: FuzzSite;
   readonly #seed: number;
   readonly #running = new Map<number, Running>();
+  /** In a row, by the number of the provider. */
+  readonly #failures = new Map<number, number>();
 
   constructor(fuzz: FuzzSite, seed: number) {
     this.#fuzz = fuzz;
@@ -48,18 +56,26 @@ export class AnswerCampaign implements Campaign {
     const running: Running = { drawn, wasAsked: false };
     this.#running.set(number, running);
     const isSound = drawn.soundBody !== undefined;
-    const request = requestFor(number, drawn, isSound ? secrets.calm : secrets.wild);
-    const received = await send({
-      port: site.port,
-      pieces: [request],
-      answers: drawn.leaves ? 0 : 1,
-      patienceMs: PATIENCE_MS,
-    });
+    const model = isSound ? CALM_MODEL : `wild${number % WILD_PROVIDERS}/echo`;
+    const request = requestFor(`case ${number}`, model, drawn.stream, isSound ? secrets.calm : secrets.wild);
+    const sending = { port: site.port, patienceMs: PATIENCE_MS };
+    const received = await send({ ...sending, pieces: [request], answers: drawn.leaves ? 0 : 1 });
     this.#running.delete(number);
     const known = { secrets: secretsOf(this.#fuzz), mayLackBodies: false, isClosed: false };
     const verdict = judge(received.bytes, known);
     const faults = drawn.leaves ? [] : [...connectionFaults(received), ...this.#faultsOf(running, verdict)];
+    if (!isSound) await this.#calm(number % WILD_PROVIDERS, verdict.answers[0]?.status === 200);
     return { answers: verdict.answers, faults, sent: Buffer.concat(drawn.pieces), received: received.bytes };
+  }
+
+  /** Lets a provider that has failed again and again answer soundly once. */
+  async #calm(provider: number, isWell: boolean): Promise<void> {
+    const failures = isWell ? 0 : (this.#failures.get(provider) ?? 0) + 1;
+    this.#failures.set(provider, failures % CALMED_AFTER);
+    if (failures < CALMED_AFTER) return;
+    const { site, secrets } = this.#fuzz;
+    const pieces = [requestFor(CALMING, `wild${provider}/echo`, false, secrets.wild)];
+    await send({ port: site.port, pieces, answers: 1, patienceMs: PATIENCE_MS });
   }
 
   #faultsOf({ drawn, wasAsked }: Running, verdict: Verdict): string[] {
@@ -75,6 +91,7 @@ export class AnswerCampaign implements Campaign {
   }
 
   async #answer(call: UpstreamCall): Promise<void> {
+    if (call.body.includes(`"user":"${CALMING}"`)) return call.answer(200, completion('calm'));
     const number = Number(/"user":"case (\d+)"/.exec(call.body)?.[1]);
     const running = this.#running.get(number);
     // Its client has left.
@@ -89,11 +106,11 @@ export class AnswerCampaign implements Campaign {
   }
 }
 
-function requestFor(number: number, { stream, soundBody }: AnswerCase, secret: string): Buffer {
+function requestFor(user: string, model: string, stream: boolean, secret: string): Buffer {
   const body = JSON.stringify({
-    model: soundBody === undefined ? `wild${number % WILD_PROVIDERS}/echo` : CALM_MODEL,
+    model,
     messages: [{ role: 'user', content: 'Hello' }],
-    user: `case ${number}`,
+    user,
     stream,
     ...(stream && { stream_options: { include_usage: true } }),
   });

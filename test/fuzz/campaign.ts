@@ -58,7 +58,8 @@ export async function runCampaign(campaign: Campaign, options: CampaignOptions):
       for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
       const shown = `\n  sent ${shownBytes(sent)}\n  got  ${shownBytes(received)}`;
       deviations.push(...faults.map((fault) => `${campaign.name}, --seed ${seed} --only ${number}: ${fault}${shown}`));
-      onProgress?.(++done);
+      done++;
+      onProgress?.(done);
     }
   };
   campaign.begin();
