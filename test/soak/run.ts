@@ -1,0 +1,139 @@
+/**
+ * A soak: `npm run test:soak [-- --minutes N] [--seed N]`. A hundred streams at a time, with clients that leave or stop
+ * reading, faults of the host, and edits of keys. Ends with status 1 if anything is left behind.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Site, type SiteKey } from '../control/site.ts';
+import { answering, completion } from '../support/answers.ts';
+import { countHolds } from '../support/books.ts';
+import { GAUGED_SERVE } from '../support/gauge.ts';
+import { descriptorsOf } from '../support/process.ts';
+import { Random } from '../support/random.ts';
+import { RunScope } from '../support/run-scope.ts';
+import { until } from '../support/wait.ts';
+import { Clients, FAULTY_PROVIDERS } from './clients.ts';
+import { SoakHost } from './host.ts';
+import { SAMPLE_HEAD, type Sample, sampleLine, slope, takeSample } from './samples.ts';
+
+const MINUTE_MS = 60_000;
+/** A short soak is looked at more often. */
+const SAMPLES_AT_LEAST = 12;
+const EDIT_EVERY_MS = 10_000;
+const MOST_SHOWN = 20;
+const DESCRIPTORS_WITHIN = 5;
+/** In MB, over ten minutes. Less time than that tells nothing. */
+const MOST_SLOPE = 1;
+const SLOPE_COUNTS_FROM_MINUTES = 10;
+const LIMITS = { rpm: 100_000_000, tpm: 100_000_000_000, concurrency: 10_000 };
+
+async function openSite(scope: RunScope): Promise<Site> {
+  const site = await Site.open(scope, {}, GAUGED_SERVE);
+  const fields = { models: { model: { input: 0.001, output: 0.002, max_output: 1000 } } };
+  const timeouts = { first_byte: '3s', idle: '3s' };
+  const bad = Array.from({ length: FAULTY_PROVIDERS }, (_, index) => [
+    `bad${index + 1}`,
+    { ...site.host({ ...fields, timeouts }), base_url: `http://127.0.0.1:${site.upstream.port}/bad${index + 1}/v1` },
+  ]);
+  await site.reload({
+    credit: 'off',
+    log: { level: 'error' },
+    tiers: { standard: LIMITS },
+    providers: { good: site.host(fields), ...Object.fromEntries(bad) },
+  });
+  return site;
+}
+
+/** Starts what starts with the first request, and with the first one whose tokens have to be counted. */
+async function warmUp(site: Site, key: SiteKey): Promise<void> {
+  site.upstream.follow(answering(completion('hi', { usage: undefined })));
+  const answer = await site.chat(key, { model: 'good/model' });
+  if (answer.status !== 200) throw new Error(await answer.text());
+  await answer.text();
+}
+
+/** What the operator does meanwhile, one thing after the other; none of it touches the requests under way. */
+async function edit(site: Site, key: SiteKey, other: SiteKey, isOver: () => boolean): Promise<number> {
+  const rows = [
+    ['limits', 'set', key.id, '--rpm', '99999999'],
+    ['keys', 'disable', other.id],
+    ['credit', 'add', '1'],
+    ['keys', 'enable', other.id],
+    ['limits', 'set', key.id, '--rpm', 'default'],
+  ];
+  let edits = 0;
+  while (!isOver()) {
+    await site.place.json(...(rows[edits++ % rows.length] as string[]));
+    for (let waited = 0; waited < EDIT_EVERY_MS && !isOver(); waited += 100) await pause(100);
+  }
+  return edits;
+}
+
+/** What is still there once nobody asks for anything any more. */
+async function leftBehind(site: Site, host: SoakHost, pid: number, descriptorsAtStart: number): Promise<string[]> {
+  await until(() => countHolds(site.database) === 0 && host.open === 0).catch(() => {});
+  const [holds, answering, idle] = [countHolds(site.database), host.open, host.sockets];
+  const { in_flight } = await site.snapshot();
+  site.upstream.dropConnections();
+  const isBack = () => descriptorsOf(pid) - descriptorsAtStart <= DESCRIPTORS_WITHIN;
+  await until(isBack).catch(() => {});
+  const { status, stdout } = await site.place.run(['audit']);
+  console.log(`\n${holds} open holds, ${in_flight} requests under way, ${answering} answers under way at the host`);
+  console.log(`${idle} sockets to the host were kept, idle; descriptors at the start ${descriptorsAtStart},`);
+  console.log(`at the end ${descriptorsOf(pid)} without them; the audit ended with status ${status}`);
+  return [
+    ...(holds === 0 ? [] : [`${holds} holds are open`]),
+    ...(in_flight === 0 ? [] : [`${in_flight} requests are under way`]),
+    ...(answering === 0 ? [] : [`the host still answers ${answering} requests`]),
+    ...(isBack() ? [] : [`${descriptorsOf(pid)} descriptors, ${descriptorsAtStart} at the start`]),
+    ...(status === 0 ? [] : [`the audit: ${stdout}`]),
+  ];
+}
+
+async function main(scope: RunScope): Promise<boolean> {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '30' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    },
+  });
+  const minutes = Number(values.minutes);
+  console.log(`seed ${values.seed}`);
+  const site = await openSite(scope);
+  const [key, other] = [site.key(), site.key()];
+  const { pid } = await site.snapshot();
+  await warmUp(site, key);
+  const host = new SoakHost(site.upstream);
+  const samples: Sample[] = [];
+  const startedAtMs = performance.now();
+  const descriptorsAtStart = descriptorsOf(pid);
+  const clients = new Clients(site, key.secret, new Random(Number(values.seed)));
+  let isOver = false;
+  const edits = edit(site, key, other, () => isOver);
+  console.log(SAMPLE_HEAD);
+  const everyMs = Math.min(MINUTE_MS, (minutes * MINUTE_MS) / SAMPLES_AT_LEAST);
+  while (performance.now() - startedAtMs < minutes * MINUTE_MS) {
+    await pause(everyMs);
+    const sample = await takeSample(site, pid, host, startedAtMs);
+    samples.push(sample);
+    console.log(sampleLine(sample, clients.tally));
+  }
+  isOver = true;
+  await clients.stop();
+  const deviations = [...clients.deviations, ...(await leftBehind(site, host, pid, descriptorsAtStart))];
+  await site.stop();
+  const [heap, memory] = [slope(samples, (sample) => sample.heap), slope(samples, (sample) => sample.memory)];
+  if (minutes >= SLOPE_COUNTS_FROM_MINUTES && heap > MOST_SLOPE) deviations.push(`the heap grows`);
+  console.log(`in ten minutes the heap grows by ${heap.toFixed(2)} MB, the memory by ${memory.toFixed(1)} MB`);
+  console.log(`${await edits} edits, ${deviations.length} deviations`);
+  for (const text of deviations.slice(0, MOST_SHOWN)) console.error(text.slice(0, 1_000));
+  if (deviations.length > MOST_SHOWN) console.error(`and ${deviations.length - MOST_SHOWN} more`);
+  return deviations.length === 0;
+}
+
+const scope = new RunScope();
+try {
+  process.exitCode = (await main(scope)) ? 0 : 1;
+} finally {
+  await scope.end();
+}
