@@ -6,6 +6,7 @@ import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
+import { until } from '../support/wait.ts';
 
 const gateway = await startTestGateway();
 after(() => gateway.stop());
@@ -179,8 +180,13 @@ describe('a body that is still to come', () => {
     connection.leave();
   });
 
-  test('is not asked for in the midst of an answer to the request before', async () => {
-    gateway.upstream.follow(answering(completion('hi')));
+  test('is not asked for in the midst of an answer that waits for the one before', async () => {
+    const { length } = gateway.rows(live);
+    gateway.upstream.follow(async (call) => {
+      // The second request comes to its end first.
+      if (gateway.upstream.calls.length === 1) await until(() => gateway.rows(live).length > length);
+      call.answer(200, completion('hi'));
+    });
     const [first, second] = [gateway.rawCompletion(live, chat()), gateway.rawCompletion(live, chat())];
     const connection = await RawConnection.open(gateway.port);
     connection.send(first + second.replace('\r\n', '\r\nExpect: 100-continue\r\n'));

@@ -28,10 +28,13 @@ const usage = (): Piece => ({ text: event({ id: 'c', choices: [], usage: USAGE }
 const text = (...texts: readonly string[]): Piece[] => texts.map((each) => ({ text: each }));
 const done = { text: DONE };
 
+/** An event whose data stands in two lines. */
+const TWO_LINES = `data: {"choices":[{"index":0,"delta":\ndata: {"content":"${WORDS}"}}]}\n\n`;
+
 /** The same stream with other line ends. */
 function withLineEnds(name: string, lineEnd: (index: number) => string): HostStream {
   let index = 0;
-  const pieces = [delta({ content: WORDS }), usage(), delta({}, 'stop'), done];
+  const pieces = [delta({ content: WORDS }), ...text(TWO_LINES), usage(), delta({}, 'stop'), done];
   return { name, pieces: pieces.map((each) => ({ ...each, text: each.text.replace(/\n/g, () => lineEnd(index++)) })) };
 }
 
