@@ -11,12 +11,12 @@ import { AUTHORITY_PATH, type Host, openHost } from './hosts.ts';
 import type { Cell } from './table.ts';
 
 /** Those that a cell is about. */
-export const SHORT_MS = 300;
+export const SHORT_MS = 600;
 const SHORT = `${SHORT_MS}ms`;
 /** Longer than a test waits for anything. */
 const LONG = '60s';
 /** Many times what a slow answer takes from one piece to the next. */
-const PATIENT = '1s';
+const PATIENT = '2s';
 export const UPSTREAM_KEY = 'uk-Zq8vX2nL7wRt4KdM9yBf3HsJ';
 const CREDIT_USD = '1000';
 

@@ -22,9 +22,11 @@ export async function play(site: Site, place: Place): Promise<number> {
     connection.leave();
     isLeft.resolve(performance.now());
   };
+  const answered = Promise.withResolvers<RawAnswer>();
   host.upstream?.follow(async (call) => {
     await cell.case.play.opening?.(call);
-    if (cell.case.play.isRead) await connection.has(HELLO);
+    // Where this process lags, the time-out may have ended the answer, and it was read at once.
+    if (cell.case.play.isRead) await Promise.race([connection.has(HELLO), answered.promise]);
     if (cell.leaving !== 'stays') leave();
     if (cell.leaving === 'leaves') await call.closed;
     await cell.case.play.fault(call);
@@ -39,6 +41,7 @@ export async function play(site: Site, place: Place): Promise<number> {
   let milliseconds: number;
   if (cell.leaving === 'stays') {
     const answer = await connection.answer();
+    answered.resolve(answer);
     milliseconds = performance.now() - startedAt;
     site.answers.push(`${JSON.stringify([...answer.headers])}${answer.body}`);
     const row = await site.row(key);

@@ -29,7 +29,7 @@ async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charg
     },
   };
   const meter = new Meter(7);
-  const ending = relayStream(attempt, sink, meter, { showUsage: false, secrets: [] });
+  const ending = relayStream(attempt, sink, meter, { showUsage: false, secrets: [], keepAliveMs: undefined });
   for (const piece of chunks) {
     attempt.push(piece);
     await turn();

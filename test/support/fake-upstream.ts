@@ -158,11 +158,6 @@ export class FakeUpstream {
     return this.calls[count - 1] as UpstreamCall;
   }
 
-  /** How many connections are open. */
-  get connections(): number {
-    return this.#sockets.size;
-  }
-
   /** Breaks every connection, and goes on listening. */
   dropConnections(): void {
     for (const socket of this.#sockets) socket.destroy();

@@ -27,7 +27,7 @@ const stalled = failed(STOPPED, 'counted', 'idle');
 
 /** Pieces of a slow answer, and between two of them: together longer than the idle time-out, and each far shorter. */
 const PIECES = 12;
-const BETWEEN_MS = 100;
+const BETWEEN_MS = 200;
 
 /** Sends these bytes a little at a time. */
 function drip(text: string): Script {
