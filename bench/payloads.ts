@@ -1,4 +1,5 @@
 /** The bytes that travel: a request as chat clients send it, and the answers of the upstream, made once. */
+import type { RequestSpec } from './messages.ts';
 
 /** The model as the upstream knows it, and as clients of the gateway name it. */
 export const UPSTREAM_MODEL = 'bench-model';
@@ -18,7 +19,7 @@ const ANSWER =
   'ever holds more than the limit; a counter that starts anew each minute lets twice as many through.';
 
 /** A whole request, head and body. */
-export function requestBytes(port: number, key: string, stream: boolean): Buffer {
+export function requestBytes({ port, key, headers, stream }: RequestSpec): Buffer {
   const body = JSON.stringify({
     model: GATEWAY_MODEL,
     messages: [
@@ -38,6 +39,7 @@ export function requestBytes(port: number, key: string, stream: boolean): Buffer
     'Content-Type: application/json',
     'Accept: application/json',
     'User-Agent: bench',
+    ...headers,
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);

@@ -3,7 +3,9 @@
 /** Latencies of one run, in milliseconds. */
 export interface Percentiles {
   readonly p50: number;
+  readonly p90: number;
   readonly p99: number;
+  readonly p999: number;
 }
 
 /** The sample below which `share` (0 to 1) of all lie. `sorted` is in ascending order; NaN when it is empty. */
@@ -14,7 +16,8 @@ export function percentile(sorted: ArrayLike<number>, share: number): number {
 
 export function percentilesOf(samples: readonly number[]): Percentiles {
   const sorted = Float64Array.from(samples).sort();
-  return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) };
+  const at = (share: number) => percentile(sorted, share);
+  return { p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999) };
 }
 
 /** The middle of the values; the mean of the two middle ones where their number is even. */
@@ -25,10 +28,11 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/**
- * The median of the ratios of each value to its partner of the same round. A machine that is slow for a while is slow
- * for both, so that this varies less than the ratio of the medians does.
- */
-export function medianRatio(values: readonly number[], partners: readonly number[]): number {
-  return median(values.map((value, round) => value / (partners[round] ?? Number.NaN)));
+/** The median of what comes of each value and its partner of the same round. */
+export function medianOfPairs(
+  values: readonly number[],
+  partners: readonly number[],
+  compare: (value: number, partner: number) => number,
+): number {
+  return median(values.map((value, round) => compare(value, partners[round] ?? Number.NaN)));
 }

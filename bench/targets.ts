@@ -1,11 +1,11 @@
-/** What is measured: the upstream itself, the bare proxy, and gateways with a ledger that really works. */
+/** What is measured: two proxies that do nothing else, and gateways with a ledger that really works. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UPSTREAM_MODEL } from './payloads.ts';
-import { freePort, type Helper, type Started, startServer } from './processes.ts';
+import { type Access, freePort, nodeProgram, type Started, startServer } from './start-server.ts';
 
 /** The two proxies that the gateway is held against: one as most are written, and the least that one can do. */
 export const BARE_PROXY = 'bare proxy';
@@ -15,36 +15,28 @@ const PROXY_FILES = { [BARE_PROXY]: './bare-proxy.js', [BAREST_PROXY]: './barest
 /** A table of 100,000 keys is shorter. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Something that answers requests on a port. */
-export interface Target {
+/** Something that can be started as often as one likes, and answers requests on a port. */
+export interface Server extends Access {
   readonly name: string;
-  readonly port: number;
-  readonly key: string;
-  /** Undefined for the upstream, which is there for comparison alone. */
-  readonly helper: Helper | undefined;
-}
-
-/** Something that can be started as often as one likes. */
-export interface Server {
-  readonly name: string;
-  readonly key: string;
-  readonly port: number;
+  /** Whether it may fail at a workload, and the rest is measured all the same. */
+  readonly mayFail: boolean;
   start(): Promise<Started>;
   /** Says what is wrong with the books after so many answers, or nothing. */
   audit(answers: number): string | undefined;
 }
 
 export async function proxy(name: keyof typeof PROXY_FILES, upstreamPort: number): Promise<Server> {
-  const port = await freePort();
-  const key = 'nobody-looks-at-it';
-  const directory = temporaryDirectory();
+  const access: Access = { port: await freePort(), key: 'nobody-looks-at-it', headers: [] };
   const file = fileURLToPath(new URL(PROXY_FILES[name], import.meta.url));
-  const words = [file, String(port), String(upstreamPort)];
+  const program = nodeProgram(
+    [file, String(access.port), String(upstreamPort)],
+    join(temporaryDirectory(), 'stderr.log'),
+  );
   return {
     name,
-    key,
-    port,
-    start: () => startServer(words, port, key, join(directory, 'stderr.log')),
+    ...access,
+    mayFail: false,
+    start: () => startServer(program, access),
     audit: () => undefined,
   };
 }
@@ -82,12 +74,14 @@ export async function gateway(options: GatewayOptions, upstreamPort: number): Pr
   const limits = ['--rpm', '1000000000', '--tpm', '1000000000000', '--concurrency', '100000'];
   const { key } = command('keys', 'create', 'bench', ...limits) as { key: string };
   command('credit', 'add', '1000000');
+  const access: Access = { port, key, headers: [] };
+  const server = nodeProgram([program, 'serve', '--config', configPath], join(directory, 'stderr.log'));
   return {
     name,
-    key,
-    port,
+    ...access,
+    mayFail: false,
     run,
-    start: () => startServer([program, 'serve', '--config', configPath], port, key, join(directory, 'stderr.log')),
+    start: () => startServer(server, access),
     audit: (answers) => {
       const [{ requests }] = command('usage') as [{ requests: number }];
       const { held_usd: held } = command('credit', 'show') as { held_usd: string };
@@ -98,7 +92,7 @@ export async function gateway(options: GatewayOptions, upstreamPort: number): Pr
 }
 
 /** A directory that goes with this process, however it ends. */
-function temporaryDirectory(): string {
+export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-bench-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;

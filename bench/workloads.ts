@@ -1,126 +1,178 @@
-/** What the targets are put to, and the figures that are read from it. */
-import type { Arrivals, LoadResult, StreamShape } from './messages.ts';
+/** What the targets are put to while they run, and the figures that are read from it. */
+import type { Arrivals, Length, LoadResult, Usage } from './messages.ts';
 import { ENDING_EVENTS } from './payloads.ts';
+import type { Shape } from './rows.ts';
 
 /** One run of a workload against one target. */
 export interface Sample {
   readonly result: LoadResult;
   /** Of the target's process; undefined where the target is the upstream. */
   readonly cpuMicroseconds: number | undefined;
+  /** Right after the run. */
+  readonly usage: Usage | undefined;
+  /** Of the load generator and the upstream together. */
+  readonly helpersMicroseconds: number;
 }
 
 /** One line of the table. */
-export interface Figure {
-  readonly label: string;
-  readonly digits: number;
-  /** `added`: shown as what comes on top of the upstream alone. */
-  readonly shows: 'value' | 'added';
+export interface Figure extends Shape {
   read(sample: Sample): number | undefined;
 }
 
 export interface Workload {
   readonly name: string;
+  /** What it is, for readers of the table. */
+  readonly about: string;
   readonly arrivals: Arrivals;
   /** Undefined for completions in one piece. */
-  readonly stream: StreamShape | undefined;
-  /** How long requests are sent, in milliseconds; they end a little later. */
-  readonly durationMs: number;
+  readonly stream: { readonly events: number; readonly paceMs: number } | undefined;
+  readonly length: Length;
   /** Whether it is worth its time for gateways that differ in a setting alone. */
   readonly forVariants: boolean;
   readonly figures: readonly Figure[];
 }
 
+const BYTES_PER_MB = 1024 * 1024;
+
+export const THROUGHPUT = 'requests/s';
+export const CPU_PER_REQUEST = 'CPU per request, µs';
+export const CPU_PER_EVENT = 'CPU per event, µs';
+export const P50 = 'p50, ms';
+export const P99 = 'p99, ms';
+
 /** As many as run on a machine of an operator with a busy team. */
-const CONNECTIONS = 64;
+export const USUAL_CONNECTIONS = 64;
+const CONNECTIONS = [1, 16, USUAL_CONNECTIONS, 256];
 const REQUESTS_PER_SECOND = 1_000;
 /** Each brings 50 events a second, as a quick model does, for 0.6 s: 60 at once, 3,000 events a second. */
 const STREAMS_PER_SECOND = 100;
-const PACED: StreamShape = { events: 30, paceMs: 20 };
+const PACED = { events: 30, paceMs: 20 };
 /** As quickly as they are taken. A reader that lags gets several events in one piece, which is cheaper for it. */
-const FLOOD: StreamShape = { events: 200, paceMs: 0 };
+const FLOOD = { events: 200, paceMs: 0 };
 const FLOODS_AT_ONCE = 16;
 
-const cpuPerAnswer: Figure = {
-  label: 'CPU per request, µs',
+export const FLOODS = `${FLOODS_AT_ONCE} streams without a pace`;
+export const AT_RATE = `${REQUESTS_PER_SECOND.toLocaleString('en')} requests/s`;
+export const STREAMS_AT_RATE = `${STREAMS_PER_SECOND} streams/s, first byte`;
+
+export function closedName(connections: number): string {
+  return `${connections} connection${connections === 1 ? '' : 's'}`;
+}
+
+const cpuPerRequest: Figure = {
+  label: CPU_PER_REQUEST,
   digits: 1,
   shows: 'value',
   read: ({ result, cpuMicroseconds }) => cpuMicroseconds && cpuMicroseconds / result.answers,
 };
 
 const cpuPerEvent: Figure = {
-  label: 'CPU per event, µs',
+  label: CPU_PER_EVENT,
   digits: 2,
   shows: 'value',
   read: ({ result, cpuMicroseconds }) => cpuMicroseconds && cpuMicroseconds / result.events,
 };
 
+const helpersCpu: Figure = {
+  label: 'CPU of load and upstream per request, µs',
+  digits: 1,
+  shows: 'value',
+  read: ({ result, helpersMicroseconds }) => helpersMicroseconds / result.answers,
+};
+
+const memory: Figure = {
+  label: 'memory right after it, MB',
+  digits: 0,
+  shows: 'value',
+  read: ({ usage }) => usage && usage.rssBytes / BYTES_PER_MB,
+};
+
+const throughput: Figure = {
+  label: THROUGHPUT,
+  digits: 0,
+  shows: 'value',
+  read: ({ result }) => result.answers / result.seconds,
+};
+
 function latency(label: string, read: (result: LoadResult) => number): Figure {
-  return { label, digits: 3, shows: 'added', read: ({ result }) => read(result) };
+  return { label, digits: 3, shows: 'latency', read: ({ result }) => read(result) };
 }
 
-const answerLatencies = [
-  latency('added p50, ms', (result) => result.totalMs.p50),
-  latency('added p99, ms', (result) => result.totalMs.p99),
-];
+function closed(connections: number, scale: number): Workload {
+  const isLargest = connections === CONNECTIONS.at(-1);
+  const besides = [
+    ...(connections === 1
+      ? [latency(P50, ({ totalMs }) => totalMs.p50), latency(P99, ({ totalMs }) => totalMs.p99)]
+      : []),
+    ...(connections === USUAL_CONNECTIONS ? [helpersCpu] : []),
+    ...(isLargest ? [memory] : []),
+  ];
+  return {
+    name: closedName(connections),
+    about: 'each connection sends its next request when its last one is answered, as fast as it goes',
+    arrivals: { kind: 'closed', connections },
+    stream: undefined,
+    length: { milliseconds: 1_000 * scale },
+    forVariants: true,
+    figures: [throughput, cpuPerRequest, ...besides],
+  };
+}
+
+function atRate(scale: number): Workload {
+  return {
+    name: AT_RATE,
+    about: `requests that are due every ${1000 / REQUESTS_PER_SECOND} ms, however long the earlier ones take; time counts from when a request was due`,
+    arrivals: { kind: 'open', perSecond: REQUESTS_PER_SECOND },
+    stream: undefined,
+    length: { milliseconds: 4_000 * scale },
+    forVariants: true,
+    figures: [
+      latency(P50, ({ totalMs }) => totalMs.p50),
+      latency(P99, ({ totalMs }) => totalMs.p99),
+      latency('p99.9, ms', ({ totalMs }) => totalMs.p999),
+      cpuPerRequest,
+    ],
+  };
+}
+
+function streamsAtRate(scale: number): Workload {
+  return {
+    name: STREAMS_AT_RATE,
+    about: `streams that are due every ${1000 / STREAMS_PER_SECOND} ms, each of ${PACED.events} events ${PACED.paceMs} ms apart; time counts from when a stream was due to the first byte of its body`,
+    arrivals: { kind: 'open', perSecond: STREAMS_PER_SECOND },
+    stream: PACED,
+    length: { milliseconds: 2_000 * scale },
+    forVariants: true,
+    figures: [
+      latency(P50, ({ firstByteMs }) => firstByteMs.p50),
+      latency(P99, ({ firstByteMs }) => firstByteMs.p99),
+      cpuPerEvent,
+    ],
+  };
+}
+
+function floods(scale: number): Workload {
+  return {
+    name: FLOODS,
+    about: `${FLOODS_AT_ONCE} connections, each with one stream of ${FLOOD.events} events after another, as fast as they are taken`,
+    arrivals: { kind: 'closed', connections: FLOODS_AT_ONCE },
+    stream: FLOOD,
+    length: { milliseconds: 800 * scale },
+    forVariants: false,
+    figures: [
+      { label: 'events/s', digits: 0, shows: 'value', read: ({ result }) => result.events / result.seconds },
+      cpuPerEvent,
+    ],
+  };
+}
 
 /** The workloads, each `scale` times as long as usual. */
 export function workloads(scale: number): Workload[] {
-  return [
-    {
-      name: `${CONNECTIONS} connections`,
-      arrivals: { kind: 'closed', connections: CONNECTIONS },
-      stream: undefined,
-      durationMs: 800 * scale,
-      forVariants: true,
-      figures: [
-        { label: 'requests/s', digits: 0, shows: 'value', read: ({ result }) => result.answers / result.seconds },
-        cpuPerAnswer,
-      ],
-    },
-    {
-      name: '1 connection',
-      arrivals: { kind: 'closed', connections: 1 },
-      stream: undefined,
-      durationMs: 500 * scale,
-      forVariants: true,
-      figures: answerLatencies,
-    },
-    {
-      name: `${REQUESTS_PER_SECOND} requests/s`,
-      arrivals: { kind: 'open', perSecond: REQUESTS_PER_SECOND },
-      stream: undefined,
-      durationMs: 800 * scale,
-      forVariants: true,
-      figures: [...answerLatencies, cpuPerAnswer],
-    },
-    {
-      name: `${STREAMS_PER_SECOND} paced streams/s`,
-      arrivals: { kind: 'open', perSecond: STREAMS_PER_SECOND },
-      stream: PACED,
-      durationMs: 600 * scale,
-      forVariants: false,
-      figures: [
-        latency('added p50 of first byte, ms', (result) => result.firstByteMs.p50),
-        latency('added p99 of first byte, ms', (result) => result.firstByteMs.p99),
-        cpuPerEvent,
-      ],
-    },
-    {
-      name: `${FLOODS_AT_ONCE} unpaced streams`,
-      arrivals: { kind: 'closed', connections: FLOODS_AT_ONCE },
-      stream: FLOOD,
-      durationMs: 500 * scale,
-      forVariants: false,
-      figures: [
-        { label: 'events/s', digits: 0, shows: 'value', read: ({ result }) => result.events / result.seconds },
-        cpuPerEvent,
-      ],
-    },
-  ];
+  return [...CONNECTIONS.map((count) => closed(count, scale)), atRate(scale), streamsAtRate(scale), floods(scale)];
 }
 
 /** Throws where a run brought other answers than it should have. */
-export function checkSample(workload: Workload, { result }: Sample): void {
+export function checkSample(workload: Workload, result: LoadResult): void {
   const expected = workload.stream === undefined ? 0 : result.answers * (workload.stream.events + ENDING_EVENTS);
   if (result.answers === 0) throw new Error(`${workload.name}: no answer at all`);
   if (result.events !== expected) throw new Error(`${workload.name}: ${result.events} events, not ${expected}`);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Load, Upstream } from '../processes.ts';
+import { Load, Upstream } from '../helpers.ts';
 import { median } from '../statistics.ts';
 import { type GatewayServer, gateway } from '../targets.ts';
 import { makeLargeState, type Size } from './large-state.ts';
@@ -45,20 +45,20 @@ async function measure(path: string, upstream: Upstream, load: Load): Promise<Fi
 }
 
 async function measureServing(server: GatewayServer, load: Load, figures: Figures): Promise<void> {
-  const { port, key } = server;
   const starts: number[] = [];
   for (let i = 0; i < TIMES; i++) {
-    const { helper, startUpMs } = await server.start();
+    const { process, startUpMs } = await server.start();
     starts.push(startUpMs);
-    await helper.stop();
+    await process.stop();
   }
   figures.set('start to first 200, ms', median(starts));
-  const { helper } = await server.start();
-  const run = async (durationMs: number) => {
-    const before = await helper.usage();
+  const { process } = await server.start();
+  const run = async (milliseconds: number) => {
+    const before = await process.usage();
     const arrivals = { kind: 'closed' as const, connections: CONNECTIONS };
-    const result = await load.run({ port, key, arrivals, durationMs, stream: false });
-    const { cpuMicroseconds } = await helper.usage();
+    const { port, key, headers } = server;
+    const result = await load.run({ port, key, headers, arrivals, length: { milliseconds }, stream: false });
+    const { cpuMicroseconds } = await process.usage();
     const cpu = (cpuMicroseconds - before.cpuMicroseconds) / result.answers;
     return { rate: result.answers / result.seconds, cpu };
   };
@@ -67,8 +67,8 @@ async function measureServing(server: GatewayServer, load: Load, figures: Figure
   for (let i = 0; i < TIMES; i++) runs.push(await run(LOAD_MS));
   figures.set(`requests/s at ${CONNECTIONS} connections`, median(runs.map(({ rate }) => rate)));
   figures.set('CPU a request, µs', median(runs.map(({ cpu }) => cpu)));
-  figures.set('memory after it, MB', (await helper.usage()).rssBytes / 1024 / 1024);
-  await helper.stop();
+  figures.set('memory after it, MB', (await process.usage()).rssBytes / 1024 / 1024);
+  await process.stop();
 }
 
 function measureCommands(server: GatewayServer, path: string, figures: Figures): void {

@@ -15,9 +15,9 @@ export function projectFile(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** The files that a pattern names, in order. */
+/** The files that a pattern names, in order. Packages that are installed further down are nobody's here. */
 export function sourcesIn(pattern: string): Source[] {
-  return globSync(pattern, { cwd: ROOT })
+  return globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules/**'] })
     .toSorted()
     .map((path) => ({ path, text: projectFile(path) }));
 }

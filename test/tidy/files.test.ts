@@ -37,8 +37,12 @@ describe('every source file', () => {
   });
 });
 
-describe('the lock file', () => {
-  const lock = JSON.parse(projectFile('package-lock.json')) as { packages: Record<string, Record<string, unknown>> };
+for (const path of ['package-lock.json', 'bench/peers/package-lock.json']) {
+  describe(path, () => lockFileTests(path));
+}
+
+function lockFileTests(lockPath: string): void {
+  const lock = JSON.parse(projectFile(lockPath)) as { packages: Record<string, Record<string, unknown>> };
 
   test('fixes what is installed by its hash, and leaves open where it comes from', () => {
     for (const [path, entry] of Object.entries(lock.packages)) {
@@ -52,4 +56,4 @@ describe('the lock file', () => {
     const entries = Object.entries(lock.packages).map(([path, { funding: _, ...entry }]) => [path, entry]);
     assert.doesNotMatch(JSON.stringify(entries), /https?:|:\/\//);
   });
-});
+}

@@ -165,8 +165,10 @@ describe('the program imports', () => {
 });
 
 test('a dependency is named by one exact version', () => {
-  const { dependencies, devDependencies } = JSON.parse(projectFile('package.json')) as Record<string, object>;
-  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
-    assert.match(String(version), /^\d+\.\d+\.\d+$/, name);
+  for (const path of ['package.json', 'bench/peers/package.json']) {
+    const { dependencies, devDependencies, overrides } = JSON.parse(projectFile(path)) as Record<string, object>;
+    for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies, ...overrides })) {
+      assert.match(String(version), /^\d+\.\d+\.\d+$/, name);
+    }
   }
 });

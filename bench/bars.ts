@@ -1,0 +1,79 @@
+/** The bars that the gateway sets itself, and whether it clears them. */
+import { CRASH, GATEWAY, THREADS, YARDSTICK } from './contestants.ts';
+import { ACTIVE, CPU_PER_EVENT, MEMORY, SILENT } from './phases/holds.ts';
+import { IDLE_MEMORY, PROCESS, START } from './phases/starts.ts';
+import { type Row, rowName } from './rows.ts';
+import { AT_RATE, closedName, P50, P99, STREAMS_AT_RATE, THROUGHPUT, USUAL_CONNECTIONS } from './workloads.ts';
+
+export interface Bar {
+  /** The name of the row that shows it. */
+  readonly row: string;
+  /** Whom it is for, and whom it is measured by where it is no plain value. */
+  readonly target: string;
+  readonly other?: string;
+  readonly of: 'value' | 'ratio' | 'difference';
+  readonly is: 'at least' | 'at most' | 'under' | 'over';
+  readonly limit: number;
+  readonly unit: string;
+}
+
+const CONNECTIONS = closedName(USUAL_CONNECTIONS);
+const RATIO = { other: YARDSTICK, of: 'ratio', unit: '×' } as const;
+const ADDED = { other: YARDSTICK, of: 'difference', is: 'under', unit: ' ms' } as const;
+const VALUE = { of: 'value', is: 'under' } as const;
+
+/** What is asked of latencies at a moderate rate: of whole answers, and of the first byte of streams. */
+function latencyBars(section: string): Bar[] {
+  return [
+    { row: rowName(section, P50), target: GATEWAY, ...ADDED, limit: 0.6 },
+    { row: rowName(section, P50), target: CRASH, ...ADDED, limit: 0.3 },
+    { row: rowName(section, P99), target: GATEWAY, ...RATIO, is: 'at most', limit: 2 },
+  ];
+}
+
+export const BARS: readonly Bar[] = [
+  { row: rowName(PROCESS, START.label), target: GATEWAY, ...VALUE, limit: 200, unit: ' ms' },
+  { row: rowName(PROCESS, IDLE_MEMORY.label), target: GATEWAY, ...VALUE, limit: 110, unit: ' MB' },
+  { row: rowName(ACTIVE, CPU_PER_EVENT.label), target: GATEWAY, ...RATIO, is: 'at most', limit: 1.3 },
+  { row: rowName(SILENT, MEMORY.label), target: GATEWAY, ...RATIO, is: 'at most', limit: 1.3 },
+  { row: rowName(CONNECTIONS, THROUGHPUT), target: GATEWAY, ...RATIO, is: 'at least', limit: 0.75 },
+  { row: rowName(CONNECTIONS, THROUGHPUT), target: THREADS, ...RATIO, other: GATEWAY, is: 'over', limit: 1 },
+  ...latencyBars(AT_RATE),
+  ...latencyBars(STREAMS_AT_RATE),
+];
+
+/** In a cell of the table. Empty where what it is about was not measured. */
+export function shownBar(bar: Bar, row: Row): string {
+  const value = figureOf(bar, row);
+  if (value === undefined) return '';
+  const { target, other, of, is, limit, unit } = bar;
+  const whom = target === GATEWAY ? '' : `\`${target}\` `;
+  const above = of === 'difference' ? ` above ${other}` : of === 'ratio' ? ` ${other}` : '';
+  const digits = of === 'value' ? 0 : 2;
+  const verdict = isCleared(bar, value) ? 'met' : '**missed**';
+  return `${whom}${is} ${limit}${unit}${above}: ${value.toFixed(digits)}${unit}, ${verdict}`;
+}
+
+function figureOf({ target, other = target, of }: Bar, row: Row): number | undefined {
+  switch (of) {
+    case 'value':
+      return row.median(target);
+    case 'ratio':
+      return row.ratio(target, other);
+    case 'difference':
+      return row.difference(target, other);
+  }
+}
+
+function isCleared({ is, limit }: Bar, value: number): boolean {
+  switch (is) {
+    case 'at least':
+      return value >= limit;
+    case 'at most':
+      return value <= limit;
+    case 'under':
+      return value < limit;
+    case 'over':
+      return value > limit;
+  }
+}

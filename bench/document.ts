@@ -1,0 +1,55 @@
+/** Puts what was measured into docs/benchmarks.md, and leaves the rest of it as it is. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CHECKOUT } from './contestants.ts';
+
+export const DOCUMENT = 'docs/benchmarks.md';
+
+/** The parts that are written by commands, in their order; what stands outside of them is kept. */
+const COMMANDS = { gateway: 'npm run bench', peers: 'npm run bench:peers' };
+
+export type Part = keyof typeof COMMANDS;
+
+const begin = (part: Part) => `<!-- ${part}: from here to its end written by ${COMMANDS[part]} -->`;
+const end = (part: Part) => `<!-- end of ${part} -->`;
+
+const EMPTY = `# Benchmarks
+
+What the gateway costs beside proxies that do nothing else, and what its peers cost.
+
+${begin('gateway')}
+\`${COMMANDS.gateway}\` writes this part.
+${end('gateway')}
+
+${begin('peers')}
+\`${COMMANDS.peers}\` writes this part.
+${end('peers')}
+`;
+
+export function writePart(part: Part, content: string): void {
+  const path = join(CHECKOUT, DOCUMENT);
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : EMPTY;
+  writeFileSync(path, withPart(text, part, content));
+}
+
+/** The text with another content between the marks of this part. */
+export function withPart(text: string, part: Part, content: string): string {
+  const from = text.indexOf(begin(part));
+  const to = text.indexOf(end(part), from);
+  if (from < 0 || to < 0) throw new Error(`${DOCUMENT} has lost its marks: ${begin(part)} … ${end(part)}`);
+  return `${text.slice(0, from)}${begin(part)}\n${content.trim()}\n${text.slice(to)}`;
+}
+
+/** What the document has in a row and a column of a part's table. */
+export function documented(part: Part, row: string, column: string): string | undefined {
+  const path = join(CHECKOUT, DOCUMENT);
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : EMPTY;
+  return cellAt(text.slice(text.indexOf(begin(part)), text.indexOf(end(part))), row, column);
+}
+
+/** A cell of the first table with such a column. */
+export function cellAt(text: string, row: string, column: string): string | undefined {
+  const table = text.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+  const index = table.find((cells) => cells.includes(column))?.indexOf(column);
+  return index === undefined ? undefined : table.find((cells) => cells[1] === row)?.[index];
+}

@@ -1,0 +1,50 @@
+/**
+ * The short form for every change: what a fixed number of requests costs the gateway in CPU time, by what it costs the
+ * bare proxies in the same run. It informs: CPU time varies less than speed does on a busy machine, but it varies.
+ * `npm run bench:guard`.
+ */
+import { GATEWAY, usualServers } from './contestants.ts';
+import { DOCUMENT, documented } from './document.ts';
+import { Load, Upstream } from './helpers.ts';
+import { Bench } from './phases/bench.ts';
+import { measureLoads } from './phases/loads.ts';
+import { type Row, Rows } from './rows.ts';
+import { type Column, ratioColumn, tableOf, valueColumn } from './table.ts';
+import { BARE_PROXY, BAREST_PROXY } from './targets.ts';
+import { CPU_PER_EVENT, CPU_PER_REQUEST, closedName, FLOODS, USUAL_CONNECTIONS, workloads } from './workloads.ts';
+
+const ROUNDS = 5;
+/** Enough that the compiler has done most of its work. */
+const WARM_UP_MS = 1_000;
+const REQUESTS: Readonly<Record<string, number>> = { [closedName(USUAL_CONNECTIONS)]: 2_000, [FLOODS]: 40 };
+
+const plan = workloads(1)
+  .filter(({ name }) => Object.hasOwn(REQUESTS, name))
+  .map((workload) => ({
+    ...workload,
+    length: { requests: REQUESTS[workload.name] ?? 0 },
+    figures: workload.figures.filter(({ label }) => label === CPU_PER_REQUEST || label === CPU_PER_EVENT),
+  }));
+
+/** What the last full run had, as a reader has to know what is usual. */
+const usualColumn: Column = {
+  head: `in ${DOCUMENT}`,
+  cell: (row: Row) => documented('gateway', row.name, ratioColumn(GATEWAY, BAREST_PROXY).head) ?? '',
+};
+
+const [load, upstream] = await Promise.all([Load.start(), Upstream.start()]);
+try {
+  const servers = await usualServers(upstream.port);
+  const lengths = { rounds: ROUNDS, starts: 0, scale: 1 };
+  const bench = new Bench({ load, upstream, servers, rows: new Rows(), lengths });
+  await measureLoads(bench, plan, WARM_UP_MS, () => false);
+  bench.audit();
+  const columns = [
+    ...[BARE_PROXY, BAREST_PROXY, GATEWAY].map(valueColumn),
+    ...[BARE_PROXY, BAREST_PROXY].map((other) => ratioColumn(GATEWAY, other)),
+    usualColumn,
+  ];
+  console.log(`\n${tableOf(bench.rows.all, columns)}`);
+} finally {
+  await Promise.all([load.stop(), upstream.stop()]);
+}

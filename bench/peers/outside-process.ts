@@ -1,0 +1,45 @@
+/** A process that has no probe in it: what it uses is read from /proc, so on Linux alone. */
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { endWithThisProcess, type Measured, stop } from '../children.ts';
+import type { Usage } from '../messages.ts';
+
+/** In /proc/<pid>/stat, from the state on: time in user, in the kernel, and pages in memory. */
+const FIELDS = { user: 11, system: 12, pages: 21 };
+
+const sizes = { ticksPerSecond: configured('CLK_TCK'), pageBytes: configured('PAGESIZE') };
+
+function configured(name: string): number {
+  return Number(execFileSync('getconf', [name], { encoding: 'utf8' }));
+}
+
+export class OutsideProcess implements Measured {
+  readonly #child: ChildProcess;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    endWithThisProcess(child);
+  }
+
+  async usage(): Promise<Usage> {
+    const stat = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8');
+    // The name of the program stands in brackets, and may have spaces in it.
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+    const ticks = (fields[FIELDS.user] ?? 0) + (fields[FIELDS.system] ?? 0);
+    return {
+      cpuMicroseconds: (ticks / sizes.ticksPerSecond) * 1e6,
+      rssBytes: (fields[FIELDS.pages] ?? 0) * sizes.pageBytes,
+    };
+  }
+
+  usageAtRest(): Promise<Usage> {
+    return this.usage();
+  }
+
+  stop(): Promise<void> {
+    return stop(this.#child);
+  }
+}

@@ -1,0 +1,123 @@
+/** The same work for the gateway and for what others built: `npm run bench:peers -- --help` says what it takes. */
+import { parseArgs } from 'node:util';
+import type { Bar } from '../bars.ts';
+import { GATEWAY, usualServers } from '../contestants.ts';
+import { DOCUMENT, writePart } from '../document.ts';
+import { describeMachine } from '../machine.ts';
+import { endOnSignals, measure } from '../measure.ts';
+import { headroom, method, warning } from '../narrative.ts';
+import { type Options, optionsOf, SHARED_HELP, SHARED_WORDS } from '../options.ts';
+import { FLOOR } from '../phases/bench.ts';
+import { rowName } from '../rows.ts';
+import { barColumn, type Column, ratioColumn, tableOf, valueColumn } from '../table.ts';
+import { BARE_PROXY, BAREST_PROXY, type Server } from '../targets.ts';
+import { closedName, THROUGHPUT, USUAL_CONNECTIONS } from '../workloads.ts';
+import { type CommandPeer, commandPeer } from './command.ts';
+import { installPeers } from './install.ts';
+import { NGINX, nginx, nginxVersion } from './nginx.ts';
+import { PORTKEY, portkey, portkeyVersion } from './portkey.ts';
+
+const HELP = `npm run bench:peers [-- …]
+${SHARED_HELP}
+  --command LINE      measure what this line starts as well; it finds PORT and UPSTREAM in its environment
+  --name NAME         what to call that
+  --key KEY           what to send it as a key`;
+
+const BARS: readonly Bar[] = [
+  {
+    row: rowName(closedName(USUAL_CONNECTIONS), THROUGHPUT),
+    target: GATEWAY,
+    other: PORTKEY,
+    of: 'ratio',
+    is: 'at least',
+    limit: 10,
+    unit: '×',
+  },
+];
+
+/** A peer, what it is in a line, and how it is set up. */
+interface Peer {
+  readonly name: string;
+  readonly about: string;
+  create(upstreamPort: number): Promise<Server>;
+}
+
+function peersOf(command: CommandPeer | undefined): Peer[] {
+  const nginxIs = nginxVersion();
+  return [
+    {
+      name: PORTKEY,
+      about: `@portkey-ai/gateway ${portkeyVersion()} from npm, no keys, no limits, no accounting`,
+      create: portkey,
+    },
+    ...(nginxIs === undefined
+      ? []
+      : [
+          {
+            name: NGINX,
+            about: `${nginxIs}, one worker that passes everything on and does nothing else`,
+            create: nginx,
+          },
+        ]),
+    ...(command === undefined
+      ? []
+      : [
+          {
+            name: command.name,
+            about: `\`${command.line}\``,
+            create: (upstreamPort: number) => commandPeer(command, upstreamPort),
+          },
+        ]),
+  ];
+}
+
+function columnsOf(peers: readonly Peer[]): Column[] {
+  return [
+    ...[FLOOR, BARE_PROXY, BAREST_PROXY, GATEWAY].map(valueColumn),
+    ...peers.flatMap(({ name }) => [
+      valueColumn(name),
+      { ...ratioColumn(GATEWAY, name), head: `${GATEWAY} : ${name}` },
+    ]),
+    barColumn(BARS),
+  ];
+}
+
+async function main(options: Options, command: CommandPeer | undefined): Promise<void> {
+  installPeers();
+  const peers = peersOf(command);
+  const circumstances = { machine: describeMachine(), lengths: options.lengths, isFull: options.isFull };
+  const rows = await measure(options, async (upstreamPort) => [
+    ...(await usualServers(upstreamPort)),
+    ...(await Promise.all(peers.map((peer) => peer.create(upstreamPort)))),
+  ]);
+  const table = tableOf(rows.all, columnsOf(peers));
+  console.log(`${circumstances.machine.text}\n\n${table}\n\n${headroom(rows)}`);
+  if (options.only !== '') return;
+  writePart(
+    'peers',
+    `## Peers
+
+${warning(circumstances)}
+${circumstances.machine.text}
+- to repeat it: \`npm ci && npm run bench:peers\`, on a machine that does nothing else
+${peers.map(({ name, about }) => `- **${name}**: ${about}`).join('\n')}
+
+${table}
+
+"fails": more than the server could do, or answers other than those expected. ${headroom(rows)}
+
+${method(circumstances)}
+`,
+  );
+  console.log(`\nwritten into ${DOCUMENT}`);
+}
+
+const { values } = parseArgs({
+  options: { ...SHARED_WORDS, command: { type: 'string' }, name: { type: 'string' }, key: { type: 'string' } },
+});
+if (values.help) console.log(HELP);
+else {
+  endOnSignals();
+  const { command: line, name = 'another', key = 'nobody-looks-at-it' } = values;
+  await main(optionsOf(values), line === undefined ? undefined : { line, name, key });
+}

@@ -1,0 +1,81 @@
+/** The workloads, on servers that run all the while, turn by turn. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Measured } from '../children.ts';
+import type { Usage } from '../messages.ts';
+import type { Access } from '../start-server.ts';
+import { checkSample, type Sample, type Workload } from '../workloads.ts';
+import { type Bench, FLOOR } from './bench.ts';
+
+/** A server that was asked for more than it can do goes on with that for a while. */
+const RECOVERY_MS = 2_000;
+
+interface Target extends Access {
+  readonly name: string;
+  readonly mayFail: boolean;
+  /** Undefined for the upstream, which is there for comparison alone. */
+  readonly process: Measured | undefined;
+}
+
+/** `isVariant`: of a gateway that differs in a setting alone. */
+export async function measureLoads(
+  bench: Bench,
+  plan: readonly Workload[],
+  warmUpMs: number,
+  isVariant: (name: string) => boolean,
+): Promise<void> {
+  if (plan.length === 0) return;
+  const started = await Promise.all(
+    bench.servers.map(async (server) => ({ ...server, process: (await bench.start(server)).process })),
+  );
+  const floor = { name: FLOOR, port: bench.upstream.port, key: '', headers: [], mayFail: false, process: undefined };
+  const targets: readonly Target[] = [floor, ...started];
+  bench.tell('warming up');
+  const shortPlan = plan.map((workload) => ({ ...workload, length: { milliseconds: warmUpMs / plan.length } }));
+  for (const target of targets) for (const workload of shortPlan) await sample(bench, workload, target);
+  for (let round = 0; round < bench.lengths.rounds; round++) {
+    for (const workload of plan) {
+      bench.tell(`${workload.name}, round ${round + 1} of ${bench.lengths.rounds}`);
+      const concerned = targets.filter(({ name }) => workload.forVariants || !isVariant(name));
+      for (const target of bench.inTurn(concerned, round)) await measure(bench, workload, target);
+    }
+  }
+  for (const { process } of started) await process.stop();
+}
+
+async function measure(bench: Bench, workload: Workload, target: Target): Promise<void> {
+  const taken = await sample(bench, workload, target);
+  for (const figure of workload.figures) {
+    const value = taken && figure.read(taken);
+    // The upstream has no process to look at.
+    if (taken === undefined || value !== undefined) bench.rows.add(workload.name, figure, target.name, value);
+  }
+}
+
+async function sample(bench: Bench, workload: Workload, target: Target): Promise<Sample | undefined> {
+  const taken = await bench.attempt(workload.name, target, () => take(bench, workload, target));
+  if (taken === undefined) await pause(RECOVERY_MS);
+  return taken;
+}
+
+async function take(bench: Bench, workload: Workload, target: Target): Promise<Sample> {
+  const { load, upstream } = bench;
+  const { arrivals, length, stream } = workload;
+  const { name, port, key, headers, process } = target;
+  if (stream !== undefined) await upstream.shapeStreams(stream);
+  const look = () => Promise.all([process?.usage(), load.usage(), upstream.usage()]);
+  const [before, ...helpersBefore] = await look();
+  const result = await load.run({ port, key, headers, arrivals, length, stream: stream !== undefined });
+  const [usage, ...helpers] = await look();
+  checkSample(workload, result);
+  bench.countAnswers(name, result.answers);
+  return {
+    result,
+    usage,
+    cpuMicroseconds: usage && before && usage.cpuMicroseconds - before.cpuMicroseconds,
+    helpersMicroseconds: cpuOf(helpers) - cpuOf(helpersBefore),
+  };
+}
+
+function cpuOf(usages: readonly Usage[]): number {
+  return usages.reduce((sum, { cpuMicroseconds }) => sum + cpuMicroseconds, 0);
+}

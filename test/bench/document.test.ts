@@ -1,0 +1,60 @@
+/** What benchmarks write: their own part of the document, and verdicts that follow from the figures. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { BARS, shownBar } from '../../bench/bars.ts';
+import { GATEWAY, YARDSTICK } from '../../bench/contestants.ts';
+import { cellAt, withPart } from '../../bench/document.ts';
+import { FLOOR } from '../../bench/phases/bench.ts';
+import { Row, type Shape } from '../../bench/rows.ts';
+import { comparedColumn, ratioColumn, tableOf, valueColumn } from '../../bench/table.ts';
+import { projectFile } from '../support/sources.ts';
+
+const SHAPE: Shape = { label: 'p50, ms', digits: 2, shows: 'latency' };
+
+function rowOf(values: Readonly<Record<string, readonly (number | undefined)[]>>, shape = SHAPE): Row {
+  const row = new Row('row', shape);
+  for (const [name, all] of Object.entries(values)) for (const value of all) row.add(name, value);
+  return row;
+}
+
+describe('the table', () => {
+  test('shows medians, what comes on top of the upstream alone, and ratios round by round', () => {
+    // The second round was slow for all: the ratio of the medians would be 2.
+    const row = rowOf({ [FLOOR]: [1, 2, 1], a: [2, 8, 2], b: [6, 12, 4] });
+    assert.equal(valueColumn('b').cell(row), '6.00 (+5.00)');
+    assert.equal(ratioColumn('b', 'a').cell(row), '2.00×');
+    assert.equal(comparedColumn('a', 'b').cell(row), '2.00 (+1.00) (0.50×)');
+  });
+
+  test('says of a target that failed in any round that it fails, and compares nothing with it', () => {
+    const row = rowOf({ [FLOOR]: [1, 1], a: [2, undefined], b: [2, 2] });
+    assert.equal(valueColumn('a').cell(row), 'fails');
+    assert.equal(ratioColumn('b', 'a').cell(row), '');
+  });
+
+  test('is found again in the document, cell by cell', () => {
+    const table = tableOf([rowOf({ a: [2], b: [4] })], [valueColumn('a'), ratioColumn('b', 'a')]);
+    assert.equal(cellAt(`words\n\n${table}\n`, 'row', ': a'), '2.00×');
+    assert.equal(cellAt(table, 'row', ': nobody'), undefined);
+  });
+});
+
+describe('a target', () => {
+  const bar = BARS.find(({ of, is }) => of === 'ratio' && is === 'at least');
+
+  test('is met at its limit and missed below it', () => {
+    assert.ok(bar);
+    const at = (share: number) => shownBar(bar, rowOf({ [GATEWAY]: [share], [YARDSTICK]: [1] }));
+    assert.match(at(bar.limit), /, met$/);
+    assert.match(at(bar.limit - 0.01), /, \*\*missed\*\*$/);
+  });
+});
+
+describe('docs/benchmarks.md', () => {
+  test('has a part for each benchmark, which a new run replaces alone', () => {
+    const text = projectFile('docs/benchmarks.md');
+    const once = withPart(withPart(text, 'gateway', 'A'), 'peers', 'B');
+    assert.equal(withPart(withPart(text, 'peers', 'B'), 'gateway', 'A'), once);
+    assert.match(once, /-->\nA\n<!-- end of gateway -->[\s\S]*-->\nB\n<!-- end of peers -->/);
+  });
+});
