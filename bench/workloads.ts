@@ -112,7 +112,7 @@ function closed(connections: number, scale: number): Workload {
     about: 'each connection sends its next request when its last one is answered, as fast as it goes',
     arrivals: { kind: 'closed', connections },
     stream: undefined,
-    length: { milliseconds: 1_000 * scale },
+    length: { milliseconds: 800 * scale },
     forVariants: true,
     figures: [throughput, cpuPerRequest, ...besides],
   };
@@ -124,7 +124,7 @@ function atRate(scale: number): Workload {
     about: `requests that are due every ${1000 / REQUESTS_PER_SECOND} ms, however long the earlier ones take; time counts from when a request was due`,
     arrivals: { kind: 'open', perSecond: REQUESTS_PER_SECOND },
     stream: undefined,
-    length: { milliseconds: 4_000 * scale },
+    length: { milliseconds: 3_000 * scale },
     forVariants: true,
     figures: [
       latency(P50, ({ totalMs }) => totalMs.p50),

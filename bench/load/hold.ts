@@ -4,7 +4,7 @@ import { requestBytes } from '../payloads.ts';
 import { Connection } from './connection.ts';
 
 /** Streams that begin together would have their events together, as those of many people never do. */
-const STARTS_A_TICK = 10;
+const STARTS_A_TICK = 20;
 const TICK_MS = 10;
 
 export class Hold {
