@@ -32,7 +32,7 @@ export interface Holding {
 export const holdings: readonly Holding[] = [
   {
     name: ACTIVE,
-    about: `${streams} streams open at once, each with an event every ${1000 / EVENTS_PER_SECOND} ms, watched for ${WINDOW_MS / 1000} s`,
+    about: `${streams} streams open at once, each with an event every ${1000 / EVENTS_PER_SECOND} ms, watched for ${WINDOW_MS / 1000} s (less in a short run)`,
     paceMs: 1000 / EVENTS_PER_SECOND,
   },
   {

@@ -85,7 +85,7 @@ function makeSums(database: Sqlite): void {
   database.exec(`
     INSERT INTO usage_days SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch'), key_id, model, source, ${SUMS}
       FROM journal GROUP BY 1, 2, 3, 4;
-    INSERT INTO usage_months SELECT substr(day, 1, 7), key_id, model, source, sum(requests), sum(errors), sum(prompt_tokens),
-      sum(completion_tokens), sum(cost_nanos), unixepoch(max(day)) * 1000 FROM usage_days GROUP BY 1, 2, 3, 4;
+    INSERT INTO usage_months SELECT strftime('%Y-%m', admitted_at_ms / 1000, 'unixepoch'), key_id, model, source, ${SUMS},
+      max(admitted_at_ms) FROM journal GROUP BY 1, 2, 3, 4;
     UPDATE account SET balance_nanos = balance_nanos - (SELECT coalesce(sum(cost_nanos), 0) FROM journal);`);
 }
