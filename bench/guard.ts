@@ -16,7 +16,7 @@ import { CPU_PER_EVENT, CPU_PER_REQUEST, closedName, FLOODS, USUAL_CONNECTIONS, 
 const ROUNDS = 5;
 /** Enough that the compiler has done most of its work. */
 const WARM_UP_MS = 1_000;
-const REQUESTS: Readonly<Record<string, number>> = { [closedName(USUAL_CONNECTIONS)]: 2_000, [FLOODS]: 40 };
+const REQUESTS: Readonly<Record<string, number>> = { [closedName(USUAL_CONNECTIONS)]: 4_000, [FLOODS]: 80 };
 
 const plan = workloads(1)
   .filter(({ name }) => Object.hasOwn(REQUESTS, name))

@@ -20,6 +20,8 @@ export interface Server extends Access {
   readonly name: string;
   /** Whether it may fail at a workload, and the rest is measured all the same. */
   readonly mayFail: boolean;
+  /** What it writes to stderr. */
+  readonly logPath: string;
   start(): Promise<Started>;
   /** Says what is wrong with the books after so many answers, or nothing. */
   audit(answers: number): string | undefined;
@@ -28,14 +30,13 @@ export interface Server extends Access {
 export async function proxy(name: keyof typeof PROXY_FILES, upstreamPort: number): Promise<Server> {
   const access: Access = { port: await freePort(), key: 'nobody-looks-at-it', headers: [] };
   const file = fileURLToPath(new URL(PROXY_FILES[name], import.meta.url));
-  const program = nodeProgram(
-    [file, String(access.port), String(upstreamPort)],
-    join(temporaryDirectory(), 'stderr.log'),
-  );
+  const logPath = join(temporaryDirectory(), 'stderr.log');
+  const program = nodeProgram([file, String(access.port), String(upstreamPort)], logPath);
   return {
     name,
     ...access,
     mayFail: false,
+    logPath,
     start: () => startServer(program, access),
     audit: () => undefined,
   };
@@ -75,11 +76,13 @@ export async function gateway(options: GatewayOptions, upstreamPort: number): Pr
   const { key } = command('keys', 'create', 'bench', ...limits) as { key: string };
   command('credit', 'add', '1000000');
   const access: Access = { port, key, headers: [] };
-  const server = nodeProgram([program, 'serve', '--config', configPath], join(directory, 'stderr.log'));
+  const logPath = join(directory, 'stderr.log');
+  const server = nodeProgram([program, 'serve', '--config', configPath], logPath);
   return {
     name,
     ...access,
     mayFail: false,
+    logPath,
     run,
     start: () => startServer(server, access),
     audit: (answers) => {

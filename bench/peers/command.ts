@@ -14,13 +14,14 @@ export interface CommandPeer {
 
 export async function commandPeer({ name, line, key }: CommandPeer, upstreamPort: number): Promise<Server> {
   const access: Access = { port: await freePort(), key, headers: [] };
+  const logPath = join(temporaryDirectory(), 'stderr.log');
   const program = {
     command: 'sh',
     // In place of the shell, so that what is measured and ended is the program itself.
     words: ['-c', `exec ${line}`],
     environment: { PORT: String(access.port), UPSTREAM: `http://127.0.0.1:${upstreamPort}/v1` },
-    logPath: join(temporaryDirectory(), 'stderr.log'),
+    logPath,
     measure: (child: ChildProcess) => new OutsideProcess(child),
   };
-  return { name, ...access, mayFail: true, start: () => startServer(program, access), audit: () => undefined };
+  return { name, ...access, mayFail: true, logPath, start: () => startServer(program, access), audit: () => undefined };
 }

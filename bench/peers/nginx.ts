@@ -30,6 +30,7 @@ export async function nginx(upstreamPort: number): Promise<Server> {
     name: NGINX,
     ...access,
     mayFail: true,
+    logPath,
     start: () => startServer({ command: 'nginx', words, logPath, measure }, access),
     audit: () => undefined,
   };

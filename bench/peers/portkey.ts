@@ -20,12 +20,14 @@ export async function portkey(upstreamPort: number): Promise<Server> {
     key: 'nobody-looks-at-it',
     headers: ['x-portkey-provider: openai', `x-portkey-custom-host: http://127.0.0.1:${upstreamPort}/v1`],
   };
-  const node = nodeProgram([program, `--port=${access.port}`, '--headless'], join(temporaryDirectory(), 'stderr.log'));
+  const logPath = join(temporaryDirectory(), 'stderr.log');
+  const node = nodeProgram([program, `--port=${access.port}`, '--headless'], logPath);
   const environment = { NODE_ENV: 'production' };
   return {
     name: PORTKEY,
     ...access,
     mayFail: true,
+    logPath,
     start: () => startServer({ ...node, environment }, access),
     audit: () => undefined,
   };

@@ -1,11 +1,27 @@
 /** What all parts of a benchmark work with: the processes, the rows that they fill, and the answers that they count. */
+import { readFileSync } from 'node:fs';
 import { type Load, LoadFailure, type Upstream } from '../helpers.ts';
 import type { Rows } from '../rows.ts';
-import type { Started } from '../start-server.ts';
+import type { Access, Started } from '../start-server.ts';
 import type { Server } from '../targets.ts';
 
 /** Of columns: the upstream with nothing before it. */
 export const FLOOR = 'upstream alone';
+
+/** Of what a server has written to stderr, where it fails. */
+const LAST_WORDS = 2_000;
+
+/** What the load is sent to. */
+export interface Subject extends Access {
+  readonly name: string;
+  readonly mayFail: boolean;
+  /** The upstream has none. */
+  readonly logPath?: string;
+}
+
+export function floorOf(upstream: Upstream): Subject {
+  return { name: FLOOR, port: upstream.port, key: '', headers: [], mayFail: false };
+}
 
 export interface Lengths {
   readonly rounds: number;
@@ -55,12 +71,12 @@ export class Bench {
   }
 
   /** Does the work; undefined where it was too much for a target that may fail. */
-  async attempt<T>(what: string, target: { name: string; mayFail: boolean }, work: () => Promise<T>) {
+  async attempt<T>(what: string, target: Subject, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof LoadFailure)) throw error;
-      if (!target.mayFail) throw new Error(`${target.name}: ${what}: ${error.message}`);
+      if (!target.mayFail) throw new Error(`${target.name}: ${what}: ${error.message}\n${lastWords(target)}`);
       this.tell(`${target.name} fails at ${what}: ${error.message}`);
       return undefined;
     }
@@ -71,4 +87,8 @@ export class Bench {
     const seconds = Math.round((performance.now() - this.#startedAtMs) / 1000);
     console.error(`${String(seconds).padStart(4)} s  ${what}`);
   }
+}
+
+function lastWords({ logPath }: Subject): string {
+  return logPath === undefined ? '' : readFileSync(logPath, 'utf8').slice(-LAST_WORDS);
 }

@@ -4,7 +4,7 @@ import type { Measured } from '../children.ts';
 import type { Usage } from '../messages.ts';
 import type { Shape } from '../rows.ts';
 import type { Server } from '../targets.ts';
-import { type Bench, FLOOR } from './bench.ts';
+import { type Bench, floorOf, type Subject } from './bench.ts';
 
 const STREAMS = 1_000;
 const SILENT_STREAMS = 4_000;
@@ -45,7 +45,7 @@ export const holdings: readonly Holding[] = [
 /** Each in a process of its own, since one that had much memory at some time gives it back when it likes. */
 export async function measureHolds(bench: Bench, plan: readonly Holding[], servers: readonly Server[]): Promise<void> {
   if (plan.length === 0) return;
-  const floor = { name: FLOOR, port: bench.upstream.port, key: '', headers: [], mayFail: false };
+  const floor = floorOf(bench.upstream);
   for (let round = 0; round < bench.lengths.rounds; round++) {
     for (const holding of plan) {
       bench.tell(`${holding.name}, round ${round + 1} of ${bench.lengths.rounds}`);
@@ -58,8 +58,6 @@ export async function measureHolds(bench: Bench, plan: readonly Holding[], serve
     }
   }
 }
-
-type Subject = Omit<Server, 'start' | 'audit'>;
 
 async function measure(bench: Bench, { name, paceMs }: Holding, subject: Subject, process?: Measured): Promise<void> {
   const add = (shape: Shape, value: number | undefined) => bench.rows.add(name, shape, subject.name, value);

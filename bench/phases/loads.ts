@@ -2,16 +2,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Measured } from '../children.ts';
 import type { Usage } from '../messages.ts';
-import type { Access } from '../start-server.ts';
 import { checkSample, type Sample, type Workload } from '../workloads.ts';
-import { type Bench, FLOOR } from './bench.ts';
+import { type Bench, floorOf, type Subject } from './bench.ts';
 
 /** A server that was asked for more than it can do goes on with that for a while. */
 const RECOVERY_MS = 2_000;
 
-interface Target extends Access {
-  readonly name: string;
-  readonly mayFail: boolean;
+interface Target extends Subject {
   /** Undefined for the upstream, which is there for comparison alone. */
   readonly process: Measured | undefined;
 }
@@ -27,8 +24,7 @@ export async function measureLoads(
   const started = await Promise.all(
     bench.servers.map(async (server) => ({ ...server, process: (await bench.start(server)).process })),
   );
-  const floor = { name: FLOOR, port: bench.upstream.port, key: '', headers: [], mayFail: false, process: undefined };
-  const targets: readonly Target[] = [floor, ...started];
+  const targets: readonly Target[] = [{ ...floorOf(bench.upstream), process: undefined }, ...started];
   bench.tell('warming up');
   const shortPlan = plan.map((workload) => ({ ...workload, length: { milliseconds: warmUpMs / plan.length } }));
   for (const target of targets) for (const workload of shortPlan) await sample(bench, workload, target);
