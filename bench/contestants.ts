@@ -10,8 +10,8 @@ export const THREADS = 'threads: 2';
 export const LOG = 'log: info';
 /** A second checkout. */
 export const OTHER_GATEWAY = 'other gateway';
-/** What all targets are held against: the barest proxy that Node can be, with no checks and no ledger. */
-export const YARDSTICK = BAREST_PROXY;
+/** What all targets are held against: node:http and undici with no checks and no ledger, as such a proxy is usually written. */
+export const YARDSTICK = BARE_PROXY;
 
 /** Gateways that differ from the usual one in a setting. */
 const VARIANTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {

@@ -35,7 +35,7 @@ export function contestants(): string {
 - **${FLOOR}**: the load generator straight at the upstream: what the two can do, and the latency that is not the servers'.
 - **${BARE_PROXY}**: [bench/bare-proxy.js](../bench/bare-proxy.js), node:http and undici's \`request\` with \`pipeline\`, as most are written.
 - **${BAREST_PROXY}**: [bench/barest-proxy.js](../bench/barest-proxy.js), node:http and undici's \`dispatch\`: the least that one can write.
-- The yardstick of the targets is the barest proxy that Node can be (node:http + undici, no checks, no ledger): the **${YARDSTICK}**. Ratios to the other one stand beside.
+- The yardstick of the targets is the **${YARDSTICK}**: node:http and undici with no checks and no ledger, the proxy that the targets were set by. Ratios to the other one stand beside.
 - **${GATEWAY}**: as it runs unless configured: the ledger on, each charge synced to the disk before its answer ends, one thread; only the log is at \`warn\`.
 - **\`${CRASH}\`**, **\`${THREADS}\`**, **\`${LOG}\`**: the same with that one setting; in brackets the ratio to the ${YARDSTICK}.
 - What 100,000 keys and 10,000,000 requests in the state file change is measured by \`npm run bench:scale\`: see [ARCHITECTURE.md](ARCHITECTURE.md).`.trim();

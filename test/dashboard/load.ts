@@ -1,7 +1,8 @@
 /** What the gateway loses while the dashboard is open: rounds of full load with it closed and open in turn. */
 import { join } from 'node:path';
+import { Load, Upstream } from '../../bench/helpers.ts';
 import { UPSTREAM_MODEL } from '../../bench/payloads.ts';
-import { Load, startServer, Upstream } from '../../bench/processes.ts';
+import { nodeProgram, startServer } from '../../bench/start-server.ts';
 import { median } from '../../bench/statistics.ts';
 import { PROGRAM } from '../support/cli.ts';
 import { freePort } from '../support/ports.ts';
@@ -40,14 +41,16 @@ export async function measureLoad(scope: RunScope, rounds: number): Promise<Cost
   const { key } = await place.json<{ key: string }>('keys', 'create', 'bench', ...limits);
   await place.json('credit', 'add', '1000000');
   const config = join(place.directory, 'config.yaml');
-  const { helper } = await startServer([PROGRAM, 'serve', '--config', config], port, key, join(place.directory, 'log'));
-  scope.after(() => helper.stop());
+  const access = { port, key, headers: [] };
+  const program = nodeProgram([PROGRAM, 'serve', '--config', config], join(place.directory, 'log'));
+  const { process: gateway } = await startServer(program, access);
+  scope.after(() => gateway.stop());
 
-  const round = async (durationMs: number, pid?: number): Promise<Round> => {
-    const before = { gateway: (await helper.usage()).cpuMicroseconds, dashboard: pid === undefined ? 0 : cpuMs(pid) };
+  const round = async (milliseconds: number, pid?: number): Promise<Round> => {
+    const before = { gateway: (await gateway.usage()).cpuMicroseconds, dashboard: pid === undefined ? 0 : cpuMs(pid) };
     const arrivals = { kind: 'closed' as const, connections: CONNECTIONS };
-    const { answers, seconds } = await load.run({ port, key, arrivals, durationMs, stream: false });
-    const { cpuMicroseconds } = await helper.usage();
+    const { answers, seconds } = await load.run({ ...access, arrivals, length: { milliseconds }, stream: false });
+    const { cpuMicroseconds } = await gateway.usage();
     const dashboardMs = pid === undefined ? 0 : cpuMs(pid) - before.dashboard;
     return {
       perSecond: answers / seconds,
