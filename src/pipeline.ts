@@ -169,6 +169,7 @@ export class Pipeline {
     const admission = await this.#parts.ledger.admit({ requestId, keyHash, model: model.id, ...expected });
     exchange.figures = admission.figures;
     if (!admission.admitted) {
+      if (plan.alone !== undefined) return this.#admitOpen(exchange, keyHash, request, plan.alone);
       const { refusal } = admission;
       if (refusal.reason === 'unknown_key') {
         this.#knownKeys.delete(keyHash);

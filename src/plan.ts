@@ -20,19 +20,21 @@ export interface Plan {
   readonly holdNanos: Nanos;
   /** The model that was asked for, and then those that stand in for it. */
   readonly routes: readonly Route[];
+  /** The same for the model alone, where others stand in for it: they must not keep it from being served itself. */
+  readonly alone: Plan | undefined;
 }
 
 /**
  * What a request is expected to use, whichever of `models` serves it: the most of each. A declared maximum counts up to
- * what the model can give.
+ * what the first one can give; of the others, those count and serve that can give it.
  */
 export function planFor(request: ChatRequest, models: readonly Model[], capOutput: boolean): Plan {
   const inputTokens = estimateInput(request.messages, request.tools);
-  const [first, ...others] = models.map((model) => planForOne(request, model, inputTokens, capOutput)) as [
-    Plan,
-    ...Plan[],
-  ];
-  return others.reduce(together, first);
+  const plan = (model: Model) => planForOne(request, model, inputTokens, capOutput);
+  const [asked, ...standIns] = models as readonly [Model, ...Model[]];
+  const first = plan(asked);
+  const others = standIns.filter((model) => canGive(model, request.maxOutput)).map(plan);
+  return others.length === 0 ? first : { ...others.reduce(together, first), alone: first };
 }
 
 function planForOne(request: ChatRequest, model: Model, inputTokens: number, capOutput: boolean): Plan {
@@ -47,7 +49,13 @@ function planForOne(request: ChatRequest, model: Model, inputTokens: number, cap
     reservedTokens: inputTokens + (isBounded ? outputTokens : 0),
     holdNanos: expectedCost(model, inputTokens, outputTokens),
     routes: [{ model, capTokens }],
+    alone: undefined,
   };
+}
+
+/** A host refuses a declared maximum that is beyond its model. */
+function canGive({ maxOutput = Number.MAX_SAFE_INTEGER }: Model, declared = 0): boolean {
+  return declared <= maxOutput;
 }
 
 function together(a: Plan, b: Plan): Plan {

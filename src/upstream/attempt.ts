@@ -56,6 +56,7 @@ export class Attempt {
   #failure: UpstreamFailure | undefined;
   #source: Source | undefined;
   #held = false;
+  #onSent: () => void = () => {};
   #wake: (() => void) | undefined;
 
   constructor() {
@@ -112,8 +113,15 @@ export class Attempt {
   /** For the source: from here on the upstream may work. */
   begin(source: Source): void {
     this.#source = source;
-    if (this.#failure === undefined) this.sent = true;
-    else source.abort();
+    if (this.#failure !== undefined) return source.abort();
+    this.sent = true;
+    this.#onSent();
+  }
+
+  /** Calls back once the upstream may have begun to work. */
+  onSent(callback: () => void): void {
+    if (this.sent) callback();
+    else this.#onSent = callback;
   }
 
   /** For the source. */

@@ -89,6 +89,8 @@ export class Member {
   }
 
   #judge(attempt: Attempt, model: string, isProbe: boolean): void {
+    // An answer can take minutes: where nobody was there, that somebody is has to be enough for the others.
+    if (isProbe) attempt.onSent(() => this.#note('there'));
     attempt.head().then(
       ({ status, retryAfter }) => {
         const restMs = isRefusal(status) ? restOf(retryAfter, Date.now()) : undefined;

@@ -152,25 +152,43 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
       assert.equal(alone.held, held / 10, 'for a key that may call none of them, the model alone counts');
     }));
 
-  test('a balance that would do for the model, but not for one of them, does not do', () =>
+  test('a balance that does for the model alone is enough for it, and for it alone', () =>
     withStage(3, { providers: standIns, credit: '0.0002' }, async (stage) => {
+      stage.follow(refusing(503));
+      const key = stage.key();
+      assertError(await stage.ask(key, { model: MODEL, max_tokens: 30 }), 502, 'upstream_error');
+      assert.deepEqual(
+        stage.hosts.map(({ calls }) => calls.length),
+        [1, 0, 0],
+      );
       stage.follow(serving('hi'));
-      const fields = { model: MODEL, max_tokens: 30 };
-      assertError(await stage.ask(stage.key(), fields), 402, 'insufficient_credit');
-      assert.equal((await stage.ask(stage.key({ allowlist: [MODEL] }), fields)).status, 200);
+      assert.equal((await stage.ask(key, { model: MODEL, max_tokens: 30 })).status, 200);
+      assertError(await stage.ask(key, { model: MODEL, max_tokens: 1_000 }), 402, 'insufficient_credit');
     }));
 
-  test('the most tokens that one of them may take are reserved, and what it did take counts', () =>
+  test('a declared maximum that one of them cannot give leaves that one out', () =>
     withStage(3, { providers: standIns }, async (stage) => {
-      stage.follow(serving('hi'));
+      // other/second gives 40 at most.
+      stage.follow(refusing(503), refusing(503), serving('hi'));
+      assertError(await stage.ask(stage.key(), { model: MODEL, max_tokens: 41 }), 502, 'upstream_error');
+      assert.equal((await stage.ask(stage.key(), { model: MODEL, max_tokens: 40 })).status, 200);
+    }));
+
+  test('a limit of tokens that does for the model alone is enough for it, and for it alone', () =>
+    withStage(3, { providers: standIns }, async (stage) => {
       // The model itself can give 1,000, the first one that stands in for it any number.
       const fields = { model: MODEL, max_tokens: 3_000 };
-      const refused = await stage.ask(stage.key({ tpm: 2_000 }), fields);
-      assertError(refused, 429, 'rate_limited');
-      assert.equal((await stage.ask(stage.key({ tpm: 2_000, allowlist: [MODEL] }), fields)).status, 200);
-      const key = stage.key({ tpm: 4_000 });
-      const reply = await stage.ask(key, fields);
+      const asked = async (tpm: number) => {
+        stage.follow(refusing(503), refusing(503));
+        assertError(await stage.ask(stage.key({ tpm }), fields), 502, 'upstream_error');
+        return stage.hosts.map(({ calls }) => calls.length);
+      };
+      assert.deepEqual(await asked(2_000), [1, 0, 0]);
+      assert.deepEqual(await asked(4_000), [1, 1, 0]);
+      stage.follow(serving('hi'));
+      const reply = await stage.ask(stage.key({ tpm: 4_000 }), fields);
       assert.deepEqual([reply.status, ratesOf(reply.headers).remainingTokens], [200, 4_000 - 15]);
+      assertError(await stage.ask(stage.key({ tpm: 900 }), fields), 429, 'rate_limited');
     }));
 
   test('cap_output writes into each request what is held for its own model', () =>
@@ -180,9 +198,9 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
       const caps = stage.hosts.map(({ calls }) => JSON.parse(calls[0]?.body ?? '').max_tokens);
       assert.deepEqual(caps, [100, 50, 40]);
       stage.follow(refusing(503), refusing(503), serving('hi'));
-      await stage.ask(stage.key(), { model: MODEL, max_tokens: 70 });
+      await stage.ask(stage.key(), { model: MODEL, max_tokens: 30 });
       const declared = stage.hosts.map(({ calls }) => JSON.parse(calls[0]?.body ?? '').max_tokens);
-      assert.deepEqual(declared, [70, 70, 70]);
+      assert.deepEqual(declared, [30, 30, 30]);
     }));
 });
 

@@ -48,6 +48,8 @@ const CASES: readonly (readonly [name: string, events: readonly Event[], state: 
   ['a probe that fails, the first time again', [...OPENING, OPEN_MS, 'ask', 'away', OPEN_MS], 'open', false],
   ['a probe that fails, twice the time', [...OPENING, OPEN_MS, 'ask', 'away', 2 * OPEN_MS], 'half_open', true],
   ['a probe that is given up', [...OPENING, OPEN_MS, 'ask', 'nothing'], 'half_open', true],
+  ['a probe that has got a connection', [...OPENING, OPEN_MS, 'ask', 'there'], 'half_open', false],
+  ['a connection of a request that was sent before', [...OPENING, 'there'], 'open', false],
   ['a late sign of life', [...OPENING, 'well'], 'closed', true],
   ['late failures', [...OPENING, 'failing', 'failing', OPEN_MS], 'half_open', true],
   ['one failure after it has closed', [...OPENING, OPEN_MS, 'ask', 'well', 'failing'], 'closed', true],

@@ -165,7 +165,9 @@ describe('the last resort', () => {
     const probe = bench.ask();
     assert.ok(probe !== undefined);
     assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, false], 'one is finding out');
-    meet(probe.attempt, 200);
+    probe.attempt.begin(SOURCE);
+    assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, true], 'somebody is there');
+    probe.attempt.answer({ status: 200, contentType: '', contentEncoding: undefined, retryAfter: undefined });
     await turn();
     assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
   });
