@@ -63,6 +63,7 @@ export function warnOfUnknownModels(models: readonly string[], state: State): vo
 /** Prints all that there is to say of a key. */
 export function printKey(key: KeyRecord, state: State): void {
   const month = monthOf(key, state);
+  const lastUse = state.usage.lastUseOf(key.id);
   const { tier, tierName } = state.config;
   const limit = (own: number | null, standard: number) =>
     `${count(own ?? standard)}${own === null ? ` (tier ${tierName})` : ''}`;
@@ -77,6 +78,7 @@ export function printKey(key: KeyRecord, state: State): void {
     ['requests at once', limit(key.concurrency, tier.concurrency)],
     ['monthly spend limit', key.spendLimitNanos === null ? 'none' : usd(key.spendLimitNanos)],
     ['models', allowlistText(key.allowlist)],
+    ['last used', lastUse === undefined ? 'never' : isoTime(lastUse)],
     ['this month (UTC)', `${count(month.requests)} requests, ${count(month.tokens)} tokens, ${usd(month.costNanos)}`],
   ]);
 }

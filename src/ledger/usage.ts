@@ -53,6 +53,8 @@ export interface UsageReport {
   readonly droppedDays: readonly string[];
 }
 
+const WHICH = { in: '=', before: '<' } as const;
+
 export class UsageReader {
   readonly #database: Sqlite;
 
@@ -76,6 +78,22 @@ export class UsageReader {
       .safeIntegers()
       .get(month, keyId) as MonthRow;
     return monthFigures(row);
+  }
+
+  /** When each key was last used in a month, or in all months before it: milliseconds since 1970. */
+  lastUses(which: 'in' | 'before', month: string): Map<string, number> {
+    const rows = this.#database
+      .prepare(
+        `SELECT key_id, max(last_at_ms) AS at_ms FROM usage_months WHERE month ${WHICH[which]} ? GROUP BY key_id`,
+      )
+      .all(month) as { key_id: string; at_ms: number }[];
+    return new Map(rows.map(({ key_id: keyId, at_ms: atMs }) => [keyId, atMs]));
+  }
+
+  /** When a key was last used; undefined for never. */
+  lastUseOf(keyId: string): number | undefined {
+    const atMs = this.#database.prepare('SELECT max(last_at_ms) FROM usage_months WHERE key_id = ?').pluck().get(keyId);
+    return (atMs as number | null) ?? undefined;
   }
 
   /** The refusals of a key in a month, the most frequent first. */

@@ -17,6 +17,8 @@ export interface StoredKey {
   readonly limits: Limits;
   /** This month's. */
   readonly month: MonthFigures;
+  /** Milliseconds since 1970; undefined for never. */
+  readonly lastUsedMs: number | undefined;
 }
 
 /** What the state file and the config say. */

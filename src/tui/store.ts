@@ -30,6 +30,7 @@ export class Store {
   #models: readonly Model[];
   /** The keys as they were read last. */
   #known: readonly StoredKey[] = [];
+  #earlier: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
   /** Of the file, as far as others write it. */
   #version: unknown;
   /** Whether the file was made just now. */
@@ -51,8 +52,6 @@ export class Store {
   configure(config: Config): void {
     this.#config = config;
     this.#models = new Catalog(config.providers).models;
-    // The limits of keys may be others.
-    this.#known = [];
   }
 
   close(): void {
@@ -86,20 +85,30 @@ export class Store {
   /** Page by page: with many keys most of what a page brings is known, and goes before the next one comes. */
   #readKeys(month: string): readonly StoredKey[] {
     const figures = this.#usage.month(month);
+    const lastUses = this.#usage.lastUses('in', month);
+    const earlierUses = this.#usesBefore(month);
     const read: StoredKey[] = [];
     for (let afterId = ''; ; afterId = read.at(-1)?.record.id ?? '') {
       const page = this.#keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
       for (const record of page) {
-        const fresh = { record, month: figures.get(record.id) ?? NO_FIGURES };
+        const { id } = record;
+        const limits = limitsInForce(record, this.#config.tier);
+        const lastUsedMs = lastUses.get(id) ?? earlierUses.get(id);
+        const fresh = { record, limits, month: figures.get(id) ?? NO_FIGURES, lastUsedMs };
         const known = this.#known[read.length];
-        const isKnown = known !== undefined && isDeepStrictEqual({ record: known.record, month: known.month }, fresh);
-        read.push(isKnown ? known : { ...fresh, limits: limitsInForce(record, this.#config.tier) });
+        read.push(known !== undefined && isDeepStrictEqual(known, fresh) ? known : fresh);
       }
       if (page.length < PAGE_KEYS) break;
     }
     const isSame = read.length === this.#known.length && read.every((key, index) => key === this.#known[index]);
     if (!isSame) this.#known = read;
     return this.#known;
+  }
+
+  /** Read once: no request of a month that is over is still to come. */
+  #usesBefore(month: string): ReadonlyMap<string, number> {
+    if (this.#earlier?.month !== month) this.#earlier = { month, uses: this.#usage.lastUses('before', month) };
+    return this.#earlier.uses;
   }
 
   detail(keyId: string, nowMs: number): KeyDetail {

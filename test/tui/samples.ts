@@ -34,6 +34,7 @@ export function storedKey(number: number, name: string, more: Partial<KeyRecord>
       modelsRpm: 6_000,
     },
     month: { requests: 0, tokens: 0, costNanos: 0n, ...month },
+    lastUsedMs: NOW_MS - number * 60_000,
   };
 }
 

@@ -65,7 +65,8 @@ function withDetail(model: Model, isOpen: boolean): Step {
 }
 
 /** What is done to the key under the cursor. */
-function withKey(model: Model, { record, limits, month }: StoredKey, key: string): Step {
+function withKey(model: Model, current: StoredKey, key: string): Step {
+  const { record } = current;
   const { id: keyId, name } = record;
   switch (key) {
     case 'e':
@@ -95,7 +96,7 @@ function withKey(model: Model, { record, limits, month }: StoredKey, key: string
         isTypable(name) ? name : keyId,
       );
     case 'l':
-      return step({ ...model, dialog: limitsForm({ record, limits, month }) });
+      return step({ ...model, dialog: limitsForm(current) });
     case 'm':
       return step({
         ...model,

@@ -4,7 +4,7 @@ import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { clean, fit } from '../draw/text.ts';
-import { count, short, usd, usdInColumn } from '../format.ts';
+import { ago, count, short, usd, usdInColumn } from '../format.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
 import { currentKey, shownKeys } from '../select.ts';
 
@@ -35,7 +35,7 @@ function emptyText({ stored, keys: { filter } }: Model): string {
   return `No key has ${JSON.stringify(clean(filter))} in its name, id or state.`;
 }
 
-function columnsOf({ snapshot }: Model): Column<StoredKey>[] {
+function columnsOf({ snapshot, nowMs }: Model): Column<StoredKey>[] {
   const activity = new Map((snapshot?.keys ?? []).concat(snapshot?.busiest ?? []).map((row) => [row.id, row]));
   const usage = (read: 'requests' | 'tokens' | 'open', limitOf: (key: StoredKey) => number) => (key: StoredKey) => {
     const used = activity.get(key.record.id)?.[read] ?? 0;
@@ -53,6 +53,7 @@ function columnsOf({ snapshot }: Model): Column<StoredKey>[] {
     { head: 'TOKENS', width: 7, align: 'right', rank: 6, cell: ({ month }) => short(month.tokens) },
     { head: 'COST (USD)', width: 12, align: 'right', cell: ({ month }) => usdInColumn(month.costNanos, 2) },
     { head: 'OF LIMIT', width: 8, align: 'right', rank: 1, cell: spendCell },
+    { head: 'LAST USED', width: 9, align: 'right', rank: 3, cell: ({ lastUsedMs }) => lastUse(lastUsedMs, nowMs) },
   ];
 }
 
@@ -61,13 +62,21 @@ function stateSpan(state: string) {
   return state === 'disabled' ? span(state, { tone: 'warn' }) : span(state, { tone: 'bad' });
 }
 
+function lastUse(lastUsedMs: number | undefined, nowMs: number): string {
+  return lastUsedMs === undefined ? 'never' : ago((nowMs - lastUsedMs) / 1000);
+}
+
 function spendCell({ record, month }: StoredKey): Line {
   if (record.spendLimitNanos === null) return [dim('-')];
   const percent = record.spendLimitNanos === 0n ? 100 : Number((month.costNanos * 100n) / record.spendLimitNanos);
   return [span(`${short(percent)}%`, { tone: percent >= 100 ? 'bad' : percent >= 75 ? 'warn' : 'good' })];
 }
 
-function keyDetail(model: Model, { record, limits, month }: StoredKey, detail: KeyDetail | undefined): Line[] {
+function keyDetail(
+  model: Model,
+  { record, limits, month, lastUsedMs }: StoredKey,
+  detail: KeyDetail | undefined,
+): Line[] {
   const half = Math.floor((model.columns - 2) / 2);
   const own = (value: number | null, inForce: number, unit = '') =>
     `${count(inForce)}${unit}${value === null ? ' (tier)' : ''}`;
@@ -80,6 +89,7 @@ function keyDetail(model: Model, { record, limits, month }: StoredKey, detail: K
     [dim('spending '), { text: spendText(record.spendLimitNanos, month.costNanos) }],
     [dim('models   '), { text: allowlistText(record.allowlist) }],
     [dim('created  '), { text: isoTime(record.createdAtMs).slice(0, 16).replace('T', ' ') }],
+    [dim('used     '), { text: lastUse(lastUsedMs, model.nowMs) }],
     [dim('refused  '), { text: refusedText(detail) }],
   ];
   const byModel: Line[] = (detail?.byModel ?? [])
