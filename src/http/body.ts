@@ -51,11 +51,15 @@ export function discardBody(request: IncomingMessage): void {
 
 /** The whole body, if it is here, is not compressed and has at most `maxBytes`; else undefined, and nothing is taken. */
 export function takeBodyAtHand(request: IncomingMessage, maxBytes: number): Buffer | undefined {
-  const isPlain = request.headers['content-encoding'] === undefined;
-  if (!request.complete || !isPlain || request.readableLength > maxBytes) return undefined;
+  const { headers, readableLength, complete } = request;
+  // The parser tells of the end only after it has told of the last piece.
+  const isWhole = complete || Number(headers['content-length']) === readableLength;
+  if (!isWhole || headers['content-encoding'] !== undefined || readableLength > maxBytes) return undefined;
   const chunks: Buffer[] = [];
-  // A read gives one piece; the one that gives none lets the stream notice its end.
+  // A read gives one piece.
   for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) chunks.push(chunk);
+  // So that the stream notices its end.
+  request.resume();
   return joined(chunks);
 }
 
