@@ -1,9 +1,10 @@
 /** `audit`: proves that the figures of a state file agree with each other. */
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { audit, type Check } from '../audit/audit.ts';
+import type { Check } from '../audit/audit.ts';
 import { UserError } from '../core/errors.ts';
-import { count, notice, printJson, printLine, printTable } from './output.ts';
+import { notice } from './notice.ts';
+import { count, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 /** A journal shorter than this is read before anybody asks how far it is. */
@@ -18,10 +19,12 @@ export function registerAudit(program: Command): void {
     .action((_: unknown, command: Command) => run(command));
 }
 
-function run(command: Command): void {
+async function run(command: Command): Promise<void> {
   const { statePath } = configOf(command);
   if (!existsSync(statePath))
     throw new UserError(`there is no state file ${statePath}; the first command that needs one makes it`);
+  // Loaded here, so that the other commands need not wait for it.
+  const { audit } = await import('../audit/audit.ts');
   const checks = audit(statePath, { onProgress: showProgress });
   const ok = checks.every(({ differences }) => differences.length === 0);
   if (!ok) process.exitCode = DIFFERENCES_FOUND;

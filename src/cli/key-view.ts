@@ -7,7 +7,8 @@ import { whyNot } from '../entries.ts';
 import { type Change, type KeyRecord, limitsInForce } from '../ledger/keys.ts';
 import type { MonthFigures, RefusalRow } from '../ledger/usage.ts';
 import { PROGRAM } from '../program.ts';
-import { count, dim, notice, printFields, printJson, printLine, printTable, usd } from './output.ts';
+import { notice } from './notice.ts';
+import { count, dim, printFields, printJson, printLine, printTable, usd } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };

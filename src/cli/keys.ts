@@ -1,5 +1,4 @@
 /** `keys`: creates, lists, shows, enables, disables, deletes and rotates keys. */
-import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
@@ -20,7 +19,8 @@ import {
   refusalJson,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { bold, dim, notice, printJson, printLine } from './output.ts';
+import { notice } from './notice.ts';
+import { bold, dim, printJson, printLine } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 /** Keys in a table, unless it is said how many. */
@@ -189,6 +189,7 @@ async function remove(key: string, options: { yes?: true }, command: Command): P
 
 /** Asks on stderr and reads a line from stdin. No answer is a no. */
 async function isConfirmed(question: string): Promise<boolean> {
+  const { createInterface } = await import('node:readline');
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   // Not `prompt.question`, which overlooks an answer without a line break at its end.
   const answer = await new Promise<string>((resolve) => {

@@ -2,25 +2,32 @@
 import { Command, CommanderError } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { VERSION } from '../program.ts';
-import { registerAllowlist } from './allowlist.ts';
-import { registerAudit } from './audit.ts';
-import { registerConfig } from './config.ts';
-import { registerCredit } from './credit.ts';
-import { registerKeys } from './keys.ts';
-import { registerLimits } from './limits.ts';
-import { registerModels } from './models.ts';
-import { notice } from './output.ts';
-import { registerRequests } from './requests.ts';
-import { registerServe } from './serve.ts';
-import { registerStatus } from './status.ts';
-import { registerTui } from './tui.ts';
-import { registerUsage } from './usage.ts';
+import { notice } from './notice.ts';
+
+type Register = (program: Command) => void;
+
+/** The commands, in the order in which they are listed. Each is loaded when it is asked for: together they take 50 ms. */
+const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
+  serve: async () => (await import('./serve.ts')).registerServe,
+  status: async () => (await import('./status.ts')).registerStatus,
+  reload: async () => (await import('./status.ts')).registerReload,
+  tui: async () => (await import('./tui.ts')).registerTui,
+  keys: async () => (await import('./keys.ts')).registerKeys,
+  limits: async () => (await import('./limits.ts')).registerLimits,
+  allowlist: async () => (await import('./allowlist.ts')).registerAllowlist,
+  credit: async () => (await import('./credit.ts')).registerCredit,
+  usage: async () => (await import('./usage.ts')).registerUsage,
+  requests: async () => (await import('./requests.ts')).registerRequests,
+  models: async () => (await import('./models.ts')).registerModels,
+  config: async () => (await import('./config.ts')).registerConfig,
+  audit: async () => (await import('./audit.ts')).registerAudit,
+};
 
 const FAILED = 1;
 const WRONG_WORDS = 2;
 
-/** The program with all its commands. */
-export function buildProgram(): Command {
+/** The program with those of its commands that the words need: all of them, unless they begin with the name of one. */
+export async function buildProgram(words: readonly string[] = []): Promise<Command> {
   const program = new Command('inf-gw')
     .description('A self-hosted gateway to language models: exact limits, durable spend, one process and one file.')
     .version(VERSION, '-V, --version', 'print the version')
@@ -37,19 +44,15 @@ export function buildProgram(): Command {
       'after',
       '\nExamples:\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           make a key\n  inf-gw credit add 25                pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
     );
-  registerServe(program);
-  registerStatus(program);
-  registerTui(program);
-  registerKeys(program);
-  registerLimits(program);
-  registerAllowlist(program);
-  registerCredit(program);
-  registerUsage(program);
-  registerRequests(program);
-  registerModels(program);
-  registerConfig(program);
-  registerAudit(program);
+  const name = firstWord(words);
+  const needed = name !== undefined && Object.hasOwn(COMMANDS, name) ? [name] : Object.keys(COMMANDS);
+  for (const each of needed) (await (COMMANDS[each] as () => Promise<Register>)())(program);
   return program;
+}
+
+/** The first word that is no option, and not the value of one. */
+function firstWord(words: readonly string[]): string | undefined {
+  return words.find((word, i) => !word.startsWith('-') && !['-c', '--config'].includes(words[i - 1] ?? ''));
 }
 
 /** Runs the command that the words name, and sets the exit status. */
@@ -57,7 +60,8 @@ export async function main(words: readonly string[]): Promise<void> {
   // A reader that has seen enough, such as head, closes the pipe: no fault.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
   try {
-    await buildProgram().parseAsync(words, { from: 'user' });
+    const program = await buildProgram(words);
+    await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     process.exitCode = exitStatusOf(error);
   }

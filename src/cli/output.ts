@@ -2,6 +2,7 @@
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
 import { formatUsd, type Nanos } from '../core/money.ts';
+import { notice } from './notice.ts';
 
 /** A column: its head, and what its cells are. */
 export interface Column {
@@ -20,11 +21,6 @@ export function printJson(value: unknown): void {
 
 export function printLine(line = ''): void {
   process.stdout.write(`${line}\n`);
-}
-
-/** For what is no result: notices and warnings, which must not get into a pipe. */
-export function notice(line: string): void {
-  process.stderr.write(`${line}\n`);
 }
 
 /** Prints an aligned table, as wide as the terminal at most. Numbers are aligned to the right. */

@@ -8,7 +8,7 @@ import { KeyStore } from '../ledger/keys.ts';
 import { RequestStore } from '../ledger/requests.ts';
 import { explained, openState } from '../ledger/sqlite.ts';
 import { UsageReader } from '../ledger/usage.ts';
-import { notice } from './output.ts';
+import { notice } from './notice.ts';
 
 /** The options that may stand anywhere. */
 export interface GlobalOptions {

@@ -6,7 +6,8 @@ import { ratesOf } from '../control/rates.ts';
 import { UserError } from '../core/errors.ts';
 import type { UpstreamState } from '../live/board.ts';
 import { PROGRAM } from '../program.ts';
-import { count, notice, printFields, printJson, printLine, printTable } from './output.ts';
+import { notice } from './notice.ts';
+import { count, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 /** Rates are means over so many seconds. */
@@ -19,7 +20,9 @@ export function registerStatus(program: Command): void {
     .description('what the running gateway is doing; exit status 1 if none runs')
     .addHelpText('after', '\nExamples:\n  inf-gw status\n  inf-gw status --json')
     .action((_: unknown, command: Command) => status(command));
+}
 
+export function registerReload(program: Command): void {
   program
     .command('reload')
     .description('let the running gateway read its config anew; on any fault it keeps the one it has')

@@ -1,5 +1,4 @@
 /** `tui`: the dashboard. */
-import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { configOf } from './state.ts';
@@ -19,6 +18,7 @@ async function tui(command: Command): Promise<void> {
       'the dashboard needs a terminal; for programs and pipes there are `status --json`, `usage` and `keys list`',
     );
   }
+  const { setFlagsFromString } = await import('node:v8');
   // A screen makes much garbage and keeps little: to let it lie took 50 MB more.
   for (const flag of ['--optimize-for-size', '--heap-growing-percent=15']) setFlagsFromString(flag);
   // Else React keeps a record of every drawing, for its developers.

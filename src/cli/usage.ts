@@ -5,7 +5,8 @@ import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../ledger/usage.ts
 import { usageCsv, usageShape } from '../usage-shape.ts';
 import { moment } from './arguments.ts';
 import { existing } from './key-view.ts';
-import { type Column, count, notice, printJson, printLine, printTable } from './output.ts';
+import { notice } from './notice.ts';
+import { type Column, count, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface UsageOptions {

@@ -4,7 +4,7 @@ import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../ledger/ledger.ts';
 import { dataEvent } from '../wire/sse.ts';
 import { BodyReader, discardBody, takeBodyAtHand, transferMs } from './body.ts';
-import { rateHeaders } from './headers.ts';
+import { addRateHeaders } from './headers.ts';
 
 export interface ExchangeOptions {
   readonly requestId: string;
@@ -78,15 +78,15 @@ export class Exchange {
   }
 
   sendJson(status: number, body: string | Buffer): void {
-    this.#send(status, body, {});
+    this.#send(status, body, []);
   }
 
   sendError(error: ClientError): void {
     this.error = error;
-    const headers: Record<string, string> = {};
-    if (error.retryAfterS !== undefined) headers['Retry-After'] = String(error.retryAfterS);
-    if (error.shouldRetry === false) headers['x-should-retry'] = 'false';
-    if (error.allow !== undefined) headers.Allow = error.allow;
+    const headers: string[] = [];
+    if (error.retryAfterS !== undefined) headers.push('Retry-After', String(error.retryAfterS));
+    if (error.shouldRetry === false) headers.push('x-should-retry', 'false');
+    if (error.allow !== undefined) headers.push('Allow', error.allow);
     if (error.close) this.#response.shouldKeepAlive = false;
     this.#send(statusOf(error), errorBody(error), headers);
   }
@@ -97,11 +97,9 @@ export class Exchange {
 
   /** Sends the head of a stream. */
   startStream(): void {
-    this.#response.writeHead(200, {
-      'Content-Type': 'text/event-stream; charset=utf-8',
-      'Cache-Control': 'no-cache',
-      ...this.#commonHeaders(),
-    });
+    const headers = ['Content-Type', 'text/event-stream; charset=utf-8', 'Cache-Control', 'no-cache'];
+    this.#addCommonHeaders(headers);
+    this.#response.writeHead(200, headers);
   }
 
   /** Sends a piece of a stream. Undefined where more can be taken at once; else resolves when it can, or at the end. */
@@ -142,14 +140,11 @@ export class Exchange {
     });
   }
 
-  #send(status: number, body: string | Buffer, headers: Record<string, string>): void {
+  #send(status: number, body: string | Buffer, more: readonly string[]): void {
     if (this.#response.headersSent || this.#response.destroyed) return;
-    this.#response.writeHead(status, {
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(body),
-      ...this.#commonHeaders(),
-      ...headers,
-    });
+    const headers = ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body)), ...more];
+    this.#addCommonHeaders(headers);
+    this.#response.writeHead(status, headers);
     discardBody(this.request);
     this.#end(body);
   }
@@ -173,10 +168,10 @@ export class Exchange {
     response.once('close', () => clearTimeout(timer));
   }
 
-  #commonHeaders(): Record<string, string> {
-    const id: Record<string, string> = { 'X-Request-Id': this.requestId };
-    if (this.servedModel !== undefined) id['X-Inf-Gw-Model'] = this.servedModel;
-    return this.figures === undefined ? id : { ...id, ...rateHeaders(this.figures) };
+  #addCommonHeaders(headers: string[]): void {
+    headers.push('X-Request-Id', this.requestId);
+    if (this.servedModel !== undefined) headers.push('X-Inf-Gw-Model', this.servedModel);
+    if (this.figures !== undefined) addRateHeaders(headers, this.figures);
   }
 
   #drained(): Promise<void> {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../ledger/ledger.ts';
-import { rateHeaders } from './headers.ts';
+import { addRateHeaders } from './headers.ts';
 
 /** How long a connection that got its last answer may stay half open, in milliseconds. */
 const LINGER_MS = 2_000;
@@ -11,14 +11,10 @@ const LINGER_MS = 2_000;
 /** Answers on a socket for which there is no request, and closes it. */
 export function writeRaw(socket: Socket, error: ClientError, figures: RateFigures): void {
   const body = errorBody(error);
-  const headers = {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
-    Connection: 'close',
-    'X-Request-Id': newId('req', Date.now()),
-    ...rateHeaders(figures),
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const headers = ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))];
+  headers.push('Connection', 'close', 'X-Request-Id', newId('req', Date.now()));
+  addRateHeaders(headers, figures);
+  const lines = headers.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${headers[i + 1]}`] : []));
   const status = statusOf(error);
   // After CONNECT nobody listens any more: a reset would be an uncaught exception and end the process.
   socket.on('error', () => {});

@@ -1,8 +1,11 @@
 /** An upstream over HTTP. The only place that knows undici. */
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
+// Not from its index, which loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
+import Pool from 'undici/lib/dispatcher/pool.js';
 import { bodyFor, endpointOf, type OpenaiEndpoint, type OpenaiHost } from '../providers/openai.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import { Attempt, type FailureKind, UpstreamFailure } from './attempt.ts';
+import { Deadline } from './deadline.ts';
 import type { Timeouts, Upstream } from './upstream.ts';
 
 /** How long an idle connection to an upstream is kept: below the 60 s after which many of them close it. */
@@ -58,21 +61,25 @@ export class HttpUpstream implements Upstream {
 class AttemptHandler implements Dispatcher.DispatchHandler {
   readonly #attempt: Attempt;
   readonly #timeouts: Timeouts;
-  #timer: NodeJS.Timeout;
+  readonly #deadline: Deadline;
 
   constructor(attempt: Attempt, timeouts: Timeouts) {
     this.#attempt = attempt;
     this.#timeouts = timeouts;
-    this.#timer = this.#expect(timeouts.connectMs, 'not_connected', 'no connection');
+    this.#deadline = new Deadline(({ kind, missing, milliseconds }) =>
+      attempt.fail(new UpstreamFailure(kind, `${missing} within ${milliseconds} ms`)),
+    );
+    this.#deadline.set({ kind: 'not_connected', missing: 'no connection', milliseconds: timeouts.connectMs });
   }
 
   /** The connection stands, and the request is about to be written. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#restart(this.#timeouts.firstByteMs, 'first_byte_timeout', 'no response headers');
+    const milliseconds = this.#timeouts.firstByteMs;
+    this.#deadline.set({ kind: 'first_byte_timeout', missing: 'no response headers', milliseconds });
     this.#attempt.begin({
       pause: () => {
         // A slow reader is no fault of the upstream's.
-        clearTimeout(this.#timer);
+        this.#deadline.clear();
         controller.pause();
       },
       resume: () => {
@@ -80,7 +87,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
         controller.resume();
       },
       abort: () => {
-        clearTimeout(this.#timer);
+        this.#deadline.clear();
         controller.abort(new Error('given up by the gateway'));
       },
     });
@@ -106,34 +113,24 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
-    this.#timer.refresh();
+    this.#deadline.putOff();
     this.#attempt.push(chunk);
   }
 
   onResponseEnd(): void {
-    clearTimeout(this.#timer);
+    this.#deadline.clear();
     this.#attempt.end();
   }
 
   onResponseError(_: unknown, error: Error): void {
-    clearTimeout(this.#timer);
+    this.#deadline.clear();
     const code = (error as NodeJS.ErrnoException).code;
     const kind: FailureKind = this.#attempt.sent ? 'broken' : 'not_connected';
     this.#attempt.fail(new UpstreamFailure(kind, code === undefined ? error.message : `${error.message} (${code})`));
   }
 
   #expectMore(): void {
-    this.#restart(this.#timeouts.idleMs, 'idle_timeout', 'nothing more');
-  }
-
-  #restart(milliseconds: number, kind: FailureKind, missing: string): void {
-    clearTimeout(this.#timer);
-    this.#timer = this.#expect(milliseconds, kind, missing);
-  }
-
-  #expect(milliseconds: number, kind: FailureKind, missing: string): NodeJS.Timeout {
-    const expire = () => this.#attempt.fail(new UpstreamFailure(kind, `${missing} within ${milliseconds} ms`));
-    return setTimeout(expire, milliseconds);
+    this.#deadline.set({ kind: 'idle_timeout', missing: 'nothing more', milliseconds: this.#timeouts.idleMs });
   }
 }
 

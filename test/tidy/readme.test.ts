@@ -36,18 +36,18 @@ describe('the README', () => {
     );
   });
 
-  test('lists every command, and no other', () => {
+  test('lists every command, and no other', async () => {
     const listed = tableRows(readme, '| command |').map(([command]) => wordsOf(command));
     assert.deepEqual(
       listed.toSorted(),
-      commandsOf(buildProgram())
+      commandsOf(await buildProgram())
         .map(({ words }) => words)
         .toSorted(),
     );
   });
 
-  test('names no option that its command does not take', () => {
-    const commands = new Map(commandsOf(buildProgram()).map(({ words, command }) => [words, command]));
+  test('names no option that its command does not take', async () => {
+    const commands = new Map(commandsOf(await buildProgram()).map(({ words, command }) => [words, command]));
     for (const [first, meaning] of tableRows(readme, '| command |')) {
       const words = wordsOf(first);
       const options = commands.get(words)?.options.map(({ long }) => long) ?? [];

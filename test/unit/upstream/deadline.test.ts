@@ -1,0 +1,48 @@
+/** Deadlines: whatever is set, put off and cleared, the last one that stands is missed at its time, and no other. */
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { Deadline, type Expected } from '../../../src/upstream/deadline.ts';
+
+const CONNECTION: Expected = { kind: 'not_connected', missing: 'no connection', milliseconds: 100 };
+const HEAD: Expected = { kind: 'first_byte_timeout', missing: 'no head', milliseconds: 1_000 };
+const MORE: Expected = { kind: 'idle_timeout', missing: 'nothing more', milliseconds: 50 };
+
+type Step = Expected | 'put off' | 'clear' | number;
+
+const CASES: readonly (readonly [name: string, steps: readonly Step[], missed: readonly string[]])[] = [
+  ['one that is missed', [CONNECTION, 99, 1], ['not_connected at 100']],
+  ['a longer one after it', [CONNECTION, 60, HEAD, 999, 1], ['first_byte_timeout at 1060']],
+  ['a shorter one after it', [HEAD, 10, MORE, 49, 1], ['idle_timeout at 60']],
+  ['one that is put off', [MORE, 40, 'put off', 40, 'put off', 49, 1], ['idle_timeout at 130']],
+  ['one that is cleared', [MORE, 40, 'clear', 1_000], []],
+  ['one that is put off after it was cleared', [MORE, 'clear', 'put off', 1_000], []],
+  ['one that is set after it was cleared', [MORE, 40, 'clear', 100, MORE, 50], ['idle_timeout at 190']],
+  ['one that is set again', [MORE, 30, MORE, 30, MORE, 50], ['idle_timeout at 110']],
+];
+
+for (const [name, steps, missed] of CASES) {
+  test(`${name} is missed ${missed.join(', ') || 'never'}`, () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      let nowMs = 0;
+      const found: string[] = [];
+      const deadline = new Deadline(
+        ({ kind }) => found.push(`${kind} at ${nowMs}`),
+        () => nowMs,
+      );
+      for (const step of steps) {
+        if (step === 'put off') deadline.putOff();
+        else if (step === 'clear') deadline.clear();
+        else if (typeof step === 'object') deadline.set(step);
+        else
+          for (let ms = 0; ms < step; ms++) {
+            nowMs++;
+            mock.timers.tick(1);
+          }
+      }
+      assert.deepEqual(found, missed);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+}
