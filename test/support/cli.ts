@@ -7,6 +7,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { bounded } from './wait.ts';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/inf-gw.js', import.meta.url));
 /** Longer than any command takes, and short enough that one that hangs is seen. */
@@ -164,7 +165,7 @@ export class Serving {
       if (this.#end !== undefined) {
         throw new Error(`the process ended (${this.#end}) and never logged ${pattern}:\n${this.text}`);
       }
-      await once(this.#news, 'news');
+      await bounded(once(this.#news, 'news'), `a line of the log like ${pattern}:\n${this.text}`);
     }
   }
 
