@@ -5,7 +5,7 @@ import type { Line } from '../../src/tui/draw/line.ts';
 import { painted } from '../../src/tui/draw/paint.ts';
 
 const ESCAPE = '\u001b';
-const styled = (codes: string, text: string) => `${ESCAPE}[${codes}m${text}${ESCAPE}[m`;
+const styled = (codes: string, text: string) => `${ESCAPE}[${codes}m${text}${ESCAPE}[0m`;
 
 describe('a line', () => {
   const cases: readonly (readonly [what: string, line: Line, expected: string])[] = [

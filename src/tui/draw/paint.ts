@@ -8,7 +8,9 @@ const DIM = 2;
 const INVERSE = 7;
 
 const ESCAPE = '\u001b';
-const PLAIN = `${ESCAPE}[m`;
+/** Written out: Ink takes a code without a number for none at all, and styles would run on to the end of the line. */
+const PLAIN = `${ESCAPE}[0m`;
+
 /** A line with its styles. */
 export function painted(line: Line, hasColours: boolean): string {
   return line.map((each) => paintedSpan(each, hasColours)).join('');
