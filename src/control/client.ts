@@ -70,7 +70,7 @@ function assertOwn(socketPath: string): void {
   if (!isShared(socketPath)) return;
   const owner = lstatSync(socketPath, { throwIfNoEntry: false })?.uid;
   if (owner === undefined || owner === userInfo().uid) return;
-  throw new UserError(`the control socket ${socketPath} belongs to another user; this gateway is not asked`);
+  throw new UserError(`another user owns the control socket ${socketPath}; it is not asked`);
 }
 
 interface Answer {

@@ -3,6 +3,7 @@ import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts
 import { clean, widthOf } from './draw/text.ts';
 import { duration, usd } from './format.ts';
 import { type Model, VIEWS, type View } from './model.ts';
+import { accountOf } from './select.ts';
 import { withDialog } from './views/dialog.ts';
 import { HINTS, hintsOfDialog } from './views/help.ts';
 import { keys } from './views/keys.ts';
@@ -50,16 +51,17 @@ function tooSmall({ columns, rows }: Model): Line[] {
 }
 
 function head(model: Model): Line {
-  const { stored, columns } = model;
+  const { columns } = model;
   const left = [span(' inf-gw ', { bold: true }), ...standing(model)];
-  const balance = span(`${usd(stored.balanceNanos)} USD `, { bold: true });
+  const balance = span(`${usd(accountOf(model).balanceNanos)} USD `, { bold: true });
   const labelled = [dim('  balance '), balance];
   const hasRoom = lineWidth(left) + lineWidth(labelled) < columns;
   return spread(left, hasRoom ? labelled : [balance], columns);
 }
 
 /** How the gateway stands. */
-function standing({ snapshot, nowMs, wasConnected }: Model): Line {
+function standing({ snapshot, nowMs, wasConnected, refused }: Model): Line {
+  if (refused !== undefined) return [span('○ ', { tone: 'bad' }), span(clean(refused), { tone: 'bad' })];
   if (snapshot === undefined) {
     const state = wasConnected
       ? 'the gateway has gone; waiting for it'

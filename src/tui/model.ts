@@ -126,6 +126,8 @@ export interface Model {
   readonly snapshot: Snapshot | undefined;
   /** Whether there was a gateway since the screen was opened. */
   readonly wasConnected: boolean;
+  /** Why no gateway may be asked; undefined where one may. */
+  readonly refused: string | undefined;
   /** The last minutes, second by second; those in which nothing happened are left out. */
   readonly seconds: readonly SecondRow[];
   /** The requests that have ended or were refused, as far as they were told of. The latest last. */
@@ -139,7 +141,12 @@ export interface Model {
     /** The key whose details are open. */
     readonly detail: KeyDetail | undefined;
   };
-  readonly live: { readonly cursor: number; readonly isOpen: boolean };
+  readonly live: {
+    readonly cursor: number;
+    readonly isOpen: boolean;
+    /** While one that has ended is chosen: those that had ended by then, which stand still for as long. */
+    readonly held: readonly RequestRow[] | undefined;
+  };
   readonly usage: {
     readonly by: UsageGroup;
     readonly range: Range;
@@ -151,6 +158,9 @@ export interface Model {
   readonly message: Message | undefined;
 }
 
+/** Of the requests: one watches what comes. */
+export const AT_TOP: Model['live'] = { cursor: 0, isOpen: false, held: undefined };
+
 export function firstModel(stored: Stored, size: { columns: number; rows: number }, nowMs: number): Model {
   return {
     ...size,
@@ -158,11 +168,12 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     view: 'overview',
     snapshot: undefined,
     wasConnected: false,
+    refused: undefined,
     seconds: [],
     ended: [],
     stored,
     keys: { cursor: 0, sort: 'name', filter: '', isTyping: false, detail: undefined },
-    live: { cursor: 0, isOpen: false },
+    live: AT_TOP,
     usage: { by: 'key', range: 'this month', rows: [], cursor: 0 },
     models: { cursor: 0 },
     dialog: undefined,

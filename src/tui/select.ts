@@ -1,5 +1,6 @@
 /** What of the model a view shows, and in which order. Pure. */
 import type { Wanted } from '../control/protocol.ts';
+import { type Nanos, parseUsd } from '../core/money.ts';
 import type { RequestRow } from '../live/board.ts';
 import type { KeySort, Model, StoredKey } from './model.ts';
 
@@ -39,8 +40,21 @@ export function currentKey(model: Model): StoredKey | undefined {
 }
 
 /** Requests under way, the oldest first, and behind them those that have ended, the latest first. */
-export function shownRequests({ snapshot, ended }: Model): readonly RequestRow[] {
-  return snapshot === undefined ? [] : [...snapshot.live, ...ended.toReversed()];
+export function shownRequests({ snapshot, ended, live: { held } }: Model): readonly RequestRow[] {
+  return snapshot === undefined ? [] : [...snapshot.live, ...(held ?? ended).toReversed()];
+}
+
+/** The balance and what is held of it: of the running gateway, or else as the file has them. */
+export function accountOf({ snapshot, stored }: Model): { readonly balanceNanos: Nanos; readonly heldNanos: Nanos } {
+  return {
+    balanceNanos: nanosOf(snapshot?.balance_usd) ?? stored.balanceNanos,
+    heldNanos: nanosOf(snapshot?.held_usd) ?? stored.heldNanos,
+  };
+}
+
+function nanosOf(text: string | null | undefined): Nanos | undefined {
+  if (text === null || text === undefined) return undefined;
+  return text.startsWith('-') ? -(parseUsd(text.slice(1)) ?? 0n) : parseUsd(text);
 }
 
 /** Keys whose live figures are asked for: those around the cursor. */

@@ -112,14 +112,22 @@ export class Session {
     const followed = JSON.stringify(wanted);
     if (this.#feed !== undefined && followed === this.#followed) return;
     this.#feed?.close();
+    this.#feed = undefined;
     this.#followed = followed;
-    this.#feed = followGateway(this.#socketPath, wanted, {
-      onSnapshot: (snapshot) => this.dispatch({ kind: 'snapshot', snapshot }),
-      onEnd: () => {
-        this.#feed = undefined;
-        if (this.#model.snapshot !== undefined) this.dispatch({ kind: 'disconnected' });
-      },
-    });
+    try {
+      this.#feed = followGateway(this.#socketPath, wanted, {
+        onSnapshot: (snapshot) => this.dispatch({ kind: 'snapshot', snapshot }),
+        onEnd: () => {
+          this.#feed = undefined;
+          const { snapshot, refused } = this.#model;
+          if (snapshot !== undefined || refused !== undefined) this.dispatch({ kind: 'disconnected' });
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      // Somebody else's socket may be gone a moment later.
+      if (this.#model.refused !== error.message) this.dispatch({ kind: 'disconnected', refused: error.message });
+    }
   }
 
   #perform(effect: Effect): void {

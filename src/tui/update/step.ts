@@ -12,7 +12,8 @@ export type Event =
   | { readonly kind: 'resize'; readonly columns: number; readonly rows: number }
   | { readonly kind: 'tick'; readonly nowMs: number }
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
-  | { readonly kind: 'disconnected' }
+  /** `refused` tells why no gateway may be asked, where that is so. */
+  | { readonly kind: 'disconnected'; readonly refused?: string }
   | { readonly kind: 'stored'; readonly stored: Stored }
   | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
   | { readonly kind: 'usage'; readonly rows: readonly UsageRow[] }

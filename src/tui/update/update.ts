@@ -1,10 +1,10 @@
 /** The next screen: from the one that is there, and what has happened. Pure; what is to be done comes back as effects. */
-import { type Model, VIEWS, type View } from '../model.ts';
+import { AT_TOP, type Model, VIEWS, type View } from '../model.ts';
 import { shownKeys, shownRequests } from '../select.ts';
 import { inDialog, pasted } from './dialogs.ts';
 import { creditForm } from './forms.ts';
 import { type Event, type Step, saying, step, withEnded, withSeconds } from './step.ts';
-import { inFilter, inView } from './views.ts';
+import { holding, inFilter, inView } from './views.ts';
 
 export function update(model: Model, event: Event): Step {
   switch (event.kind) {
@@ -19,7 +19,7 @@ export function update(model: Model, event: Event): Step {
     case 'snapshot':
       return step(withSnapshot(model, event));
     case 'disconnected':
-      return step({ ...model, snapshot: undefined });
+      return step({ ...model, snapshot: undefined, refused: event.refused });
     case 'stored':
       return step(withCursors({ ...model, stored: event.stored }, model));
     case 'key_detail': {
@@ -46,7 +46,10 @@ function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapsh
   // After a gap, or from another gateway, the seconds that are known belong to the past all the same.
   const seconds = withSeconds(model.seconds, snapshot.seconds, nowMs);
   const ended = withEnded(model.ended, snapshot.recent);
-  return withCursors(withoutOldMessage({ ...model, nowMs, snapshot, wasConnected: true, seconds, ended }), model);
+  return withCursors(
+    withoutOldMessage({ ...model, nowMs, snapshot, wasConnected: true, refused: undefined, seconds, ended }),
+    model,
+  );
 }
 
 function withoutOldMessage(model: Model): Model {
@@ -57,12 +60,12 @@ function withoutOldMessage(model: Model): Model {
 function withCursors(model: Model, before: Model): Model {
   const requestIds = (of: Model) => shownRequests(of).map(({ id }) => id);
   const { cursor, isOpen } = model.live;
-  return {
+  return holding({
     ...model,
     keys: keysFollowing(model, before),
-    live: { isOpen, cursor: following(requestIds(before), requestIds(model), cursor, isOpen) },
+    live: { ...model.live, cursor: following(requestIds(before), requestIds(model), cursor, isOpen) },
     models: { cursor: within(model.models.cursor, model.stored.models.length) },
-  };
+  });
 }
 
 function keysFollowing(model: Model, before: Model): Model['keys'] {
@@ -119,7 +122,8 @@ function onKey(model: Model, key: string): Step {
 }
 
 function opened(model: Model, view: View): Step {
-  const next = { ...model, view };
+  // Requests are told of only while they are to be seen: the row that was chosen is not among the next ones.
+  const next = { ...model, view, live: AT_TOP };
   const { by, range } = model.usage;
   return view === 'usage' ? step(next, { kind: 'load_usage', by, range }) : step(next);
 }

@@ -134,12 +134,22 @@ function confirm(
   return step({ ...model, dialog: { kind: 'confirm', title, text, action, word, typed: '' } });
 }
 
+/** Rows that have ended stand still while one of them is chosen: else new ones would push it out before it is read. */
+export function holding(model: Model): Model {
+  const { cursor, isOpen, held } = model.live;
+  const isChosen = cursor > 0 || isOpen;
+  const isHeld = model.view === 'live' && isChosen && shownRequests(model)[cursor]?.ended_at_ms !== undefined;
+  if (isHeld === (held !== undefined)) return model;
+  return { ...model, live: { ...model.live, held: isHeld ? model.ended : undefined } };
+}
+
 function inLive(model: Model, key: string): Step {
   const rows = shownRequests(model);
   const cursor = moved(model.live.cursor, key, rows.length, pageOf(model));
-  if (cursor !== undefined) return step({ ...model, live: { ...model.live, cursor } });
+  if (cursor !== undefined) return step(holding({ ...model, live: { ...model.live, cursor } }));
   if (key === 'enter' || key === 'escape') {
-    return step({ ...model, live: { ...model.live, isOpen: key === 'enter' && !model.live.isOpen } });
+    const isOpen = key === 'enter' && !model.live.isOpen;
+    return step(holding({ ...model, live: { ...model.live, isOpen } }));
   }
   const current = rows[model.live.cursor];
   if (key !== 'x' || current === undefined) return step(model);

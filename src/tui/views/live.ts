@@ -9,10 +9,14 @@ import type { Model } from '../model.ts';
 import { keyNames, shownRequests } from '../select.ts';
 
 export function live(model: Model, height: number): Line[] {
+  if (model.snapshot === undefined) return [[bold('Live')], [], [dim('No gateway runs: there is nothing to watch.')]];
   const rows = shownRequests(model);
-  const underWay = model.snapshot?.in_flight ?? 0;
-  const head: Line = [bold('Live'), dim(`  ${count(underWay)} under way, then the last that ended`)];
-  if (model.snapshot === undefined) return [head, [], [dim('No gateway runs: there is nothing to watch.')]];
+  const underWay = model.snapshot.in_flight;
+  const head: Line = [
+    bold('Live'),
+    dim(`  ${count(underWay)} under way, then the last that ended`),
+    ...(model.live.held === undefined ? [] : [span('   held still, Home lets go', { tone: 'warn' })]),
+  ];
   if (rows.length === 0 && underWay === 0 && model.seconds.length === 0) {
     return [head, [], [dim('No request has come yet.')]];
   }
@@ -29,6 +33,7 @@ function columnsOf(model: Model): Column<RequestRow>[] {
     { head: 'AGE', width: 8, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
     { head: 'KEY', width: 10, grows: true, cell: ({ key_id: id }) => nameOf(id) },
     { head: 'MODEL', width: 18, grows: true, cell: ({ model: name }) => name },
+    { head: 'UPSTREAM', width: 12, rank: 6, cell: ({ upstream = '' }) => upstream },
     { head: '', width: 6, rank: 5, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
     { head: 'IN', width: 5, align: 'right', rank: 3, cell: (row) => short(row.prompt_tokens) },
     { head: 'OUT', width: 5, align: 'right', rank: 1, cell: (row) => short(row.completion_tokens) },
