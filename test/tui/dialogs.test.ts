@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Action, Model } from '../../src/tui/model.ts';
+import { currentKey } from '../../src/tui/select.ts';
 import { after, alone, keyId, letters, press, SNAPSHOT, STORED, screenText, serving, storedKey } from './samples.ts';
 
 const keys = serving('keys');
@@ -141,6 +142,15 @@ describe('a key that was just made', () => {
     for (const key of ['escape', 'q', ' ', 'y', 'tab', '1'])
       assert.deepEqual(press(made, key), { model: made, effects: [] });
     assert.equal(press(made, 'enter').model.dialog, undefined);
+  });
+
+  test('is under the cursor afterwards', () => {
+    const last = after(
+      keys,
+      { kind: 'made_key', name: 'zebra', secret },
+      { kind: 'stored', stored: { ...STORED, keys: [...STORED.keys, storedKey(9, 'zebra')] } },
+    );
+    assert.equal(currentKey(press(last, 'c', 'enter').model)?.record.name, 'zebra');
   });
 
   test('stays whatever news comes', () => {

@@ -19,8 +19,8 @@ event loop    p99 3 ms late              spending      0.12 USD/min
                                          lasts for     11h21m at this rate
 errors, 1 min 6 rate_limited  3 upstream_error
 
-Busiest keys  a minute, under way        Providers  a minute, under way
-web-app     ━━━━━━──     480/600    2    ● openai       310/min        ok    2
+Busiest keys        a minute, under way  Providers    a minute, state, under way
+web-app     ━━━━━━──     480/600    2    ● openai       310/min      in use    2
 batch-jobs  ━━━━━━━━       59/60    0    ● claude         4/min    4 failed    0
                                            refused
 
@@ -35,11 +35,11 @@ const KEYS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
-Keys  3, by name
-NAME            STATE     REQUESTS/MIN          REQUESTS    COST (USD)  OF LIMIT
-batch-jobs      enabled   ━━━━━━━━       59/60       321          1.23         -
-laptop          disabled  ━───────       1/600         7         <0.01         -
-web-app         enabled   ━━━━━━──     480/600     12.3k         17.00       85%
+Keys  3, by name                           requests, tokens and cost: this month
+NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
+batch-jobs        enabled   ━━━━━━       59/60       321          1.23         -
+laptop            disabled  ━─────       1/600         7         <0.01         -
+web-app           enabled   ━━━━━─     480/600     12.3k         17.00       85%
 
 
 
@@ -90,10 +90,10 @@ const USAGE = `
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
 Usage  by  key  model  day  month  source   over  24h  7d  30d  this month  all
-KEY                         SHARE OF COST        REQUESTS   ERRORS    COST (USD)
-web-app                     ██████████████████      12.3k        5         17.00
-batch-jobs                  █                         321        5          1.23
-laptop                      █                           7        0         <0.01
+KEY              COST COMPARED      REQUESTS  ERRORS     IN    OUT    COST (USD)
+web-app          ━━━━━━━━━━━━━━━━━     12.3k       5   3.7M   864k         17.00
+batch-jobs       ━                       321       5  96.3k  22.5k          1.23
+laptop           ━                         7       0  2,100    490         <0.01
 Total  12,673 requests, 4,689,010 tokens, 18.23 USD
 
 
@@ -116,12 +116,12 @@ const MODELS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
-Models  4 in the config, prices in USD per million tokens, tier standard
-MODEL                  INPUT    CACHED    OUTPUT  REQUESTS   SHARE  PROVIDER
-openai/gpt-4o-mini    0.15      0.075     0.60       12.0k     99%  ● openai
-openai/fast           0.10      0.00      0.40           0       -  ● openai
-claude/large          3.00      0.30     15.00           0       -  no key set
-mock/echo             0.00      0.00      0.00           3      1%  · mock
+Models  4, USD per million tokens, requests of this month, tier standard
+MODEL                            INPUT    CACHED    OUTPUT   SHARE  PROVIDER
+openai/gpt-4o-mini              0.15      0.075     0.60       99%  ● openai
+openai/fast                     0.10      0.00      0.40         -  ● openai
+claude/large                    3.00      0.30     15.00         -  no key set
+mock/echo                       0.00      0.00      0.00        1%  · mock
 
 
 
@@ -143,8 +143,8 @@ const DELETING = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
-Keys  3, by name
-NAME            STATE     REQUESTS/MIN          REQUESTS    COST (USD)  OF LIMIT
+Keys  3, by name                           requests, tokens and cost: this month
+NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
   ╭──────────────────────────────────────────────────────────────────────────╮
   │ Delete batch-jobs for ever?                                              │
   │                                                                          │
@@ -181,7 +181,7 @@ event loop    -                          spending      0.00 USD/min
                                          lasts for     nothing is being spent
 errors, 1 min none
 
-Busiest keys  a minute, under way        Providers  a minute, under way
+Busiest keys        a minute, under way  Providers    a minute, state, under way
 none                                     none was asked
 
 
@@ -223,6 +223,11 @@ describe('the head tells how the gateway stands', () => {
     ['it serves', serving(), /● serving 127\.0\.0\.1:8787 {2}up 1d2h/],
     ['there is none yet', alone(), /○ no gateway runs: these are the stored figures/],
     ['it has gone', after(serving(), { kind: 'disconnected' }), /○ the gateway has gone; waiting for it/],
+    [
+      'its socket is somebody else’s',
+      after(serving(), { kind: 'disconnected', refused: 'another user owns it' }),
+      /○ another user owns it/,
+    ],
     ['it shuts down', serving('overview', { ...SNAPSHOT, draining: true }), /● shutting down/],
     ['it cannot write', serving('overview', { ...SNAPSHOT, storage_fault: fault }), /● the disk is full/],
     [

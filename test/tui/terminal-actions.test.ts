@@ -58,7 +58,7 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     await fillIn('made', '11', '50000', '3', '1.5');
     await desk.shows(/The key made is made/);
     await desk.type('c');
-    await desk.shows(/│ copied /);
+    await desk.shows(/│ copied, /);
     const secret = await takenSecret();
     assert.equal(await desk.clipboard(), secret);
     assert.equal(await serving.chatOutcome(secret, PAID), '200');

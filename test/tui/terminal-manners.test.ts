@@ -141,13 +141,13 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
         await desk.hides(sign);
       }
       await desk.press('Enter');
-      await desk.shows(/requests a day/);
+      await desk.shows(/Requests a day/);
       await desk.press('Enter');
-      assertWhole(await desk.hides(/requests a day/), /enabled/);
+      assertWhole(await desk.hides(/Requests a day/), /enabled/);
       await desk.press('Down');
     }
     await desk.type('4');
-    assertWhole(await desk.shows(/^KEY /m), /█+ +1 +\d/);
+    assertWhole(await desk.shows(/^KEY /m), /━+ +1 +\d/);
     await assert.rejects(desk.clipboard(), /no buffers/);
   });
 
@@ -164,7 +164,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     await desk.left();
     await desk.dashboard();
     await desk.shows(/● serving/);
-    assert.match(await desk.styledScreen(), new RegExp(`${style}32m(?:${style}49m)?●`));
+    assert.match(await desk.styledScreen(), new RegExp(`${style}32m(?:${style}49m)?● ${style}39m`));
   });
 
   test('the first line begins at the left edge, wherever the cursor stood', async (t) => {

@@ -1,5 +1,6 @@
 /** Keys and pastes while a dialog is open. */
 import type { Dialog, Model } from '../model.ts';
+import { shownKeys } from '../select.ts';
 import { submitted } from './forms.ts';
 import { moved, type Step, saying, step } from './step.ts';
 
@@ -24,10 +25,17 @@ export function inDialog(model: Model, dialog: Dialog, key: string): Step {
         return dialog.leaving ? quit(model) : step({ ...model, dialog: { ...dialog, leaving: true } });
       if (key === 'c')
         return step({ ...model, dialog: { ...dialog, copied: true } }, { kind: 'copy', text: dialog.secret });
-      return step(key === 'enter' ? closed(model) : model);
+      return step(key === 'enter' ? atKey(closed(model), dialog.name) : model);
     case 'help':
       return step(closed(model));
   }
+}
+
+/** With the cursor on a key: whoever has made one goes on with it. */
+function atKey(model: Model, name: string): Model {
+  const cursor = shownKeys(model).findIndex(({ record }) => record.name === name);
+  if (cursor < 0 || cursor === model.keys.cursor) return model;
+  return { ...model, keys: { ...model.keys, cursor, detail: undefined } };
 }
 
 function quit(model: Model): Step {

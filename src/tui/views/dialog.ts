@@ -20,7 +20,9 @@ export function withDialog(lines: readonly Line[], dialog: Dialog, columns: numb
     ...content.map((line) => [margin, side, { text: ' ' }, ...fitLine(line, width), { text: ' ' }, side]),
     [margin, span(`╰${'─'.repeat(width + 2)}╯`, { tone: 'accent' })],
   ];
-  return Array.from({ length: rows }, (_, row) => framed[row - top] ?? faded(lines[row] ?? EMPTY));
+  // The last line tells of what has just been done, in the dialog too.
+  const beneath = (row: number) => (row === rows - 1 ? lines[row] : lines[row] && faded(lines[row])) ?? EMPTY;
+  return Array.from({ length: rows }, (_, row) => framed[row - top] ?? beneath(row));
 }
 
 /** What lies beneath is still to be seen, but is not meant now. */
@@ -117,7 +119,7 @@ function picker(
     [],
     ...lines,
     [],
-    ...hints(width, 'Space: take or leave', 'a: every model', 'x: none', 'Enter: save', 'Esc: leave'),
+    ...hints(width, 'Space: take or leave', 'a: all', 'x: none', 'Enter: save', 'Esc: leave'),
   ];
 }
 
@@ -132,7 +134,8 @@ function secret({ name, secret: key, copied, leaving }: Extract<Dialog, { kind: 
     ...(leaving
       ? paragraph('Ctrl-C once more leaves the dashboard, and the key is gone.', width, { tone: 'bad' })
       : []),
-    ...hints(width, copied ? 'copied' : 'c: copy to the clipboard of this terminal', 'Enter: it is stored'),
+    ...(copied ? paragraph('copied, where this terminal allows it', width, { tone: 'good' }) : []),
+    ...hints(width, 'c: copy to the clipboard of this terminal', 'Enter: I have stored it'),
   ];
 }
 

@@ -63,7 +63,7 @@ const DIALOG_HINTS = {
   confirm: ['y do it', 'n or Esc leave'],
   typed: ['type what is asked for', 'Enter do it', 'Esc leave'],
   picker: ['↑↓ PgUp PgDn Home End move', 'Space take or leave', 'Enter save', 'Esc leave'],
-  secret: ['c copy', 'Enter it is stored'],
+  secret: ['c copy', 'Enter I have stored it'],
   help: ['any key back'],
 } as const;
 

@@ -1,19 +1,23 @@
 /** Keys: a table of all of them, and the details of one. */
 import { isoTime } from '../../core/clock.ts';
 import { bar, chart } from '../draw/chart.ts';
-import { beside, bold, dim, type Line, span } from '../draw/line.ts';
+import { beside, bold, dim, type Line, span, spread } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { clean, fit } from '../draw/text.ts';
 import { ago, count, short, usd, usdInColumn } from '../format.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
 import { currentKey, shownKeys } from '../select.ts';
 
-const BAR = 8;
+const BAR = 6;
+/** From so many lines on there is room for more of a key's details. */
+const TALL_ROWS = 36;
+
+const MONTHLY = 'requests, tokens and cost: this month';
 
 export function keys(model: Model, height: number): Line[] {
   const rows = shownKeys(model);
   const { filter, isTyping, sort, cursor } = model.keys;
-  const head: Line = [
+  const left: Line = [
     bold('Keys'),
     dim(
       `  ${count(rows.length)}${rows.length === model.stored.keys.length ? '' : ` of ${count(model.stored.keys.length)}`}, by ${sort}`,
@@ -22,7 +26,9 @@ export function keys(model: Model, height: number): Line[] {
       ? [{ text: '   filter: ' }, span(`${clean(filter)}${isTyping ? '▏' : ''}`, { tone: 'accent' })]
       : []),
   ];
-  if (rows.length === 0) return [head, [], [dim(emptyText(model))]];
+  // The filter keeps the end of the line for itself.
+  const head = filter === '' && !isTyping ? spread(left, [dim(MONTHLY)], model.columns) : left;
+  if (rows.length === 0) return [left, [], [dim(emptyText(model))]];
   const open = model.keys.detail === undefined ? undefined : currentKey(model);
   const detail = open === undefined ? [] : keyDetail(model, open, model.keys.detail);
   const tableHeight = Math.max(4, height - 1 - (detail.length > 0 ? detail.length + 1 : 0));
@@ -44,13 +50,13 @@ function columnsOf({ snapshot, nowMs }: Model): Column<StoredKey>[] {
   };
   return [
     { head: 'NAME', width: 12, grows: true, cell: ({ record }) => record.name },
-    { head: 'KEY', width: 14, rank: 4, cell: ({ record }) => record.preview },
+    { head: 'KEY', width: 14, rank: 5, cell: ({ record }) => record.preview },
     { head: 'STATE', width: 8, cell: ({ record }) => [stateSpan(record.state)] },
     { head: 'REQUESTS/MIN', width: BAR + 12, cell: usage('requests', ({ limits }) => limits.rpm) },
-    { head: 'TOKENS/MIN', width: BAR + 12, rank: 3, cell: usage('tokens', ({ limits }) => limits.tpm) },
-    { head: 'AT ONCE', width: BAR + 12, rank: 5, cell: usage('open', ({ limits }) => limits.concurrency) },
+    { head: 'TOKENS/MIN', width: BAR + 12, rank: 4, cell: usage('tokens', ({ limits }) => limits.tpm) },
+    { head: 'AT ONCE', width: BAR + 12, rank: 6, cell: usage('open', ({ limits }) => limits.concurrency) },
     { head: 'REQUESTS', width: 8, align: 'right', rank: 2, cell: ({ month }) => short(month.requests) },
-    { head: 'TOKENS', width: 7, align: 'right', rank: 6, cell: ({ month }) => short(month.tokens) },
+    { head: 'TOKENS', width: 7, align: 'right', rank: 7, cell: ({ month }) => short(month.tokens) },
     { head: 'COST (USD)', width: 12, align: 'right', cell: ({ month }) => usdInColumn(month.costNanos, 2) },
     { head: 'OF LIMIT', width: 8, align: 'right', rank: 1, cell: spendCell },
     { head: 'LAST USED', width: 9, align: 'right', rank: 3, cell: ({ lastUsedMs }) => lastUse(lastUsedMs, nowMs) },
@@ -78,6 +84,7 @@ function keyDetail(
   detail: KeyDetail | undefined,
 ): Line[] {
   const half = Math.floor((model.columns - 2) / 2);
+  const isTall = model.rows >= TALL_ROWS;
   const own = (value: number | null, inForce: number, unit = '') =>
     `${count(inForce)}${unit}${value === null ? ' (tier)' : ''}`;
   const facts: Line[] = [
@@ -93,7 +100,7 @@ function keyDetail(
     [dim('refused  '), { text: refusedText(detail) }],
   ];
   const byModel: Line[] = (detail?.byModel ?? [])
-    .slice(0, 4)
+    .slice(0, isTall ? 8 : 4)
     .map((row) => [
       { text: fit(row.model ?? '', Math.max(10, half - 22)) },
       { text: ` ${fit(short(row.requests), 7, 'right')} ${fit(usdInColumn(row.costNanos, 2), 12, 'right')}` },
@@ -102,8 +109,9 @@ function keyDetail(
   const figures: Line[] = [
     [bold('This month by model'), dim('   requests, USD')],
     ...(byModel.length > 0 ? byModel : [[dim('nothing yet')]]),
-    [dim('requests a day, last 30 days')],
-    ...chart(days, Math.min(30, half), 1, { tone: 'accent' }),
+    [],
+    [bold('Requests a day'), dim(`  30 days, most ${short(Math.max(0, ...days))}`)],
+    ...chart(days, Math.min(30, half), isTall ? 4 : 1, { tone: 'accent' }),
   ];
   return beside([
     { lines: facts, width: half },
@@ -124,6 +132,6 @@ function refusedText(detail: KeyDetail | undefined): string {
   if (detail === undefined || detail.refusals.length === 0) return 'never this month';
   return detail.refusals
     .slice(0, 3)
-    .map(({ code, reason, requests }) => `${short(requests)} ${reason === code ? code : reason.replaceAll('_', ' ')}`)
+    .map(({ code, reason, requests }) => `${reason === code ? code : reason.replaceAll('_', ' ')} (${short(requests)})`)
     .join(', ');
 }

@@ -16,7 +16,7 @@ export function models(model: Model, height: number): Line[] {
   const { models: rows, tierName } = model.stored;
   const head: Line = [
     bold('Models'),
-    dim(`  ${count(rows.length)} in the config, prices in USD per million tokens, tier ${clean(tierName)}`),
+    dim(`  ${count(rows.length)}, USD per million tokens, requests of this month, tier ${clean(tierName)}`),
   ];
   if (rows.length === 0)
     return [head, [], [dim('The config names no models: add some under `providers:`, then press R.')]];
@@ -31,7 +31,12 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
     const upstreams = (snapshot?.upstreams ?? []).filter((upstream) => upstream.provider === provider);
     const sum = (read: (upstream: UpstreamHealth) => number) =>
       upstreams.reduce((total, each) => total + read(each), 0);
-    return { requests: sum(({ requests }) => requests), failures: sum(({ failures }) => failures) };
+    return {
+      requests: sum(({ requests }) => requests),
+      failures: sum(({ failures }) => failures),
+      upstreams: upstreams.length,
+      alone: upstreams.filter(({ state }) => state === 'open' || state === 'resting').length,
+    };
   };
   const requests = [...stored.modelUsage.values()].reduce((sum, row) => sum + row.requests, 0);
   const lists = stored.keys.filter(({ record }) => record.allowlist !== null && record.state !== 'deleted');
@@ -42,16 +47,16 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
     return used === requests ? '100%' : `${Math.min(99, Math.max(1, Math.round((100 * used) / requests)))}%`;
   };
   return [
-    { head: 'MODEL', width: 18, grows: true, cell: ({ id }) => id },
+    { head: 'MODEL', width: 24, grows: true, cell: ({ id }) => id },
     { head: 'UPSTREAM NAME', width: 18, rank: 3, cell: ({ upstream }) => upstream },
     { head: 'INPUT', width: PRICE_WIDTH, align: 'right', cell: ({ input }) => priceOf(input) },
-    { head: 'CACHED', width: PRICE_WIDTH, align: 'right', rank: 2, cell: ({ cachedInput }) => priceOf(cachedInput) },
+    { head: 'CACHED', width: PRICE_WIDTH, align: 'right', rank: 1, cell: ({ cachedInput }) => priceOf(cachedInput) },
     { head: 'OUTPUT', width: PRICE_WIDTH, align: 'right', cell: ({ output }) => priceOf(output) },
     {
       head: 'REQUESTS',
       width: 8,
       align: 'right',
-      rank: 1,
+      rank: 2,
       cell: ({ id }) => short(stored.modelUsage.get(id)?.requests ?? 0),
     },
     { head: 'SHARE', width: 6, align: 'right', cell: share },
@@ -77,10 +82,16 @@ function priceOf(nanos: Nanos): string {
 interface Health {
   readonly requests: number;
   readonly failures: number;
+  readonly upstreams: number;
+  /** How many of them are left alone at the moment. */
+  readonly alone: number;
 }
 
 function healthSpan({ active, provider }: CatalogModel, health: Health): Span {
   if (!active) return dim('no key set');
+  const { upstreams, alone } = health;
+  if (alone > 0 && alone === upstreams) return span('● left alone', { tone: 'bad' });
+  if (alone > 0) return span(`● ${upstreams - alone}/${upstreams} in use`, { tone: 'warn' });
   if (health.requests === 0) return dim(`· ${provider}`);
   if (health.failures === 0) return span(`● ${provider}`, { tone: 'good' });
   return span(`● ${short(health.failures)} failed`, { tone: health.failures < health.requests ? 'warn' : 'bad' });

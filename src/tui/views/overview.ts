@@ -4,16 +4,18 @@ import { ratesOf } from '../../control/rates.ts';
 import { NANOS_PER_USD, type Nanos, parseUsd } from '../../core/money.ts';
 import { addHistogram, emptyHistogram, quantile } from '../../live/histogram.ts';
 import { bar, chart } from '../draw/chart.ts';
-import { beside, bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
+import { beside, bold, dim, fitLine, type Line, lineWidth, type Span, span, spread } from '../draw/line.ts';
 import { clean, fit } from '../draw/text.ts';
 import { count, duration, milliseconds, short, usd } from '../format.ts';
 import type { Model } from '../model.ts';
-import { keyNames, keysById } from '../select.ts';
+import { accountOf, keyNames, keysById } from '../select.ts';
 
 /** Rates are means over so many seconds. */
 const RATE_S = 10;
 /** The burn rate, for how long the balance lasts. */
 const BURN_S = 120;
+/** Columns for the names of figures. */
+const LABEL = 14;
 const WIDE_COLUMNS = 100;
 /** From so many lines on there is room for more charts. */
 const TALL_ROWS = 36;
@@ -87,7 +89,7 @@ function chartBlock(model: Model, { name, read, show, isRate }: Chart, width: nu
 }
 
 function labelled(label: string, value: Line): Line {
-  return [dim(fit(label, 14)), ...value];
+  return [dim(fit(label, LABEL)), ...value];
 }
 
 function lastMinute({ nowMs, seconds }: Model): SecondRow[] {
@@ -101,6 +103,8 @@ function errorLine(model: Model): Line {
     for (const [code, number] of Object.entries(second.errors)) errors.set(code, (errors.get(code) ?? 0) + number);
   }
   const listed = [...errors].toSorted(([, a], [, b]) => b - a).slice(0, 4);
+  // Each code is told whole, or not at all.
+  while (listed.length > 1 && lineWidth(errorSpans(listed)) > model.columns - LABEL) listed.pop();
   return labelled('errors, 1 min', listed.length === 0 ? [dim('none')] : errorSpans(listed));
 }
 
@@ -130,10 +134,10 @@ function loopText(snapshot: Snapshot | undefined): string {
   return `p99 ${snapshot.loop_delay_ms.p99} ms late`;
 }
 
-function money({ snapshot, stored, seconds, nowMs }: Model): Line[] {
-  const balance = nanosOf(snapshot?.balance_usd) ?? stored.balanceNanos;
-  const held = nanosOf(snapshot?.held_usd) ?? stored.heldNanos;
-  const perMinute = nanosOf(ratesOf(seconds, nowMs, BURN_S).usdPerMin) ?? 0n;
+function money(model: Model): Line[] {
+  const { stored, seconds, nowMs } = model;
+  const { balanceNanos: balance, heldNanos: held } = accountOf(model);
+  const perMinute = parseUsd(ratesOf(seconds, nowMs, BURN_S).usdPerMin) ?? 0n;
   const isLow = stored.creditEnforced && balance < NANOS_PER_USD;
   return [
     labelled('balance', [
@@ -144,11 +148,6 @@ function money({ snapshot, stored, seconds, nowMs }: Model): Line[] {
     labelled('spending', [{ text: `${usd(perMinute)} USD/min` }]),
     labelled('lasts for', [{ text: lasting(balance, perMinute) }]),
   ];
-}
-
-function nanosOf(text: string | null | undefined): Nanos | undefined {
-  if (text === null || text === undefined) return undefined;
-  return text.startsWith('-') ? -(parseUsd(text.slice(1)) ?? 0n) : parseUsd(text);
 }
 
 function lasting(balance: Nanos, perMinute: Nanos): string {
@@ -176,26 +175,29 @@ function busiest(model: Model, width: number, room: number): Line[] {
       width,
     );
   });
-  return [[bold('Busiest keys'), dim('  a minute, under way')], ...(lines.length > 0 ? lines : [[dim('none')]])];
+  const head = spread([bold('Busiest keys')], [dim('a minute, under way')], width);
+  return [head, ...(lines.length > 0 ? lines : [[dim('none')]])];
 }
 
 function providers(snapshot: Snapshot | undefined, width: number): Line[] {
   const lines = (snapshot?.upstreams ?? []).flatMap((upstream): Line[] => {
     const { upstream: name, state, requests, failures, in_flight: inFlight, last_failure: last } = upstream;
     const isAlone = state === 'open' || state === 'resting';
-    const tone = isAlone || (failures > 0 && failures === requests) ? 'bad' : failures === 0 ? 'good' : 'warn';
-    const word = isAlone ? 'left alone' : state === 'half_open' ? 'on trial' : failures === 0 ? 'ok' : undefined;
+    const isBad = isAlone || (state === 'closed' && failures > 0 && failures === requests);
+    const tone = isBad ? 'bad' : failures === 0 && state === 'closed' ? 'good' : 'warn';
+    const word = isAlone ? 'left alone' : state === 'half_open' ? 'on trial' : failures === 0 ? 'in use' : undefined;
     const figures = fitLine(
       [
         span('● ', { tone }),
         { text: fit(name, Math.max(8, width - 32)) },
         { text: ` ${fit(short(requests), 7, 'right')}/min` },
-        word === 'ok' ? dim('        ok') : span(` ${fit(word ?? `${short(failures)} failed`, 11, 'right')}`, { tone }),
+        span(` ${fit(word ?? `${short(failures)} failed`, 11, 'right')}`, tone === 'good' ? { dim: true } : { tone }),
         dim(` ${fit(short(inFlight), 4, 'right')}`),
       ],
       width,
     );
     return failures === 0 || last === null ? [figures] : [figures, [dim(`  ${clean(last.message)}`)]];
   });
-  return [[bold('Providers'), dim('  a minute, under way')], ...(lines.length > 0 ? lines : [[dim('none was asked')]])];
+  const head = spread([bold('Providers')], [dim('a minute, state, under way')], width);
+  return [head, ...(lines.length > 0 ? lines : [[dim('none was asked')]])];
 }

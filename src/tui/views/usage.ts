@@ -45,29 +45,30 @@ function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
   // Where nothing costs anything, requests tell more than empty bars.
   const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
   return [
-    { head: state.by.toUpperCase(), width: 16, grows: true, cell: (row) => nameOfRow(state, row) },
+    { head: state.by.toUpperCase(), width: 15, grows: true, cell: (row) => nameOfRow(state, row) },
     {
-      head: top > 0n ? 'SHARE OF COST' : 'SHARE OF REQUESTS',
-      width: 18,
+      head: top > 0n ? 'COST COMPARED' : 'REQUESTS COMPARED',
+      width: 17,
+      grows: true,
       rank: 1,
       cell: (row, width) => share(shareOf(row), width),
     },
-    { head: 'REQUESTS', width: 9, align: 'right', cell: ({ requests }) => short(requests) },
+    { head: 'REQUESTS', width: 8, align: 'right', cell: ({ requests }) => short(requests) },
     {
       head: 'ERRORS',
-      width: 7,
+      width: 6,
       align: 'right',
       rank: 2,
       cell: ({ errors }) => (errors === 0 ? [dim('0')] : [span(short(errors), { tone: 'bad' })]),
     },
-    { head: 'IN', width: 8, align: 'right', rank: 3, cell: ({ promptTokens }) => short(promptTokens) },
-    { head: 'OUT', width: 8, align: 'right', rank: 3, cell: ({ completionTokens }) => short(completionTokens) },
+    { head: 'IN', width: 5, align: 'right', rank: 3, cell: ({ promptTokens }) => short(promptTokens) },
+    { head: 'OUT', width: 5, align: 'right', rank: 3, cell: ({ completionTokens }) => short(completionTokens) },
     { head: 'COST (USD)', width: 12, align: 'right', cell: ({ costNanos }) => usdInColumn(costNanos, decimals) },
   ];
 }
 
 function share(part: number, width: number): Line {
-  return [{ text: '█'.repeat(part === 0 ? 0 : Math.max(1, Math.round(part * width))), tone: 'accent' }];
+  return [{ text: '━'.repeat(part === 0 ? 0 : Math.max(1, Math.round(part * width))), tone: 'accent' }];
 }
 
 function totalLine(rows: readonly UsageRow[]): Line {
