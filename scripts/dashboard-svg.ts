@@ -20,6 +20,22 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
+/** Columns of charts as areas: as letters they would have gaps between the lines, in fonts lower than a line. */
+const BLOCKS = /^[ ▁-█]+$/;
+const BELOW_FIRST_BLOCK = 0x2580;
+
+function blocksPath(text: string, x: number, y: number): string {
+  const bottom = y - FONT_SIZE + CELL.height;
+  return [...text]
+    .map((block, index) => {
+      const height = block === ' ' ? 0 : ((block.charCodeAt(0) - BELOW_FIRST_BLOCK) / 8) * CELL.height;
+      return height === 0
+        ? ''
+        : `M${(x + index * CELL.width).toFixed(1)} ${bottom}v${-height}h${CELL.width}v${height}z`;
+    })
+    .join('');
+}
+
 function spanSvg({ text, tone, bold, dim, inverse }: Span, x: number, y: number): string {
   const width = widthOf(text) * CELL.width;
   const colour = tone === undefined ? (dim ? DIM : FOREGROUND) : COLOURS[tone];
@@ -27,6 +43,7 @@ function spanSvg({ text, tone, bold, dim, inverse }: Span, x: number, y: number)
     ? `<rect x="${x}" y="${y - FONT_SIZE}" width="${width}" height="${CELL.height}" fill="${colour}"/>`
     : '';
   if (text.trim() === '') return back;
+  if (BLOCKS.test(text)) return `<path d="${blocksPath(text, x, y)}" fill="${colour}"/>`;
   const fill = inverse ? BACKGROUND : colour;
   const weight = bold ? ' font-weight="bold"' : '';
   return `${back}<text x="${x}" y="${y}" fill="${fill}"${weight} textLength="${width}" xml:space="preserve">${escaped(text)}</text>`;
