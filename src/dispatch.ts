@@ -48,10 +48,13 @@ interface Target {
 /** Hands requests to upstreams. What is spent on retries is common to all. */
 export class Dispatcher {
   readonly parts: DispatcherParts;
+  /** What must never reach a client: one upstream may quote another. */
+  readonly secrets: readonly string[];
   #budget = fullBudget(performance.now());
 
   constructor(parts: DispatcherParts) {
     this.parts = parts;
+    this.secrets = [...new Set([...parts.providers.values()].flatMap((provider) => provider.secrets))];
   }
 
   dispatch(dispatchable: Dispatchable): Dispatch {
@@ -77,6 +80,8 @@ export class Dispatch {
   #attempt: Attempt | undefined;
   #attemptBeganAtMs = 0;
   #attempts = 0;
+  /** Of each refusal that came over a connection: whether all of it came. */
+  readonly #refusals: Promise<boolean>[] = [];
   #givenUp = false;
   #isOver = false;
   #drainTimer: NodeJS.Timeout | undefined;
@@ -129,7 +134,8 @@ export class Dispatch {
       let target = this.#find(false) ?? this.#find(true);
       while (target !== undefined) {
         const reply = await this.#ask(target);
-        if (reply.kind === 'answered') return this.#attempts > 1 ? withoutRetry(reply.relayed) : reply.relayed;
+        if (reply.kind === 'answered')
+          return this.#attempts > 1 ? await this.#afterRetries(reply.relayed) : reply.relayed;
         target = reply.next;
       }
       return this.#nobodyLeft();
@@ -137,6 +143,13 @@ export class Dispatch {
       this.#isOver = true;
       clearTimeout(this.#drainTimer);
     }
+  }
+
+  /** Only a whole refusal proves that no work was done: a request that met another is not free. */
+  async #afterRetries(relayed: Relayed): Promise<Relayed> {
+    const told = withoutRetry(relayed);
+    if (relayed.metered !== NO_WORK || (await Promise.all(this.#refusals)).every((isWhole) => isWhole)) return told;
+    return { ...told, metered: this.#request.meter.figures() };
   }
 
   async #ask(target: Target): Promise<Reply> {
@@ -148,19 +161,19 @@ export class Dispatch {
     this.#attempts++;
     this.#attemptBeganAtMs = performance.now();
     let failure: string | undefined;
-    const attempt = member.attempt(request, route.model.upstream, route.capTokens);
-    this.#attempt = attempt;
     try {
+      const attempt = member.attempt(request, route.model.upstream, route.capTokens);
+      this.#attempt = attempt;
       const refusal = await refusalOf(attempt);
       failure = refusal?.what;
       if (refusal?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
       const next = refusal && this.#takeNext();
       if (next !== undefined) {
-        attempt.drain(REFUSAL_DRAIN_MS);
+        if (attempt.sent) this.#refusals.push(attempt.drain(REFUSAL_DRAIN_MS));
         return { kind: 'refused', next };
       }
       const { stream, includeUsage: showUsage } = request;
-      const options = { stream, showUsage, secrets: this.#secrets(), keepAliveMs: parts.keepAliveMs };
+      const options = { stream, showUsage, secrets: this.#dispatcher.secrets, keepAliveMs: parts.keepAliveMs };
       const relayed = await relayAnswer(attempt, sink, meter, options);
       failure = outcomeOf(relayed.last) === 'upstream_error' && !attempt.wasGivenUp ? (relayed.note ?? '') : undefined;
       return { kind: 'answered', relayed };
@@ -189,11 +202,6 @@ export class Dispatch {
       if (member !== undefined) return { route, member };
     }
     return undefined;
-  }
-
-  /** Of all whom this request may go to: one may quote another. */
-  #secrets(): readonly string[] {
-    return this.#request.routes.flatMap((route) => this.#providerOf(route).secrets);
   }
 
   #nobodyLeft(): Relayed {

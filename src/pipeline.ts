@@ -1,4 +1,5 @@
 /** The life of one request, from its key to its log line. */
+import { type Admitted, liveRequestOf } from './admitted.ts';
 import { type Catalog, type Model, usageCost } from './catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from './core/errors.ts';
 import type { TokenUsage } from './core/usage.ts';
@@ -11,7 +12,7 @@ import { errorForRefusal } from './http/refusals.ts';
 import { KnownKeys } from './known-keys.ts';
 import { type Ledger, LedgerUnavailable } from './ledger/ledger.ts';
 import { listModels } from './listing.ts';
-import type { Board, LiveRequest } from './live/board.ts';
+import type { Board } from './live/board.ts';
 import type { Log } from './observe/log.ts';
 import { type Plan, planFor, type Route } from './plan.ts';
 import { errorForFailure } from './relay/failures.ts';
@@ -34,17 +35,6 @@ export interface PipelineParts {
   /** What `created` shows for models, in seconds since 1970. */
   readonly modelsCreatedS: number;
   readonly log: Log;
-}
-
-/** A request that was admitted. */
-interface Admitted {
-  readonly exchange: Exchange;
-  readonly request: ChatRequest;
-  readonly model: Model;
-  readonly plan: Plan;
-  readonly meter: Meter;
-  /** Undefined until it is sent upstream. */
-  dispatch?: Dispatch;
 }
 
 export class Pipeline {
@@ -122,7 +112,8 @@ export class Pipeline {
     const { keyHash } = credential;
     const keyId = this.#knownKeys.get(keyHash);
     const body = keyId === undefined ? undefined : await exchange.bodyAtHand();
-    if (body !== undefined && (await this.#completeKnown(exchange, body, keyHash))) return;
+    if (keyId !== undefined && body !== undefined && (await this.#completeKnown(exchange, body, keyHash, keyId)))
+      return;
 
     const identity = await ledger.identify(keyHash);
     exchange.figures = identity.figures;
@@ -142,11 +133,11 @@ export class Pipeline {
    * A sound request of a key that was sound before goes to admission at once, which decides about the key too. False where
    * there is something to refuse, or to decide by the allowlist: then the ledger has to be asked about the key first.
    */
-  async #completeKnown(exchange: Exchange, body: Buffer, keyHash: string): Promise<boolean> {
+  async #completeKnown(exchange: Exchange, body: Buffer, keyHash: string, keyId: string): Promise<boolean> {
     const resolved = resolveRequest(this.#parts.catalog, body, null);
     if (!resolved.ok || resolved.model.fallback.length > 0) return false;
     exchange.model = resolved.named;
-    exchange.keyId = this.#knownKeys.get(keyHash);
+    exchange.keyId = keyId;
     await this.#admit(exchange, keyHash, resolved.request, [resolved.model]);
     return true;
   }
@@ -163,10 +154,12 @@ export class Pipeline {
 
   async #admitOpen(exchange: Exchange, keyHash: string, request: ChatRequest, plan: Plan): Promise<void> {
     const { requestId } = exchange;
-    const { model } = plan.routes[0] as Route;
+    const [asked, ...others] = plan.routes as readonly [Route, ...Route[]];
+    const { model } = asked;
     const { reservedTokens, inputTokens, outputTokens, holdNanos } = plan;
     const expected = { reservedTokens, inputTokens, outputTokens, holdNanos };
-    const admission = await this.#parts.ledger.admit({ requestId, keyHash, model: model.id, ...expected });
+    const standIns = others.length > 0 && { standIns: others.map((route) => route.model.id) };
+    const admission = await this.#parts.ledger.admit({ requestId, keyHash, model: model.id, ...expected, ...standIns });
     exchange.figures = admission.figures;
     if (!admission.admitted) {
       if (plan.alone !== undefined) return this.#admitOpen(exchange, keyHash, request, plan.alone);
@@ -178,7 +171,8 @@ export class Pipeline {
       const error = errorForRefusal(refusal, model.id, holdNanos);
       return this.#turnAway(exchange, error, error.code === 'rate_limited' ? refusal.reason : error.code);
     }
-    const admitted: Admitted = { exchange, request, model, plan, meter: new Meter(inputTokens) };
+    const routes = [asked, ...others.filter((route) => admission.standIns?.includes(route.model.id))];
+    const admitted: Admitted = { exchange, request, model, routes, meter: new Meter(inputTokens) };
     this.#parts.board.open(liveRequestOf(admitted));
     const relayed = await this.#dispatch(admitted);
     try {
@@ -203,7 +197,7 @@ export class Pipeline {
 
   /** Sends the request upstream and relays the answer, whatever it is. Never throws: there is a lease to settle. */
   async #dispatch(admitted: Admitted): Promise<Relayed> {
-    const { exchange, request, plan, meter } = admitted;
+    const { exchange, request, routes, meter } = admitted;
     if (exchange.gone)
       return { metered: NO_WORK, last: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
@@ -211,7 +205,7 @@ export class Pipeline {
     const dispatch = this.#parts.dispatcher.dispatch({
       requestId: exchange.requestId,
       request,
-      routes: plan.routes,
+      routes,
       meter,
       sink: new ExchangeSink(exchange, () => admitted.dispatch?.model.id),
     });
@@ -290,27 +284,3 @@ const UNUSABLE_REPORT = 'the provider reported figures that cannot be right, so 
 
 /** What a request gets that is admitted while the process ends. */
 const STOPPING = errorForFailure('aborted');
-
-/** The request as the board shows it while it runs. */
-function liveRequestOf(admitted: Admitted): LiveRequest {
-  const { exchange, request, model: asked, meter } = admitted;
-  return {
-    id: exchange.requestId,
-    keyId: exchange.keyId ?? '',
-    model: asked.id,
-    provider: asked.provider,
-    stream: request.stream,
-    admittedAtMs: Date.now(),
-    figures: () => {
-      const { usage, source } = meter.figures();
-      const model = admitted.dispatch?.model ?? asked;
-      return { usage, source, costNanos: usageCost(model, usage), firstByteMs: admitted.dispatch?.firstByteMs };
-    },
-    served: () => admitted.dispatch?.served,
-    stop: () => {
-      admitted.dispatch?.abort('stopped');
-      // A client that does not read would keep it for as long as it likes.
-      exchange.hurry();
-    },
-  };
-}

@@ -26,6 +26,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
 const FAILED = 1;
 const WRONG_WORDS = 2;
 
+/** Before the name of a command, this is about all of them. */
+const HELP = ['-h', '--help'];
+
 /** The program with those of its commands that the words need: all of them, unless they begin with the name of one. */
 export async function buildProgram(words: readonly string[] = []): Promise<Command> {
   const program = new Command('inf-gw')
@@ -44,7 +47,7 @@ export async function buildProgram(words: readonly string[] = []): Promise<Comma
       'after',
       '\nExamples:\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           make a key\n  inf-gw credit add 25                pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
     );
-  const name = firstWord(words);
+  const name = words.some((word) => HELP.includes(word)) ? undefined : firstWord(words);
   const needed = name !== undefined && Object.hasOwn(COMMANDS, name) ? [name] : Object.keys(COMMANDS);
   for (const each of needed) (await (COMMANDS[each] as () => Promise<Register>)())(program);
   return program;

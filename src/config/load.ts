@@ -94,12 +94,14 @@ function checkDocument(document: Document.Parsed, options: ParseOptions, report:
   const { path, modifiedAtS, environment } = options;
   const source = { path, modifiedAtS, environment, baseDirectory: dirname(path) };
   if (result.success) {
-    checkFallbacks(result.data, report);
+    checkFallbacks(result.data, raw, report);
     return buildConfig(result.data, source, report);
   }
   for (const issue of result.error.issues) reportIssue(issue, report);
   // What is sound on its own is still checked further, so that its problems show in the same run.
-  buildConfig(soundParts(raw), source, report);
+  const sound = soundParts(raw);
+  checkFallbacks(sound, raw, report);
+  buildConfig(sound, source, report);
   return undefined;
 }
 
@@ -133,9 +135,11 @@ function soundEntries(
 
 /** What can be checked further of a provider that is not sound: its address, its key and its headers. */
 function soundProvider(raw: unknown): unknown {
-  const stand = { kind: 'openai', base_url: 'http://stand-in', models: {} };
+  const address = { base_url: 'http://stand-in' };
+  const isList = isObject(raw) && raw.upstreams !== undefined;
+  const stand = { kind: 'openai', models: {}, ...(isList ? { upstreams: [address] } : address) };
   if (!isObject(raw) || raw.kind !== 'openai') return stand;
-  const names = raw.upstreams === undefined ? ['base_url', 'api_key', 'headers'] : ['headers'];
+  const names = [...(isList ? ['upstreams'] : ['base_url', 'api_key']), 'headers', 'models'];
   const fields = names.map((name) => ({ [name]: raw[name] }));
   return Object.assign(stand, ...fields.filter((field) => providerSchema.safeParse({ ...stand, ...field }).success));
 }

@@ -224,7 +224,10 @@ export class LedgerEngine {
     }
     // From here on nothing refuses any more.
     this.#open(request, facts);
-    return { admitted: true, figures: activity.figures(key.limits, facts.nowMs) };
+    const figures = activity.figures(key.limits, facts.nowMs);
+    if (request.standIns === undefined) return { admitted: true, figures };
+    const { allowlist } = key.record;
+    return { admitted: true, figures, standIns: request.standIns.filter((id) => allowlist?.includes(id) ?? true) };
   }
 
   #facts(key: CachedKey, activity: Activity): AdmissionFacts {

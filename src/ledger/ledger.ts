@@ -57,6 +57,8 @@ export interface AdmissionRequest {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
+  /** Models that may serve in its place, where there are any: those that the key may call come back. */
+  readonly standIns?: readonly string[];
 }
 
 /** Why admission says no. One name for each precondition, in the order in which they are checked. */
@@ -73,7 +75,7 @@ export type Refusal =
   | { readonly reason: 'money_spoken_for'; readonly retryAfterS: number };
 
 export type Admission =
-  | { readonly admitted: true; readonly figures: RateFigures }
+  | { readonly admitted: true; readonly figures: RateFigures; readonly standIns?: readonly string[] }
   | { readonly admitted: false; readonly refusal: Refusal; readonly figures: RateFigures };
 
 /** How a request ended: well, because its client left, in an error, or with the process. */

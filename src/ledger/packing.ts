@@ -55,6 +55,7 @@ export type PackedReply =
 export function packCommand({ ticket, command }: Envelope): PackedCommand {
   switch (command.kind) {
     case 'admit': {
+      if (command.request.standIns !== undefined) return [ticket, 'other', command];
       const { requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos } = command.request;
       return [ticket, 'admit', requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos];
     }
@@ -111,8 +112,9 @@ export function packReply({ command }: Envelope, reply: Reply): PackedReply {
   if ('unavailable' in reply) return [ticket, 'unavailable', reply.unavailable];
   const { answer } = reply;
   if (command.kind === 'settle') return [ticket, 'settled', ...figuresList(answer as RateFigures)];
-  if (command.kind === 'admit' && (answer as Admission).admitted) {
-    return [ticket, 'admitted', ...figuresList((answer as Admission).figures)];
+  const admission = command.kind === 'admit' ? (answer as Admission) : undefined;
+  if (admission?.admitted && admission.standIns === undefined) {
+    return [ticket, 'admitted', ...figuresList(admission.figures)];
   }
   return [ticket, 'other', answer];
 }

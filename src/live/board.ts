@@ -208,10 +208,6 @@ export class Board {
     return request !== undefined;
   }
 
-  get inFlight(): number {
-    return this.#live.size;
-  }
-
   view({ sinceS, endedSinceMs, mostLive, mostEnded }: BoardLook): BoardView {
     const live = this.#live.values().take(mostLive);
     const recent = this.#recent.slice(Math.max(0, this.#recent.length - mostEnded));

@@ -177,7 +177,7 @@ class StreamRelay {
   }
 
   async #done(bytes: Buffer, unterminated: boolean): Promise<Relayed> {
-    this.#attempt.drain(DRAIN_MS);
+    void this.#attempt.drain(DRAIN_MS);
     // A stream of nothing but its end is an answer too; the client gets it as it is.
     await this.#send(this.#begin());
     // Nothing is read any more that could bring the missing half of a line end.

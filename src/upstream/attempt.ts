@@ -98,16 +98,20 @@ export class Attempt {
     this.fail(new UpstreamFailure(kind, kind === 'aborted' ? 'given up by the gateway' : 'stopped by the operator'));
   }
 
-  /** Reads what is left and forgets it, for a short while, so that the connection can be used again. */
-  drain(milliseconds: number): void {
-    if (this.#ended || this.#failure !== undefined) return;
+  /**
+   * Reads what is left and forgets it, for a short while, so that the connection can be used again. Resolves with whether
+   * the answer came to its end.
+   */
+  async drain(milliseconds: number): Promise<boolean> {
     const timer = setTimeout(() => this.abort(), milliseconds);
-    const readOn = async () => {
+    try {
       while ((await this.next()) !== undefined) {}
-    };
-    readOn()
-      .catch(() => {})
-      .finally(() => clearTimeout(timer));
+      return true;
+    } catch {
+      return false;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** For the source: from here on the upstream may work. */

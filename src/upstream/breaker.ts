@@ -23,10 +23,11 @@ export type BreakerState = 'closed' | 'open' | 'half_open';
 
 /**
  * What an attempt shows: `well` for an answer that the upstream stands behind, `failing` for none, or one that says that
- * the upstream is not up to it, `away` where no connection was made, or it asked to be left alone for a time, `there` for
- * a connection, over which nothing has come yet, `nothing` where the gateway itself gave up.
+ * the upstream is not up to it, `away` where no connection was made, `resting` where it asked to be left alone for a time,
+ * which is no failure but an absence, `there` for a connection, over which nothing has come yet, `nothing` where the
+ * gateway itself gave up.
  */
-export type Sign = 'well' | 'failing' | 'away' | 'there' | 'nothing';
+export type Sign = 'well' | 'failing' | 'away' | 'resting' | 'there' | 'nothing';
 
 export const CLOSED: Breaker = { failures: 0, absences: 0, openUntilMs: undefined, openMs: OPEN_MS, isProbing: false };
 
@@ -51,6 +52,8 @@ export function onSign(breaker: Breaker, sign: Sign, nowMs: number): Breaker {
   switch (sign) {
     case 'well':
       return breaker.failures === 0 && breaker.openUntilMs === undefined ? breaker : CLOSED;
+    case 'resting':
+      return { ...breaker, absences: breaker.absences + 1, isProbing: false };
     case 'there':
       return breaker.absences === 0 ? breaker : { ...breaker, absences: 0 };
     case 'nothing':

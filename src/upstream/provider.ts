@@ -119,16 +119,20 @@ export class Member {
     this.#breaker = onSign(this.#breaker, sign, this.#nowMs());
   }
 
+  /** A longer pause that was asked for earlier holds. */
   #rest(restMs: number): void {
-    this.#note('away');
-    this.#restsUntilMs = this.#nowMs() + restMs;
+    this.#note('resting');
+    this.#restsUntilMs = Math.max(this.#restsUntilMs, this.#nowMs() + restMs);
   }
 
   /** Notes whether a model is to be left alone. What was asked for earlier holds, whatever other requests bring. */
   #noteModel(model: string, restMs: number | undefined): void {
     const rest = this.#modelRests.get(model);
     if (restMs !== undefined)
-      this.#modelRests.set(model, { untilMs: this.#nowMs() + restMs, times: (rest?.times ?? 0) + 1 });
+      this.#modelRests.set(model, {
+        untilMs: Math.max(rest?.untilMs ?? 0, this.#nowMs() + restMs),
+        times: (rest?.times ?? 0) + 1,
+      });
     else if (rest !== undefined) this.#modelRests.set(model, { ...rest, times: 0 });
   }
 }

@@ -10,7 +10,7 @@ interface Needles {
   readonly fragments: ReadonlySet<string>;
 }
 
-/** Made once for the secrets of an upstream: it can have much to say while it is overloaded. */
+/** Made once for a list of secrets: an upstream can have much to say while it is overloaded. */
 const known = new WeakMap<readonly string[], Needles>();
 
 /** True where one of the secrets, or a long enough part of one, stands in the text, whatever its case. */

@@ -125,9 +125,11 @@ test('several faults of a config are as many lines', async (t) => {
 
 test('no command at all is answered with help on stderr and status 2; asked for, help is a result', async (t) => {
   const place = new Workplace(t);
-  const [nothing, group, help, version] = await inParallel([[], ['keys'], ['--help'], ['--version']], (words) =>
-    place.run(words),
+  const [nothing, group, help, version, ahead] = await inParallel(
+    [[], ['keys'], ['--help'], ['--version'], ['--help', 'keys']],
+    (words) => place.run(words),
   );
+  assert.equal(ahead?.stdout, help?.stdout, 'what stands behind it does not matter');
   for (const result of [nothing, group]) {
     assert.equal(result?.status, 2);
     assert.equal(result?.stdout, '');

@@ -44,6 +44,20 @@ const TOGETHER: readonly (readonly [what: string, text: string, faults: readonly
     'providers:\n  d:\n    kind: openai\n    base_url: ftp://x\n    bogus: 1\n    headers: { "bad name": x }\n    models: {}',
     [/^4:5: providers\.d\.base_url: /, /^5:5: providers\.d\.bogus: /, /^6:16: providers\.d\.headers\.bad name: /],
   ],
+  [
+    'a wrong word and the address of an upstream',
+    'providers:\n  u:\n    kind: openai\n    on_disconnect: later\n    upstreams: [{ base_url: ftp://y }]\n    models: {}',
+    [/^4:5: providers\.u\.on_disconnect: /, /^5:\d+: providers\.u\.upstreams\.0\.base_url: /],
+  ],
+  [
+    'a number out of range and a stand-in that is not there, though not one that has faults itself',
+    'max_connections: 0\nproviders:\n  m: { kind: mock, models: { a: { input: 0, output: 0, fallback: [m/b, n/c] } } }\n  n: { kind: mock, models: { c: { input: -1, output: 0 } } }',
+    [
+      /^1:1: max_connections: /,
+      /^3:\d+: providers\.m\.models\.a\.fallback\.0: there is no model "m\/b"/,
+      /^4:\d+: providers\.n\.models\.c\.input/,
+    ],
+  ],
   ['a repeated key and an unknown one', 'credit: off\ncredit: off\nfoo: 1', [/^2:1: /, /^3:1: foo: unknown key/]],
   [
     'a tier that is not there and a limit',

@@ -4,6 +4,9 @@ import { describe, test } from 'node:test';
 import { CONCURRENCY } from '../support/cli.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { chat } from '../support/gateway.ts';
+import { RawConnection } from '../support/raw.ts';
+import { until } from '../support/wait.ts';
 import {
   assertNoSecret,
   type Fields,
@@ -107,6 +110,23 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
         assert.deepEqual([row.model, row.requested_model], served === undefined ? [MODEL, null] : [served, MODEL]);
       }));
   }
+
+  test('is not used any more once it is taken off the list of the key, though the body was on its way by then', () =>
+    withStage(3, { providers: standIns }, async (stage) => {
+      stage.follow(refusing(503), serving('hi'));
+      const key = stage.key({ allowlist: [MODEL, 'spare/first'] });
+      const connection = await RawConnection.open(stage.gateway.port);
+      const request = stage.gateway.rawCompletion(key, chat({ model: MODEL }));
+      connection.send(request.slice(0, -5));
+      await until(async () => (await stage.gateway.inFlight()) === 1);
+      // What follows is decided behind whatever was asked for until now.
+      await stage.gateway.request('/v1/models', { key });
+      stage.gateway.setAllowlist(key, [MODEL]);
+      connection.send(request.slice(-5));
+      assertError(await connection.answer(), 502, 'upstream_error');
+      assert.deepEqual(stage.asked, [1, 0, 0]);
+      connection.leave();
+    }));
 
   test('cannot be called itself by a key that may not, only because it stands in', () =>
     withStage(3, { providers: standIns }, async (stage) => {

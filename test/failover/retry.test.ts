@@ -193,3 +193,22 @@ describe('the words of an upstream', { concurrency: CONCURRENCY }, () => {
       }));
   }
 });
+
+describe('a request that several upstreams did not take', { concurrency: CONCURRENCY }, () => {
+  const broken: Script = (call) => [call.head(503, { 'content-length': '99' }), call.hangUp()].pop();
+  const CASES: readonly (readonly [name: string, first: Script, isFree: boolean])[] = [
+    ['is free where both said so', refusing(503), true],
+    ['is charged where one of them broke off while it said so: it may have worked', broken, false],
+  ];
+  for (const [name, first, isFree] of CASES) {
+    test(name, () =>
+      withStage(2, {}, async (stage) => {
+        stage.follow(first, refusing(503));
+        const key = stage.key();
+        assertError(await stage.ask(key), 502, 'upstream_error');
+        const row = await stage.row(key);
+        assert.deepEqual([row.attempts, row.cost_nanos === 0], [2, isFree]);
+      }),
+    );
+  }
+});

@@ -114,6 +114,10 @@ export class TestGateway {
     assert.equal(this.#keys.setLimits(key.id, limits).kind, 'done');
   }
 
+  setAllowlist(key: TestKey, models: readonly string[]): void {
+    assert.equal(this.#keys.editAllowlist(key.id, () => models).kind, 'done');
+  }
+
   addCredit(nanos: bigint): void {
     assert.ok(new Account(this.#database).enter(nanos, 'test', Date.now()));
   }

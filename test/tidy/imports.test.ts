@@ -41,6 +41,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   control: ['live', 'core'],
   pipeline: [
+    'admitted',
     'dispatch',
     'resolution',
     'known-keys',
@@ -57,6 +58,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'core',
   ],
+  admitted: ['dispatch', 'plan', 'http', 'relay', 'wire', 'live', 'catalog'],
   dispatch: ['ending', 'plan', 'relay', 'upstream', 'wire', 'live', 'catalog', 'observe', 'core'],
   resolution: ['http', 'wire', 'catalog', 'core'],
   'known-keys': [],

@@ -103,6 +103,26 @@ describe('a rest', () => {
     });
   }
 
+  for (const status of [429, 503]) {
+    test(`after ${status} holds though a shorter one is asked for later`, async () => {
+      const bench = new Bench([1]);
+      await bench.visit([status, 60]);
+      await bench.visit([status, 1]);
+      bench.nowMs += 59_000;
+      assert.equal(bench.picked(), undefined);
+      bench.nowMs += 1_000;
+      assert.equal(bench.picked(), 'p#1');
+    });
+  }
+
+  test('is as long as it was asked for, however often: it is no failure', async () => {
+    const bench = new Bench([1]);
+    await bench.visits(3 * LAST_RESORT_ABSENCES, [503, 1]);
+    assert.deepEqual([bench.isLastResort(), bench.provider.waitMs('m')], [false, 1_000]);
+    bench.nowMs += 1_000;
+    assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
+  });
+
   test('is not made of a Retry-After with any other status', async () => {
     const bench = new Bench([1]);
     for (const status of [200, 400, 500, 502]) await bench.visit([status, 60]);
