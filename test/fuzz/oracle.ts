@@ -9,7 +9,7 @@ const RATE_HEADERS = ['limit', 'remaining', 'reset'].flatMap((what) => [
 ]);
 const REQUEST_ID = /^req_[0-9a-z]{26}$/;
 /** The statuses that `invalid_request` has beside its usual one. */
-const STATUSES_OF_INVALID = [404, 405, 408, 413, 417, 431];
+const STATUSES_OF_INVALID = [404, 405, 408, 413, 414, 417, 431];
 /** The head of an answer holds these and no others: nothing of the host's passes. */
 const HEADERS: ReadonlySet<string> = new Set([
   ...RATE_HEADERS,
@@ -62,7 +62,7 @@ function faultsOf(answer: Answer, { secrets, mayLackBodies }: Expectations): str
 
 /** Probes, and what is wrong with paths that are not those of the interface. */
 function isOutsideV1({ status }: Answer): boolean {
-  return [200, 400, 404, 405, 417, 431].includes(status);
+  return [200, 400, 404, 405, 414, 417, 431].includes(status);
 }
 
 function errorFaults(status: number, text: string): string[] {
