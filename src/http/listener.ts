@@ -214,10 +214,18 @@ export class Listener {
     response.once('close', () => {
       if (this.#open.get(socket) === response) this.#open.delete(socket);
       if (!request.complete) this.#unread.set(socket, request);
+      if (response.shouldKeepAlive) this.#rest(request);
       this.#events.onClose(exchange);
       if (this.#draining && this.#open.size === 0) this.#onIdle();
     });
     return exchange;
+  }
+
+  /** Its connection can be spared once all of the request is here, unless the next one has come by then. */
+  #rest(request: IncomingMessage): void {
+    const { socket } = request;
+    if (!request.complete) request.once('end', () => this.#rest(request));
+    else if (!this.#open.has(socket)) this.#crowd.rest(socket);
   }
 
   #figuresOf(path: string): RateFigures {

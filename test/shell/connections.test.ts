@@ -1,4 +1,4 @@
-/** Connections are bounded: what comes beyond is told so and closed, and the gateway goes on serving those it has. */
+/** Connections are bounded: those at rest make room, what comes beyond is told so and closed, and those in use are served on. */
 import assert from 'node:assert/strict';
 import test, { afterEach, beforeEach, describe } from 'node:test';
 import { SPARE_CONNECTIONS } from '../../src/http/crowd.ts';
@@ -68,11 +68,52 @@ describe('with all connections taken', () => {
     for (const connection of spare) connection.leave();
   });
 
+  test('the one that is at rest longest makes room for another, and none that is in use', async () => {
+    const key = gateway.key();
+    const [busy, first, second] = taken as [RawConnection, RawConnection, RawConnection];
+    const release = Promise.withResolvers<void>();
+    gateway.upstream.follow(async (call) => {
+      await release.promise;
+      call.answer(200, completion('hi'));
+    });
+    busy.send(PROBE + gateway.rawCompletion(key, chat()));
+    await busy.answer();
+    await gateway.upstream.call();
+    for (const connection of [second, first, second]) await probe(connection);
+
+    const next = await RawConnection.open(gateway.port);
+    await probe(next);
+    assert.equal(await first.rest(), '');
+    await probe(second);
+    const last = await RawConnection.open(gateway.port);
+    await probe(last);
+    assert.equal(await next.rest(), '');
+    await probe(second);
+    release.resolve();
+    assert.equal((await busy.answer()).status, 200);
+  });
+
+  test('a request is served if there is room when it comes, on a connection for which there was none', async () => {
+    const late = await RawConnection.open(gateway.port);
+    await probe(taken[0] as RawConnection);
+    await probe(late);
+    await probe(late);
+    assert.equal(await taken[0]?.rest(), '');
+  });
+
   test('one that leaves makes room for another', async () => {
     taken[0]?.leave();
     await served(gateway, 1);
   });
 });
+
+/** Asks on a connection that is to stay open. */
+async function probe(connection: RawConnection): Promise<void> {
+  connection.send(PROBE);
+  const answer = await connection.answer();
+  assert.equal(answer.status, 200);
+  assert.notEqual(answer.headers.get('connection'), 'close');
+}
 
 async function many(gateway: TestGateway, count: number): Promise<RawConnection[]> {
   return Promise.all(Array.from({ length: count }, () => RawConnection.open(gateway.port)));
