@@ -46,6 +46,9 @@ export interface ListenerEvents {
 /** Why a request is refused before anybody looks at it. */
 export type Pressure = 'connections' | Overload;
 
+/** What a client expects with its header Expect. */
+type Expectation = 'nothing' | 'continue' | 'unknown';
+
 /** How often it is told how many were refused, in milliseconds. */
 const PRESSURE_REPORT_MS = 2_000;
 /** What the refused are told to wait, in seconds: nobody knows how long it lasts. */
@@ -92,12 +95,9 @@ export class Listener {
     this.#server.maxConnections = options.maxConnections + SPARE_CONNECTIONS;
     this.#server.on('connection', (socket) => this.#crowd.add(socket));
     this.#server.on('drop', () => this.#countRefused('connections'));
-    this.#server.on('request', (request, response) => this.#take(request, response, false));
-    this.#server.on('checkContinue', (request, response) => this.#take(request, response, true));
-    this.#server.on('checkExpectation', (request, response) => {
-      const message = 'Expect: only 100-continue is understood.';
-      this.#exchange(request, response, false).sendError({ code: 'invalid_request', status: 417, message });
-    });
+    this.#server.on('request', (request, response) => this.#take(request, response, 'nothing'));
+    this.#server.on('checkContinue', (request, response) => this.#take(request, response, 'continue'));
+    this.#server.on('checkExpectation', (request, response) => this.#take(request, response, 'unknown'));
     this.#server.on('connect', (_, socket) => {
       writeRaw(
         socket as Socket,
@@ -152,14 +152,14 @@ export class Listener {
     this.#overload.stop();
   }
 
-  #take(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+  #take(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {
     const { socket } = request;
     // What stands behind a request that got the last answer on its connection must not be acted on: nobody knows whose it is.
     if (this.#open.get(socket)?.shouldKeepAlive === false || !socket.writable) return;
     const isSurplus = this.#crowd.isTooMany(socket);
     if (this.#draining || isSurplus) response.shouldKeepAlive = false;
-    const exchange = this.#exchange(request, response, expectsContinue);
-    const fault = malformedRequest(request);
+    const exchange = this.#exchange(request, response, expectation === 'continue');
+    const fault = malformedRequest(request) ?? (expectation === 'unknown' ? EXPECTATION_FAILED : undefined);
     if (fault !== undefined) return exchange.sendError(fault);
     const routing = routeOf(request.method ?? '', exchange.path);
     // Who only asks whether the gateway lives gets an answer all the same.
@@ -246,6 +246,12 @@ export class Listener {
     writeRaw(socket, parserFault(error), this.#options.figures.requests);
   }
 }
+
+const EXPECTATION_FAILED: ClientError = {
+  code: 'invalid_request',
+  status: 417,
+  message: 'Expect: only 100-continue is understood.',
+};
 
 const PRESSURE_MESSAGES: Readonly<Record<Pressure, string>> = {
   connections: 'All connections that this gateway takes are in use.',

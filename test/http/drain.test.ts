@@ -89,6 +89,8 @@ describe('while a gateway drains', () => {
       const { connection, finish } = await openStream(gateway);
       const late = await RawConnection.open(gateway.port);
       late.send('GET /readyz HTTP/1.1\r\n');
+      const expecting = await RawConnection.open(gateway.port);
+      expecting.send('GET /v1/models HTTP/1.1\r\nHost: a\r\n');
       // An answer on another connection shows that the gateway has taken in what was sent before it.
       assert.equal((await gateway.request('/healthz')).status, 200);
       const drained = gateway.drain(LONG_MS);
@@ -97,6 +99,9 @@ describe('while a gateway drains', () => {
       assert.equal(answer.status, 503);
       assert.equal(answer.headers.get('connection'), 'close');
       await late.rest();
+      expecting.send('Expect: tea\r\n\r\n');
+      assert.equal((await expecting.answer()).headers.get('connection'), 'close');
+      await expecting.rest();
       finish();
       await connection.answer();
       await drained;

@@ -55,6 +55,15 @@ describe('with all connections taken', () => {
     assert.equal(await connection.rest(), '');
   });
 
+  test('one that is answered for an expectation that is none is closed all the same', async () => {
+    const connection = await RawConnection.open(gateway.port);
+    connection.send('GET /v1/models HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n');
+    const answer = await connection.answer();
+    assertError(answer, 417, 'invalid_request');
+    assert.equal(answer.headers.get('connection'), 'close');
+    assert.equal(await connection.rest(), '');
+  });
+
   test('another that says nothing is closed, long before its headers are late', async () => {
     const connection = await RawConnection.open(gateway.port);
     assert.equal(await connection.rest(), '');

@@ -109,6 +109,7 @@ const MALFORMED: readonly (readonly [name: string, bytes: string])[] = [
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ['line feeds alone', post('Host: a\r\nContent-Length: 0\r\n', '').replaceAll('\r\n', '\n')],
   ['a line feed after the request line', targeted('/v1/models').replace('\r\n', '\n')],
+  ['two hosts and an expectation that is none', post('Host: a\r\nHost: b\r\nExpect: tea\r\nContent-Length: 0\r\n', '')],
   ['a target of another host', targeted('http://b/v1/models')],
   ['a target with another port', targeted('http://a:1/v1/models')],
   ['a target with a user', targeted('http://u:p@a/v1/models')],
@@ -176,6 +177,15 @@ describe('behind the last answer on a connection', () => {
     assert.equal(await connection.rest(), '');
     const answer = await gateway.request('/v1/models', { key: own });
     assert.equal(ratesOf(answer.headers).remainingRequests, 5999, 'the listing behind the refusal was served');
+  });
+
+  test('one with an expectation that is none is not answered either', async () => {
+    const connection = await RawConnection.open(gateway.port);
+    connection.send(
+      `GET /v1/models HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n${targeted('/v1/models').replace('Host', 'Expect: tea\r\nHost')}`,
+    );
+    assertError(await connection.answer(), 400, 'invalid_request');
+    assert.equal(await connection.rest(), '');
   });
 
   test('more bytes do not cost a client its answer', async () => {
