@@ -59,9 +59,16 @@ function faultOfHost(host: string | undefined, url: string, httpVersion: string)
   if (!HOST.test(host)) return malformed('The header host is no name or address of a host.');
   if (url.startsWith('/')) return undefined;
   // One reader may go by the one and the next by the other.
-  const [, authority] = /^https?:\/\/([^/?#]*)/i.exec(url) ?? [];
-  const differs = authority !== undefined && authority.toLowerCase() !== host.toLowerCase();
+  const [, scheme, authority] = /^(https?):\/\/([^/?#]*)/i.exec(url) ?? [];
+  if (scheme === undefined || authority === undefined) return undefined;
+  const defaultPort = scheme.toLowerCase() === 'https' ? ':443' : ':80';
+  const differs = withoutPort(authority, defaultPort) !== withoutPort(host, defaultPort);
   return differs ? malformed('The address names another host than the header host.') : undefined;
+}
+
+/** A host as it is compared with another: without that port, which means the same as none. */
+function withoutPort(host: string, port: string): string {
+  return (host.endsWith(port) ? host.slice(0, -port.length) : host).toLowerCase();
 }
 
 function faultOfFraming({ headers, httpVersion }: IncomingMessage): ClientError | undefined {

@@ -21,6 +21,8 @@ const encoded = (encoding: string) => post(`Host: a\r\nTransfer-Encoding:${encod
 const sized = (length: string) => post(`Host: a\r\nContent-Length:${length}\r\n`, body);
 const hosted = (host: string) => post(`Host:${host}\r\nContent-Length: ${body.length}\r\n`, body);
 const targeted = (target: string, host = 'a') => `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+const absolute = (origin: string, host: string) =>
+  `GET ${origin}/v1/models HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key.secret}\r\n\r\n`;
 const listed = (version: string) =>
   `GET /v1/models HTTP/${version}\r\nHost: a\r\nAuthorization: Bearer ${key.secret}\r\n\r\n`;
 const lined = (line: string) => post(`Host: a\r\n${line}\r\nContent-Length: ${body.length}\r\n`, body);
@@ -112,6 +114,9 @@ const MALFORMED: readonly (readonly [name: string, bytes: string])[] = [
   ['two hosts and an expectation that is none', post('Host: a\r\nHost: b\r\nExpect: tea\r\nContent-Length: 0\r\n', '')],
   ['a target of another host', targeted('http://b/v1/models')],
   ['a target with another port', targeted('http://a:1/v1/models')],
+  ['a target with the port of the other scheme', targeted('https://a:80/v1/models')],
+  ['a target with another port that ends in the same digits', targeted('http://a:8080/v1/models')],
+  ['a target without the port of its host', targeted('http://a/v1/models', 'a:443')],
   ['a target with a user', targeted('http://u:p@a/v1/models')],
   ['a target without its slash', targeted('v1/models')],
   ['a target with a space', targeted('/v1/mod els')],
@@ -148,6 +153,10 @@ const SOUND: readonly (readonly [name: string, bytes: string])[] = [
   ...['a', 'a:', 'a:80', 'gateway.example:8787', 'under_score', '127.0.0.1:1', '[::1]', '[::ffff:1.2.3.4]:80'].map(
     (host) => [`Host: ${host}`, hosted(` ${host}`)] as const,
   ),
+  ['a target with the port that http has anyway', absolute('http://A:80', 'a')],
+  ['a host with the port that http has anyway', absolute('http://a', 'a:80')],
+  ['a target with the port that https has anyway', absolute('HTTPS://a:443', 'a')],
+  ['an address in brackets, and a port', absolute('http://[::1]:80', '[::1]')],
   ['Transfer-Encoding: Chunked', encoded(' Chunked')],
   ['chunk extensions', encoded(' chunked').replace('\r\n{', ';name=value\r\n{')],
   ['trailers, which are passed over', encoded(' chunked').replace('\r\n0\r\n', '\r\n0\r\nAuthorization: none\r\n')],
