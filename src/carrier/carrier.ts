@@ -206,7 +206,7 @@ function listenerSettings(config: Config): ListenerSettings {
     stallTimeoutMs: config.clientStallTimeoutMs,
     // The system spreads connections over the threads that share the port.
     maxConnections: Math.ceil(config.maxConnections / config.threads),
-    overload: config.overload,
+    overload: { ...config.overload, threads: config.threads },
     figures: { requests: untouchedFigures(config.tier), listings: untouchedFigures(config.tier, true) },
   };
 }

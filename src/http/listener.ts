@@ -174,7 +174,7 @@ export class Listener {
     this.#overload.touch();
     if (isSurplus) return 'connections';
     const { overload } = this.#overload;
-    // Memory may never come down again, as the system counts it: what comes when nothing else is under way is served.
+    // The mark may be less than the gateway needs at rest: what comes when nothing else is under way is served.
     const isAlone = this.#open.size - this.#refusing <= 1;
     return overload === 'memory' && isAlone ? undefined : overload;
   }

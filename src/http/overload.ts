@@ -1,10 +1,13 @@
 /** Whether a thread has more to do than it can: told by how late its event loop comes round, and by the memory of the process. */
+import { MemoryMeter } from './memory.ts';
 
 /** From where on new requests are refused; undefined where nothing is. */
 export interface OverloadMarks {
   readonly loopDelayMs: number | undefined;
-  /** Of the whole process, as the system counts it. */
+  /** Of the whole process. */
   readonly memoryBytes: number | undefined;
+  /** How many threads share the process. */
+  readonly threads: number;
 }
 
 export type Overload = 'loop_delay' | 'memory';
@@ -33,6 +36,7 @@ export class OverloadMeter {
   /** What is wrong at the moment. */
   overload: Overload | undefined;
   marks: OverloadMarks;
+  readonly #memory = new MemoryMeter();
   #judge = new OverloadJudge();
   #timer: NodeJS.Timeout | undefined;
   #dueAtMs = 0;
@@ -59,7 +63,8 @@ export class OverloadMeter {
 
   #beat(): void {
     const nowMs = performance.now();
-    const memoryBytes = this.marks.memoryBytes === undefined ? 0 : process.memoryUsage.rss();
+    const { memoryBytes: markBytes, threads } = this.marks;
+    const memoryBytes = markBytes === undefined ? 0 : this.#memory.read(markBytes, threads, nowMs);
     this.overload = this.#judge.judge(this.marks, nowMs - this.#dueAtMs, memoryBytes);
     this.#dueAtMs = nowMs + BEAT_MS;
     if (++this.#quietBeats > QUIET_BEATS) this.stop();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import test, { describe } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { MemoryMeter, type MemorySource, PROCESS_MEMORY } from '../../src/http/memory.ts';
 import { type Overload, OverloadJudge } from '../../src/http/overload.ts';
 import { answering, completion } from '../support/answers.ts';
 import { CONFIG, type KeyJson, PROGRAM, Workplace } from '../support/cli.ts';
@@ -12,8 +13,8 @@ import { bounded, until } from '../support/wait.ts';
 const BLOCK = fileURLToPath(new URL('./block-loop.js', import.meta.url));
 
 describe('a gateway is overloaded', () => {
-  const marks = { loopDelayMs: 100, memoryBytes: 1_000 };
-  const none = { loopDelayMs: undefined, memoryBytes: undefined };
+  const marks = { loopDelayMs: 100, memoryBytes: 1_000, threads: 1 };
+  const none = { loopDelayMs: undefined, memoryBytes: undefined, threads: 1 };
   type Look = readonly [lateMs: number, memoryBytes: number];
   const rows: readonly (readonly [name: string, looks: readonly Look[], result: Overload | undefined])[] = [
     ['not while it is in time', [[0, 0]], undefined],
@@ -36,6 +37,61 @@ describe('a gateway is overloaded', () => {
   test('never where nothing is set', () => {
     const judge = new OverloadJudge();
     for (let i = 0; i < 3; i++) assert.equal(judge.judge(none, 10_000, 1e12), undefined);
+  });
+});
+
+describe('the memory that counts against a mark of 1000', () => {
+  /** A process that has 5000 from the system, and uses so much before and after a collection. */
+  function processOf(usedBytes: number, leftBytes: number, resident = 5_000) {
+    let isCollected = false;
+    const collections = { count: 0 };
+    const source: MemorySource = {
+      residentBytes: () => resident,
+      usedBytes: () => (isCollected ? leftBytes : usedBytes),
+      collect() {
+        isCollected = true;
+        collections.count++;
+      },
+    };
+    return { meter: new MemoryMeter(source), collections };
+  }
+
+  test('is what the system gave, up to the mark', () => {
+    const { meter, collections } = processOf(100, 100, 1_000);
+    assert.equal(meter.read(1_000, 1, 0), 1_000);
+    assert.equal(collections.count, 0);
+  });
+
+  test('is what is in use, beyond it, and nothing is collected where that is less', () => {
+    const { meter, collections } = processOf(900, 100);
+    assert.equal(meter.read(1_000, 1, 0), 900);
+    assert.equal(collections.count, 0);
+  });
+
+  test('is what a collection leaves, where there is more', () => {
+    const { meter } = processOf(4_000, 300);
+    assert.equal(meter.read(1_000, 1, 0), 300);
+  });
+
+  test('is that of all threads, if the others use as much', () => {
+    const { meter } = processOf(4_000, 300);
+    assert.equal(meter.read(1_000, 4, 0), 1_200);
+  });
+
+  test('is not had by collecting again and again', () => {
+    const { meter, collections } = processOf(4_000, 2_000);
+    for (let nowMs = 0; nowMs < 3_000; nowMs += 100) assert.equal(meter.read(1_000, 1, nowMs), 2_000);
+    assert.equal(collections.count, 1);
+    meter.read(1_000, 1, 3_000);
+    assert.equal(collections.count, 2);
+  });
+
+  test('has no garbage in it: a collection frees what nobody holds', async () => {
+    const garbage = new WeakRef({});
+    // A reference is held until the turn ends in which it was made.
+    await new Promise(setImmediate);
+    PROCESS_MEMORY.collect();
+    assert.equal(garbage.deref(), undefined);
   });
 });
 
@@ -67,8 +123,9 @@ test('a process whose event loop is blocked again and again refuses, stays alive
 });
 
 test('a process that needs too much memory refuses what comes while something else is under way', () =>
-  // Less than any process needs: it is overloaded from its first look on.
+  // Less than this process has in use: it is overloaded from its first look on.
   withGateway({ config: { overload: { memory: '64mb' } } }, async (gateway) => {
+    const held = Buffer.alloc(64 * 2 ** 20);
     const [holder, other] = [gateway.key(), gateway.key()];
     const release = Promise.withResolvers<void>();
     gateway.upstream.follow(async (call) => {
@@ -95,4 +152,5 @@ test('a process that needs too much memory refuses what comes while something el
     const next = await gateway.complete(other, chat());
     assert.equal(next.status, 200, 'what comes when nothing is under way is served, however much memory there is');
     assert.equal(ratesOf(next.headers).remainingRequests, 599);
+    assert.ok(held.length > 0, 'kept until here');
   }));
