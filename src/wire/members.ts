@@ -1,4 +1,5 @@
 /** Where the members of a JSON object stand in its text, so that one can be changed and the others keep their bytes. */
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
 
 /** A member of an object. Offsets are into the text; `end` is exclusive. */
 export interface Member {
@@ -10,14 +11,6 @@ export interface Member {
 
 /** Deeper than any request or tool schema in use; what walks a body may count on it. */
 export const MAX_JSON_DEPTH = 200;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const COMMA = 0x2c;
 
 /** Thrown for JSON that is nested more than {@link MAX_JSON_DEPTH} levels deep. */
 export class TooDeep extends Error {

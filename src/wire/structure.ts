@@ -1,16 +1,9 @@
 /** How deep and how rich a JSON text is, found before it is parsed: millions of brackets cost a parser seconds and gigabytes. */
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
 import { MAX_JSON_DEPTH } from './members.ts';
 
 /** Objects, arrays, strings and commas of a body. Ten thousand messages, each with a picture, come to 250,000. */
 export const MAX_JSON_PARTS = 500_000;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const COMMA = 0x2c;
 
 /** What is too much about a text, or undefined. The bytes need not be valid JSON. */
 export function excessOf(bytes: Buffer): 'depth' | 'parts' | undefined {
