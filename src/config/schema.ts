@@ -82,7 +82,11 @@ const timeouts = z.strictObject({
 const SHARE_EXPECTED = 'expected a share such as 20%, from 0% to 100%';
 const retry = z.strictObject({
   attempts: wholeNumber(1, MAX_ATTEMPTS).default(3),
-  budget: spelled(parseShare, SHARE_EXPECTED).default(0.2),
+  budget: z
+    .union([z.number().min(0, SHARE_EXPECTED).max(1, SHARE_EXPECTED), spelled(parseShare, SHARE_EXPECTED)], {
+      error: () => SHARE_EXPECTED,
+    })
+    .default(0.2),
 });
 
 const overload = z.strictObject({

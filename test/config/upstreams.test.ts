@@ -40,6 +40,11 @@ describe('a provider with several upstreams', () => {
   });
 });
 
+test('the budget of retries is a percentage, or the same as a number', () => {
+  assert.equal(load('retry: { budget: 25% }').retry.budget, 0.25);
+  assert.equal(load('retry: { budget: 0.25 }').retry.budget, 0.25);
+});
+
 test('comments hold streams after so long a silence, or never', () => {
   assert.equal(load('stream_keep_alive: 1m').streamKeepAliveMs, 60_000);
   assert.equal(load('stream_keep_alive: off').streamKeepAliveMs, undefined);
@@ -47,7 +52,7 @@ test('comments hold streams after so long a silence, or never', () => {
 
 const FAULTS: readonly (readonly [text: string, line: RegExp])[] = [
   ['retry: { attempts: 0 }', /^1:10: retry\.attempts: expected a whole number from 1 to 10/],
-  ['retry: { budget: 0.2 }', /^1:10: retry\.budget: expected a share such as 20%/],
+  ['retry: { budget: 1.2 }', /^1:10: retry\.budget: expected a share such as 20%/],
   ['retry: { budget: 101% }', /^1:10: retry\.budget: expected a share such as 20%/],
   ['stream_keep_alive: 15', /^1:1: stream_keep_alive: expected a duration such as 15s, or off/],
   [
