@@ -87,7 +87,9 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
         await desk.type(view);
         await desk.shows(sign);
         // All of it is there, from the first line to the last, and the balance is at the right edge.
-        const lines = (await desk.shows(new RegExp(`^ inf-gw .{${size.columns - 12}}USD$`, 'm'))).split('\n');
+        // The footer is drawn last.
+        const whole = new RegExp(`^ inf-gw .{${size.columns - 12}}USD$[^]*(views|Enter more)`, 'm');
+        const lines = (await desk.shows(whole)).split('\n');
         assert.equal(lines.length, size.rows + 1);
         assert.match(lines[1] ?? '', /1 Overview .* 5 Models/);
         assert.match(lines.at(-2) ?? '', /views|Enter more/);
