@@ -7,13 +7,12 @@ import { type AnswerCase, drawAnswer } from './answers.ts';
 import { type Campaign, type CaseResult, connectionFaults, seedOf } from './campaign.ts';
 import { send } from './client.ts';
 import { judge, type Verdict } from './oracle.ts';
-import { CALM_MODEL, type FuzzSite, secretsOf, WILD_PROVIDERS } from './site.ts';
+import { CALM_MODEL, type FuzzSite, followLong, secretsOf, WILD_PROVIDERS } from './site.ts';
 
 /** Longer than all time-outs of the providers together. */
 const PATIENCE_MS = 10_000;
 /** What a sound request can come to, whatever the host answers. */
 const STATUSES = [200, 400, 502];
-const KEPT_CALLS = 1_000;
 
 /** After so many failures in a row a provider gets a sound answer, so that the gateway does not leave it alone. */
 const CALMED_AFTER = 3;
@@ -43,11 +42,7 @@ export class AnswerCampaign implements Campaign {
   }
 
   begin(): void {
-    const { upstream } = this.#fuzz.site;
-    upstream.follow((call) => {
-      if (upstream.calls.length > KEPT_CALLS) upstream.calls.length = 0;
-      return this.#answer(call);
-    });
+    followLong(this.#fuzz, (call) => this.#answer(call));
   }
 
   async run(number: number): Promise<CaseResult> {

@@ -6,7 +6,7 @@ import { type Campaign, type CaseResult, connectionFaults, seedOf } from './camp
 import { send } from './client.ts';
 import { judge } from './oracle.ts';
 import { drawRequest } from './requests.ts';
-import { type FuzzSite, secretsOf, VENDOR_MODEL } from './site.ts';
+import { type FuzzSite, followLong, secretsOf, VENDOR_MODEL } from './site.ts';
 
 /** How long a client of a mutated request waits for more: the gateway may be waiting for more, too. */
 const PATIENCE_MS = 120;
@@ -17,8 +17,6 @@ const HEADERS = [
   ...['host', 'connection', 'content-type', 'accept-encoding', 'user-agent', 'authorization', 'x-operator', 'accept'],
   'content-length',
 ];
-/** The calls of a host are kept in memory: they are forgotten from time to time. */
-const KEPT_CALLS = 1_000;
 
 const COMPLETION = completion('sound');
 const STREAM = [chunk('sound'), chunk('', 'stop'), usageChunk(), DONE];
@@ -35,11 +33,7 @@ export class RequestCampaign implements Campaign {
   }
 
   begin(): void {
-    const { upstream } = this.#fuzz.site;
-    upstream.follow((call) => {
-      if (upstream.calls.length > KEPT_CALLS) upstream.calls.length = 0;
-      return this.#answer(call);
-    });
+    followLong(this.#fuzz, (call) => this.#answer(call));
   }
 
   async run(number: number): Promise<CaseResult> {

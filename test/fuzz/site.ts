@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { Site, type SiteKey, UPSTREAM_HEADER, UPSTREAM_KEY } from '../control/site.ts';
 import { answering, completion } from '../support/answers.ts';
+import type { Script } from '../support/fake-upstream.ts';
 import { descriptorsOf } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
@@ -37,6 +38,17 @@ export interface FuzzSite {
   readonly pid: number;
   /** Files and sockets that the process had open before the first request. */
   readonly descriptorsAtStart: number;
+}
+
+/** The calls of a host are kept in memory: they are forgotten from time to time. */
+const KEPT_CALLS = 1_000;
+
+/** Lets the host of a site answer as a script says, for as many requests as one likes. */
+export function followLong({ site: { upstream } }: FuzzSite, script: Script): void {
+  upstream.follow((call) => {
+    if (upstream.calls.length > KEPT_CALLS) upstream.calls.length = 0;
+    return script(call);
+  });
 }
 
 export async function openFuzzSite(scope: Scope): Promise<FuzzSite> {
