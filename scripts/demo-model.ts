@@ -1,7 +1,7 @@
 /** A made-up gateway with some traffic, as the dashboard would see it: that of the tests, with more going on. */
 import type { SecondRow, Snapshot } from '../src/control/protocol.ts';
 import { formatUsd, NANOS_PER_USD } from '../src/core/money.ts';
-import { emptyHistogram, record } from '../src/live/histogram.ts';
+import { emptyHistogram, record } from '../src/observe/histogram.ts';
 import type { Model } from '../src/tui/model.ts';
 import { after, alone, NOW_MS, SNAPSHOT, STORED, second, storedKey } from '../test/tui/samples.ts';
 

@@ -1,6 +1,7 @@
 /** The catalog: the models that are configured, and their prices. */
+
+import type { ModelTerms } from '../core/model-terms.ts';
 import { costRoundedUp, type Nanos } from '../core/money.ts';
-import type { ModelTerms } from '../core/terms.ts';
 import type { TokenUsage } from '../core/usage.ts';
 
 /** A model that clients can name. */

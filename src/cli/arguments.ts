@@ -1,6 +1,6 @@
 /** The values of arguments and options, as people type them. A wrong one is a fault of the words: exit status 2. */
 import { InvalidArgumentError } from 'commander';
-import { type Reader, readModelId } from '../entries.ts';
+import { type Reader, readModelId } from '../operator/input.ts';
 
 /** What a reader takes. It must not return null: commander would make an empty text of it. */
 export function taking<T>(reader: Reader<T>): (text: string) => T {

@@ -1,10 +1,10 @@
 /** `audit`: proves that the figures of a state file agree with each other. */
+
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Check } from '../audit/audit.ts';
 import { UserError } from '../core/errors.ts';
-import { notice } from './notice.ts';
-import { count, printJson, printLine, printTable } from './output.ts';
+import { count, notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 /** A journal shorter than this is read before anybody asks how far it is. */

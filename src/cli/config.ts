@@ -1,6 +1,7 @@
 /** `config check`: validates the config, and shows what would run. Secrets are masked. */
 import type { Command } from 'commander';
 import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
+import { formatAddress } from '../core/address.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { count, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
@@ -24,7 +25,7 @@ function check(command: Command): void {
   const { tier } = config;
   printLine(`${config.path ?? 'No config file: the defaults'} — sound.\n`);
   printFields([
-    ['listen', addressOf(config)],
+    ['listen', formatAddress(config.listen)],
     ['threads', count(config.threads)],
     ['state file', config.statePath],
     ['credit', config.creditEnforced ? 'enforced' : 'off'],
@@ -33,8 +34,8 @@ function check(command: Command): void {
     ['durability', config.durability],
     ['journal retention', retentionOf(config)],
     ['log level', config.logLevel],
-    ['time for a client’s headers', `${config.requestTimeoutMs} ms`],
-    ['time to finish at the end', `${config.drainTimeoutMs} ms`],
+    ['time for a client’s headers', `${config.timeouts.requestMs} ms`],
+    ['time to finish at the end', `${config.timeouts.drainMs} ms`],
     ['default tier', config.tierName],
     ['  requests per minute', count(tier.rpm)],
     ['  tokens per minute', count(tier.tpm)],
@@ -59,11 +60,6 @@ function check(command: Command): void {
   );
 }
 
-function addressOf(config: Config): string {
-  const { host, port } = config.listen;
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
 /** As the config spells it. */
 function retentionOf({ journalRetentionMs: milliseconds }: Config): string {
   return milliseconds === undefined ? 'off' : `${milliseconds / DAY_MS}d`;
@@ -74,7 +70,7 @@ function configJson(config: Config) {
   return {
     ok: true,
     path: config.path ?? null,
-    listen: addressOf(config),
+    listen: formatAddress(config.listen),
     threads: config.threads,
     state: config.statePath,
     credit: config.creditEnforced ? 'enforced' : 'off',
@@ -85,8 +81,8 @@ function configJson(config: Config) {
     durability: config.durability,
     journal_retention: retentionOf(config),
     log_level: config.logLevel,
-    request_timeout_ms: config.requestTimeoutMs,
-    drain_timeout_ms: config.drainTimeoutMs,
+    request_timeout_ms: config.timeouts.requestMs,
+    drain_timeout_ms: config.timeouts.drainMs,
     tier: config.tierName,
     limits: { rpm: tier.rpm, tpm: tier.tpm, concurrency: tier.concurrency, models_rpm: tier.modelsRpm },
     providers: config.providers.map(providerJson),

@@ -1,14 +1,14 @@
 /** A key as the commands show it. */
+
 import type { Command } from 'commander';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
-import { whyNot } from '../entries.ts';
-import { type Change, type KeyRecord, limitsInForce } from '../ledger/keys.ts';
-import type { MonthFigures, RefusalRow } from '../ledger/usage.ts';
-import { PROGRAM } from '../program.ts';
-import { notice } from './notice.ts';
-import { count, dim, printFields, printJson, printLine, printTable, usd } from './output.ts';
+import { PROGRAM } from '../core/program.ts';
+import { whyNot } from '../operator/input.ts';
+import { type Change, type KeyRecord, limitsInForce } from '../state/sqlite/keys.ts';
+import type { MonthFigures, RefusalRow } from '../state/sqlite/usage.ts';
+import { count, dim, notice, printFields, printJson, printLine, printTable, usd } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };

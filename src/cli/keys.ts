@@ -1,12 +1,13 @@
 /** `keys`: creates, lists, shows, enables, disables, deletes and rotates keys. */
+
 import type { Command } from 'commander';
+import { mintKey } from '../core/api-key.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
-import { readAmount, readConcurrency, readCount, readKeyName, readRpm, readTpm } from '../entries.ts';
-import { mintKey } from '../keys/key.ts';
-import type { KeyRecord, KeyState } from '../ledger/keys.ts';
-import { PROGRAM } from '../program.ts';
+import { PROGRAM } from '../core/program.ts';
+import { readAmount, readConcurrency, readCount, readKeyName, readRpm, readTpm } from '../operator/input.ts';
+import type { KeyRecord, KeyState } from '../state/sqlite/keys.ts';
 import { modelId, taking } from './arguments.ts';
 import {
   changed,
@@ -19,8 +20,7 @@ import {
   refusalJson,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { notice } from './notice.ts';
-import { bold, dim, printJson, printLine } from './output.ts';
+import { bold, dim, notice, printJson, printLine } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 /** Keys in a table, unless it is said how many. */

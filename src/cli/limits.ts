@@ -1,8 +1,8 @@
 /** `limits`: shows and sets the limits of a key. */
 import type { Command } from 'commander';
 import type { Nanos } from '../core/money.ts';
-import { orWord, readAmount, readConcurrency, readRpm, readTpm } from '../entries.ts';
-import type { OwnLimits } from '../ledger/keys.ts';
+import { orWord, readAmount, readConcurrency, readRpm, readTpm } from '../operator/input.ts';
+import type { OwnLimits } from '../state/sqlite/keys.ts';
 import { taking } from './arguments.ts';
 import { changed, existing, printResult } from './key-view.ts';
 import { withState } from './state.ts';

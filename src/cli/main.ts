@@ -1,8 +1,9 @@
 /** The command line: gathers the commands, and turns what goes wrong into one line and an exit status. */
+
 import { Command, CommanderError } from 'commander';
 import { UserError } from '../core/errors.ts';
-import { VERSION } from '../program.ts';
-import { notice } from './notice.ts';
+import { VERSION } from '../core/program.ts';
+import { notice } from './output.ts';
 
 type Register = (program: Command) => void;
 

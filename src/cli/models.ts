@@ -1,9 +1,9 @@
 /** `models`: the catalog. */
+
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
 import { formatUsd } from '../core/money.ts';
-import { notice } from './notice.ts';
-import { printJson, printLine, printTable } from './output.ts';
+import { notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerModels(program: Command): void {

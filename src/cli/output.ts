@@ -2,7 +2,6 @@
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
 import { formatUsd, type Nanos } from '../core/money.ts';
-import { notice } from './notice.ts';
 
 /** A column: its head, and what its cells are. */
 export interface Column {
@@ -12,6 +11,11 @@ export interface Column {
   readonly usd?: true;
   /** Where a terminal is too narrow, columns with a rank are left out, the highest first. */
   readonly rank?: number;
+}
+
+/** Prints a notice or warning on stderr: it is no result, and must not get into a pipe. */
+export function notice(line: string): void {
+  process.stderr.write(`${line}\n`);
 }
 
 /** Prints one JSON document, and nothing else. */

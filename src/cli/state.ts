@@ -1,14 +1,15 @@
 /** What the commands work on: the config, and the state file through the same operations as the gateway. */
+
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
-import { Account } from '../ledger/account.ts';
-import { KeyStore } from '../ledger/keys.ts';
-import { RequestStore } from '../ledger/requests.ts';
-import { explained, openState } from '../ledger/sqlite.ts';
-import { UsageReader } from '../ledger/usage.ts';
-import { notice } from './notice.ts';
+import { Account } from '../state/sqlite/account.ts';
+import { explained, openState } from '../state/sqlite/database.ts';
+import { KeyStore } from '../state/sqlite/keys.ts';
+import { RequestStore } from '../state/sqlite/requests.ts';
+import { UsageReader } from '../state/sqlite/usage.ts';
+import { notice } from './output.ts';
 
 /** The options that may stand anywhere. */
 export interface GlobalOptions {

@@ -1,13 +1,13 @@
 /** `status` and `reload`: what asks the running gateway, through its control socket. */
+
 import type { Command } from 'commander';
 import { readSnapshot, reloadConfig } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
 import { UserError } from '../core/errors.ts';
-import type { UpstreamState } from '../live/board.ts';
-import { PROGRAM } from '../program.ts';
-import { notice } from './notice.ts';
-import { count, printFields, printJson, printLine, printTable } from './output.ts';
+import { PROGRAM } from '../core/program.ts';
+import type { UpstreamState } from '../observe/monitor.ts';
+import { count, notice, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 /** Rates are means over so many seconds. */

@@ -1,12 +1,12 @@
 /** `usage`: requests, tokens and cost by key, model, day, month or source. */
+
 import { type Command, Option } from 'commander';
 import { formatUsd } from '../core/money.ts';
-import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../ledger/usage.ts';
-import { usageCsv, usageShape } from '../usage-shape.ts';
+import { usageCsv, usageShape } from '../operator/export.ts';
+import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/sqlite/usage.ts';
 import { moment } from './arguments.ts';
 import { existing } from './key-view.ts';
-import { notice } from './notice.ts';
-import { type Column, count, printJson, printLine, printTable } from './output.ts';
+import { type Column, count, notice, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface UsageOptions {

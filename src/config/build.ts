@@ -1,14 +1,9 @@
 /** Turns a checked file into the config: fills secrets in, resolves paths, checks what spans several fields. */
+
 import { resolve } from 'node:path';
-import type {
-  Config,
-  MockProviderConfig,
-  ModelConfig,
-  ProviderConfig,
-  Tier,
-  UpstreamConfig,
-  UpstreamTimeouts,
-} from './config.ts';
+import type { Limits } from '../core/limits.ts';
+import type { UpstreamTimeouts } from '../core/settings.ts';
+import type { Config, MockProviderConfig, ModelConfig, ProviderConfig, UpstreamConfig } from './config.ts';
 import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
 import { expandReferences } from './secrets.ts';
 
@@ -57,9 +52,13 @@ class ConfigBuilder {
       maxConnections: parsed.max_connections,
       overload: { loopDelayMs: unlessOff(parsed.overload.loop_delay), memoryBytes: unlessOff(parsed.overload.memory) },
       capOutput: parsed.cap_output,
-      requestTimeoutMs: parsed.timeouts.request,
-      clientStallTimeoutMs: parsed.timeouts.idle,
-      drainTimeoutMs: parsed.timeouts.drain,
+      timeouts: {
+        connectMs: parsed.timeouts.connect,
+        firstByteMs: parsed.timeouts.first_byte,
+        idleMs: parsed.timeouts.idle,
+        requestMs: parsed.timeouts.request,
+        drainMs: parsed.timeouts.drain,
+      },
       retry: parsed.retry,
       streamKeepAliveMs: typeof parsed.stream_keep_alive === 'number' ? parsed.stream_keep_alive : undefined,
       logLevel: parsed.log.level,
@@ -67,7 +66,7 @@ class ConfigBuilder {
     };
   }
 
-  #tier(): Tier {
+  #tier(): Limits {
     const tiers = { ...(this.#parsed.tiers ?? { standard: DEFAULT_TIER }) };
     const tier = Object.hasOwn(tiers, this.#parsed.tier) ? tiers[this.#parsed.tier] : undefined;
     if (tier === undefined) {

@@ -1,23 +1,9 @@
 /** The config as the program uses it: resolved, with secrets filled in. Only the composition root reads all of it. */
-import type { ModelTerms } from '../core/terms.ts';
-import type { ListenAddress } from './units.ts';
 
-/** The limits of a tier: requests and tokens per minute, requests at once, model listings per minute. */
-export interface Tier {
-  readonly rpm: number;
-  readonly tpm: number;
-  readonly concurrency: number;
-  readonly modelsRpm: number;
-}
-
-/** How long an upstream may take, in milliseconds. */
-export interface UpstreamTimeouts {
-  readonly connectMs: number;
-  /** Until the response's headers. */
-  readonly firstByteMs: number;
-  /** Between any two bytes. */
-  readonly idleMs: number;
-}
+import type { ListenAddress } from '../core/address.ts';
+import type { Limits } from '../core/limits.ts';
+import type { ModelTerms } from '../core/model-terms.ts';
+import type { Durability, RetryPolicy, Timeouts, UpstreamTimeouts } from '../core/settings.ts';
 
 /** A model as configured. */
 export interface ModelConfig extends ModelTerms {
@@ -69,14 +55,6 @@ export function isActive({ missingVariable }: ProviderConfig | UpstreamConfig): 
   return missingVariable === undefined;
 }
 
-/** When a request may be tried again. */
-export interface RetryConfig {
-  /** How often one request may be tried in all. */
-  readonly attempts: number;
-  /** How many retries there may be, as a share of the requests. */
-  readonly budget: number;
-}
-
 export interface Config {
   /** The file that was read; undefined when the program runs on its defaults. */
   readonly path: string | undefined;
@@ -85,10 +63,10 @@ export interface Config {
   readonly threads: number;
   readonly statePath: string;
   readonly tierName: string;
-  readonly tier: Tier;
+  readonly tier: Limits;
   readonly creditEnforced: boolean;
   /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
-  readonly durability: 'full' | 'crash';
+  readonly durability: Durability;
   /** How long rows of the journal are kept; undefined for ever. */
   readonly journalRetentionMs: number | undefined;
   readonly maxBodyBytes: number;
@@ -97,12 +75,9 @@ export interface Config {
   /** From where on new requests are refused; undefined where nothing is. */
   readonly overload: { readonly loopDelayMs: number | undefined; readonly memoryBytes: number | undefined };
   readonly capOutput: boolean;
-  /** For a client to send its headers, and between two pieces of its body. */
-  readonly requestTimeoutMs: number;
-  /** How long a client may leave a stream unread: as long as an upstream may be silent. */
-  readonly clientStallTimeoutMs: number;
-  readonly drainTimeoutMs: number;
-  readonly retry: RetryConfig;
+  /** `idleMs` also bounds how long a client may leave a stream unread. */
+  readonly timeouts: Timeouts;
+  readonly retry: RetryPolicy;
   /** After how much silence a stream that has begun gets a comment, in milliseconds; undefined for never. */
   readonly streamKeepAliveMs: number | undefined;
   readonly logLevel: string;

@@ -1,6 +1,6 @@
 /** The shape of the config file, as zod checks it. Field names are those of the file. */
 import { z } from 'zod';
-import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/bounds.ts';
+import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
 

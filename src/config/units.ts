@@ -1,4 +1,6 @@
 /** Values with a unit, as the config file spells them. */
+import type { ListenAddress } from '../core/address.ts';
+import { DAY_MS } from '../core/clock.ts';
 
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
 const MILLISECONDS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
@@ -22,7 +24,6 @@ export function parseShare(text: string): number | undefined {
 }
 
 const DAYS = /^(\d{1,5})d$/;
-const DAY_MS = 86_400_000;
 
 /** `90d` in milliseconds. Undefined when it is no number of days, one at least. */
 export function parseDays(text: string): number | undefined {
@@ -53,12 +54,6 @@ export function parseMemory(text: string): number | undefined {
   if (match === null) return undefined;
   const bytes = Number(match[1]) * MEGABYTE * (match[2]?.toLowerCase() === 'gb' ? 1024 : 1);
   return bytes >= MIN_MEMORY_BYTES ? bytes : undefined;
-}
-
-/** A host and a port to listen on. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
 }
 
 const LISTEN = /^(?:\[([0-9a-fA-F:.%]+)\]|([^\s:[\]]+)):(\d{1,5})$/;

@@ -4,13 +4,13 @@ import { tmpdir, userInfo } from 'node:os';
 import { basename, join } from 'node:path';
 import { withoutLinks } from '../core/files.ts';
 import {
-  type BoardLook,
+  EVERYTHING,
   REMEMBERED_REQUESTS,
   type RequestRow,
   SHOWN_LIVE,
+  type SnapshotQuery,
   type UpstreamHealth,
-  WHOLE_BOARD,
-} from '../live/board.ts';
+} from '../observe/monitor.ts';
 
 /** What the longest path of a socket may be, in bytes: 104 on macOS, 108 on Linux, with the zero at its end. */
 const MAX_SOCKET_BYTES = 103;
@@ -60,7 +60,7 @@ export interface Wanted {
 }
 
 /** What is told, for one answer or one event. */
-export interface Look extends BoardLook {
+export interface Look extends SnapshotQuery {
   readonly keyIds: readonly string[];
 }
 
@@ -76,7 +76,7 @@ export function firstLookOf(query: URLSearchParams): Look {
   const rows = Number(query.get('rows') ?? SHOWN_LIVE);
   const isAny = rows > 0;
   return {
-    ...WHOLE_BOARD,
+    ...EVERYTHING,
     keyIds: query.get('keys')?.split(',') ?? [],
     mostLive: isAny ? Math.min(rows, SHOWN_LIVE) : 0,
     mostEnded: isAny ? REMEMBERED_REQUESTS : 0,

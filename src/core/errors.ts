@@ -59,6 +59,11 @@ export const FAILED_AFTER_DISPATCH: ClientError = {
   shouldRetry: false,
 };
 
+/** A 429 whose message says how long to wait. */
+export function rateLimited(message: string, retryAfterS: number): ClientError {
+  return { code: 'rate_limited', message: `${message} Try again in ${retryAfterS} s.`, retryAfterS };
+}
+
 /** A fault that a person can mend: its message is shown as it stands, without a stack. */
 export class UserError extends Error {
   /** Each line says what was wrong, where, and what to do. */

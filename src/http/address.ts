@@ -1,11 +1,8 @@
 /** Who may listen at an address: claims one that several threads will share, and explains why one cannot be had. */
-import { createServer } from 'node:net';
-import { UserError } from '../core/errors.ts';
 
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
+import { createServer } from 'node:net';
+import { formatAddress, type ListenAddress } from '../core/address.ts';
+import { UserError } from '../core/errors.ts';
 
 /** Throws a UserError where somebody listens there, although the system would let more of them share the port. */
 export function assertFree({ host, port }: ListenAddress): Promise<void> {
@@ -18,7 +15,7 @@ export function assertFree({ host, port }: ListenAddress): Promise<void> {
 
 /** A fault of listening in words that say what to do. */
 export function explainListenError(error: NodeJS.ErrnoException, { host, port }: ListenAddress): Error {
-  const address = `${host}:${port}`;
+  const address = formatAddress({ host, port });
   const advice: Record<string, string> = {
     EADDRINUSE: `${address} is in use, maybe by another inf-gw serve; stop it, or set another \`listen:\` in the config`,
     EACCES: `${address} may not be used by this user; take a port above 1023 with \`listen:\` in the config`,

@@ -1,6 +1,7 @@
 /** The `Authorization` header: which key a request carries. */
+
+import { hashKey, isWellFormedKey } from '../core/api-key.ts';
 import type { ClientError } from '../core/errors.ts';
-import { hashKey, isWellFormedKey } from '../keys/key.ts';
 
 export type Credential =
   | { readonly ok: true; readonly keyHash: string }

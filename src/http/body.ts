@@ -70,12 +70,12 @@ function joined(chunks: readonly Buffer[]): Buffer {
 export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #maxBytes: number;
-  readonly #timeoutMs: number;
+  readonly #requestMs: number;
 
-  constructor(request: IncomingMessage, maxBytes: number, timeoutMs: number) {
+  constructor(request: IncomingMessage, maxBytes: number, requestMs: number) {
     this.#request = request;
     this.#maxBytes = maxBytes;
-    this.#timeoutMs = timeoutMs;
+    this.#requestMs = requestMs;
   }
 
   /** Reads all of it. `askForBody` is called once it is clear that the body is wanted. Throws a BodyFault. */
@@ -97,13 +97,13 @@ export class BodyReader {
       const chunks: Buffer[] = [];
       let length = 0;
       const beganAtMs = performance.now();
-      const timer = setTimeout(() => finish(this.#stalled()), this.#timeoutMs);
+      const timer = setTimeout(() => finish(this.#stalled()), this.#requestMs);
       const onData = (chunk: Buffer) => {
         timer.refresh();
         chunks.push(chunk);
         length += chunk.length;
         if (length > this.#maxBytes) finish(this.#tooLarge());
-        else if (performance.now() - beganAtMs > this.#timeoutMs + transferMs(length)) finish(this.#tooSlow());
+        else if (performance.now() - beganAtMs > this.#requestMs + transferMs(length)) finish(this.#tooSlow());
       };
       const onEnd = () => finish(undefined);
       const onClose = () => finish(new BodyFault(undefined));
@@ -124,7 +124,7 @@ export class BodyReader {
   }
 
   #stalled(): BodyFault {
-    return late(`Nothing more of the body came within ${this.#timeoutMs} ms.`);
+    return late(`Nothing more of the body came within ${this.#requestMs} ms.`);
   }
 
   #tooSlow(): BodyFault {

@@ -1,7 +1,8 @@
 /** One request and its answer: what is sent, with which headers, and whether the client is still there. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
-import type { RateFigures } from '../ledger/ledger.ts';
+import type { RateFigures } from '../core/limits.ts';
 import { dataEvent } from '../wire/sse.ts';
 import { BodyReader, discardBody, takeBodyAtHand, transferMs } from './body.ts';
 import { addRateHeaders } from './headers.ts';
@@ -14,9 +15,9 @@ export interface ExchangeOptions {
   readonly figures: RateFigures | undefined;
   readonly maxBodyBytes: number;
   /** Between two pieces of the body. */
-  readonly bodyTimeoutMs: number;
+  readonly requestMs: number;
   /** How long a client may leave a stream unread, in milliseconds. */
-  readonly stallTimeoutMs: number;
+  readonly idleMs: number;
   readonly expectsContinue: boolean;
 }
 
@@ -72,8 +73,8 @@ export class Exchange {
 
   /** Reads the body. A client that waits for `100 Continue` gets it only now. */
   readBody(): Promise<Buffer> {
-    const { maxBodyBytes, bodyTimeoutMs, expectsContinue } = this.#options;
-    const reader = new BodyReader(this.request, maxBodyBytes, bodyTimeoutMs);
+    const { maxBodyBytes, requestMs, expectsContinue } = this.#options;
+    const reader = new BodyReader(this.request, maxBodyBytes, requestMs);
     return reader.read(expectsContinue ? () => this.#askForBody() : undefined);
   }
 
@@ -161,10 +162,10 @@ export class Exchange {
 
   #expectReader(): void {
     const response = this.#response;
-    const { stallTimeoutMs } = this.#options;
+    const { idleMs } = this.#options;
     // Node breaks the connection when so long not a byte was taken, and sets a time-out of its own for the next request.
-    response.socket?.setTimeout(stallTimeoutMs);
-    const timer = setTimeout(() => response.destroy(), stallTimeoutMs + transferMs(response.writableLength));
+    response.socket?.setTimeout(idleMs);
+    const timer = setTimeout(() => response.destroy(), idleMs + transferMs(response.writableLength));
     response.once('close', () => clearTimeout(timer));
   }
 
@@ -177,7 +178,7 @@ export class Exchange {
   #drained(): Promise<void> {
     return new Promise((resolve) => {
       // A client that reads nothing at all would hold its slot for ever.
-      const timer = setTimeout(() => this.#response.destroy(), this.#options.stallTimeoutMs);
+      const timer = setTimeout(() => this.#response.destroy(), this.#options.idleMs);
       const done = () => {
         clearTimeout(timer);
         this.#response.off('drain', done).off('close', done);

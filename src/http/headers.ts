@@ -1,5 +1,5 @@
 /** The headers that the gateway itself writes: names and values in turn, the form that Node writes out quickest. */
-import type { RateFigures } from '../ledger/ledger.ts';
+import type { RateFigures } from '../core/limits.ts';
 
 /** Adds the six rate-limit headers of the specification. */
 export function addRateHeaders(headers: string[], figures: RateFigures): void {

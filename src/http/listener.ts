@@ -1,26 +1,27 @@
 /** The HTTP server: takes connections, turns requests into exchanges, answers what is not HTTP, and drains. */
+
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { ClientError } from '../core/errors.ts';
+import type { ListenAddress } from '../core/address.ts';
+import { type ClientError, rateLimited } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import type { RateFigures } from '../core/limits.ts';
 import { createServer } from '../core/node-http.ts';
-import type { RateFigures } from '../ledger/ledger.ts';
-import { explainListenError, type ListenAddress } from './address.ts';
+import { explainListenError } from './address.ts';
 import { Crowd, SPARE_CONNECTIONS } from './crowd.ts';
 import { Exchange } from './exchange.ts';
 import { MAX_HEADER_BYTES, malformedRequest, parserFault } from './malformed.ts';
 import { type Overload, type OverloadMarks, OverloadMeter } from './overload.ts';
 import { writeRaw } from './raw-answer.ts';
-import { rateLimited } from './refusals.ts';
 import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
 
 /** What can change while it listens: it holds for the requests and connections that come from then on. */
 export interface ListenerSettings {
   /** For a client to send its headers, and between two pieces of its body, in milliseconds. */
-  readonly requestTimeoutMs: number;
+  readonly requestMs: number;
   readonly maxBodyBytes: number;
   /** How long a client may leave a stream unread, in milliseconds. */
-  readonly stallTimeoutMs: number;
+  readonly idleMs: number;
   readonly maxConnections: number;
   readonly overload: OverloadMarks;
   /** What the rate-limit headers show to senders without a valid key. */
@@ -81,7 +82,7 @@ export class Listener {
     this.#overload = new OverloadMeter(options.overload);
     this.#server = createServer({
       maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: options.requestTimeoutMs,
+      headersTimeout: options.requestMs,
       // Bodies have a time-out of their own, which a long upload that makes progress does not meet.
       requestTimeout: 0,
       connectionsCheckingInterval: CHECKING_INTERVAL_MS,
@@ -119,7 +120,7 @@ export class Listener {
 
   configure(settings: ListenerSettings): void {
     this.#options = { ...this.#options, ...settings };
-    this.#server.headersTimeout = settings.requestTimeoutMs;
+    this.#server.headersTimeout = settings.requestMs;
     this.#server.maxConnections = settings.maxConnections + SPARE_CONNECTIONS;
     this.#crowd.max = settings.maxConnections;
     this.#overload.marks = settings.overload;
@@ -206,8 +207,8 @@ export class Listener {
       path,
       figures: isUnderV1(path) ? this.#figuresOf(path) : undefined,
       maxBodyBytes: this.#options.maxBodyBytes,
-      bodyTimeoutMs: this.#options.requestTimeoutMs,
-      stallTimeoutMs: this.#options.stallTimeoutMs,
+      requestMs: this.#options.requestMs,
+      idleMs: this.#options.idleMs,
       expectsContinue,
     });
     this.#open.set(socket, response);

@@ -1,8 +1,9 @@
 /** An answer in the shape of every error, on a socket for which there is no request. */
+
 import type { Socket } from 'node:net';
 import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { RateFigures } from '../ledger/ledger.ts';
+import type { RateFigures } from '../core/limits.ts';
 import { addRateHeaders } from './headers.ts';
 
 /** How long a connection that got its last answer may stay half open, in milliseconds. */

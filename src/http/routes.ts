@@ -1,6 +1,7 @@
 /** The paths that there are, and the methods that they take. */
+
 import type { ClientError } from '../core/errors.ts';
-import { shownName } from './refusals.ts';
+import { printableName } from '../core/printable.ts';
 
 export type Route =
   | { readonly kind: 'chat_completions' }
@@ -21,13 +22,13 @@ export function routeOf(method: string, path: string): Routing {
   if (route === undefined) {
     return {
       ok: false,
-      error: { code: 'invalid_request', status: 404, message: `There is nothing at ${shownName(path)}.` },
+      error: { code: 'invalid_request', status: 404, message: `There is nothing at ${printableName(path)}.` },
     };
   }
   const allowed = route.kind === 'chat_completions' ? ['POST'] : ['GET', 'HEAD'];
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');
-  const message = `${shownName(path)} takes ${allow}, not ${method}.`;
+  const message = `${printableName(path)} takes ${allow}, not ${method}.`;
   return { ok: false, error: { code: 'invalid_request', status: 405, message, allow } };
 }
 

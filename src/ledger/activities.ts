@@ -1,6 +1,7 @@
 /** What all keys are doing that were used since the start: about 1 KB for each, and what its windows hold. */
+
+import type { RecentEntry } from '../state/sqlite/journal.ts';
 import { Activity } from './activity.ts';
-import type { RecentEntry } from './journal.ts';
 import type { KeyActivity } from './ledger.ts';
 
 export class Activities {

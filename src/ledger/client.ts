@@ -1,25 +1,26 @@
 /** The ledger as promises: sends what a turn of the event loop asks for as one message to the ledger thread. */
+
 import { extname } from 'node:path';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
-import type { Answer, Answers, Command, FromLedger, Reply, ToLedger } from './commands.ts';
+import type { RateFigures } from '../core/limits.ts';
+import type { CountedRefusal, Settlement } from '../core/settlement.ts';
+import { Tickets } from '../core/tickets.ts';
 import {
   type Admission,
   type AdmissionRequest,
-  type CountedRefusal,
   type Identity,
   type Ledger,
   type LedgerControl,
   type LedgerOptions,
   type LedgerSettings,
+  type LedgerSnapshot,
   type LedgerSummary,
   LedgerUnavailable,
-  type LedgerView,
   type ListingAdmission,
-  type RateFigures,
-  type Settlement,
 } from './ledger.ts';
-import { type PackedCommand, packCommand, unpackReply } from './packing.ts';
+import type { Answer, Answers, Command, FromLedger, Reply, ToLedger } from './protocol.ts';
+import { type PackedCommand, packCommand, unpackReply } from './protocol.ts';
 
 // The thread's file has the ending of this one: .ts from the sources, .js once built.
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
@@ -32,11 +33,6 @@ export interface LedgerEvents {
   onStorageRecovered(): void;
   /** The thread has ended by a fault of the program. Nothing can be admitted any more. */
   onDeath(error: Error): void;
-}
-
-interface Waiting {
-  resolve(answer: Answer): void;
-  reject(error: Error): void;
 }
 
 /** The ledger thread, for the thread that started it. */
@@ -137,10 +133,9 @@ interface LedgerPort {
 
 class LedgerClient implements LedgerControl {
   readonly #port: LedgerPort;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #tickets = new Tickets<Answer>();
   #outbox: PackedCommand[] = [];
   #fault: string | undefined;
-  #nextTicket = 1;
   #ended: LedgerUnavailable | undefined;
 
   constructor(port: LedgerPort) {
@@ -176,7 +171,7 @@ class LedgerClient implements LedgerControl {
     await this.#ask({ kind: 'configure', settings });
   }
 
-  view(keyIds: readonly string[]): Promise<LedgerView> {
+  view(keyIds: readonly string[]): Promise<LedgerSnapshot> {
     return this.#ask({ kind: 'view', keyIds });
   }
 
@@ -194,8 +189,7 @@ class LedgerClient implements LedgerControl {
   /** From here on nobody answers: whoever waits is told. */
   end(reason: string): void {
     this.#ended ??= new LedgerUnavailable(reason);
-    for (const waiting of this.#waiting.values()) waiting.reject(this.#ended);
-    this.#waiting.clear();
+    this.#tickets.rejectAll(this.#ended);
   }
 
   /** Sends what was asked for in this turn of the event loop. */
@@ -207,20 +201,16 @@ class LedgerClient implements LedgerControl {
 
   #ask<K extends keyof Answers>(command: Extract<Command, { kind: K }>): Promise<Answers[K]> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
-    const ticket = this.#nextTicket++;
+    const { ticket, reply } = this.#tickets.take();
     // Everything that one turn of the event loop asks for travels together: a message costs as much as 20 commands.
     if (this.#outbox.length === 0) setImmediate(() => this.flush());
     this.#outbox.push(packCommand({ ticket, command }));
     // The thread answers each command with what belongs to its kind.
-    return new Promise<Answer>((resolve, reject) => this.#waiting.set(ticket, { resolve, reject })) as Promise<
-      Answers[K]
-    >;
+    return reply as Promise<Answers[K]>;
   }
 
   #deliver(reply: Reply): void {
-    const waiting = this.#waiting.get(reply.ticket);
-    this.#waiting.delete(reply.ticket);
-    if ('answer' in reply) waiting?.resolve(reply.answer);
-    else waiting?.reject(new LedgerUnavailable(reply.unavailable));
+    if ('answer' in reply) this.#tickets.resolve(reply.ticket, reply.answer);
+    else this.#tickets.reject(reply.ticket, new LedgerUnavailable(reply.unavailable));
   }
 }

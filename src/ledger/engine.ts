@@ -1,28 +1,29 @@
 /** The ledger's decisions and their writing: batches of commands in, one transaction each, answers out. */
+
 import { type Clock, utcMonth } from '../core/clock.ts';
+import type { RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
-import { Account } from './account.ts';
+import type { Settlement } from '../core/settlement.ts';
+import { Account } from '../state/sqlite/account.ts';
+import { assertKnownVersion, dataVersion, immediately, type Sqlite } from '../state/sqlite/database.ts';
+import { Journal } from '../state/sqlite/journal.ts';
+import { KeyStore } from '../state/sqlite/keys.ts';
+import { RefusalCounts } from '../state/sqlite/refusal-counts.ts';
 import { Activities } from './activities.ts';
 import { type Activity, type Lease, untouchedFigures } from './activity.ts';
 import { type AdmissionFacts, refusalOf, waitForListing } from './admission.ts';
-import { type Answer, type Command, isWritten } from './commands.ts';
-import { Journal } from './journal.ts';
 import { type CachedKey, KeyCache } from './key-cache.ts';
-import { KeyStore } from './keys.ts';
 import type {
   Admission,
   AdmissionRequest,
   Identity,
   LedgerOptions,
   LedgerSettings,
+  LedgerSnapshot,
   LedgerSummary,
-  LedgerView,
   ListingAdmission,
-  RateFigures,
-  Settlement,
 } from './ledger.ts';
-import { RefusalCounts } from './refusals.ts';
-import { assertKnownVersion, dataVersion, immediately, type Sqlite } from './sqlite.ts';
+import { type Answer, type Command, isWritten } from './protocol.ts';
 import { WINDOW_MS } from './window.ts';
 
 /** How many keys are told of as the busiest ones. */
@@ -294,7 +295,7 @@ export class LedgerEngine {
     this.#undo.push(() => charge(-costNanos));
   }
 
-  #view(keyIds: readonly string[]): LedgerView {
+  #view(keyIds: readonly string[]): LedgerSnapshot {
     const nowMs = this.#clock.monotonicMs();
     return {
       balanceNanos: this.#balanceNanos,

@@ -1,9 +1,10 @@
 /** Keys as the file has them, remembered until another process commits. */
+
 import { type Clock, utcMonth } from '../core/clock.ts';
+import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
-import type { Journal } from './journal.ts';
-import { type KeyRecord, type KeyStore, limitsInForce } from './keys.ts';
-import type { Limits } from './ledger.ts';
+import type { Journal } from '../state/sqlite/journal.ts';
+import { type KeyRecord, type KeyStore, limitsInForce } from '../state/sqlite/keys.ts';
 
 /** A key, the limits in force for it, and what it was charged this month. */
 export interface CachedKey {

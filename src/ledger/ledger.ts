@@ -1,25 +1,8 @@
 /** The ledger as its callers see it: every decision about keys, limits and money, and all that is remembered. */
-import type { ErrorCode } from '../core/errors.ts';
+import type { Limits, RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
-import type { TokenUsage, UsageSource } from '../core/usage.ts';
-
-/** How much of a key's windows is left: what the six rate-limit headers show. Integers; `reset` in seconds. */
-export interface RateFigures {
-  readonly limitRequests: number;
-  readonly remainingRequests: number;
-  readonly resetRequestsS: number;
-  readonly limitTokens: number;
-  readonly remainingTokens: number;
-  readonly resetTokensS: number;
-}
-
-/** Limits of a key: requests and tokens per minute, requests at once, model listings per minute. */
-export interface Limits {
-  readonly rpm: number;
-  readonly tpm: number;
-  readonly concurrency: number;
-  readonly modelsRpm: number;
-}
+import type { Durability } from '../core/settings.ts';
+import type { CountedRefusal, Settlement } from '../core/settlement.ts';
 
 /** What can change while the ledger runs: the limits where a key has none of its own, and how credit and journal are kept. */
 export interface LedgerSettings extends Limits {
@@ -31,7 +14,7 @@ export interface LedgerSettings extends Limits {
 export interface LedgerOptions extends LedgerSettings {
   readonly path: string;
   /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
-  readonly durability: 'full' | 'crash';
+  readonly durability: Durability;
 }
 
 /** What is known of the sender of a request, by the hash of its key. */
@@ -78,42 +61,6 @@ export type Admission =
   | { readonly admitted: true; readonly figures: RateFigures; readonly standIns?: readonly string[] }
   | { readonly admitted: false; readonly refusal: Refusal; readonly figures: RateFigures };
 
-/** How a request ended: well, because its client left, in an error, or with the process. */
-export type Outcome = 'ok' | 'cancelled' | 'interrupted' | ErrorCode;
-
-/** Who served a request. */
-export interface Served {
-  /** `<provider>/<model>`: another than was asked for, where that could not be had. */
-  readonly model: string;
-  /** For the operator: which of the provider's upstreams it was, the last of those that were asked. */
-  readonly upstream: string;
-  /** How often upstreams were asked. */
-  readonly attempts: number;
-}
-
-/** The one end of an admitted request. */
-export interface Settlement {
-  readonly requestId: string;
-  readonly outcome: Outcome;
-  readonly usage: TokenUsage;
-  readonly source: UsageSource;
-  readonly costNanos: Nanos;
-  /** What the upstream calls its completion; clients quote it. */
-  readonly completionId: string | undefined;
-  /** From dispatch to the first byte of the upstream's answer, in whole milliseconds. */
-  readonly firstByteMs: number | undefined;
-  /** Absent where no upstream was asked, or nobody knows which. */
-  readonly served?: Served | undefined;
-}
-
-/** A request of a known key that was refused. */
-export interface CountedRefusal {
-  readonly keyId: string;
-  readonly code: ErrorCode;
-  /** Which of the causes of that code it was. */
-  readonly reason: string;
-}
-
 /** What the program says of its state when it starts. */
 export interface LedgerSummary {
   readonly created: boolean;
@@ -156,7 +103,7 @@ export interface KeyActivity {
 }
 
 /** How the account and the keys stand at this moment. */
-export interface LedgerView {
+export interface LedgerSnapshot {
   readonly balanceNanos: Nanos;
   readonly heldNanos: Nanos;
   /** The keys with most requests in the last minute first. */
@@ -169,7 +116,7 @@ export interface LedgerView {
 export interface LedgerControl extends Ledger {
   /** Holds from the next decision on. */
   configure(settings: LedgerSettings): Promise<void>;
-  view(keyIds: readonly string[]): Promise<LedgerView>;
+  view(keyIds: readonly string[]): Promise<LedgerSnapshot>;
 }
 
 export type ListingAdmission =

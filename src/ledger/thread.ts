@@ -2,12 +2,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import { type Answer, type Envelope, type FromLedger, isWritten, type Reply, type ToLedger } from './commands.ts';
-import { LedgerEngine } from './engine.ts';
-import type { LedgerOptions } from './ledger.ts';
-import { LogBound } from './log-bound.ts';
-import { type PackedReply, packReply, unpackCommand } from './packing.ts';
-import { dropOldRows } from './retention.ts';
 import {
   assertDurability,
   explained,
@@ -17,8 +11,23 @@ import {
   openState,
   type Sqlite,
   writeNothing,
-} from './sqlite.ts';
-import { StateFile } from './state-file.ts';
+} from '../state/sqlite/database.ts';
+import { LogBound } from '../state/sqlite/log-bound.ts';
+import { dropOldRows } from '../state/sqlite/retention.ts';
+import { StateFile } from '../state/sqlite/state-file.ts';
+import { LedgerEngine } from './engine.ts';
+import type { LedgerOptions } from './ledger.ts';
+import {
+  type Answer,
+  type Envelope,
+  type FromLedger,
+  isWritten,
+  type PackedReply,
+  packReply,
+  type Reply,
+  type ToLedger,
+  unpackCommand,
+} from './protocol.ts';
 
 /** How long a batch waits for another writer. Requests that meet a longer lock are refused. */
 const LOCK_WAIT_MS = 2_000;

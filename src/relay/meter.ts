@@ -1,8 +1,8 @@
 /** The meter: what a request has used so far, from what its answer tells and from what has passed. */
+
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
-import { tokensOfBytes } from '../wire/bytes.ts';
 import { type AnswerFacts, quotableId } from '../wire/completion.ts';
-import { TextSample } from '../wire/text-sample.ts';
+import { TextSample, tokensOfBytes } from '../wire/text-sample.ts';
 
 export interface Metered {
   readonly usage: TokenUsage;

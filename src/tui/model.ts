@@ -1,11 +1,12 @@
 /** All that the screen shows, as data: what is drawn is a function of this, and keys and news make the next one of it. */
+
 import type { Model as CatalogModel } from '../catalog/catalog.ts';
 import type { SecondRow, Snapshot } from '../control/protocol.ts';
+import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
-import type { KeyRecord, KeyState, OwnLimits } from '../ledger/keys.ts';
-import type { Limits } from '../ledger/ledger.ts';
-import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../ledger/usage.ts';
-import type { RequestRow } from '../live/board.ts';
+import type { RequestRow } from '../observe/monitor.ts';
+import type { KeyRecord, KeyState, OwnLimits } from '../state/sqlite/keys.ts';
+import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/sqlite/usage.ts';
 import type { Tone } from './draw/line.ts';
 
 export const VIEWS = ['overview', 'keys', 'live', 'usage', 'models'] as const;

@@ -1,7 +1,7 @@
 /** What of the model a view shows, and in which order. Pure. */
 import type { Wanted } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import type { RequestRow } from '../live/board.ts';
+import type { RequestRow } from '../observe/monitor.ts';
 import type { KeySort, Model, StoredKey } from './model.ts';
 
 /** What was asked for last: with 10,000 keys sorting takes 5 ms, and each key that is pressed asks several times. */

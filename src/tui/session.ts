@@ -5,7 +5,7 @@ import { followGateway, reloadConfig, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import { usageCsv } from '../usage-shape.ts';
+import { usageCsv } from '../operator/export.ts';
 import { firstModel, type Model } from './model.ts';
 import { wantedBy } from './select.ts';
 import { Store } from './store.ts';

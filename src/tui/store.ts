@@ -2,15 +2,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
+import { mintKey } from '../core/api-key.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
-import { whyNot } from '../entries.ts';
-import { mintKey } from '../keys/key.ts';
-import { Account } from '../ledger/account.ts';
-import { type Change, KeyStore, limitsInForce } from '../ledger/keys.ts';
-import { explained, openState, type Sqlite } from '../ledger/sqlite.ts';
-import { type UsageGroup, UsageReader, type UsageRow } from '../ledger/usage.ts';
+import { whyNot } from '../operator/input.ts';
+import { Account } from '../state/sqlite/account.ts';
+import { explained, openState, type Sqlite } from '../state/sqlite/database.ts';
+import { type Change, KeyStore, limitsInForce } from '../state/sqlite/keys.ts';
+import { type UsageGroup, UsageReader, type UsageRow } from '../state/sqlite/usage.ts';
 import type { Action, KeyDetail, Range, Stored, StoredKey } from './model.ts';
 import type { Event } from './update/step.ts';
 

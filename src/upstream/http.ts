@@ -1,12 +1,14 @@
 /** An upstream over HTTP. The only place that knows undici. */
+
 import type { Dispatcher } from 'undici';
 // Not from its index, which loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
 import Pool from 'undici/lib/dispatcher/pool.js';
+import type { UpstreamTimeouts } from '../core/settings.ts';
 import { bodyFor, endpointOf, type OpenaiEndpoint, type OpenaiHost } from '../providers/openai.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import { Attempt, type FailureKind, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
-import type { Timeouts, Upstream } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
 
 /** How long an idle connection to an upstream is kept: below the 60 s after which many of them close it. */
 const KEEP_ALIVE_MS = 30_000;
@@ -14,10 +16,10 @@ const KEEP_ALIVE_MS = 30_000;
 export class HttpUpstream implements Upstream {
   readonly #host: OpenaiHost;
   readonly #endpoint: OpenaiEndpoint;
-  readonly #timeouts: Timeouts;
+  readonly #timeouts: UpstreamTimeouts;
   readonly #pool: Pool;
 
-  constructor(host: OpenaiHost, timeouts: Timeouts, userAgent: string) {
+  constructor(host: OpenaiHost, timeouts: UpstreamTimeouts, userAgent: string) {
     this.#host = host;
     this.#endpoint = endpointOf(host, userAgent);
     this.#timeouts = timeouts;
@@ -60,10 +62,10 @@ export class HttpUpstream implements Upstream {
 /** Feeds an attempt from undici, and keeps its time-outs. */
 class AttemptHandler implements Dispatcher.DispatchHandler {
   readonly #attempt: Attempt;
-  readonly #timeouts: Timeouts;
+  readonly #timeouts: UpstreamTimeouts;
   readonly #deadline: Deadline;
 
-  constructor(attempt: Attempt, timeouts: Timeouts) {
+  constructor(attempt: Attempt, timeouts: UpstreamTimeouts) {
     this.#attempt = attempt;
     this.#timeouts = timeouts;
     this.#deadline = new Deadline(({ kind, missing, milliseconds }) =>

@@ -1,16 +1,17 @@
 /** Plays the mock provider's scripts in time, as if they came over a connection. */
+import type { UpstreamTimeouts } from '../core/settings.ts';
 import { mockScript, type Script, type Step } from '../providers/mock/mock.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import { Attempt, UpstreamFailure } from './attempt.ts';
-import type { Timeouts, Upstream } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
 
 export class MockUpstream implements Upstream {
   readonly secrets: readonly string[] = [];
-  readonly #timeouts: Timeouts;
+  readonly #timeouts: UpstreamTimeouts;
   readonly #players = new Set<ScriptPlayer>();
   #answers = 0;
 
-  constructor(timeouts: Timeouts) {
+  constructor(timeouts: UpstreamTimeouts) {
     this.#timeouts = timeouts;
   }
 
@@ -32,14 +33,14 @@ export class MockUpstream implements Upstream {
 class ScriptPlayer {
   readonly #attempt: Attempt;
   readonly #script: Script;
-  readonly #timeouts: Timeouts;
+  readonly #timeouts: UpstreamTimeouts;
   readonly #steps: Iterator<Step>;
   readonly #onEnd: () => void;
   #timer: NodeJS.Timeout | undefined;
   #paused = false;
   #stopped = false;
 
-  constructor(attempt: Attempt, script: Script, timeouts: Timeouts, onEnd: () => void) {
+  constructor(attempt: Attempt, script: Script, timeouts: UpstreamTimeouts, onEnd: () => void) {
     this.#attempt = attempt;
     this.#script = script;
     this.#timeouts = timeouts;

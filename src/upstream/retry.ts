@@ -1,4 +1,5 @@
 /** When a request may be tried again, and how often. Pure. */
+import type { RetryPolicy } from '../core/settings.ts';
 
 /** The statuses with which an upstream says that it has not taken the request on. */
 const REFUSALS: ReadonlySet<number> = new Set([429, 503, 529]);
@@ -6,14 +7,6 @@ const REFUSALS: ReadonlySet<number> = new Set([429, 503, 529]);
 /** True where the upstream refused outright: it has not worked, so the request may go elsewhere. */
 export function isRefusal(status: number): boolean {
   return REFUSALS.has(status);
-}
-
-/** What an operator allows. */
-export interface RetryPolicy {
-  /** How often one request may be tried in all. */
-  readonly attempts: number;
-  /** How many retries there may be, as a share of the requests: 0.2 is one for five. 0 forbids them. */
-  readonly budget: number;
 }
 
 /** Retries that are saved up, so that a gateway with few requests has some at all. */

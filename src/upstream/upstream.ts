@@ -13,10 +13,3 @@ export interface Upstream {
   /** Breaks every connection. */
   close(): Promise<void>;
 }
-
-/** How long an upstream may take, in milliseconds. */
-export interface Timeouts {
-  readonly connectMs: number;
-  readonly firstByteMs: number;
-  readonly idleMs: number;
-}

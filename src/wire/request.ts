@@ -1,6 +1,7 @@
 /** The chat-completions request: what the gateway checks of it, and the checked form that it acts on. */
-import { MAX_TPM } from '../core/bounds.ts';
+
 import { isObject } from '../core/json.ts';
+import { MAX_TPM } from '../core/limits.ts';
 import type { JsonBody } from './body.ts';
 
 /** A request whose fields are sound. Everything the gateway does not act on stays in `body`. */

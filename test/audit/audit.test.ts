@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { audit, type Check } from '../../src/audit/audit.ts';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openState } from '../../src/state/sqlite/database.ts';
 import { answering, completion } from '../support/answers.ts';
 import { auditElsewhere } from '../support/auditor.ts';
 import { Workplace } from '../support/cli.ts';

@@ -1,9 +1,9 @@
 /** `keys list` in pages: together they are the whole list, and each says how to get to the next one. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mintKey } from '../../src/keys/key.ts';
-import { KeyStore } from '../../src/ledger/keys.ts';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { mintKey } from '../../src/core/api-key.ts';
+import { openState } from '../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { CONCURRENCY, type KeyJson, linesOf, Workplace } from '../support/cli.ts';
 
 const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };

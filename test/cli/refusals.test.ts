@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
-import { mintKey } from '../../src/keys/key.ts';
+import { mintKey } from '../../src/core/api-key.ts';
 import { CONCURRENCY, CONFIG, linesOf, type NewKeyJson, type Serving, Workplace } from '../support/cli.ts';
 
 interface RefusalJson {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openState } from '../../src/state/sqlite/database.ts';
 import { CONCURRENCY, CONFIG, inParallel, linesOf, PROGRAM, Workplace } from '../support/cli.ts';
 
 const WITH_MISSING_KEY = `${CONFIG}  elsewhere:

@@ -1,7 +1,7 @@
 /** How `serve` ends: in order on a signal, at once on the second, and without loss when it is killed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openState } from '../../src/state/sqlite/database.ts';
 import { chunk, DONE, usageChunk } from '../support/answers.ts';
 import { type BalanceJson, CONCURRENCY, CONFIG, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { VERSION } from '../../src/program.ts';
+import { VERSION } from '../../src/core/program.ts';
 import { CONCURRENCY, CONFIG, linesOf, PROGRAM, Workplace } from '../support/cli.ts';
 import { bounded } from '../support/wait.ts';
 

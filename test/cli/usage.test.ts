@@ -1,9 +1,10 @@
 /** What `usage` answers: sums by key, model, day and month, within exact bounds of time, as JSON and as CSV. */
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Journal } from '../../src/ledger/journal.ts';
-import type { Outcome } from '../../src/ledger/ledger.ts';
-import { immediately, openState } from '../../src/ledger/sqlite.ts';
+import type { Outcome } from '../../src/core/settlement.ts';
+import { immediately, openState } from '../../src/state/sqlite/database.ts';
+import { Journal } from '../../src/state/sqlite/journal.ts';
 import { CONCURRENCY, linesOf, Workplace } from '../support/cli.ts';
 
 interface Entry {

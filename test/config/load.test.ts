@@ -60,9 +60,7 @@ test('every key of the config takes effect', () => {
     maxConnections: 300,
     overload: { loopDelayMs: 250, memoryBytes: 2_147_483_648 },
     capOutput: true,
-    requestTimeoutMs: 4_000,
-    clientStallTimeoutMs: 180_000,
-    drainTimeoutMs: 5_000,
+    timeouts: { connectMs: 1_000, firstByteMs: 120_000, idleMs: 180_000, requestMs: 4_000, drainMs: 5_000 },
     retry: { attempts: 5, budget: 0.125 },
     streamKeepAliveMs: 20_000,
     logLevel: 'warn',
@@ -127,8 +125,7 @@ const DEFAULTS = {
   capOutput: false,
   retry: { attempts: 3, budget: 0.2 },
   streamKeepAliveMs: 15_000,
-  requestTimeoutMs: 30_000,
-  drainTimeoutMs: 30_000,
+  timeouts: { connectMs: 10_000, firstByteMs: 600_000, idleMs: 300_000, requestMs: 30_000, drainMs: 30_000 },
   logLevel: 'info',
 };
 

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { loadConfig } from '../../src/config/load.ts';
-import { startGateway } from '../../src/gateway.ts';
+import { startGateway } from '../../src/gateway/gateway.ts';
 import { openLog } from '../../src/observe/log.ts';
 import { answering, completion } from '../support/answers.ts';
-import { withNewThreads } from '../support/carriers.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
+import { withNewThreads } from '../support/workers.ts';
 import { newKey, rawChat } from './site.ts';
 
 const RELOADS = 100;

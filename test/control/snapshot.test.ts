@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { followGateway } from '../../src/control/client.ts';
 import type { SecondRow, Snapshot } from '../../src/control/protocol.ts';
 import { formatUsd } from '../../src/core/money.ts';
-import { VERSION } from '../../src/program.ts';
+import { VERSION } from '../../src/core/program.ts';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { bounded, until } from '../support/wait.ts';

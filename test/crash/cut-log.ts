@@ -1,7 +1,7 @@
 /** What a power cut can leave of SQLite's write-ahead log: every beginning of it is a sound state of the file. */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openState } from '../../src/state/sqlite/database.ts';
 import type { Random } from '../support/random.ts';
 import type { Site } from './cycles.ts';
 import { Load } from './load.ts';

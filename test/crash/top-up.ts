@@ -4,8 +4,8 @@
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Account } from '../../src/ledger/account.ts';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { Account } from '../../src/state/sqlite/account.ts';
+import { openState } from '../../src/state/sqlite/database.ts';
 
 const PAUSE_MS = 8;
 const STDOUT = 1;

@@ -1,8 +1,8 @@
 /** A dispatch by itself: what it leaves behind once it is over, and from when its first byte counts. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Dispatcher } from '../../src/dispatch.ts';
 import type { Log } from '../../src/observe/log.ts';
+import { Dispatcher } from '../../src/proxy/dispatch.ts';
 import { Meter } from '../../src/relay/meter.ts';
 import type { StreamSink } from '../../src/relay/relay.ts';
 import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { audit } from '../../src/audit/audit.ts';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openState } from '../../src/state/sqlite/database.ts';
 import { CONCURRENCY, CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
 import { writeOldRows, writePast } from '../support/past.ts';
 import { Random } from '../support/random.ts';

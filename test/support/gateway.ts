@@ -5,19 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { loadConfig } from '../../src/config/load.ts';
+import { mintKey } from '../../src/core/api-key.ts';
 import { parseUsd } from '../../src/core/money.ts';
-import { type Gateway, startGateway } from '../../src/gateway.ts';
-import { mintKey } from '../../src/keys/key.ts';
-import { Account } from '../../src/ledger/account.ts';
-import { type KeyState, KeyStore, type OwnLimits } from '../../src/ledger/keys.ts';
-import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
+import { type Gateway, startGateway } from '../../src/gateway/gateway.ts';
 import { openLog } from '../../src/observe/log.ts';
+import { Account } from '../../src/state/sqlite/account.ts';
+import { openState, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { type KeyState, KeyStore, type OwnLimits } from '../../src/state/sqlite/keys.ts';
 import { assertBooksBalance, countHolds } from './books.ts';
-import { inFlightByThread, withNewThreads } from './carriers.ts';
 import { FakeUpstream } from './fake-upstream.ts';
 import { rawCompletion } from './raw.ts';
 import { type KeySettings, makeKey, onlyRowOf, type Row, rowsOf, type TestKey } from './state.ts';
 import { until } from './wait.ts';
+import { inFlightByThread, withNewThreads } from './workers.ts';
 
 export type { Row, TestKey } from './state.ts';
 

@@ -14,7 +14,7 @@ import {
   readRpm,
   readTpm,
   whyNot,
-} from '../../src/entries.ts';
+} from '../../src/operator/input.ts';
 
 type Refused = readonly [text: string, expected: string];
 interface Table {

@@ -13,7 +13,7 @@ import {
   readRpm,
   readTpm,
   whyNot,
-} from '../../src/entries.ts';
+} from '../../src/operator/input.ts';
 import type { Action, Dialog, Model } from '../../src/tui/model.ts';
 import { after, alone, keyId, letters, press, serving } from './samples.ts';
 

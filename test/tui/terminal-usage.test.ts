@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { utcMonth } from '../../src/core/clock.ts';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openState } from '../../src/state/sqlite/database.ts';
 import { daysAgo, drawPast, writePast } from '../support/past.ts';
 import { Desk } from '../support/terminal.ts';
 

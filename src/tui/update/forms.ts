@@ -12,8 +12,8 @@ import {
   readRpm,
   readTpm,
   whyNot,
-} from '../../entries.ts';
-import type { OwnLimits } from '../../ledger/keys.ts';
+} from '../../operator/input.ts';
+import type { OwnLimits } from '../../state/sqlite/keys.ts';
 import type { Dialog, Field, FormPurpose, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';
 

@@ -2,7 +2,7 @@
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
 import { ratesOf } from '../../control/rates.ts';
 import { NANOS_PER_USD, type Nanos, parseUsd } from '../../core/money.ts';
-import { addHistogram, emptyHistogram, quantile } from '../../live/histogram.ts';
+import { addHistogram, emptyHistogram, quantile } from '../../observe/histogram.ts';
 import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, lineWidth, type Span, span, spread } from '../draw/line.ts';
 import { clean, fit } from '../draw/text.ts';

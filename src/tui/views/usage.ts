@@ -1,6 +1,6 @@
 /** Usage: requests, tokens and cost by key, model, day, month or source, over a range of time. */
 import { NANOS_PER_USD } from '../../core/money.ts';
-import type { UsageRow } from '../../ledger/usage.ts';
+import type { UsageRow } from '../../state/sqlite/usage.ts';
 import { bold, dim, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { count, short, usd, usdInColumn } from '../format.ts';

@@ -1,12 +1,13 @@
 /** A ledger engine on a real state file of its own, a clock that is turned by hand, and the operator's view of the file. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hashKey, mintKey } from '../../../src/core/api-key.ts';
 import type { Clock } from '../../../src/core/clock.ts';
-import { hashKey, mintKey } from '../../../src/keys/key.ts';
-import { Account } from '../../../src/ledger/account.ts';
+import type { RateFigures } from '../../../src/core/limits.ts';
+import type { Settlement } from '../../../src/core/settlement.ts';
 import { LedgerEngine } from '../../../src/ledger/engine.ts';
-import { type KeyRecord, KeyStore, type NewKey } from '../../../src/ledger/keys.ts';
 import type {
   Admission,
   AdmissionRequest,
@@ -14,12 +15,12 @@ import type {
   LedgerOptions,
   LedgerSummary,
   ListingAdmission,
-  RateFigures,
   Refusal,
-  Settlement,
 } from '../../../src/ledger/ledger.ts';
-import { openState, type Sqlite } from '../../../src/ledger/sqlite.ts';
-import { UsageReader } from '../../../src/ledger/usage.ts';
+import { Account } from '../../../src/state/sqlite/account.ts';
+import { openState, type Sqlite } from '../../../src/state/sqlite/database.ts';
+import { type KeyRecord, KeyStore, type NewKey } from '../../../src/state/sqlite/keys.ts';
+import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 
 /** Noon, in the middle of a month. */
 export const NOON = Date.UTC(2026, 10, 21, 12);

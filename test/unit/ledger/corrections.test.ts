@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { audit } from '../../../src/audit/audit.ts';
-import { RequestStore } from '../../../src/ledger/requests.ts';
+import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { type Bench, NOON, openBench, type Row, USD } from './bench.ts';
 

@@ -1,8 +1,8 @@
 /** A file that cannot be written: the engine takes nothing that it could not write down, and goes on afterwards. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Command } from '../../../src/ledger/commands.ts';
-import { isStorageFault } from '../../../src/ledger/sqlite.ts';
+import type { Command } from '../../../src/ledger/protocol.ts';
+import { isStorageFault } from '../../../src/state/sqlite/database.ts';
 import { type Bench, openBench, USD } from './bench.ts';
 
 /** Ways to make writes fail, and to mend them. */

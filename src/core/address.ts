@@ -1,0 +1,12 @@
+/** Network addresses as the config and messages spell them. */
+
+/** A host and a port to listen on. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `host:port`, with brackets around an IPv6 address. */
+export function formatAddress({ host, port }: ListenAddress): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

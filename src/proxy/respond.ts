@@ -1,0 +1,61 @@
+/** Between relaying and the client: where a stream goes, and what its end is called and looks like. */
+import type { Outcome } from '../core/settlement.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Last, StreamSink } from '../relay/relay.ts';
+
+/** Where a stream to the client goes. */
+export class ExchangeSink implements StreamSink {
+  readonly #exchange: Exchange;
+  readonly #servedModel: () => string | undefined;
+
+  /** `servedModel` is asked once the stream begins. */
+  constructor(exchange: Exchange, servedModel: () => string | undefined) {
+    this.#exchange = exchange;
+    this.#servedModel = servedModel;
+  }
+
+  get started(): boolean {
+    return this.#exchange.streamStarted;
+  }
+
+  get gone(): boolean {
+    return this.#exchange.gone;
+  }
+
+  start(): void {
+    this.#exchange.servedModel = this.#servedModel();
+    this.#exchange.startStream();
+  }
+
+  write(bytes: Buffer): Promise<void> | undefined {
+    return this.#exchange.writeStream(bytes);
+  }
+}
+
+/** How the journal names the end of a request. */
+export function outcomeOf(last: Last): Outcome {
+  switch (last.kind) {
+    case 'json':
+      return 'ok';
+    case 'error':
+      return last.error.code;
+    case 'stream_end':
+      return last.error?.code ?? 'ok';
+    case 'client_gone':
+      return 'cancelled';
+  }
+}
+
+/** Sends the last bytes. */
+export function finish(exchange: Exchange, last: Last): void {
+  switch (last.kind) {
+    case 'json':
+      return exchange.sendJson(200, last.body);
+    case 'error':
+      return exchange.sendError(last.error);
+    case 'stream_end':
+      return exchange.endStream(last.error, last.end);
+    case 'client_gone':
+      return;
+  }
+}

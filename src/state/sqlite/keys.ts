@@ -1,0 +1,226 @@
+/** The keys as they are stored: the operations that the command line and the ledger share. */
+
+import { hashKey, previewKey } from '../../core/api-key.ts';
+import { newId } from '../../core/ids.ts';
+import type { Limits } from '../../core/limits.ts';
+import type { Nanos } from '../../core/money.ts';
+import { immediately, type Sqlite } from './database.ts';
+
+export type KeyState = 'enabled' | 'disabled' | 'deleted';
+
+/** The limits that a key has of its own; null stands for the tier's, and for no spend limit. */
+export interface OwnLimits {
+  readonly rpm: number | null;
+  readonly tpm: number | null;
+  readonly concurrency: number | null;
+  readonly spendLimitNanos: Nanos | null;
+}
+
+export interface KeyRecord extends OwnLimits {
+  readonly id: string;
+  readonly name: string;
+  readonly preview: string;
+  readonly state: KeyState;
+  /** The models that it may call; null allows all. */
+  readonly allowlist: readonly string[] | null;
+  readonly createdAtMs: number;
+}
+
+/** The limits in force for a key: its own, and the defaults where it has none. */
+export function limitsInForce(own: OwnLimits, defaults: Limits): Limits {
+  return {
+    rpm: own.rpm ?? defaults.rpm,
+    tpm: own.tpm ?? defaults.tpm,
+    concurrency: own.concurrency ?? defaults.concurrency,
+    modelsRpm: defaults.modelsRpm,
+  };
+}
+
+export type Change =
+  | { readonly kind: 'done'; readonly key: KeyRecord }
+  | { readonly kind: 'no_such_key' }
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'name_taken' };
+
+export interface NewKey extends OwnLimits {
+  readonly name: string;
+  readonly allowlist: readonly string[] | null;
+}
+
+export interface KeyQuery {
+  readonly withDeleted: boolean;
+  readonly afterId?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+interface KeyRow {
+  id: string;
+  name: string;
+  preview: string;
+  state: KeyState;
+  rpm: bigint | null;
+  tpm: bigint | null;
+  concurrency: bigint | null;
+  spend_limit_nanos: bigint | null;
+  allowlist: string | null;
+  created_at_ms: bigint;
+}
+
+const COLUMNS = 'id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist, created_at_ms';
+const NAME_CHARACTERS = 64;
+const ID_FORM = /^key_[0-9a-z]{26}$/;
+
+/** What is wrong with a name for a key, or undefined. */
+export function faultOfName(name: string): string | undefined {
+  if (name === '' || [...name].length > NAME_CHARACTERS) return `a name has 1 to ${NAME_CHARACTERS} characters`;
+  if (name !== name.trim()) return 'a name does not begin or end with a space';
+  // Control, format and line-separating characters could forge a terminal's output.
+  if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return 'a name holds no control characters';
+  if (ID_FORM.test(name)) return 'a name must not look like the id of a key';
+  return undefined;
+}
+
+export class KeyStore {
+  readonly #database: Sqlite;
+
+  constructor(database: Sqlite) {
+    this.#database = database;
+  }
+
+  /** The key of that hash, whatever its state. */
+  byHash(hash: string): KeyRecord | undefined {
+    return this.#one('hash = ?', hash);
+  }
+
+  /** A key by id, or a key that is not deleted by name. */
+  find(idOrName: string): KeyRecord | undefined {
+    return this.#one('id = ?', idOrName) ?? this.#one("name = ? AND state <> 'deleted'", idOrName);
+  }
+
+  /** As `find`, and if there is none, the key of that name that was made last, though it is deleted. */
+  findWithDeleted(idOrName: string): KeyRecord | undefined {
+    return this.find(idOrName) ?? this.#one("name = ? AND state = 'deleted'", idOrName);
+  }
+
+  /** Keys in the order in which they were made, which is that of their ids: behind one of them, and so many at most. */
+  list({ withDeleted, afterId = '', limit = -1 }: KeyQuery): KeyRecord[] {
+    const where = withDeleted ? 'id > ?' : "id > ? AND state <> 'deleted'";
+    const rows = this.#prepare(`SELECT ${COLUMNS} FROM keys WHERE ${where} ORDER BY id LIMIT ?`).all(afterId, limit);
+    return (rows as KeyRow[]).map(toRecord);
+  }
+
+  count(): number {
+    return this.#database.prepare("SELECT count(*) FROM keys WHERE state <> 'deleted'").pluck().get() as number;
+  }
+
+  /** Stores a key that was just made. Only its hash and its preview reach the file. */
+  create(secret: string, key: NewKey, wallMs: number): Change {
+    return immediately(this.#database, () => this.#insert(secret, key, wallMs));
+  }
+
+  /** Makes a second key with the settings of the first, under the next free name. */
+  rotate(idOrName: string, secret: string, wallMs: number): Change {
+    return immediately(this.#database, () => {
+      const old = this.find(idOrName);
+      if (old === undefined) return { kind: 'no_such_key' };
+      if (old.state === 'deleted') return { kind: 'deleted' };
+      return this.#insert(secret, { ...old, name: this.#freeName(old.name) }, wallMs);
+    });
+  }
+
+  setState(idOrName: string, state: KeyState): Change {
+    return this.#change(idOrName, (key) => {
+      this.#database.prepare('UPDATE keys SET state = ? WHERE id = ?').run(state, key.id);
+    });
+  }
+
+  /** Changes the limits that are given and leaves the others. */
+  setLimits(idOrName: string, limits: Partial<OwnLimits>): Change {
+    return this.#change(idOrName, (key) => {
+      const { rpm, tpm, concurrency, spendLimitNanos } = { ...key, ...limits };
+      this.#database
+        .prepare('UPDATE keys SET rpm = ?, tpm = ?, concurrency = ?, spend_limit_nanos = ? WHERE id = ?')
+        .run(rpm, tpm, concurrency, spendLimitNanos, key.id);
+    });
+  }
+
+  /** Replaces the allowlist by what `edit` makes of it. */
+  editAllowlist(idOrName: string, edit: (models: readonly string[] | null) => readonly string[] | null): Change {
+    return this.#change(idOrName, (key) => {
+      const models = edit(key.allowlist);
+      this.#database.prepare('UPDATE keys SET allowlist = ? WHERE id = ?').run(storedAllowlist(models), key.id);
+    });
+  }
+
+  #change(idOrName: string, apply: (key: KeyRecord) => void): Change {
+    return immediately(this.#database, () => {
+      const key = this.find(idOrName);
+      if (key === undefined) return { kind: 'no_such_key' };
+      if (key.state === 'deleted') return { kind: 'deleted' };
+      apply(key);
+      return { kind: 'done', key: this.find(key.id) as KeyRecord };
+    });
+  }
+
+  #insert(secret: string, key: NewKey, wallMs: number): Change {
+    if (this.#one("name = ? AND state <> 'deleted'", key.name) !== undefined) return { kind: 'name_taken' };
+    const id = newId('key', wallMs);
+    this.#database
+      .prepare(`INSERT INTO keys (${COLUMNS}, hash) VALUES (?, ?, ?, 'enabled', ?, ?, ?, ?, ?, ?, ?)`)
+      .run(
+        id,
+        key.name,
+        previewKey(secret),
+        key.rpm,
+        key.tpm,
+        key.concurrency,
+        key.spendLimitNanos,
+        storedAllowlist(key.allowlist),
+        wallMs,
+        hashKey(secret),
+      );
+    return { kind: 'done', key: this.find(id) as KeyRecord };
+  }
+
+  /** `app` becomes `app-2`, `app-2` becomes `app-3`, and so on to the first that is free. */
+  #freeName(name: string): string {
+    const [, stem = name, number = '1'] = /^(.*)-(\d{1,6})$/.exec(name) ?? [];
+    for (let next = Number(number) + 1; ; next++) {
+      const suffix = `-${next}`;
+      const candidate = [...stem].slice(0, NAME_CHARACTERS - suffix.length).join('') + suffix;
+      if (this.#one("name = ? AND state <> 'deleted'", candidate) === undefined) return candidate;
+    }
+  }
+
+  #one(where: string, value: string): KeyRecord | undefined {
+    const row = this.#prepare(`SELECT ${COLUMNS} FROM keys WHERE ${where} ORDER BY created_at_ms DESC LIMIT 1`).get(
+      value,
+    );
+    return row === undefined ? undefined : toRecord(row as KeyRow);
+  }
+
+  #prepare(sql: string) {
+    return this.#database.prepare(sql).safeIntegers();
+  }
+}
+
+/** Without repeats. */
+function storedAllowlist(models: readonly string[] | null): string | null {
+  return models === null ? null : JSON.stringify([...new Set(models)]);
+}
+
+function toRecord(row: KeyRow): KeyRecord {
+  const number = (value: bigint | null) => (value === null ? null : Number(value));
+  return {
+    id: row.id,
+    name: row.name,
+    preview: row.preview,
+    state: row.state,
+    rpm: number(row.rpm),
+    tpm: number(row.tpm),
+    concurrency: number(row.concurrency),
+    spendLimitNanos: row.spend_limit_nanos,
+    allowlist: row.allowlist === null ? null : (JSON.parse(row.allowlist) as string[]),
+    createdAtMs: Number(row.created_at_ms),
+  };
+}
