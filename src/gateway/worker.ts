@@ -72,7 +72,7 @@ class LocalWorker implements Worker {
   readonly #ledger: Ledger;
   readonly #log: Log;
   readonly #counter = new TokenCounter();
-  readonly #board = new Monitor(() => upstreamsOf(this.#current.providers));
+  readonly #monitor = new Monitor(() => upstreamsOf(this.#current.providers));
   readonly #loopDelay = new LoopDelayMeter();
   readonly #listener: Listener;
   #current: Generation;
@@ -108,11 +108,11 @@ class LocalWorker implements Worker {
   }
 
   async look(look: SnapshotQuery): Promise<WorkerSnapshot> {
-    return { ...this.#board.view(look), inFlight: this.#listener.inFlight, loopDelay: this.#loopDelay.read() };
+    return { ...this.#monitor.view(look), inFlight: this.#listener.inFlight, loopDelay: this.#loopDelay.read() };
   }
 
   async stopRequest(id: string): Promise<boolean> {
-    return this.#board.stop(id);
+    return this.#monitor.stop(id);
   }
 
   async reload(config: Config): Promise<void> {
@@ -140,7 +140,7 @@ class LocalWorker implements Worker {
     // What waits to be counted is settled by its estimate.
     await this.#counter.close();
     if (!isSettled) await isDoneWithin(settled, ABORT_GRACE_MS);
-    const unsettled = generations.reduce((sum, { pipeline }) => sum + pipeline.open, 0);
+    const unsettled = generations.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(generations.map((generation) => this.#forget(generation)));
     return unsettled;
   }
@@ -155,13 +155,13 @@ class LocalWorker implements Worker {
       catalog: new Catalog(config.providers),
       ledger: this.#ledger,
       counter: this.#counter,
-      board: this.#board,
+      monitor: this.#monitor,
       dispatcher: new Dispatcher({
         providers,
         retry: config.retry,
         keepAliveMs: config.streamKeepAliveMs,
         log: this.#log,
-        onVisit: (upstream, failure) => this.#board.visit(upstream, failure),
+        onVisit: (upstream, failure) => this.#monitor.visit(upstream, failure),
       }),
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,

@@ -29,9 +29,9 @@ export async function listModels(
   const credential = credentialOf(exchange.request.headers.authorization);
   if (!credential.ok) return refused(credential.error);
   const admission = await parts.ledger.admitListing(credential.keyHash);
-  exchange.figures = admission.figures;
+  exchange.showLimits(admission.figures);
   if (admission.kind === 'unknown') return refused(INVALID_API_KEY);
-  exchange.keyId = admission.keyId;
+  exchange.identifyKey(admission.keyId);
   switch (admission.kind) {
     case 'disabled':
       return refused(API_KEY_DISABLED);

@@ -23,7 +23,7 @@ export class ExchangeSink implements StreamSink {
   }
 
   start(): void {
-    this.#exchange.servedModel = this.#servedModel();
+    this.#exchange.serveBy(this.#servedModel());
     this.#exchange.startStream();
   }
 
