@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { dataEvent } from '../wire/sse.ts';
-import { BodyReader, discardBody, takeBodyAtHand, transferMs } from './body.ts';
+import { BodyReader, discardBody, takeBufferedBody, transferMs } from './body.ts';
 import { addRateHeaders } from './headers.ts';
 
 export interface ExchangeOptions {
@@ -64,11 +64,11 @@ export class Exchange {
    * The body where all of it came together with the headers, as that of most requests does, and is no larger than it may
    * be; else undefined, and nothing is taken.
    */
-  async bodyAtHand(): Promise<Buffer | undefined> {
+  async bufferedBody(): Promise<Buffer | undefined> {
     // The parser hands the body over in the same turn, once it is done with the headers.
     await undefined;
     const { maxBodyBytes, expectsContinue } = this.#options;
-    return expectsContinue ? undefined : takeBodyAtHand(this.request, maxBodyBytes);
+    return expectsContinue ? undefined : takeBufferedBody(this.request, maxBodyBytes);
   }
 
   /** Reads the body. A client that waits for `100 Continue` gets it only now. */
@@ -110,7 +110,7 @@ export class Exchange {
   }
 
   /** From here on nothing waits until the client has read: what is left is short, and is kept until it does. */
-  hurry(): void {
+  stopWaitingForReader(): void {
     this.#isHurried = true;
     this.#onHurry();
   }

@@ -35,7 +35,7 @@ export function liveRequestOf(admitted: Admitted): LiveRequest {
     stop: () => {
       admitted.dispatch?.abort('stopped');
       // A client that does not read would keep it for as long as it likes.
-      exchange.hurry();
+      exchange.stopWaitingForReader();
     },
   };
 }

@@ -4,14 +4,14 @@ import { type Catalog, type Model, usageCost } from '../catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
-import { BodyFault } from '../http/body.ts';
+import { BodyError } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Monitor } from '../observe/monitor.ts';
 import { errorForFailure } from '../relay/failures.ts';
 import { Meter, type Metered } from '../relay/meter.ts';
-import { type Last, NO_WORK, OWN_END, type Relayed } from '../relay/relay.ts';
+import { DONE_BYTES, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import { sampleInput } from '../wire/estimate.ts';
@@ -112,7 +112,7 @@ export class Pipeline {
     if (!credential.ok) return exchange.sendError(credential.error);
     const { keyHash } = credential;
     const keyId = this.#knownKeys.get(keyHash);
-    const body = keyId === undefined ? undefined : await exchange.bodyAtHand();
+    const body = keyId === undefined ? undefined : await exchange.bufferedBody();
     if (keyId !== undefined && body !== undefined && (await this.#completeKnown(exchange, body, keyHash, keyId)))
       return;
 
@@ -178,7 +178,7 @@ export class Pipeline {
     const relayed = await this.#dispatch(admitted);
     try {
       await this.#settle(admitted, relayed);
-      finish(exchange, relayed.last);
+      finish(exchange, relayed.termination);
     } catch (error) {
       this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
     } finally {
@@ -197,12 +197,12 @@ export class Pipeline {
   }
 
   /** Sends the request upstream and relays the answer, whatever it is. Never throws: there is a lease to settle. */
-  async #dispatch(admitted: Admitted): Promise<Relayed> {
+  async #dispatch(admitted: Admitted): Promise<RelayResult> {
     const { exchange, request, routes, meter } = admitted;
     if (exchange.gone)
-      return { metered: NO_WORK, last: { kind: 'client_gone' }, note: 'the client left before dispatch' };
+      return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
-      return { metered: NO_WORK, last: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
+      return { metered: NO_WORK, termination: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
     const dispatch = this.#parts.dispatcher.dispatch({
       requestId: exchange.requestId,
       request,
@@ -218,23 +218,23 @@ export class Pipeline {
     } catch (error) {
       this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'fault while relaying');
       dispatch.abort();
-      const last: Last = exchange.streamStarted
-        ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: OWN_END }
+      const termination: Termination = exchange.streamStarted
+        ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: DONE_BYTES }
         : { kind: 'error', error: FAILED_AFTER_DISPATCH };
-      return { metered: dispatch.sent ? meter.figures() : NO_WORK, last, note: 'fault of the gateway' };
+      return { metered: dispatch.sent ? meter.figures() : NO_WORK, termination, note: 'fault of the gateway' };
     } finally {
       this.#dispatches.delete(dispatch);
     }
   }
 
   /** The one settlement. The end of the answer goes out only after it. */
-  async #settle({ exchange, request, dispatch, ...admitted }: Admitted, relayed: Relayed): Promise<void> {
-    const { metered, last } = relayed;
+  async #settle({ exchange, request, dispatch, ...admitted }: Admitted, relayed: RelayResult): Promise<void> {
+    const { metered, termination } = relayed;
     const { requestId } = exchange;
     const model = dispatch?.model ?? admitted.model;
     exchange.servedModel = dispatch?.model.id;
     const usage = await this.#usageOf(metered, request);
-    const outcome = outcomeOf(last);
+    const outcome = outcomeOf(termination);
     const { source, completionId } = metered;
     const served = dispatch?.served;
     const firstByteMs = dispatch?.firstByteMs;
@@ -250,10 +250,10 @@ export class Pipeline {
       : countUsage(this.#parts.counter, usage, sampleInput(messages, tools), written);
   }
 
-  #logNote(requestId: string, model: Model, { metered, last, note }: Relayed): void {
+  #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {
     const notes = [note, metered.isReportUnusable ? UNUSABLE_REPORT : undefined].filter((text) => text !== undefined);
     if (notes.length === 0) return;
-    const fields = { request_id: requestId, model: model.id, outcome: outcomeOf(last) };
+    const fields = { request_id: requestId, model: model.id, outcome: outcomeOf(termination) };
     this.#parts.log.warn(fields, `${requestId} ${model.id}: ${notes.join('; ')}`);
   }
 
@@ -263,7 +263,7 @@ export class Pipeline {
     try {
       await work();
     } catch (error) {
-      if (error instanceof BodyFault) {
+      if (error instanceof BodyError) {
         if (error.error !== undefined) this.#turnAway(exchange, error.error);
         return;
       }
@@ -276,7 +276,7 @@ export class Pipeline {
   #fail(exchange: Exchange, error: unknown, told: ClientError): void {
     const what = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'fault of the gateway';
     this.#parts.log.error({ request_id: exchange.requestId, err: error }, what);
-    if (exchange.streamStarted) exchange.endStream(told, OWN_END);
+    if (exchange.streamStarted) exchange.endStream(told, DONE_BYTES);
     else exchange.sendError(told);
   }
 }

@@ -15,7 +15,7 @@ export type Resolution =
 /** Reads a body. What is wrong with its model goes before all other faults. An allowlist of null allows every model. */
 export function resolveRequest(catalog: Catalog, bytes: Buffer, allowlist: readonly string[] | null): Resolution {
   const read = readJsonBody(bytes);
-  if (!read.ok) return invalid(undefined, read.fault);
+  if (!read.ok) return invalid(undefined, read.problem);
   const id = modelOf(read.body);
   if (id === undefined) return invalid(undefined, 'model: expected a string, <provider>/<model>');
   const model = catalog.find(id);
@@ -23,7 +23,7 @@ export function resolveRequest(catalog: Catalog, bytes: Buffer, allowlist: reado
   if (model === undefined) return { ok: false, named, error: modelNotFound(id) };
   if (allowlist !== null && !allowlist.includes(id)) return { ok: false, named, error: modelNotAllowed(id) };
   const checked = checkRequest(read.body, id);
-  return checked.ok ? { ok: true, named, request: checked.request, model } : invalid(named, checked.fault);
+  return checked.ok ? { ok: true, named, request: checked.request, model } : invalid(named, checked.problem);
 }
 
 function invalid(named: string | undefined, message: string): Resolution {

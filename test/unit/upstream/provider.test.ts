@@ -31,7 +31,7 @@ class Bench {
   nowMs = 1_000;
   readonly #attempts: Attempt[] = [];
 
-  constructor(weights: readonly number[], isJudged = true) {
+  constructor(weights: readonly number[], tracksHealth = true) {
     const upstreams = weights.map((weight, i) => ({
       name: `p#${i + 1}`,
       weight,
@@ -45,7 +45,7 @@ class Bench {
         close: async () => {},
       },
     }));
-    this.provider = new Provider(upstreams, { onDisconnect: 'abort', isJudged }, () => this.nowMs);
+    this.provider = new Provider(upstreams, { onDisconnect: 'abort', tracksHealth }, () => this.nowMs);
   }
 
   member(place = 0): Member {
