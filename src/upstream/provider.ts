@@ -70,10 +70,10 @@ export class Member {
   }
 
   /** How it is regarded at the moment: `resting` at its own word, with `Retry-After`. */
-  get state(): BreakerState | 'resting' {
+  get state(): BreakerState | 'backing_off' {
     const nowMs = this.#nowMs();
     if (this.#restsUntilMs > nowMs || [...this.#modelRests.values()].some(({ untilMs }) => untilMs > nowMs))
-      return 'resting';
+      return 'backing_off';
     return stateOf(this.#breaker, nowMs);
   }
 
