@@ -61,8 +61,8 @@ export class Exchange {
   }
 
   /**
-   * The body, if all of it arrived with the headers, as it does for most requests, and is within the
-   * size limit. Otherwise undefined, and nothing is consumed.
+   * The body, if all of it arrived with the headers, as it does for most requests, and is within
+   * the size limit. Otherwise undefined, and nothing is consumed.
    */
   async bufferedBody(): Promise<Buffer | undefined> {
     // The parser delivers the body in the same tick, right after the headers.
@@ -112,7 +112,10 @@ export class Exchange {
     return this.#drained();
   }
 
-  /** Ends backpressure: the little that is still to come is buffered instead of waiting for the client. */
+  /**
+   * Ends backpressure: the little that is still to come is buffered instead of waiting for the
+   * client.
+   */
   stopWaitingForReader(): void {
     this.#waitsForReader = false;
     this.#stopWaiting();
@@ -136,8 +139,8 @@ export class Exchange {
   }
 
   /**
-   * Sends `100 Continue`. On a pipelined request, whose response has no socket yet, Node would write
-   * it between the headers and the body of the queued response, so it waits for the socket.
+   * Sends `100 Continue`. On a pipelined request, whose response has no socket yet, Node would
+   * write it between the headers and the body of the queued response, so it waits for the socket.
    */
   #askForBody(): void {
     const response = this.#response;
