@@ -224,13 +224,13 @@ function providerOf(provider: ProviderConfig): Provider {
         weight: upstream.weight,
         upstream: new HttpUpstream({ ...provider, ...upstream }, provider.timeouts, `inf-gw/${VERSION}`),
       }));
-      return new Provider(upstreams, { onDisconnect: provider.onDisconnect, isJudged: true });
+      return new Provider(upstreams, { onDisconnect: provider.onDisconnect, tracksHealth: true });
     }
     case 'mock': {
       const { name, timeouts } = provider;
       const upstreams = [{ name, weight: 1, upstream: new MockUpstream(timeouts) }];
       // It fails when a prompt asks it to, which must not be held against the prompts of others.
-      return new Provider(upstreams, { onDisconnect: 'abort', isJudged: false });
+      return new Provider(upstreams, { onDisconnect: 'abort', tracksHealth: false });
     }
   }
 }

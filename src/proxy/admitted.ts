@@ -36,7 +36,7 @@ export function liveRequestOf(admitted: Admitted): LiveRequest {
     stop: () => {
       admitted.dispatch?.abort('stopped');
       // A client that does not read could hold it open for as long as it likes.
-      exchange.hurry();
+      exchange.stopWaitingForReader();
     },
   };
 }

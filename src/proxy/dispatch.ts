@@ -5,12 +5,12 @@ import type { RetryPolicy } from '../core/settings.ts';
 import type { Served } from '../core/settlement.ts';
 import type { Log } from '../observe/log.ts';
 import { relayAnswer } from '../relay/answer.ts';
-import { NO_UPSTREAM_LEFT } from '../relay/failures.ts';
+import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Meter } from '../relay/meter.ts';
-import { NO_WORK, type Relayed, type StreamSink } from '../relay/relay.ts';
+import { NO_WORK, type RelayResult, type StreamSink } from '../relay/relay.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
-import { fullBudget, isRefusal, onRequest, onRetry } from '../upstream/retry.ts';
+import { fullBudget, isRejection, onRequest, onRetry } from '../upstream/retry.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import type { Route } from './plan.ts';
 import { outcomeOf } from './respond.ts';
@@ -130,7 +130,7 @@ export class Dispatch {
   }
 
   /** Relays all but the last bytes, which wait for the settlement. */
-  async run(): Promise<Relayed> {
+  async run(): Promise<RelayResult> {
     try {
       let target = this.#find(false) ?? this.#find(true);
       while (target !== undefined) {
@@ -147,7 +147,7 @@ export class Dispatch {
   }
 
   /** Only a whole refusal proves that no work was done: a request that met another is not free. */
-  async #afterRetries(relayed: Relayed): Promise<Relayed> {
+  async #afterRetries(relayed: RelayResult): Promise<RelayResult> {
     const told = withoutRetry(relayed);
     if (relayed.metered !== NO_WORK || (await Promise.all(this.#refusals)).every((isWhole) => isWhole)) return told;
     return { ...told, metered: this.#request.meter.figures() };
@@ -176,7 +176,8 @@ export class Dispatch {
       const { stream, includeUsage: showUsage } = request;
       const options = { stream, showUsage, secrets: this.#dispatcher.secrets, keepAliveMs: parts.keepAliveMs };
       const relayed = await relayAnswer(attempt, sink, meter, options);
-      failure = outcomeOf(relayed.last) === 'upstream_error' && !attempt.wasGivenUp ? (relayed.note ?? '') : undefined;
+      failure =
+        outcomeOf(relayed.termination) === 'upstream_error' && !attempt.wasAborted ? (relayed.note ?? '') : undefined;
       return { kind: 'answered', relayed };
     } finally {
       member.release();
@@ -205,11 +206,15 @@ export class Dispatch {
     return undefined;
   }
 
-  #nobodyLeft(): Relayed {
+  #nobodyLeft(): RelayResult {
     const waits = this.#request.routes.map((route) => this.#providerOf(route).waitMs(route.model.upstream));
     const retryAfterS = Math.max(1, Math.ceil(Math.min(...waits) / 1000));
-    const error = { ...NO_UPSTREAM_LEFT, retryAfterS };
-    return { metered: NO_WORK, last: { kind: 'error', error }, note: 'every upstream is left alone at the moment' };
+    const error = { ...NO_UPSTREAM_AVAILABLE, retryAfterS };
+    return {
+      metered: NO_WORK,
+      termination: { kind: 'error', error },
+      note: 'every upstream is left alone at the moment',
+    };
   }
 
   #providerOf({ model }: Route): Provider {
@@ -225,7 +230,7 @@ export class Dispatch {
 
 /** What asking an upstream came to. */
 type Reply =
-  | { readonly kind: 'answered'; readonly relayed: Relayed }
+  | { readonly kind: 'answered'; readonly relayed: RelayResult }
   /** It did not take the request on, and another one is to be asked. */
   | { readonly kind: 'refused'; readonly next: Target };
 
@@ -241,17 +246,17 @@ interface Refusal {
 async function refusalOf(attempt: Attempt): Promise<Refusal | undefined> {
   try {
     const { status } = await attempt.head();
-    if (!isRefusal(status)) return undefined;
+    if (!isRejection(status)) return undefined;
     return { what: `the upstream answered ${status}`, isOfUpstream: status !== 429 };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    return attempt.sent || attempt.wasGivenUp ? undefined : { what: error.message, isOfUpstream: true };
+    return attempt.sent || attempt.wasAborted ? undefined : { what: error.message, isOfUpstream: true };
   }
 }
 
 /** The gateway has tried for the client; if it tried again as often, an outage would be multiplied. */
-function withoutRetry(relayed: Relayed): Relayed {
-  const { last } = relayed;
-  if (last.kind !== 'error' || last.error.code !== 'upstream_error') return relayed;
-  return { ...relayed, last: { ...last, error: { ...last.error, shouldRetry: false } } };
+function withoutRetry(relayed: RelayResult): RelayResult {
+  const { termination } = relayed;
+  if (termination.kind !== 'error' || termination.error.code !== 'upstream_error') return relayed;
+  return { ...relayed, termination: { ...termination, error: { ...termination.error, shouldRetry: false } } };
 }

@@ -4,14 +4,14 @@ import { type Catalog, type Model, usageCost } from '../catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
-import { BodyFault } from '../http/body.ts';
+import { BodyError } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Monitor } from '../observe/monitor.ts';
 import { errorForFailure } from '../relay/failures.ts';
 import { Meter, type Metered } from '../relay/meter.ts';
-import { type Last, NO_WORK, OWN_END, type Relayed } from '../relay/relay.ts';
+import { DONE_BYTES, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import { sampleInput } from '../wire/estimate.ts';
@@ -146,7 +146,7 @@ export class Pipeline {
    */
   async #resolveAtHand(exchange: Exchange, keyHash: string): Promise<Resolution | undefined> {
     const keyId = this.#knownKeys.get(keyHash);
-    const body = keyId === undefined ? undefined : await exchange.bodyAtHand();
+    const body = keyId === undefined ? undefined : await exchange.bufferedBody();
     if (keyId === undefined || body === undefined) return undefined;
     exchange.identifyKey(keyId);
     return this.#resolve(exchange, body);
@@ -194,12 +194,12 @@ export class Pipeline {
   }
 
   /** Sends the request upstream and relays the answer, whatever it is. Never throws, since there is a lease to settle. */
-  async #dispatch(admitted: Admitted): Promise<Relayed> {
+  async #dispatch(admitted: Admitted): Promise<RelayResult> {
     const { exchange, request, routes, meter } = admitted;
     if (exchange.gone)
-      return { metered: NO_WORK, last: { kind: 'client_gone' }, note: 'the client left before dispatch' };
+      return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
-      return { metered: NO_WORK, last: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
+      return { metered: NO_WORK, termination: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
     const dispatch = this.#parts.dispatcher.dispatch({
       requestId: exchange.requestId,
       request,
@@ -215,31 +215,31 @@ export class Pipeline {
     } catch (error) {
       this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'internal error while relaying');
       dispatch.abort();
-      const last: Last = exchange.streamStarted
-        ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: OWN_END }
+      const termination: Termination = exchange.streamStarted
+        ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: DONE_BYTES }
         : { kind: 'error', error: FAILED_AFTER_DISPATCH };
-      return { metered: dispatch.sent ? meter.figures() : NO_WORK, last, note: 'internal error' };
+      return { metered: dispatch.sent ? meter.figures() : NO_WORK, termination, note: 'internal error' };
     } finally {
       this.#dispatches.delete(dispatch);
     }
   }
 
   /** The one settlement. The last bytes go out only after it. */
-  async #settle({ exchange, request, dispatch, model: asked }: Admitted, relayed: Relayed): Promise<void> {
-    const { metered, last } = relayed;
+  async #settle({ exchange, request, dispatch, model: asked }: Admitted, relayed: RelayResult): Promise<void> {
+    const { metered, termination } = relayed;
     const { requestId } = exchange;
     const model = dispatch?.model ?? asked;
     exchange.serveBy(dispatch?.model.id);
     try {
       const usage = await this.#usageOf(metered, request);
       const { source, completionId } = metered;
-      const outcome = outcomeOf(last);
+      const outcome = outcomeOf(termination);
       const { served, firstByteMs } = dispatch ?? {};
       const end = { outcome, usage, source, costNanos: usageCost(model, usage), firstByteMs, served };
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end }));
       this.#parts.monitor.end(requestId, end);
       this.#logNote(requestId, model, relayed);
-      finish(exchange, last);
+      finish(exchange, termination);
     } catch (error) {
       this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
     }
@@ -251,10 +251,10 @@ export class Pipeline {
       : countUsage(this.#parts.counter, usage, sampleInput(messages, tools), written);
   }
 
-  #logNote(requestId: string, model: Model, { metered, last, note }: Relayed): void {
+  #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {
     const notes = [note, metered.isReportUnusable ? UNUSABLE_REPORT : undefined].filter((text) => text !== undefined);
     if (notes.length === 0) return;
-    const fields = { request_id: requestId, model: model.id, outcome: outcomeOf(last) };
+    const fields = { request_id: requestId, model: model.id, outcome: outcomeOf(termination) };
     this.#parts.log.warn(fields, `${requestId} ${model.id}: ${notes.join('; ')}`);
   }
 
@@ -264,7 +264,7 @@ export class Pipeline {
     try {
       await work();
     } catch (error) {
-      if (error instanceof BodyFault) {
+      if (error instanceof BodyError) {
         if (error.error !== undefined) this.#refuse(exchange, error.error);
         return;
       }
@@ -277,7 +277,7 @@ export class Pipeline {
   #fail(exchange: Exchange, error: unknown, response: ClientError): void {
     const what = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'internal error';
     this.#parts.log.error({ request_id: exchange.requestId, err: error }, what);
-    if (exchange.streamStarted) exchange.endStream(response, OWN_END);
+    if (exchange.streamStarted) exchange.endStream(response, DONE_BYTES);
     else exchange.sendError(response);
   }
 }

@@ -20,13 +20,15 @@ export type Resolution =
 /** Parses, checks and resolves a body, once. Which key sent it does not matter here. */
 export function resolveRequest(catalog: Catalog, bytes: Buffer): Resolution {
   const read = readJsonBody(bytes);
-  if (!read.ok) return invalid(undefined, undefined, read.fault);
+  if (!read.ok) return invalid(undefined, undefined, read.problem);
   const id = modelOf(read.body);
   if (id === undefined) return invalid(undefined, undefined, 'model: expected a string, <provider>/<model>');
   const model = catalog.find(id);
   if (model === undefined) return { ok: false, modelName: printableName(id), model, error: modelNotFound(id) };
   const checked = checkRequest(read.body, id);
-  return checked.ok ? { ok: true, modelName: id, model, request: checked.request } : invalid(id, model, checked.fault);
+  return checked.ok
+    ? { ok: true, modelName: id, model, request: checked.request }
+    : invalid(id, model, checked.problem);
 }
 
 /** A request that its key may send: the model it names, then the fallbacks that the key may use as well. */

@@ -1,7 +1,7 @@
 /** Between relaying and the client: where a stream goes, and what its end is called and looks like. */
 import type { Outcome } from '../core/settlement.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Last, StreamSink } from '../relay/relay.ts';
+import type { StreamSink, Termination } from '../relay/relay.ts';
 
 /** Where a stream to the client goes. */
 export class ExchangeSink implements StreamSink {
@@ -33,28 +33,28 @@ export class ExchangeSink implements StreamSink {
 }
 
 /** How the journal names the end of a request. */
-export function outcomeOf(last: Last): Outcome {
-  switch (last.kind) {
+export function outcomeOf(termination: Termination): Outcome {
+  switch (termination.kind) {
     case 'json':
       return 'ok';
     case 'error':
-      return last.error.code;
+      return termination.error.code;
     case 'stream_end':
-      return last.error?.code ?? 'ok';
+      return termination.error?.code ?? 'ok';
     case 'client_gone':
       return 'cancelled';
   }
 }
 
 /** Sends the last bytes. */
-export function finish(exchange: Exchange, last: Last): void {
-  switch (last.kind) {
+export function finish(exchange: Exchange, termination: Termination): void {
+  switch (termination.kind) {
     case 'json':
-      return exchange.sendJson(200, last.body);
+      return exchange.sendJson(200, termination.body);
     case 'error':
-      return exchange.sendError(last.error);
+      return exchange.sendError(termination.error);
     case 'stream_end':
-      return exchange.endStream(last.error, last.end);
+      return exchange.endStream(termination.error, termination.end);
     case 'client_gone':
       return;
   }

@@ -51,7 +51,7 @@ function dispatched(...hosts: readonly Host[]) {
       close: async () => {},
     },
   }));
-  const provider = new Provider(upstreams, { onDisconnect: 'drain', isJudged: true });
+  const provider = new Provider(upstreams, { onDisconnect: 'drain', tracksHealth: true });
   const visits: (readonly [string, string | undefined])[] = [];
   const dispatcher = new Dispatcher({
     providers: new Map([['p', provider]]),
@@ -81,7 +81,7 @@ describe('a dispatch', () => {
   test('that is over leaves no timer and no request under way, though its client leaves before the last bytes', async () => {
     const before = timers();
     const { dispatch, members } = dispatched((attempt) => answer(attempt, 200, completion('hi')));
-    assert.equal((await dispatch.run()).last.kind, 'json');
+    assert.equal((await dispatch.run()).termination.kind, 'json');
     dispatch.leave();
     assert.equal(timers(), before);
     assert.deepEqual(
@@ -96,13 +96,13 @@ describe('a dispatch', () => {
       (attempt) => answer(attempt, 503, {}),
       (attempt) => answer(attempt, 200, completion('hi')),
     );
-    assert.equal((await dispatch.run()).last.kind, 'json');
+    assert.equal((await dispatch.run()).termination.kind, 'json');
     assert.deepEqual(visits, [
       ['p#1', 'nobody there'],
       ['p#2', 'the upstream answered 503'],
       ['p#3', undefined],
     ]);
-    assert.deepEqual(dispatch.served, { model: 'p/m', provider: 'p', upstream: 'p#3', attempts: 3 });
+    assert.deepEqual(dispatch.served, { model: 'p/m', upstream: 'p#3', attempts: 3 });
     assert.deepEqual(
       members.map(({ inFlight }) => inFlight),
       [0, 0, 0],

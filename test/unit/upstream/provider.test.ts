@@ -31,7 +31,7 @@ class Bench {
   nowMs = 1_000;
   readonly #attempts: Attempt[] = [];
 
-  constructor(weights: readonly number[], isJudged = true) {
+  constructor(weights: readonly number[], tracksHealth = true) {
     const upstreams = weights.map((weight, i) => ({
       name: `p#${i + 1}`,
       weight,
@@ -45,7 +45,7 @@ class Bench {
         close: async () => {},
       },
     }));
-    this.provider = new Provider(upstreams, { onDisconnect: 'abort', isJudged }, () => this.nowMs);
+    this.provider = new Provider(upstreams, { onDisconnect: 'abort', tracksHealth }, () => this.nowMs);
   }
 
   member(place = 0): Member {
@@ -84,7 +84,7 @@ describe('a rest', () => {
   test('after 429 is of the model, and the others are served on', async () => {
     const bench = new Bench([1]);
     await bench.visit([429, 7], { model: 'a' });
-    assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], [undefined, 'p#1', 'resting']);
+    assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], [undefined, 'p#1', 'backing_off']);
     assert.deepEqual([bench.provider.waitMs('a'), bench.provider.waitMs('b')], [7_000, 0]);
     bench.nowMs += 6_999;
     assert.equal(bench.picked('a'), undefined);
@@ -96,7 +96,7 @@ describe('a rest', () => {
     test(`after ${status} is of the whole upstream`, async () => {
       const bench = new Bench([1, 1]);
       await bench.visit([status, 7], { model: 'a' });
-      assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], ['p#2', 'p#2', 'resting']);
+      assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], ['p#2', 'p#2', 'backing_off']);
       assert.equal(bench.provider.waitMs('a'), 0, 'the other one can be asked at once');
       bench.nowMs += 7_000;
       assert.equal(bench.member().state, 'closed');
@@ -217,7 +217,7 @@ describe('a probe', () => {
     [429, 'open'],
     ['broken', 'open'],
     ['absent', 'open'],
-    [[503, 1], 'resting'],
+    [[503, 1], 'backing_off'],
     ['given up', 'half_open'],
   ];
   for (const [fate, state] of FATES) {
