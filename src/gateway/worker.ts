@@ -161,7 +161,7 @@ class LocalWorker implements Worker {
         retry: config.retry,
         keepAliveMs: config.streamKeepAliveMs,
         log: this.#log,
-        onVisit: (upstream, failure) => this.#monitor.visit(upstream, failure),
+        onAttempt: (upstream, failure) => this.#monitor.visit(upstream, failure),
       }),
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,

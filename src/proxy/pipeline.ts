@@ -209,7 +209,7 @@ export class Pipeline {
     });
     admitted.dispatch = dispatch;
     this.#dispatches.add(dispatch);
-    exchange.onGone(() => dispatch.leave());
+    exchange.onGone(() => dispatch.clientLeft());
     try {
       return await dispatch.run();
     } catch (error) {

@@ -2,7 +2,7 @@
 import type { ChatRequest } from '../wire/request.ts';
 import type { Attempt } from './attempt.ts';
 import { type Breaker, type BreakerState, CLOSED, onAsked, onSign, type Sign, stateOf } from './breaker.ts';
-import { askable, choose } from './choice.ts';
+import { type Among, askable, choose } from './choice.ts';
 import { isRejection, restOf } from './retry.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -150,7 +150,7 @@ export class Provider {
   }
 
   /** The upstream that is to be asked for a model next, or undefined where none may be. */
-  pick(model: string, tried: Tried, isLastResort: boolean): Member | undefined {
+  pick(model: string, tried: Tried, among: Among): Member | undefined {
     const sole = this.members.length === 1 ? this.members[0] : undefined;
     // The usual case, and the quickest.
     if (sole?.breaker === CLOSED && tried.size === 0 && sole.restsUntilMs(model) === 0) return sole;
@@ -164,7 +164,7 @@ export class Provider {
       absences: member.absences(model),
       restsUntilMs: member.restsUntilMs(model),
     }));
-    const choice = choose(candidates, askable(candidates, nowMs, isLastResort));
+    const choice = choose(candidates, askable(candidates, nowMs, among));
     if (choice === undefined) return undefined;
     for (const [place, member] of left.entries()) member.credit = choice.credits[place] as number;
     return left[choice.place];
