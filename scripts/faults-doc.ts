@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Case, Charge, End, Fault, Sight } from '../test/faults/cell.ts';
 import { cellsFor, FAMILIES } from '../test/faults/table.ts';
+import { wrapProse } from './wrap.ts';
 
 const COSTS: Readonly<Record<Charge, string>> = { nothing: 'nothing', counted: 'as counted', reported: 'as reported' };
 
@@ -47,6 +48,7 @@ function rowsOf(fault: Fault): string[] {
   return shown.map(({ asks, cells }) => `| ${[fault.what, asks, ...cells].join(' | ')} |`);
 }
 
+/** How to read the tables. */
 const NOTES = [
   '**costs**: *nothing*: the request is in the journal with a cost of zero. *As reported*: by the usage that the provider reported. *As counted*: the gateway counted the tokens of the request and of what arrived; if nothing arrived, the response counts as one token. Once a provider may have begun to work, a request is never free.',
   '**costs a client that hangs up first**: the request is in the journal as `cancelled`, the connection to the provider is closed, and the slot is free at once. If the connection to the provider cannot be made at all, the failure may come before the hang-up: then the journal says `upstream_error`.',
@@ -56,22 +58,6 @@ const NOTES = [
   'The **error line** is `data: {"error":{"code":"upstream_error","message":"…"}}`. Official clients raise it as an error in the middle of the stream.',
 ];
 
-const WIDTH = 100;
-
-/** Prose in lines of at most {@link WIDTH} characters; `first` opens the first line, `rest` all others. */
-function wrapped(text: string, first = '', rest = ''): string {
-  const lines: string[] = [];
-  let line = first;
-  for (const word of text.split(' ')) {
-    const isBlank = line === first || line === rest;
-    if (!isBlank && line.length + 1 + word.length > WIDTH) {
-      lines.push(line);
-      line = rest + word;
-    } else line += isBlank ? word : ` ${word}`;
-  }
-  return [...lines, line].join('\n');
-}
-
 /** The page, as docs/ holds it. */
 export function faultsDoc(): string {
   const cells = cellsFor(['stays', 'leaves']).length;
@@ -79,25 +65,24 @@ export function faultsDoc(): string {
   const tables = FAMILIES.map(
     ({ title, about, faults }) => `## ${title}
 
-${wrapped(about)}
+${about}
 
 | the provider … | asked for | your client sees | costs | costs a client that hangs up first | asked |
 |---|---|---|---|---|---:|
 ${faults.flatMap(rowsOf).join('\n')}
 `,
   );
-  const introduction = `What your client sees when a provider misbehaves, and what it costs. Each row is a test that plays the failure byte by byte against a real gateway, once with a client that stays and once with one that hangs up before the failure: ${faults} failures, ${cells} cases. After each of them the request is settled, its slot is free, and no useless connection is left.`;
-  return `<!-- Printed by npm run make:faults-doc from test/faults: change it there. -->
+  return wrapProse(`<!-- Printed by npm run make:faults-doc from test/faults: change it there. -->
 
 # When a provider fails
 
-${wrapped(introduction)}
+What your client sees when a provider misbehaves, and what it costs. Each row is a test that plays the failure byte by byte against a real gateway, once with a client that stays and once with one that hangs up before the failure: ${faults} failures, ${cells} cases. After each of them the request is settled, its slot is free, and no useless connection is left.
 
 How to read the tables:
 
-${NOTES.map((note) => wrapped(note, '- ', '  ')).join('\n')}
+${NOTES.map((note) => `- ${note}`).join('\n')}
 
-${tables.join('\n')}`;
+${tables.join('\n')}`);
 }
 
 if (import.meta.main) writeFileSync(fileURLToPath(new URL('../docs/faults.md', import.meta.url)), faultsDoc());
