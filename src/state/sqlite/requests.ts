@@ -4,59 +4,8 @@ import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import { NON_ERROR_OUTCOMES, type Outcome } from '../../core/settlement.ts';
 import type { UsageSource } from '../../core/usage.ts';
+import type { Correction, RequestEnd, RequestQuery, RequestRecord } from '../requests.ts';
 import { immediately, type Sqlite } from './database.ts';
-
-/** A request that was admitted. */
-export interface RequestRecord {
-  readonly id: string;
-  readonly keyId: string;
-  /** The name of its key. */
-  readonly key: string;
-  /** The one that served; while it is under way, the one that was asked for. */
-  readonly model: string;
-  /** The one that was asked for. */
-  readonly requestedModel: string;
-  readonly admittedAtMs: number;
-  /** What was held for it; undefined of requests that ended before this was kept. */
-  readonly holdNanos: Nanos | undefined;
-  /** How it ended; undefined while it is under way. */
-  readonly end: RequestEnd | undefined;
-}
-
-export interface RequestEnd {
-  readonly settledAtMs: number;
-  readonly outcome: Outcome;
-  readonly source: UsageSource;
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly completionTokens: number;
-  readonly costNanos: Nanos;
-  /** What the upstream called its completion. */
-  readonly completionId: string | undefined;
-  /** From dispatch to the first byte of the upstream's answer. */
-  readonly firstByteMs: number | undefined;
-  /** Which of the provider's upstreams served; undefined where none was asked, or before this was kept. */
-  readonly upstream: string | undefined;
-  /** How often upstreams were asked; undefined like them. */
-  readonly attempts: number | undefined;
-  /** When its cost was corrected by hand. */
-  readonly correctedAtMs: number | undefined;
-}
-
-export interface RequestQuery {
-  readonly keyId: string | undefined;
-  /** Admitted then or later. */
-  readonly sinceMs: number | undefined;
-  /** Only those that ended in an error. */
-  readonly errors: boolean;
-  readonly limit: number;
-}
-
-/** What became of a correction. */
-export type Correction =
-  | { readonly kind: 'done'; readonly request: RequestRecord }
-  | { readonly kind: 'no_such_request' | 'under_way' }
-  | { readonly kind: 'not_held'; readonly source: UsageSource };
 
 type Row = Record<string, bigint | string | null>;
 
@@ -99,7 +48,7 @@ export class RequestStore {
     return immediately(this.#database, () => {
       const request = this.#findByRequestId(found.id);
       if (request === undefined) return { kind: 'no_such_request' };
-      if (request.end === undefined) return { kind: 'under_way' };
+      if (request.end === undefined) return { kind: 'in_flight' };
       const { source } = request.end;
       if (source !== 'held') return { kind: 'not_held', source };
       this.#charge(request, costNanos - request.end.costNanos);

@@ -1,58 +1,10 @@
 /** What was used, by key, model, day, month or source: from the sums, and from the journal only for broken days. */
 
 import { utcDay } from '../../core/clock.ts';
-import type { Nanos } from '../../core/money.ts';
 import { NON_ERROR_OUTCOMES } from '../../core/settlement.ts';
 import { type Period, periodsOf } from '../periods.ts';
+import type { MonthFigures, RefusalRow, UsageGroup, UsageQuery, UsageReport, UsageRow } from '../usage.ts';
 import type { Sqlite } from './database.ts';
-
-export const USAGE_GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
-export type UsageGroup = (typeof USAGE_GROUPS)[number];
-
-export interface UsageQuery {
-  readonly by: UsageGroup | undefined;
-  readonly keyId: string | undefined;
-  readonly model: string | undefined;
-  /** Inclusive, by time of admission. */
-  readonly sinceMs: number | undefined;
-  /** Exclusive. */
-  readonly untilMs: number | undefined;
-}
-
-export interface UsageRow {
-  readonly key: string | undefined;
-  readonly keyId: string | undefined;
-  readonly model: string | undefined;
-  readonly day: string | undefined;
-  readonly month: string | undefined;
-  readonly source: string | undefined;
-  readonly requests: number;
-  readonly errors: number;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly costNanos: Nanos;
-}
-
-/** This month's figures of a key. */
-export interface MonthFigures {
-  readonly requests: number;
-  readonly tokens: number;
-  readonly costNanos: Nanos;
-}
-
-/** How often a key was refused for one reason in a month. */
-export interface RefusalRow {
-  readonly code: string;
-  readonly reason: string;
-  readonly requests: number;
-  readonly lastAtMs: number;
-}
-
-export interface UsageReport {
-  readonly rows: readonly UsageRow[];
-  /** Days of which the range has only a part, and whose rows the journal no longer has: they are left out. */
-  readonly droppedDays: readonly string[];
-}
 
 const WHICH = { in: '=', before: '<' } as const;
 
