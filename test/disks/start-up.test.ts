@@ -82,7 +82,7 @@ const REFUSED: readonly Case[] = [
       rmSync(statePath);
       mkdirSync(statePath);
     },
-    told: /state\.db.*name another.*`state:`/,
+    told: /state\.db is not a file; set `state:` in the config to another path/,
   },
   {
     what: 'a pipe stands in its place',
@@ -90,7 +90,7 @@ const REFUSED: readonly Case[] = [
       rmSync(statePath);
       execFileSync('mkfifo', [statePath]);
     },
-    told: /state\.db.*name another.*`state:`/,
+    told: /state\.db is not a file; set `state:` in the config to another path/,
   },
 ];
 
