@@ -1,6 +1,6 @@
 /** The composition root: turns a config into running parts, wired to each other. */
 import type { AddressInfo } from 'node:net';
-import { type Carrier, type CarrierView, startCarrier } from './carrier/carrier.ts';
+import { type Carrier, type CarrierParts, type CarrierView, startCarrier } from './carrier/carrier.ts';
 import { startRemoteCarrier } from './carrier/remote.ts';
 import type { Config } from './config/config.ts';
 import { UserError } from './core/errors.ts';
@@ -15,6 +15,9 @@ export interface GatewayEvents {
   /** A thread has died by a fault of the program: the process cannot go on. */
   onFatal(error: Error): void;
 }
+
+/** Settings that are not the operator's, and so not in the config. */
+export type GatewayOptions = Pick<CarrierParts, 'counting'>;
 
 /** How everything stands at this moment. */
 export interface GatewayView {
@@ -128,7 +131,12 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** Starts a gateway. Throws a UserError when the state file or the address cannot be had; nothing is left running then. */
-export async function startGateway(config: Config, openLog: OpenLog, events: GatewayEvents): Promise<Gateway> {
+export async function startGateway(
+  config: Config,
+  openLog: OpenLog,
+  events: GatewayEvents,
+  options: GatewayOptions = {},
+): Promise<Gateway> {
   const { log } = openLog;
   const lock = lockState(config.statePath);
   try {
@@ -141,7 +149,7 @@ export async function startGateway(config: Config, openLog: OpenLog, events: Gat
       },
     );
     if (ledger.summary.created) log.info(`created the state file ${config.statePath}`);
-    const carriers = await startCarriers(config, ledger, openLog, events);
+    const carriers = await startCarriers(config, ledger, openLog, events, options);
     return new Gateway(config, log, { carriers, ledger, lock });
   } catch (error) {
     lock.release();
@@ -155,11 +163,12 @@ async function startCarriers(
   ledger: RunningLedger,
   { log, write }: OpenLog,
   events: GatewayEvents,
+  { counting }: GatewayOptions,
 ): Promise<Carrier[]> {
   const carriers: Carrier[] = [];
   let portLock: Lock | undefined;
   try {
-    if (config.threads === 1) return [await startCarrier({ config, ledger: ledger.client, log })];
+    if (config.threads === 1) return [await startCarrier({ config, ledger: ledger.client, log, counting })];
     let { listen } = config;
     // One thread alone has the port for itself; of several none has, so that nobody would be told that it is taken.
     if (listen.port !== 0) {
@@ -167,7 +176,7 @@ async function startCarriers(
       await assertFree(listen);
     }
     while (carriers.length < config.threads) {
-      const start = { config: { ...config, listen }, ledger: ledger.connect() };
+      const start = { config: { ...config, listen }, ledger: ledger.connect(), counting };
       const carrier = await startRemoteCarrier(start, { onLog: write, onDeath: events.onFatal });
       carriers.push(carrier);
       // Where the system chose the port, the others take the same one.

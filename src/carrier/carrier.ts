@@ -14,7 +14,7 @@ import { type LoopDelay, LoopDelayMeter } from '../live/loop-delay.ts';
 import type { Log } from '../observe/log.ts';
 import { Pipeline } from '../pipeline.ts';
 import { VERSION } from '../program.ts';
-import { TokenCounter } from '../tokens/counter.ts';
+import { type CounterOptions, TokenCounter } from '../tokens/counter.ts';
 import { HttpUpstream } from '../upstream/http.ts';
 import { MockUpstream } from '../upstream/mock.ts';
 import { Provider } from '../upstream/provider.ts';
@@ -52,6 +52,7 @@ export interface CarrierParts {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly log: Log;
+  readonly counting?: CounterOptions | undefined;
 }
 
 /** Starts a carrier in this thread. Throws a UserError when the address cannot be had; nothing is left running then. */
@@ -70,7 +71,7 @@ interface Generation {
 class LocalCarrier implements Carrier {
   readonly #ledger: Ledger;
   readonly #log: Log;
-  readonly #counter = new TokenCounter();
+  readonly #counter: TokenCounter;
   readonly #board = new Board(() => upstreamsOf(this.#current.providers));
   readonly #loopDelay = new LoopDelayMeter();
   readonly #listener: Listener;
@@ -79,9 +80,10 @@ class LocalCarrier implements Carrier {
   readonly #earlier = new Set<Generation>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log }: CarrierParts) {
+  constructor({ config, ledger, log, counting }: CarrierParts) {
     this.#ledger = ledger;
     this.#log = log;
+    this.#counter = new TokenCounter(counting);
     this.#current = this.#generationOf(config);
     this.#listener = new Listener(
       { ...config.listen, isPortShared: config.threads > 1, ...listenerSettings(config) },

@@ -1,13 +1,14 @@
 /** Lives of the gateway on one state file that each end at a named point, and what the next one finds. */
 import { fileURLToPath } from 'node:url';
 import { DONE } from '../support/answers.ts';
-import { PROGRAM, type Serving } from '../support/cli.ts';
+import type { Serving } from '../support/cli.ts';
 import { Random } from '../support/random.ts';
 import { RawConnection } from '../support/raw.ts';
 import { bounded, until } from '../support/wait.ts';
 import { Books } from './books.ts';
 import { openSite, type Scope, type Site } from './cycles.ts';
 import { Load, type Sent } from './load.ts';
+import { PATIENT_SERVE } from './patient-serve.ts';
 import { drawPlan, fieldsOf, inputEstimate, modelOf, type Plan, reported } from './plan.ts';
 import { DOOMED, type Fate, ORDER_VARIABLE, type Order, type Point, type Received } from './points.ts';
 import { auditFaults, readState, type Snapshot } from './state-file.ts';
@@ -112,13 +113,13 @@ export class Deaths {
   async #start(point: Point | undefined): Promise<void> {
     const { place } = this.#site;
     if (point === undefined) {
-      this.#serving = await place.serve();
+      this.#serving = await place.serve(PATIENT_SERVE);
       return;
     }
     // Among others one request of the doomed model lives: not whichever comes first must die, but the one that is meant.
     const order: Order = { point, model: `host/${DOOMED}`, nth: this.#options.amongOthers ? 2 : 1 };
     place.environment[ORDER_VARIABLE] = JSON.stringify(order);
-    this.#serving = await place.serve(['--import', PRELOAD, PROGRAM, 'serve']);
+    this.#serving = await place.serve(['--import', PRELOAD, ...PATIENT_SERVE]);
   }
 
   async #liveAndDie(): Promise<Death> {

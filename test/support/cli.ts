@@ -13,6 +13,14 @@ export const PROGRAM = fileURLToPath(new URL('../../bin/inf-gw.js', import.meta.
 /** Longer than any command takes, and short enough that one that hangs is seen. */
 const COMMAND_TIMEOUT_MS = 15_000;
 
+/** Where programs are, where temporary files go, and where Node keeps what it has compiled. */
+const PATHS = Object.fromEntries(
+  ['PATH', 'TMPDIR', 'NODE_COMPILE_CACHE'].flatMap((name) => {
+    const path = process.env[name];
+    return path === undefined ? [] : [[name, path] as const];
+  }),
+);
+
 /** How many processes are kept busy at once: tests that mostly wait for processes run side by side. */
 export const CONCURRENCY = availableParallelism() + 1;
 
@@ -65,7 +73,7 @@ interface Surroundings {
   readonly input?: string;
 }
 
-/** Runs Node with these arguments, with nothing of the test's own environment but the path. */
+/** Runs Node with these arguments. Of the test's own environment it has the paths, and nothing that the program reads. */
 export async function runNode(words: readonly string[], surroundings: Surroundings): Promise<Result> {
   const child = startNode(words, surroundings);
   child.stdin?.on('error', () => {}).end(surroundings.input ?? '');
@@ -80,8 +88,8 @@ export async function runNode(words: readonly string[], surroundings: Surroundin
 }
 
 function startNode(words: readonly string[], { directory, environment = {} }: Surroundings): ChildProcess {
-  const { PATH = '' } = process.env;
-  return spawn(process.execPath, words, { cwd: directory, env: { PATH, ...environment }, stdio: 'pipe' });
+  const env = { ...PATHS, ...environment };
+  return spawn(process.execPath, words, { cwd: directory, env, stdio: 'pipe' });
 }
 
 async function textOf(stream: ChildProcess['stdout']): Promise<string> {

@@ -32,6 +32,9 @@ const MODELS = {
   'team/nested': { input: 1, output: 1 },
 };
 
+/** A machine that is busy with other things must change no count: these gateways wait for theirs. */
+const COUNTING = { patienceMs: 60_000 };
+
 export interface GatewayOptions {
   /** Fields of the config file, over those of the tests. */
   readonly config?: Record<string, unknown>;
@@ -227,7 +230,7 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   const onFatal = (error: Error) => {
     throw error;
   };
-  const started = await withNewThreads(() => startGateway(config, log, { onFatal }));
+  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { counting: COUNTING }));
   return new TestGateway(started, upstream, folder, database);
 }
 
