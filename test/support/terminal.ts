@@ -4,13 +4,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { PROGRAM, Workplace } from './cli.ts';
+import { PATHS, PROGRAM, Workplace } from './cli.ts';
 import { until } from './wait.ts';
 
 const run = promisify(execFile);
 
 /** Much longer than it takes to draw anything, also while other tests keep the machine busy. */
-const LIMIT_MS = 10_000;
+const LIMIT_MS = 60_000;
 /** Between two looks at the screen: each is a process of its own. */
 const POLL_MS = 20;
 /** What the shell says when it waits for a command. */
@@ -70,7 +70,7 @@ export class Desk {
     await this.shows(new RegExp(`^${PROMPT}`, 'm'));
   }
 
-  /** Closes the window, as its owner would with a click. Throws where somebody is left in it after ten seconds. */
+  /** Closes the window, as its owner would with a click. Throws where somebody is left in it after a minute. */
   async close(): Promise<void> {
     const processes = await this.#tmux('display-message', '-p', '#{pane_pid}').catch(() => '');
     await this.#tmux('kill-server').catch(() => {});
@@ -171,7 +171,7 @@ export class Desk {
   async #tmux(...words: string[]): Promise<string> {
     const { directory } = this.place;
     const env = {
-      PATH: process.env.PATH ?? '',
+      ...PATHS,
       LANG: 'C.UTF-8',
       NODE: process.execPath,
       PROGRAM,
