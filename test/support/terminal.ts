@@ -11,8 +11,9 @@ const run = promisify(execFile);
 
 /** Much longer than it takes to draw anything, also while other tests keep the machine busy. */
 const LIMIT_MS = 60_000;
-/** Between two looks at the screen: each is a process of its own. */
-const POLL_MS = 20;
+/** Between two looks at the screen, at first and at most: each is a process of its own. */
+const FIRST_PAUSE_MS = 10;
+const MOST_PAUSE_MS = 100;
 /** What the shell says when it waits for a command. */
 const PROMPT = 'ready>';
 /** Starts the dashboard so that its process is known, and says how it ended. */
@@ -132,13 +133,13 @@ export class Desk {
   async #seen(test: (screen: string) => boolean, what: string): Promise<string> {
     const deadline = performance.now() + LIMIT_MS;
     let last = '';
-    while (true) {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(1.5 * pauseMs, MOST_PAUSE_MS)) {
       const screen = await this.screen();
       // One look may fall into the middle of a drawing.
       if (screen === last && test(screen)) return screen;
       last = screen;
       if (performance.now() > deadline) throw new Error(`no screen within ${LIMIT_MS} ms that ${what}:\n${screen}`);
-      await pause(POLL_MS);
+      await pause(pauseMs);
     }
   }
 
