@@ -15,7 +15,7 @@ import { type LoopDelay, LoopDelayMeter } from '../observe/loop-delay.ts';
 import { Monitor, type MonitorSnapshot, type SnapshotQuery, type UpstreamFacts } from '../observe/monitor.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
-import { TokenCounter } from '../tokens/counter.ts';
+import { type CounterOptions, TokenCounter } from '../tokens/counter.ts';
 import { HttpUpstream } from '../upstream/http.ts';
 import { MockUpstream } from '../upstream/mock.ts';
 import { Provider } from '../upstream/provider.ts';
@@ -53,6 +53,7 @@ export interface WorkerParts {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly log: Log;
+  readonly counting?: CounterOptions | undefined;
 }
 
 /** Starts a worker in this thread. Throws a UserError when the address cannot be had; nothing is left running then. */
@@ -80,9 +81,10 @@ class LocalWorker implements Worker {
   readonly #earlier = new Set<Generation>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log }: WorkerParts) {
+  constructor({ config, ledger, log, counting }: WorkerParts) {
     this.#ledger = ledger;
     this.#log = log;
+    this.#counter = new TokenCounter(counting);
     this.#current = this.#generationOf(config);
     this.#listener = new Listener(
       { ...config.listen, isPortShared: config.threads > 1, ...listenerSettings(config) },
