@@ -133,7 +133,7 @@ const STATES: Readonly<Record<UpstreamState, string>> = {
   closed: 'in use',
   open: 'left alone: it failed',
   half_open: 'on trial',
-  resting: 'left alone: it asked for a pause',
+  backing_off: 'left alone: it asked for a pause',
 };
 
 function shownDuration(seconds: number): string {

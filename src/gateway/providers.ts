@@ -33,13 +33,13 @@ function startProvider(config: ProviderConfig): Provider {
         weight: upstream.weight,
         upstream: new HttpUpstream({ ...config, ...upstream }, config.timeouts, `inf-gw/${VERSION}`),
       }));
-      return new Provider(upstreams, { onDisconnect: config.onDisconnect, isJudged: true });
+      return new Provider(upstreams, { onDisconnect: config.onDisconnect, tracksHealth: true });
     }
     case 'mock': {
       const { name, timeouts } = config;
       const upstreams = [{ name, weight: 1, upstream: new MockUpstream(timeouts) }];
       // A mock fails when a prompt asks it to. That must not open the circuit for other prompts.
-      return new Provider(upstreams, { onDisconnect: 'abort', isJudged: false });
+      return new Provider(upstreams, { onDisconnect: 'abort', tracksHealth: false });
     }
   }
 }

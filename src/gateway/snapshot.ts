@@ -71,7 +71,7 @@ function mergedUpstreams(workers: readonly WorkerSnapshot[]): UpstreamHealth[] {
 }
 
 /** The states of an upstream, the worst first. */
-const STATES: readonly UpstreamState[] = ['resting', 'open', 'half_open', 'closed'];
+const STATES: readonly UpstreamState[] = ['backing_off', 'open', 'half_open', 'closed'];
 
 function mergedHealth(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
   const failures = [a.last_failure, b.last_failure].filter((failure) => failure !== null);

@@ -134,7 +134,7 @@ class LocalWorker implements Worker {
     // Requests that wait for a token count are settled by their estimates.
     await this.#counter.close();
     if (!isSettled) await isDoneWithin(settled, ABORT_GRACE_MS);
-    const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.open, 0);
+    const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(setups.map((setup) => this.#tearDown(setup)));
     return unsettled;
   }
@@ -149,13 +149,13 @@ class LocalWorker implements Worker {
       catalog: new Catalog(config.providers),
       ledger: this.#ledger,
       counter: this.#counter,
-      board: this.#monitor,
+      monitor: this.#monitor,
       dispatcher: new Dispatcher({
         providers,
         retry: config.retry,
         keepAliveMs: config.streamKeepAliveMs,
         log: this.#log,
-        onVisit: (upstream, failure) => this.#monitor.countAttempt(upstream, failure),
+        onAttempt: (upstream, failure) => this.#monitor.countAttempt(upstream, failure),
       }),
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,

@@ -79,8 +79,8 @@ export interface UpstreamHealth {
   readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
 }
 
-/** The state of its circuit breaker, or `resting`: the gateway backs off because the upstream sent `Retry-After`. */
-export type UpstreamState = 'closed' | 'open' | 'half_open' | 'resting';
+/** The state of its circuit breaker, or `backing_off`: it sent a `Retry-After` that has not elapsed. */
+export type UpstreamState = 'closed' | 'open' | 'half_open' | 'backing_off';
 
 /** An upstream in the config, and its state at the moment. */
 export interface UpstreamFacts {

@@ -35,7 +35,7 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
       requests: sum(({ requests }) => requests),
       failures: sum(({ failures }) => failures),
       upstreams: upstreams.length,
-      alone: upstreams.filter(({ state }) => state === 'open' || state === 'resting').length,
+      alone: upstreams.filter(({ state }) => state === 'open' || state === 'backing_off').length,
     };
   };
   const requests = [...stored.modelUsage.values()].reduce((sum, row) => sum + row.requests, 0);
