@@ -1,0 +1,52 @@
+/** The form of an attack: what it tries to pass, the figure that says how far it came, and the most that figure may be. */
+import type { HostileSite, SiteOptions } from './site.ts';
+import type { Scope } from './workshop.ts';
+
+/** What an attack tries to pass. */
+export type Target =
+  | 'balance'
+  | 'spend limit'
+  | 'token window'
+  | 'allowlist'
+  | 'slot'
+  | 'memory'
+  | 'event loop'
+  | 'other keys'
+  | 'secrets'
+  | 'terminal';
+
+export interface Attack {
+  /** What holds, as the name of a test. */
+  readonly claim: string;
+  readonly passes: Target;
+  /** What the attacker does, for readers of the page. */
+  readonly tries: string;
+  /** What the figure counts, as it follows the figure: `times the balance`. */
+  readonly unit: string;
+  /** The most that the figure may be. */
+  readonly most: number;
+  /** Attacks, and gives the figure. */
+  run(workshop: WorkshopLike): Promise<number>;
+}
+
+/** What attacks are made with. Sites of the same name are shared. */
+export interface WorkshopLike {
+  readonly scope: Scope;
+  site(name: SiteName): Promise<HostileSite>;
+}
+
+/** The configs of the sites. */
+export const SITES = {
+  plain: {},
+  capped: { config: { cap_output: true } },
+  silent: { provider: { stream_usage: 'off' } },
+} as const satisfies Record<string, SiteOptions>;
+
+export type SiteName = keyof typeof SITES;
+
+/** Attacks that belong together. */
+export interface Family {
+  readonly title: string;
+  readonly about: string;
+  readonly attacks: readonly Attack[];
+}

@@ -1,0 +1,125 @@
+/**
+ * One request, as sender and truthful host both know it: what the model is to write, how far its client has read, and the
+ * host's own bill. The host writes on when the client has read what it wrote, so no answer runs ahead of its reader.
+ */
+import type { Reading } from './names.ts';
+import type { Alphabet } from './texts.ts';
+import type { Field } from './writing.ts';
+
+/** What the host does with a request, whatever the request says. */
+export interface Wish {
+  readonly alphabet: Alphabet;
+  readonly field: Field;
+  /** How many tokens a choice gets unless the request sets a maximum that the host reads. */
+  readonly tokens: number;
+  /** Blanks that the model writes before anything else, and that have few tokens. */
+  readonly blanks: number;
+  /** When usage is reported: at the end, in each chunk (0 tokens of output at first), or never. */
+  readonly report: 'end' | 'each chunk' | 'never';
+  /** How many pieces of its text the host writes in one event. */
+  readonly piecesAtOnce: number;
+}
+
+export const WISH: Wish = {
+  alphabet: 'prose',
+  field: 'content',
+  tokens: 100,
+  blanks: 0,
+  report: 'end',
+  piecesAtOnce: 1,
+};
+
+/** When the client leaves: with the request at the host, on what it has read, or never. */
+export const LEAVING_POINTS = ['never', 'arrival', 'first piece', 'middle', 'finish reason', 'report'] as const;
+export type LeavingPoint = (typeof LEAVING_POINTS)[number];
+
+/** What the host bills for one request. */
+export interface Bill {
+  /** The model that the host read, by its own name for it. */
+  readonly model: string;
+  readonly reading: Reading;
+  readonly inputTokens: number;
+  readonly declaredOutput: number | undefined;
+  outputTokens: number;
+  costNanos: number;
+  isFinal: boolean;
+}
+
+/** Longest wait for a reader who has stopped reading, and for a connection to be closed once the client has left. */
+const PATIENCE_MS = 2_000;
+
+export class Conversation {
+  readonly id: string;
+  readonly wish: Wish;
+  readonly leaves: LeavingPoint;
+  /** One for each time that the host received the request. */
+  readonly bills: Bill[] = [];
+  readonly #arrival = Promise.withResolvers<void>();
+  readonly #ends: (() => void)[] = [];
+  #bytesRead = 0;
+  #hasLeft = false;
+
+  constructor(id: string, wish: Partial<Wish> = {}, leaves: LeavingPoint = 'never') {
+    this.id = id;
+    this.wish = { ...WISH, ...wish };
+    this.leaves = leaves;
+  }
+
+  /** Resolves once the host has received the request. */
+  get arrival(): Promise<void> {
+    return this.#arrival.promise;
+  }
+
+  get hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
+  get bytesRead(): number {
+    return this.#bytesRead;
+  }
+
+  arrived(bill: Bill): void {
+    this.bills.push(bill);
+    this.#arrival.resolve();
+  }
+
+  /** The client has read so many bytes more. */
+  read(bytes: number): void {
+    this.#bytesRead += bytes;
+    this.#wake();
+  }
+
+  /** The client has left, or its answer is complete. */
+  leave(): void {
+    this.#hasLeft = true;
+    this.#wake();
+  }
+
+  /** Resolves once the client has read more than `bytes`, the client has left, or `closed` resolves. */
+  async readBeyond(bytes: number, closed: Promise<void>): Promise<void> {
+    while (this.#bytesRead <= bytes && !this.#hasLeft) {
+      const change = new Promise<boolean>((resolve) => this.#ends.push(() => resolve(true)));
+      if (!(await within(Promise.race([change, closed.then(() => false)])))) return;
+    }
+  }
+
+  /** Resolves once the client has left or `closed` resolves. */
+  async left(closed: Promise<void>): Promise<void> {
+    await this.readBeyond(Number.POSITIVE_INFINITY, closed);
+  }
+
+  #wake(): void {
+    for (const wake of this.#ends.splice(0)) wake();
+  }
+}
+
+/** What the promise resolves to, or false where it takes too long. */
+export async function within(promise: Promise<boolean>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), PATIENCE_MS);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * A host that bills truthfully by o200k_base: for what it was sent and for what it wrote, by the names that it reads. It goes
+ * on working for a JSON request whose client has left, and stops when a stream is aborted.
+ */
+import { DONE, event } from '../support/answers.ts';
+import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
+import { inputTokens } from './bill.ts';
+import { type Bill, type Conversation, within } from './conversation.ts';
+import { type Fields, type Reading, readRequest } from './names.ts';
+import { Writing } from './writing.ts';
+
+/** What distinguishes the hosts, by the first part of their path. */
+export interface Manner {
+  readonly reading: Reading;
+  /** The fields for a maximum that it reads: the first one that is there counts. */
+  readonly maxima: readonly string[];
+}
+
+export const MANNERS = {
+  exact: { reading: 'exact', maxima: ['max_completion_tokens', 'max_tokens'] },
+  go: { reading: 'go', maxima: ['max_completion_tokens', 'max_tokens'] },
+  old: { reading: 'exact', maxima: ['max_tokens'] },
+  new: { reading: 'exact', maxima: ['max_completion_tokens'] },
+} as const satisfies Record<string, Manner>;
+
+export type MannerName = keyof typeof MANNERS;
+
+/** Nanodollars for a token. */
+export interface HostPrices {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** The host's models, by its own names: prices a sender may want to pass one for the other. */
+export const HOST_MODELS: Readonly<Record<string, HostPrices>> = {
+  'vendor-cheap': { input: 2_500, output: 10_000 },
+  'vendor-dear': { input: 25_000, output: 100_000 },
+};
+
+/** What no choice of its models passes, whatever a request asks for. */
+export const MAX_OUTPUT = 64_000;
+/** A client that has left is known to the gateway after so many turns of the event loop. */
+const TURNS = 12;
+
+/** A request as this host reads it. */
+interface Order {
+  readonly call: UpstreamCall;
+  readonly conversation: Conversation;
+  readonly fields: Fields;
+  readonly bill: Bill;
+  readonly writings: readonly Writing[];
+}
+
+export class TruthfulHost {
+  readonly upstream: FakeUpstream;
+  readonly #conversations = new Map<string, Conversation>();
+  /** Called with each request that arrives, before anything is written. */
+  onArrival: (conversation: Conversation) => void = () => {};
+  /** Requests that it is working on. */
+  working = 0;
+  #gate = Promise.resolve();
+
+  private constructor(upstream: FakeUpstream) {
+    this.upstream = upstream;
+    this.serve();
+  }
+
+  static async start(): Promise<TruthfulHost> {
+    return new TruthfulHost(await FakeUpstream.start());
+  }
+
+  /** Answers truthfully from here on. */
+  serve(): void {
+    this.upstream.follow((call) => this.#answer(call));
+  }
+
+  /** A request to come that has this id in its field `user`. */
+  expect(conversation: Conversation): Conversation {
+    this.#conversations.set(conversation.id, conversation);
+    return conversation;
+  }
+
+  /** From here on no JSON answer goes out until the result is called. */
+  holdAnswers(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#gate = promise;
+    return resolve;
+  }
+
+  forget(conversation: Conversation): void {
+    this.#conversations.delete(conversation.id);
+  }
+
+  async #answer(call: UpstreamCall): Promise<void> {
+    // They would be kept until the end of the test.
+    this.upstream.calls.length = 0;
+    const manner = MANNERS[(call.path.split('/')[1] ?? '') as MannerName];
+    const fields = readRequest(call.body, manner.reading);
+    const conversation = this.#conversations.get(String(fields.user));
+    if (conversation === undefined) return call.answer(400, { error: { message: 'nobody sent this' } });
+    const order = orderOf(call, conversation, fields, manner);
+    conversation.arrived(order.bill);
+    this.onArrival(conversation);
+    this.working++;
+    if (fields.stream === true) await writeStream(order);
+    else await writeJson(order, this.#gate);
+    this.working--;
+    order.bill.isFinal = true;
+  }
+}
+
+function orderOf(call: UpstreamCall, conversation: Conversation, fields: Fields, manner: Manner): Order {
+  const declared = manner.maxima.map((name) => fields[name]).find((value) => typeof value === 'number');
+  const declaredOutput = typeof declared === 'number' ? declared : undefined;
+  const { wish } = conversation;
+  const most = Math.min(wish.tokens, declaredOutput ?? wish.tokens, MAX_OUTPUT);
+  const choices = typeof fields.n === 'number' ? fields.n : 1;
+  const bill = {
+    model: String(fields.model),
+    reading: manner.reading,
+    inputTokens: inputTokens(fields),
+    declaredOutput,
+    outputTokens: 0,
+    costNanos: 0,
+    isFinal: false,
+  };
+  reckon(bill);
+  const writings = Array.from({ length: choices }, () => new Writing(wish.alphabet, most, wish.blanks));
+  return { call, conversation, fields, bill, writings };
+}
+
+function reckon(bill: Bill): void {
+  const prices = HOST_MODELS[bill.model] ?? { input: 0, output: 0 };
+  bill.costNanos = bill.inputTokens * prices.input + bill.outputTokens * prices.output;
+}
+
+function enter({ bill, writings }: Order): void {
+  bill.outputTokens = writings.reduce((sum, { written }) => sum + written.tokens, 0);
+  reckon(bill);
+}
+
+function usageOf({ inputTokens, outputTokens }: Bill): Record<string, number> {
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+  };
+}
+
+/** The work is done, and billed, whether or not somebody is still there to take it. */
+async function writeJson(order: Order, gate: Promise<void>): Promise<void> {
+  const { call, conversation, bill, writings } = order;
+  const { report, field } = conversation.wish;
+  for (const writing of writings) writing.rest();
+  enter(order);
+  if (conversation.leaves !== 'never') {
+    await conversation.left(closedOf(call));
+    await turns();
+  }
+  await gate;
+  const choices = writings.map(({ written }, index) => ({
+    index,
+    message: { role: 'assistant', ...said(field, written.text) },
+    finish_reason: 'stop',
+  }));
+  call.answer(200, { id: 'chatcmpl-1', choices, ...(report !== 'never' && { usage: usageOf(bill) }) });
+}
+
+async function writeStream(order: Order): Promise<void> {
+  const { call, conversation, fields, bill, writings } = order;
+  const { report, field, piecesAtOnce } = conversation.wish;
+  const closed = closedOf(call);
+  let isClosed = false;
+  void closed.then(() => {
+    isClosed = true;
+  });
+  const running = report === 'each chunk' ? { usage: { ...usageOf(bill), completion_tokens: 0 } } : {};
+  call.stream();
+  for (let isWriting = true; isWriting; ) {
+    isWriting = false;
+    const events: string[] = [];
+    for (const [index, writing] of writings.entries()) {
+      const text = writing.several(piecesAtOnce);
+      if (text === '') continue;
+      isWriting = true;
+      events.push(
+        event({ id: 'chatcmpl-1', choices: [{ index, delta: said(field, text), finish_reason: null }], ...running }),
+      );
+    }
+    if (!isWriting) break;
+    const bytesRead = conversation.bytesRead;
+    call.send(events.join(''));
+    await conversation.readBeyond(bytesRead, closed);
+    // An abort ends the work at once; only a gateway that reads on gets more.
+    if (conversation.hasLeft && !isClosed) await within(closed.then(() => true));
+    if (isClosed) return enter(order);
+  }
+  enter(order);
+  const options = fields.stream_options;
+  const isAsked =
+    typeof options === 'object' && options !== null && 'include_usage' in options && options.include_usage;
+  await endStream(order, isAsked === true && report !== 'never', closed);
+}
+
+/** The finish reasons; then, once the client has read them or left, the report. */
+async function endStream({ call, conversation, bill, writings }: Order, reports: boolean, closed: Promise<void>) {
+  const { bytesRead } = conversation;
+  const ends = writings.map((_, index) =>
+    event({ id: 'chatcmpl-1', choices: [{ index, delta: {}, finish_reason: 'stop' }] }),
+  );
+  call.send(ends.join(''));
+  await conversation.readBeyond(bytesRead, closed);
+  if (conversation.hasLeft) await turns();
+  if (reports) call.send(event({ id: 'chatcmpl-1', choices: [], usage: usageOf(bill) }));
+  call.send(DONE);
+  call.end();
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn++) await new Promise(setImmediate);
+}
+
+/** A connection that is kept alive is closed long after the answer: nobody waits for it then. */
+function closedOf(call: UpstreamCall): Promise<void> {
+  return call.closed.catch(() => {});
+}
+
+function said(field: string, text: string): Record<string, unknown> {
+  if (field !== 'tool call') return { [field]: text };
+  return { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: text } }] };
+}

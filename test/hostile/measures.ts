@@ -1,0 +1,85 @@
+/** The figures of attacks on money and windows: what the host billed, over what the gateway held, charged or should allow. */
+import type { Target } from './attack.ts';
+import {
+  billedNanos,
+  billsOf,
+  COUNT_ERROR,
+  ESTIMATE_ERROR,
+  type HostileSite,
+  type Outcome,
+  type Request,
+  stepNanos,
+} from './site.ts';
+
+export const OVER_HELD = { unit: 'times what was held', most: round(ESTIMATE_ERROR) };
+export const OVER_CHARGED = { unit: 'times what was charged and one step', most: COUNT_ERROR };
+
+/** The most that a limit may be passed by: by the error of estimates, and by one step for each stream without a maximum. */
+export function overLimit(passes: Target, limit: number, steps = 0): { passes: Target; unit: string; most: number } {
+  return { passes, unit: `times the ${passes}`, most: round(ESTIMATE_ERROR + steps / limit) };
+}
+
+function round(figure: number): number {
+  return Math.ceil(figure * 1_000) / 1_000;
+}
+
+/** What the host billed for a request, over what was held when it arrived there. */
+export async function billedOverHeld(site: HostileSite, request: Request): Promise<number> {
+  const key = site.key();
+  let heldNanos = 0;
+  site.host.onArrival = () => {
+    heldNanos = Number(site.gateway.heldNanos(key));
+  };
+  const outcome = await site.send(key, request);
+  await site.settled([key], [outcome]);
+  return heldNanos === 0 ? 0 : billedNanos([outcome]) / heldNanos;
+}
+
+/** What the host billed, over what was charged and one step. */
+export async function billedOverCharged(site: HostileSite, ...requests: readonly Request[]): Promise<number> {
+  const key = site.key();
+  const outcomes: Outcome[] = [];
+  for (const request of requests) outcomes.push(await site.send(key, request));
+  await site.settled([key], outcomes);
+  return billedNanos(outcomes) / (site.charged(key) + stepNanos());
+}
+
+/** With that balance and nothing else: what the host billed, over the balance. */
+export async function billedOverBalance(site: HostileSite, nanos: number, requests: readonly Request[]) {
+  const key = site.key();
+  site.setBalance(nanos);
+  const outcomes = await site.race(key, requests);
+  await site.settled([key], outcomes);
+  site.resetBalance();
+  return billedNanos(outcomes) / nanos;
+}
+
+/** With that spend limit: what the host billed, over the limit. */
+export async function billedOverSpendLimit(site: HostileSite, nanos: number, requests: readonly Request[]) {
+  const key = site.key({ spendLimitNanos: BigInt(nanos) });
+  const outcomes = await site.race(key, requests);
+  await site.settled([key], outcomes);
+  return billedNanos(outcomes) / nanos;
+}
+
+/** With that limit of tokens per minute: tokens that the host billed, over the limit. */
+export async function billedOverTokenLimit(site: HostileSite, tokens: number, requests: readonly Request[]) {
+  const key = site.key({ tpm: tokens });
+  const outcomes = await site.race(key, requests);
+  await site.settled([key], outcomes);
+  const billed = billsOf(outcomes).reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0);
+  return billed / tokens;
+}
+
+/** Requests that reached the host. */
+export async function arrivals(site: HostileSite, request: Request): Promise<number> {
+  const key = site.key();
+  const outcome = await site.send(key, request);
+  await site.settled([key], [outcome]);
+  return outcome.conversation.bills.length;
+}
+
+/** So many steps of a stream with one choice, in nanodollars. */
+export function steps(count: number): number {
+  return count * stepNanos();
+}

@@ -1,0 +1,148 @@
+/** A gateway before truthful hosts, with the prices, keys and figures that attacks and the fuzzer reckon with. */
+import { startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
+import type { KeySettings } from '../support/state.ts';
+import { until } from '../support/wait.ts';
+import { type Bill, Conversation, type LeavingPoint, type Wish } from './conversation.ts';
+import { HOST_MODELS, MANNERS, MAX_OUTPUT, TruthfulHost } from './host.ts';
+import type { Fields } from './names.ts';
+import { type Received, send } from './sender.ts';
+
+/** What a hold starts with where a request sets no maximum, and what it grows by: tokens of output for each choice. */
+export const DEFAULT_OUTPUT = 100;
+/** Estimates are at least 0.9 of what o200k_base counts: what is held or reserved covers so much less than what is billed. */
+export const ESTIMATE_ERROR = 1 / 0.9;
+/** Counted tokens differ from billed ones by so much at most. */
+export const COUNT_ERROR = 1.02;
+/** Nanodollars per USD, and per USD for a million tokens. */
+export const NANOS_PER_USD = 1_000_000_000;
+const NANOS_PER_PRICE = 1_000;
+
+/** More than any attack needs. */
+export const AMPLE: KeySettings = { rpm: 1_000_000, tpm: 1_000_000_000, concurrency: 10_000 };
+const AMPLE_CREDIT = '1000000';
+
+/** What a hold grows by, in nanodollars. */
+export function stepNanos(model = 'vendor-cheap', choices = 1): number {
+  return (HOST_MODELS[model]?.output ?? 0) * DEFAULT_OUTPUT * choices;
+}
+
+/** Where a request goes, what it says, and what its host and its client do. */
+export interface Request {
+  readonly body: Fields | string;
+  readonly wish?: Partial<Wish>;
+  readonly leaves?: LeavingPoint;
+}
+
+/** A request that was sent, and what became of it. */
+export interface Outcome extends Received {
+  readonly conversation: Conversation;
+}
+
+export interface SiteOptions {
+  /** Fields of the config. */
+  readonly config?: Fields;
+  /** Fields of each provider. */
+  readonly provider?: Fields;
+  /** Fields of each model. */
+  readonly model?: Fields;
+}
+
+export class HostileSite {
+  readonly host: TruthfulHost;
+  readonly gateway: TestGateway;
+  #sent = 0;
+
+  private constructor(host: TruthfulHost, gateway: TestGateway) {
+    this.host = host;
+    this.gateway = gateway;
+  }
+
+  static async open({ config = {}, provider = {}, model = {} }: SiteOptions = {}): Promise<HostileSite> {
+    const host = await TruthfulHost.start();
+    const models = Object.fromEntries(
+      Object.entries(HOST_MODELS).map(([upstream, { input, output }]) => {
+        const prices = { input: input / NANOS_PER_PRICE, output: output / NANOS_PER_PRICE };
+        const terms = { upstream, ...prices, max_output: MAX_OUTPUT, default_output: DEFAULT_OUTPUT, ...model };
+        return [upstream.replace('vendor-', ''), terms];
+      }),
+    );
+    const providers = Object.fromEntries(
+      Object.keys(MANNERS).map((name) => {
+        const base_url = `http://127.0.0.1:${host.upstream.port}/${name}/v1`;
+        return [name, { kind: 'openai', base_url, api_key: 'upstream-key-canary-4711', ...provider, models }];
+      }),
+    );
+    const fields = { providers, durability: 'crash', ...config };
+    const gateway = await startTestGateway({ config: fields, credit: AMPLE_CREDIT });
+    return new HostileSite(host, gateway);
+  }
+
+  key(settings: KeySettings = {}): TestKey {
+    return this.gateway.key({ ...AMPLE, ...settings });
+  }
+
+  /** Sets the balance, which is all that the account has while nothing is in flight. */
+  setBalance(nanos: number): void {
+    const change = BigInt(nanos) - this.gateway.balanceNanos;
+    if (change !== 0n) this.gateway.addCredit(change);
+  }
+
+  resetBalance(): void {
+    this.setBalance(Number(AMPLE_CREDIT) * NANOS_PER_USD);
+  }
+
+  /** Sends a request to its end, or until its client leaves. */
+  async send(key: TestKey, { body, wish, leaves }: Request): Promise<Outcome> {
+    const { conversation, text } = this.prepare({ body, wish: wish ?? {}, leaves: leaves ?? 'never' });
+    try {
+      const received = await send({ port: this.gateway.port, secret: key.secret, body: text, conversation });
+      return { ...received, conversation };
+    } finally {
+      // Its request may still be on the way to the host.
+      if (conversation.bills.length > 0 || conversation.leaves === 'never') this.host.forget(conversation);
+    }
+  }
+
+  /** Sends several at once. */
+  race(key: TestKey, requests: readonly Request[]): Promise<Outcome[]> {
+    return Promise.all(requests.map((request) => this.send(key, request)));
+  }
+
+  /** Waits until nothing of these keys is in flight, and every host has made its bill. */
+  async settled(keys: readonly TestKey[], outcomes: readonly Outcome[]): Promise<void> {
+    const bills = () => outcomes.flatMap(({ conversation }) => conversation.bills);
+    await until(async () => (await this.gateway.inFlight()) === 0 && bills().every(({ isFinal }) => isFinal));
+    await until(() => keys.every((key) => this.gateway.holds(key) === 0));
+  }
+
+  /** Nanodollars that a key was charged so far. */
+  charged(key: TestKey): number {
+    return this.gateway.rows(key).reduce((sum, { cost_nanos }) => sum + cost_nanos, 0);
+  }
+
+  async stop(): Promise<void> {
+    await this.gateway.stop();
+    await this.host.upstream.close();
+  }
+
+  /** The text of a body with the id of its conversation: a text that is a whole object gets it in front. */
+  private prepare({ body, wish, leaves }: Required<Request>): { conversation: Conversation; text: string } {
+    const id = `sent-${++this.#sent}`;
+    const conversation = this.host.expect(new Conversation(id, wish, leaves));
+    const text = typeof body === 'string' ? `{"user":"${id}",${body.slice(1)}` : JSON.stringify({ user: id, ...body });
+    return { conversation, text };
+  }
+}
+
+export function billsOf(outcomes: readonly Outcome[]): Bill[] {
+  return outcomes.flatMap(({ conversation }) => conversation.bills);
+}
+
+export function billedNanos(outcomes: readonly Outcome[]): number {
+  return billsOf(outcomes).reduce((sum, { costNanos }) => sum + costNanos, 0);
+}
+
+/** A request to the cheap model of a host in the manner named. */
+export function asks(manner: string, fields: Fields = {}): Fields {
+  return { model: `${manner}/cheap`, messages: [{ role: 'user', content: 'Hello' }], ...fields };
+}

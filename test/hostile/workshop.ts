@@ -1,0 +1,31 @@
+/** Opens what attacks need, once, and closes all of it in the end. */
+import { SITES, type SiteName, type WorkshopLike } from './attack.ts';
+import { HostileSite } from './site.ts';
+
+/** Whatever runs clean-ups when it ends. */
+export interface Scope {
+  after(cleanUp: () => void | Promise<void>): void;
+}
+
+export class Workshop implements WorkshopLike {
+  readonly scope: Scope;
+  readonly #sites = new Map<SiteName, Promise<HostileSite>>();
+
+  constructor(scope: Scope) {
+    this.scope = scope;
+  }
+
+  site(name: SiteName): Promise<HostileSite> {
+    const known = this.#sites.get(name);
+    if (known !== undefined) return known;
+    const opening = this.#open(name);
+    this.#sites.set(name, opening);
+    return opening;
+  }
+
+  async #open(name: SiteName): Promise<HostileSite> {
+    const site = await HostileSite.open(SITES[name]);
+    this.scope.after(() => site.stop());
+    return site;
+  }
+}
