@@ -1,4 +1,5 @@
 /** The form of an attack: what it tries to pass, the figure that says how far it came, and the most that figure may be. */
+import { LONG_INPUT_TOKENS } from './pricing.ts';
 import type { HostileSite, SiteOptions } from './site.ts';
 import type { Scope } from './workshop.ts';
 
@@ -40,6 +41,16 @@ export const SITES = {
   plain: {},
   capped: { config: { cap_output: true } },
   silent: { provider: { stream_usage: 'off' } },
+  priced: {
+    provider: { refuse_fields: ['models', 'route', 'fallbacks'] },
+    model: {
+      cache_write: 3.125,
+      audio_input: 40,
+      audio_output: 80,
+      above: { tokens: LONG_INPUT_TOKENS, input: 5, output: 20 },
+      service_tiers: { priority: { input: 5, output: 20 }, flex: { input: 1.25, output: 5 } },
+    },
+  },
 } as const satisfies Record<string, SiteOptions>;
 
 export type SiteName = keyof typeof SITES;

@@ -14,10 +14,20 @@ export interface Wish {
   readonly tokens: number;
   /** Blanks that the model writes before anything else, and that have few tokens. */
   readonly blanks: number;
+  /** Tokens of reasoning that the host bills for each choice and writes to nobody. */
+  readonly hidden: number;
   /** When usage is reported: at the end, in each chunk (0 tokens of output at first), or never. */
   readonly report: 'end' | 'each chunk' | 'never';
   /** How many pieces of its text the host writes in one event. */
   readonly piecesAtOnce: number;
+  /** Tokens of the input that it wrote to its cache, and tokens of audio: hosts have other prices for them. */
+  readonly special: Partial<Special>;
+}
+
+export interface Special {
+  readonly cacheWrite: number;
+  readonly audioInput: number;
+  readonly audioOutput: number;
 }
 
 export const WISH: Wish = {
@@ -25,8 +35,10 @@ export const WISH: Wish = {
   field: 'content',
   tokens: 100,
   blanks: 0,
+  hidden: 0,
   report: 'end',
   piecesAtOnce: 1,
+  special: {},
 };
 
 /** When the client leaves: with the request at the host, on what it has read, or never. */
@@ -40,6 +52,7 @@ export interface Bill {
   readonly reading: Reading;
   readonly inputTokens: number;
   readonly declaredOutput: number | undefined;
+  readonly serviceTier: string | undefined;
   outputTokens: number;
   costNanos: number;
   isFinal: boolean;

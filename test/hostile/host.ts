@@ -7,6 +7,7 @@ import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import { inputTokens } from './bill.ts';
 import { type Bill, type Conversation, within } from './conversation.ts';
 import { type Fields, type Reading, readRequest } from './names.ts';
+import { priceOf } from './pricing.ts';
 import { Writing } from './writing.ts';
 
 /** What distinguishes the hosts, by the first part of their path. */
@@ -24,18 +25,6 @@ export const MANNERS = {
 } as const satisfies Record<string, Manner>;
 
 export type MannerName = keyof typeof MANNERS;
-
-/** Nanodollars for a token. */
-export interface HostPrices {
-  readonly input: number;
-  readonly output: number;
-}
-
-/** The host's models, by its own names: prices a sender may want to pass one for the other. */
-export const HOST_MODELS: Readonly<Record<string, HostPrices>> = {
-  'vendor-cheap': { input: 2_500, output: 10_000 },
-  'vendor-dear': { input: 25_000, output: 100_000 },
-};
 
 /** What no choice of its models passes, whatever a request asks for. */
 export const MAX_OUTPUT = 64_000;
@@ -120,36 +109,41 @@ function orderOf(call: UpstreamCall, conversation: Conversation, fields: Fields,
     reading: manner.reading,
     inputTokens: inputTokens(fields),
     declaredOutput,
+    serviceTier: typeof fields.service_tier === 'string' ? fields.service_tier : undefined,
     outputTokens: 0,
     costNanos: 0,
     isFinal: false,
   };
-  reckon(bill);
+  reckon({ bill, conversation });
   const writings = Array.from({ length: choices }, () => new Writing(wish.alphabet, most, wish.blanks));
   return { call, conversation, fields, bill, writings };
 }
 
-function reckon(bill: Bill): void {
-  const prices = HOST_MODELS[bill.model] ?? { input: 0, output: 0 };
-  bill.costNanos = bill.inputTokens * prices.input + bill.outputTokens * prices.output;
+function reckon({ bill, conversation }: Pick<Order, 'bill' | 'conversation'>): void {
+  bill.costNanos = priceOf(bill, conversation.wish.special);
 }
 
-function enter({ bill, writings }: Order): void {
-  bill.outputTokens = writings.reduce((sum, { written }) => sum + written.tokens, 0);
-  reckon(bill);
+function enter({ conversation, bill, writings }: Order): void {
+  const written = writings.reduce((sum, { written }) => sum + written.tokens, 0);
+  bill.outputTokens = written + conversation.wish.hidden * writings.length;
+  reckon({ bill, conversation });
 }
 
-function usageOf({ inputTokens, outputTokens }: Bill): Record<string, number> {
+function usageOf({ bill, conversation }: Order): Record<string, unknown> {
+  const { inputTokens, outputTokens } = bill;
+  const { cacheWrite = 0, audioInput = 0, audioOutput = 0 } = conversation.wish.special;
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: cacheWrite, audio_tokens: audioInput },
+    completion_tokens_details: { audio_tokens: audioOutput },
   };
 }
 
 /** The work is done, and billed, whether or not somebody is still there to take it. */
 async function writeJson(order: Order, gate: Promise<void>): Promise<void> {
-  const { call, conversation, bill, writings } = order;
+  const { call, conversation, writings } = order;
   const { report, field } = conversation.wish;
   for (const writing of writings) writing.rest();
   enter(order);
@@ -163,18 +157,18 @@ async function writeJson(order: Order, gate: Promise<void>): Promise<void> {
     message: { role: 'assistant', ...said(field, written.text) },
     finish_reason: 'stop',
   }));
-  call.answer(200, { id: 'chatcmpl-1', choices, ...(report !== 'never' && { usage: usageOf(bill) }) });
+  call.answer(200, { id: 'chatcmpl-1', choices, ...(report !== 'never' && { usage: usageOf(order) }) });
 }
 
 async function writeStream(order: Order): Promise<void> {
-  const { call, conversation, fields, bill, writings } = order;
+  const { call, conversation, fields, writings } = order;
   const { report, field, piecesAtOnce } = conversation.wish;
   const closed = closedOf(call);
   let isClosed = false;
   void closed.then(() => {
     isClosed = true;
   });
-  const running = report === 'each chunk' ? { usage: { ...usageOf(bill), completion_tokens: 0 } } : {};
+  const running = report === 'each chunk' ? { usage: { ...usageOf(order), completion_tokens: 0 } } : {};
   call.stream();
   for (let isWriting = true; isWriting; ) {
     isWriting = false;
@@ -203,7 +197,8 @@ async function writeStream(order: Order): Promise<void> {
 }
 
 /** The finish reasons; then, once the client has read them or left, the report. */
-async function endStream({ call, conversation, bill, writings }: Order, reports: boolean, closed: Promise<void>) {
+async function endStream(order: Order, reports: boolean, closed: Promise<void>): Promise<void> {
+  const { call, conversation, writings } = order;
   const { bytesRead } = conversation;
   const ends = writings.map((_, index) =>
     event({ id: 'chatcmpl-1', choices: [{ index, delta: {}, finish_reason: 'stop' }] }),
@@ -211,7 +206,7 @@ async function endStream({ call, conversation, bill, writings }: Order, reports:
   call.send(ends.join(''));
   await conversation.readBeyond(bytesRead, closed);
   if (conversation.hasLeft) await turns();
-  if (reports) call.send(event({ id: 'chatcmpl-1', choices: [], usage: usageOf(bill) }));
+  if (reports) call.send(event({ id: 'chatcmpl-1', choices: [], usage: usageOf(order) }));
   call.send(DONE);
   call.end();
 }

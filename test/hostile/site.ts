@@ -3,8 +3,9 @@ import { startTestGateway, type TestGateway, type TestKey } from '../support/gat
 import type { KeySettings } from '../support/state.ts';
 import { until } from '../support/wait.ts';
 import { type Bill, Conversation, type LeavingPoint, type Wish } from './conversation.ts';
-import { HOST_MODELS, MANNERS, MAX_OUTPUT, TruthfulHost } from './host.ts';
+import { MANNERS, MAX_OUTPUT, TruthfulHost } from './host.ts';
 import type { Fields } from './names.ts';
+import { HOST_MODELS } from './pricing.ts';
 import { type Received, send } from './sender.ts';
 
 /** What a hold starts with where a request sets no maximum, and what it grows by: tokens of output for each choice. */

@@ -80,7 +80,7 @@ const inPlace: Attack[] = PLACES.map(([claim, tries, fields]) => ({
 }));
 
 const inAlphabet: Attack[] = DENSE.map((alphabet) => ({
-  claim: `${alphabet} are held for in full`,
+  claim: `content of ${alphabet} at random is held for in full`,
   passes: 'balance',
   tries: `content of ${alphabet} at random`,
   ...OVER_HELD,

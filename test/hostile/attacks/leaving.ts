@@ -19,9 +19,9 @@ type Row = readonly [claim: string, tries: string, site: 'plain' | 'silent', req
 const ROWS: readonly Row[] = [
   [
     'leaving at the finish reason costs as much as staying',
-    'leaves a stream at its finish reason, before the report',
+    'leaves a stream with 5,000 tokens of hidden reasoning at its finish reason, before the report',
     'plain',
-    stream({ alphabet: 'ideographs' }, 'finish reason'),
+    stream({ hidden: 5_000, tokens: 50 }, 'finish reason'),
   ],
   [
     'leaving at the finish reason costs input in full',

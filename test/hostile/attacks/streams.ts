@@ -3,16 +3,16 @@ import type { Family } from '../attack.ts';
 import { billedOverBalance, billedOverSpendLimit, billedOverTokenLimit, overLimit, steps } from '../measures.ts';
 import { asks, DEFAULT_OUTPUT, type Request } from '../site.ts';
 
-const TOKENS = 4_000;
+const TOKENS = 2_000;
 const RACING = 50;
 /** Of a stream that is to pass a limit by itself. */
-const ONE_LIMIT_NANOS = steps(5);
+const ONE_LIMIT_NANOS = steps(2);
 /** Of many that race. */
-const RACE_LIMIT_NANOS = steps(100);
+const RACE_LIMIT_NANOS = steps(50);
 
 const stream = (fields = {}, wish = {}): Request => ({
   body: asks('exact', { stream: true, ...fields }),
-  wish: { tokens: TOKENS, piecesAtOnce: 2, ...wish },
+  wish: { tokens: TOKENS, piecesAtOnce: 4, ...wish },
 });
 const racing = (count: number, request: Request): Request[] => Array(count).fill(request);
 
@@ -22,13 +22,13 @@ export const STREAMS: Family = {
   attacks: [
     {
       claim: 'one stream passes a balance by one step at most',
-      tries: `one stream of ${TOKENS} tokens, with a balance for 500`,
+      tries: `one stream of ${TOKENS} tokens, with a balance for 200`,
       ...overLimit('balance', ONE_LIMIT_NANOS, steps(1)),
       run: async (workshop) => billedOverBalance(await workshop.site('plain'), ONE_LIMIT_NANOS, [stream()]),
     },
     {
       claim: 'a stream of dense text passes a balance by one step at most',
-      tries: `one stream of ${TOKENS} tokens of ideographs, with a balance for 500`,
+      tries: `one stream of ${TOKENS} tokens of ideographs, with a balance for 200`,
       ...overLimit('balance', ONE_LIMIT_NANOS, steps(1)),
       run: async (workshop) =>
         billedOverBalance(await workshop.site('plain'), ONE_LIMIT_NANOS, [stream({}, { alphabet: 'rare ideographs' })]),
@@ -45,24 +45,24 @@ export const STREAMS: Family = {
       tries: 'one stream with `n: 8`, with a balance for two steps',
       ...overLimit('balance', steps(16), steps(8)),
       run: async (workshop) =>
-        billedOverBalance(await workshop.site('plain'), steps(16), [stream({ n: 8 }, { piecesAtOnce: 1 })]),
+        billedOverBalance(await workshop.site('plain'), steps(16), [stream({ n: 8 }, { piecesAtOnce: 2 })]),
     },
     {
       claim: 'one stream passes a spend limit by one step at most',
-      tries: `one stream of ${TOKENS} tokens, with a spend limit for 500`,
+      tries: `one stream of ${TOKENS} tokens, with a spend limit for 200`,
       ...overLimit('spend limit', ONE_LIMIT_NANOS, steps(1)),
       run: async (workshop) => billedOverSpendLimit(await workshop.site('plain'), ONE_LIMIT_NANOS, [stream()]),
     },
     {
       claim: 'racing streams pass a balance by one step each at most',
-      tries: `${RACING} racing streams of ${TOKENS} tokens, with a balance for 10,000 in all`,
+      tries: `${RACING} racing streams of ${TOKENS} tokens, with a balance for 5,000 in all`,
       ...overLimit('balance', RACE_LIMIT_NANOS, steps(RACING)),
       run: async (workshop) =>
         billedOverBalance(await workshop.site('plain'), RACE_LIMIT_NANOS, racing(RACING, stream())),
     },
     {
       claim: 'racing streams pass a spend limit by one step each at most',
-      tries: `${RACING} racing streams of ${TOKENS} tokens, with a spend limit for 10,000 in all`,
+      tries: `${RACING} racing streams of ${TOKENS} tokens, with a spend limit for 5,000 in all`,
       ...overLimit('spend limit', RACE_LIMIT_NANOS, steps(RACING)),
       run: async (workshop) =>
         billedOverSpendLimit(await workshop.site('plain'), RACE_LIMIT_NANOS, racing(RACING, stream())),

@@ -1,0 +1,86 @@
+/** Processor time that an attack takes from a gateway's process, beside that of a control in the same run. */
+import { readFileSync } from 'node:fs';
+import { Site, type SiteKey } from '../control/site.ts';
+import { completion } from '../support/answers.ts';
+import { RawConnection } from '../support/raw.ts';
+import type { Scope } from './workshop.ts';
+
+/** Linux counts processor time in these. */
+const MS_PER_TICK = 10;
+const MICROSECONDS_PER_MS = 1_000;
+
+/** What all threads of a process have taken so far, in milliseconds. */
+function cpuMsOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name in parentheses may hold anything; user and system time are the 12th and 13th field after it.
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13);
+  return (Number(user) + Number(system)) * MS_PER_TICK;
+}
+
+async function cpuMsDuring(site: Site, work: () => Promise<unknown>): Promise<number> {
+  const before = cpuMsOf(site.serving.pid);
+  await work();
+  return cpuMsOf(site.serving.pid) - before;
+}
+
+/** A body rich in parts, for a model that does not exist. */
+function largeBody(bytes: number): string {
+  const part = { type: 'text', text: 'x'.repeat(100) };
+  const content = Array(Math.floor(bytes / (JSON.stringify(part).length + 1)) - 10).fill(part);
+  return JSON.stringify({ model: 'host/none', messages: [{ role: 'user', content }] });
+}
+
+/** Processor time for several refused bodies at once, over that of parsing one of them here. */
+export async function cpuOfRefusedBodies(scope: Scope, count: number, bytes: number): Promise<number> {
+  const site = await Site.open(scope, { max_body: `${bytes / 1024}kb` });
+  const key = site.key();
+  await (await site.chat(key)).text();
+  const body = largeBody(bytes);
+  const before = process.cpuUsage();
+  JSON.parse(body);
+  const { user, system } = process.cpuUsage(before);
+  const controlMs = (user + system) / MICROSECONDS_PER_MS;
+  const attackMs = await cpuMsDuring(site, () =>
+    Promise.all(Array.from({ length: count }, () => answerTo(site, key, body))),
+  );
+  await site.stop();
+  return attackMs / controlMs;
+}
+
+/** Sends a request over a connection of its own, which may be closed instead of an answer. */
+async function answerTo(site: Site, key: SiteKey, body: string): Promise<void> {
+  const connection = await RawConnection.open(site.port);
+  connection.send(
+    'POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\n' +
+      `Authorization: Bearer ${key.secret}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  await connection.rest();
+}
+
+/** Processor time for an answer with these choices, over that of one as long that holds one text. */
+export async function cpuOfAnswer(scope: Scope, stream: boolean, choices: string): Promise<number> {
+  const site = await Site.open(scope);
+  const key = site.key();
+  const answer = (json: string) => () => {
+    site.upstream.follow((call) => {
+      if (!stream) return call.answer(200, json);
+      call.stream();
+      call.send(`data: ${json}\n\ndata: [DONE]\n\n`);
+      call.end();
+    });
+    return site.chat(key, { stream }).then((response) => response.text());
+  };
+  const usage = '"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}';
+  const text = JSON.stringify('a'.repeat(choices.length));
+  const plain = `{"choices":[{"index":0,"${stream ? 'delta' : 'message'}":{"content":${text}},"finish_reason":"stop"}],${usage}}`;
+  // The first request starts what all others need.
+  site.upstream.follow((call) => call.answer(200, completion('hi')));
+  await (await site.chat(key)).text();
+  const controlMs = await cpuMsDuring(site, answer(plain));
+  const attackMs = await cpuMsDuring(site, answer(`{"choices":${choices},${usage}}`));
+  await site.stop();
+  return attackMs / Math.max(MS_PER_TICK, controlMs);
+}
