@@ -53,6 +53,11 @@ export interface Bill {
   readonly inputTokens: number;
   readonly declaredOutput: number | undefined;
   readonly serviceTier: string | undefined;
+  readonly choices: number;
+  readonly isStream: boolean;
+  /** When the host began to work, and when it was told to stop or was done: numbers that only grow. */
+  readonly from: number;
+  to: number;
   outputTokens: number;
   costNanos: number;
   isFinal: boolean;
@@ -60,6 +65,13 @@ export interface Bill {
 
 /** Longest wait for a reader who has stopped reading, and for a connection to be closed once the client has left. */
 const PATIENCE_MS = 2_000;
+
+let moments = 0;
+
+/** A number greater than all before. */
+export function nextMoment(): number {
+  return ++moments;
+}
 
 export class Conversation {
   readonly id: string;
@@ -70,7 +82,7 @@ export class Conversation {
   readonly #arrival = Promise.withResolvers<void>();
   readonly #ends: (() => void)[] = [];
   #bytesRead = 0;
-  #hasLeft = false;
+  #leftAt: number | undefined;
 
   constructor(id: string, wish: Partial<Wish> = {}, leaves: LeavingPoint = 'never') {
     this.id = id;
@@ -84,7 +96,12 @@ export class Conversation {
   }
 
   get hasLeft(): boolean {
-    return this.#hasLeft;
+    return this.#leftAt !== undefined;
+  }
+
+  /** The moment in which the client left. */
+  get leftAt(): number | undefined {
+    return this.#leftAt;
   }
 
   get bytesRead(): number {
@@ -104,13 +121,13 @@ export class Conversation {
 
   /** The client has left, or its answer is complete. */
   leave(): void {
-    this.#hasLeft = true;
+    this.#leftAt ??= nextMoment();
     this.#wake();
   }
 
   /** Resolves once the client has read more than `bytes`, the client has left, or `closed` resolves. */
   async readBeyond(bytes: number, closed: Promise<void>): Promise<void> {
-    while (this.#bytesRead <= bytes && !this.#hasLeft) {
+    while (this.#bytesRead <= bytes && !this.hasLeft) {
       const change = new Promise<boolean>((resolve) => this.#ends.push(() => resolve(true)));
       if (!(await within(Promise.race([change, closed.then(() => false)])))) return;
     }

@@ -5,7 +5,7 @@
 import { DONE, event } from '../support/answers.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import { inputTokens } from './bill.ts';
-import { type Bill, type Conversation, within } from './conversation.ts';
+import { type Bill, type Conversation, nextMoment, within } from './conversation.ts';
 import { type Fields, type Reading, readRequest } from './names.ts';
 import { priceOf } from './pricing.ts';
 import { Writing } from './writing.ts';
@@ -47,6 +47,8 @@ export class TruthfulHost {
   onArrival: (conversation: Conversation) => void = () => {};
   /** Requests that it is working on. */
   working = 0;
+  /** Requests that it received and nobody sent. */
+  strangers = 0;
   #gate = Promise.resolve();
 
   private constructor(upstream: FakeUpstream) {
@@ -86,7 +88,10 @@ export class TruthfulHost {
     const manner = MANNERS[(call.path.split('/')[1] ?? '') as MannerName];
     const fields = readRequest(call.body, manner.reading);
     const conversation = this.#conversations.get(String(fields.user));
-    if (conversation === undefined) return call.answer(400, { error: { message: 'nobody sent this' } });
+    if (conversation === undefined) {
+      this.strangers++;
+      return call.answer(400, { error: { message: 'nobody sent this' } });
+    }
     const order = orderOf(call, conversation, fields, manner);
     conversation.arrived(order.bill);
     this.onArrival(conversation);
@@ -110,6 +115,10 @@ function orderOf(call: UpstreamCall, conversation: Conversation, fields: Fields,
     inputTokens: inputTokens(fields),
     declaredOutput,
     serviceTier: typeof fields.service_tier === 'string' ? fields.service_tier : undefined,
+    choices,
+    isStream: fields.stream === true,
+    from: nextMoment(),
+    to: Number.POSITIVE_INFINITY,
     outputTokens: 0,
     costNanos: 0,
     isFinal: false,
@@ -152,6 +161,7 @@ async function writeJson(order: Order, gate: Promise<void>): Promise<void> {
     await turns();
   }
   await gate;
+  order.bill.to = nextMoment();
   const choices = writings.map(({ written }, index) => ({
     index,
     message: { role: 'assistant', ...said(field, written.text) },
@@ -183,11 +193,14 @@ async function writeStream(order: Order): Promise<void> {
     }
     if (!isWriting) break;
     const bytesRead = conversation.bytesRead;
+    // Unless there is more to write, this was the last of it: the gateway may stop the stream before the host knows.
+    order.bill.to = nextMoment();
     call.send(events.join(''));
     await conversation.readBeyond(bytesRead, closed);
     // An abort ends the work at once; only a gateway that reads on gets more.
     if (conversation.hasLeft && !isClosed) await within(closed.then(() => true));
     if (isClosed) return enter(order);
+    order.bill.to = Number.POSITIVE_INFINITY;
   }
   enter(order);
   const options = fields.stream_options;
@@ -206,6 +219,7 @@ async function endStream(order: Order, reports: boolean, closed: Promise<void>):
   call.send(ends.join(''));
   await conversation.readBeyond(bytesRead, closed);
   if (conversation.hasLeft) await turns();
+  order.bill.to = conversation.leftAt ?? nextMoment();
   if (reports) call.send(event({ id: 'chatcmpl-1', choices: [], usage: usageOf(order) }));
   call.send(DONE);
   call.end();

@@ -95,13 +95,10 @@ export class HostileSite {
   /** Sends a request to its end, or until its client leaves. */
   async send(key: TestKey, { body, wish, leaves }: Request): Promise<Outcome> {
     const { conversation, text } = this.prepare({ body, wish: wish ?? {}, leaves: leaves ?? 'never' });
-    try {
-      const received = await send({ port: this.gateway.port, secret: key.secret, body: text, conversation });
-      return { ...received, conversation };
-    } finally {
-      // Its request may still be on the way to the host.
-      if (conversation.bills.length > 0 || conversation.leaves === 'never') this.host.forget(conversation);
-    }
+    const received = await send({ port: this.gateway.port, secret: key.secret, body: text, conversation });
+    // Of a client that left, the request may still be on the way to the host.
+    if (conversation.bills.length > 0 || received.status !== 0) this.host.forget(conversation);
+    return { ...received, conversation };
   }
 
   /** Sends several at once. */

@@ -1,0 +1,105 @@
+/** What holds of every attack, however it is composed: nobody is billed more than is charged, and no limit is passed. */
+import type { TestKey } from '../support/gateway.ts';
+import type { Composition } from './compose.ts';
+import type { Bill } from './conversation.ts';
+import { HOST_MODELS } from './pricing.ts';
+import {
+  billedNanos,
+  billsOf,
+  COUNT_ERROR,
+  DEFAULT_OUTPUT,
+  ESTIMATE_ERROR,
+  type HostileSite,
+  type Outcome,
+  stepNanos,
+} from './site.ts';
+
+/** What an attack was, and how far it came. */
+export interface Attempted {
+  readonly key: TestKey;
+  readonly composition: Composition;
+  readonly outcomes: readonly Outcome[];
+}
+
+/** How far an attack came, in parts of what it may reach: beyond 1 it has passed. */
+export type Worst = Readonly<Record<Measure, number>>;
+
+export const MEASURES = ['charge', 'spend limit', 'token window', 'allowlist', 'slots'] as const;
+export type Measure = (typeof MEASURES)[number];
+
+/** What a hold of this request grows by: the part of a bill that nobody can hold for in advance. */
+function stepOf({ model, choices }: Bill): number {
+  return stepNanos(model, choices);
+}
+
+/** Whether the host had a maximum to keep to. Where it had none, the output is held for step by step, or not at all in JSON. */
+const isBounded = ({ declaredOutput }: Bill) => declaredOutput !== undefined;
+
+/** What of a bill may go beyond what was there when the request was admitted, and beyond what was charged. */
+function slackOf(bill: Bill): number {
+  if (bill.isStream) return stepOf(bill);
+  // A JSON answer cannot be cut: without a maximum that its host reads, it costs what its model writes.
+  return isBounded(bill) ? 0 : bill.outputTokens * outputPrice(bill);
+}
+
+/** What is held for a request at first. */
+function holdOf(bill: Bill): number {
+  return isBounded(bill) ? bill.costNanos : bill.costNanos - bill.outputTokens * outputPrice(bill) + stepOf(bill);
+}
+
+function outputPrice({ model }: Bill): number {
+  return HOST_MODELS[model]?.output ?? 0;
+}
+
+const sum = (bills: readonly Bill[], figure: (bill: Bill) => number) =>
+  bills.reduce((total, bill) => total + figure(bill), 0);
+
+/** Judges an attack whose requests are all settled. */
+export function judge(site: HostileSite, { key, composition, outcomes }: Attempted): Worst {
+  const { spendLimitNanos, tpm, allowlist, concurrency } = composition.settings;
+  const bills = billsOf(outcomes);
+  const billed = billedNanos(outcomes);
+  return {
+    charge: share(billed, site.charged(key) * COUNT_ERROR + sum(bills, stepOf)),
+    'spend limit': spendLimitNanos == null ? 0 : share(billed, mostSpent(bills, Number(spendLimitNanos))),
+    'token window': tpm == null ? 0 : share(reservedTokens(bills), mostTokens(bills, tpm)),
+    allowlist: allowlist == null ? 0 : PASSED * bills.filter(({ model }) => model !== 'vendor-cheap').length,
+    slots: concurrency == null ? 0 : mostAtOnce(bills) / concurrency,
+  };
+}
+
+/** The share of the balance that a round of attacks had. */
+export function judgeBalance(balanceNanos: number, attempts: readonly Attempted[]): number {
+  const bills = attempts.flatMap(({ outcomes }) => billsOf(outcomes));
+  return share(
+    sum(bills, ({ costNanos }) => costNanos),
+    balanceNanos * ESTIMATE_ERROR + sum(bills, slackOf),
+  );
+}
+
+/** Of one that has passed what it may have nothing of. */
+const PASSED = 2;
+
+function share(part: number, whole: number): number {
+  return part === 0 ? 0 : part / Math.max(1, whole);
+}
+
+/** Requests are admitted until the limit is reached: the last one may pass it. */
+function mostSpent(bills: readonly Bill[], limit: number): number {
+  const last = Math.max(0, ...bills.map(holdOf));
+  return (limit + last) * ESTIMATE_ERROR + sum(bills, slackOf);
+}
+
+/** Tokens that had to be reserved: output only where a maximum is declared. */
+function reservedTokens(bills: readonly Bill[]): number {
+  return sum(bills, (bill) => bill.inputTokens + (isBounded(bill) ? bill.outputTokens : 0));
+}
+
+function mostTokens(bills: readonly Bill[], limit: number): number {
+  return limit * ESTIMATE_ERROR + sum(bills, ({ choices, isStream }) => (isStream ? DEFAULT_OUTPUT * choices : 0));
+}
+
+/** The most requests that the host worked on at the same time. */
+function mostAtOnce(bills: readonly Bill[]): number {
+  return Math.max(0, ...bills.map(({ from }) => bills.filter((bill) => bill.from <= from && from < bill.to).length));
+}
