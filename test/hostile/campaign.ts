@@ -32,6 +32,8 @@ export interface CampaignResult {
   readonly requests: number;
   /** Requests that reached the host. */
   readonly served: number;
+  /** How many requests had each status; 0 for those whose client left before it. */
+  readonly statuses: ReadonlyMap<number, number>;
   readonly billedNanos: number;
   readonly chargedNanos: number;
   /** The largest share of what an attack may have, by what it was judged by. */
@@ -42,6 +44,8 @@ export interface CampaignResult {
 /** Attacks of a round. */
 const ROUND = 20;
 const CONFIGS = [{}, { config: { cap_output: true } }];
+/** Of a round with a balance that it may come near. */
+const MOST_BALANCE_STEPS = 200;
 const SHOWN_CHARACTERS = 300;
 
 /** Opens the sites of a campaign and runs it. */
@@ -61,6 +65,7 @@ class Campaign {
   readonly #composer: Composer;
   readonly #worst = new Map<Judged, number>([...MEASURES, 'balance' as const].map((judged) => [judged, 0]));
   readonly #passed: Passed[] = [];
+  readonly #statuses = new Map<number, number>();
   #attacks = 0;
   #requests = 0;
   #served = 0;
@@ -76,14 +81,21 @@ class Campaign {
   async run(): Promise<CampaignResult> {
     const { attacks, onlyRound, onProgress } = this.#options;
     const rounds = Math.ceil(attacks / ROUND);
-    for (let round = onlyRound ?? 0; round < (onlyRound === undefined ? rounds : onlyRound + 1); round++) {
-      await this.#round(round);
-      onProgress?.(this.#attacks, this.#passed.length);
-    }
+    const isChosen = (round: number) => onlyRound === undefined || round === onlyRound;
+    // Each site has its own rounds: what one waits for, another one works on.
+    const onSite = async (site: HostileSite, index: number) => {
+      for (let round = index; round < rounds; round += this.#sites.length) {
+        if (!isChosen(round)) continue;
+        await this.#round(round, site);
+        onProgress?.(this.#attacks, this.#passed.length);
+      }
+    };
+    await Promise.all(this.#sites.map(onSite));
     return {
       attacks: this.#attacks,
       requests: this.#requests,
       served: this.#served,
+      statuses: this.#statuses,
       billedNanos: this.#billedNanos,
       chargedNanos: this.#chargedNanos,
       worst: this.#worst,
@@ -91,10 +103,9 @@ class Campaign {
     };
   }
 
-  async #round(round: number): Promise<void> {
+  async #round(round: number, site: HostileSite): Promise<void> {
     const random = new Random(seedOf(this.#options.seed, round));
-    const site = this.#sites[round % this.#sites.length] as HostileSite;
-    const balanceNanos = random.chance(0.5) ? undefined : random.between(0, 30 * stepNanos());
+    const balanceNanos = random.chance(0.5) ? undefined : random.between(0, MOST_BALANCE_STEPS * stepNanos());
     if (balanceNanos === undefined) site.resetBalance();
     else site.setBalance(balanceNanos);
     const compositions = Array.from({ length: ROUND }, () => this.#composer.compose(random));
@@ -113,6 +124,7 @@ class Campaign {
     const bills = attempted.outcomes.flatMap(({ conversation }) => conversation.bills);
     this.#attacks++;
     this.#requests += attempted.outcomes.length;
+    for (const { status } of attempted.outcomes) this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
     this.#served += bills.length;
     this.#billedNanos += bills.reduce((sum, { costNanos }) => sum + costNanos, 0);
     this.#chargedNanos += site.charged(attempted.key);

@@ -23,7 +23,7 @@ const LENGTHS = [1, 40, 400, 4_000];
 const MANNER_NAMES = Object.keys(MANNERS) as MannerName[];
 /** Most tokens that a model is asked to write. */
 const MOST_WRITTEN = 900;
-const MAXIMA = [1, 7, DEFAULT_OUTPUT - 1, DEFAULT_OUTPUT, 350, 5_000, 1_000_000];
+const MAXIMA = [1, 7, DEFAULT_OUTPUT - 1, DEFAULT_OUTPUT, 200, 350, 900, 5_000];
 const CHOICES = [1, 1, 1, 2, 5, 12];
 
 export class Composer {
@@ -53,7 +53,7 @@ export class Composer {
   #requestTo(manner: MannerName, random: Random, tricks: string[]): Request {
     const model = `${manner}/cheap`;
     const fields: Fields = { model, messages: this.#messages(random) };
-    const chosen = TRICKS.filter(() => random.chance(0.2));
+    const chosen = TRICKS.filter(({ isRefused }) => random.chance(isRefused ? 0.03 : 0.2));
     for (const trick of chosen) {
       tricks.push(trick.name);
       Object.assign(
@@ -95,6 +95,7 @@ export class Composer {
 
 interface Trick {
   readonly name: string;
+  readonly isRefused?: true;
   fields(random: Random, text: () => string, model: string): Fields;
 }
 
@@ -109,6 +110,7 @@ const tool = (text: string, random: Random) => ({
 const schema = (text: () => string) => ({ type: 'json_schema', json_schema: { name: 'f', schema: namedText(text) } });
 const namedText = (text: () => string) => ({ [text() || 'a']: [text()] });
 
+/** Each is in one request of five, but for those that are refused. */
 const TRICKS: readonly Trick[] = [
   { name: 'max_tokens', fields: (random) => ({ max_tokens: random.pick(MAXIMA) }) },
   { name: 'max_completion_tokens', fields: (random) => ({ max_completion_tokens: random.pick(MAXIMA) }) },
@@ -118,7 +120,7 @@ const TRICKS: readonly Trick[] = [
   { name: 'response_format', fields: (_, text) => ({ response_format: schema(text) }) },
   { name: 'unknown field', fields: (_, text) => ({ prompt_suffix: text() }) },
   { name: 'unknown names', fields: (_, text) => ({ template_values: namedText(text) }) },
-  { name: 'service_tier', fields: (random) => ({ service_tier: random.pick(['priority', 'flex', 'auto']) }) },
+  { name: 'service_tier', isRefused: true, fields: (random) => ({ service_tier: random.pick(['priority', 'flex']) }) },
   { name: 'dear model', fields: (_random, _text, model) => ({ model: model.replace('cheap', 'dear') }) },
 ];
 
@@ -142,11 +144,11 @@ function spelled(fields: Fields, random: Random, tricks: string[]): string {
     tricks.push(trick);
     members.splice(random.between(0, members.length), 0, member);
   };
-  if (random.chance(0.15)) {
+  if (random.chance(0.1)) {
     const [name, value] = random.pick(SPELLINGS);
     add(`spelling ${name}`, `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   }
-  if (random.chance(0.05)) add('repeat', `"\\u006dodel":"vendor-dear"`);
+  if (random.chance(0.02)) add('repeat', `"\\u006dodel":"vendor-dear"`);
   if (fields.stream === true && random.chance(0.2)) {
     const options = random.pick([
       '{"Include_Usage":false}',

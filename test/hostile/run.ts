@@ -62,10 +62,14 @@ async function runComposed(scope: RunScope): Promise<number> {
 
 function showComposed(result: CampaignResult, seconds: number): void {
   const usd = (nanos: number) => (nanos / NANOS_PER_USD).toFixed(2);
+  const statuses = [...result.statuses].toSorted(([a], [b]) => a - b);
   const rows: (readonly [name: string, value: string])[] = [
     ['attacks', result.attacks.toLocaleString('en')],
     ['requests', result.requests.toLocaleString('en')],
     ['requests that reached the host', result.served.toLocaleString('en')],
+    ...statuses.map(
+      ([status, count]) => [`  with status ${status === 0 ? 'none' : status}`, count.toLocaleString('en')] as const,
+    ),
     ['billed by the host, USD', usd(result.billedNanos)],
     ['charged, USD', usd(result.chargedNanos)],
     ...[...result.worst].map(([judged, share]) => [`worst of 1: ${judged}`, share.toFixed(3)] as const),

@@ -1,0 +1,76 @@
+/** Prints the attacks of the tests as a page for readers: `npm run make:security-doc`. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Attack, Family } from '../test/hostile/attack.ts';
+import { COUNT_ERROR, DEFAULT_OUTPUT } from '../test/hostile/site.ts';
+import { FAMILIES, FIGURES_FILE, type Figures } from '../test/hostile/table.ts';
+import { wrapProse } from './wrap.ts';
+
+const figures: Figures = JSON.parse(readFileSync(FIGURES_FILE, 'utf8'));
+
+/** The attacks with a recorded figure; those that are new have none yet. */
+function rowsOf({ attacks }: Family): string[] {
+  return attacks.flatMap((attack) => {
+    const figure = figures[attack.claim];
+    return figure === undefined ? [] : [`| ${cellsOf(attack, figure).join(' | ')} |`];
+  });
+}
+
+function cellsOf({ claim, tries, passes, unit, most }: Attack, figure: number): string[] {
+  return [tries, passes, claim, `${shown(figure)} ${unit}`, shown(most)];
+}
+
+function shown(figure: number): string {
+  return figure.toLocaleString('en', { maximumFractionDigits: 2 });
+}
+
+const HOW_TO_READ = [
+  '**worst**: how far the attack came when the figures were last recorded; **at most** is what the test lets pass.',
+  '**times what was held**: what the host billed over the money held when the request reached it. Estimates are at least 0.9 of what o200k_base counts, hence 1.12.',
+  `**times what was charged and one step**: what the host billed over the charge. A step is what a hold grows by: the model's \`default_output\` for each choice, here ${DEFAULT_OUTPUT} tokens.`,
+  '**times the balance, the spend limit, the token window**: what the host billed over that limit. Where a request may pass it by one step or by one request, that is in the figure at most.',
+];
+
+const REMAINS = [
+  '**The host’s own tokenizer.** The gateway estimates and counts with o200k_base. A host with another tokenizer bills more or fewer tokens for the same text. What it reports is charged as reported, so a difference matters only to estimates before the answer and to requests without a report: leave room for it in the balance.',
+  '**Hidden reasoning of an aborted stream.** Some hosts bill reasoning that they never send, and name it only in the report at the end. When a client leaves in the middle of such a stream, the gateway stops the host and counts what was written; nobody sees the rest. Use `on_disconnect: drain` for such models: then the stream is read to its report.',
+  '**Hidden reasoning before the first word.** For the same reason a hold cannot grow with reasoning that nobody sees. A declared maximum covers it; `cap_output: true` declares one wherever the client does not.',
+  '**JSON requests without a maximum.** A JSON answer comes in one piece, so it cannot be cut. Where neither the client nor `cap_output` sets a maximum that the host reads, it may pass a limit by what the model writes.',
+  '**A host that ignores a maximum.** A hold covers what the request declares. A host that writes more is cut off in a stream, and bills what it likes in JSON.',
+  '**A dishonest host.** What a host reports is charged. A report that is too high empties the balance, and one that is too low leaves the operator to pay; the gateway rejects only figures that cannot be right. Compare the invoice with `inf-gw usage --by model`.',
+  '**What a host keeps to itself.** Prices with conditions that the config does not know (a batch, a region, a fine-tuned model) are charged at the configured price.',
+];
+
+/** The page, as docs/ holds it. */
+export function securityDoc(): string {
+  const tables = FAMILIES.map(
+    (family) => `## ${family.title}
+
+${family.about}
+
+| the attacker … | to pass | what holds | worst | at most |
+|---|---|---|---:|---:|
+${rowsOf(family).join('\n')}
+`,
+  );
+  const count = FAMILIES.reduce((sum, { attacks }) => sum + attacks.length, 0);
+  return wrapProse(`<!-- Printed by npm run make:security-doc from test/hostile: change it there. -->
+
+# What attackers try
+
+A key is in the hands of whoever sends with it. This page lists what a sender, or a host, can try against the limits of a gateway, and how far each attack comes: ${count} attacks, each a test in \`test/hostile/\` against a real gateway and a host that bills truthfully by o200k_base. \`npm run test:hostile\` runs them, and then composes 20,000 attacks out of the same tricks: fields, spellings, repeats, encodings, maxima, choices, races, and leaving at every point. Of each it checks that the host billed no more than ${COUNT_ERROR} times the charge and one step, and that balance, spend limit, token window, allowlist and slots held.
+
+How to read the tables:
+
+${HOW_TO_READ.map((note) => `- ${note}`).join('\n')}
+
+${tables.join('\n')}
+## What remains possible
+
+The gateway sees what passes through it, and nothing else. So some things it cannot prevent:
+
+${REMAINS.map((note) => `- ${note}`).join('\n')}
+`);
+}
+
+if (import.meta.main) writeFileSync(fileURLToPath(new URL('../docs/security.md', import.meta.url)), securityDoc());
