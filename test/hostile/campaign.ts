@@ -38,6 +38,8 @@ export interface CampaignResult {
   readonly chargedNanos: number;
   /** The largest share of what an attack may have, by what it was judged by. */
   readonly worst: ReadonlyMap<Judged, number>;
+  /** How many times something passed, and what that was, for the first of them. */
+  readonly passedCount: number;
   readonly passed: readonly Passed[];
 }
 
@@ -46,6 +48,8 @@ const ROUND = 20;
 const CONFIGS = [{}, { config: { cap_output: true } }];
 /** Of a round with a balance that it may come near. */
 const MOST_BALANCE_STEPS = 200;
+/** What passed is described for so many. */
+const MOST_KEPT = 50;
 const SHOWN_CHARACTERS = 300;
 
 /** Opens the sites of a campaign and runs it. */
@@ -65,6 +69,7 @@ class Campaign {
   readonly #composer: Composer;
   readonly #worst = new Map<Judged, number>([...MEASURES, 'balance' as const].map((judged) => [judged, 0]));
   readonly #passed: Passed[] = [];
+  #passedCount = 0;
   readonly #statuses = new Map<number, number>();
   #attacks = 0;
   #requests = 0;
@@ -87,7 +92,7 @@ class Campaign {
       for (let round = index; round < rounds; round += this.#sites.length) {
         if (!isChosen(round)) continue;
         await this.#round(round, site);
-        onProgress?.(this.#attacks, this.#passed.length);
+        onProgress?.(this.#attacks, this.#passedCount);
       }
     };
     await Promise.all(this.#sites.map(onSite));
@@ -99,13 +104,14 @@ class Campaign {
       billedNanos: this.#billedNanos,
       chargedNanos: this.#chargedNanos,
       worst: this.#worst,
+      passedCount: this.#passedCount,
       passed: this.#passed,
     };
   }
 
   async #round(round: number, site: HostileSite): Promise<void> {
     const random = new Random(seedOf(this.#options.seed, round));
-    const balanceNanos = random.chance(0.5) ? undefined : random.between(0, MOST_BALANCE_STEPS * stepNanos());
+    const balanceNanos = random.chance(0.65) ? undefined : random.between(0, MOST_BALANCE_STEPS * stepNanos());
     if (balanceNanos === undefined) site.resetBalance();
     else site.setBalance(balanceNanos);
     const compositions = Array.from({ length: ROUND }, () => this.#composer.compose(random));
@@ -135,6 +141,7 @@ class Campaign {
   #note(round: number, judged: Judged, share: number, attempts: readonly Attempted[]): void {
     this.#worst.set(judged, Math.max(this.#worst.get(judged) ?? 0, share));
     if (share <= 1) return;
+    if (++this.#passedCount > MOST_KEPT) return;
     const tricks = [...new Set(attempts.flatMap(({ composition }) => composition.tricks))];
     const sent = attempts.flatMap(({ composition }) =>
       composition.requests.map(

@@ -6,6 +6,7 @@ import { MANNERS, type MannerName } from './host.ts';
 import type { Fields } from './names.ts';
 import { AMPLE, DEFAULT_OUTPUT, type Request, stepNanos } from './site.ts';
 import { ALL_ALPHABETS, DISGUISES, textOf } from './texts.ts';
+import { piecesFor } from './writing.ts';
 
 /** One key, its limits, and what it sends. */
 export interface Composition {
@@ -63,12 +64,13 @@ export class Composer {
     }
     const isStream = random.chance(0.6);
     if (isStream) fields.stream = true;
-    const leaves = random.chance(0.5) ? random.pick(LEAVING_POINTS) : 'never';
+    const point = random.chance(0.5) ? random.pick(LEAVING_POINTS) : 'never';
+    const leaves = isStream ? point : jsonLeave(point);
     tricks.push(isStream ? 'stream' : 'JSON', `leaves: ${leaves}`);
     return {
       body: spelled(fields, random, tricks),
       wish: wishFor(random),
-      leaves: isStream ? leaves : jsonLeave(leaves),
+      leaves,
     };
   }
 
@@ -170,21 +172,23 @@ function jsonLeave(leaves: LeavingPoint): LeavingPoint {
 }
 
 function wishFor(random: Random): Partial<Wish> {
+  const alphabet = random.pick(ALL_ALPHABETS);
   return {
-    alphabet: random.pick(ALL_ALPHABETS),
+    alphabet,
     field: random.pick(['content', 'content', 'reasoning_content', 'tool call'] as const),
     tokens: random.pick([0, 1, 20, DEFAULT_OUTPUT, 250, MOST_WRITTEN]),
     blanks: random.chance(0.1) ? 20_000 : 0,
     report: random.pick(['end', 'end', 'each chunk', 'never'] as const),
-    piecesAtOnce: random.pick([1, 2, 5]),
+    // A hold cannot grow within an event, so none is longer than a step.
+    piecesAtOnce: piecesFor(alphabet, random.pick([1, DEFAULT_OUTPUT / 4, DEFAULT_OUTPUT / 2])),
   };
 }
 
 /** Limits that the attack may come near. */
 function settingsFor(manner: MannerName, random: Random, tricks: string[]): KeySettings {
   const settings: { -readonly [Name in keyof KeySettings]: KeySettings[Name] } = { ...AMPLE };
-  if (random.chance(0.3)) settings.spendLimitNanos = BigInt(random.between(0, 5 * stepNanos()));
-  if (random.chance(0.3)) settings.tpm = random.between(1, 5_000);
+  if (random.chance(0.3)) settings.spendLimitNanos = BigInt(random.between(0, 10 * stepNanos()));
+  if (random.chance(0.25)) settings.tpm = random.between(1, 20_000);
   if (random.chance(0.3)) settings.allowlist = [`${manner}/cheap`];
   if (random.chance(0.2)) settings.concurrency = random.between(1, 3);
   if (settings.allowlist !== undefined) tricks.push('allowlist');

@@ -57,7 +57,7 @@ async function runComposed(scope: RunScope): Promise<number> {
     const text = `--seed ${seed} --only ${round}: ${judged} ${share.toFixed(2)} of 1, ${tricks.join(', ')}\n  ${sent.join('\n  ')}`;
     console.error(text.slice(0, MOST_SHOWN_CHARACTERS));
   }
-  return result.passed.length;
+  return result.passedCount;
 }
 
 function showComposed(result: CampaignResult, seconds: number): void {
@@ -74,7 +74,7 @@ function showComposed(result: CampaignResult, seconds: number): void {
     ['charged, USD', usd(result.chargedNanos)],
     ...[...result.worst].map(([judged, share]) => [`worst of 1: ${judged}`, share.toFixed(3)] as const),
     ['took, s', seconds.toFixed(0)],
-    ['passed', result.passed.length.toLocaleString('en')],
+    ['passed', result.passedCount.toLocaleString('en')],
   ];
   for (const [name, value] of rows) console.log(name.padEnd(36) + value.padStart(14));
 }

@@ -39,6 +39,13 @@ function piecesOf(alphabet: Alphabet): readonly Piece[] {
   return pieces;
 }
 
+/** How many pieces have about that many tokens: one at least. */
+export function piecesFor(alphabet: Alphabet, tokens: number): number {
+  const pieces = piecesOf(alphabet);
+  const perPiece = pieces.reduce((sum, piece) => sum + piece.tokens, 0) / pieces.length;
+  return Math.max(1, Math.floor(tokens / perPiece));
+}
+
 /** One choice of an answer as it is being written. It has at most `mostTokens`. */
 export class Writing {
   readonly #pieces: readonly Piece[];

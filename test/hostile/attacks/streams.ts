@@ -31,7 +31,9 @@ export const STREAMS: Family = {
       tries: `one stream of ${TOKENS} tokens of ideographs, with a balance for 200`,
       ...overLimit('balance', ONE_LIMIT_NANOS, steps(1)),
       run: async (workshop) =>
-        billedOverBalance(await workshop.site('plain'), ONE_LIMIT_NANOS, [stream({}, { alphabet: 'rare ideographs' })]),
+        billedOverBalance(await workshop.site('plain'), ONE_LIMIT_NANOS, [
+          stream({}, { alphabet: 'rare ideographs', piecesAtOnce: 1 }),
+        ]),
     },
     {
       claim: 'a stream of tool calls passes a balance by one step at most',
