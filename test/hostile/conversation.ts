@@ -63,8 +63,10 @@ export interface Bill {
   isFinal: boolean;
 }
 
-/** Longest wait for a reader who has stopped reading, and for a connection to be closed once the client has left. */
-const PATIENCE_MS = 2_000;
+/** How long a host waits for a reader who has stopped reading: then it writes on. */
+const READER_PATIENCE_MS = 2_000;
+/** How long a connection may take to be closed once the client has left, however busy the machine is. */
+export const ABORT_PATIENCE_MS = 30_000;
 
 let moments = 0;
 
@@ -129,7 +131,7 @@ export class Conversation {
   async readBeyond(bytes: number, closed: Promise<void>): Promise<void> {
     while (this.#bytesRead <= bytes && !this.hasLeft) {
       const change = new Promise<boolean>((resolve) => this.#ends.push(() => resolve(true)));
-      if (!(await within(Promise.race([change, closed.then(() => false)])))) return;
+      if (!(await within(Promise.race([change, closed.then(() => false)]), READER_PATIENCE_MS))) return;
     }
   }
 
@@ -143,10 +145,10 @@ export class Conversation {
   }
 }
 
-/** What the promise resolves to, or false where it takes too long. */
-export async function within(promise: Promise<boolean>): Promise<boolean> {
+/** What the promise resolves to, or false where it takes longer. */
+export async function within(promise: Promise<boolean>, patienceMs: number): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), PATIENCE_MS);
+  const timer = setTimeout(() => resolve(false), patienceMs);
   try {
     return await Promise.race([promise, late]);
   } finally {

@@ -5,7 +5,7 @@
 import { DONE, event } from '../support/answers.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import { inputTokens } from './bill.ts';
-import { type Bill, type Conversation, nextMoment, within } from './conversation.ts';
+import { ABORT_PATIENCE_MS, type Bill, type Conversation, nextMoment, within } from './conversation.ts';
 import { type Fields, type Reading, readRequest } from './names.ts';
 import { priceOf } from './pricing.ts';
 import { Writing } from './writing.ts';
@@ -198,7 +198,11 @@ async function writeStream(order: Order): Promise<void> {
     call.send(events.join(''));
     await conversation.readBeyond(bytesRead, closed);
     // An abort ends the work at once; only a gateway that reads on gets more.
-    if (conversation.hasLeft && !isClosed) await within(closed.then(() => true));
+    if (conversation.hasLeft && !isClosed)
+      await within(
+        closed.then(() => true),
+        ABORT_PATIENCE_MS,
+      );
     if (isClosed) return enter(order);
     order.bill.to = Number.POSITIVE_INFINITY;
   }

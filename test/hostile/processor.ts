@@ -33,16 +33,20 @@ function largeBody(bytes: number): string {
   return JSON.stringify({ model: 'host/none', messages: [{ role: 'user', content }] });
 }
 
+function cpuMsToParse(json: string): number {
+  const before = process.cpuUsage();
+  JSON.parse(json);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / MICROSECONDS_PER_MS;
+}
+
 /** Processor time for several refused bodies at once, over that of parsing one of them here. */
 export async function cpuOfRefusedBodies(scope: Scope, count: number, bytes: number): Promise<number> {
   const site = await Site.open(scope, { max_body: `${bytes / 1024}kb` });
   const key = site.key();
   await (await site.chat(key)).text();
   const body = largeBody(bytes);
-  const before = process.cpuUsage();
-  JSON.parse(body);
-  const { user, system } = process.cpuUsage(before);
-  const controlMs = (user + system) / MICROSECONDS_PER_MS;
+  const controlMs = Math.min(...[body, body, body].map(cpuMsToParse));
   const attackMs = await cpuMsDuring(site, () =>
     Promise.all(Array.from({ length: count }, () => answerTo(site, key, body))),
   );
