@@ -44,7 +44,7 @@ export const SITES = {
   priced: {
     provider: { refuse_fields: ['models', 'route', 'fallbacks'] },
     model: {
-      cache_write: 3.125,
+      cache_write: 25,
       audio_input: 40,
       audio_output: 80,
       above: { tokens: LONG_INPUT_TOKENS, input: 5, output: 20 },

@@ -39,7 +39,7 @@ const PLACES: readonly (readonly [claim: string, tries: string, fields: Fields])
   [
     'text in a field named data counts',
     'text in a field `data` of a part of an unknown type',
-    user([{ type: 'note', data: dense('prose') }]),
+    user([{ type: 'note', data: dense('ideographs') }]),
   ],
   [
     'text in the name of a field counts',
