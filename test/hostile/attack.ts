@@ -17,7 +17,7 @@ export type Target =
   | 'terminal';
 
 export interface Attack {
-  /** What holds, as the name of a test. */
+  /** The name of its test. */
   readonly claim: string;
   readonly passes: Target;
   /** What the attacker does, for readers of the page. */
@@ -26,7 +26,7 @@ export interface Attack {
   readonly unit: string;
   /** The most that the figure may be. */
   readonly most: number;
-  /** Attacks, and gives the figure. */
+  /** Attacks, and returns the figure. */
   run(workshop: WorkshopLike): Promise<number>;
 }
 

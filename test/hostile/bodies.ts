@@ -12,7 +12,7 @@ export interface BodiesOptions {
 }
 
 const BYTES_PER_MB = 1024 ** 2;
-/** Memory is read until it grows no more, so often at most. */
+/** Memory is read until it stops growing, up to this many times. */
 const MOST_READINGS = 40;
 const STEADY_READINGS = 3;
 

@@ -6,7 +6,7 @@ import { type Attempted, judge, judgeBalance, MEASURES, type Measure } from './o
 import { HostileSite, type Outcome, stepNanos } from './site.ts';
 import type { Scope } from './workshop.ts';
 
-/** What attacks are judged by: each by itself, and each round by the balance. */
+/** What is judged: each attack by the measures, each round by the balance and by requests that nobody sent. */
 export type Judged = Measure | 'balance' | 'strangers';
 
 export interface Passed {
@@ -38,7 +38,7 @@ export interface CampaignResult {
   readonly chargedNanos: number;
   /** The largest share of what an attack may have, by what it was judged by. */
   readonly worst: ReadonlyMap<Judged, number>;
-  /** How many times something passed, and what that was, for the first of them. */
+  /** How often a limit was passed; `passed` has the details of the first ones. */
   readonly passedCount: number;
   readonly passed: readonly Passed[];
 }
@@ -46,9 +46,9 @@ export interface CampaignResult {
 /** Attacks of a round. */
 const ROUND = 20;
 const CONFIGS = [{}, { config: { cap_output: true } }];
-/** Of a round with a balance that it may come near. */
+/** The largest balance of a round with a tight one, in steps. */
 const MOST_BALANCE_STEPS = 200;
-/** What passed is described for so many. */
+/** Attacks that passed and are kept in detail. */
 const MOST_KEPT = 50;
 const SHOWN_CHARACTERS = 300;
 
@@ -87,7 +87,7 @@ class Campaign {
     const { attacks, onlyRound, onProgress } = this.#options;
     const rounds = Math.ceil(attacks / ROUND);
     const isChosen = (round: number) => onlyRound === undefined || round === onlyRound;
-    // Each site has its own rounds: what one waits for, another one works on.
+    // Sites take turns: while the rounds of one wait, those of another work.
     const onSite = async (site: HostileSite, index: number) => {
       for (let round = index; round < rounds; round += this.#sites.length) {
         if (!isChosen(round)) continue;

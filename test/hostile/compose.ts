@@ -12,13 +12,13 @@ import { piecesFor } from './writing.ts';
 export interface Composition {
   readonly settings: KeySettings;
   readonly requests: readonly Request[];
-  /** All at once, or one after another. */
+  /** Whether all are sent at once. */
   readonly isRace: boolean;
   /** The tricks in it, for people who look for the cause. */
   readonly tricks: readonly string[];
 }
 
-/** Texts to choose from: counting their tokens again and again would be most of the work. */
+/** Texts of each alphabet. Requests share them, since counting new ones would take most of the time. */
 const TEXTS = 12;
 const LENGTHS = [1, 40, 400, 4_000];
 const MANNER_NAMES = Object.keys(MANNERS) as MannerName[];
@@ -112,7 +112,7 @@ const tool = (text: string, random: Random) => ({
 const schema = (text: () => string) => ({ type: 'json_schema', json_schema: { name: 'f', schema: namedText(text) } });
 const namedText = (text: () => string) => ({ [text() || 'a']: [text()] });
 
-/** Each is in one request of five, but for those that are refused. */
+/** Each is in one request of five; those that are always refused are rarer. */
 const TRICKS: readonly Trick[] = [
   { name: 'max_tokens', fields: (random) => ({ max_tokens: random.pick(MAXIMA) }) },
   { name: 'max_completion_tokens', fields: (random) => ({ max_completion_tokens: random.pick(MAXIMA) }) },
@@ -126,7 +126,7 @@ const TRICKS: readonly Trick[] = [
   { name: 'dear model', fields: (_random, _text, model) => ({ model: model.replace('cheap', 'dear') }) },
 ];
 
-/** Other spellings of names that hosts act on, with what a host that takes them for the name would do. */
+/** Other spellings of names that hosts act on, with values that would pay off at a host that reads them. */
 const SPELLINGS: readonly (readonly [name: string, value: unknown])[] = [
   ['Model', 'vendor-dear'],
   ['MODEL', 'vendor-dear'],

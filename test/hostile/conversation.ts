@@ -14,13 +14,13 @@ export interface Wish {
   readonly tokens: number;
   /** Blanks that the model writes before anything else, and that have few tokens. */
   readonly blanks: number;
-  /** Tokens of reasoning that the host bills for each choice and writes to nobody. */
+  /** Tokens of reasoning that the host bills for each choice and does not send. */
   readonly hidden: number;
   /** When usage is reported: at the end, in each chunk (0 tokens of output at first), or never. */
   readonly report: 'end' | 'each chunk' | 'never';
   /** How many pieces of its text the host writes in one event. */
   readonly piecesAtOnce: number;
-  /** Tokens of the input that it wrote to its cache, and tokens of audio: hosts have other prices for them. */
+  /** Tokens with prices of their own: written to a cache, or audio. */
   readonly special: Partial<Special>;
 }
 
@@ -55,7 +55,7 @@ export interface Bill {
   readonly serviceTier: string | undefined;
   readonly choices: number;
   readonly isStream: boolean;
-  /** When the host began to work, and when it was told to stop or was done: numbers that only grow. */
+  /** The moments in which the host began and stopped working. */
   readonly from: number;
   to: number;
   outputTokens: number;
@@ -63,14 +63,14 @@ export interface Bill {
   isFinal: boolean;
 }
 
-/** How long a host waits for a reader who has stopped reading: then it writes on. */
+/** How long a host waits for a client that reads nothing before it writes on. */
 const READER_PATIENCE_MS = 2_000;
 /** How long a connection may take to be closed once the client has left, however busy the machine is. */
 export const ABORT_PATIENCE_MS = 30_000;
 
 let moments = 0;
 
-/** A number greater than all before. */
+/** The next moment: a counter, so that moments order events without a clock. */
 export function nextMoment(): number {
   return ++moments;
 }
@@ -115,7 +115,7 @@ export class Conversation {
     this.#arrival.resolve();
   }
 
-  /** The client has read so many bytes more. */
+  /** The client has read this many more bytes. */
   read(bytes: number): void {
     this.#bytesRead += bytes;
     this.#wake();

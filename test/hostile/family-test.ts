@@ -7,7 +7,7 @@ import { Workshop } from './workshop.ts';
 
 export function testFamily({ title, attacks }: Family): void {
   describe(title, () => {
-    // What a test opens is used by those after it.
+    // Later tests use what earlier ones opened.
     const scope = new RunScope();
     after(() => scope.end());
     const workshop = new Workshop(scope);

@@ -10,10 +10,10 @@ import { type Fields, type Reading, readRequest } from './names.ts';
 import { priceOf } from './pricing.ts';
 import { Writing } from './writing.ts';
 
-/** What distinguishes the hosts, by the first part of their path. */
+/** How a host reads requests. The first segment of its path selects one. */
 export interface Manner {
   readonly reading: Reading;
-  /** The fields for a maximum that it reads: the first one that is there counts. */
+  /** The fields for a maximum that it reads, in order of precedence. */
   readonly maxima: readonly string[];
 }
 
@@ -26,9 +26,9 @@ export const MANNERS = {
 
 export type MannerName = keyof typeof MANNERS;
 
-/** What no choice of its models passes, whatever a request asks for. */
+/** The most tokens of one choice, whatever a request asks for. */
 export const MAX_OUTPUT = 64_000;
-/** A client that has left is known to the gateway after so many turns of the event loop. */
+/** Turns of the event loop after which the gateway has noticed that a client left. */
 const TURNS = 12;
 
 /** A request as this host reads it. */
@@ -45,9 +45,9 @@ export class TruthfulHost {
   readonly #conversations = new Map<string, Conversation>();
   /** Called with each request that arrives, before anything is written. */
   onArrival: (conversation: Conversation) => void = () => {};
-  /** Requests that it is working on. */
+  /** Requests in progress. */
   working = 0;
-  /** Requests that it received and nobody sent. */
+  /** Requests received without a matching conversation. */
   strangers = 0;
   #gate = Promise.resolve();
 
@@ -65,13 +65,13 @@ export class TruthfulHost {
     this.upstream.follow((call) => this.#answer(call));
   }
 
-  /** A request to come that has this id in its field `user`. */
+  /** Announces a request, which carries this conversation's id in its field `user`. */
   expect(conversation: Conversation): Conversation {
     this.#conversations.set(conversation.id, conversation);
     return conversation;
   }
 
-  /** From here on no JSON answer goes out until the result is called. */
+  /** Holds back all further JSON answers until the returned function is called. */
   holdAnswers(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#gate = promise;
@@ -83,7 +83,7 @@ export class TruthfulHost {
   }
 
   async #answer(call: UpstreamCall): Promise<void> {
-    // They would be kept until the end of the test.
+    // The fake upstream would keep every call until the end of the test.
     this.upstream.calls.length = 0;
     const manner = MANNERS[(call.path.split('/')[1] ?? '') as MannerName];
     const fields = readRequest(call.body, manner.reading);
@@ -150,7 +150,7 @@ function usageOf({ bill, conversation }: Order): Record<string, unknown> {
   };
 }
 
-/** The work is done, and billed, whether or not somebody is still there to take it. */
+/** The work is done and billed even if the client has left. */
 async function writeJson(order: Order, gate: Promise<void>): Promise<void> {
   const { call, conversation, writings } = order;
   const { report, field } = conversation.wish;
@@ -193,7 +193,7 @@ async function writeStream(order: Order): Promise<void> {
     }
     if (!isWriting) break;
     const bytesRead = conversation.bytesRead;
-    // Unless there is more to write, this was the last of it: the gateway may stop the stream before the host knows.
+    // Provisional: the gateway may stop the stream before the host notices, and this is the last moment it was surely at work.
     order.bill.to = nextMoment();
     call.send(events.join(''));
     await conversation.readBeyond(bytesRead, closed);
@@ -233,7 +233,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn++) await new Promise(setImmediate);
 }
 
-/** A connection that is kept alive is closed long after the answer: nobody waits for it then. */
+/** `closed` rejects after a minute, which a kept-alive connection outlives. */
 function closedOf(call: UpstreamCall): Promise<void> {
   return call.closed.catch(() => {});
 }

@@ -44,7 +44,7 @@ export async function billedOverCharged(site: HostileSite, ...requests: readonly
   return billedNanos(outcomes) / (site.charged(key) + stepNanos());
 }
 
-/** With that balance and nothing else: what the host billed, over the balance. */
+/** What the host billed over the whole balance of the account. */
 export async function billedOverBalance(site: HostileSite, nanos: number, requests: readonly Request[]) {
   const key = site.key();
   site.setBalance(nanos);
@@ -54,7 +54,7 @@ export async function billedOverBalance(site: HostileSite, nanos: number, reques
   return billedNanos(outcomes) / nanos;
 }
 
-/** With that spend limit: what the host billed, over the limit. */
+/** What the host billed over the spend limit of the key. */
 export async function billedOverSpendLimit(site: HostileSite, nanos: number, requests: readonly Request[]) {
   const key = site.key({ spendLimitNanos: BigInt(nanos) });
   const outcomes = await site.race(key, requests);
@@ -62,7 +62,7 @@ export async function billedOverSpendLimit(site: HostileSite, nanos: number, req
   return billedNanos(outcomes) / nanos;
 }
 
-/** With that limit of tokens per minute: tokens that the host billed, over the limit. */
+/** Tokens that the host billed over the tokens per minute of the key. */
 export async function billedOverTokenLimit(site: HostileSite, tokens: number, requests: readonly Request[]) {
   const key = site.key({ tpm: tokens });
   const outcomes = await site.race(key, requests);
@@ -71,7 +71,7 @@ export async function billedOverTokenLimit(site: HostileSite, tokens: number, re
   return billed / tokens;
 }
 
-/** Requests that reached the host. */
+/** How many requests reached the host. */
 export async function arrivals(site: HostileSite, request: Request): Promise<number> {
   const key = site.key();
   const outcome = await site.send(key, request);
@@ -79,7 +79,7 @@ export async function arrivals(site: HostileSite, request: Request): Promise<num
   return outcome.conversation.bills.length;
 }
 
-/** So many steps of a stream with one choice, in nanodollars. */
+/** `count` steps of a stream with one choice, in nanodollars. */
 export function steps(count: number): number {
   return count * stepNanos();
 }

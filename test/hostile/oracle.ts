@@ -21,21 +21,21 @@ export interface Attempted {
   readonly outcomes: readonly Outcome[];
 }
 
-/** How far an attack came, in parts of what it may reach: beyond 1 it has passed. */
+/** How far an attack came, as a share of what it may reach: above 1 it has passed. */
 export type Worst = Readonly<Record<Measure, number>>;
 
 export const MEASURES = ['charge', 'spend limit', 'token window', 'allowlist', 'slots'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** What a hold of this request grows by: the part of a bill that nobody can hold for in advance. */
+/** What the hold of this request grows by. */
 function stepOf({ model, choices }: Bill): number {
   return stepNanos(model, choices);
 }
 
-/** Whether the host had a maximum to keep to. Where it had none, the output is held for step by step, or not at all in JSON. */
+/** Whether the host read a maximum. Without one, a stream is held for step by step and JSON not beyond its first hold. */
 const isBounded = ({ declaredOutput }: Bill) => declaredOutput !== undefined;
 
-/** What of a bill may go beyond what was there when the request was admitted, and beyond what was charged. */
+/** What a bill may add beyond a limit: what nobody could hold for at admission. */
 function slackOf(bill: Bill): number {
   if (bill.isStream) return stepOf(bill);
   // A JSON answer cannot be cut: without a maximum that its host reads, it costs what its model writes.
@@ -77,7 +77,7 @@ export function judgeBalance(balanceNanos: number, attempts: readonly Attempted[
   );
 }
 
-/** Of one that has passed what it may have nothing of. */
+/** The share of an attack that got something forbidden. */
 const PASSED = 2;
 
 function share(part: number, whole: number): number {

@@ -20,7 +20,7 @@ const LONG_FACTOR = 2;
 
 /** What a service tier multiplies prices by. */
 export const SERVICE_TIERS: Readonly<Record<string, number>> = { priority: 2, flex: 0.5 };
-/** What tokens of these kinds cost instead of the model's price. */
+/** Nanodollars for a token of these kinds, instead of the model's price. */
 export const SPECIAL_PRICES: Readonly<Special> = { cacheWrite: 25_000, audioInput: 40_000, audioOutput: 80_000 };
 const NONE: HostPrices = { input: 0, output: 0 };
 

@@ -17,7 +17,7 @@ export interface Sending {
   readonly conversation: Conversation;
 }
 
-/** After so many pieces is the middle. */
+/** Pieces after which a client leaves in the middle. */
 const MIDDLE_PIECES = 4;
 
 const countOf = (text: string, part: string) => text.split(part).length - 1;

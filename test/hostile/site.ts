@@ -10,9 +10,9 @@ import { type Received, send } from './sender.ts';
 
 /** What a hold starts with where a request sets no maximum, and what it grows by: tokens of output for each choice. */
 export const DEFAULT_OUTPUT = 100;
-/** Estimates are at least 0.9 of what o200k_base counts: what is held or reserved covers so much less than what is billed. */
+/** Estimates are at least 0.9 of what o200k_base counts, so a bill can exceed its hold by this factor. */
 export const ESTIMATE_ERROR = 1 / 0.9;
-/** Counted tokens differ from billed ones by so much at most. */
+/** The most that a bill may exceed a counted charge by, as a factor. */
 export const COUNT_ERROR = 1.02;
 /** Nanodollars per USD, and per USD for a million tokens. */
 export const NANOS_PER_USD = 1_000_000_000;

@@ -16,7 +16,7 @@ const codePoint = (first: number, last: number) => (random: Random) =>
   String.fromCodePoint(random.between(first, last));
 const oneOf = (items: readonly string[]) => (random: Random) => random.pick(items);
 
-/** Each makes the next bit of a text. */
+/** Each returns the next characters of a text. */
 const ALPHABETS = {
   prose: (random: Random) => ` ${random.pick(WORDS)}`,
   code: (random: Random) => `  const ${random.pick(WORDS)} = ${random.pick(WORDS)}(${random.pick(WORDS)});\n`,
@@ -38,7 +38,7 @@ export const ALL_ALPHABETS = Object.keys(ALPHABETS) as Alphabet[];
 /** Those with many more tokens than an estimate for prose expects. */
 export const DENSE: readonly Alphabet[] = ALL_ALPHABETS.filter((name) => name !== 'prose' && name !== 'code');
 
-/** At least so many characters. */
+/** A random text of at least `characters` UTF-16 units. */
 export function textOf(alphabet: Alphabet, characters: number, random: Random): string {
   const next: (random: Random) => string = ALPHABETS[alphabet];
   const parts: string[] = [];

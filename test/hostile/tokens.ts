@@ -8,7 +8,7 @@ setMergeCacheSize(2_000);
 /** Names of special tokens within a text are text. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() };
 /** Senders use the same texts again and again; counting is most of a host's work. */
-const MOST_KNOWN = 5_000;
+const MOST_KNOWN = 1_000;
 /** Shorter texts are counted faster than they are looked up. */
 const WORTH_KNOWING_CHARACTERS = 200;
 const known = new Map<string, number>();

@@ -15,7 +15,7 @@ export interface Written {
 
 /** Characters of a piece. Most have 5 to 40 tokens: a small part of a step. */
 const PIECE_CHARACTERS = 24;
-/** After so many pieces the text begins anew. */
+/** Pieces before the text repeats. */
 const PIECES = 500;
 const SEED = 12;
 
@@ -39,7 +39,7 @@ function piecesOf(alphabet: Alphabet): readonly Piece[] {
   return pieces;
 }
 
-/** How many pieces have about that many tokens: one at least. */
+/** The number of pieces that together have about `tokens` tokens; at least one. */
 export function piecesFor(alphabet: Alphabet, tokens: number): number {
   const pieces = piecesOf(alphabet);
   const perPiece = pieces.reduce((sum, piece) => sum + piece.tokens, 0) / pieces.length;

@@ -11,7 +11,7 @@ const REJECTIONS = 10;
 /** A model that its host can serve again is tried every few seconds. */
 const MOST_WAIT_S = 10;
 
-/** Seconds that another key is told to wait, once one key has had ten 429. Within that time it must be served again. */
+/** The `Retry-After` that another key gets once one key has had ten 429. Within that time the model must serve again. */
 async function waitOfOthers(gateway: TestGateway): Promise<number> {
   const [attacker, other] = [gateway.key(), gateway.key({ rpm: 1_000_000 })];
   const { upstream } = gateway;
