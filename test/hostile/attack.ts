@@ -1,4 +1,7 @@
-/** The form of an attack: what it tries to pass, the figure that says how far it came, and the most that figure may be. */
+/**
+ * The form of an attack: what it tries to pass, the figure that says how far it came, and the most
+ * that figure may be.
+ */
 import { LONG_INPUT_TOKENS } from './pricing.ts';
 import type { HostileSite, SiteOptions } from './site.ts';
 import type { Scope } from './workshop.ts';

@@ -1,4 +1,7 @@
-/** What a truthful host bills for a request's input: every text and name that becomes part of the prompt, by its tokens. */
+/**
+ * What a truthful host bills for a request's input: every text and name that becomes part of the
+ * prompt, by its tokens.
+ */
 import type { Fields } from './names.ts';
 import { tokensIn } from './tokens.ts';
 
@@ -20,7 +23,10 @@ const NAMES_OF_MESSAGES: ReadonlySet<string> = new Set([
 /** Their values are words of the format. */
 const WORDS_OF_THE_FORMAT: ReadonlySet<string> = new Set(['role', 'type', 'detail']);
 
-/** Tokens that the host takes in. `fields` are those of the request, by the names that the host reads. */
+/**
+ * Tokens that the host takes in. `fields` are those of the request, by the names that the host
+ * reads.
+ */
 export function inputTokens(fields: Fields): number {
   let tokens = 0;
   for (const [name, value] of Object.entries(fields)) {
@@ -60,7 +66,10 @@ function isImage(value: unknown): boolean {
   return typeof url === 'string' && IMAGE.test(url);
 }
 
-/** Schemas and fields that only the host knows: hosts write them into the prompt with their names and numbers. */
+/**
+ * Schemas and fields that only the host knows: hosts write them into the prompt with their names
+ * and numbers.
+ */
 function schemaTokens(value: unknown): number {
   if (typeof value === 'string') return tokensIn(value);
   if (typeof value === 'number') return tokensIn(String(value));

@@ -1,4 +1,7 @@
-/** Unfinished bodies: how much memory a gateway holds for one key that begins many and finishes none. */
+/**
+ * Unfinished bodies: how much memory a gateway holds for one key that begins many and finishes
+ * none.
+ */
 import { connect, type Socket } from 'node:net';
 import type { OwnLimits } from '../../src/state/keys.ts';
 import { Site } from '../control/site.ts';

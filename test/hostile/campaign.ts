@@ -1,4 +1,7 @@
-/** Rounds of composed attacks, each with a key of its own, all of a round at once and with one balance. */
+/**
+ * Rounds of composed attacks, each with a key of its own, all of a round at once and with one
+ * balance.
+ */
 import { seedOf } from '../fuzz/campaign.ts';
 import { Random } from '../support/random.ts';
 import { Composer, type Composition } from './compose.ts';
@@ -6,7 +9,10 @@ import { type Attempted, judge, judgeBalance, MEASURES, type Measure } from './o
 import { HostileSite, type Outcome, stepNanos } from './site.ts';
 import type { Scope } from './workshop.ts';
 
-/** What is judged: each attack by the measures, each round by the balance and by requests that nobody sent. */
+/**
+ * What is judged: each attack by the measures, each round by the balance and by requests that
+ * nobody sent.
+ */
 export type Judged = Measure | 'balance' | 'strangers';
 
 export interface Passed {

@@ -1,4 +1,7 @@
-/** Composes attacks out of senders' tricks: fields, spellings, repeats, encodings, maxima, choices, races, leaving at every point. */
+/**
+ * Composes attacks out of senders' tricks: fields, spellings, repeats, encodings, maxima, choices,
+ * races, leaving at every point.
+ */
 import type { Random } from '../support/random.ts';
 import type { KeySettings } from '../support/state.ts';
 import { LEAVING_POINTS, type LeavingPoint, type Wish } from './conversation.ts';
@@ -18,7 +21,9 @@ export interface Composition {
   readonly tricks: readonly string[];
 }
 
-/** Texts of each alphabet. Requests share them, since counting new ones would take most of the time. */
+/**
+ * Texts of each alphabet. Requests share them, since counting new ones would take most of the time.
+ */
 const TEXTS = 12;
 const LENGTHS = [1, 40, 400, 4_000];
 const MANNER_NAMES = Object.keys(MANNERS) as MannerName[];
@@ -126,7 +131,10 @@ const TRICKS: readonly Trick[] = [
   { name: 'dear model', fields: (_random, _text, model) => ({ model: model.replace('cheap', 'dear') }) },
 ];
 
-/** Other spellings of names that hosts act on, with values that would pay off at a host that reads them. */
+/**
+ * Other spellings of names that hosts act on, with values that would pay off at a host that reads
+ * them.
+ */
 const SPELLINGS: readonly (readonly [name: string, value: unknown])[] = [
   ['Model', 'vendor-dear'],
   ['MODEL', 'vendor-dear'],

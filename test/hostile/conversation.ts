@@ -1,6 +1,7 @@
 /**
- * One request, as sender and truthful host both know it: what the model is to write, how far its client has read, and the
- * host's own bill. The host writes on when the client has read what it wrote, so no answer runs ahead of its reader.
+ * One request, as sender and truthful host both know it: what the model is to write, how far its
+ * client has read, and the host's own bill. The host writes on when the client has read what it
+ * wrote, so no answer runs ahead of its reader.
  */
 import type { Reading } from './names.ts';
 import type { Alphabet } from './texts.ts';
@@ -65,7 +66,10 @@ export interface Bill {
 
 /** How long a host waits for a client that reads nothing before it writes on. */
 const READER_PATIENCE_MS = 2_000;
-/** How long a connection may take to be closed once the client has left, however busy the machine is. */
+/**
+ * How long a connection may take to be closed once the client has left, however busy the machine
+ * is.
+ */
 export const ABORT_PATIENCE_MS = 30_000;
 
 let moments = 0;
@@ -127,7 +131,9 @@ export class Conversation {
     this.#wake();
   }
 
-  /** Resolves once the client has read more than `bytes`, the client has left, or `closed` resolves. */
+  /**
+   * Resolves once the client has read more than `bytes`, the client has left, or `closed` resolves.
+   */
   async readBeyond(bytes: number, closed: Promise<void>): Promise<void> {
     while (this.#bytesRead <= bytes && !this.hasLeft) {
       const change = new Promise<boolean>((resolve) => this.#ends.push(() => resolve(true)));

@@ -1,6 +1,7 @@
 /**
- * A host that bills truthfully by o200k_base: for what it was sent and for what it wrote, by the names that it reads. It goes
- * on working for a JSON request whose client has left, and stops when a stream is aborted.
+ * A host that bills truthfully by o200k_base: for what it was sent and for what it wrote, by the
+ * names that it reads. It goes on working for a JSON request whose client has left, and stops when
+ * a stream is aborted.
  */
 import { DONE, event } from '../support/answers.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
@@ -193,7 +194,8 @@ async function writeStream(order: Order): Promise<void> {
     }
     if (!isWriting) break;
     const bytesRead = conversation.bytesRead;
-    // Provisional: the gateway may stop the stream before the host notices, and this is the last moment it was surely at work.
+    // Provisional: the gateway may stop the stream before the host notices, and this is the last
+    // moment it was surely at work.
     order.bill.to = nextMoment();
     call.send(events.join(''));
     await conversation.readBeyond(bytesRead, closed);

@@ -1,4 +1,7 @@
-/** The figures of attacks on money and windows: what the host billed, over what the gateway held, charged or should allow. */
+/**
+ * The figures of attacks on money and windows: what the host billed, over what the gateway held,
+ * charged or should allow.
+ */
 import type { Target } from './attack.ts';
 import {
   billedNanos,
@@ -14,7 +17,10 @@ import {
 export const OVER_HELD = { unit: 'times what was held', most: round(ESTIMATE_ERROR) };
 export const OVER_CHARGED = { unit: 'times what was charged and one step', most: COUNT_ERROR };
 
-/** The most that a limit may be passed by: by the error of estimates, and by one step for each stream without a maximum. */
+/**
+ * The most that a limit may be passed by: by the error of estimates, and by one step for each
+ * stream without a maximum.
+ */
 export function overLimit(passes: Target, limit: number, steps = 0): { passes: Target; unit: string; most: number } {
   return { passes, unit: `times the ${passes}`, most: round(ESTIMATE_ERROR + steps / limit) };
 }

@@ -1,4 +1,7 @@
-/** How hosts read the names of fields: to the letter, or without case as programs in Go do, where the last one wins. */
+/**
+ * How hosts read the names of fields: to the letter, or without case as programs in Go do, where
+ * the last one wins.
+ */
 
 export type Reading = 'exact' | 'go';
 export type Fields = Record<string, unknown>;

@@ -1,4 +1,7 @@
-/** What holds of every attack, however it is composed: nobody is billed more than is charged, and no limit is passed. */
+/**
+ * What holds of every attack, however it is composed: nobody is billed more than is charged, and no
+ * limit is passed.
+ */
 import type { TestKey } from '../support/gateway.ts';
 import type { Composition } from './compose.ts';
 import type { Bill } from './conversation.ts';
@@ -32,13 +35,17 @@ function stepOf({ model, choices }: Bill): number {
   return stepNanos(model, choices);
 }
 
-/** Whether the host read a maximum. Without one, a stream is held for step by step and JSON not beyond its first hold. */
+/**
+ * Whether the host read a maximum. Without one, a stream is held for step by step and JSON not
+ * beyond its first hold.
+ */
 const isBounded = ({ declaredOutput }: Bill) => declaredOutput !== undefined;
 
 /** What a bill may add beyond a limit: what nobody could hold for at admission. */
 function slackOf(bill: Bill): number {
   if (bill.isStream) return stepOf(bill);
-  // A JSON answer cannot be cut: without a maximum that its host reads, it costs what its model writes.
+  // A JSON answer cannot be cut: without a maximum that its host reads, it costs what its model
+  // writes.
   return isBounded(bill) ? 0 : bill.outputTokens * outputPrice(bill);
 }
 

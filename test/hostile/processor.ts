@@ -1,4 +1,7 @@
-/** Processor time that an attack takes from a gateway's process, beside that of a control in the same run. */
+/**
+ * Processor time that an attack takes from a gateway's process, beside that of a control in the
+ * same run.
+ */
 import { readFileSync } from 'node:fs';
 import { Site, type SiteKey } from '../control/site.ts';
 import { completion } from '../support/answers.ts';
@@ -12,7 +15,8 @@ const MICROSECONDS_PER_MS = 1_000;
 /** What all threads of a process have taken so far, in milliseconds. */
 function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name in parentheses may hold anything; user and system time are the 12th and 13th field after it.
+  // The name in parentheses may hold anything; user and system time are the 12th and 13th field
+  // after it.
   const [user, system] = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
@@ -64,7 +68,9 @@ async function answerTo(site: Site, key: SiteKey, body: string): Promise<void> {
   await connection.rest();
 }
 
-/** Processor time for an answer with these choices, over that of one as long that holds one text. */
+/**
+ * Processor time for an answer with these choices, over that of one as long that holds one text.
+ */
 export async function cpuOfAnswer(scope: Scope, stream: boolean, choices: string): Promise<number> {
   const site = await Site.open(scope);
   const key = site.key();

@@ -1,4 +1,7 @@
-/** A client that sends one request over a connection of its own, reads in step with the host, and leaves when it likes. */
+/**
+ * A client that sends one request over a connection of its own, reads in step with the host, and
+ * leaves when it likes.
+ */
 import { connect, type Socket } from 'node:net';
 import { bounded } from '../support/wait.ts';
 import type { Conversation, LeavingPoint } from './conversation.ts';

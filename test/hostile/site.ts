@@ -1,4 +1,7 @@
-/** A gateway before truthful hosts, with the prices, keys and figures that attacks and the fuzzer reckon with. */
+/**
+ * A gateway before truthful hosts, with the prices, keys and figures that attacks and the fuzzer
+ * reckon with.
+ */
 import { startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
 import type { KeySettings } from '../support/state.ts';
 import { until } from '../support/wait.ts';
@@ -8,9 +11,15 @@ import type { Fields } from './names.ts';
 import { HOST_MODELS } from './pricing.ts';
 import { type Received, send } from './sender.ts';
 
-/** What a hold starts with where a request sets no maximum, and what it grows by: tokens of output for each choice. */
+/**
+ * What a hold starts with where a request sets no maximum, and what it grows by: tokens of output
+ * for each choice.
+ */
 export const DEFAULT_OUTPUT = 100;
-/** Estimates are at least 0.9 of what o200k_base counts, so a bill can exceed its hold by this factor. */
+/**
+ * Estimates are at least 0.9 of what o200k_base counts, so a bill can exceed its hold by this
+ * factor.
+ */
 export const ESTIMATE_ERROR = 1 / 0.9;
 /** The most that a bill may exceed a counted charge by, as a factor. */
 export const COUNT_ERROR = 1.02;
@@ -123,7 +132,10 @@ export class HostileSite {
     await this.host.upstream.close();
   }
 
-  /** The text of a body with the id of its conversation: a text that is a whole object gets it in front. */
+  /**
+   * The text of a body with the id of its conversation: a text that is a whole object gets it in
+   * front.
+   */
   private prepare({ body, wish, leaves }: Required<Request>): { conversation: Conversation; text: string } {
     const id = `sent-${++this.#sent}`;
     const conversation = this.host.expect(new Conversation(id, wish, leaves));

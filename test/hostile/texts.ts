@@ -1,4 +1,7 @@
-/** Texts of the alphabets that senders choose from: prose for the honest, and all that has many tokens for its length. */
+/**
+ * Texts of the alphabets that senders choose from: prose for the honest, and all that has many
+ * tokens for its length.
+ */
 import type { Random } from '../support/random.ts';
 
 export type Alphabet = keyof typeof ALPHABETS;

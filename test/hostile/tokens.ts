@@ -1,4 +1,7 @@
-/** Tokens as the truthful host counts them: o200k_base, each text by itself, in pieces that keep long texts linear. */
+/**
+ * Tokens as the truthful host counts them: o200k_base, each text by itself, in pieces that keep
+ * long texts linear.
+ */
 import { countTokens, setMergeCacheSize } from 'gpt-tokenizer/encoding/o200k_base';
 import { piecesOf } from '../../src/tokens/pieces.ts';
 

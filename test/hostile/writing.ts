@@ -1,4 +1,7 @@
-/** What the models of the truthful host write: pieces of text, of which any number has a known count of tokens. */
+/**
+ * What the models of the truthful host write: pieces of text, of which any number has a known count
+ * of tokens.
+ */
 import { Random } from '../support/random.ts';
 import { type Alphabet, textOf } from './texts.ts';
 import { tokensIn } from './tokens.ts';

@@ -1,4 +1,7 @@
-/** The page on attacks says what the attacks of the tests say, and each of them has a recorded figure. */
+/**
+ * The page on attacks says what the attacks of the tests say, and each of them has a recorded
+ * figure.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';

@@ -1,4 +1,7 @@
-/** Attacks on the estimate of the input: text with more tokens than it seems to have, and text where nobody looks. */
+/**
+ * Attacks on the estimate of the input: text with more tokens than it seems to have, and text where
+ * nobody looks.
+ */
 import { Random } from '../../support/random.ts';
 import type { Attack, Family } from '../attack.ts';
 import { billedOverBalance, billedOverHeld, billedOverTokenLimit, OVER_HELD, overLimit } from '../measures.ts';

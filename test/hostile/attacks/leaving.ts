@@ -1,4 +1,7 @@
-/** Attacks by leaving early: at the end of the text but before the report, or while a host works that will bill it all. */
+/**
+ * Attacks by leaving early: at the end of the text but before the report, or while a host works
+ * that will bill it all.
+ */
 import type { Attack, Family } from '../attack.ts';
 import { billedOverCharged, OVER_CHARGED } from '../measures.ts';
 import { AMPLE, asks, type HostileSite, type Outcome, type Request } from '../site.ts';
@@ -88,7 +91,10 @@ const forMoney: Attack[] = ROWS.map(([claim, tries, name, request]) => ({
 const SLOTS = 2;
 const LEFT = 20;
 
-/** The most requests of a key that the host works on at once, of many that are left one after another. */
+/**
+ * The most requests of a key that the host works on at once, of many that are left one after
+ * another.
+ */
 async function mostAtOnce(site: HostileSite): Promise<number> {
   const key = site.key({ ...AMPLE, concurrency: SLOTS });
   const release = site.host.holdAnswers();

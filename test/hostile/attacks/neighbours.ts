@@ -1,4 +1,6 @@
-/** Attacks of one key on all others: on the model that they share, on memory, and on the event loop. */
+/**
+ * Attacks of one key on all others: on the model that they share, on memory, and on the event loop.
+ */
 import { answering, completion } from '../../support/answers.ts';
 import { chat, startTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { until } from '../../support/wait.ts';
@@ -11,7 +13,10 @@ const REJECTIONS = 10;
 /** A model that its host can serve again is tried every few seconds. */
 const MOST_WAIT_S = 10;
 
-/** The `Retry-After` that another key gets once one key has had ten 429. Within that time the model must serve again. */
+/**
+ * The `Retry-After` that another key gets once one key has had ten 429. Within that time the model
+ * must serve again.
+ */
 async function waitOfOthers(gateway: TestGateway): Promise<number> {
   const [attacker, other] = [gateway.key(), gateway.key({ rpm: 1_000_000 })];
   const { upstream } = gateway;

@@ -1,4 +1,6 @@
-/** Attacks with what changes a price: where the config has no price for it, the request is refused. */
+/**
+ * Attacks with what changes a price: where the config has no price for it, the request is refused.
+ */
 import type { Family } from '../attack.ts';
 import { billedOverCharged, OVER_CHARGED } from '../measures.ts';
 import { asks } from '../site.ts';

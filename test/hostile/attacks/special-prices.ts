@@ -1,4 +1,7 @@
-/** Attacks with what changes a price, where the config has a price for it: each is charged at its own. */
+/**
+ * Attacks with what changes a price, where the config has a price for it: each is charged at its
+ * own.
+ */
 import type { Attack, Family } from '../attack.ts';
 import type { Wish } from '../conversation.ts';
 import { arrivals, billedOverCharged, billedOverHeld, OVER_CHARGED, OVER_HELD } from '../measures.ts';

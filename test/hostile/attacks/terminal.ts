@@ -1,4 +1,7 @@
-/** Attacks on the operator's terminal: names with characters that move its cursor or turn its text around. */
+/**
+ * Attacks on the operator's terminal: names with characters that move its cursor or turn its text
+ * around.
+ */
 import { Workplace } from '../../support/cli.ts';
 import { chat, startTestGateway } from '../../support/gateway.ts';
 import type { Attack, Family, WorkshopLike } from '../attack.ts';

@@ -1,4 +1,7 @@
-/** What hosts say in errors: the operator's addresses, keys and account are in it, and reach no client. */
+/**
+ * What hosts say in errors: the operator's addresses, keys and account are in it, and reach no
+ * client.
+ */
 import { chunk, completion, DONE, event } from '../../support/answers.ts';
 import { FakeUpstream, type Script } from '../../support/fake-upstream.ts';
 import { chat, startTestGateway, type TestGateway } from '../../support/gateway.ts';
@@ -12,7 +15,10 @@ const SECRETS = {
 } as const;
 const PATH = `/accounts/${SECRETS.account}/${SECRETS['relay token']}/v1`;
 
-/** Opens a gateway whose host has secrets in its path, and gives the answer of that host to a client. */
+/**
+ * Opens a gateway whose host has secrets in its path, and gives the answer of that host to a
+ * client.
+ */
 async function answerOf(
   script: (words: string) => Script,
   stream: boolean,
