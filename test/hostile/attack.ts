@@ -36,6 +36,8 @@ export interface Attack {
 /** What attacks are made with. Sites of the same name are shared. */
 export interface WorkshopLike {
   readonly scope: Scope;
+  /** Attacks on memory use bodies of full size, which the tests of every day do not. */
+  readonly isLong: boolean;
   site(name: SiteName): Promise<HostileSite>;
 }
 

@@ -16,10 +16,10 @@ export interface BodiesOptions {
 
 const BYTES_PER_MB = 1024 ** 2;
 /** Memory is read until it stops growing, up to this many times. */
-const MOST_READINGS = 40;
-const STEADY_READINGS = 3;
+const MOST_READINGS = 100;
+const STEADY_READINGS = 10;
 
-/** The most memory beyond that of the idle gateway, in MB. */
+/** The most memory beyond that of the idle gateway, in bodies. */
 export async function memoryOfBodies(scope: Scope, { bodies, bodyBytes, limits }: BodiesOptions): Promise<number> {
   const site = await Site.open(scope, { max_body: `${bodyBytes / BYTES_PER_MB}mb` }, GAUGED_SERVE);
   const key = site.key(limits);
@@ -37,7 +37,7 @@ export async function memoryOfBodies(scope: Scope, { bodies, bodyBytes, limits }
   const peak = await peakOf(used);
   for (const socket of sockets) socket.destroy();
   await site.stop();
-  return Math.max(0, peak - atStart) / BYTES_PER_MB;
+  return Math.max(0, peak - atStart) / bodyBytes;
 }
 
 function open(port: number): Promise<Socket> {

@@ -9,10 +9,12 @@ export interface Scope {
 
 export class Workshop implements WorkshopLike {
   readonly scope: Scope;
+  readonly isLong: boolean;
   readonly #sites = new Map<SiteName, Promise<HostileSite>>();
 
-  constructor(scope: Scope) {
+  constructor(scope: Scope, isLong = false) {
     this.scope = scope;
+    this.isLong = isLong;
   }
 
   site(name: SiteName): Promise<HostileSite> {
