@@ -83,8 +83,13 @@ export class HostileSite {
       }),
     );
     const fields = { providers, durability: 'crash', ...config };
-    const gateway = await startTestGateway({ config: fields, credit: AMPLE_CREDIT });
-    return new HostileSite(host, gateway);
+    try {
+      return new HostileSite(host, await startTestGateway({ config: fields, credit: AMPLE_CREDIT }));
+    } catch (error) {
+      // An open port would keep the process alive.
+      await host.upstream.close();
+      throw error;
+    }
   }
 
   key(settings: KeySettings = {}): TestKey {

@@ -222,7 +222,10 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   const path = join(folder, 'config.yaml');
   // YAML takes JSON as it is.
   await writeFile(path, JSON.stringify(configFor(upstream, options)));
-  const config = loadConfig({ path, directory: folder, environment: {} });
+  const config = await orElse(
+    () => loadConfig({ path, directory: folder, environment: {} }),
+    () => upstream.close(),
+  );
   const log = await openLog('silent', false);
   const { database } = openDatabase(config.statePath);
   const credit = parseUsd(options.credit ?? '1000');
@@ -233,6 +236,16 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   };
   const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { counting: COUNTING }));
   return new TestGateway(started, upstream, folder, database);
+}
+
+/** The result; where there is none, cleans up what would keep the process alive. */
+async function orElse<Result>(work: () => Result, cleanUp: () => Promise<void>): Promise<Result> {
+  try {
+    return work();
+  } catch (error) {
+    await cleanUp();
+    throw error;
+  }
 }
 
 /** Runs a test on a gateway of its own. */
