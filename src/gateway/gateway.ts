@@ -58,7 +58,7 @@ export class Gateway {
   /** How things stand, as far as it is wanted; the keys are those that are asked for. */
   async look(look: SnapshotQuery, keyIds: readonly string[]): Promise<GatewaySnapshot> {
     const { client } = this.#ledger;
-    const ledger = client.view(keyIds).catch(() => undefined);
+    const ledger = client.snapshot(keyIds).catch(() => undefined);
     const workers = await Promise.all(this.#workers.map((worker) => worker.look(look)));
     return { workers, ledger: await ledger, storageFault: client.fault };
   }
