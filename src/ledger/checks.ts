@@ -10,11 +10,12 @@ export function checkCommand(command: Command): void {
   else if (command.kind === 'settle') checkSettlement(command.settlement);
 }
 
-function checkAdmission({ requestId, holdNanos, ...request }: AdmissionRequest): void {
+function checkAdmission(request: AdmissionRequest): void {
+  const { requestId, reservedTokens, inputTokens, outputTokens, holdNanos } = request;
   invariant(requestId !== '', () => 'a request asks for admission without an id');
-  checkTokens(requestId, 'reservedTokens', request.reservedTokens);
-  checkTokens(requestId, 'inputTokens', request.inputTokens);
-  checkTokens(requestId, 'outputTokens', request.outputTokens);
+  checkTokens(requestId, 'reservedTokens', reservedTokens);
+  checkTokens(requestId, 'inputTokens', inputTokens);
+  checkTokens(requestId, 'outputTokens', outputTokens);
   checkNanos(requestId, 'holdNanos', holdNanos);
 }
 
