@@ -25,14 +25,11 @@ export class Exchange {
   readonly requestId: string;
   readonly path: string;
   readonly request: IncomingMessage;
-  /** The values of the rate-limit headers. */
-  figures: RateFigures | undefined;
-  /** For the log: the error that was sent, the key, and the model that was requested. */
-  error: ClientError | undefined;
-  keyId: string | undefined;
-  model: string | undefined;
-  /** The model that serves the request, `<provider>/<model>`; undefined until it is known. */
-  servedModel: string | undefined;
+  #figures: RateFigures | undefined;
+  #error: ClientError | undefined;
+  #keyId: string | undefined;
+  #model: string | undefined;
+  #servedModel: string | undefined;
   readonly #startedAtMs = performance.now();
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
@@ -45,7 +42,50 @@ export class Exchange {
     this.#options = options;
     this.requestId = options.requestId;
     this.path = options.path;
-    this.figures = options.figures;
+    this.#figures = options.figures;
+  }
+
+  /** The id of the key that the request came with, once that is known to exist. */
+  get keyId(): string | undefined {
+    return this.#keyId;
+  }
+
+  /** The model that the request names, as a log can show it. */
+  get model(): string | undefined {
+    return this.#model;
+  }
+
+  /** The error that was sent, if one was. */
+  get error(): ClientError | undefined {
+    return this.#error;
+  }
+
+  /** Whether the response carries the rate-limit headers: everything under `/v1` does. */
+  get showsLimits(): boolean {
+    return this.#figures !== undefined;
+  }
+
+  /** Sets what the rate-limit headers show, if the response carries them. */
+  showLimits(figures: RateFigures): void {
+    if (this.showsLimits) this.#figures = figures;
+  }
+
+  identifyKey(keyId: string): void {
+    this.#keyId = keyId;
+  }
+
+  /** The key turned out not to exist any more. */
+  forgetKey(): void {
+    this.#keyId = undefined;
+  }
+
+  nameModel(model: string | undefined): void {
+    this.#model = model;
+  }
+
+  /** Sets the model that serves the request, `<provider>/<model>`, which a header names. */
+  serveBy(model: string | undefined): void {
+    this.#servedModel = model;
   }
 
   /** True once the connection has closed before the response was complete. */
@@ -83,7 +123,7 @@ export class Exchange {
   }
 
   sendError(error: ClientError): void {
-    this.error = error;
+    this.#error = error;
     const headers: string[] = [];
     if (error.retryAfterS !== undefined) headers.push('Retry-After', String(error.retryAfterS));
     if (error.shouldRetry === false) headers.push('x-should-retry', 'false');
@@ -123,7 +163,7 @@ export class Exchange {
 
   /** Ends a stream with `end`, preceded by an error event if there is an error. */
   endStream(error: ClientError | undefined, end: Buffer): void {
-    this.error = error;
+    this.#error = error;
     if (error !== undefined) this.#response.write(dataEvent(errorBody(error)));
     this.#end(end);
   }
@@ -181,8 +221,8 @@ export class Exchange {
 
   #addCommonHeaders(headers: string[]): void {
     headers.push('X-Request-Id', this.requestId);
-    if (this.servedModel !== undefined) headers.push('X-Inf-Gw-Model', this.servedModel);
-    if (this.figures !== undefined) addRateHeaders(headers, this.figures);
+    if (this.#servedModel !== undefined) headers.push('X-Inf-Gw-Model', this.#servedModel);
+    if (this.#figures !== undefined) addRateHeaders(headers, this.#figures);
   }
 
   #drained(): Promise<void> {

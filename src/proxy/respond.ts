@@ -1,14 +1,14 @@
-/** Between relaying and the client: where a stream goes, and what its end is called and looks like. */
+/** The client's end of a response: where a stream is written, the outcome's name, and the last bytes. */
 import type { Outcome } from '../core/settlement.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { StreamSink, Termination } from '../relay/relay.ts';
 
-/** Where a stream to the client goes. */
+/** Writes a stream to the client. */
 export class ExchangeSink implements StreamSink {
   readonly #exchange: Exchange;
   readonly #servedModel: () => string | undefined;
 
-  /** `servedModel` is asked once the stream begins. */
+  /** `servedModel` is called once, when the stream starts. */
   constructor(exchange: Exchange, servedModel: () => string | undefined) {
     this.#exchange = exchange;
     this.#servedModel = servedModel;
@@ -23,7 +23,7 @@ export class ExchangeSink implements StreamSink {
   }
 
   start(): void {
-    this.#exchange.servedModel = this.#servedModel();
+    this.#exchange.serveBy(this.#servedModel());
     this.#exchange.startStream();
   }
 
@@ -32,7 +32,7 @@ export class ExchangeSink implements StreamSink {
   }
 }
 
-/** How the journal names the end of a request. */
+/** The outcome that the journal records. */
 export function outcomeOf(termination: Termination): Outcome {
   switch (termination.kind) {
     case 'json':
@@ -46,7 +46,7 @@ export function outcomeOf(termination: Termination): Outcome {
   }
 }
 
-/** Sends the last bytes. */
+/** Sends the last bytes of the response. */
 export function finish(exchange: Exchange, termination: Termination): void {
   switch (termination.kind) {
     case 'json':

@@ -2,7 +2,7 @@
 import type { ChatRequest } from '../wire/request.ts';
 import type { Attempt } from './attempt.ts';
 import { type Breaker, type BreakerState, CLOSED, onAttempt, onSignal, type Signal, stateOf } from './breaker.ts';
-import { available, availableOrLastResort, choose } from './choice.ts';
+import { type Among, choose, eligible } from './choice.ts';
 import { isRejection, parseRetryAfter } from './retry.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -158,7 +158,7 @@ export class Provider {
   }
 
   /** The next upstream to send a request for a model to, or undefined if there is none. */
-  pick(model: string, tried: Tried, isLastResort: boolean): Member | undefined {
+  pick(model: string, tried: Tried, among: Among): Member | undefined {
     const sole = this.members.length === 1 ? this.members[0] : undefined;
     // Fast path for the common case.
     if (sole?.breaker === CLOSED && tried.size === 0 && sole.backoffUntilMs(model) === 0) return sole;
@@ -172,8 +172,7 @@ export class Provider {
       unavailableCount: member.unavailableCount(model),
       backoffUntilMs: member.backoffUntilMs(model),
     }));
-    const indexes = isLastResort ? availableOrLastResort(candidates, nowMs) : available(candidates, nowMs);
-    const choice = choose(candidates, indexes);
+    const choice = choose(candidates, eligible(candidates, nowMs, among));
     if (choice === undefined) return undefined;
     for (const [index, member] of untried.entries()) member.credit = choice.credits[index] as number;
     return untried[choice.index];

@@ -58,13 +58,13 @@ function dispatched(...hosts: readonly Host[]) {
     retry: { attempts: 3, budget: 0.2 },
     keepAliveMs: undefined,
     log: { info() {} } as unknown as Log,
-    onVisit: (upstream, failure) => visits.push([upstream, failure]),
+    onAttempt: (upstream, failure) => visits.push([upstream, failure]),
   });
   const read = readJsonBody(Buffer.from(chat()));
   assert.ok(read.ok);
   const checked = checkRequest(read.body, MODEL.id);
   assert.ok(checked.ok);
-  const routes = [{ model: MODEL, capTokens: undefined }];
+  const routes = [{ model: MODEL, capTokens: undefined }] as const;
   const dispatch = dispatcher.dispatch({
     requestId: 'req_1',
     request: checked.request,
@@ -82,7 +82,7 @@ describe('a dispatch', () => {
     const before = timers();
     const { dispatch, members } = dispatched((attempt) => answer(attempt, 200, completion('hi')));
     assert.equal((await dispatch.run()).termination.kind, 'json');
-    dispatch.leave();
+    dispatch.clientLeft();
     assert.equal(timers(), before);
     assert.deepEqual(
       members.map(({ inFlight }) => inFlight),

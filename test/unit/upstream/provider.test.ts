@@ -54,7 +54,7 @@ class Bench {
 
   /** Asks whoever is picked; undefined where nobody may be asked. The attempt is open. */
   ask(model = 'm', isLastResort = false): { name: string; attempt: Attempt } | undefined {
-    const member = this.provider.pick(model, NOBODY, isLastResort);
+    const member = this.provider.pick(model, NOBODY, isLastResort ? 'last_resort' : 'available');
     if (member === undefined) return undefined;
     return { name: member.name, attempt: member.attempt(REQUEST, model, undefined) };
   }
@@ -72,11 +72,11 @@ class Bench {
 
   /** Who would be asked, sound ones only. */
   picked(model = 'm'): string | undefined {
-    return this.provider.pick(model, NOBODY, false)?.name;
+    return this.provider.pick(model, NOBODY, 'available')?.name;
   }
 
   isLastResort(model = 'm'): boolean {
-    return this.provider.pick(model, NOBODY, true) !== undefined;
+    return this.provider.pick(model, NOBODY, 'last_resort') !== undefined;
   }
 }
 
@@ -269,8 +269,8 @@ describe('an upstream', () => {
 
   test('that was tried already is not picked again', () => {
     const bench = new Bench([1, 1]);
-    assert.equal(bench.provider.pick('m', new Set([bench.member(0)]), false)?.name, 'p#2');
-    assert.equal(bench.provider.pick('m', new Set(bench.provider.members), true), undefined);
+    assert.equal(bench.provider.pick('m', new Set([bench.member(0)]), 'available')?.name, 'p#2');
+    assert.equal(bench.provider.pick('m', new Set(bench.provider.members), 'last_resort'), undefined);
   });
 
   test('that is not judged is asked whatever it has answered', async () => {
