@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
-import { withoutLinks } from '../../core/files.ts';
+import { resolveLinks } from '../../core/files.ts';
 import { createPrivately, explained, isBusy } from './database.ts';
 
 export interface Lock {
@@ -14,7 +14,7 @@ export interface Lock {
 /** Takes a state file. Throws a UserError where another gateway has it. */
 export function lockState(path: string): Lock {
   // A link to the file is the same file.
-  const lockPath = `${withoutLinks(path)}-lock`;
+  const lockPath = `${resolveLinks(path)}-lock`;
   const lock = tryLockFile(lockPath);
   if (lock !== undefined) return lock;
   throw new UserError(
