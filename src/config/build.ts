@@ -189,7 +189,7 @@ class ConfigBuilder {
       // The value itself may be a secret, so it is not shown.
       this.#addProblem(
         ['providers', ...field],
-        'expected a value without line breaks and other characters that an HTTP header cannot contain',
+        'expected a value without line breaks or other characters that an HTTP header cannot contain',
       );
     }
     return value;
