@@ -5,7 +5,7 @@ import { UserError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { readAmountAboveZero, readNote } from '../operator/input.ts';
-import type { Balance } from '../state/sqlite/account.ts';
+import type { Balance } from '../state/account.ts';
 import { taking } from './arguments.ts';
 import { printFields, printJson, printLine, printTable, usd } from './output.ts';
 import { globalOptions, withState } from './state.ts';

@@ -6,8 +6,8 @@ import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { whyNot } from '../operator/input.ts';
-import { type Change, type KeyRecord, limitsInForce } from '../state/sqlite/keys.ts';
-import type { MonthFigures, RefusalRow } from '../state/sqlite/usage.ts';
+import { type KeyChange, type KeyRecord, limitsInForce } from '../state/keys.ts';
+import type { MonthFigures, RefusalRow } from '../state/usage.ts';
 import { count, dim, notice, printFields, printJson, printLine, printTable, usd } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
@@ -158,7 +158,7 @@ export function existing(key: KeyRecord | undefined, idOrName: string): KeyRecor
 }
 
 /** The key that a change has made of it. Throws a UserError where the change could not be made. */
-export function changed(change: Change, idOrName: string): KeyRecord {
+export function changed(change: KeyChange, idOrName: string): KeyRecord {
   if (change.kind === 'done') return change.key;
   throw new UserError(whyNot(change, idOrName));
 }

@@ -5,7 +5,7 @@ import { UserError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { readAmount, readCount } from '../operator/input.ts';
-import type { Correction, RequestEnd, RequestRecord } from '../state/sqlite/requests.ts';
+import type { Correction, RequestEnd, RequestRecord } from '../state/requests.ts';
 import { moment, taking } from './arguments.ts';
 import { existing } from './key-view.ts';
 import { count, dim, printFields, printJson, printLine, printTable, usd } from './output.ts';
@@ -102,7 +102,7 @@ function corrected(correction: Correction, id: string): RequestRecord {
       return correction.request;
     case 'no_such_request':
       throw noSuchRequest(id);
-    case 'under_way':
+    case 'in_flight':
       throw new UserError(`the request ${id} is under way; it will be charged when it ends`);
     case 'not_held':
       throw new UserError(

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { formatUsd } from '../core/money.ts';
 import { usageCsv, usageShape } from '../operator/export.ts';
-import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/sqlite/usage.ts';
+import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
 import { moment } from './arguments.ts';
 import { existing } from './key-view.ts';
 import { type Column, count, notice, printJson, printLine, printTable } from './output.ts';

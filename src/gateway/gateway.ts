@@ -11,12 +11,15 @@ import type { SnapshotQuery } from '../observe/monitor.ts';
 import { type Lock, lockPort, lockState } from '../state/sqlite/lock.ts';
 import { startRemoteWorker } from './remote-worker.ts';
 import { buildSnapshot } from './snapshot.ts';
-import { startWorker, type Worker } from './worker.ts';
+import { startWorker, type Worker, type WorkerParts } from './worker.ts';
 
 export interface GatewayEvents {
   /** A thread died of an internal error. The process must end. */
   onFatal(error: Error): void;
 }
+
+/** Settings that are not the operator's, and so not in the config. */
+export type GatewayOptions = Pick<WorkerParts, 'counting'>;
 
 export class Gateway {
   readonly summary: LedgerSummary;
@@ -138,7 +141,12 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** Starts a gateway. Throws a UserError if it cannot use the state file or the address; nothing is left running then. */
-export async function startGateway(config: Config, openLog: OpenLog, events: GatewayEvents): Promise<Gateway> {
+export async function startGateway(
+  config: Config,
+  openLog: OpenLog,
+  events: GatewayEvents,
+  options: GatewayOptions = {},
+): Promise<Gateway> {
   const { log } = openLog;
   const lock = lockState(config.statePath);
   try {
@@ -151,7 +159,7 @@ export async function startGateway(config: Config, openLog: OpenLog, events: Gat
       },
     );
     if (ledger.summary.created) log.info(`created the state file ${config.statePath}`);
-    const workers = await startWorkers(config, ledger, openLog, events);
+    const workers = await startWorkers(config, ledger, openLog, events, options);
     return new Gateway(config, log, { workers, ledger, lock });
   } catch (error) {
     lock.release();
@@ -165,11 +173,12 @@ async function startWorkers(
   ledger: RunningLedger,
   { log, write }: OpenLog,
   events: GatewayEvents,
+  { counting }: GatewayOptions,
 ): Promise<Worker[]> {
   const workers: Worker[] = [];
   let portLock: Lock | undefined;
   try {
-    if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log })];
+    if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log, counting })];
     let { listen } = config;
     // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so none would notice.
     if (listen.port !== 0) {
@@ -177,7 +186,7 @@ async function startWorkers(
       await assertFree(listen);
     }
     while (workers.length < config.threads) {
-      const start = { config: { ...config, listen }, ledger: ledger.connect() };
+      const start = { config: { ...config, listen }, ledger: ledger.connect(), counting };
       const worker = await startRemoteWorker(start, { onLog: write, onDeath: events.onFatal });
       workers.push(worker);
       // If the system chose the port, the other workers share it.

@@ -12,7 +12,7 @@ import { LoopDelayMeter } from '../observe/loop-delay.ts';
 import { Monitor, type SnapshotQuery, type WorkerSnapshot } from '../observe/monitor.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
-import { TokenCounter } from '../tokens/counter.ts';
+import { type CounterOptions, TokenCounter } from '../tokens/counter.ts';
 import { logExchange, logPressure } from './access-log.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
 
@@ -42,6 +42,7 @@ export interface WorkerParts {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly log: Log;
+  readonly counting?: CounterOptions | undefined;
 }
 
 /** Starts a worker in this thread. Throws a UserError if it cannot listen on the address; nothing is left running then. */
@@ -60,7 +61,7 @@ interface Setup {
 class LocalWorker implements Worker {
   readonly #ledger: Ledger;
   readonly #log: Log;
-  readonly #counter = new TokenCounter();
+  readonly #counter: TokenCounter;
   readonly #loopDelay = new LoopDelayMeter();
   readonly #monitor: Monitor;
   readonly #listener: Listener;
@@ -69,9 +70,10 @@ class LocalWorker implements Worker {
   readonly #previous = new Set<Setup>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log }: WorkerParts) {
+  constructor({ config, ledger, log, counting }: WorkerParts) {
     this.#ledger = ledger;
     this.#log = log;
+    this.#counter = new TokenCounter(counting);
     this.#monitor = new Monitor({
       upstreams: () => upstreamsOf(this.#current.providers),
       inFlight: () => this.#listener.inFlight,

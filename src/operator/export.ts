@@ -1,6 +1,6 @@
 /** Usage rows as programs read them: the fields of JSON and CSV, which are the same. Pure. */
 import { formatUsd } from '../core/money.ts';
-import type { UsageGroup, UsageRow } from '../state/sqlite/usage.ts';
+import type { UsageGroup, UsageRow } from '../state/usage.ts';
 
 /** The fields that name a row, by its group. */
 const NAMES: Readonly<Record<UsageGroup, readonly ('key' | 'key_id' | 'model' | 'day' | 'month' | 'source')[]>> = {

@@ -2,7 +2,7 @@
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
-import { type Change, faultOfName } from '../state/sqlite/keys.ts';
+import { checkKeyName, type KeyChange } from '../state/keys.ts';
 
 /** A value, or what was expected instead, as a sentence. */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly expected: string };
@@ -38,7 +38,7 @@ export const readAmountAboveZero: Reader<Nanos> = (text) => {
 };
 
 export const readKeyName: Reader<string> = (text) => {
-  const fault = faultOfName(text);
+  const fault = checkKeyName(text);
   if (fault === undefined) return { ok: true, value: text };
   return { ok: false, expected: `${fault[0]?.toUpperCase()}${fault.slice(1)}.` };
 };
@@ -61,7 +61,7 @@ export function orWord<T, W extends string>(word: W, reader: Reader<T>): Reader<
 }
 
 /** Why a key could not be changed, and what to do. */
-export function whyNot(change: Exclude<Change, { kind: 'done' }>, idOrName: string): string {
+export function whyNot(change: Exclude<KeyChange, { kind: 'done' }>, idOrName: string): string {
   const name = JSON.stringify(idOrName);
   switch (change.kind) {
     case 'no_such_key':

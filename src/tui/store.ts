@@ -7,10 +7,9 @@ import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { whyNot } from '../operator/input.ts';
-import { Account } from '../state/sqlite/account.ts';
-import { explained, openState, type Sqlite } from '../state/sqlite/database.ts';
-import { type Change, KeyStore, limitsInForce } from '../state/sqlite/keys.ts';
-import { type UsageGroup, UsageReader, type UsageRow } from '../state/sqlite/usage.ts';
+import { type KeyChange, limitsInForce } from '../state/keys.ts';
+import { type OpenState, openState } from '../state/sqlite/open-state.ts';
+import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Action, KeyDetail, Range, Stored, StoredKey } from './model.ts';
 import type { Event } from './update/step.ts';
 
@@ -23,28 +22,19 @@ type Done = Extract<Event, { kind: 'outcome' | 'made_key' }>;
 
 export class Store {
   #config: Config;
-  readonly #database: Sqlite;
-  readonly #keys: KeyStore;
-  readonly #account: Account;
-  readonly #usage: UsageReader;
+  readonly #state: OpenState;
   #models: readonly Model[];
   /** The keys as they were read last. */
   #known: readonly StoredKey[] = [];
   #earlier: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
-  /** Of the file, as far as others write it. */
-  #version: unknown;
   /** Whether the file was made just now. */
   readonly created: boolean;
 
   /** Throws a UserError where the file cannot be used. */
   constructor(config: Config) {
-    const { database, created } = openState(config.statePath, config.durability);
+    this.#state = openState(config.statePath, config.durability);
     this.#config = config;
-    this.#database = database;
-    this.created = created;
-    this.#keys = new KeyStore(database);
-    this.#account = new Account(database);
-    this.#usage = new UsageReader(database);
+    this.created = this.#state.created;
     this.#models = new Catalog(config.providers).models;
   }
 
@@ -55,7 +45,7 @@ export class Store {
   }
 
   close(): void {
-    this.#database.close();
+    this.#state.close();
   }
 
   /** What the file says. Whatever has not changed is the same object as it was. */
@@ -67,7 +57,7 @@ export class Store {
       statePath: config.statePath,
       tierName: config.tierName,
       creditEnforced: config.creditEnforced,
-      ...this.#account.balance(),
+      ...this.#state.account.balance(),
       keys: this.#readKeys(month),
       models: this.#models,
       modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
@@ -76,20 +66,17 @@ export class Store {
 
   /** Whether another process has written into the file since this was asked last. */
   hasNews(): boolean {
-    const version = this.#database.pragma('data_version', { simple: true });
-    const isOther = version !== this.#version;
-    this.#version = version;
-    return isOther;
+    return this.#state.hasChanged();
   }
 
   /** Page by page: with many keys most of what a page brings is known, and goes before the next one comes. */
   #readKeys(month: string): readonly StoredKey[] {
-    const figures = this.#usage.month(month);
-    const lastUses = this.#usage.lastUses('in', month);
+    const figures = this.#state.usage.month(month);
+    const lastUses = this.#state.usage.lastUses('in', month);
     const earlierUses = this.#usesBefore(month);
     const read: StoredKey[] = [];
     for (let afterId = ''; ; afterId = read.at(-1)?.record.id ?? '') {
-      const page = this.#keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
+      const page = this.#state.keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
       for (const record of page) {
         const { id } = record;
         const limits = limitsInForce(record, this.#config.tier);
@@ -107,13 +94,13 @@ export class Store {
 
   /** Read once: no request of a month that is over is still to come. */
   #usesBefore(month: string): ReadonlyMap<string, number> {
-    if (this.#earlier?.month !== month) this.#earlier = { month, uses: this.#usage.lastUses('before', month) };
+    if (this.#earlier?.month !== month) this.#earlier = { month, uses: this.#state.usage.lastUses('before', month) };
     return this.#earlier.uses;
   }
 
   detail(keyId: string, nowMs: number): KeyDetail {
     const ofKey = (by: UsageGroup, sinceMs: number) =>
-      this.#usage.report({ by, keyId, model: undefined, sinceMs, untilMs: undefined }).rows;
+      this.#state.usage.report({ by, keyId, model: undefined, sinceMs, untilMs: undefined }).rows;
     const firstDay = Math.floor(nowMs / DAY_MS - DETAIL_DAYS + 1) * DAY_MS;
     const byDay = new Map(ofKey('day', firstDay).map((row) => [row.day, row]));
     return {
@@ -123,22 +110,21 @@ export class Store {
         const day = new Date(firstDay + i * DAY_MS).toISOString().slice(0, 10);
         return byDay.get(day) ?? { ...NO_USAGE, day };
       }),
-      refusals: this.#usage.refusalsOf(keyId, utcMonth(nowMs)),
+      refusals: this.#state.usage.refusalsOf(keyId, utcMonth(nowMs)),
     };
   }
 
   usage(by: UsageGroup, range: Range, nowMs: number): readonly UsageRow[] {
     const query = { by, keyId: undefined, model: undefined, sinceMs: sinceOf(range, nowMs), untilMs: undefined };
-    return this.#usage.report(query).rows;
+    return this.#state.usage.report(query).rows;
   }
 
   /** Does what was asked for. Faults of the file come back as what there is to say. */
   run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): Done {
     try {
-      return this.#run(action, nowMs);
+      return this.#state.run(() => this.#run(action, nowMs));
     } catch (error) {
-      const told = explained(error, this.#config.statePath);
-      if (told instanceof UserError) return { kind: 'outcome', text: told.message, tone: 'bad' };
+      if (error instanceof UserError) return { kind: 'outcome', text: error.message, tone: 'bad' };
       throw error;
     }
   }
@@ -147,31 +133,31 @@ export class Store {
     const secret = mintKey();
     switch (action.kind) {
       case 'create': {
-        const change = this.#keys.create(secret, { name: action.name, allowlist: null, ...action.limits }, nowMs);
+        const change = this.#state.keys.create(secret, { name: action.name, allowlist: null, ...action.limits }, nowMs);
         return madeKey(change, action.name, secret);
       }
       case 'rotate':
-        return madeKey(this.#keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
+        return madeKey(this.#state.keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
       case 'set_state':
         return told(
-          this.#keys.setState(action.keyId, action.state),
+          this.#state.keys.setState(action.keyId, action.state),
           action.keyId,
           (name) => `${name} is ${action.state}.`,
         );
       case 'set_limits':
         return told(
-          this.#keys.setLimits(action.keyId, action.limits),
+          this.#state.keys.setLimits(action.keyId, action.limits),
           action.keyId,
           (name) => `The limits of ${name} are in force.`,
         );
       case 'set_allowlist':
         return told(
-          this.#keys.editAllowlist(action.keyId, () => action.models),
+          this.#state.keys.editAllowlist(action.keyId, () => action.models),
           action.keyId,
           (name) => `${name} may call ${action.models === null ? 'every model' : `${action.models.length} models`}.`,
         );
       case 'add_credit': {
-        const balance = this.#account.enter(action.nanos, action.note, nowMs);
+        const balance = this.#state.account.enter(action.nanos, action.note, nowMs);
         if (balance === undefined) {
           return { kind: 'outcome', text: 'the balance would pass a billion USD; nothing was changed', tone: 'bad' };
         }
@@ -195,12 +181,12 @@ const NO_USAGE: UsageRow = {
   costNanos: 0n,
 };
 
-function told(change: Change, idOrName: string, say: (name: string) => string): Done {
+function told(change: KeyChange, idOrName: string, say: (name: string) => string): Done {
   if (change.kind === 'done') return { kind: 'outcome', text: say(change.key.name), tone: 'good' };
   return { kind: 'outcome', text: whyNot(change, idOrName), tone: 'bad' };
 }
 
-function madeKey(change: Change, idOrName: string, secret: string): Done {
+function madeKey(change: KeyChange, idOrName: string, secret: string): Done {
   if (change.kind === 'done') return { kind: 'made_key', name: change.key.name, secret };
   return { kind: 'outcome', text: whyNot(change, idOrName), tone: 'bad' };
 }

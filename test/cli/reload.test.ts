@@ -25,7 +25,11 @@ const FAULTS: readonly (readonly [what: string, config: string, lines: readonly 
     [/^error: listen: restart the gateway to change this$/],
   ],
   ['another number of threads', `threads: 2\n${limited(9)}`, [/^error: threads: restart the gateway to change this/]],
-  ['another durability', `durability: crash\n${limited(9)}`, [/^error: durability: restart the gateway to change this/]],
+  [
+    'another durability',
+    `durability: crash\n${limited(9)}`,
+    [/^error: durability: restart the gateway to change this/],
+  ],
   // Where the socket is follows from the state file.
   ['another state file', limited(9).replace('state.db', 'other.db'), [/^error: no gateway runs on .*other\.db/]],
 ];

@@ -13,7 +13,7 @@ import {
   readTpm,
   whyNot,
 } from '../../operator/input.ts';
-import type { OwnLimits } from '../../state/sqlite/keys.ts';
+import type { OwnLimits } from '../../state/keys.ts';
 import type { Dialog, Field, FormPurpose, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';
 

@@ -1,4 +1,5 @@
 /** Keys of the views themselves. */
+import { USAGE_GROUPS } from '../../state/usage.ts';
 import { clean } from '../draw/text.ts';
 import { KEY_SORTS, type Model, RANGES, type StoredKey } from '../model.ts';
 import { currentKey, shownKeys, shownRequests } from '../select.ts';
@@ -6,7 +7,6 @@ import { typed } from './dialogs.ts';
 import { createForm, exportForm, limitsForm } from './forms.ts';
 import { moved, type Step, saying, step } from './step.ts';
 
-const GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
 /** Rows of a page: what a view has of the screen, about. */
 const FRAME_ROWS = 8;
 
@@ -170,9 +170,9 @@ function inUsage(model: Model, key: string): Step {
   };
   switch (key) {
     case 'left':
-      return shown({ by: before(GROUPS, by) });
+      return shown({ by: before(USAGE_GROUPS, by) });
     case 'right':
-      return shown({ by: after(GROUPS, by) });
+      return shown({ by: after(USAGE_GROUPS, by) });
     case '[':
       return shown({ range: before(RANGES, range) });
     case ']':

@@ -1,6 +1,6 @@
 /** Usage: requests, tokens and cost by key, model, day, month or source, over a range of time. */
 import { NANOS_PER_USD } from '../../core/money.ts';
-import type { UsageRow } from '../../state/sqlite/usage.ts';
+import { USAGE_GROUPS, type UsageRow } from '../../state/usage.ts';
 import { bold, dim, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { count, short, usd, usdInColumn } from '../format.ts';
@@ -9,15 +9,13 @@ import { type Model, RANGES } from '../model.ts';
 /** What all groups and ranges take in one line. */
 const WIDE_COLUMNS = 80;
 
-const GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
-
 export function usage(model: Model, height: number): Line[] {
   const { by, range, rows, cursor } = model.usage;
   const hasRoom = model.columns >= WIDE_COLUMNS;
   const head: Line = [
     bold('Usage'),
     dim('  by '),
-    ...choices(GROUPS, by, hasRoom),
+    ...choices(USAGE_GROUPS, by, hasRoom),
     dim('  over '),
     ...choices(RANGES, range, hasRoom),
   ];
