@@ -10,7 +10,7 @@ import {
   type RequestRow,
   type SnapshotQuery,
   type UpstreamHealth,
-} from '../observe/monitor.ts';
+} from '../observe/worker-snapshot.ts';
 
 /** The longest path a socket can have, in bytes: 104 on macOS and 108 on Linux, minus the terminating zero. */
 const MAX_SOCKET_BYTES = 103;

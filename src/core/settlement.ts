@@ -42,6 +42,6 @@ export interface Settlement {
 export interface CountedRefusal {
   readonly keyId: string;
   readonly code: ErrorCode;
-  /** The reason, where the code has several. */
+  /** The reason, if the code has several. */
   readonly reason: string;
 }
