@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
-
 import { resolveLinks } from '../../core/files.ts';
 import { createPrivately } from './database.ts';
 import { explained, isBusy } from './storage-errors.ts';
