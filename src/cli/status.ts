@@ -6,7 +6,7 @@ import { type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
 import { UserError } from '../core/errors.ts';
 import { PROGRAM } from '../core/program.ts';
-import type { UpstreamState } from '../observe/monitor.ts';
+import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import { count, notice, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
@@ -32,7 +32,7 @@ export function registerReload(program: Command): void {
 
 async function status(command: Command): Promise<void> {
   const { statePath } = configOf(command);
-  const snapshot = await readSnapshot(socketPathOf(statePath), { rows: 0 });
+  const snapshot = await readSnapshot(socketPathOf(statePath), { maxLive: 0, maxEnded: 0 });
   const { json } = globalOptions(command);
   if (snapshot === undefined) {
     process.exitCode = NOT_RUNNING;
@@ -133,7 +133,7 @@ const STATES: Readonly<Record<UpstreamState, string>> = {
   closed: 'in use',
   open: 'left alone: it failed',
   half_open: 'on trial',
-  resting: 'left alone: it asked for a pause',
+  backing_off: 'left alone: it asked for a pause',
 };
 
 function shownDuration(seconds: number): string {

@@ -41,7 +41,7 @@ export interface AdmissionRequest {
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
   /** Fallback models. The admission returns those that the key may call. */
-  readonly standIns?: readonly string[];
+  readonly fallbacks?: readonly string[];
 }
 
 /** Why a request is refused: one reason per precondition, in the order in which they are checked. */
@@ -58,7 +58,7 @@ export type Refusal =
   | { readonly reason: 'money_spoken_for'; readonly retryAfterS: number };
 
 export type Admission =
-  | { readonly admitted: true; readonly figures: RateFigures; readonly standIns?: readonly string[] }
+  | { readonly admitted: true; readonly figures: RateFigures; readonly fallbacks?: readonly string[] }
   | { readonly admitted: false; readonly refusal: Refusal; readonly figures: RateFigures };
 
 /** The state of the ledger at its start. */

@@ -1,7 +1,6 @@
 /** What of the model a view shows, and in which order. Pure. */
-import type { Wanted } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import type { RequestRow } from '../observe/monitor.ts';
+import { MAX_ENDED, type RequestRow, type SnapshotQuery } from '../observe/worker-snapshot.ts';
 import type { KeySort, Model, StoredKey } from './model.ts';
 
 /** What was asked for last: with 10,000 keys sorting takes 5 ms, and each key that is pressed asks several times. */
@@ -63,13 +62,14 @@ const FOLLOWED_KEYS = 60;
 const ROWS_STEP = 50;
 
 /** What the gateway is asked for: no more than the view shows. */
-export function wantedBy(model: Model): Wanted {
+export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
   const { view, keys, live, rows } = model;
   const around = Math.max(0, keys.cursor - FOLLOWED_KEYS / 2);
   const seen = view === 'keys' ? shownKeys(model).slice(around, around + FOLLOWED_KEYS) : [];
   return {
     keyIds: seen.map(({ record }) => record.id),
-    rows: view === 'live' ? Math.ceil((live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0,
+    maxLive: view === 'live' ? Math.ceil((live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0,
+    maxEnded: view === 'live' ? MAX_ENDED : 0,
   };
 }
 

@@ -7,7 +7,7 @@ import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { usageCsv } from '../operator/export.ts';
 import { firstModel, type Model } from './model.ts';
-import { wantedBy } from './select.ts';
+import { snapshotQuery } from './select.ts';
 import { Store } from './store.ts';
 import type { Effect, Event } from './update/step.ts';
 import { update } from './update/update.ts';
@@ -108,14 +108,14 @@ export class Session {
 
   /** Follows the gateway, if there is one, with what is to be seen. */
   #follow(): void {
-    const wanted = wantedBy(this.#model);
-    const followed = JSON.stringify(wanted);
+    const query = snapshotQuery(this.#model);
+    const followed = JSON.stringify(query);
     if (this.#feed !== undefined && followed === this.#followed) return;
     this.#feed?.close();
     this.#feed = undefined;
     this.#followed = followed;
     try {
-      this.#feed = followGateway(this.#socketPath, wanted, {
+      this.#feed = followGateway(this.#socketPath, query, {
         onSnapshot: (snapshot) => this.dispatch({ kind: 'snapshot', snapshot }),
         onEnd: () => {
           this.#feed = undefined;

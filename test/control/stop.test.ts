@@ -13,7 +13,7 @@ import { bounded, until } from '../support/wait.ts';
 import { rawChat, Site } from './site.ts';
 
 const STOPPED =
-  'data: {"error":{"code":"upstream_error","message":"The operator of the gateway has stopped this request."}}\n\n';
+  'data: {"error":{"code":"upstream_error","message":"The gateway operator stopped this request."}}\n\n';
 /** More than all buffers between an upstream and a client take together. */
 const MANY = 600;
 
@@ -57,7 +57,7 @@ for (const threads of [1, 2]) {
       const response = await waiting;
       const { error } = (await response.json()) as { error: { code: string; message: string } };
       assert.deepEqual([response.status, error.code], [502, 'upstream_error']);
-      assert.match(error.message, /has stopped this request/);
+      assert.match(error.message, /operator stopped this request/);
       assert.ok((await site.row(live?.id as string)).cost_nanos > 0);
       await site.stop();
     });
@@ -93,7 +93,7 @@ for (const threads of [1, 2]) {
       });
       const stream = await site.stream(site.key());
       assert.equal((await site.ask('POST', '/drain')).status, 200);
-      await bounded(site.serving.logged(/^drain: finishing 1 request/), 'the drain');
+      await bounded(site.serving.logged(/^drain: shutting down, .* 1 request in flight/), 'the drain');
       await until(() =>
         fetch(`${site.serving.url}/healthz`).then(
           () => false,
@@ -124,7 +124,7 @@ for (const threads of [1, 2]) {
 }
 
 test('what is logged when the log is closed is lost, and does no harm to a process that is ending', async () => {
-  const { log, write, close } = await openLog('info', false);
+  const { log, write, close } = await openLog('info', 'json');
   await close();
   log.info('too late');
   write('too late\n');
@@ -135,7 +135,7 @@ test('the last thing that a gateway does, taking its socket away, is done while 
   await site.stop();
   site.configure({ log: { level: 'silent' } });
   const config = loadConfig({ directory: site.place.directory, environment: {} });
-  const gateway = await startGateway(config, await openLog('silent', false), { onFatal: () => {} });
+  const gateway = await startGateway(config, await openLog('silent', 'json'), { onFatal: () => {} });
   let calls = 0;
   await gateway.stop(0, () => {
     calls++;

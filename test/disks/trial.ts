@@ -10,6 +10,8 @@ import { type Answer, COST_NANOS, CREDIT_NANOS, RPM, type Running, type Site, TO
 const HELD = 6;
 /** Requests that are refused in a row, at least. */
 const REFUSED = 4;
+/** Between two questions how the gateway is. */
+const PROBE_MS = 10;
 /** Far more than the end takes: a gateway that hangs is killed, and then has no status. */
 const END_LIMIT_MS = 30_000;
 
@@ -88,7 +90,7 @@ export class Trial {
     try {
       await this.#suffer(running, () => false);
       serving.signal('SIGTERM');
-      await serving.logged(/SIGTERM: finishing 6 requests/);
+      await serving.logged(/SIGTERM: shutting down, .* 6 requests in flight/);
     } finally {
       mend();
     }
@@ -136,7 +138,7 @@ export class Trial {
       const { status, ms } = await this.#site.get('/healthz');
       this.#expect(status === 200, `/healthz answers ${status}`);
       this.#measure('slowestHealthMs', ms);
-      await pause(5);
+      await pause(PROBE_MS);
     }
   }
 
@@ -202,7 +204,9 @@ export class Trial {
     const { serving } = this.#site;
     const { status } = await this.#ended();
     this.#expect(status === 1, `it left requests open, and ended with status ${status}`);
-    const told = serving.log.filter(({ msg }) => /\b6 requests .*charged as held at the next start/.test(msg));
+    const told = serving.log.filter(({ msg }) =>
+      /\b6 requests could not be settled; the next start will charge their holds/.test(msg),
+    );
     this.#expect(told.length === 1, `it says ${told.length} times how many requests are left open`);
     this.#expect(!serving.text.includes('everything is settled'), 'it says that everything is settled');
     // A client whose connection is cut knows that its answer is not whole.
@@ -257,7 +261,10 @@ async function untilReady(site: Site): Promise<void> {
   let isReady = false;
   let isOver = false;
   const asking = (async () => {
-    while (!isReady && !isOver) isReady = (await site.get('/readyz')).status === 200;
+    while (!isReady && !isOver) {
+      isReady = (await site.get('/readyz')).status === 200;
+      await pause(PROBE_MS);
+    }
   })();
   try {
     await until(() => isReady);

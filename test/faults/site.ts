@@ -14,7 +14,7 @@ import type { Cell } from './table.ts';
 export const SHORT_MS = 600;
 const SHORT = `${SHORT_MS}ms`;
 /** Longer than a test waits for anything. */
-const LONG = '60s';
+const LONG = '120s';
 /** Many times what a slow answer takes from one piece to the next. */
 const PATIENT = '2s';
 export const UPSTREAM_KEY = 'uk-Zq8vX2nL7wRt4KdM9yBf3HsJ';

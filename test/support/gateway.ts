@@ -33,6 +33,9 @@ const MODELS = {
   'team/nested': { input: 1, output: 1 },
 };
 
+/** A machine that is busy with other things must change no count: these gateways wait for theirs. */
+const COUNTING = { patienceMs: 60_000 };
+
 export interface GatewayOptions {
   /** Fields of the config file, over those of the tests. */
   readonly config?: Record<string, unknown>;
@@ -220,7 +223,7 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   // YAML takes JSON as it is.
   await writeFile(path, JSON.stringify(configFor(upstream, options)));
   const config = loadConfig({ path, directory: folder, environment: {} });
-  const log = await openLog('silent', false);
+  const log = await openLog('silent', 'json');
   const { database } = openDatabase(config.statePath);
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);
@@ -228,7 +231,7 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   const onFatal = (error: Error) => {
     throw error;
   };
-  const started = await withNewThreads(() => startGateway(config, log, { onFatal }));
+  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { counting: COUNTING }));
   return new TestGateway(started, upstream, folder, database);
 }
 
@@ -254,7 +257,8 @@ function configFor(upstream: FakeUpstream, { config, provider }: GatewayOptions)
     models: MODELS,
     ...provider,
   };
-  const timeouts = { connect: '5s', first_byte: '20s', idle: '20s', request: '20s', drain: '20s' };
+  // A busy machine must not run into any of them.
+  const timeouts = { connect: '2m', first_byte: '2m', idle: '2m', request: '2m', drain: '2m' };
   return {
     listen: '127.0.0.1:0',
     state: './state.db',

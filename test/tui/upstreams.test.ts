@@ -9,7 +9,7 @@ describe('upstreams', () => {
     ['closed', 0, 'in use', '● openai'],
     ['closed', 5, '5 failed', '● 5 failed'],
     ['open', 5, 'left alone', '● left alone'],
-    ['resting', 0, 'left alone', '● left alone'],
+    ['backing_off', 0, 'left alone', '● left alone'],
     ['half_open', 5, 'on trial', '● 5 failed'],
   ] as const;
   for (const [state, failures, overview, models] of states) {

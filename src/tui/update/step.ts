@@ -1,6 +1,6 @@
 /** What can happen to the screen, and what it can ask for. */
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
-import { REMEMBERED_REQUESTS, type RequestRow } from '../../observe/monitor.ts';
+import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
 import type { Tone } from '../draw/line.ts';
 import type { Action, KeyDetail, Model, Range, Stored } from '../model.ts';
@@ -61,7 +61,7 @@ export function withEnded(known: readonly RequestRow[], fresh: readonly RequestR
   if (first === undefined) return known;
   const endedAtMs = (row: RequestRow) => row.ended_at_ms ?? 0;
   const before = known.filter((row) => endedAtMs(row) < endedAtMs(first));
-  return [...before, ...fresh].slice(-REMEMBERED_REQUESTS);
+  return [...before, ...fresh].slice(-MAX_ENDED);
 }
 
 /** Where the cursor goes with a key, among so many rows; undefined where the key moves nothing. */

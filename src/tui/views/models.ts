@@ -2,7 +2,7 @@
 
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
 import type { Nanos } from '../../core/money.ts';
-import type { UpstreamHealth } from '../../observe/monitor.ts';
+import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { clean } from '../draw/text.ts';
@@ -35,7 +35,7 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
       requests: sum(({ requests }) => requests),
       failures: sum(({ failures }) => failures),
       upstreams: upstreams.length,
-      alone: upstreams.filter(({ state }) => state === 'open' || state === 'resting').length,
+      alone: upstreams.filter(({ state }) => state === 'open' || state === 'backing_off').length,
     };
   };
   const requests = [...stored.modelUsage.values()].reduce((sum, row) => sum + row.requests, 0);

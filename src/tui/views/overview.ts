@@ -182,7 +182,7 @@ function busiest(model: Model, width: number, room: number): Line[] {
 function providers(snapshot: Snapshot | undefined, width: number): Line[] {
   const lines = (snapshot?.upstreams ?? []).flatMap((upstream): Line[] => {
     const { upstream: name, state, requests, failures, in_flight: inFlight, last_failure: last } = upstream;
-    const isAlone = state === 'open' || state === 'resting';
+    const isAlone = state === 'open' || state === 'backing_off';
     const isBad = isAlone || (state === 'closed' && failures > 0 && failures === requests);
     const tone = isBad ? 'bad' : failures === 0 && state === 'closed' ? 'good' : 'warn';
     const word = isAlone ? 'left alone' : state === 'half_open' ? 'on trial' : failures === 0 ? 'in use' : undefined;
