@@ -78,7 +78,7 @@ export class LedgerUnavailable extends Error {
 /** A promise resolves only after the decision is in the file. All reject with LedgerUnavailable. */
 export interface Ledger {
   /** Why the file cannot be written; undefined while it can. */
-  readonly fault: string | undefined;
+  readonly storageFault: string | undefined;
   /** What the key with this hash may do now. Takes nothing from its limits. */
   identify(keyHash: string): Promise<Identity>;
   /** Admits a request for the list of models, which has a window of its own. */

@@ -174,7 +174,7 @@ describe('refusals that the ledger is told of', () => {
     ledger.countRefusal(refusal);
     await assert.rejects(ledger.identify(request.keyHash), LedgerUnavailable);
     database.pragma(`user_version = ${MIGRATIONS.length}`);
-    await until(() => ledger.fault === undefined);
+    await until(() => ledger.storageFault === undefined);
     ledger.countRefusal(refusal);
     await close();
     assert.equal(refused(), 3);
