@@ -1,6 +1,7 @@
 /**
- * The auditor: checks that balance, sums, holds and journal of a state file agree. It shares no code with the ledger, not
- * even the SQLite package, so that a bug in the ledger cannot hide itself here.
+ * The auditor: checks that balance, sums, holds and journal of a state file agree. It shares no
+ * code with the ledger, not even the SQLite package, so that a bug in the ledger cannot hide itself
+ * here.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { UserError } from '../core/errors.ts';
@@ -96,7 +97,10 @@ class Auditor {
     return new JournalWalk(this.#database).run((read) => this.#options.onProgress(read, total));
   }
 
-  /** The balance is the sum of the credit entries less the costs in the journal, those of dropped rows included. */
+  /**
+   * The balance is the sum of the credit entries less the costs in the journal, those of dropped
+   * rows included.
+   */
   #balance({ costNanos, rows, sealedRows }: Findings): Check {
     const accounts = this.#all('SELECT balance_nanos FROM account');
     const [credit] = this.#all('SELECT coalesce(sum(amount_nanos), 0) AS nanos, count(*) AS rows FROM credit_entries');

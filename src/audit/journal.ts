@@ -1,4 +1,7 @@
-/** Reads the journal day by day: checks each row, and compares the sums of each day and month with those stored. */
+/**
+ * Reads the journal day by day: checks each row, and compares the sums of each day and month with
+ * those stored.
+ */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { DAY_MS } from '../core/clock.ts';
 import { SUM_COLUMNS, Sums } from './sums.ts';
@@ -6,7 +9,7 @@ import { SUM_COLUMNS, Sums } from './sums.ts';
 /** No amount is larger than a billion USD. */
 export const MAX_NANOS = 10n ** 18n;
 
-/** SQL conditions that no valid row fulfils, and how a row that fulfils one is described. */
+/** SQL conditions that no valid row meets, and how to describe a row that meets one. */
 const INVALID: readonly (readonly [condition: string, description: string])[] = [
   [
     `prompt_tokens < 0 OR completion_tokens < 0 OR cost_nanos < 0 OR cost_nanos > ${MAX_NANOS}`,

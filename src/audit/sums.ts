@@ -1,4 +1,7 @@
-/** Sums by key, model and source, added up from the journal and compared with those stored in the file. */
+/**
+ * Sums by key, model and source, added up from the journal and compared with those stored in the
+ * file.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 
 const NAMES = ['key_id', 'model', 'source'] as const;
@@ -8,8 +11,8 @@ export const SUM_COLUMNS = [...NAMES, ...FIGURES].join(', ');
 type SumRow = Readonly<Record<(typeof NAMES)[number], string> & Record<(typeof FIGURES)[number], bigint>>;
 
 /**
- * The sums of one period, in a temporary table: comparing whole tables in SQLite takes a tenth of the time of reading
- * their rows.
+ * The sums of one period, in a temporary table: comparing whole tables in SQLite takes a tenth of
+ * the time of reading their rows.
  */
 export class Sums {
   readonly #database: DatabaseSync;

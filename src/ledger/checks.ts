@@ -1,4 +1,7 @@
-/** What must hold of every command before the ledger acts on it. A command that fails a check is an internal error. */
+/**
+ * What must hold of every command before the ledger acts on it. A command that fails a check is an
+ * internal error.
+ */
 import { invariant } from '../core/invariant.ts';
 import type { Settlement } from '../core/settlement.ts';
 import type { AdmissionRequest } from './ledger.ts';

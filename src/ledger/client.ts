@@ -1,4 +1,7 @@
-/** The ledger's client: sends the commands of one turn of the event loop as one message to the ledger thread. */
+/**
+ * The ledger's client: sends the commands of one turn of the event loop as one message to the
+ * ledger thread.
+ */
 
 import { extname } from 'node:path';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
