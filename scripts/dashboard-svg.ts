@@ -1,8 +1,8 @@
 /** Draws the dashboard of a made-up gateway as a picture for the README: `npm run make:dashboard-svg`. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { widthOf } from '../src/operator/text.ts';
 import type { Line, Span, Tone } from '../src/tui/draw/line.ts';
-import { widthOf } from '../src/tui/draw/text.ts';
 import { frame } from '../src/tui/frame.ts';
 import { demoModel } from './demo-model.ts';
 

@@ -11,7 +11,7 @@ import { RequestStore } from '../state/sqlite/requests.ts';
 import { UsageReader } from '../state/sqlite/usage.ts';
 import { notice } from './output.ts';
 
-/** The options that may stand anywhere. */
+/** The options that every command takes. */
 export interface GlobalOptions {
   readonly config?: string;
   readonly json?: true;
@@ -36,7 +36,7 @@ export interface State {
   readonly nowMs: number;
 }
 
-/** Runs `work` on the state file, and closes it. Faults of the file become errors that say what to do. */
+/** Runs `work` on the state file, then closes it. Storage errors become UserErrors that say what to do. */
 export function withState<T>(command: Command, work: (state: State) => T): T {
   const config = configOf(command);
   const { database, created } = openState(config.statePath, config.durability);

@@ -160,7 +160,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       requested_model: 'mock/paid',
       upstream: null,
       attempts: null,
-      state: 'under_way',
+      state: 'in_flight',
       outcome: null,
       source: null,
       settled_at: null,

@@ -27,7 +27,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   http: ['wire', 'core'],
   tokens: ['wire', 'core'],
   wire: ['core'],
-  operator: ['state', 'core'],
+  operator: ['state', 'observe', 'core'],
   control: ['observe', 'core'],
   ledger: ['state', 'core'],
   state: ['core'],
@@ -48,7 +48,7 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   pino: 'src/observe/',
   'pino-pretty': 'src/observe/',
   commander: 'src/cli/',
-  'string-width': ['src/cli/', 'src/tui/'],
+  'string-width': 'src/operator/text.ts',
   ink: 'src/tui/app.ts',
   react: 'src/tui/app.ts',
   // To clients, and on the control socket to the operator.

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { SecondRow } from '../../src/control/protocol.ts';
 import type { View } from '../../src/tui/model.ts';
-import { wantedBy } from '../../src/tui/select.ts';
+import { queryFor } from '../../src/tui/select.ts';
 import { withEnded, withSeconds } from '../../src/tui/update/step.ts';
 import { after, alone, NOW_MS, press, requestRow, SNAPSHOT, STORED, second, serving } from './samples.ts';
 
@@ -100,14 +100,14 @@ describe('the gateway is asked for no more than is to be seen', () => {
   ];
   for (const [view, hasKeys, rows] of cases) {
     test(view, () => {
-      const wanted = wantedBy(serving(view));
+      const wanted = queryFor(serving(view));
       assert.deepEqual([wanted.keyIds.toSorted(), wanted.rows], [hasKeys ? keyIds : [], rows]);
     });
   }
 
   test('further down in Live, for those above the lower edge of the screen', () => {
     const model = serving('live');
-    const at = (cursor: number) => wantedBy({ ...model, live: { ...model.live, cursor } }).rows;
+    const at = (cursor: number) => queryFor({ ...model, live: { ...model.live, cursor } }).rows;
     assert.deepEqual([at(0), at(26), at(27), at(76), at(77)], [50, 50, 100, 100, 150]);
   });
 });

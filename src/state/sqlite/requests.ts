@@ -55,7 +55,7 @@ export interface RequestQuery {
 /** What became of a correction. */
 export type Correction =
   | { readonly kind: 'done'; readonly request: RequestRecord }
-  | { readonly kind: 'no_such_request' | 'under_way' }
+  | { readonly kind: 'no_such_request' | 'in_flight' }
   | { readonly kind: 'not_held'; readonly source: UsageSource };
 
 type Row = Record<string, bigint | string | null>;
@@ -99,7 +99,7 @@ export class RequestStore {
     return immediately(this.#database, () => {
       const request = this.#findByRequestId(found.id);
       if (request === undefined) return { kind: 'no_such_request' };
-      if (request.end === undefined) return { kind: 'under_way' };
+      if (request.end === undefined) return { kind: 'in_flight' };
       const { source } = request.end;
       if (source !== 'held') return { kind: 'not_held', source };
       this.#charge(request, costNanos - request.end.costNanos);

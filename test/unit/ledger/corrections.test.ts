@@ -171,7 +171,7 @@ describe('a correction is refused, and changes nothing,', () => {
     bench.addCredit(USD);
     const id = bench.admit(bench.newKey(), { holdNanos: 5n });
     const file = bench.dump();
-    assert.deepEqual(storeOf(bench).correct(id, 1n, NOON), { kind: 'under_way' });
+    assert.deepEqual(storeOf(bench).correct(id, 1n, NOON), { kind: 'in_flight' });
     assert.deepEqual(bench.dump(), file);
     bench.settle(id);
   });
