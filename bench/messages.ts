@@ -1,5 +1,5 @@
 /** What the processes of the benchmark tell each other. */
-import type { Percentiles } from './statistics.ts';
+import type { Percentiles } from '../test/support/statistics.ts';
 
 /** Requests that follow each other on each connection, or that arrive at a rate, whether or not others have ended. */
 export type Arrivals =

@@ -1,5 +1,5 @@
 /** What a benchmark has measured: rows of values, by target and by round. */
-import { median, medianOfPairs } from './statistics.ts';
+import { median, medianOfPairs } from '../test/support/statistics.ts';
 
 /** What a line of the table shows. */
 export interface Shape {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { PATHS } from './support/cli.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -28,7 +29,7 @@ test('the image’s start command listens on 0.0.0.0 and keeps its state on the 
   writeFileSync(config, inImage.replace('/data/', `${volume}/`).replace(':8787', ':0'));
   const gateway = spawn(process.execPath, words, {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, INF_GW_CONFIG: config },
+    env: { ...PATHS, INF_GW_CONFIG: config },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const ended = once(gateway, 'exit');

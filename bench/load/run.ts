@@ -1,7 +1,8 @@
 /** One run of the load generator, from its connections to its figures. */
+
+import { percentilesOf } from '../../test/support/statistics.ts';
 import type { LoadJob, LoadResult } from '../messages.ts';
 import { requestBytes } from '../payloads.ts';
-import { percentilesOf } from '../statistics.ts';
 import { Connection } from './connection.ts';
 import { Pacer, sharedNowMs } from './pacer.ts';
 

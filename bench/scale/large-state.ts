@@ -1,7 +1,7 @@
 /** Makes a state file as a gateway leaves it after years: many keys, and a long journal that agrees with its sums. */
 import { DAY_MS } from '../../src/core/clock.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
-import { openState, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 
 export interface Size {
   readonly keys: number;
@@ -17,7 +17,7 @@ export type Progress = (what: string, done: number, of: number) => void;
 
 /** Fills the file at `path`, which must not exist. Random, but for the sums. */
 export function makeLargeState(path: string, { keys, rows }: Size, onProgress: Progress): void {
-  const { database } = openState(path, 'crash');
+  const { database } = openDatabase(path, 'crash');
   try {
     // Nobody minds if this file is lost on the way.
     database.pragma('synchronous = OFF');

@@ -42,8 +42,8 @@ export class Catalog {
     return this.#active.get(id);
   }
 
-  /** The models that may serve in place of another one, in their order: those that this key may call itself. */
-  standIns({ fallback }: Model, allowlist: readonly string[] | null): Model[] {
+  /** The fallbacks of a model that a key with this allowlist may use, in their order. */
+  fallbacks({ fallback }: Model, allowlist: readonly string[] | null): Model[] {
     const models = fallback.map((id) => this.#active.get(id)).filter((model) => model !== undefined);
     return allowlist === null ? models : models.filter(({ id }) => allowlist.includes(id));
   }

@@ -7,7 +7,7 @@ import { PROGRAM } from '../core/program.ts';
 import { exactUsd } from '../operator/format.ts';
 import { readAmountAboveZero, readNote } from '../operator/input.ts';
 import { BALANCE_TOO_LARGE } from '../operator/messages.ts';
-import type { Balance } from '../state/sqlite/account.ts';
+import type { Balance } from '../state/account.ts';
 import { parseWith } from './arguments.ts';
 import { printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, withState } from './state.ts';

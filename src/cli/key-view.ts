@@ -7,8 +7,8 @@ import { formatUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { count, dateTime, exactUsd } from '../operator/format.ts';
 import { allowlistText, explainKeyChange, refusalReason } from '../operator/messages.ts';
-import { type Change, type KeyRecord, limitsInForce } from '../state/sqlite/keys.ts';
-import type { MonthFigures, RefusalRow } from '../state/sqlite/usage.ts';
+import { type KeyChange, type KeyRecord, limitsInForce } from '../state/keys.ts';
+import type { MonthFigures, RefusalRow } from '../state/usage.ts';
 import { dim, notice, printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
@@ -149,7 +149,7 @@ export function keyOrThrow(key: KeyRecord | undefined, idOrName: string): KeyRec
 }
 
 /** The key as it is after a change. Throws a UserError if the change was not possible. */
-export function changedKeyOrThrow(change: Change, idOrName: string): KeyRecord {
+export function changedKeyOrThrow(change: KeyChange, idOrName: string): KeyRecord {
   if (change.kind === 'done') return change.key;
   throw new UserError(explainKeyChange(change, idOrName));
 }

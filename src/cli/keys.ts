@@ -7,7 +7,7 @@ import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { readAmount, readConcurrency, readCount, readKeyName, readRpm, readTpm } from '../operator/input.ts';
-import type { KeyRecord, KeyState } from '../state/sqlite/keys.ts';
+import type { KeyRecord, KeyState } from '../state/keys.ts';
 import { parseModelIds, parseWith } from './arguments.ts';
 import {
   changedKeyOrThrow,

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Nanos } from '../core/money.ts';
 import { keywordOr, readAmount, readConcurrency, readRpm, readTpm } from '../operator/input.ts';
-import type { OwnLimits } from '../state/sqlite/keys.ts';
+import type { OwnLimits } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
 import { changedKeyOrThrow, keyOrThrow, printResult } from './key-view.ts';
 import { withState } from './state.ts';

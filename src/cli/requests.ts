@@ -7,7 +7,7 @@ import { PROGRAM } from '../core/program.ts';
 import { count, dateTime, exactUsd, milliseconds } from '../operator/format.ts';
 import { readAmount, readCount, readMoment } from '../operator/input.ts';
 import { servedBy, servedModel } from '../operator/messages.ts';
-import type { Correction, RequestEnd, RequestRecord } from '../state/sqlite/requests.ts';
+import type { Correction, RequestEnd, RequestRecord } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
 import { keyOrThrow } from './key-view.ts';
 import { dim, printFields, printJson, printLine, printTable } from './output.ts';

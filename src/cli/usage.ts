@@ -5,7 +5,7 @@ import { usageCsv, usageJson } from '../operator/export.ts';
 import { count, exactUsd } from '../operator/format.ts';
 import { readMoment } from '../operator/input.ts';
 import { NO_USAGE } from '../operator/messages.ts';
-import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/sqlite/usage.ts';
+import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
 import { keyOrThrow } from './key-view.ts';
 import { type Column, notice, printJson, printLine, printTable } from './output.ts';

@@ -9,12 +9,15 @@ import type { Log, OpenLog } from '../observe/log.ts';
 import type { SnapshotQuery } from '../observe/monitor.ts';
 import { type Lock, lockPort, lockState } from '../state/sqlite/lock.ts';
 import { startRemoteWorker } from './remote-worker.ts';
-import { startWorker, type Worker, type WorkerSnapshot } from './worker.ts';
+import { startWorker, type Worker, type WorkerParts, type WorkerSnapshot } from './worker.ts';
 
 export interface GatewayEvents {
   /** A thread has died by a fault of the program: the process cannot go on. */
   onFatal(error: Error): void;
 }
+
+/** Settings that are not the operator's, and so not in the config. */
+export type GatewayOptions = Pick<WorkerParts, 'counting'>;
 
 /** How everything stands at this moment. */
 export interface GatewaySnapshot {
@@ -128,7 +131,12 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** Starts a gateway. Throws a UserError when the state file or the address cannot be had; nothing is left running then. */
-export async function startGateway(config: Config, openLog: OpenLog, events: GatewayEvents): Promise<Gateway> {
+export async function startGateway(
+  config: Config,
+  openLog: OpenLog,
+  events: GatewayEvents,
+  options: GatewayOptions = {},
+): Promise<Gateway> {
   const { log } = openLog;
   const lock = lockState(config.statePath);
   try {
@@ -141,7 +149,7 @@ export async function startGateway(config: Config, openLog: OpenLog, events: Gat
       },
     );
     if (ledger.summary.created) log.info(`created the state file ${config.statePath}`);
-    const workers = await startWorkers(config, ledger, openLog, events);
+    const workers = await startWorkers(config, ledger, openLog, events, options);
     return new Gateway(config, log, { workers, ledger, lock });
   } catch (error) {
     lock.release();
@@ -155,11 +163,12 @@ async function startWorkers(
   ledger: RunningLedger,
   { log, write }: OpenLog,
   events: GatewayEvents,
+  { counting }: GatewayOptions,
 ): Promise<Worker[]> {
   const workers: Worker[] = [];
   let portLock: Lock | undefined;
   try {
-    if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log })];
+    if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log, counting })];
     let { listen } = config;
     // One thread alone has the port for itself; of several none has, so that nobody would be told that it is taken.
     if (listen.port !== 0) {
@@ -167,7 +176,7 @@ async function startWorkers(
       await assertFree(listen);
     }
     while (workers.length < config.threads) {
-      const start = { config: { ...config, listen }, ledger: ledger.connect() };
+      const start = { config: { ...config, listen }, ledger: ledger.connect(), counting };
       const worker = await startRemoteWorker(start, { onLog: write, onDeath: events.onFatal });
       workers.push(worker);
       // Where the system chose the port, the others take the same one.

@@ -72,7 +72,7 @@ function upstreamsOf(workers: readonly WorkerSnapshot[]): UpstreamHealth[] {
 }
 
 /** The worst first. */
-const STATES: readonly UpstreamState[] = ['resting', 'open', 'half_open', 'closed'];
+const STATES: readonly UpstreamState[] = ['backing_off', 'open', 'half_open', 'closed'];
 
 function together(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
   const failures = [a.last_failure, b.last_failure].filter((failure) => failure !== null);

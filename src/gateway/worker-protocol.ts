@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import type { SnapshotQuery } from '../observe/monitor.ts';
+import type { CounterOptions } from '../tokens/counter.ts';
 import type { WorkerSnapshot } from './worker.ts';
 
 /** What a worker's thread starts with. */
@@ -10,6 +11,7 @@ export interface WorkerStart {
   readonly config: Config;
   /** Its way to the ledger. */
   readonly ledger: MessagePort;
+  readonly counting?: CounterOptions | undefined;
 }
 
 /** What a worker is asked for. */

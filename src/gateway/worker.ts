@@ -15,7 +15,7 @@ import { type LoopDelay, LoopDelayMeter } from '../observe/loop-delay.ts';
 import { Monitor, type MonitorSnapshot, type SnapshotQuery, type UpstreamFacts } from '../observe/monitor.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
-import { TokenCounter } from '../tokens/counter.ts';
+import { type CounterOptions, TokenCounter } from '../tokens/counter.ts';
 import { HttpUpstream } from '../upstream/http.ts';
 import { MockUpstream } from '../upstream/mock.ts';
 import { Provider } from '../upstream/provider.ts';
@@ -53,6 +53,7 @@ export interface WorkerParts {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly log: Log;
+  readonly counting?: CounterOptions | undefined;
 }
 
 /** Starts a worker in this thread. Throws a UserError when the address cannot be had; nothing is left running then. */
@@ -72,7 +73,7 @@ class LocalWorker implements Worker {
   readonly #ledger: Ledger;
   readonly #log: Log;
   readonly #counter = new TokenCounter();
-  readonly #board = new Monitor(() => upstreamsOf(this.#current.providers));
+  readonly #monitor = new Monitor(() => upstreamsOf(this.#current.providers));
   readonly #loopDelay = new LoopDelayMeter();
   readonly #listener: Listener;
   #current: Generation;
@@ -80,9 +81,10 @@ class LocalWorker implements Worker {
   readonly #earlier = new Set<Generation>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log }: WorkerParts) {
+  constructor({ config, ledger, log, counting }: WorkerParts) {
     this.#ledger = ledger;
     this.#log = log;
+    this.#counter = new TokenCounter(counting);
     this.#current = this.#generationOf(config);
     this.#listener = new Listener(
       { ...config.listen, isPortShared: config.threads > 1, ...listenerSettings(config) },
@@ -108,11 +110,11 @@ class LocalWorker implements Worker {
   }
 
   async look(look: SnapshotQuery): Promise<WorkerSnapshot> {
-    return { ...this.#board.view(look), inFlight: this.#listener.inFlight, loopDelay: this.#loopDelay.read() };
+    return { ...this.#monitor.view(look), inFlight: this.#listener.inFlight, loopDelay: this.#loopDelay.read() };
   }
 
   async stopRequest(id: string): Promise<boolean> {
-    return this.#board.stop(id);
+    return this.#monitor.stop(id);
   }
 
   async reload(config: Config): Promise<void> {
@@ -140,7 +142,7 @@ class LocalWorker implements Worker {
     // What waits to be counted is settled by its estimate.
     await this.#counter.close();
     if (!isSettled) await isDoneWithin(settled, ABORT_GRACE_MS);
-    const unsettled = generations.reduce((sum, { pipeline }) => sum + pipeline.open, 0);
+    const unsettled = generations.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(generations.map((generation) => this.#forget(generation)));
     return unsettled;
   }
@@ -155,13 +157,13 @@ class LocalWorker implements Worker {
       catalog: new Catalog(config.providers),
       ledger: this.#ledger,
       counter: this.#counter,
-      board: this.#board,
+      monitor: this.#monitor,
       dispatcher: new Dispatcher({
         providers,
         retry: config.retry,
         keepAliveMs: config.streamKeepAliveMs,
         log: this.#log,
-        onVisit: (upstream, failure) => this.#board.visit(upstream, failure),
+        onAttempt: (upstream, failure) => this.#monitor.visit(upstream, failure),
       }),
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
@@ -224,13 +226,13 @@ function providerOf(provider: ProviderConfig): Provider {
         weight: upstream.weight,
         upstream: new HttpUpstream({ ...provider, ...upstream }, provider.timeouts, `inf-gw/${VERSION}`),
       }));
-      return new Provider(upstreams, { onDisconnect: provider.onDisconnect, isJudged: true });
+      return new Provider(upstreams, { onDisconnect: provider.onDisconnect, tracksHealth: true });
     }
     case 'mock': {
       const { name, timeouts } = provider;
       const upstreams = [{ name, weight: 1, upstream: new MockUpstream(timeouts) }];
       // It fails when a prompt asks it to, which must not be held against the prompts of others.
-      return new Provider(upstreams, { onDisconnect: 'abort', isJudged: false });
+      return new Provider(upstreams, { onDisconnect: 'abort', tracksHealth: false });
     }
   }
 }

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { ClientError } from '../core/errors.ts';
 
 /** Thrown when a body cannot be had. `error` is for the client; undefined where there is no client any more. */
-export class BodyFault extends Error {
-  override name = 'BodyFault';
+export class BodyError extends Error {
+  override name = 'BodyError';
   readonly error: ClientError | undefined;
   constructor(error: ClientError | undefined) {
     super(error?.message ?? 'the client left');
@@ -50,7 +50,7 @@ export function discardBody(request: IncomingMessage): void {
 }
 
 /** The whole body, if it is here, is not compressed and has at most `maxBytes`; else undefined, and nothing is taken. */
-export function takeBodyAtHand(request: IncomingMessage, maxBytes: number): Buffer | undefined {
+export function takeBufferedBody(request: IncomingMessage, maxBytes: number): Buffer | undefined {
   const { headers, readableLength, complete } = request;
   // The parser tells of the end only after it has told of the last piece.
   const isWhole = complete || Number(headers['content-length']) === readableLength;
@@ -78,21 +78,21 @@ export class BodyReader {
     this.#requestMs = requestMs;
   }
 
-  /** Reads all of it. `askForBody` is called once it is clear that the body is wanted. Throws a BodyFault. */
+  /** Reads all of it. `askForBody` is called once it is clear that the body is wanted. Throws a BodyError. */
   async read(askForBody?: () => void): Promise<Buffer> {
     const encoding = this.#request.headers['content-encoding'];
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       const message = 'The body is compressed (Content-Encoding); send it as it is.';
-      throw new BodyFault({ code: 'invalid_request', message });
+      throw new BodyError({ code: 'invalid_request', message });
     }
     if (Number(this.#request.headers['content-length'] ?? 0) > this.#maxBytes) throw this.#tooLarge();
     askForBody?.();
-    return takeBodyAtHand(this.#request, this.#maxBytes) ?? this.#collect();
+    return takeBufferedBody(this.#request, this.#maxBytes) ?? this.#collect();
   }
 
   #collect(): Promise<Buffer> {
     const request = this.#request;
-    if (request.destroyed) return Promise.reject(new BodyFault(undefined));
+    if (request.destroyed) return Promise.reject(new BodyError(undefined));
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let length = 0;
@@ -106,8 +106,8 @@ export class BodyReader {
         else if (performance.now() - beganAtMs > this.#requestMs + transferMs(length)) finish(this.#tooSlow());
       };
       const onEnd = () => finish(undefined);
-      const onClose = () => finish(new BodyFault(undefined));
-      const finish = (fault: BodyFault | undefined) => {
+      const onClose = () => finish(new BodyError(undefined));
+      const finish = (fault: BodyError | undefined) => {
         clearTimeout(timer);
         request.off('data', onData).off('end', onEnd).off('close', onClose);
         if (fault !== undefined) reject(fault);
@@ -118,20 +118,20 @@ export class BodyReader {
     });
   }
 
-  #tooLarge(): BodyFault {
+  #tooLarge(): BodyError {
     const message = `The body is larger than ${this.#maxBytes} bytes, the most that this gateway takes.`;
-    return new BodyFault({ code: 'invalid_request', status: 413, message });
+    return new BodyError({ code: 'invalid_request', status: 413, message });
   }
 
-  #stalled(): BodyFault {
+  #stalled(): BodyError {
     return late(`Nothing more of the body came within ${this.#requestMs} ms.`);
   }
 
-  #tooSlow(): BodyFault {
+  #tooSlow(): BodyError {
     return late(`The body came with less than ${MIN_BYTES_PER_SECOND} bytes a second.`);
   }
 }
 
-function late(message: string): BodyFault {
-  return new BodyFault({ code: 'invalid_request', status: 408, message, close: true });
+function late(message: string): BodyError {
+  return new BodyError({ code: 'invalid_request', status: 408, message, close: true });
 }

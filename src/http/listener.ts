@@ -10,7 +10,7 @@ import { createServer } from '../core/node-http.ts';
 import { explainListenError } from './address.ts';
 import { Crowd, SPARE_CONNECTIONS } from './crowd.ts';
 import { Exchange } from './exchange.ts';
-import { MAX_HEADER_BYTES, malformedRequest, parserFault } from './malformed.ts';
+import { checkHead, errorForParser, MAX_HEADER_BYTES } from './malformed.ts';
 import { type Overload, type OverloadMarks, OverloadMeter } from './overload.ts';
 import { writeRaw } from './raw-answer.ts';
 import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
@@ -160,7 +160,7 @@ export class Listener {
     const isSurplus = this.#crowd.isTooMany(socket);
     if (this.#draining || isSurplus) response.shouldKeepAlive = false;
     const exchange = this.#exchange(request, response, expectation === 'continue');
-    const fault = malformedRequest(request) ?? (expectation === 'unknown' ? EXPECTATION_FAILED : undefined);
+    const fault = checkHead(request) ?? (expectation === 'unknown' ? EXPECTATION_FAILED : undefined);
     if (fault !== undefined) return exchange.sendError(fault);
     const routing = routeOf(request.method ?? '', exchange.path);
     // Who only asks whether the gateway lives gets an answer all the same.
@@ -244,7 +244,7 @@ export class Listener {
       socket.destroy(error);
       return;
     }
-    writeRaw(socket, parserFault(error), this.#options.figures.requests);
+    writeRaw(socket, errorForParser(error), this.#options.figures.requests);
   }
 }
 

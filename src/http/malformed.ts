@@ -30,7 +30,7 @@ const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE_HEADERS.keys()].m
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
 
 /** What is wrong with a request's framing or its headers, or undefined. */
-export function malformedRequest(request: IncomingMessage): ClientError | undefined {
+export function checkHead(request: IncomingMessage): ClientError | undefined {
   const { rawHeaders, headers, httpVersion, url = '' } = request;
   // The parser takes these, too.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return malformed('Only HTTP/1.1 and HTTP/1.0 are understood.');
@@ -90,7 +90,7 @@ function closing(status: number, message: string): ClientError {
 }
 
 /** What a client is told when the parser gives its request up. */
-export function parserFault(error: NodeJS.ErrnoException): ClientError {
+export function errorForParser(error: NodeJS.ErrnoException): ClientError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return HEADERS_TOO_LARGE;

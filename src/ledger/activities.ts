@@ -1,6 +1,6 @@
 /** What all keys are doing that were used since the start: about 1 KB for each, and what its windows hold. */
 
-import type { RecentEntry } from '../state/sqlite/journal.ts';
+import type { RecentEntry } from '../state/journal.ts';
 import { Activity } from './activity.ts';
 import type { KeyActivity } from './ledger.ts';
 

@@ -1,7 +1,7 @@
 /** What one key is doing: its windows, and the leases of its requests under way. In memory only. */
 import type { Limits, RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
-import type { HoldRow } from '../state/sqlite/journal.ts';
+import type { HoldRow } from '../state/journal.ts';
 import { type Leaving, SlidingWindow, secondsUntil, WINDOW_MS } from './window.ts';
 
 /** What admission handed out: a slot, tokens and a hold. */

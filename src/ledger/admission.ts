@@ -1,7 +1,7 @@
 /** Whether a request is admitted: every precondition in its fixed order, each refusal by name. Pure. */
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
-import type { KeyRecord } from '../state/sqlite/keys.ts';
+import type { KeyRecord } from '../state/keys.ts';
 import type { Activity } from './activity.ts';
 import type { AdmissionRequest, Refusal } from './ledger.ts';
 import { type Leaving, secondsUntil, timeUntilFreed } from './window.ts';

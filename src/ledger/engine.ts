@@ -226,9 +226,9 @@ export class LedgerEngine {
     // From here on nothing refuses any more.
     this.#open(request, facts);
     const figures = activity.figures(key.limits, facts.nowMs);
-    if (request.standIns === undefined) return { admitted: true, figures };
+    if (request.fallbacks === undefined) return { admitted: true, figures };
     const { allowlist } = key.record;
-    return { admitted: true, figures, standIns: request.standIns.filter((id) => allowlist?.includes(id) ?? true) };
+    return { admitted: true, figures, fallbacks: request.fallbacks.filter((id) => allowlist?.includes(id) ?? true) };
   }
 
   #facts(key: CachedKey, activity: Activity): AdmissionFacts {

@@ -3,8 +3,9 @@
 import { type Clock, utcMonth } from '../core/clock.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
+import { type KeyRecord, limitsInForce } from '../state/keys.ts';
 import type { Journal } from '../state/sqlite/journal.ts';
-import { type KeyRecord, type KeyStore, limitsInForce } from '../state/sqlite/keys.ts';
+import type { KeyStore } from '../state/sqlite/keys.ts';
 
 /** A key, the limits in force for it, and what it was charged this month. */
 export interface CachedKey {

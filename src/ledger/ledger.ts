@@ -41,7 +41,7 @@ export interface AdmissionRequest {
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
   /** Models that may serve in its place, where there are any: those that the key may call come back. */
-  readonly standIns?: readonly string[];
+  readonly fallbacks?: readonly string[];
 }
 
 /** Why admission says no. One name for each precondition, in the order in which they are checked. */
@@ -58,7 +58,7 @@ export type Refusal =
   | { readonly reason: 'money_spoken_for'; readonly retryAfterS: number };
 
 export type Admission =
-  | { readonly admitted: true; readonly figures: RateFigures; readonly standIns?: readonly string[] }
+  | { readonly admitted: true; readonly figures: RateFigures; readonly fallbacks?: readonly string[] }
   | { readonly admitted: false; readonly refusal: Refusal; readonly figures: RateFigures };
 
 /** What the program says of its state when it starts. */

@@ -123,7 +123,7 @@ export type PackedReply =
 export function packCommand({ ticket, command }: Envelope): PackedCommand {
   switch (command.kind) {
     case 'admit': {
-      if (command.request.standIns !== undefined) return [ticket, 'other', command];
+      if (command.request.fallbacks !== undefined) return [ticket, 'other', command];
       const { requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos } = command.request;
       return [ticket, 'admit', requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos];
     }
@@ -181,7 +181,7 @@ export function packReply({ command }: Envelope, reply: Reply): PackedReply {
   const { answer } = reply;
   if (command.kind === 'settle') return [ticket, 'settled', ...figuresList(answer as RateFigures)];
   const admission = command.kind === 'admit' ? (answer as Admission) : undefined;
-  if (admission?.admitted && admission.standIns === undefined) {
+  if (admission?.admitted && admission.fallbacks === undefined) {
     return [ticket, 'admitted', ...figuresList(admission.figures)];
   }
   return [ticket, 'other', answer];

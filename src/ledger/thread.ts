@@ -2,19 +2,11 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import {
-  assertDurability,
-  explained,
-  isBusy,
-  isDamage,
-  isStorageFault,
-  openState,
-  type Sqlite,
-  writeNothing,
-} from '../state/sqlite/database.ts';
+import { assertDurability, openDatabase, type Sqlite, writeNothing } from '../state/sqlite/database.ts';
 import { LogBound } from '../state/sqlite/log-bound.ts';
 import { dropOldRows } from '../state/sqlite/retention.ts';
 import { StateFile } from '../state/sqlite/state-file.ts';
+import { explained, isBusy, isDamage, isStorageError } from '../state/sqlite/storage-errors.ts';
 import { LedgerEngine } from './engine.ts';
 import type { LedgerOptions } from './ledger.ts';
 import {
@@ -82,7 +74,7 @@ class LedgerThread {
   constructor(port: MessagePort, options: LedgerOptions) {
     this.#main = port;
     this.#path = options.path;
-    const { database, created } = openState(options.path, options.durability);
+    const { database, created } = openDatabase(options.path, options.durability);
     assertDurability(database, options.durability);
     this.#database = database;
     this.#stateFile = new StateFile(options.path);
@@ -205,7 +197,7 @@ class LedgerThread {
 
   /** A fault of the disk or of another process in words. Throws what is a fault of the program. */
   #faultOf(error: unknown): Fault {
-    if (!isStorageFault(error)) throw error;
+    if (!isStorageError(error)) throw error;
     // A writer who is met while nobody waits is no fault of its own.
     if (this.#fault !== undefined && isBusy(error)) return this.#fault;
     return { message: (explained(error, this.#path) as Error).message, isDamage: isDamage(error) };

@@ -78,8 +78,8 @@ export interface UpstreamHealth {
   readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
 }
 
-/** `resting`: it has asked to be left alone, with `Retry-After`; the others are those of its circuit breaker. */
-export type UpstreamState = 'closed' | 'open' | 'half_open' | 'resting';
+/** `backing_off`: it sent `Retry-After`, which has not elapsed; the others are those of its circuit breaker. */
+export type UpstreamState = 'closed' | 'open' | 'half_open' | 'backing_off';
 
 /** An upstream of the config, and how it is regarded. */
 export interface UpstreamFacts {

@@ -1,6 +1,6 @@
 /** Usage rows as programs read them: JSON and CSV with the same fields. Pure. */
 import { formatUsd } from '../core/money.ts';
-import type { UsageGroup, UsageRow } from '../state/sqlite/usage.ts';
+import type { UsageGroup, UsageRow } from '../state/usage.ts';
 
 /** The fields that name a row, by group. */
 const NAMES: Readonly<Record<UsageGroup, readonly ('key' | 'key_id' | 'model' | 'day' | 'month' | 'source')[]>> = {

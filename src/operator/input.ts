@@ -2,7 +2,7 @@
 import { DAY_MS } from '../core/clock.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { faultOfName } from '../state/sqlite/keys.ts';
+import { checkKeyName } from '../state/keys.ts';
 
 /** A value, or a sentence that says what was expected instead. */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly expected: string };
@@ -38,9 +38,9 @@ export const readAmountAboveZero: Reader<Nanos> = (text) => {
 };
 
 export const readKeyName: Reader<string> = (text) => {
-  const fault = faultOfName(text);
-  if (fault === undefined) return { ok: true, value: text };
-  return { ok: false, expected: `${fault[0]?.toUpperCase()}${fault.slice(1)}.` };
+  const problem = checkKeyName(text);
+  if (problem === undefined) return { ok: true, value: text };
+  return { ok: false, expected: `${problem[0]?.toUpperCase()}${problem.slice(1)}.` };
 };
 
 export const readModelId: Reader<string> = (text) => {

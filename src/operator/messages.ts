@@ -1,8 +1,8 @@
 /** What the commands and the dashboard both say, in the same words. Pure. */
 import { PROGRAM } from '../core/program.ts';
 import type { UpstreamState } from '../observe/monitor.ts';
-import type { Change } from '../state/sqlite/keys.ts';
-import type { RefusalRow } from '../state/sqlite/usage.ts';
+import type { KeyChange } from '../state/keys.ts';
+import type { RefusalRow } from '../state/usage.ts';
 import { count } from './format.ts';
 
 export const CONFIG_RELOADED = 'The gateway reloaded its config.';
@@ -14,11 +14,11 @@ export const UPSTREAM_STATES: Readonly<Record<UpstreamState, string>> = {
   closed: 'in use',
   open: 'circuit open',
   half_open: 'half-open',
-  resting: 'backing off',
+  backing_off: 'backing off',
 };
 
 /** Why a key could not be created or changed, and what to do next. */
-export function explainKeyChange(change: Exclude<Change, { kind: 'done' }>, idOrName: string): string {
+export function explainKeyChange(change: Exclude<KeyChange, { kind: 'done' }>, idOrName: string): string {
   const name = JSON.stringify(idOrName);
   switch (change.kind) {
     case 'no_such_key':

@@ -1,4 +1,4 @@
-/** A request that was admitted, and how the board shows it while it runs. */
+/** A request that was admitted, and what the monitor reads of it while it is in flight. */
 import { type Model, usageCost } from '../catalog/catalog.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { LiveRequest } from '../observe/monitor.ts';
@@ -10,9 +10,10 @@ import type { Route } from './plan.ts';
 export interface Admitted {
   readonly exchange: Exchange;
   readonly request: ChatRequest;
+  /** The model that was asked for. */
   readonly model: Model;
-  /** The model itself, and those that may serve in its place. */
-  readonly routes: readonly Route[];
+  /** That model, then the fallbacks that admission allowed. */
+  readonly routes: readonly [Route, ...Route[]];
   readonly meter: Meter;
   /** Undefined until it is sent upstream. */
   dispatch?: Dispatch;
@@ -34,8 +35,8 @@ export function liveRequestOf(admitted: Admitted): LiveRequest {
     served: () => admitted.dispatch?.served,
     stop: () => {
       admitted.dispatch?.abort('stopped');
-      // A client that does not read would keep it for as long as it likes.
-      exchange.hurry();
+      // A client that does not read could hold it open for as long as it likes.
+      exchange.stopWaitingForReader();
     },
   };
 }

@@ -1,56 +1,56 @@
-/** One request's way through the upstreams: asks one after another until one has answered, or none may be asked any more. */
-
+/** One request's way through the upstreams: tries one after another until one answers or none may be tried. */
 import type { Model } from '../catalog/catalog.ts';
 import type { RetryPolicy } from '../core/settings.ts';
 import type { Served } from '../core/settlement.ts';
 import type { Log } from '../observe/log.ts';
 import { relayAnswer } from '../relay/answer.ts';
-import { NO_UPSTREAM_LEFT } from '../relay/failures.ts';
+import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Meter } from '../relay/meter.ts';
-import { NO_WORK, type Relayed, type StreamSink } from '../relay/relay.ts';
+import { NO_WORK, type RelayResult, type StreamSink } from '../relay/relay.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
+import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
-import { fullBudget, isRefusal, onRequest, onRetry } from '../upstream/retry.ts';
+import { fullBudget, isRejection, onRequest, onRetry } from '../upstream/retry.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import type { Route } from './plan.ts';
 import { outcomeOf } from './respond.ts';
 
-/** How long an answer is read on whose client has left, where its provider says so (`on_disconnect: drain`). */
+/** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
 const DRAIN_AFTER_DISCONNECT_MS = 60_000;
-/** How long the body of a refusal is read, so that its connection can be used again. */
-const REFUSAL_DRAIN_MS = 1_000;
+/** How long the body of a rejection is read, so that its connection can be reused. */
+const REJECTION_DRAIN_MS = 1_000;
 
 export interface DispatcherParts {
-  /** By name; those that are active. */
+  /** The active providers, by name. */
   readonly providers: ReadonlyMap<string, Provider>;
   readonly retry: RetryPolicy;
-  /** After how much silence of the upstream a stream that has begun gets a comment, in milliseconds; undefined for never. */
+  /** How long an upstream may be silent in a stream before the client gets a comment, in milliseconds; undefined: never. */
   readonly keepAliveMs: number | undefined;
   readonly log: Log;
-  /** An upstream was asked, and that is over. `failure` says what went wrong, where the upstream is to blame. */
-  onVisit(upstream: string, failure: string | undefined): void;
+  /** An attempt is over. `failure` says what went wrong, where the upstream is to blame. */
+  onAttempt(upstream: string, failure: string | undefined): void;
 }
 
 /** A request that is to be dispatched. */
 export interface Dispatchable {
   readonly requestId: string;
   readonly request: ChatRequest;
-  /** The model that was asked for, and then those that stand in for it. */
-  readonly routes: readonly Route[];
+  /** The model that was asked for, then its fallbacks. */
+  readonly routes: readonly [Route, ...Route[]];
   readonly meter: Meter;
   readonly sink: StreamSink;
 }
 
-/** An upstream that is asked for a model. */
+/** A model, and the upstream that is asked for it. */
 interface Target {
   readonly route: Route;
   readonly member: Member;
 }
 
-/** Hands requests to upstreams. What is spent on retries is common to all. */
+/** Dispatches requests. They share one retry budget. */
 export class Dispatcher {
   readonly parts: DispatcherParts;
-  /** What must never reach a client: one upstream may quote another. */
+  /** What must never reach a client. Those of all providers, since one upstream may quote another. */
   readonly secrets: readonly string[];
   #budget = fullBudget(performance.now());
 
@@ -64,8 +64,8 @@ export class Dispatcher {
     return new Dispatch(dispatchable, this);
   }
 
-  /** Takes one retry from the budget, if there is one. */
-  spend(): boolean {
+  /** Takes one retry from the budget. False where none is left. */
+  takeRetry(): boolean {
     const left = onRetry(this.#budget, this.parts.retry);
     if (left === undefined) return false;
     this.#budget = left;
@@ -77,14 +77,14 @@ export class Dispatch {
   readonly #request: Dispatchable;
   readonly #dispatcher: Dispatcher;
   readonly #tried = new Map<Model, Set<Member>>();
-  readonly #beganAtMs = performance.now();
+  readonly #startedAtMs = performance.now();
   #target: Target | undefined;
   #attempt: Attempt | undefined;
-  #attemptBeganAtMs = 0;
+  #attemptStartedAtMs = 0;
   #attempts = 0;
-  /** Of each refusal that came over a connection: whether all of it came. */
-  readonly #refusals: Promise<boolean>[] = [];
-  #givenUp = false;
+  /** For each rejection that came over a connection: whether it was read to its end. */
+  readonly #rejections: Promise<boolean>[] = [];
+  #aborted = false;
   #isOver = false;
   #drainTimer: NodeJS.Timeout | undefined;
 
@@ -93,21 +93,22 @@ export class Dispatch {
     this.#dispatcher = dispatcher;
   }
 
-  /** The model that is being asked, or was the last. */
+  /** The model of the current attempt, or of the last one. */
   get model(): Model {
-    return (this.#target?.route ?? (this.#request.routes[0] as Route)).model;
+    return (this.#target?.route ?? this.#request.routes[0]).model;
   }
 
-  /** Who serves it; undefined until somebody is asked. */
+  /** Who serves it; undefined until an upstream is asked. */
   get served(): Served | undefined {
     if (this.#target === undefined) return undefined;
     return { model: this.model.id, upstream: this.#target.member.name, attempts: this.#attempts };
   }
 
-  /** From dispatch to the first byte of an answer that was not tried again, in whole milliseconds. */
+  /** From dispatch to the first byte of the answer that was relayed, in whole milliseconds. */
   get firstByteMs(): number | undefined {
     const { firstByteMs } = this.#attempt ?? {};
-    return firstByteMs === undefined ? undefined : firstByteMs + Math.round(this.#attemptBeganAtMs - this.#beganAtMs);
+    if (firstByteMs === undefined) return undefined;
+    return firstByteMs + Math.round(this.#attemptStartedAtMs - this.#startedAtMs);
   }
 
   /** True once an upstream may have begun to work. */
@@ -115,101 +116,107 @@ export class Dispatch {
     return this.#attempt?.sent === true;
   }
 
-  /** Gives up: nobody else is asked. */
+  /** Aborts the current attempt; there is no other. */
   abort(kind: 'aborted' | 'stopped' = 'aborted'): void {
-    this.#givenUp = true;
+    this.#aborted = true;
     this.#attempt?.abort(kind);
   }
 
-  /** The client has left: nobody else is asked, and what comes is read on only where the provider says so. */
-  leave(): void {
+  /** The client has left: there is no further attempt, and the answer is read on only where the provider says so. */
+  clientLeft(): void {
     if (this.#isOver) return;
     if (this.#target?.member.onDisconnect !== 'drain' || !this.sent) return this.abort();
-    this.#givenUp = true;
+    this.#aborted = true;
     this.#drainTimer = setTimeout(() => this.#attempt?.abort(), DRAIN_AFTER_DISCONNECT_MS);
   }
 
   /** Relays all but the last bytes, which wait for the settlement. */
-  async run(): Promise<Relayed> {
+  async run(): Promise<RelayResult> {
     try {
-      let target = this.#find(false) ?? this.#find(true);
+      let target = this.#find('available') ?? this.#find('last_resort');
       while (target !== undefined) {
-        const reply = await this.#ask(target);
-        if (reply.kind === 'answered')
-          return this.#attempts > 1 ? await this.#afterRetries(reply.relayed) : reply.relayed;
-        target = reply.next;
+        const result = await this.#try(target);
+        if (result.kind === 'answered') {
+          return this.#attempts > 1 ? await this.#afterRetries(result.relayed) : result.relayed;
+        }
+        target = result.next;
       }
-      return this.#nobodyLeft();
+      return this.#noneAvailable();
     } finally {
       this.#isOver = true;
       clearTimeout(this.#drainTimer);
     }
   }
 
-  /** Only a whole refusal proves that no work was done: a request that met another is not free. */
-  async #afterRetries(relayed: Relayed): Promise<Relayed> {
-    const told = withoutRetry(relayed);
-    if (relayed.metered !== NO_WORK || (await Promise.all(this.#refusals)).every((isWhole) => isWhole)) return told;
-    return { ...told, metered: this.#request.meter.figures() };
+  /** Only a complete rejection proves that no work was done: after any other, the request is not free. */
+  async #afterRetries(relayed: RelayResult): Promise<RelayResult> {
+    const result = withoutClientRetry(relayed);
+    if (relayed.metered !== NO_WORK) return result;
+    const areComplete = (await Promise.all(this.#rejections)).every((isComplete) => isComplete);
+    return areComplete ? result : { ...result, metered: this.#request.meter.figures() };
   }
 
-  async #ask(target: Target): Promise<Reply> {
+  async #try(target: Target): Promise<AttemptResult> {
     const { request, meter, sink } = this.#request;
     const { parts } = this.#dispatcher;
     const { route, member } = target;
     this.#target = target;
     this.#triedFor(route.model).add(member);
     this.#attempts++;
-    this.#attemptBeganAtMs = performance.now();
+    this.#attemptStartedAtMs = performance.now();
     let failure: string | undefined;
     try {
       const attempt = member.attempt(request, route.model.upstream, route.capTokens);
       this.#attempt = attempt;
-      const refusal = await refusalOf(attempt);
-      failure = refusal?.what;
-      if (refusal?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
-      const next = refusal && this.#takeNext();
+      const rejection = await rejectionOf(attempt);
+      failure = rejection?.cause;
+      if (rejection?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
+      const next = rejection && this.#takeNext();
       if (next !== undefined) {
-        if (attempt.sent) this.#refusals.push(attempt.drain(REFUSAL_DRAIN_MS));
-        return { kind: 'refused', next };
+        if (attempt.sent) this.#rejections.push(attempt.drain(REJECTION_DRAIN_MS));
+        return { kind: 'rejected', next };
       }
       const { stream, includeUsage: showUsage } = request;
       const options = { stream, showUsage, secrets: this.#dispatcher.secrets, keepAliveMs: parts.keepAliveMs };
       const relayed = await relayAnswer(attempt, sink, meter, options);
-      failure = outcomeOf(relayed.last) === 'upstream_error' && !attempt.wasGivenUp ? (relayed.note ?? '') : undefined;
+      const isFailure = outcomeOf(relayed.termination) === 'upstream_error' && !attempt.wasAborted;
+      failure = isFailure ? (relayed.note ?? '') : undefined;
       return { kind: 'answered', relayed };
     } finally {
       member.release();
-      parts.onVisit(member.name, failure);
+      parts.onAttempt(member.name, failure);
     }
   }
 
-  /** Who is to be asked after a refusal: it takes one retry from the budget. Undefined where that must not be. */
+  /** The next target after a rejection, for one retry of the budget. Undefined where there may be no further attempt. */
   #takeNext(): Target | undefined {
     const { retry, log } = this.#dispatcher.parts;
-    if (this.#givenUp || this.#attempts >= retry.attempts) return undefined;
-    const next = this.#find(false);
-    if (next === undefined || !this.#dispatcher.spend()) return undefined;
+    if (this.#aborted || this.#attempts >= retry.attempts) return undefined;
+    const next = this.#find('available');
+    if (next === undefined || !this.#dispatcher.takeRetry()) return undefined;
     const { requestId } = this.#request;
     const [from, to] = [this.#target, next].map((target) => `${target?.member.name} for ${target?.route.model.id}`);
-    log.info({ request_id: requestId, from, to }, `${requestId}: ${from} did not take it; now ${to}`);
+    log.info({ request_id: requestId, from, to }, `${requestId}: rejected by ${from}; retrying at ${to}`);
     return next;
   }
 
-  #find(isLastResort: boolean): Target | undefined {
+  #find(among: Among): Target | undefined {
     for (const route of this.#request.routes) {
-      const { upstream } = route.model;
-      const member = this.#providerOf(route).pick(upstream, this.#triedFor(route.model), isLastResort);
+      const { model } = route;
+      const member = this.#providerOf(route).pick(model.upstream, this.#triedFor(model), among);
       if (member !== undefined) return { route, member };
     }
     return undefined;
   }
 
-  #nobodyLeft(): Relayed {
+  #noneAvailable(): RelayResult {
     const waits = this.#request.routes.map((route) => this.#providerOf(route).waitMs(route.model.upstream));
     const retryAfterS = Math.max(1, Math.ceil(Math.min(...waits) / 1000));
-    const error = { ...NO_UPSTREAM_LEFT, retryAfterS };
-    return { metered: NO_WORK, last: { kind: 'error', error }, note: 'every upstream is left alone at the moment' };
+    return {
+      metered: NO_WORK,
+      termination: { kind: 'error', error: { ...NO_UPSTREAM_AVAILABLE, retryAfterS } },
+      note: 'no upstream is available: circuits are open, or upstreams asked to back off',
+    };
   }
 
   #providerOf({ model }: Route): Provider {
@@ -223,35 +230,35 @@ export class Dispatch {
   }
 }
 
-/** What asking an upstream came to. */
-type Reply =
-  | { readonly kind: 'answered'; readonly relayed: Relayed }
-  /** It did not take the request on, and another one is to be asked. */
-  | { readonly kind: 'refused'; readonly next: Target };
+/** What an attempt led to. */
+type AttemptResult =
+  | { readonly kind: 'answered'; readonly relayed: RelayResult }
+  /** The upstream did not take the request, and another one is to be tried. */
+  | { readonly kind: 'rejected'; readonly next: Target };
 
 /** Why an upstream cannot have begun to work. */
-interface Refusal {
+interface Rejection {
   /** For the operator. */
-  readonly what: string;
-  /** True where it would not serve another model either. */
+  readonly cause: string;
+  /** True where the upstream would not serve another model either. */
   readonly isOfUpstream: boolean;
 }
 
-/** Says so where the upstream cannot have begun to work: no connection was made, or it refused outright. */
-async function refusalOf(attempt: Attempt): Promise<Refusal | undefined> {
+/** The rejection, where the upstream cannot have begun to work: no connection was made, or it rejected the request. */
+async function rejectionOf(attempt: Attempt): Promise<Rejection | undefined> {
   try {
     const { status } = await attempt.head();
-    if (!isRefusal(status)) return undefined;
-    return { what: `the upstream answered ${status}`, isOfUpstream: status !== 429 };
+    if (!isRejection(status)) return undefined;
+    return { cause: `the upstream answered ${status}`, isOfUpstream: status !== 429 };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    return attempt.sent || attempt.wasGivenUp ? undefined : { what: error.message, isOfUpstream: true };
+    return attempt.sent || attempt.wasAborted ? undefined : { cause: error.message, isOfUpstream: true };
   }
 }
 
-/** The gateway has tried for the client; if it tried again as often, an outage would be multiplied. */
-function withoutRetry(relayed: Relayed): Relayed {
-  const { last } = relayed;
-  if (last.kind !== 'error' || last.error.code !== 'upstream_error') return relayed;
-  return { ...relayed, last: { ...last, error: { ...last.error, shouldRetry: false } } };
+/** The gateway has retried for the client. If clients retried as well, an outage would multiply. */
+function withoutClientRetry(relayed: RelayResult): RelayResult {
+  const { termination } = relayed;
+  if (termination.kind !== 'error' || termination.error.code !== 'upstream_error') return relayed;
+  return { ...relayed, termination: { ...termination, error: { ...termination.error, shouldRetry: false } } };
 }

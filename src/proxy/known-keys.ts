@@ -1,12 +1,11 @@
-/** Keys that were sound when they were last seen. A known key carries a request to the ledger: it decides nothing by itself. */
+/** Ids of recently seen valid keys, by hash. They only spare a lookup: the ledger decides on every request. */
 
-/** More than one gateway serves at a time; beyond it, all are forgotten, and asked for again. */
+/** More keys than one gateway serves at a time. Beyond that, all are forgotten and looked up again. */
 const MAX_KNOWN_KEYS = 10_000;
 
 export class KnownKeys {
   readonly #ids = new Map<string, string>();
 
-  /** The id of a key, by its hash. */
   get(keyHash: string): string | undefined {
     return this.#ids.get(keyHash);
   }

@@ -1,4 +1,4 @@
-/** Answers a request for the list of models, or for one of them. */
+/** Answers requests for the model listing, or for one model of it. */
 
 import type { Catalog, Model } from '../catalog/catalog.ts';
 import { type ClientError, rateLimited } from '../core/errors.ts';
@@ -10,17 +10,17 @@ import { modelNotFound } from './refusals.ts';
 export interface ListingParts {
   readonly catalog: Catalog;
   readonly ledger: Ledger;
-  /** What `created` shows for models, in seconds since 1970. */
+  /** What the listing shows as `created`, in seconds since 1970. */
   readonly modelsCreatedS: number;
 }
 
-/** A request that is refused, and for which of the causes of its code. */
+/** A refused listing. `reason` is the cause within its error code. */
 export interface Refused {
   readonly error: ClientError;
   readonly reason: string;
 }
 
-/** Answers where the key may list; else returns why it may not. */
+/** Sends the listing, or returns why it is refused. */
 export async function listModels(
   parts: ListingParts,
   exchange: Exchange,
@@ -29,9 +29,9 @@ export async function listModels(
   const credential = credentialOf(exchange.request.headers.authorization);
   if (!credential.ok) return refused(credential.error);
   const admission = await parts.ledger.admitListing(credential.keyHash);
-  exchange.figures = admission.figures;
+  exchange.showLimits(admission.figures);
   if (admission.kind === 'unknown') return refused(INVALID_API_KEY);
-  exchange.keyId = admission.keyId;
+  exchange.identifyKey(admission.keyId);
   switch (admission.kind) {
     case 'disabled':
       return refused(API_KEY_DISABLED);

@@ -1,39 +1,40 @@
-/** The life of one request, from its key to its log line. */
+/** The life of one request: authenticated, admitted, relayed, settled, ended. */
 
 import { type Catalog, type Model, usageCost } from '../catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
-import { BodyFault } from '../http/body.ts';
+import { BodyError } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Monitor } from '../observe/monitor.ts';
 import { errorForFailure } from '../relay/failures.ts';
 import { Meter, type Metered } from '../relay/meter.ts';
-import { type Last, NO_WORK, OWN_END, type Relayed } from '../relay/relay.ts';
+import { DONE_BYTES, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import { sampleInput } from '../wire/estimate.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import { type Admitted, liveRequestOf } from './admitted.ts';
 import type { Dispatch, Dispatcher } from './dispatch.ts';
+import { InProgress } from './in-progress.ts';
 import { KnownKeys } from './known-keys.ts';
 import { listModels } from './list-models.ts';
-import { type Plan, planFor, type Route } from './plan.ts';
+import { admissionRequest, plansFor } from './plan.ts';
 import { errorForRefusal } from './refusals.ts';
-import { resolveRequest } from './resolve.ts';
+import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, finish, outcomeOf } from './respond.ts';
 
 export interface PipelineParts {
   readonly catalog: Catalog;
   readonly ledger: Ledger;
   readonly counter: TokenCounter;
-  readonly board: Monitor;
+  readonly monitor: Monitor;
   readonly dispatcher: Dispatcher;
-  /** Whether a request that declares no maximum gets the held one. */
+  /** Whether the held maximum is written into requests that declare none. */
   readonly capOutput: boolean;
-  /** What `created` shows for models, in seconds since 1970. */
+  /** What the model listing shows as `created`, in seconds since 1970. */
   readonly modelsCreatedS: number;
   readonly log: Log;
 }
@@ -43,166 +44,162 @@ export class Pipeline {
   readonly #dispatches = new Set<Dispatch>();
   readonly #knownKeys = new KnownKeys();
   /** Requests that ask for admission, or were admitted and are not settled. */
-  #open = 0;
-  /** Requests of any kind that are being answered, those whose body is still coming in too. */
-  #answering = 0;
-  #onIdle: () => void = () => {};
+  readonly #unsettled = new InProgress();
+  /** Requests of any kind that are being answered, including those whose body is still arriving. */
+  readonly #answering = new InProgress();
   #stopping = false;
-  #onSettled: () => void = () => {};
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
   }
 
-  /** Answers a request for a completion. Never throws. */
+  /** Answers a request for a chat completion. Never throws. */
   async complete(exchange: Exchange): Promise<void> {
     await this.#guarded(exchange, () => this.#complete(exchange));
   }
 
-  /** Answers a request for the list of models, or for one of them. Never throws. */
+  /** Answers a request for the list of models, or with an id for one of them. Never throws. */
   async models(exchange: Exchange, id?: string): Promise<void> {
     await this.#guarded(exchange, async () => {
       const refused = await listModels(this.#parts, exchange, id);
-      if (refused !== undefined) this.#turnAway(exchange, refused.error, refused.reason);
+      if (refused !== undefined) this.#refuse(exchange, refused.error, refused.reason);
     });
   }
 
-  /** Answers with an error. Under `/v1` the rate-limit headers are those of the key, if there is one. Never throws. */
+  /** Answers with an error. Under `/v1` the rate-limit headers are those of the key, if the request has one. Never throws. */
   async refuse(exchange: Exchange, error: ClientError): Promise<void> {
     await this.#guarded(exchange, async () => {
       const credential = credentialOf(exchange.request.headers.authorization);
-      if (exchange.figures !== undefined && credential.ok) {
+      if (exchange.showsLimits && credential.ok) {
         const identity = await this.#parts.ledger.identify(credential.keyHash);
-        exchange.figures = identity.figures;
+        exchange.showLimits(identity.figures);
       }
       exchange.sendError(error);
     });
   }
 
-  /** Gives up every request under way: its client gets an error, and what it used is charged. Takes no more. */
+  /** Aborts every request in flight: its client gets an error, and what it used is charged. Takes no more. */
   abortAll(): void {
     this.#stopping = true;
     for (const dispatch of this.#dispatches) dispatch.abort();
   }
 
-  /** Requests that are not settled yet. */
-  get open(): number {
-    return this.#open;
+  /** How many requests are not settled yet. */
+  get unsettled(): number {
+    return this.#unsettled.count;
   }
 
-  /** Resolves once no request is open. */
+  /** Resolves once every request is settled. */
   settled(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onSettled = resolve;
-      if (this.#open === 0) resolve();
-    });
+    return this.#unsettled.none();
   }
 
-  /** Resolves once no request is being answered. It must not get another one. */
+  /** Resolves once no request is being answered. No new one may come meanwhile. */
   idle(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onIdle = resolve;
-      if (this.#answering === 0) resolve();
-    });
-  }
-
-  async #complete(exchange: Exchange): Promise<void> {
-    const { catalog, ledger } = this.#parts;
-    const credential = credentialOf(exchange.request.headers.authorization);
-    if (!credential.ok) return exchange.sendError(credential.error);
-    const { keyHash } = credential;
-    const keyId = this.#knownKeys.get(keyHash);
-    const body = keyId === undefined ? undefined : await exchange.bodyAtHand();
-    if (keyId !== undefined && body !== undefined && (await this.#completeKnown(exchange, body, keyHash, keyId)))
-      return;
-
-    const identity = await ledger.identify(keyHash);
-    exchange.figures = identity.figures;
-    if (identity.kind === 'unknown') return exchange.sendError(INVALID_API_KEY);
-    exchange.keyId = identity.keyId;
-    if (identity.kind === 'disabled') return this.#turnAway(exchange, API_KEY_DISABLED);
-    this.#knownKeys.add(keyHash, identity.keyId);
-
-    const resolved = resolveRequest(catalog, body ?? (await exchange.readBody()), identity.allowlist);
-    exchange.model = resolved.named;
-    if (!resolved.ok) return this.#turnAway(exchange, resolved.error);
-    const { request, model } = resolved;
-    await this.#admit(exchange, keyHash, request, [model, ...catalog.standIns(model, identity.allowlist)]);
+    return this.#answering.none();
   }
 
   /**
-   * A sound request of a key that was sound before goes to admission at once, which decides about the key too. False where
-   * there is something to refuse, or to decide by the allowlist: then the ledger has to be asked about the key first.
+   * The life of a request for a completion, in order. Every way out after admission goes through the one settlement, and
+   * the last bytes of the response wait for it.
    */
-  async #completeKnown(exchange: Exchange, body: Buffer, keyHash: string, keyId: string): Promise<boolean> {
-    const resolved = resolveRequest(this.#parts.catalog, body, null);
-    if (!resolved.ok || resolved.model.fallback.length > 0) return false;
-    exchange.model = resolved.named;
-    exchange.keyId = keyId;
-    await this.#admit(exchange, keyHash, resolved.request, [resolved.model]);
-    return true;
-  }
+  async #complete(exchange: Exchange): Promise<void> {
+    const { catalog, ledger, monitor } = this.#parts;
+    const credential = credentialOf(exchange.request.headers.authorization);
+    if (!credential.ok) return exchange.sendError(credential.error);
+    const { keyHash } = credential;
 
-  /** Admits a request, and sees it through to its end. `models`: the one that was asked for, and its stand-ins. */
-  async #admit(exchange: Exchange, keyHash: string, request: ChatRequest, models: readonly Model[]): Promise<void> {
-    this.#open++;
-    try {
-      await this.#admitOpen(exchange, keyHash, request, planFor(request, models, this.#parts.capOutput));
-    } finally {
-      if (--this.#open === 0) this.#onSettled();
-    }
-  }
-
-  async #admitOpen(exchange: Exchange, keyHash: string, request: ChatRequest, plan: Plan): Promise<void> {
-    const { requestId } = exchange;
-    const [asked, ...others] = plan.routes as readonly [Route, ...Route[]];
-    const { model } = asked;
-    const { reservedTokens, inputTokens, outputTokens, holdNanos } = plan;
-    const expected = { reservedTokens, inputTokens, outputTokens, holdNanos };
-    const standIns = others.length > 0 && { standIns: others.map((route) => route.model.id) };
-    const admission = await this.#parts.ledger.admit({ requestId, keyHash, model: model.id, ...expected, ...standIns });
-    exchange.figures = admission.figures;
-    if (!admission.admitted) {
-      if (plan.alone !== undefined) return this.#admitOpen(exchange, keyHash, request, plan.alone);
-      const { refusal } = admission;
-      if (refusal.reason === 'unknown_key') {
-        this.#knownKeys.delete(keyHash);
-        exchange.keyId = undefined;
+    const early = await this.#resolveAtHand(exchange, keyHash);
+    let permitted = early && permittedByAdmission(early);
+    if (permitted === undefined) {
+      const identity = await ledger.identify(keyHash);
+      exchange.showLimits(identity.figures);
+      if (identity.kind === 'unknown') {
+        this.#forgetKey(exchange, keyHash);
+        return exchange.sendError(INVALID_API_KEY);
       }
-      const error = errorForRefusal(refusal, model.id, holdNanos);
-      return this.#turnAway(exchange, error, error.code === 'rate_limited' ? refusal.reason : error.code);
+      exchange.identifyKey(identity.keyId);
+      if (identity.kind === 'disabled') return this.#refuse(exchange, API_KEY_DISABLED);
+      this.#knownKeys.add(keyHash, identity.keyId);
+
+      const resolution = early ?? this.#resolve(exchange, await exchange.readBody());
+      const permission = permit(resolution, identity.allowlist, catalog);
+      if (!permission.ok) return this.#refuse(exchange, permission.error);
+      permitted = permission.permitted;
     }
-    const routes = [asked, ...others.filter((route) => admission.standIns?.includes(route.model.id))];
-    const admitted: Admitted = { exchange, request, model, routes, meter: new Meter(inputTokens) };
-    this.#parts.board.open(liveRequestOf(admitted));
-    const relayed = await this.#dispatch(admitted);
+
+    this.#unsettled.enter();
     try {
-      await this.#settle(admitted, relayed);
-      finish(exchange, relayed.last);
-    } catch (error) {
-      this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
+      const admitted = await this.#admit(exchange, keyHash, permitted);
+      if (admitted === undefined) return;
+      monitor.open(liveRequestOf(admitted));
+      await this.#settle(admitted, await this.#dispatch(admitted));
     } finally {
-      this.#parts.board.drop(requestId);
+      monitor.drop(exchange.requestId);
+      this.#unsettled.leave();
     }
   }
 
-  /** Refuses a request whose key is known: it takes nothing, but the operator can see that it came. */
-  #turnAway(exchange: Exchange, error: ClientError, reason: string = error.code): void {
+  /**
+   * Resolves the body early if all of it is here and the key was seen before. Admission checks the key anyway, so most
+   * requests ask the ledger once instead of twice.
+   */
+  async #resolveAtHand(exchange: Exchange, keyHash: string): Promise<Resolution | undefined> {
+    const keyId = this.#knownKeys.get(keyHash);
+    const body = keyId === undefined ? undefined : await exchange.bufferedBody();
+    if (keyId === undefined || body === undefined) return undefined;
+    exchange.identifyKey(keyId);
+    return this.#resolve(exchange, body);
+  }
+
+  #resolve(exchange: Exchange, body: Buffer): Resolution {
+    const resolution = resolveRequest(this.#parts.catalog, body);
+    exchange.nameModel(resolution.modelName);
+    return resolution;
+  }
+
+  /** Asks the ledger for a lease, with the fallbacks of the model and then without. Undefined once the request is refused. */
+  async #admit(exchange: Exchange, keyHash: string, { request, models }: Permitted): Promise<Admitted | undefined> {
+    const plans = plansFor(request, models, this.#parts.capOutput);
+    for (const plan of plans) {
+      const admission = await this.#parts.ledger.admit(admissionRequest(exchange.requestId, keyHash, plan));
+      exchange.showLimits(admission.figures);
+      if (admission.admitted) {
+        const [asked, ...others] = plan.routes;
+        const routes = [asked, ...others.filter(({ model }) => admission.fallbacks?.includes(model.id))] as const;
+        return { exchange, request, model: asked.model, routes, meter: new Meter(plan.inputTokens) };
+      }
+      if (plan !== plans.at(-1)) continue;
+      const { refusal } = admission;
+      if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, keyHash);
+      const error = errorForRefusal(refusal, models[0].id, plan.holdNanos);
+      this.#refuse(exchange, error, error.code === 'rate_limited' ? refusal.reason : error.code);
+    }
+    return undefined;
+  }
+
+  #forgetKey(exchange: Exchange, keyHash: string): void {
+    this.#knownKeys.delete(keyHash);
+    exchange.forgetKey();
+  }
+
+  /** Refuses a request. It takes nothing; where its key is known, the operator sees that it came. */
+  #refuse(exchange: Exchange, error: ClientError, reason: string = error.code): void {
     const { keyId } = exchange;
     if (keyId !== undefined) {
       this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
-      this.#parts.board.refuse({ id: exchange.requestId, keyId, model: exchange.model ?? '', code: error.code });
+      this.#parts.monitor.refuse({ id: exchange.requestId, keyId, model: exchange.model ?? '', code: error.code });
     }
     exchange.sendError(error);
   }
 
-  /** Sends the request upstream and relays the answer, whatever it is. Never throws: there is a lease to settle. */
-  async #dispatch(admitted: Admitted): Promise<Relayed> {
+  /** Sends the request upstream and relays the answer, whatever it is. Never throws, since there is a lease to settle. */
+  async #dispatch(admitted: Admitted): Promise<RelayResult> {
     const { exchange, request, routes, meter } = admitted;
     if (exchange.gone)
-      return { metered: NO_WORK, last: { kind: 'client_gone' }, note: 'the client left before dispatch' };
+      return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
-      return { metered: NO_WORK, last: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
+      return { metered: NO_WORK, termination: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
     const dispatch = this.#parts.dispatcher.dispatch({
       requestId: exchange.requestId,
       request,
@@ -212,36 +209,40 @@ export class Pipeline {
     });
     admitted.dispatch = dispatch;
     this.#dispatches.add(dispatch);
-    exchange.onGone(() => dispatch.leave());
+    exchange.onGone(() => dispatch.clientLeft());
     try {
       return await dispatch.run();
     } catch (error) {
-      this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'fault while relaying');
+      this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'internal error while relaying');
       dispatch.abort();
-      const last: Last = exchange.streamStarted
-        ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: OWN_END }
+      const termination: Termination = exchange.streamStarted
+        ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: DONE_BYTES }
         : { kind: 'error', error: FAILED_AFTER_DISPATCH };
-      return { metered: dispatch.sent ? meter.figures() : NO_WORK, last, note: 'fault of the gateway' };
+      return { metered: dispatch.sent ? meter.figures() : NO_WORK, termination, note: 'internal error' };
     } finally {
       this.#dispatches.delete(dispatch);
     }
   }
 
-  /** The one settlement. The end of the answer goes out only after it. */
-  async #settle({ exchange, request, dispatch, ...admitted }: Admitted, relayed: Relayed): Promise<void> {
-    const { metered, last } = relayed;
+  /** The one settlement. The last bytes go out only after it. */
+  async #settle({ exchange, request, dispatch, model: asked }: Admitted, relayed: RelayResult): Promise<void> {
+    const { metered, termination } = relayed;
     const { requestId } = exchange;
-    const model = dispatch?.model ?? admitted.model;
-    exchange.servedModel = dispatch?.model.id;
-    const usage = await this.#usageOf(metered, request);
-    const outcome = outcomeOf(last);
-    const { source, completionId } = metered;
-    const served = dispatch?.served;
-    const firstByteMs = dispatch?.firstByteMs;
-    const end = { outcome, usage, source, costNanos: usageCost(model, usage), firstByteMs, served };
-    exchange.figures = await this.#parts.ledger.settle({ requestId, completionId, ...end });
-    this.#parts.board.end(requestId, end);
-    this.#logNote(requestId, model, relayed);
+    const model = dispatch?.model ?? asked;
+    exchange.serveBy(dispatch?.model.id);
+    try {
+      const usage = await this.#usageOf(metered, request);
+      const { source, completionId } = metered;
+      const outcome = outcomeOf(termination);
+      const { served, firstByteMs } = dispatch ?? {};
+      const end = { outcome, usage, source, costNanos: usageCost(model, usage), firstByteMs, served };
+      exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end }));
+      this.#parts.monitor.end(requestId, end);
+      this.#logNote(requestId, model, relayed);
+      finish(exchange, termination);
+    } catch (error) {
+      this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
+    }
   }
 
   async #usageOf({ usage, written }: Metered, { messages, tools }: ChatRequest): Promise<TokenUsage> {
@@ -250,38 +251,38 @@ export class Pipeline {
       : countUsage(this.#parts.counter, usage, sampleInput(messages, tools), written);
   }
 
-  #logNote(requestId: string, model: Model, { metered, last, note }: Relayed): void {
+  #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {
     const notes = [note, metered.isReportUnusable ? UNUSABLE_REPORT : undefined].filter((text) => text !== undefined);
     if (notes.length === 0) return;
-    const fields = { request_id: requestId, model: model.id, outcome: outcomeOf(last) };
+    const fields = { request_id: requestId, model: model.id, outcome: outcomeOf(termination) };
     this.#parts.log.warn(fields, `${requestId} ${model.id}: ${notes.join('; ')}`);
   }
 
-  /** Runs `work`, and answers what it throws: a body that cannot be had, a ledger that cannot write, a fault of ours. */
+  /** Runs `work`, and answers what it throws: a body that cannot be read, a ledger that cannot write, a bug of ours. */
   async #guarded(exchange: Exchange, work: () => Promise<void>): Promise<void> {
-    this.#answering++;
+    this.#answering.enter();
     try {
       await work();
     } catch (error) {
-      if (error instanceof BodyFault) {
-        if (error.error !== undefined) this.#turnAway(exchange, error.error);
+      if (error instanceof BodyError) {
+        if (error.error !== undefined) this.#refuse(exchange, error.error);
         return;
       }
       this.#fail(exchange, error, NOT_FORWARDED);
     } finally {
-      if (--this.#answering === 0) this.#onIdle();
+      this.#answering.leave();
     }
   }
 
-  #fail(exchange: Exchange, error: unknown, told: ClientError): void {
-    const what = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'fault of the gateway';
+  #fail(exchange: Exchange, error: unknown, response: ClientError): void {
+    const what = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'internal error';
     this.#parts.log.error({ request_id: exchange.requestId, err: error }, what);
-    if (exchange.streamStarted) exchange.endStream(told, OWN_END);
-    else exchange.sendError(told);
+    if (exchange.streamStarted) exchange.endStream(response, DONE_BYTES);
+    else exchange.sendError(response);
   }
 }
 
-const UNUSABLE_REPORT = 'the provider reported figures that cannot be right, so the gateway counted for itself';
+const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';
 
-/** What a request gets that is admitted while the process ends. */
+/** The answer to a request that is admitted while the process shuts down. */
 const STOPPING = errorForFailure('aborted');

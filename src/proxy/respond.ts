@@ -1,14 +1,14 @@
-/** Between relaying and the client: where a stream goes, and what its end is called and looks like. */
+/** The client's end of a response: where a stream is written, the outcome's name, and the last bytes. */
 import type { Outcome } from '../core/settlement.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Last, StreamSink } from '../relay/relay.ts';
+import type { StreamSink, Termination } from '../relay/relay.ts';
 
-/** Where a stream to the client goes. */
+/** Writes a stream to the client. */
 export class ExchangeSink implements StreamSink {
   readonly #exchange: Exchange;
   readonly #servedModel: () => string | undefined;
 
-  /** `servedModel` is asked once the stream begins. */
+  /** `servedModel` is called once, when the stream starts. */
   constructor(exchange: Exchange, servedModel: () => string | undefined) {
     this.#exchange = exchange;
     this.#servedModel = servedModel;
@@ -23,7 +23,7 @@ export class ExchangeSink implements StreamSink {
   }
 
   start(): void {
-    this.#exchange.servedModel = this.#servedModel();
+    this.#exchange.serveBy(this.#servedModel());
     this.#exchange.startStream();
   }
 
@@ -32,29 +32,29 @@ export class ExchangeSink implements StreamSink {
   }
 }
 
-/** How the journal names the end of a request. */
-export function outcomeOf(last: Last): Outcome {
-  switch (last.kind) {
+/** The outcome that the journal records. */
+export function outcomeOf(termination: Termination): Outcome {
+  switch (termination.kind) {
     case 'json':
       return 'ok';
     case 'error':
-      return last.error.code;
+      return termination.error.code;
     case 'stream_end':
-      return last.error?.code ?? 'ok';
+      return termination.error?.code ?? 'ok';
     case 'client_gone':
       return 'cancelled';
   }
 }
 
-/** Sends the last bytes. */
-export function finish(exchange: Exchange, last: Last): void {
-  switch (last.kind) {
+/** Sends the last bytes of the response. */
+export function finish(exchange: Exchange, termination: Termination): void {
+  switch (termination.kind) {
     case 'json':
-      return exchange.sendJson(200, last.body);
+      return exchange.sendJson(200, termination.body);
     case 'error':
-      return exchange.sendError(last.error);
+      return exchange.sendError(termination.error);
     case 'stream_end':
-      return exchange.endStream(last.error, last.end);
+      return exchange.endStream(termination.error, termination.end);
     case 'client_gone':
       return;
   }

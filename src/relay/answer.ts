@@ -3,7 +3,7 @@ import type { AnswerHead, Attempt } from '../upstream/attempt.ts';
 import { relayErrorAnswer, relayFailure } from './failures.ts';
 import { notTheProtocol, relayJson } from './json.ts';
 import type { Meter } from './meter.ts';
-import type { Relayed, StreamSink } from './relay.ts';
+import type { RelayResult, StreamSink } from './relay.ts';
 import { relayStream } from './stream.ts';
 
 export interface AnswerOptions {
@@ -23,14 +23,14 @@ export async function relayAnswer(
   sink: StreamSink,
   meter: Meter,
   options: AnswerOptions,
-): Promise<Relayed> {
-  let relayed: Relayed;
+): Promise<RelayResult> {
+  let relayed: RelayResult;
   try {
     relayed = await relayByHead(await attempt.head(), attempt, sink, meter, options);
   } catch (error) {
     relayed = relayFailure(attempt, error, meter);
   }
-  return sink.gone ? { ...relayed, last: { kind: 'client_gone' }, note: 'the client left' } : relayed;
+  return sink.gone ? { ...relayed, termination: { kind: 'client_gone' }, note: 'the client left' } : relayed;
 }
 
 async function relayByHead(
@@ -39,7 +39,7 @@ async function relayByHead(
   sink: StreamSink,
   meter: Meter,
   options: AnswerOptions,
-): Promise<Relayed> {
+): Promise<RelayResult> {
   if (head.status < 200 || head.status > 299) return relayErrorAnswer(attempt, head.status, meter, options.secrets);
   if (head.contentEncoding !== undefined) {
     attempt.abort();
@@ -49,7 +49,7 @@ async function relayByHead(
   if (options.stream && isEventStream) return relayStream(attempt, sink, meter, options);
   const relayed = await relayJson(attempt, meter, options.secrets);
   // A whole completion is no stream: a client that waits for events could not read it.
-  if (options.stream && relayed.last.kind === 'json')
+  if (options.stream && relayed.termination.kind === 'json')
     return notTheProtocol(meter, 'a completion came instead of a stream');
   return relayed;
 }

@@ -9,7 +9,7 @@ import {
   wordsForClients,
 } from '../wire/upstream-error.ts';
 import type { Meter } from './meter.ts';
-import { NO_WORK, type Relayed } from './relay.ts';
+import { NO_WORK, type RelayResult } from './relay.ts';
 
 /** The statuses with which a host says that the request itself is wrong. */
 const REQUEST_FAULTS: ReadonlySet<number> = new Set([400, 413, 422]);
@@ -22,13 +22,13 @@ export async function relayErrorAnswer(
   status: number,
   meter: Meter,
   secrets: readonly string[],
-): Promise<Relayed> {
+): Promise<RelayResult> {
   const body = await readAll(attempt, MAX_ERROR_BYTES);
   if (body === undefined) attempt.abort();
   const words = body === undefined ? undefined : readErrorBody(body.toString('utf8'));
   return {
     metered: body === undefined ? meter.figures() : NO_WORK,
-    last: { kind: 'error', error: errorForStatus(status, words, secrets) },
+    termination: { kind: 'error', error: errorForStatus(status, words, secrets) },
     note: `the upstream answered ${status}${HINTS[status] ?? ''}`,
   };
 }
@@ -97,18 +97,18 @@ export const NOT_THE_PROTOCOL: ClientError = {
 };
 
 /** What a client is told where no upstream of the model may be asked; it comes with `Retry-After`. */
-export const NO_UPSTREAM_LEFT: ClientError = {
+export const NO_UPSTREAM_AVAILABLE: ClientError = {
   code: 'upstream_error',
   message:
     'The provider of the model has asked for a pause, or has failed too often, so it is not asked at the moment. Try again after the seconds in Retry-After, or use another model.',
 };
 
 /** The end of a request whose attempt failed before anything was sent to the client. */
-export function relayFailure(attempt: Attempt, error: unknown, meter: Meter): Relayed {
+export function relayFailure(attempt: Attempt, error: unknown, meter: Meter): RelayResult {
   if (!(error instanceof UpstreamFailure)) throw error;
   return {
     metered: attempt.sent ? meter.figures() : NO_WORK,
-    last: { kind: 'error', error: errorForFailure(error.kind) },
+    termination: { kind: 'error', error: errorForFailure(error.kind) },
     note: error.message,
   };
 }

@@ -5,22 +5,22 @@ import { DONE_EVENT } from '../wire/sse.ts';
 import type { Metered } from './meter.ts';
 
 /** The last bytes to the client, which wait for the settlement. */
-export type Last =
+export type Termination =
   | { readonly kind: 'json'; readonly body: Buffer }
   | { readonly kind: 'error'; readonly error: ClientError }
   /** The end of a stream that has begun: an error event if there is an error, then the end as the upstream sent it, or ours. */
   | { readonly kind: 'stream_end'; readonly error: ClientError | undefined; readonly end: Buffer }
   | { readonly kind: 'client_gone' };
 
-export interface Relayed {
+export interface RelayResult {
   readonly metered: Metered;
-  readonly last: Last;
+  readonly termination: Termination;
   /** What happened, for the log. */
   readonly note: string | undefined;
 }
 
 /** The end of a stream where the upstream sent none. */
-export const OWN_END = Buffer.from(DONE_EVENT);
+export const DONE_BYTES = Buffer.from(DONE_EVENT);
 
 /** Where a stream goes. */
 export interface StreamSink {

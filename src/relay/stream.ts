@@ -8,7 +8,7 @@ import { DONE, type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
 import { errorForFailure, errorWithin, NOT_THE_PROTOCOL } from './failures.ts';
 import type { Meter, Metered } from './meter.ts';
-import { NO_WORK, OWN_END, type Relayed, type StreamSink } from './relay.ts';
+import { DONE_BYTES, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
 
 export interface StreamOptions {
   /** Whether the client asked for the chunk that holds nothing but usage. */
@@ -51,7 +51,7 @@ export async function relayStream(
   sink: StreamSink,
   meter: Meter,
   options: StreamOptions,
-): Promise<Relayed> {
+): Promise<RelayResult> {
   return new StreamRelay(attempt, sink, meter, options).run();
 }
 
@@ -78,7 +78,7 @@ class StreamRelay {
     this.#options = options;
   }
 
-  async run(): Promise<Relayed> {
+  async run(): Promise<RelayResult> {
     try {
       return await this.#relay();
     } finally {
@@ -86,7 +86,7 @@ class StreamRelay {
     }
   }
 
-  async #relay(): Promise<Relayed> {
+  async #relay(): Promise<RelayResult> {
     try {
       for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
         const ended = await this.#take(this.#judged(this.#splitter.push(chunk)));
@@ -114,7 +114,7 @@ class StreamRelay {
   }
 
   /** Sends what passes, in one write. Returns the end, if it has come. */
-  async #take({ passing, ending }: Judged, unterminated = false): Promise<Relayed | undefined> {
+  async #take({ passing, ending }: Judged, unterminated = false): Promise<RelayResult | undefined> {
     if (ending === undefined && unterminated && passing.length > 0) passing.push(Buffer.from('\n\n'));
     await this.#send(passing);
     if (ending === undefined) return undefined;
@@ -176,27 +176,31 @@ class StreamRelay {
     this.#isSending = false;
   }
 
-  async #done(bytes: Buffer, unterminated: boolean): Promise<Relayed> {
+  async #done(bytes: Buffer, unterminated: boolean): Promise<RelayResult> {
     void this.#attempt.drain(DRAIN_MS);
     // A stream of nothing but its end is an answer too; the client gets it as it is.
     await this.#send(this.#begin());
     // Nothing is read any more that could bring the missing half of a line end.
     const rest = unterminated ? '\n\n' : isCutInCrlf(bytes) ? '\n' : '';
     const end = Buffer.concat([bytes, Buffer.from(rest)]);
-    return { metered: this.#meter.figures(), last: { kind: 'stream_end', error: undefined, end }, note: undefined };
+    return {
+      metered: this.#meter.figures(),
+      termination: { kind: 'stream_end', error: undefined, end },
+      note: undefined,
+    };
   }
 
   /** What ends in any way after its finish reason has succeeded. */
-  async #failed({ error, note, isAnswer }: ErrorVerdict): Promise<Relayed> {
+  async #failed({ error, note, isAnswer }: ErrorVerdict): Promise<RelayResult> {
     this.#attempt.abort();
     if (isAnswer && !this.#sink.started && !this.#meter.hasRead)
-      return { metered: NO_WORK, last: { kind: 'error', error }, note };
+      return { metered: NO_WORK, termination: { kind: 'error', error }, note };
     return this.#brokenOff(error, note);
   }
 
-  async #brokenOff(error: ClientError, note: string): Promise<Relayed> {
+  async #brokenOff(error: ClientError, note: string): Promise<RelayResult> {
     if (this.#meter.complete) return this.#ended(this.#meter.figures(), undefined, note);
-    if (!this.#sink.started) return { metered: this.#charge(), last: { kind: 'error', error }, note };
+    if (!this.#sink.started) return { metered: this.#charge(), termination: { kind: 'error', error }, note };
     if (this.#insideEvent) await this.#sink.write(Buffer.from('\n\n'));
     return this.#ended(this.#meter.figures(), error, note);
   }
@@ -205,8 +209,8 @@ class StreamRelay {
     return this.#attempt.sent ? this.#meter.figures() : NO_WORK;
   }
 
-  #ended(metered: Metered, error: ClientError | undefined, note: string | undefined): Relayed {
-    return { metered, last: { kind: 'stream_end', error, end: OWN_END }, note };
+  #ended(metered: Metered, error: ClientError | undefined, note: string | undefined): RelayResult {
+    return { metered, termination: { kind: 'stream_end', error, end: DONE_BYTES }, note };
   }
 }
 

@@ -7,8 +7,8 @@ import type { CountOrder, CountResult } from './thread.ts';
 // The thread's file has the ending of this one: .ts from the sources, .js once built.
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 /**
- * How long a request waits for its count before it is settled by the estimate: less than the second after which a client
- * that met its own slot may come again. Loading the tokenizer takes 0.1 s.
+ * How long a request waits for its count before it is settled by the estimate, unless the constructor is given another
+ * time: less than the second after which a client that met its own slot may come again. Loading the tokenizer takes 0.1 s.
  */
 const PATIENCE_MS = 800;
 /** Beyond so many characters in the queue, 0.6 s of the worst text, nobody joins it: others are not to wait for one sender. */
@@ -21,7 +21,13 @@ interface Order extends CountOrder {
   deliver(tokens: number | undefined): void;
 }
 
+export interface CounterOptions {
+  /** How long a count is waited for, in milliseconds. */
+  readonly patienceMs?: number;
+}
+
 export class TokenCounter {
+  readonly #patienceMs: number;
   #worker: Worker | undefined;
   #closed = false;
   #idle: NodeJS.Timeout | undefined;
@@ -32,12 +38,16 @@ export class TokenCounter {
   /** True while the thread has an order, whether or not somebody still waits for it. */
   #isBusy = false;
 
+  constructor({ patienceMs = PATIENCE_MS }: CounterOptions = {}) {
+    this.#patienceMs = patienceMs;
+  }
+
   /** Tokens of all texts together; undefined where that could not be found out in time. Never rejects. */
   count(texts: readonly string[]): Promise<number | undefined> {
     if (this.#closed || this.#queuedCharacters > MAX_QUEUED_CHARACTERS) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
     const order = this.#nextOrder++;
-    const timer = setTimeout(() => this.#deliver(order, undefined), PATIENCE_MS);
+    const timer = setTimeout(() => this.#deliver(order, undefined), this.#patienceMs);
     const deliver = (tokens: number | undefined) => {
       clearTimeout(timer);
       resolve(tokens);

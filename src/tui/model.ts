@@ -5,8 +5,8 @@ import type { SecondRow, Snapshot } from '../control/protocol.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { RequestRow } from '../observe/monitor.ts';
-import type { KeyRecord, KeyState, OwnLimits } from '../state/sqlite/keys.ts';
-import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/sqlite/usage.ts';
+import type { KeyRecord, KeyState, OwnLimits } from '../state/keys.ts';
+import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Tone } from './draw/line.ts';
 
 export const VIEWS = ['overview', 'keys', 'live', 'usage', 'models'] as const;

@@ -59,7 +59,7 @@ function nanosOf(text: string | null | undefined): Nanos | undefined {
 
 /** Whether an upstream in this state gets no requests. */
 export function isUnused(state: UpstreamState): boolean {
-  return state === 'open' || state === 'resting';
+  return state === 'open' || state === 'backing_off';
 }
 
 /** How many keys around the cursor to ask live figures for. */

@@ -7,11 +7,10 @@ import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { count, exactUsd } from '../operator/format.ts';
 import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
+import { type KeyChange, limitsInForce } from '../state/keys.ts';
 import { monthStart } from '../state/periods.ts';
-import { Account } from '../state/sqlite/account.ts';
-import { explained, openState, type Sqlite } from '../state/sqlite/database.ts';
-import { type Change, KeyStore, limitsInForce } from '../state/sqlite/keys.ts';
-import { type UsageGroup, UsageReader, type UsageRow } from '../state/sqlite/usage.ts';
+import { type OpenState, openState } from '../state/sqlite/open-state.ts';
+import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Action, KeyDetail, Range, Stored, StoredKey } from './model.ts';
 import type { Event } from './update/step.ts';
 
@@ -24,28 +23,19 @@ type ActionEvent = Extract<Event, { kind: 'outcome' | 'key_created' }>;
 
 export class Store {
   #config: Config;
-  readonly #database: Sqlite;
-  readonly #keys: KeyStore;
-  readonly #account: Account;
-  readonly #usage: UsageReader;
+  readonly #state: OpenState;
   #models: readonly Model[];
   /** The keys as of the last read. */
   #keysRead: readonly StoredKey[] = [];
   #previousUses: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
-  /** Changes whenever another process writes to the file. */
-  #dataVersion: unknown;
   /** Whether opening the file created it. */
   readonly created: boolean;
 
   /** Throws a UserError if the file cannot be opened. */
   constructor(config: Config) {
-    const { database, created } = openState(config.statePath, config.durability);
+    this.#state = openState(config.statePath, config.durability);
     this.#config = config;
-    this.#database = database;
-    this.created = created;
-    this.#keys = new KeyStore(database);
-    this.#account = new Account(database);
-    this.#usage = new UsageReader(database);
+    this.created = this.#state.created;
     this.#models = new Catalog(config.providers).models;
   }
 
@@ -56,7 +46,7 @@ export class Store {
   }
 
   close(): void {
-    this.#database.close();
+    this.#state.close();
   }
 
   /** Reads the file. Keys that have not changed are the same objects as before. */
@@ -68,7 +58,7 @@ export class Store {
       statePath: config.statePath,
       tierName: config.tierName,
       creditEnforced: config.creditEnforced,
-      ...this.#account.balance(),
+      ...this.#state.account.balance(),
       keys: this.#readKeys(month),
       models: this.#models,
       modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
@@ -77,20 +67,17 @@ export class Store {
 
   /** Whether another process has written to the file since the last call. */
   hasChanged(): boolean {
-    const version = this.#database.pragma('data_version', { simple: true });
-    const hasChanged = version !== this.#dataVersion;
-    this.#dataVersion = version;
-    return hasChanged;
+    return this.#state.hasChanged();
   }
 
   /** Page by page: most keys of a page are unchanged, so their new copies are garbage before the next page is read. */
   #readKeys(month: string): readonly StoredKey[] {
-    const figures = this.#usage.month(month);
-    const lastUses = this.#usage.lastUses('in', month);
+    const figures = this.#state.usage.month(month);
+    const lastUses = this.#state.usage.lastUses('in', month);
     const previousUses = this.#usesBefore(month);
     const read: StoredKey[] = [];
     for (let afterId = ''; ; afterId = read.at(-1)?.record.id ?? '') {
-      const page = this.#keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
+      const page = this.#state.keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
       for (const record of page) {
         const { id } = record;
         const limits = limitsInForce(record, this.#config.tier);
@@ -109,13 +96,13 @@ export class Store {
   /** Read once a month: past months get no new requests. */
   #usesBefore(month: string): ReadonlyMap<string, number> {
     if (this.#previousUses?.month !== month)
-      this.#previousUses = { month, uses: this.#usage.lastUses('before', month) };
+      this.#previousUses = { month, uses: this.#state.usage.lastUses('before', month) };
     return this.#previousUses.uses;
   }
 
   detail(keyId: string, nowMs: number): KeyDetail {
     const ofKey = (by: UsageGroup, sinceMs: number) =>
-      this.#usage.report({ by, keyId, model: undefined, sinceMs, untilMs: undefined }).rows;
+      this.#state.usage.report({ by, keyId, model: undefined, sinceMs, untilMs: undefined }).rows;
     const firstDay = Math.floor(nowMs / DAY_MS - DETAIL_DAYS + 1) * DAY_MS;
     const byDay = new Map(ofKey('day', firstDay).map((row) => [row.day, row]));
     return {
@@ -125,22 +112,21 @@ export class Store {
         const day = new Date(firstDay + i * DAY_MS).toISOString().slice(0, 10);
         return byDay.get(day) ?? { ...NO_USAGE, day };
       }),
-      refusals: this.#usage.refusalsOf(keyId, utcMonth(nowMs)),
+      refusals: this.#state.usage.refusalsOf(keyId, utcMonth(nowMs)),
     };
   }
 
   usage(by: UsageGroup, range: Range, nowMs: number): readonly UsageRow[] {
     const query = { by, keyId: undefined, model: undefined, sinceMs: startOf(range, nowMs), untilMs: undefined };
-    return this.#usage.report(query).rows;
+    return this.#state.usage.report(query).rows;
   }
 
   /** Carries out an action. Storage errors come back as messages. */
   run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): ActionEvent {
     try {
-      return this.#run(action, nowMs);
+      return this.#state.run(() => this.#run(action, nowMs));
     } catch (error) {
-      const failure = explained(error, this.#config.statePath);
-      if (failure instanceof UserError) return { kind: 'outcome', text: failure.message, tone: 'bad' };
+      if (error instanceof UserError) return { kind: 'outcome', text: error.message, tone: 'bad' };
       throw error;
     }
   }
@@ -149,32 +135,32 @@ export class Store {
     const secret = mintKey();
     switch (action.kind) {
       case 'create': {
-        const change = this.#keys.create(secret, { name: action.name, allowlist: null, ...action.limits }, nowMs);
+        const change = this.#state.keys.create(secret, { name: action.name, allowlist: null, ...action.limits }, nowMs);
         return keyCreated(change, action.name, secret);
       }
       case 'rotate':
-        return keyCreated(this.#keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
+        return keyCreated(this.#state.keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
       case 'set_state':
         return outcomeOf(
-          this.#keys.setState(action.keyId, action.state),
+          this.#state.keys.setState(action.keyId, action.state),
           action.keyId,
           (name) => `${name} is ${action.state}.`,
         );
       case 'set_limits':
         return outcomeOf(
-          this.#keys.setLimits(action.keyId, action.limits),
+          this.#state.keys.setLimits(action.keyId, action.limits),
           action.keyId,
           (name) => `The limits of ${name} are in effect.`,
         );
       case 'set_allowlist':
         return outcomeOf(
-          this.#keys.editAllowlist(action.keyId, () => action.models),
+          this.#state.keys.editAllowlist(action.keyId, () => action.models),
           action.keyId,
           (name) =>
             `${name} may call ${action.models === null ? 'every model' : `${count(action.models.length)} models`}.`,
         );
       case 'add_credit': {
-        const balance = this.#account.enter(action.nanos, action.note, nowMs);
+        const balance = this.#state.account.enter(action.nanos, action.note, nowMs);
         if (balance === undefined) {
           return { kind: 'outcome', text: BALANCE_TOO_LARGE, tone: 'bad' };
         }
@@ -198,12 +184,12 @@ const NO_USAGE: UsageRow = {
   costNanos: 0n,
 };
 
-function outcomeOf(change: Change, idOrName: string, say: (name: string) => string): ActionEvent {
+function outcomeOf(change: KeyChange, idOrName: string, say: (name: string) => string): ActionEvent {
   if (change.kind === 'done') return { kind: 'outcome', text: say(change.key.name), tone: 'good' };
   return { kind: 'outcome', text: explainKeyChange(change, idOrName), tone: 'bad' };
 }
 
-function keyCreated(change: Change, idOrName: string, secret: string): ActionEvent {
+function keyCreated(change: KeyChange, idOrName: string, secret: string): ActionEvent {
   if (change.kind === 'done') return { kind: 'key_created', name: change.key.name, secret };
   return { kind: 'outcome', text: explainKeyChange(change, idOrName), tone: 'bad' };
 }

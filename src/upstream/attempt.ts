@@ -65,7 +65,7 @@ export class Attempt {
   }
 
   /** True where the gateway itself ended it: that says nothing of the upstream. */
-  get wasGivenUp(): boolean {
+  get wasAborted(): boolean {
     return this.#failure?.kind === 'aborted' || this.#failure?.kind === 'stopped';
   }
 

@@ -21,12 +21,15 @@ export interface Candidate {
  */
 export const LAST_RESORT_ABSENCES = 10;
 
+/** Which upstreams a choice is made from: those that are available, or as a last resort any that may answer for itself. */
+export type Among = 'available' | 'last_resort';
+
 /** Those that may be asked, by their place: the sound ones, or where there are none and it is the last resort, the others. */
-export function askable(candidates: readonly Candidate[], nowMs: number, isLastResort: boolean): number[] {
+export function askable(candidates: readonly Candidate[], nowMs: number, among: Among): number[] {
   const places = candidates.map((_, place) => place);
   const rested = places.filter((place) => (candidates[place] as Candidate).restsUntilMs <= nowMs);
   const sound = rested.filter((place) => isAskable((candidates[place] as Candidate).breaker, nowMs));
-  if (sound.length > 0 || !isLastResort) return sound;
+  if (sound.length > 0 || among === 'available') return sound;
   return places.filter((place) => (candidates[place] as Candidate).absences < LAST_RESORT_ABSENCES);
 }
 

@@ -2,8 +2,8 @@
 import type { ChatRequest } from '../wire/request.ts';
 import type { Attempt } from './attempt.ts';
 import { type Breaker, type BreakerState, CLOSED, onAsked, onSign, type Sign, stateOf } from './breaker.ts';
-import { askable, choose } from './choice.ts';
-import { isRefusal, restOf } from './retry.ts';
+import { type Among, askable, choose } from './choice.ts';
+import { isRejection, restOf } from './retry.ts';
 import type { Upstream } from './upstream.ts';
 
 /** An upstream with its share of the requests. */
@@ -18,7 +18,7 @@ export interface ProviderOptions {
   /** What becomes of an answer whose client leaves: it is broken off, or read to its end so that its usage is known. */
   readonly onDisconnect: 'abort' | 'drain';
   /** False where failures say nothing of the upstream, so that it is asked whatever it answered before. */
-  readonly isJudged: boolean;
+  readonly tracksHealth: boolean;
 }
 
 /** A model that an upstream has asked to be left alone with. */
@@ -36,7 +36,7 @@ export class Member {
   readonly name: string;
   readonly weight: number;
   readonly onDisconnect: 'abort' | 'drain';
-  readonly #isJudged: boolean;
+  readonly #tracksHealth: boolean;
   readonly #upstream: Upstream;
   readonly #nowMs: () => number;
   credit = 0;
@@ -50,7 +50,7 @@ export class Member {
     this.name = name;
     this.weight = weight;
     this.onDisconnect = options.onDisconnect;
-    this.#isJudged = options.isJudged;
+    this.#tracksHealth = options.tracksHealth;
     this.#upstream = upstream;
     this.#nowMs = nowMs;
   }
@@ -70,10 +70,10 @@ export class Member {
   }
 
   /** How it is regarded at the moment: `resting` at its own word, with `Retry-After`. */
-  get state(): BreakerState | 'resting' {
+  get state(): BreakerState | 'backing_off' {
     const nowMs = this.#nowMs();
     if (this.#restsUntilMs > nowMs || [...this.#modelRests.values()].some(({ untilMs }) => untilMs > nowMs))
-      return 'resting';
+      return 'backing_off';
     return stateOf(this.#breaker, nowMs);
   }
 
@@ -84,7 +84,7 @@ export class Member {
     const isProbe = this.#breaker.isProbing && !wasProbing;
     this.inFlight++;
     const attempt = this.#upstream.attempt(request, model, capTokens);
-    if (this.#isJudged) this.#judge(attempt, model, isProbe);
+    if (this.#tracksHealth) this.#judge(attempt, model, isProbe);
     return attempt;
   }
 
@@ -93,7 +93,7 @@ export class Member {
     if (isProbe) attempt.onSent(() => this.#note('there'));
     attempt.head().then(
       ({ status, retryAfter }) => {
-        const restMs = isRefusal(status) ? restOf(retryAfter, Date.now()) : undefined;
+        const restMs = isRejection(status) ? restOf(retryAfter, Date.now()) : undefined;
         this.#noteModel(model, status === 429 ? restMs : undefined);
         if (restMs === undefined) this.#note(status === 429 || status >= 500 ? 'failing' : 'well');
         // It answers for itself, and may well serve other models.
@@ -101,7 +101,7 @@ export class Member {
         else this.#rest(restMs);
       },
       () => {
-        if (!attempt.wasGivenUp) this.#note(attempt.sent ? 'failing' : 'away');
+        if (!attempt.wasAborted) this.#note(attempt.sent ? 'failing' : 'away');
         else if (isProbe) this.#note('nothing');
       },
     );
@@ -150,7 +150,7 @@ export class Provider {
   }
 
   /** The upstream that is to be asked for a model next, or undefined where none may be. */
-  pick(model: string, tried: Tried, isLastResort: boolean): Member | undefined {
+  pick(model: string, tried: Tried, among: Among): Member | undefined {
     const sole = this.members.length === 1 ? this.members[0] : undefined;
     // The usual case, and the quickest.
     if (sole?.breaker === CLOSED && tried.size === 0 && sole.restsUntilMs(model) === 0) return sole;
@@ -164,7 +164,7 @@ export class Provider {
       absences: member.absences(model),
       restsUntilMs: member.restsUntilMs(model),
     }));
-    const choice = choose(candidates, askable(candidates, nowMs, isLastResort));
+    const choice = choose(candidates, askable(candidates, nowMs, among));
     if (choice === undefined) return undefined;
     for (const [place, member] of left.entries()) member.credit = choice.credits[place] as number;
     return left[choice.place];

@@ -5,7 +5,7 @@ import type { RetryPolicy } from '../core/settings.ts';
 const REFUSALS: ReadonlySet<number> = new Set([429, 503, 529]);
 
 /** True where the upstream refused outright: it has not worked, so the request may go elsewhere. */
-export function isRefusal(status: number): boolean {
+export function isRejection(status: number): boolean {
   return REFUSALS.has(status);
 }
 

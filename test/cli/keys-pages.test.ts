@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mintKey } from '../../src/core/api-key.ts';
-import { openState } from '../../src/state/sqlite/database.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { CONCURRENCY, type KeyJson, linesOf, Workplace } from '../support/cli.ts';
 
@@ -12,7 +12,7 @@ const MANY = 203;
 
 /** Makes keys named k1, k2, … , each a millisecond after the one before, and gives their ids. */
 function makeKeys(place: Workplace, count: number): string[] {
-  const { database } = openState(place.statePath);
+  const { database } = openDatabase(place.statePath);
   const keys = new KeyStore(database);
   const ids = Array.from({ length: count }, (_, i) => {
     const change = keys.create(mintKey(), { ...NO_LIMITS, name: `k${i + 1}` }, 1_700_000_000_000 + i);
@@ -129,7 +129,7 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
 test('pages begin behind an id, whether or not there is still a key of that id', (t) => {
   const place = new Workplace(t);
   const ids = makeKeys(place, 5);
-  const { database } = openState(place.statePath);
+  const { database } = openDatabase(place.statePath);
   const keys = new KeyStore(database);
   const listed = (afterId: string, limit?: number) =>
     keys.list({ withDeleted: false, afterId, limit }).map(({ id }) => id);

@@ -132,7 +132,7 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
   test('commands that run at the same moment, on a file that none of them has seen, all succeed', async (t) => {
     const place = new Workplace(t);
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-    const results = await Promise.all(names.map((name) => place.run(['keys', 'create', name])));
+    const results = await Promise.all(names.map((name) => place.runAlone(['keys', 'create', name])));
     for (const { status, stderr } of results) assert.equal(status, 0, stderr);
     const keys = await place.json<KeyJson[]>('keys', 'list');
     assert.deepEqual(keys.map(({ name }) => name).sort(), names);

@@ -1,7 +1,7 @@
 /** How `serve` ends: in order on a signal, at once on the second, and without loss when it is killed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { openState } from '../../src/state/sqlite/database.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { chunk, DONE, usageChunk } from '../support/answers.ts';
 import { type BalanceJson, CONCURRENCY, CONFIG, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
@@ -135,7 +135,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.equal(refused.status, 429, 'both requests of the last minute still count');
     assert.ok(Number(refused.headers.get('retry-after')) >= 1);
     assert.equal(await second.stop(), 0);
-    const { database } = openState(place.statePath);
+    const { database } = openDatabase(place.statePath);
     const rows = database.prepare('SELECT model, source, outcome FROM journal ORDER BY id').all();
     database.close();
     assert.deepEqual(rows, [

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Outcome } from '../../src/core/settlement.ts';
-import { immediately, openState } from '../../src/state/sqlite/database.ts';
+import { immediately, openDatabase } from '../../src/state/sqlite/database.ts';
 import { Journal } from '../../src/state/sqlite/journal.ts';
 import { CONCURRENCY, linesOf, Workplace } from '../support/cli.ts';
 
@@ -19,7 +19,7 @@ interface Entry {
 
 /** Writes journal rows with the gateway's own operations, at times of the test's choice. */
 function writeJournal(statePath: string, entries: readonly Entry[]): void {
-  const { database } = openState(statePath);
+  const { database } = openDatabase(statePath);
   const journal = new Journal(database);
   immediately(database, () => {
     for (const [index, { keyId, model, at, outcome, promptTokens, completionTokens, costNanos }] of entries.entries()) {

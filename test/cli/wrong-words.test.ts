@@ -127,7 +127,7 @@ test('no command at all is answered with help on stderr and status 2; asked for,
   const place = new Workplace(t);
   const [nothing, group, help, version, ahead] = await inParallel(
     [[], ['keys'], ['--help'], ['--version'], ['--help', 'keys']],
-    (words) => place.run(words),
+    (words) => place.runAlone(words),
   );
   assert.equal(ahead?.stdout, help?.stdout, 'what stands behind it does not matter');
   for (const result of [nothing, group]) {

@@ -1,11 +1,12 @@
 /** Kills the gateway under load again and again, on one state file, and reconciles each time what it left behind. */
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type NewKeyJson, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
+import { type NewKeyJson, type Serving, Workplace } from '../support/cli.ts';
 import type { Random } from '../support/random.ts';
 import { Books } from './books.ts';
 import { Host } from './host.ts';
 import { Load } from './load.ts';
+import { PATIENT_SERVE } from './patient-serve.ts';
 import { configFor, drawPlan, KEY_OPTIONS, type KeyName, type Plan } from './plan.ts';
 import { auditFaults, readState } from './state-file.ts';
 import { TopUps } from './top-ups.ts';
@@ -138,14 +139,14 @@ export class Cycles {
 
   async #start(): Promise<Serving> {
     const startedAtMs = performance.now();
-    const serving = await this.#site.place.serve();
+    const serving = await this.#site.place.serve(PATIENT_SERVE);
     this.slowestStartMs = Math.max(this.slowestStartMs, performance.now() - startedAtMs);
     return serving;
   }
 
   /** A gateway that is killed while it starts, perhaps in the midst of settling what the last one left. */
   async #dieYoung(): Promise<void> {
-    const serving = this.#site.place.launch([PROGRAM, 'serve']);
+    const serving = this.#site.place.launch(PATIENT_SERVE);
     await pause(this.#random.between(1, YOUTH_MS));
     serving.signal('SIGKILL');
     await serving.ended;

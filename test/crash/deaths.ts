@@ -1,15 +1,16 @@
 /** Lives of the gateway on one state file that each end at a named point, and what the next one finds. */
 import { fileURLToPath } from 'node:url';
 import { DONE } from '../support/answers.ts';
-import { PROGRAM, type Serving } from '../support/cli.ts';
+import type { Serving } from '../support/cli.ts';
 import { Random } from '../support/random.ts';
 import { RawConnection } from '../support/raw.ts';
 import { bounded, until } from '../support/wait.ts';
 import { Books } from './books.ts';
 import { openSite, type Scope, type Site } from './cycles.ts';
 import { Load, type Sent } from './load.ts';
+import { PATIENT_SERVE } from './patient-serve.ts';
 import { drawPlan, fieldsOf, inputEstimate, modelOf, type Plan, reported } from './plan.ts';
-import { DOOMED, type Fate, ORDER_VARIABLE, type Order, type Point, type Received } from './points.ts';
+import { DOOMED, type Fate, ORDER_VARIABLE, type Order, POINTS, type Point, type Received } from './points.ts';
 import { auditFaults, readState, type Snapshot } from './state-file.ts';
 
 const PRELOAD = fileURLToPath(new URL('./die-at.ts', import.meta.url));
@@ -17,12 +18,18 @@ const PRELOAD = fileURLToPath(new URL('./die-at.ts', import.meta.url));
 const OTHERS = 10;
 const SEED = 14;
 
-export interface DeathOptions {
-  readonly kind: 'json' | 'stream';
+export interface Life {
+  /** Where it ends. */
+  readonly point: Point;
   /** Whether other requests have ended and are under way when the process dies. */
   readonly amongOthers: boolean;
-  /** Where the first life ends. */
-  readonly first: Point;
+}
+
+type Kind = 'json' | 'stream';
+
+/** All points in order, every second one among other requests: `first` says whether that begins with the first point. */
+export function alternating(first: boolean): Life[] {
+  return POINTS.map((point, index) => ({ point, amongOthers: (index % 2 === 0) === first }));
 }
 
 /** What was found of the request that the process died with, and whatever else is wrong. */
@@ -43,24 +50,26 @@ interface Death {
 }
 
 /** What the table says of a request of that kind, in the words of the findings. */
-export function expected(fate: Fate, kind: DeathOptions['kind']): Findings {
+export function expected(fate: Fate, kind: Kind): Findings {
   return { seen: fate.seen, row: fate.row, received: fate[kind], deviations: [] };
 }
 
 export class Deaths {
   readonly #site: Site;
-  readonly #options: DeathOptions;
+  readonly #kind: Kind;
   readonly #random = new Random(SEED);
   readonly #books: Books;
   #serving: Serving | undefined;
+  /** The life that the gateway leads. */
+  #life: Life | undefined;
   #balanceNanos: bigint;
   #marker = 0;
   /** Until the client of the doomed model has the beginning of its stream, or will not get it. */
   #begun = Promise.withResolvers<void>();
 
-  private constructor(site: Site, options: DeathOptions) {
+  private constructor(site: Site, kind: Kind) {
     this.#site = site;
-    this.#options = options;
+    this.#kind = kind;
     this.#books = new Books(site.keyIds);
     this.#balanceNanos = readState(site.place.statePath).balanceNanos;
     const { middleOf } = site.host;
@@ -68,14 +77,14 @@ export class Deaths {
     site.host.middleOf = (plan) => (plan.model === DOOMED ? this.#begun.promise : middleOf(plan));
   }
 
-  static async begin(scope: Scope, options: DeathOptions): Promise<Deaths> {
-    const deaths = new Deaths(await openSite(scope), options);
-    await deaths.#start(options.first);
+  static async begin(scope: Scope, kind: Kind, first: Life | undefined): Promise<Deaths> {
+    const deaths = new Deaths(await openSite(scope), kind);
+    await deaths.#start(first);
     return deaths;
   }
 
   /** Sends the request with which this life ends, starts the next one, and looks at what it finds. */
-  async die(next: Point | undefined): Promise<Findings> {
+  async die(next: Life | undefined): Promise<Findings> {
     const { place, host, plans } = this.#site;
     host.forget();
     plans.clear();
@@ -108,17 +117,18 @@ export class Deaths {
     return this.#books.deviations;
   }
 
-  /** With no point it lives until it is stopped. */
-  async #start(point: Point | undefined): Promise<void> {
+  /** Without one it runs until it is stopped. */
+  async #start(life: Life | undefined): Promise<void> {
     const { place } = this.#site;
-    if (point === undefined) {
-      this.#serving = await place.serve();
+    this.#life = life;
+    if (life === undefined) {
+      this.#serving = await place.serve(PATIENT_SERVE);
       return;
     }
     // Among others one request of the doomed model lives: not whichever comes first must die, but the one that is meant.
-    const order: Order = { point, model: `host/${DOOMED}`, nth: this.#options.amongOthers ? 2 : 1 };
+    const order: Order = { point: life.point, model: `host/${DOOMED}`, nth: life.amongOthers ? 2 : 1 };
     place.environment[ORDER_VARIABLE] = JSON.stringify(order);
-    this.#serving = await place.serve(['--import', PRELOAD, PROGRAM, 'serve']);
+    this.#serving = await place.serve(['--import', PRELOAD, ...PATIENT_SERVE]);
   }
 
   async #liveAndDie(): Promise<Death> {
@@ -126,7 +136,7 @@ export class Deaths {
     let ordinal = 0;
     const others: Sent[] = [];
     let load: Load | undefined;
-    if (this.#options.amongOthers) {
+    if (this.#life?.amongOthers) {
       others.push((await this.#send(serving, ordinal++)).sent);
       load = new Load(serving, this.#site.secrets, () => this.#drawOther(ordinal++));
       await until(() => (load?.sent.length ?? 0) >= OTHERS);
@@ -145,8 +155,12 @@ export class Deaths {
 
   /** Sends a request of the doomed model, and takes what comes of its answer until the connection is closed. */
   async #send(serving: Serving, ordinal: number): Promise<{ sent: Sent; received: Received }> {
-    const { kind } = this.#options;
-    const plan = this.#note({ ...drawPlan(++this.#marker, ordinal, this.#random), kind, key: 'app', model: DOOMED });
+    const plan = this.#note({
+      ...drawPlan(++this.#marker, ordinal, this.#random),
+      kind: this.#kind,
+      key: 'app',
+      model: DOOMED,
+    });
     const atMs = performance.now();
     const connection = await RawConnection.open(Number(new URL(serving.url).port));
     this.#begun = Promise.withResolvers();

@@ -10,8 +10,7 @@ import { auditFaults, readState } from './state-file.ts';
 
 const HOLDS = 10_000;
 const INSERT = 'INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?, ?)';
-/** How many starts are killed, and at which fraction of a whole start at the earliest. */
-const KILLS = 6;
+/** At which fraction of a whole start it is killed at the earliest. */
 const EARLIEST = 0.4;
 
 export interface ManyHolds {
@@ -21,8 +20,8 @@ export interface ManyHolds {
   readonly deviations: readonly string[];
 }
 
-/** The site is one that nothing was sent to. */
-export async function startWithManyHolds({ place, keyIds }: Site, random: Random): Promise<ManyHolds> {
+/** The site is one that nothing was sent to. `kills`: how many starts are killed. */
+export async function startWithManyHolds({ place, keyIds }: Site, random: Random, kills: number): Promise<ManyHolds> {
   const before = readState(place.statePath).balanceNanos;
   const expected = insertHolds(place.statePath, [keyIds.app, keyIds.other]);
   const original = `${place.statePath}-original`;
@@ -35,7 +34,7 @@ export async function startWithManyHolds({ place, keyIds }: Site, random: Random
   const deviations = faultsOf(place.statePath, expected, before);
   if (readState(place.statePath).holds.size > 0) deviations.push('holds are still open after a whole start');
 
-  for (let kill = 1; kill <= KILLS; kill++) {
+  for (let kill = 1; kill <= kills; kill++) {
     for (const ending of ['', '-wal', '-shm']) rmSync(place.statePath + ending, { force: true });
     copyFileSync(original, place.statePath);
     await startAndKill(place, readyMs * (EARLIEST + random.fraction() * (1 - EARLIEST)));

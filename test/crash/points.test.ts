@@ -1,23 +1,28 @@
-/** The promises about `kill -9` at every step of a request: what the host saw, what is written, what the client has. */
+/**
+ * The promises about `kill -9` at every step of a request: what the host saw, what is written, what the client has. Every
+ * second life ends among other requests; `npm run test:crash` has each step in both ways.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Deaths, expected } from './deaths.ts';
-import { FATES, POINTS } from './points.ts';
+import { CONCURRENCY } from '../support/cli.ts';
+import { alternating, Deaths, expected } from './deaths.ts';
+import { FATES } from './points.ts';
 
-const COMPANY = { alone: false, 'among others': true };
+const KINDS = { json: alternating(true), stream: alternating(false) };
 
-describe('a request with which the gateway dies leaves what its table says', { concurrency: true }, () => {
+describe('a request with which the gateway dies leaves what its table says', { concurrency: CONCURRENCY }, () => {
   for (const kind of ['json', 'stream'] as const) {
-    for (const [company, amongOthers] of Object.entries(COMPANY)) {
-      test(`${kind}, ${company}`, async (t) => {
-        const deaths = await Deaths.begin(t, { kind, amongOthers, first: POINTS[0] as (typeof POINTS)[number] });
-        for (const [index, point] of POINTS.entries()) {
-          await t.test(`${point}: the row is ${FATES[point].row}, the client has ${FATES[point][kind]}`, async () => {
-            assert.deepEqual(await deaths.die(POINTS[index + 1]), expected(FATES[point], kind));
-          });
-        }
-        assert.deepEqual(await deaths.finish(), []);
-      });
-    }
+    test(kind, async (t) => {
+      const lives = KINDS[kind];
+      const deaths = await Deaths.begin(t, kind, lives[0]);
+      for (const [index, { point, amongOthers }] of lives.entries()) {
+        const fate = FATES[point];
+        const claim = `the row is ${fate.row}, the client has ${fate[kind]}`;
+        await t.test(`${point}, ${amongOthers ? 'among others' : 'alone'}: ${claim}`, async () => {
+          assert.deepEqual(await deaths.die(lives[index + 1]), expected(fate, kind));
+        });
+      }
+      assert.deepEqual(await deaths.finish(), []);
+    });
   }
 });

@@ -1,16 +1,20 @@
 /**
  * The crashes at length: `npm run test:crash [-- --cycles N] [--seed N]`. Ends with status 1 if anything deviates.
  */
-import { parseArgs } from 'node:util';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { Random } from '../support/random.ts';
 import { RunScope } from '../support/run-scope.ts';
 import { cutTheLog } from './cut-log.ts';
 import { Cycles, openSite } from './cycles.ts';
+import { alternating, Deaths, expected } from './deaths.ts';
 import { startWithManyHolds } from './many-holds.ts';
+import { FATES } from './points.ts';
 
 const MOST_SHOWN = 20;
 /** Requests before the log is cut. */
 const REQUESTS = 40;
+/** Starts with many open holds that are killed. */
+const KILLED_STARTS = 6;
 
 async function main(scope: RunScope): Promise<boolean> {
   const { values } = parseArgs({
@@ -23,11 +27,13 @@ async function main(scope: RunScope): Promise<boolean> {
   console.log(`seed ${seed}`);
   const deviations: string[] = [];
   const crashes = await runCycles(scope, seed, Number(values.cycles), deviations);
-  const holds = await startWithManyHolds(await openSite(scope), new Random(seed));
+  const deaths = await dieAtAllPoints(scope, deviations);
+  const holds = await startWithManyHolds(await openSite(scope), new Random(seed), KILLED_STARTS);
   const cut = await cutTheLog(await openSite(scope), new Random(seed), REQUESTS);
   deviations.push(...holds.deviations, ...cut.deviations);
   showFigures({
     ...crashes,
+    'deaths at a named point': deaths,
     'holds open at a start': holds.holds,
     'ready with them after, ms': holds.readyMs,
     'cuts of the log': cut.cuts,
@@ -69,6 +75,23 @@ async function runCycles(
     'audits without a difference': run.cleanAudits,
     'slowest start, ms': run.slowestStartMs,
   };
+}
+
+/** At each point, with each kind of answer, alone and among others. Gives how many that were. */
+async function dieAtAllPoints(scope: RunScope, deviations: string[]): Promise<number> {
+  let count = 0;
+  for (const kind of ['json', 'stream'] as const) {
+    const lives = [...alternating(true), ...alternating(false)];
+    const deaths = await Deaths.begin(scope, kind, lives[0]);
+    for (const [index, { point, amongOthers }] of lives.entries()) {
+      const found = await deaths.die(lives[index + 1]);
+      count++;
+      if (isDeepStrictEqual(found, expected(FATES[point], kind))) continue;
+      deviations.push(`${kind}, ${point}, ${amongOthers ? 'among others' : 'alone'}: ${JSON.stringify(found)}`);
+    }
+    deviations.push(...(await deaths.finish()));
+  }
+  return count;
 }
 
 function showFigures(figures: Readonly<Record<string, number>>): void {

@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { makeLargeState } from '../../bench/scale/large-state.ts';
-import { percentile } from '../../bench/statistics.ts';
 import { CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
 import type { RunScope } from '../support/run-scope.ts';
+import { percentile } from '../support/statistics.ts';
 import { type Cost, MOST_IDLE_PERCENT, MOST_LATENCY_MS, MOST_MEMORY_MB } from './costs.ts';
 import { cpuMs, memoryMb } from './process.ts';
 

@@ -3,13 +3,13 @@
  * streams and requests keep the gateway busy. Ends with status 1 if it takes too long, or anything is left behind.
  */
 import { parseArgs } from 'node:util';
-import { percentile } from '../../bench/statistics.ts';
 import { rawChat, Site, type SiteKey } from '../control/site.ts';
 import { chunk, completion } from '../support/answers.ts';
 import { countHolds } from '../support/books.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { RawConnection } from '../support/raw.ts';
 import { RunScope } from '../support/run-scope.ts';
+import { percentile } from '../support/statistics.ts';
 import { until } from '../support/wait.ts';
 
 const WITHIN_MS = 50;

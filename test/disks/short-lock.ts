@@ -5,6 +5,8 @@ import { lock } from './faults.ts';
 import type { Site } from './site.ts';
 
 const REQUESTS = 8;
+/** Between two questions how the gateway is. */
+const PROBE_MS = 10;
 
 export interface ShortLock {
   readonly deviations: readonly string[];
@@ -36,6 +38,7 @@ export async function waitOutLock(site: Site, milliseconds: number): Promise<Sho
       if (status !== 200) deviations.push(`a probe is answered with ${status} ${text}`);
       slowestHealthMs = Math.max(slowestHealthMs, ms);
     }
+    await pause(PROBE_MS);
   }
   const answers = await asked;
   await Promise.all(running.map(({ ended }) => ended));

@@ -10,6 +10,8 @@ import { type Answer, COST_NANOS, CREDIT_NANOS, RPM, type Running, type Site, TO
 const HELD = 6;
 /** Requests that are refused in a row, at least. */
 const REFUSED = 4;
+/** Between two questions how the gateway is. */
+const PROBE_MS = 10;
 /** Far more than the end takes: a gateway that hangs is killed, and then has no status. */
 const END_LIMIT_MS = 30_000;
 
@@ -136,7 +138,7 @@ export class Trial {
       const { status, ms } = await this.#site.get('/healthz');
       this.#expect(status === 200, `/healthz answers ${status}`);
       this.#measure('slowestHealthMs', ms);
-      await pause(5);
+      await pause(PROBE_MS);
     }
   }
 
@@ -257,7 +259,10 @@ async function untilReady(site: Site): Promise<void> {
   let isReady = false;
   let isOver = false;
   const asking = (async () => {
-    while (!isReady && !isOver) isReady = (await site.get('/readyz')).status === 200;
+    while (!isReady && !isOver) {
+      isReady = (await site.get('/readyz')).status === 200;
+      await pause(PROBE_MS);
+    }
   })();
   try {
     await until(() => isReady);

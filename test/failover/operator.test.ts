@@ -89,7 +89,7 @@ describe('with two upstreams and a model that stands in', () => {
     assert.deepEqual(
       figures.map(([upstream, state]) => [upstream, state]),
       [
-        ['main#1', 'resting'],
+        ['main#1', 'backing_off'],
         ['main#2', 'closed'],
         ['spare', 'closed'],
       ],

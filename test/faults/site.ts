@@ -1,7 +1,7 @@
 /** A real `serve` with a provider of its own for each cell, so that none of them influences another. */
 import { parseUsd } from '../../src/core/money.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
-import { openState, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { assertBooksBalance, countHolds } from '../support/books.ts';
 import { inParallel, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
@@ -14,7 +14,7 @@ import type { Cell } from './table.ts';
 export const SHORT_MS = 600;
 const SHORT = `${SHORT_MS}ms`;
 /** Longer than a test waits for anything. */
-const LONG = '60s';
+const LONG = '120s';
 /** Many times what a slow answer takes from one piece to the next. */
 const PATIENT = '2s';
 export const UPSTREAM_KEY = 'uk-Zq8vX2nL7wRt4KdM9yBf3HsJ';
@@ -70,7 +70,7 @@ export class Site {
     });
     for (const [name, text] of Object.entries(options.files ?? {})) workplace.write(name, text);
     workplace.write('config.yaml', JSON.stringify(configFor(cells, hosts, options)));
-    const { database } = openState(workplace.statePath);
+    const { database } = openDatabase(workplace.statePath);
     scope.after(() => {
       database.close();
     });

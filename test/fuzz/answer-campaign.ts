@@ -10,7 +10,7 @@ import { judge, type Verdict } from './oracle.ts';
 import { CALM_MODEL, type FuzzSite, followLong, secretsOf, WILD_PROVIDERS } from './site.ts';
 
 /** Longer than all time-outs of the providers together. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 /** What a sound request can come to, whatever the host answers. */
 const STATUSES = [200, 400, 502];
 

@@ -11,7 +11,7 @@ import { type FuzzSite, followLong, secretsOf, VENDOR_MODEL } from './site.ts';
 /** How long a client of a mutated request waits for more: the gateway may be waiting for more, too. */
 const PATIENCE_MS = 120;
 /** And one that must be served. */
-const LONG_PATIENCE_MS = 10_000;
+const LONG_PATIENCE_MS = 60_000;
 /** What the gateway may send to the host. */
 const HEADERS = [
   ...['host', 'connection', 'content-type', 'accept-encoding', 'user-agent', 'authorization', 'x-operator', 'accept'],

@@ -7,14 +7,23 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { runShared } from './commands.ts';
 import { bounded } from './wait.ts';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/inf-gw.js', import.meta.url));
-/** Longer than any command takes, and short enough that one that hangs is seen. */
-const COMMAND_TIMEOUT_MS = 15_000;
+/** Longer than any command takes, also on a busy machine. */
+const COMMAND_TIMEOUT_MS = 60_000;
 
-/** How many processes are kept busy at once: tests that mostly wait for processes run side by side. */
-export const CONCURRENCY = availableParallelism() + 1;
+/** Where programs are, where temporary files go, and where Node keeps what it has compiled. */
+export const PATHS: Readonly<Record<string, string>> = Object.fromEntries(
+  ['PATH', 'TMPDIR', 'NODE_COMPILE_CACHE'].flatMap((name) => {
+    const path = process.env[name];
+    return path === undefined ? [] : [[name, path] as const];
+  }),
+);
+
+/** Tests of one file that mostly wait for processes run side by side. */
+export const CONCURRENCY = availableParallelism();
 
 /** A free and a paid model, both of the built-in provider, on a port that the system chooses. */
 export const CONFIG = `listen: 127.0.0.1:0
@@ -25,25 +34,6 @@ providers:
     models:
       echo: { input: 0, output: 0 }
       paid: { input: 1000, output: 2000, max_output: 1000 }
-`;
-
-/** Runs the commands of its last argument one after the other and prints their results. */
-const RUN_ALL = `
-const { main } = await import(process.argv[1]);
-const { stdout, stderr } = process;
-stdout.setMaxListeners(0);
-const print = stdout.write.bind(stdout);
-const results = [];
-for (const words of JSON.parse(process.argv[2])) {
-  const result = { stdout: '', stderr: '' };
-  stdout.write = (text) => { result.stdout += text; return true; };
-  stderr.write = (text) => { result.stderr += text; return true; };
-  process.exitCode = 0;
-  await main(words);
-  results.push({ ...result, status: process.exitCode });
-}
-process.exitCode = 0;
-print(JSON.stringify(results));
 `;
 
 /** What a program printed, and how it ended. */
@@ -65,7 +55,7 @@ interface Surroundings {
   readonly input?: string;
 }
 
-/** Runs Node with these arguments, with nothing of the test's own environment but the path. */
+/** Runs Node with these arguments. Of the test's own environment it has the paths, and nothing that the program reads. */
 export async function runNode(words: readonly string[], surroundings: Surroundings): Promise<Result> {
   const child = startNode(words, surroundings);
   child.stdin?.on('error', () => {}).end(surroundings.input ?? '');
@@ -80,8 +70,8 @@ export async function runNode(words: readonly string[], surroundings: Surroundin
 }
 
 function startNode(words: readonly string[], { directory, environment = {} }: Surroundings): ChildProcess {
-  const { PATH = '' } = process.env;
-  return spawn(process.execPath, words, { cwd: directory, env: { PATH, ...environment }, stdio: 'pipe' });
+  const env = { ...PATHS, ...environment };
+  return spawn(process.execPath, words, { cwd: directory, env, stdio: 'pipe' });
 }
 
 async function textOf(stream: ChildProcess['stdout']): Promise<string> {
@@ -235,19 +225,24 @@ export class Workplace {
     return readFileSync(join(this.directory, file));
   }
 
-  /** Runs a command. */
+  /** Runs a command. One that reads from stdin, or that serves, has a process of its own. */
   run(words: readonly string[], input?: string): Promise<Result> {
+    if (input !== undefined || words[0] === 'serve') return this.runAlone(words, input);
+    const { directory } = this;
+    return runShared({ words, directory, environment: { ...PATHS, ...this.environment } });
+  }
+
+  /** Runs a command in a process of its own. */
+  runAlone(words: readonly string[], input?: string): Promise<Result> {
     const { directory, environment } = this;
     return runNode([PROGRAM, ...words], { directory, environment, ...(input !== undefined && { input }) });
   }
 
-  /** Runs commands in a row in one process: to start one for each takes a hundred times as long as the command. */
+  /** Runs commands in a row. */
   async runAll(rows: readonly (readonly string[])[]): Promise<Result[]> {
-    const program = new URL('../../dist/cli/main.js', import.meta.url).href;
-    const words = ['--input-type=module', '--eval', RUN_ALL, program, JSON.stringify(rows)];
-    const { status, stdout, stderr } = await runNode(words, this);
-    assert.equal(status, 0, stderr);
-    return JSON.parse(stdout) as Result[];
+    const results: Result[] = [];
+    for (const words of rows) results.push(await this.run(words));
+    return results;
   }
 
   /** Runs a command that must succeed, with `--json`, and gives the document that it printed. */

@@ -9,9 +9,10 @@ import { mintKey } from '../../src/core/api-key.ts';
 import { parseUsd } from '../../src/core/money.ts';
 import { type Gateway, startGateway } from '../../src/gateway/gateway.ts';
 import { openLog } from '../../src/observe/log.ts';
+import type { KeyState, OwnLimits } from '../../src/state/keys.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
-import { openState, type Sqlite } from '../../src/state/sqlite/database.ts';
-import { type KeyState, KeyStore, type OwnLimits } from '../../src/state/sqlite/keys.ts';
+import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { assertBooksBalance, countHolds } from './books.ts';
 import { FakeUpstream } from './fake-upstream.ts';
 import { rawCompletion } from './raw.ts';
@@ -31,6 +32,9 @@ const MODELS = {
   free: { input: 0, output: 0 },
   'team/nested': { input: 1, output: 1 },
 };
+
+/** A machine that is busy with other things must change no count: these gateways wait for theirs. */
+const COUNTING = { patienceMs: 60_000 };
 
 export interface GatewayOptions {
   /** Fields of the config file, over those of the tests. */
@@ -220,14 +224,14 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   await writeFile(path, JSON.stringify(configFor(upstream, options)));
   const config = loadConfig({ path, directory: folder, environment: {} });
   const log = await openLog('silent', false);
-  const { database } = openState(config.statePath);
+  const { database } = openDatabase(config.statePath);
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);
   if (credit > 0n) new Account(database).enter(credit, 'to start with', Date.now());
   const onFatal = (error: Error) => {
     throw error;
   };
-  const started = await withNewThreads(() => startGateway(config, log, { onFatal }));
+  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { counting: COUNTING }));
   return new TestGateway(started, upstream, folder, database);
 }
 
@@ -253,7 +257,8 @@ function configFor(upstream: FakeUpstream, { config, provider }: GatewayOptions)
     models: MODELS,
     ...provider,
   };
-  const timeouts = { connect: '5s', first_byte: '20s', idle: '20s', request: '20s', drain: '20s' };
+  // A busy machine must not run into any of them.
+  const timeouts = { connect: '2m', first_byte: '2m', idle: '2m', request: '2m', drain: '2m' };
   return {
     listen: '127.0.0.1:0',
     state: './state.db',

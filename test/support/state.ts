@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';
+import type { OwnLimits } from '../../src/state/keys.ts';
 import type { Sqlite } from '../../src/state/sqlite/database.ts';
-import type { KeyStore, OwnLimits } from '../../src/state/sqlite/keys.ts';
+import type { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { countHolds } from './books.ts';
 import { until } from './wait.ts';
 

@@ -4,15 +4,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { PROGRAM, Workplace } from './cli.ts';
+import { PATHS, PROGRAM, Workplace } from './cli.ts';
 import { until } from './wait.ts';
 
 const run = promisify(execFile);
 
 /** Much longer than it takes to draw anything, also while other tests keep the machine busy. */
-const LIMIT_MS = 10_000;
-/** Between two looks at the screen: each is a process of its own. */
-const POLL_MS = 20;
+const LIMIT_MS = 60_000;
+/** Between two looks at the screen, at first and at most: each is a process of its own. */
+const FIRST_PAUSE_MS = 10;
+const MOST_PAUSE_MS = 100;
 /** What the shell says when it waits for a command. */
 const PROMPT = 'ready>';
 /** Starts the dashboard so that its process is known, and says how it ended. */
@@ -70,7 +71,7 @@ export class Desk {
     await this.shows(new RegExp(`^${PROMPT}`, 'm'));
   }
 
-  /** Closes the window, as its owner would with a click. Throws where somebody is left in it after ten seconds. */
+  /** Closes the window, as its owner would with a click. Throws where somebody is left in it after a minute. */
   async close(): Promise<void> {
     const processes = await this.#tmux('display-message', '-p', '#{pane_pid}').catch(() => '');
     await this.#tmux('kill-server').catch(() => {});
@@ -132,13 +133,13 @@ export class Desk {
   async #seen(test: (screen: string) => boolean, what: string): Promise<string> {
     const deadline = performance.now() + LIMIT_MS;
     let last = '';
-    while (true) {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(1.5 * pauseMs, MOST_PAUSE_MS)) {
       const screen = await this.screen();
       // One look may fall into the middle of a drawing.
       if (screen === last && test(screen)) return screen;
       last = screen;
       if (performance.now() > deadline) throw new Error(`no screen within ${LIMIT_MS} ms that ${what}:\n${screen}`);
-      await pause(POLL_MS);
+      await pause(pauseMs);
     }
   }
 
@@ -171,7 +172,7 @@ export class Desk {
   async #tmux(...words: string[]): Promise<string> {
     const { directory } = this.place;
     const env = {
-      PATH: process.env.PATH ?? '',
+      ...PATHS,
       LANG: 'C.UTF-8',
       NODE: process.execPath,
       PROGRAM,

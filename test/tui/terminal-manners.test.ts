@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { widthOf } from '../../src/operator/text.ts';
-import { openState } from '../../src/state/sqlite/database.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { daysAgo, drawPast, writePast } from '../support/past.ts';
 import { Desk, LARGE, SMALL } from '../support/terminal.ts';
@@ -106,7 +106,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     const { place } = desk;
     const ids: string[] = [];
     for (const index of HOSTILE.keys()) ids.push((await place.createKey(`key-${index}`)).id);
-    const { database } = openState(place.statePath);
+    const { database } = openDatabase(place.statePath);
     for (const [index, name] of HOSTILE.entries()) {
       database.prepare('UPDATE keys SET name = ? WHERE id = ?').run(name, ids[index]);
       const [request] = drawPast([ids[index] ?? ''], 1, daysAgo(0.01), daysAgo(0));

@@ -9,7 +9,7 @@ describe('upstreams', () => {
     ['closed', 0, 'in use', '● openai'],
     ['closed', 5, '5 failed', '● 5 failed'],
     ['open', 5, 'circuit open', '● circuit open'],
-    ['resting', 0, 'backing off', '● backing off'],
+    ['backing_off', 0, 'backing off', '● backing off'],
     ['half_open', 5, 'half-open', '● 5 failed'],
   ] as const;
   for (const [state, failures, overview, models] of states) {
@@ -30,7 +30,7 @@ describe('upstreams', () => {
   });
 
   test('that are unavailable for different reasons show that none is in use', () => {
-    const upstreams = (['open', 'resting'] as const).map((state, i) => ({
+    const upstreams = (['open', 'backing_off'] as const).map((state, i) => ({
       ...upstream,
       upstream: `openai#${i}`,
       state,

@@ -1,11 +1,12 @@
 /** One gateway to an address, however many threads it and the other one have, and at whichever moment they start. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CONCURRENCY, CONFIG, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
 import { freePort } from '../support/ports.ts';
 import { bounded } from '../support/wait.ts';
@@ -17,7 +18,9 @@ const PAIRS = [
   [2, 1],
   [2, 2],
 ] as const;
-const TRIES_OF_EACH = 5;
+const TRIES_OF_EACH = 2;
+/** How long a lock is held that another gateway asks for: many times as long as it waits between two tries. */
+const HELD_MS = 200;
 
 /** A workplace that is the folder for temporary files as well, where locks of addresses are kept. */
 function openPlace(scope: ConstructorParameters<typeof Workplace>[0]): Workplace {
@@ -31,6 +34,11 @@ function configOf(place: Workplace, name: string, address: string, threads: numb
   const config = CONFIG.replace('127.0.0.1:0', address).replace('state.db', `${name}.db`);
   place.write(`${name}.yaml`, `threads: ${threads}\n${config}`);
   return [PROGRAM, 'serve', '-c', `${name}.yaml`];
+}
+
+/** The lock files of ports. */
+function locksIn(place: Workplace): string[] {
+  return readdirSync(place.directory).filter((name) => name.startsWith('inf-gw-') && name.endsWith('.lock'));
 }
 
 async function assertRefused(serving: Serving, port: number): Promise<void> {
@@ -92,10 +100,32 @@ describe('a gateway of two threads', { concurrency: CONCURRENCY }, () => {
     });
   }
 
-  test('is not kept off by a lock file that nobody holds', async (t) => {
+  test('starts although an earlier one left its lock file behind', async (t) => {
     const place = openPlace(t);
-    const port = await freePort();
-    writeFileSync(join(place.directory, `inf-gw-${userInfo().uid}-127.0.0.1-${port}.lock`), '');
-    assert.ok(await isAlive(await place.serve(configOf(place, 'state', `127.0.0.1:${port}`, 2))));
+    const words = configOf(place, 'state', `127.0.0.1:${await freePort()}`, 2);
+    const earlier = await place.serve(words);
+    const left = locksIn(place);
+    assert.equal(left.length, 1, 'a start takes the lock of its port');
+    earlier.signal('SIGKILL');
+    await earlier.ended;
+    assert.ok(await isAlive(await place.serve(words)));
+    assert.deepEqual(locksIn(place), left, 'the next start takes the same lock');
+  });
+
+  test('waits while another one that is starting holds the lock of its port', async (t) => {
+    const place = openPlace(t);
+    const address = `127.0.0.1:${await freePort()}`;
+    await (await place.serve(configOf(place, 'first', address, 2))).stop();
+    const [lock = ''] = locksIn(place);
+    const holder = new DatabaseSync(join(place.directory, lock));
+    holder.exec('BEGIN EXCLUSIVE');
+    const next = place.launch(configOf(place, 'second', address, 2));
+    // Its state file is new, and it says so just before it asks for the lock.
+    await next.logged(/^created the state file/);
+    const listening = next.listening();
+    const first = await Promise.race([listening.then(() => 'it listens'), pause(HELD_MS, 'it waits')]);
+    assert.equal(first, 'it waits');
+    holder.close();
+    assert.ok(await isAlive(await listening));
   });
 });

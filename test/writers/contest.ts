@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
-import type { BalanceJson, KeyJson, Workplace } from '../support/cli.ts';
+import { type BalanceJson, type KeyJson, PATHS, type Workplace } from '../support/cli.ts';
 import { Random } from '../support/random.ts';
 import { RawConnection } from '../support/raw.ts';
 import type { OwnKey } from './edits.ts';
@@ -76,8 +76,8 @@ class WriterProcess {
   }
 
   static async start(scope: Scope, job: WriterJob, directory: string): Promise<WriterProcess> {
-    // Nothing of the test's own environment but the path, as with every other process of a workplace.
-    const child = fork(SCRIPT, { cwd: directory, env: { PATH: process.env.PATH } });
+    // Nothing of the test's own environment but the paths, as with every other process of a workplace.
+    const child = fork(SCRIPT, { cwd: directory, env: PATHS });
     const closed = once(child, 'close');
     scope.after(async () => {
       child.kill('SIGKILL');
@@ -101,7 +101,7 @@ class WriterProcess {
 }
 
 async function typeCommand(place: Workplace, words: readonly string[]): Promise<string> {
-  const { status, stdout, stderr } = await place.run(words);
+  const { status, stdout, stderr } = await place.runAlone(words);
   if (status !== 0) throw new Error(`exit status ${status}: ${stderr}`);
   return stdout;
 }

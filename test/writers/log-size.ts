@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { percentilesOf } from '../../bench/statistics.ts';
 import { Random } from '../support/random.ts';
+import { percentilesOf } from '../support/statistics.ts';
 import { Load } from './load.ts';
 import { openSite, type Scope, type Site } from './site.ts';
 

@@ -3,8 +3,8 @@
  * [--clients N] [--seed N]`. Ends with status 1 if anything deviates.
  */
 import { parseArgs } from 'node:util';
-import { median } from '../../bench/statistics.ts';
 import { RunScope } from '../support/run-scope.ts';
+import { median } from '../support/statistics.ts';
 import { type ContestResult, runContest } from './contest.ts';
 import { LOG_BOUND_BYTES, type LogSizes, type Phase, watchLog } from './log-size.ts';
 

@@ -1,20 +1,7 @@
 /** The account: its balance, what of it is held, and the entries that credit was added or removed with. */
 import { MAX_NANOS, type Nanos } from '../../core/money.ts';
+import type { Balance, CreditEntry } from '../account.ts';
 import { immediately, type Sqlite } from './database.ts';
-
-export interface CreditEntry {
-  readonly atMs: number;
-  readonly amountNanos: Nanos;
-  /** The balance after the entry. */
-  readonly balanceNanos: Nanos;
-  readonly note: string;
-}
-
-export interface Balance {
-  readonly balanceNanos: Nanos;
-  /** What the requests under way hold. */
-  readonly heldNanos: Nanos;
-}
 
 export class Account {
   readonly #database: Sqlite;

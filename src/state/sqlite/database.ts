@@ -1,4 +1,4 @@
-/** The SQLite file: how it is opened, checked, migrated and locked. The only place that knows better-sqlite3. */
+/** The SQLite database: how it is opened, checked, migrated and locked for a transaction. */
 
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -6,34 +6,36 @@ import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import type { Durability } from '../../core/settings.ts';
 import { MIGRATIONS } from './migrations.ts';
-import { StateFileFault } from './state-file.ts';
+import { StateFileError } from './state-file.ts';
+import { explained, isBusy } from './storage-errors.ts';
 
 export type Sqlite = Database.Database;
 export type Statement = Database.Statement<unknown[]>;
 
-/** Tells our files from those of other programs: "infg" in ASCII. */
+/** Marks a database as ours: "infg" in ASCII. */
 const APPLICATION_ID = 0x69_6e_66_67;
 const PRIVATE_MODE = 0o600;
-/** Before this version two connections that write or checkpoint together can corrupt a WAL database. */
+/** In older versions, two connections that write or checkpoint at the same time can corrupt a WAL database. */
 const SAFE_VERSION = [3, 51, 3] as const;
-/** A step between two tries for the lock: SQLite's own waits are so long that a busy ledger starves an editor. */
+/** The pause between two attempts at the lock. SQLite's own pauses are so long that a busy ledger starves a command. */
 const RETRY_MS = 0.3;
-/** How long a command waits for the lock before it gives up. */
+/** How long a command waits for the lock before it fails. */
 const LOCK_WAIT_MS = 5_000;
-/** To this length the log is cut when it begins anew, after a long reader has made it grow. */
+/** The log is truncated to this length when it restarts, after a long reader has made it grow. */
 const LOG_BYTES = 64 * 1024 * 1024;
 
-const SYNCHRONOUS = { full: 2, crash: 1 } as const;
+/** SQLite's `synchronous` mode for each durability: FULL syncs the log at every commit, NORMAL only at checkpoints. */
+const SYNCHRONOUS: Readonly<Record<Durability, number>> = { full: 2, crash: 1 };
 
-/** Opens the state file, creates it if there is none, and brings its tables up to date. Throws a UserError. */
-export function openState(path: string, durability: Durability = 'full'): { database: Sqlite; created: boolean } {
+/** Opens the state file, creating it if there is none, and migrates its tables. Throws a UserError. */
+export function openDatabase(path: string, durability: Durability = 'full'): { database: Sqlite; created: boolean } {
   const created = createPrivately(path);
   let database: Sqlite | undefined;
   try {
-    // No busy handler: waiting is done in `immediately`, in short steps.
+    // No busy handler: `withRetry` waits, in short steps.
     database = new Database(path, { timeout: 0 });
     const opened = database;
-    // First of all: a path that is wrong must not change the file of another program.
+    // This check comes first, so that a wrong path does not change another program's file.
     withRetry(() => refuseForeign(opened, path));
     makePrivate(path);
     prepareDatabase(database, path, durability);
@@ -44,12 +46,12 @@ export function openState(path: string, durability: Durability = 'full'): { data
   }
 }
 
-/** Creates an empty file that only its owner can read. False where there is one. */
+/** Creates an empty file that only its owner can read. Returns false if the file exists. Throws a UserError. */
 export function createPrivately(path: string): boolean {
   try {
     if (existsSync(path)) {
       if (statSync(path).isFile()) return false;
-      throw new UserError(`${path} is no file; name another place with \`state:\` in the config`);
+      throw new UserError(`${path} is not a file; set \`state:\` in the config to another path`);
     }
     mkdirSync(dirname(path), { recursive: true });
     closeSync(openSync(path, 'a', PRIVATE_MODE));
@@ -57,17 +59,15 @@ export function createPrivately(path: string): boolean {
   } catch (error) {
     if (error instanceof UserError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UserError(
-      `cannot create the state file ${path} (${code}); name another place with \`state:\` in the config`,
-    );
+    throw new UserError(`cannot create the state file ${path} (${code}); set \`state:\` in the config to another path`);
   }
 }
 
-/** Throws unless the file is one of ours, or empty. */
+/** Throws a UserError unless the file is one of ours, or empty. */
 function refuseForeign(database: Sqlite, path: string): void {
   const isEmpty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
   if (isEmpty || database.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
-  throw new UserError(`${path} is the database of another program; name another file with \`state:\` in the config`);
+  throw new UserError(`${path} belongs to another program; set \`state:\` in the config to another file`);
 }
 
 function makePrivate(path: string): void {
@@ -75,30 +75,30 @@ function makePrivate(path: string): void {
   try {
     chmodSync(path, PRIVATE_MODE);
   } catch {
-    throw new UserError(`${path} can be read by others, and its mode cannot be changed; run as its owner: chmod 600`);
+    throw new UserError(`other users can read ${path}, and its mode cannot be changed; run chmod 600 as its owner`);
   }
 }
 
 function prepareDatabase(database: Sqlite, path: string, durability: Durability): void {
-  // Even this reads the file's head, which is locked while another process opens or closes it.
+  // Even this reads the file's header, which is locked while another process opens or closes the file.
   const version = withRetry(() => database.prepare('SELECT sqlite_version()').pluck().get() as string);
   if (isOlder(version, SAFE_VERSION)) {
     throw new UserError(
-      `SQLite ${version} can corrupt a database in use; inf-gw needs ${SAFE_VERSION.join('.')}: run npm ci again`,
+      `SQLite ${version} can corrupt a database in use; inf-gw needs ${SAFE_VERSION.join('.')} or later: run npm ci again`,
     );
   }
   withRetry(() => {
     database.pragma('journal_mode = WAL');
-    // better-sqlite3 is built with NORMAL as WAL's default, under which a power cut can lose the last commits.
+    // better-sqlite3's default for WAL is NORMAL, with which a power cut can lose the last commits.
     database.pragma(`synchronous = ${SYNCHRONOUS[durability]}`);
-    // A checkpoint every 16 MB of log instead of every 4: a lone request waits 0.17 ms for its commits instead of 0.21.
+    // A checkpoint every 16 MB of log instead of every 4 MB: a lone request waits 0.17 ms for its commits, not 0.21.
     database.pragma('wal_autocheckpoint = 4000');
     database.pragma(`journal_size_limit = ${LOG_BYTES}`);
   });
   immediately(database, () => migrate(database, path));
 }
 
-/** Writes to the file without changing anything in it. `lockWaitMs` as in {@link immediately}. */
+/** Commits a write that changes nothing, to find out whether the file can be written. Throws what SQLite throws. */
 export function writeNothing(database: Sqlite, lockWaitMs?: number): void {
   const write = () => {
     assertKnownVersion(database);
@@ -107,13 +107,15 @@ export function writeNothing(database: Sqlite, lockWaitMs?: number): void {
   immediately(database, write, lockWaitMs);
 }
 
-/** Throws unless commits are as durable as they were asked to be. SQLite tells the truth of it only after a write. */
+/** Throws a UserError unless commits are as durable as configured. SQLite reports its real mode only after a write. */
 export function assertDurability(database: Sqlite, durability: Durability): void {
   writeNothing(database);
   const mode = database.pragma('journal_mode', { simple: true });
   const synchronous = database.pragma('synchronous', { simple: true });
   if (mode === 'wal' && synchronous === SYNCHRONOUS[durability]) return;
-  throw new UserError(`the state file is in mode ${mode} with synchronous = ${synchronous}: put it on a local disk`);
+  throw new UserError(
+    `SQLite uses journal_mode = ${mode} and synchronous = ${synchronous} for the state file: move the file to a local disk`,
+  );
 }
 
 function isOlder(version: string, than: readonly number[]): boolean {
@@ -129,19 +131,17 @@ function versionOf(database: Sqlite): number {
   return database.pragma('user_version', { simple: true }) as number;
 }
 
-/** Throws a StateFileFault where a newer program has changed the tables under this one. */
+/** Throws a StateFileError if a newer version of the program has migrated the tables since this one opened the file. */
 export function assertKnownVersion(database: Sqlite): void {
   if (versionOf(database) === MIGRATIONS.length) return;
-  throw new StateFileFault(
-    'a newer inf-gw has changed the tables of the state file: restart this one with that version',
-  );
+  throw new StateFileError('a newer inf-gw has migrated the state file: restart this one with that version');
 }
 
 function migrate(database: Sqlite, path: string): void {
   const version = versionOf(database);
   if (version > MIGRATIONS.length) {
     throw new UserError(
-      `${path} was written by a newer inf-gw (its version is ${version}, this program knows ${MIGRATIONS.length}); update inf-gw`,
+      `${path} was written by a newer inf-gw (schema version ${version}; this one knows ${MIGRATIONS.length}): update inf-gw`,
     );
   }
   if (version === 0) database.pragma(`application_id = ${APPLICATION_ID}`);
@@ -152,7 +152,7 @@ function migrate(database: Sqlite, path: string): void {
   }
 }
 
-/** What is run with every batch, prepared once for each connection. */
+/** The statements that every batch runs, prepared once per connection. */
 interface Housekeeping {
   readonly begin: Statement;
   readonly commit: Statement;
@@ -175,8 +175,8 @@ function housekeepingOf(database: Sqlite): Housekeeping {
 }
 
 /**
- * Runs `work` in a transaction that holds the write lock from its first statement on. Waits `lockWaitMs` milliseconds
- * at most for that lock.
+ * Runs `work` in a transaction that takes the write lock at once, and rolls back if it throws. Waits for the lock for
+ * `lockWaitMs` milliseconds at most.
  */
 export function immediately<T>(database: Sqlite, work: () => T, lockWaitMs = LOCK_WAIT_MS): T {
   const { begin, commit } = housekeepingOf(database);
@@ -205,54 +205,7 @@ function withRetry<T>(work: () => T, waitMs = LOCK_WAIT_MS): T {
   }
 }
 
-export function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
-}
-
-/** What to do about faults of the disk or of other processes, by the beginning of SQLite's code for them. */
-const STORAGE_FAULTS: Readonly<Record<string, string>> = {
-  SQLITE_BUSY: 'another program keeps it locked; end that program and try again',
-  SQLITE_LOCKED: 'another program keeps it locked; end that program and try again',
-  SQLITE_PROTOCOL: 'another program keeps it locked; end that program and try again',
-  SQLITE_FULL: 'the disk is full; make room and try again',
-  SQLITE_NOMEM: 'there is no memory left; make room and try again',
-  SQLITE_NOTADB: 'it is not an inf-gw state file; name another with `state:` in the config',
-  SQLITE_CORRUPT: 'it is damaged; restore it from a copy',
-  SQLITE_READONLY: 'it cannot be written; check the rights of the file and its folder',
-  SQLITE_CANTOPEN: 'it cannot be opened; check the rights of the file and its folder',
-  SQLITE_IOERR_SHMSIZE: 'the disk is full; make room and try again',
-  SQLITE_IOERR: 'the disk reports an error; check the disk',
-};
-
-function adviceFor(error: unknown): string | undefined {
-  if (error instanceof StateFileFault) return error.message;
-  if (!(error instanceof Database.SqliteError)) return undefined;
-  const prefix = Object.keys(STORAGE_FAULTS).find((code) => error.code.startsWith(code));
-  return prefix === undefined ? undefined : STORAGE_FAULTS[prefix];
-}
-
-/** True for a fault of the disk or of another process, which may pass; false for a fault of the program. */
-export function isStorageFault(error: unknown): boolean {
-  return adviceFor(error) !== undefined;
-}
-
-/** True where pages of the file are not what was written, which does not pass by itself. */
-export function isDamage(error: unknown): boolean {
-  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
-}
-
-/** A changing number whenever another process has committed to the file. */
+/** A number that changes whenever another connection has committed. */
 export function dataVersion(database: Sqlite): number {
   return housekeepingOf(database).dataVersion.get() as number;
-}
-
-/** A storage fault in words that say what to do. Faults of the program stay as they are. */
-export function explained(error: unknown, path: string): unknown {
-  const advice = adviceFor(error);
-  if (advice === undefined) return error;
-  return new UserError(`state file ${path}: ${advice}${error instanceof StateFileFault ? '' : ` (${codeOf(error)})`}`);
-}
-
-function codeOf(error: unknown): string {
-  return (error as { code: string }).code;
 }

@@ -3,27 +3,9 @@
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { isErrorOutcome } from '../../core/settlement.ts';
+import type { HoldRow, RecentEntry } from '../journal.ts';
 import type { Sqlite, Statement } from './database.ts';
 import { SumWriter } from './sums.ts';
-
-/** A request that is under way, as it stands in the file. */
-export interface HoldRow {
-  readonly requestId: string;
-  readonly keyId: string;
-  readonly model: string;
-  readonly admittedAtMs: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly holdNanos: Nanos;
-}
-
-/** What the windows are rebuilt from after a restart. */
-export interface RecentEntry {
-  readonly keyId: string;
-  readonly admittedAtMs: number;
-  readonly settledAtMs: number;
-  readonly tokens: number;
-}
 
 export class Journal {
   readonly #database: Sqlite;

@@ -2,56 +2,16 @@
 
 import { hashKey, previewKey } from '../../core/api-key.ts';
 import { newId } from '../../core/ids.ts';
-import type { Limits } from '../../core/limits.ts';
-import type { Nanos } from '../../core/money.ts';
+import {
+  type KeyChange,
+  type KeyQuery,
+  type KeyRecord,
+  type KeyState,
+  MAX_NAME_CHARACTERS,
+  type NewKey,
+  type OwnLimits,
+} from '../keys.ts';
 import { immediately, type Sqlite } from './database.ts';
-
-export type KeyState = 'enabled' | 'disabled' | 'deleted';
-
-/** The limits that a key has of its own; null stands for the tier's, and for no spend limit. */
-export interface OwnLimits {
-  readonly rpm: number | null;
-  readonly tpm: number | null;
-  readonly concurrency: number | null;
-  readonly spendLimitNanos: Nanos | null;
-}
-
-export interface KeyRecord extends OwnLimits {
-  readonly id: string;
-  readonly name: string;
-  readonly preview: string;
-  readonly state: KeyState;
-  /** The models that it may call; null allows all. */
-  readonly allowlist: readonly string[] | null;
-  readonly createdAtMs: number;
-}
-
-/** The limits in force for a key: its own, and the defaults where it has none. */
-export function limitsInForce(own: OwnLimits, defaults: Limits): Limits {
-  return {
-    rpm: own.rpm ?? defaults.rpm,
-    tpm: own.tpm ?? defaults.tpm,
-    concurrency: own.concurrency ?? defaults.concurrency,
-    modelsRpm: defaults.modelsRpm,
-  };
-}
-
-export type Change =
-  | { readonly kind: 'done'; readonly key: KeyRecord }
-  | { readonly kind: 'no_such_key' }
-  | { readonly kind: 'deleted' }
-  | { readonly kind: 'name_taken' };
-
-export interface NewKey extends OwnLimits {
-  readonly name: string;
-  readonly allowlist: readonly string[] | null;
-}
-
-export interface KeyQuery {
-  readonly withDeleted: boolean;
-  readonly afterId?: string | undefined;
-  readonly limit?: number | undefined;
-}
 
 interface KeyRow {
   id: string;
@@ -67,19 +27,6 @@ interface KeyRow {
 }
 
 const COLUMNS = 'id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist, created_at_ms';
-const NAME_CHARACTERS = 64;
-const ID_FORM = /^key_[0-9a-z]{26}$/;
-
-/** What is wrong with a name for a key, or undefined. */
-export function faultOfName(name: string): string | undefined {
-  if (name === '' || [...name].length > NAME_CHARACTERS) return `a name has 1 to ${NAME_CHARACTERS} characters`;
-  if (name !== name.trim()) return 'a name does not begin or end with a space';
-  // Control, format and line-separating characters could forge a terminal's output.
-  if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return 'a name holds no control characters';
-  if (ID_FORM.test(name)) return 'a name must not look like the id of a key';
-  return undefined;
-}
-
 export class KeyStore {
   readonly #database: Sqlite;
 
@@ -114,12 +61,12 @@ export class KeyStore {
   }
 
   /** Stores a key that was just made. Only its hash and its preview reach the file. */
-  create(secret: string, key: NewKey, wallMs: number): Change {
+  create(secret: string, key: NewKey, wallMs: number): KeyChange {
     return immediately(this.#database, () => this.#insert(secret, key, wallMs));
   }
 
   /** Makes a second key with the settings of the first, under the next free name. */
-  rotate(idOrName: string, secret: string, wallMs: number): Change {
+  rotate(idOrName: string, secret: string, wallMs: number): KeyChange {
     return immediately(this.#database, () => {
       const old = this.find(idOrName);
       if (old === undefined) return { kind: 'no_such_key' };
@@ -128,14 +75,14 @@ export class KeyStore {
     });
   }
 
-  setState(idOrName: string, state: KeyState): Change {
+  setState(idOrName: string, state: KeyState): KeyChange {
     return this.#change(idOrName, (key) => {
       this.#database.prepare('UPDATE keys SET state = ? WHERE id = ?').run(state, key.id);
     });
   }
 
   /** Changes the limits that are given and leaves the others. */
-  setLimits(idOrName: string, limits: Partial<OwnLimits>): Change {
+  setLimits(idOrName: string, limits: Partial<OwnLimits>): KeyChange {
     return this.#change(idOrName, (key) => {
       const { rpm, tpm, concurrency, spendLimitNanos } = { ...key, ...limits };
       this.#database
@@ -145,14 +92,14 @@ export class KeyStore {
   }
 
   /** Replaces the allowlist by what `edit` makes of it. */
-  editAllowlist(idOrName: string, edit: (models: readonly string[] | null) => readonly string[] | null): Change {
+  editAllowlist(idOrName: string, edit: (models: readonly string[] | null) => readonly string[] | null): KeyChange {
     return this.#change(idOrName, (key) => {
       const models = edit(key.allowlist);
       this.#database.prepare('UPDATE keys SET allowlist = ? WHERE id = ?').run(storedAllowlist(models), key.id);
     });
   }
 
-  #change(idOrName: string, apply: (key: KeyRecord) => void): Change {
+  #change(idOrName: string, apply: (key: KeyRecord) => void): KeyChange {
     return immediately(this.#database, () => {
       const key = this.find(idOrName);
       if (key === undefined) return { kind: 'no_such_key' };
@@ -162,7 +109,7 @@ export class KeyStore {
     });
   }
 
-  #insert(secret: string, key: NewKey, wallMs: number): Change {
+  #insert(secret: string, key: NewKey, wallMs: number): KeyChange {
     if (this.#one("name = ? AND state <> 'deleted'", key.name) !== undefined) return { kind: 'name_taken' };
     const id = newId('key', wallMs);
     this.#database
@@ -187,7 +134,7 @@ export class KeyStore {
     const [, stem = name, number = '1'] = /^(.*)-(\d{1,6})$/.exec(name) ?? [];
     for (let next = Number(number) + 1; ; next++) {
       const suffix = `-${next}`;
-      const candidate = [...stem].slice(0, NAME_CHARACTERS - suffix.length).join('') + suffix;
+      const candidate = [...stem].slice(0, MAX_NAME_CHARACTERS - suffix.length).join('') + suffix;
       if (this.#one("name = ? AND state <> 'deleted'", candidate) === undefined) return candidate;
     }
   }

@@ -1,34 +1,36 @@
-/** Locks between gateways: they go with the process that has them, however it ends. */
+/** Locks between gateways. The operating system releases them when the process ends, however it ends. */
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import { withoutLinks } from '../../core/files.ts';
-import { createPrivately, explained, isBusy } from './database.ts';
+import { createPrivately } from './database.ts';
+import { explained, isBusy } from './storage-errors.ts';
 
 export interface Lock {
   release(): void;
 }
 
-/** Takes a state file. Throws a UserError where another gateway has it. */
+/** Locks a state file for this gateway. Throws a UserError if another gateway has locked it. */
 export function lockState(path: string): Lock {
-  // A link to the file is the same file.
+  // A symbolic link leads to the same file, so it needs the same lock.
   const lockPath = `${withoutLinks(path)}-lock`;
   const lock = tryLockFile(lockPath);
   if (lock !== undefined) return lock;
   throw new UserError(
-    `another inf-gw serve is running on ${path}; stop it, or name another file with \`state:\` in the config`,
+    `another inf-gw serve is running on ${path}; stop it, or set \`state:\` in the config to another file`,
   );
 }
 
-/** How long another gateway may take to find its address free and to listen at it. */
+/** How long to wait for another gateway that is starting on the same port. */
 const ADDRESS_WAIT_MS = 5_000;
 const RETRY_MS = 20;
 
 /**
- * Takes a port while it is looked whether it is free and until it is listened at: where several threads share a port, the
- * system would let another process in, too. Throws a UserError where others hold it for too long.
+ * Locks a port from the check that it is free until the threads listen on it. When several threads share a port, the
+ * operating system would let another process share it too. Throws a UserError if another gateway holds the lock for
+ * longer than 5 s.
  */
 export async function lockPort(port: number): Promise<Lock> {
   const path = join(tmpdir(), `inf-gw-${userInfo().uid}-${port}.lock`);
@@ -37,15 +39,15 @@ export async function lockPort(port: number): Promise<Lock> {
     const lock = tryLockFile(path);
     if (lock !== undefined) return lock;
     if (performance.now() > deadline) {
-      throw new UserError(`another inf-gw serve has been starting on port ${port} for too long; end it, or try again`);
+      throw new UserError(`another inf-gw serve has been starting on port ${port} for too long; stop it, or try again`);
     }
     await setTimeout(RETRY_MS);
   }
 }
 
 /**
- * An exclusive transaction is a lock of the operating system: it goes with the process, and writes nothing. Undefined
- * where somebody has it.
+ * Locks a file with an exclusive SQLite transaction, which is a lock of the operating system and writes nothing.
+ * Returns undefined if another process holds the lock.
  */
 function tryLockFile(path: string): Lock | undefined {
   createPrivately(path);

@@ -1,68 +1,17 @@
-/** Single requests: those in the journal, those under way, and the correction of one that was charged as held. */
+/** Single requests: those in the journal, those in flight, and the correction of one that was charged as held. */
 
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
-import { NON_ERROR_OUTCOMES, type Outcome } from '../../core/settlement.ts';
+import type { Outcome } from '../../core/settlement.ts';
 import type { UsageSource } from '../../core/usage.ts';
+import type { Correction, RequestEnd, RequestQuery, RequestRecord } from '../requests.ts';
 import { immediately, type Sqlite } from './database.ts';
-
-/** A request that was admitted. */
-export interface RequestRecord {
-  readonly id: string;
-  readonly keyId: string;
-  /** The name of its key. */
-  readonly key: string;
-  /** The one that served; while it is under way, the one that was asked for. */
-  readonly model: string;
-  /** The one that was asked for. */
-  readonly requestedModel: string;
-  readonly admittedAtMs: number;
-  /** What was held for it; undefined of requests that ended before this was kept. */
-  readonly holdNanos: Nanos | undefined;
-  /** How it ended; undefined while it is under way. */
-  readonly end: RequestEnd | undefined;
-}
-
-export interface RequestEnd {
-  readonly settledAtMs: number;
-  readonly outcome: Outcome;
-  readonly source: UsageSource;
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly completionTokens: number;
-  readonly costNanos: Nanos;
-  /** What the upstream called its completion. */
-  readonly completionId: string | undefined;
-  /** From dispatch to the first byte of the upstream's answer. */
-  readonly firstByteMs: number | undefined;
-  /** Which of the provider's upstreams served; undefined where none was asked, or before this was kept. */
-  readonly upstream: string | undefined;
-  /** How often upstreams were asked; undefined like them. */
-  readonly attempts: number | undefined;
-  /** When its cost was corrected by hand. */
-  readonly correctedAtMs: number | undefined;
-}
-
-export interface RequestQuery {
-  readonly keyId: string | undefined;
-  /** Admitted then or later. */
-  readonly sinceMs: number | undefined;
-  /** Only those that ended in an error. */
-  readonly errors: boolean;
-  readonly limit: number;
-}
-
-/** What became of a correction. */
-export type Correction =
-  | { readonly kind: 'done'; readonly request: RequestRecord }
-  | { readonly kind: 'no_such_request' | 'in_flight' }
-  | { readonly kind: 'not_held'; readonly source: UsageSource };
+import { IS_ERROR } from './sql.ts';
 
 type Row = Record<string, bigint | string | null>;
 
 const ENDED = `SELECT j.*, coalesce(k.name, j.key_id) AS key FROM journal AS j LEFT JOIN keys AS k ON k.id = j.key_id`;
 const OPEN = `SELECT h.*, coalesce(k.name, h.key_id) AS key FROM holds AS h LEFT JOIN keys AS k ON k.id = h.key_id`;
-const NO_ERROR = NON_ERROR_OUTCOMES.map((outcome) => `'${outcome}'`).join(', ');
 
 export class RequestStore {
   readonly #database: Sqlite;
@@ -71,12 +20,12 @@ export class RequestStore {
     this.#database = database;
   }
 
-  /** Requests that have ended, those admitted last first. */
+  /** Requests that have ended, newest admission first. */
   list({ keyId, sinceMs, errors, limit }: RequestQuery): RequestRecord[] {
     const filters = [
       'j.admitted_at_ms >= $since',
       ...(keyId === undefined ? [] : ['j.key_id = $key']),
-      ...(errors ? [`j.outcome NOT IN (${NO_ERROR})`] : []),
+      ...(errors ? [IS_ERROR] : []),
     ];
     const sql = `${ENDED} WHERE ${filters.join(' AND ')} ORDER BY j.admitted_at_ms DESC, j.id DESC LIMIT $limit`;
     const parameters = { since: sinceMs ?? 0, limit, ...(keyId !== undefined && { key: keyId }) };
@@ -84,16 +33,16 @@ export class RequestStore {
   }
 
   /**
-   * A request by its id, under way or not, or the last one whose completion has that id. Ids of completions have no
-   * index, which would cost each request a page of the log: looking for one goes back through the journal.
+   * A request by its id, in flight or ended, or the latest one with that completion id. Completion ids have no index,
+   * because it would cost each request a page of the log: finding one scans the journal backwards.
    */
   find(id: string): RequestRecord | undefined {
     return this.#findByRequestId(id) ?? this.#one(`${ENDED} WHERE j.completion_id = ? ORDER BY j.id DESC LIMIT 1`, id);
   }
 
-  /** Charges a request that a crash left open with what it did cost: in the balance, its day and its month. */
+  /** Replaces the charge of a request that a crash left open: in its row, the balance, its day and its month. */
   correct(id: string, costNanos: Nanos, wallMs: number): Correction {
-    // Looked for before the lock is taken: going back through the journal must not hold up the gateway.
+    // Before the lock is taken: scanning the journal must not block the gateway.
     const found = this.find(id);
     if (found === undefined) return { kind: 'no_such_request' };
     return immediately(this.#database, () => {
@@ -110,7 +59,7 @@ export class RequestStore {
     });
   }
 
-  /** Adds to what a held request has cost so far, wherever that is counted. */
+  /** Adds an amount, possibly negative, to the cost of a held request in the sums and the balance. */
   #charge({ keyId, model, admittedAtMs }: RequestRecord, nanos: Nanos): void {
     const changes = [
       ['usage_days', 'day', utcDay(admittedAtMs)],

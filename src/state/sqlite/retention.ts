@@ -1,27 +1,23 @@
-/** Drops rows of the journal that are older than they are to be kept, and seals what they came to. */
-import { NON_ERROR_OUTCOMES } from '../../core/settlement.ts';
+/** Drops journal rows that are older than the retention period, and seals their sums. */
 import { immediately, type Sqlite } from './database.ts';
+import { ADD_FIGURES, ADMISSION_DAY, ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.ts';
 
-/** Rows of one transaction: some 10 ms, which requests can wait for. */
+/** The number of rows per transaction: some 10 ms, which requests can wait for. */
 const STEP_ROWS = 1_000;
 
-const NO_ERROR = NON_ERROR_OUTCOMES.map((outcome) => `'${outcome}'`).join(', ');
-
-const SEAL = `INSERT INTO sealed_days SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch'), key_id, model, source,
-    count(*), sum(outcome NOT IN (${NO_ERROR})), sum(prompt_tokens), sum(completion_tokens), sum(cost_nanos)
-  FROM journal WHERE id IN (SELECT value FROM json_each($ids)) GROUP BY 1, 2, 3, 4
-  ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, errors = errors + excluded.errors,
-    prompt_tokens = prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + excluded.completion_tokens,
-    cost_nanos = cost_nanos + excluded.cost_nanos`;
+const ROWS = 'id IN (SELECT value FROM json_each($ids))';
+const SEAL = `INSERT INTO sealed_days (day, ${SUM_COLUMNS}) SELECT day, ${SUM_NAMES}, ${sumsOf(SUM_FIGURES)}
+  FROM (SELECT ${ADMISSION_DAY} AS day, ${SUM_NAMES}, ${ROW_FIGURES} FROM journal WHERE ${ROWS})
+  GROUP BY day, ${SUM_NAMES} ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`;
 
 /**
- * Drops the oldest rows of those that were admitted before a moment, as many as one step takes. True if there may be
- * more. After each step the sums of the journal and the seals together are what they were.
+ * Drops the oldest of the rows that were admitted before `beforeMs`, at most as many as one step takes. Returns true if
+ * there may be more. No step changes the sums of the journal and the sealed days together.
  */
 export function dropOldRows(database: Sqlite, beforeMs: number, lockWaitMs?: number): boolean {
   const step = () => {
     const ids = database
-      // A request that ran for days and has just ended is still in the windows.
+      // A request that ran for days and has just ended still counts in the windows.
       .prepare(
         'SELECT id FROM journal WHERE admitted_at_ms < $before AND settled_at_ms < $before ORDER BY admitted_at_ms LIMIT $most',
       )
@@ -30,7 +26,7 @@ export function dropOldRows(database: Sqlite, beforeMs: number, lockWaitMs?: num
     if (ids.length === 0) return false;
     const parameters = { ids: JSON.stringify(ids) };
     database.prepare(SEAL).run(parameters);
-    database.prepare('DELETE FROM journal WHERE id IN (SELECT value FROM json_each($ids))').run(parameters);
+    database.prepare(`DELETE FROM journal WHERE ${ROWS}`).run(parameters);
     return ids.length === STEP_ROWS;
   };
   return immediately(database, step, lockWaitMs);

@@ -1,43 +1,44 @@
-/** The state file as a place on the disk: whether its path still leads to the file that was opened. */
+/** Checks that the path of the state file still leads to the file that was opened. */
 import { statSync } from 'node:fs';
 
-/** The file is not what it was when it was opened. The message says what to do; it may pass. */
-export class StateFileFault extends Error {
-  override name = 'StateFileFault';
+/** The state file is not the one that was opened. The message says what to do; the condition may pass. */
+export class StateFileError extends Error {
+  override name = 'StateFileError';
 }
 
 /**
- * SQLite goes on writing to a file that was deleted or moved, and all of it would be lost at the end. The log of what
- * is not yet in the file proper is guarded likewise. Checking both takes 5 µs.
+ * SQLite keeps writing to a file that was deleted or moved, and everything it wrote would be lost at the end. The same
+ * is true of the write-ahead log. Checking both takes 5 µs.
  */
 export class StateFile {
   readonly #parts: readonly { readonly path: string; readonly identity: string | undefined }[];
 
-  /** Of a file that is open, and therefore has its log beside it. */
+  /** The file must be open, so that its log exists. */
   constructor(path: string) {
     this.#parts = [path, `${path}-wal`].map((part) => ({ path: part, identity: identityOf(part) }));
   }
 
-  /** Throws a StateFileFault where something else, or nothing, stands in the file's place. */
+  /** Throws a StateFileError if the file is missing or was replaced. */
   assertInPlace(): void {
     for (const { path, identity } of this.#parts) {
       const found = identityOf(path);
       if (found === identity) continue;
-      throw new StateFileFault(
+      throw new StateFileError(
         found === undefined
-          ? `${path} is gone: if it was moved, move it back; otherwise restore it from a copy and restart inf-gw`
-          : `another file has taken the place of ${path}: put the first one back, or restart inf-gw to use this one`,
+          ? `${path} is gone: if it was moved, move it back; otherwise restore it from a backup and restart inf-gw`
+          : `another file has replaced ${path}: put the original back, or restart inf-gw to use the new one`,
       );
     }
   }
 }
 
+/** The device and inode of a file; undefined if there is none. */
 function identityOf(path: string): string | undefined {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
     return stats && `${stats.dev}:${stats.ino}`;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new StateFileFault(`${path} cannot be reached (${code}): check the rights of its folder`);
+    throw new StateFileError(`${path} cannot be reached (${code}): check the permissions of its directory`);
   }
 }

@@ -1,10 +1,11 @@
-/** What requests come to in days, in months and in the balance: gathered while a batch is decided, and written once for it. */
+/** Adds up what a batch of settled requests changes in days, months and the balance, and writes it once per batch. */
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { UsageSource } from '../../core/usage.ts';
 import type { Sqlite, Statement } from './database.ts';
+import { ADD_FIGURES, SUM_COLUMNS } from './sql.ts';
 
-/** A request that has ended, as far as the sums are concerned. */
+/** What the sums need of a request that has ended. */
 export interface Summand {
   readonly keyId: string;
   readonly model: string;
@@ -16,7 +17,7 @@ export interface Summand {
   readonly costNanos: Nanos;
 }
 
-/** Of one key, model and source, on one day. */
+/** The sum of one key, model and source on one day. */
 interface Sum {
   readonly day: string;
   readonly month: string;
@@ -31,27 +32,21 @@ interface Sum {
   lastAtMs: number;
 }
 
-/** What is kept of a day, and of a month. */
-const SUMMED = 'key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos';
-const ADD_TO_SUMS = `requests = requests + excluded.requests, errors = errors + excluded.errors,
-  prompt_tokens = prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + excluded.completion_tokens,
-  cost_nanos = cost_nanos + excluded.cost_nanos`;
-
 export class SumWriter {
   readonly #addDay: Statement;
   readonly #addMonth: Statement;
   readonly #charge: Statement;
-  /** What the file has not got yet. */
+  /** Not written yet. */
   readonly #sums = new Map<string, Sum>();
 
   constructor(database: Sqlite) {
     this.#addDay = database.prepare(
-      `INSERT INTO usage_days (day, ${SUMMED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET ${ADD_TO_SUMS}`,
+      `INSERT INTO usage_days (day, ${SUM_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`,
     );
     this.#addMonth = database.prepare(
-      `INSERT INTO usage_months (month, ${SUMMED}, last_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET ${ADD_TO_SUMS}, last_at_ms = max(last_at_ms, excluded.last_at_ms)`,
+      `INSERT INTO usage_months (month, ${SUM_COLUMNS}, last_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET ${ADD_FIGURES}, last_at_ms = max(last_at_ms, excluded.last_at_ms)`,
     );
     this.#charge = database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?');
   }
@@ -66,14 +61,14 @@ export class SumWriter {
     sum.lastAtMs = Math.max(sum.lastAtMs, summand.admittedAtMs);
   }
 
-  /** What a key is charged in a month by what is not written yet. */
+  /** What a key is charged in a month by requests that are not written yet. */
   pendingCharge(keyId: string, month: string): Nanos {
     let nanos = 0n;
     for (const sum of this.#sums.values()) if (sum.keyId === keyId && sum.month === month) nanos += sum.costNanos;
     return nanos;
   }
 
-  /** Writes all that was added. It belongs into the transaction that writes the requests. */
+  /** Writes everything that was added. Belongs in the transaction that writes the requests. */
   write(): void {
     let costNanos = 0n;
     for (const sum of this.#sums.values()) {
@@ -87,14 +82,14 @@ export class SumWriter {
     this.forget();
   }
 
-  /** The transaction was taken back, and with it the requests. */
+  /** Discards what was added: the transaction was rolled back, and the requests with it. */
   forget(): void {
     this.#sums.clear();
   }
 
   #sumOf({ keyId, model, source, admittedAtMs }: Summand): Sum {
     const day = utcDay(admittedAtMs);
-    // Neither has a line break in it.
+    // None of the parts contains a line break.
     const name = `${day}\n${keyId}\n${model}\n${source}`;
     let sum = this.#sums.get(name);
     if (sum === undefined) {

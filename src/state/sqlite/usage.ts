@@ -1,60 +1,13 @@
-/** What was used, by key, model, day, month or source: from the sums, and from the journal only for broken days. */
+/** Usage by key, model, day, month or source: from the sums, and from the journal only for partial days. */
 
 import { utcDay } from '../../core/clock.ts';
-import type { Nanos } from '../../core/money.ts';
-import { NON_ERROR_OUTCOMES } from '../../core/settlement.ts';
 import { type Period, periodsOf } from '../periods.ts';
+import type { MonthFigures, RefusalRow, UsageGroup, UsageQuery, UsageReport, UsageRow } from '../usage.ts';
 import type { Sqlite } from './database.ts';
+import { ADMISSION_DAY, ADMISSION_MONTH, ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.ts';
 
-export const USAGE_GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
-export type UsageGroup = (typeof USAGE_GROUPS)[number];
-
-export interface UsageQuery {
-  readonly by: UsageGroup | undefined;
-  readonly keyId: string | undefined;
-  readonly model: string | undefined;
-  /** Inclusive, by time of admission. */
-  readonly sinceMs: number | undefined;
-  /** Exclusive. */
-  readonly untilMs: number | undefined;
-}
-
-export interface UsageRow {
-  readonly key: string | undefined;
-  readonly keyId: string | undefined;
-  readonly model: string | undefined;
-  readonly day: string | undefined;
-  readonly month: string | undefined;
-  readonly source: string | undefined;
-  readonly requests: number;
-  readonly errors: number;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly costNanos: Nanos;
-}
-
-/** This month's figures of a key. */
-export interface MonthFigures {
-  readonly requests: number;
-  readonly tokens: number;
-  readonly costNanos: Nanos;
-}
-
-/** How often a key was refused for one reason in a month. */
-export interface RefusalRow {
-  readonly code: string;
-  readonly reason: string;
-  readonly requests: number;
-  readonly lastAtMs: number;
-}
-
-export interface UsageReport {
-  readonly rows: readonly UsageRow[];
-  /** Days of which the range has only a part, and whose rows the journal no longer has: they are left out. */
-  readonly droppedDays: readonly string[];
-}
-
-const WHICH = { in: '=', before: '<' } as const;
+/** How `lastUses` compares the months. */
+const COMPARISONS = { in: '=', before: '<' } as const;
 
 export class UsageReader {
   readonly #database: Sqlite;
@@ -63,7 +16,7 @@ export class UsageReader {
     this.#database = database;
   }
 
-  /** The figures of every key that was used in a month. */
+  /** The figures of every key that was used in a month, by key id. */
   month(month: string): Map<string, MonthFigures> {
     const rows = this.#database
       .prepare(`SELECT key_id, ${MONTH_SUMS} FROM usage_months WHERE month = ? GROUP BY key_id`)
@@ -81,23 +34,23 @@ export class UsageReader {
     return monthFigures(row);
   }
 
-  /** When each key was last used in a month, or in all months before it: milliseconds since 1970. */
+  /** When each key was last used, in a month or in all months before it: milliseconds since 1970, by key id. */
   lastUses(which: 'in' | 'before', month: string): Map<string, number> {
     const rows = this.#database
       .prepare(
-        `SELECT key_id, max(last_at_ms) AS at_ms FROM usage_months WHERE month ${WHICH[which]} ? GROUP BY key_id`,
+        `SELECT key_id, max(last_at_ms) AS at_ms FROM usage_months WHERE month ${COMPARISONS[which]} ? GROUP BY key_id`,
       )
       .all(month) as { key_id: string; at_ms: number }[];
     return new Map(rows.map(({ key_id: keyId, at_ms: atMs }) => [keyId, atMs]));
   }
 
-  /** When a key was last used; undefined for never. */
+  /** When a key was last used, in milliseconds since 1970; undefined if never. */
   lastUseOf(keyId: string): number | undefined {
     const atMs = this.#database.prepare('SELECT max(last_at_ms) FROM usage_months WHERE key_id = ?').pluck().get(keyId);
     return (atMs as number | null) ?? undefined;
   }
 
-  /** The refusals of a key in a month, the most frequent first. */
+  /** A key's refusals in a month, most frequent first. */
   refusalsOf(keyId: string, month: string): RefusalRow[] {
     const rows = this.#database
       .prepare(
@@ -107,24 +60,22 @@ export class UsageReader {
     return rows.map(({ code, reason, requests, last_at_ms: lastAtMs }) => ({ code, reason, requests, lastAtMs }));
   }
 
-  /** Sums by group; with no group, exactly one row. Keys, models and sources by cost, days and months by date. */
+  /**
+   * Sums by group; without a group, exactly one row. Keys, models and sources are ordered by cost, days and months by
+   * date.
+   */
   report(query: UsageQuery): UsageReport {
     const periods = periodsOf(query.sinceMs, query.untilMs, query.by === 'day' ? 'days' : 'months');
     const source = figuresSource(periods, query);
     const group = GROUPS[query.by ?? 'all'];
     const rows = this.#database
-      .prepare(
-        `SELECT ${group.columns} coalesce(sum(u.requests), 0) AS requests, coalesce(sum(u.errors), 0) AS errors,
-           coalesce(sum(u.prompt_tokens), 0) AS prompt_tokens, coalesce(sum(u.completion_tokens), 0) AS completion_tokens,
-           coalesce(sum(u.cost_nanos), 0) AS cost_nanos
-         FROM (${source.sql}) AS u ${group.tail}`,
-      )
+      .prepare(`SELECT ${group.columns} ${sumsOf(SUM_FIGURES)} FROM (${source.sql}) AS u ${group.tail}`)
       .safeIntegers()
       .all(source.parameters) as Record<string, bigint | string>[];
     return { rows: rows.map(toRow), droppedDays: periods.flatMap((period) => this.#droppedDays(period)) };
   }
 
-  /** The days of a period that can be had only as a whole. */
+  /** The days of a period whose journal rows were dropped, so that only the whole day can be reported. */
   #droppedDays(period: Period): string[] {
     if (period.kind !== 'moments') return [];
     return this.#database
@@ -134,8 +85,7 @@ export class UsageReader {
   }
 }
 
-const MONTH_SUMS = `coalesce(sum(requests), 0) AS requests, coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens,
-  coalesce(sum(cost_nanos), 0) AS cost_nanos`;
+const MONTH_SUMS = `${sumsOf(['requests', 'cost_nanos'])}, coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens`;
 
 interface MonthRow {
   readonly requests: bigint;
@@ -167,7 +117,7 @@ interface Source {
   readonly parameters: Record<string, string | number>;
 }
 
-/** A query for the rows to be summed. */
+/** The query for the rows to be summed. */
 function figuresSource(periods: readonly Period[], query: UsageQuery): Source {
   const parameters: Record<string, string | number> = {};
   const filters: string[] = [];
@@ -188,27 +138,22 @@ function figuresSource(periods: readonly Period[], query: UsageQuery): Source {
   return { sql: parts.join(' UNION ALL ') || NOTHING, parameters };
 }
 
-const FIGURES = 'requests, errors, prompt_tokens, completion_tokens, cost_nanos';
-const NO_ERROR = NON_ERROR_OUTCOMES.map((outcome) => `'${outcome}'`).join(', ');
-
 const SOURCES: Readonly<Record<Period['kind'], { select: string; time: string }>> = {
   months: {
-    select: `SELECT NULL AS day, month, key_id, model, source, ${FIGURES} FROM usage_months`,
+    select: `SELECT NULL AS day, month, ${SUM_COLUMNS} FROM usage_months`,
     time: 'month',
   },
   days: {
-    select: `SELECT day, substr(day, 1, 7) AS month, key_id, model, source, ${FIGURES} FROM usage_days`,
+    select: `SELECT day, substr(day, 1, 7) AS month, ${SUM_COLUMNS} FROM usage_days`,
     time: 'day',
   },
   moments: {
-    select: `SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch') AS day,
-      strftime('%Y-%m', admitted_at_ms / 1000, 'unixepoch') AS month, key_id, model, source, 1 AS requests,
-      outcome NOT IN (${NO_ERROR}) AS errors, prompt_tokens, completion_tokens, cost_nanos FROM journal`,
+    select: `SELECT ${ADMISSION_DAY} AS day, ${ADMISSION_MONTH} AS month, ${SUM_NAMES}, ${ROW_FIGURES} FROM journal`,
     time: 'admitted_at_ms',
   },
 };
 
-/** Of a range with nothing in it. */
+/** The query for an empty range. */
 const NOTHING = `${SOURCES.days.select} WHERE false`;
 
 function toRow(row: Record<string, bigint | string>): UsageRow {

@@ -14,7 +14,7 @@ import {
   readTpm,
 } from '../../operator/input.ts';
 import { explainKeyChange } from '../../operator/messages.ts';
-import type { OwnLimits } from '../../state/sqlite/keys.ts';
+import type { OwnLimits } from '../../state/keys.ts';
 import type { Dialog, Field, FormPurpose, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';
 

@@ -1,7 +1,7 @@
 /** Events and effects of the dashboard, and the parts of a step that several of them share. */
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
 import { REMEMBERED_REQUESTS, type RequestRow } from '../../observe/monitor.ts';
-import type { UsageGroup, UsageRow } from '../../state/sqlite/usage.ts';
+import type { UsageGroup, UsageRow } from '../../state/usage.ts';
 import type { Tone } from '../draw/line.ts';
 import type { Action, KeyDetail, Model, Range, Stored } from '../model.ts';
 

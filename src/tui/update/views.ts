@@ -1,6 +1,6 @@
 /** Key presses in the views. */
 import { clean } from '../../operator/text.ts';
-import { USAGE_GROUPS } from '../../state/sqlite/usage.ts';
+import { USAGE_GROUPS } from '../../state/usage.ts';
 import { KEY_SORTS, type Model, RANGES, type StoredKey } from '../model.ts';
 import { currentKey, shownKeys, shownRequests } from '../select.ts';
 import { editText } from './dialogs.ts';

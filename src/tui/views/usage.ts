@@ -2,7 +2,7 @@
 import { NANOS_PER_USD } from '../../core/money.ts';
 import { count, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
-import { USAGE_GROUPS, type UsageRow } from '../../state/sqlite/usage.ts';
+import { USAGE_GROUPS, type UsageRow } from '../../state/usage.ts';
 import { bold, dim, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { type Model, RANGES } from '../model.ts';

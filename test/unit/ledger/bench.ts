@@ -17,9 +17,10 @@ import type {
   ListingAdmission,
   Refusal,
 } from '../../../src/ledger/ledger.ts';
+import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
-import { openState, type Sqlite } from '../../../src/state/sqlite/database.ts';
-import { type KeyRecord, KeyStore, type NewKey } from '../../../src/state/sqlite/keys.ts';
+import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 
 /** Noon, in the middle of a month. */
@@ -82,7 +83,7 @@ export class Bench {
     this.clock = clock;
     this.options = { ...DEFAULTS, path: join(directory, 'state.db'), ...options };
     this.start();
-    const { database } = openState(this.options.path);
+    const { database } = openDatabase(this.options.path);
     this.operator = {
       database,
       keys: new KeyStore(database),
@@ -93,7 +94,7 @@ export class Bench {
 
   /** Opens the file as a gateway does when it starts. Also after `database.close()`, which is what a crash leaves. */
   start(): void {
-    const { database, created } = openState(this.options.path);
+    const { database, created } = openDatabase(this.options.path);
     this.database = database;
     this.engine = new LedgerEngine(database, this.options, this.clock);
     this.summary = this.engine.recover(created);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { UserError } from '../../../src/core/errors.ts';
-import { assertDurability, openState } from '../../../src/state/sqlite/database.ts';
+import { assertDurability, openDatabase } from '../../../src/state/sqlite/database.ts';
 
 for (const [durability, synchronous] of [
   ['full', 2],
@@ -13,7 +13,7 @@ for (const [durability, synchronous] of [
 ] as const) {
   test(`durability ${durability} is synchronous = ${synchronous}, and what is weaker is refused`, (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'inf-gw-durability-'));
-    const { database } = openState(join(directory, 'state.db'), durability);
+    const { database } = openDatabase(join(directory, 'state.db'), durability);
     t.after(() => {
       database.close();
       rmSync(directory, { recursive: true });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hashKey, mintKey, previewKey } from '../../../src/core/api-key.ts';
-import { type Change, faultOfName, type KeyRecord } from '../../../src/state/sqlite/keys.ts';
+import { checkKeyName, type KeyChange, type KeyRecord } from '../../../src/state/keys.ts';
 import { NOON, openBench } from '../ledger/bench.ts';
 
 const NAMES: readonly (readonly [name: string, fault: RegExp | undefined])[] = [
@@ -25,21 +25,21 @@ const NAMES: readonly (readonly [name: string, fault: RegExp | undefined])[] = [
   ['a\u200bb', /control/],
   ['a\u202eb', /control/],
   ['a\u2028b', /control/],
-  [`key_${'0'.repeat(26)}`, /id of a key/],
+  [`key_${'0'.repeat(26)}`, /look like a key id/],
 ];
 
 describe('a name for a key', () => {
   for (const [name, fault] of NAMES) {
     test(`${JSON.stringify(name)} is ${fault === undefined ? 'sound' : `refused: ${fault.source}`}`, () => {
-      if (fault === undefined) assert.equal(faultOfName(name), undefined);
-      else assert.match(faultOfName(name) ?? '', fault);
+      if (fault === undefined) assert.equal(checkKeyName(name), undefined);
+      else assert.match(checkKeyName(name) ?? '', fault);
     });
   }
 });
 
-function done(change: Change): KeyRecord {
+function done(change: KeyChange): KeyRecord {
   assert.equal(change.kind, 'done');
-  return (change as Extract<Change, { kind: 'done' }>).key;
+  return (change as Extract<KeyChange, { kind: 'done' }>).key;
 }
 
 const UNLIMITED = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null };
@@ -112,7 +112,7 @@ describe('a key that is rotated', () => {
       newKey(name);
       const next = done(operator.keys.rotate(name, mintKey(), NOON));
       assert.equal(next.name, successor);
-      assert.equal(faultOfName(next.name), undefined);
+      assert.equal(checkKeyName(next.name), undefined);
     });
   }
 

@@ -9,7 +9,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Account } from '../../../src/state/sqlite/account.ts';
-import { openState } from '../../../src/state/sqlite/database.ts';
+import { openDatabase } from '../../../src/state/sqlite/database.ts';
 import { LogBound } from '../../../src/state/sqlite/log-bound.ts';
 
 const READER = fileURLToPath(new URL('../../writers/reader.ts', import.meta.url));
@@ -20,7 +20,7 @@ const BOUND_BYTES = 64 * 1024 * 1024;
 function openLog(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'inf-gw-log-'));
   const path = join(folder, 'state.db');
-  const { database } = openState(path, 'crash');
+  const { database } = openDatabase(path, 'crash');
   t.after(() => {
     database.close();
     rmSync(folder, { recursive: true });

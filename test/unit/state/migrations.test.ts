@@ -11,11 +11,12 @@ import { utcDay, utcMonth } from '../../../src/core/clock.ts';
 import { LedgerEngine } from '../../../src/ledger/engine.ts';
 import type { Admission, Identity } from '../../../src/ledger/ledger.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
-import { openState, type Sqlite } from '../../../src/state/sqlite/database.ts';
+import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { RequestStore } from '../../../src/state/sqlite/requests.ts';
-import { USAGE_GROUPS, type UsageGroup, UsageReader } from '../../../src/state/sqlite/usage.ts';
+import { UsageReader } from '../../../src/state/sqlite/usage.ts';
+import { USAGE_GROUPS, type UsageGroup } from '../../../src/state/usage.ts';
 import { auditElsewhere } from '../../support/auditor.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import {
@@ -53,7 +54,7 @@ function opened(test: TestContext): OldFile & { path: string; before: unknown; d
       .map((row) => ({ ...row })),
   );
   old.close();
-  const { database, created } = openState(path);
+  const { database, created } = openDatabase(path);
   test.after(() => database.close());
   assert.equal(created, false);
   return { ...file, path, before, database };
@@ -164,13 +165,13 @@ describe('a file of the first version', () => {
         database.prepare(`SELECT * FROM ${table}`).safeIntegers().all(),
       );
     const before = dump();
-    openState(path).database.close();
+    openDatabase(path).database.close();
     assert.deepEqual(dump(), before);
   });
 
   test('has the same tables as a new file', (t) => {
     const { database, path } = opened(t);
-    const fresh = openState(join(path, '..', 'fresh.db')).database;
+    const fresh = openDatabase(join(path, '..', 'fresh.db')).database;
     t.after(() => fresh.close());
     const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
     assert.deepEqual(schema(database), schema(fresh));
@@ -187,7 +188,7 @@ describe('a file of the second version', () => {
     const old = new DatabaseSync(path);
     old.exec(`BEGIN; ${MIGRATIONS[1]}; PRAGMA user_version = 2; COMMIT`);
     old.close();
-    const { database } = openState(path);
+    const { database } = openDatabase(path);
     t.after(() => database.close());
     return { database, rows, path };
   }
@@ -210,7 +211,7 @@ describe('a file of the second version', () => {
 
   test('has the same tables as a new file, and who served its requests is not known', async (t) => {
     const { database, rows, path } = secondVersion(t);
-    const fresh = openState(join(path, '..', 'fresh.db')).database;
+    const fresh = openDatabase(join(path, '..', 'fresh.db')).database;
     t.after(() => fresh.close());
     const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
     assert.deepEqual(schema(database), schema(fresh));
@@ -278,7 +279,7 @@ describe('on a file of the first version', () => {
     const admit = () => engine.process([{ kind: 'admit', request }])[0] as Admission;
     const thisMonth = rows.filter((row) => row.keyId === keyIds[0] && utcMonth(row.atMs) === utcMonth(NOON));
     // The operator's commands have a connection of their own.
-    const operator = openState(path).database;
+    const operator = openDatabase(path).database;
     t.after(() => operator.close());
     const keys = new KeyStore(operator);
     const charged = costOf(thisMonth) + OPEN_HOLD_NANOS;

@@ -12,9 +12,10 @@ import { utcMonth } from '../../../src/core/clock.ts';
 import type { CountedRefusal } from '../../../src/core/settlement.ts';
 import { startLedger } from '../../../src/ledger/client.ts';
 import { LedgerUnavailable } from '../../../src/ledger/ledger.ts';
-import { isStorageFault, openState } from '../../../src/state/sqlite/database.ts';
+import { openDatabase } from '../../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
+import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
 import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { bounded, until } from '../../support/wait.ts';
 import { type Bench, NOON, openBench } from '../ledger/bench.ts';
@@ -94,9 +95,9 @@ describe('counted refusals', () => {
     const { id } = bench.newKey();
     count(bench, id, BUSY);
     bench.database.pragma('query_only = ON');
-    assert.throws(() => bench.engine.writeRefusals(), isStorageFault);
+    assert.throws(() => bench.engine.writeRefusals(), isStorageError);
     count(bench, id, BUSY);
-    assert.throws(() => bench.engine.writeRefusals(), isStorageFault);
+    assert.throws(() => bench.engine.writeRefusals(), isStorageError);
     assert.ok(bench.engine.hasRefusals);
     bench.database.pragma('query_only = OFF');
     bench.engine.writeRefusals();
@@ -108,7 +109,7 @@ describe('counted refusals', () => {
 async function openThread(test: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-refusals-'));
   const path = join(directory, 'state.db');
-  const { database } = openState(path);
+  const { database } = openDatabase(path);
   const secret = mintKey();
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
   const change = new KeyStore(database).create(secret, { ...none, name: 'app' }, Date.now());

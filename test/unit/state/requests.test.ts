@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Settlement } from '../../../src/core/settlement.ts';
-import { type RequestQuery, RequestStore } from '../../../src/state/sqlite/requests.ts';
+import type { RequestQuery } from '../../../src/state/requests.ts';
+import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { type Bench, type BenchKey, NOON, openBench, USD } from '../ledger/bench.ts';
 
 const ALL: RequestQuery = { keyId: undefined, sinceMs: undefined, errors: false, limit: 1_000 };

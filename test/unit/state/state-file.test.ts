@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isStorageFault } from '../../../src/state/sqlite/database.ts';
-import { StateFile, StateFileFault } from '../../../src/state/sqlite/state-file.ts';
+import { StateFile, StateFileError } from '../../../src/state/sqlite/state-file.ts';
+import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
 
 /** What happens to the folder, and what is said of it. */
 const CHANGES: readonly (readonly [what: string, change: (folder: string) => void, says: RegExp])[] = [
@@ -18,7 +18,7 @@ const CHANGES: readonly (readonly [what: string, change: (folder: string) => voi
       writeFileSync(join(folder, 'other'), '');
       renameSync(join(folder, 'other'), join(folder, 's.db'));
     },
-    /another file has taken the place of .*s\.db/,
+    /another file has replaced .*s\.db/,
   ],
   [
     'the folder leads in a circle',
@@ -26,7 +26,7 @@ const CHANGES: readonly (readonly [what: string, change: (folder: string) => voi
       renameSync(folder, `${folder}-away`);
       symlinkSync(folder, folder);
     },
-    /s\.db cannot be reached \(ELOOP\): check the rights of its folder/,
+    /s\.db cannot be reached \(ELOOP\): check the permissions of its directory/,
   ],
 ];
 
@@ -42,7 +42,7 @@ for (const [what, change, says] of CHANGES) {
     change(folder);
     assert.throws(
       () => file.assertInPlace(),
-      (error) => error instanceof StateFileFault && isStorageFault(error) && says.test(error.message),
+      (error) => error instanceof StateFileError && isStorageError(error) && says.test(error.message),
     );
   });
 }

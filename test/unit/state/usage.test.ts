@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { utcDay } from '../../../src/core/clock.ts';
 import type { Outcome } from '../../../src/core/settlement.ts';
 import type { UsageSource } from '../../../src/core/usage.ts';
-import { USAGE_GROUPS, type UsageGroup, type UsageQuery, type UsageRow } from '../../../src/state/sqlite/usage.ts';
+import { USAGE_GROUPS, type UsageGroup, type UsageQuery, type UsageRow } from '../../../src/state/usage.ts';
 import { type Bench, type BenchKey, openBench } from '../ledger/bench.ts';
 
 const HOUR_MS = 3_600_000;

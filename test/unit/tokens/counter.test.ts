@@ -16,8 +16,11 @@ const SPECIAL = ['<|endoftext|>', '<|endofprompt|>', '<|im_start|>system<|im_end
 /** Has the thread throw: it is no text. */
 const NO_TEXT = [{ length: 1 }] as unknown as string[];
 
-function openCounter(test: TestContext): TokenCounter {
-  const counter = new TokenCounter();
+/** However busy the machine is, the count comes first. */
+const PATIENT = { patienceMs: 60_000 };
+
+function openCounter(test: TestContext, options = PATIENT): TokenCounter {
+  const counter = new TokenCounter(options);
   test.after(() => counter.close());
   return counter;
 }
@@ -74,6 +77,12 @@ describe('the token counter', () => {
     assert.equal(await counter.count(['Hello']), countTokens('Hello'));
   });
 
+  test('gives no count where its patience ends first', async (t) => {
+    const counter = openCounter(t, { patienceMs: 0 });
+    // To start the thread and load the tokenizer takes longer than that on any machine.
+    assert.equal(await counter.count(['Hello']), undefined);
+  });
+
   test('gives no count to those who wait when its thread dies by a fault, and the next one has a thread again', async (t) => {
     const counter = openCounter(t);
     const started = once(process, 'worker') as Promise<[Worker]>;
@@ -99,7 +108,7 @@ describe('the token counter', () => {
   });
 
   test('when it is closed leaves no thread running, and nobody waiting', async () => {
-    const counter = new TokenCounter();
+    const counter = new TokenCounter(PATIENT);
     const started = once(process, 'worker') as Promise<[Worker]>;
     const waiting = counter.count(['x'.repeat(1_000_000)]);
     const [thread] = await started;
@@ -112,7 +121,7 @@ describe('the token counter', () => {
   test('does not keep a process running that has nothing else to do', async (t) => {
     const place = new Workplace(t, null);
     const counter = new URL('../../../src/tokens/counter.ts', import.meta.url).href;
-    const script = `import { TokenCounter } from '${counter}';\nconsole.log(await new TokenCounter().count(['Hello']));\n`;
+    const script = `import { TokenCounter } from '${counter}';\nconsole.log(await new TokenCounter({ patienceMs: 60_000 }).count(['Hello']));\n`;
     const { status, stdout } = await runNode([place.write('count.mjs', script)], place);
     assert.deepEqual([status, stdout], [0, `${countTokens('Hello')}\n`]);
   });

@@ -148,8 +148,8 @@ describe('asked can be', () => {
   for (const [name, fields, sound, lastResort] of CASES) {
     test(name, () => {
       const candidates = fields.map(candidate);
-      assert.deepEqual(askable(candidates, NOW, false), sound);
-      assert.deepEqual(askable(candidates, NOW, true), lastResort);
+      assert.deepEqual(askable(candidates, NOW, 'available'), sound);
+      assert.deepEqual(askable(candidates, NOW, 'last_resort'), lastResort);
     });
   }
 });

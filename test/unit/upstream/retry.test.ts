@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   fullBudget,
-  isRefusal,
+  isRejection,
   MAX_REST_MS,
   MOST_SAVED,
   onRequest,
@@ -14,7 +14,7 @@ import {
 
 test('of all statuses 429, 503 and 529 alone say that the request was not taken on', () => {
   const statuses = Array.from({ length: 500 }, (_, i) => 100 + i);
-  assert.deepEqual(statuses.filter(isRefusal), [429, 503, 529]);
+  assert.deepEqual(statuses.filter(isRejection), [429, 503, 529]);
 });
 
 /** Makes so many requests, each of which would be tried again as often as it may be, and counts the retries. */

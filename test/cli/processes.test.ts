@@ -1,0 +1,36 @@
+/** Commands as processes of their own: each ends by itself, and says the same as in the process that other tests share. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CONCURRENCY, CONFIG, Workplace } from '../support/cli.ts';
+
+const ENDING = [
+  ['keys', 'list'],
+  ['keys', 'show', 'nobody'],
+  ['credit', 'show', '--json'],
+  ['usage', '--by', 'key', '--csv'],
+  ['requests'],
+  ['models', '--json'],
+  ['audit', '--json'],
+  ['frobnicate'],
+];
+/** These ask the gateway, or change what it serves by. */
+const BESIDE = [['status', '--json'], ['reload'], ['keys', 'create', 'app']];
+
+describe('a command ends by itself', { concurrency: CONCURRENCY }, () => {
+  for (const words of ENDING) {
+    test(words.join(' '), async (t) => {
+      const place = new Workplace(t, CONFIG);
+      await place.run(['credit', 'add', '1']);
+      assert.deepEqual(await place.runAlone(words), await place.run(words));
+    });
+  }
+
+  test('beside a running gateway', async (t) => {
+    const place = new Workplace(t, CONFIG);
+    await place.serve();
+    for (const words of BESIDE) {
+      const { status, stderr } = await place.runAlone(words);
+      assert.equal(status, 0, stderr);
+    }
+  });
+});
