@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { formatAddress } from '../core/address.ts';
 import { DAY_MS } from '../core/clock.ts';
-import { count } from '../operator/format.ts';
+import { count, milliseconds } from '../operator/format.ts';
 import { printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
@@ -35,8 +35,8 @@ function check(command: Command): void {
     ['durability', config.durability],
     ['journal retention', retentionOf(config)],
     ['log level', config.logLevel],
-    ['request timeout', `${config.timeouts.requestMs} ms`],
-    ['drain timeout', `${config.timeouts.drainMs} ms`],
+    ['request timeout', milliseconds(config.timeouts.requestMs)],
+    ['drain timeout', milliseconds(config.timeouts.drainMs)],
     ['default tier', config.tierName],
     ['  requests per minute', count(tier.rpm)],
     ['  tokens per minute', count(tier.tpm)],
