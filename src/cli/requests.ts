@@ -179,8 +179,7 @@ const SOURCES = {
 
 function endFields(request: RequestRecord, end: RequestEnd): (readonly [string, string])[] {
   const cached = end.cachedTokens === 0 ? '' : ` (${count(end.cachedTokens)} cached)`;
-  const correction =
-    end.correctedAtMs === undefined ? '' : `, corrected at ${isoTime(end.correctedAtMs)}`;
+  const correction = end.correctedAtMs === undefined ? '' : `, corrected at ${isoTime(end.correctedAtMs)}`;
   return [
     ['ended', `${isoTime(end.settledAtMs)}, after ${milliseconds(durationOf(request))}`],
     ['upstream', end.upstream === undefined ? '-' : servedBy(end.upstream, end.attempts)],

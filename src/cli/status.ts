@@ -33,7 +33,7 @@ export function registerReload(program: Command): void {
 
 async function status(command: Command): Promise<void> {
   const { statePath } = configOf(command);
-  const snapshot = await readSnapshot(socketPathOf(statePath), { rows: 0 });
+  const snapshot = await readSnapshot(socketPathOf(statePath), { maxLive: 0, maxEnded: 0 });
   const { json } = globalOptions(command);
   if (snapshot === undefined) {
     process.exitCode = NOT_RUNNING;

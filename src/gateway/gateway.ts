@@ -1,31 +1,25 @@
-/** The composition root: turns a config into running parts, wired to each other. */
+/** The composition root: turns a config into a running gateway. */
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
+import type { Snapshot } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
 import { assertFree } from '../http/address.ts';
 import { type RunningLedger, startLedger } from '../ledger/client.ts';
-import type { LedgerSettings, LedgerSnapshot, LedgerSummary } from '../ledger/ledger.ts';
+import type { LedgerSettings, LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import type { SnapshotQuery } from '../observe/monitor.ts';
 import { type Lock, lockPort, lockState } from '../state/sqlite/lock.ts';
 import { startRemoteWorker } from './remote-worker.ts';
-import { startWorker, type Worker, type WorkerParts, type WorkerSnapshot } from './worker.ts';
+import { buildSnapshot } from './snapshot.ts';
+import { startWorker, type Worker, type WorkerParts } from './worker.ts';
 
 export interface GatewayEvents {
-  /** A thread has died by a fault of the program: the process cannot go on. */
+  /** A thread died of an internal error. The process must end. */
   onFatal(error: Error): void;
 }
 
 /** Settings that are not the operator's, and so not in the config. */
 export type GatewayOptions = Pick<WorkerParts, 'counting'>;
-
-/** How everything stands at this moment. */
-export interface GatewaySnapshot {
-  readonly workers: readonly WorkerSnapshot[];
-  /** Undefined where the ledger cannot tell at the moment. */
-  readonly ledger: LedgerSnapshot | undefined;
-  readonly storageFault: string | undefined;
-}
 
 export class Gateway {
   readonly summary: LedgerSummary;
@@ -34,6 +28,8 @@ export class Gateway {
   readonly #workers: readonly Worker[];
   readonly #ledger: RunningLedger;
   readonly #lock: Lock;
+  readonly #startedAtMs = Date.now();
+  #draining = false;
 
   constructor(config: Config, log: Log, { workers, ledger, lock }: Parts) {
     this.#config = config;
@@ -48,42 +44,55 @@ export class Gateway {
     return (this.#workers[0] as Worker).address;
   }
 
-  /** The config that new requests are served by. */
+  /** The config for new requests. */
   get config(): Config {
     return this.#config;
   }
 
-  /** Requests under way. */
+  /** How many requests are in flight. */
   async inFlight(): Promise<number> {
     return sum(await Promise.all(this.#workers.map((worker) => worker.inFlight())));
   }
 
-  /** How things stand, as far as it is wanted; the keys are those that are asked for. */
-  async look(look: SnapshotQuery, keyIds: readonly string[]): Promise<GatewaySnapshot> {
+  async snapshot(query: SnapshotQuery): Promise<Snapshot> {
     const { client } = this.#ledger;
-    const ledger = client.view(keyIds).catch(() => undefined);
-    const workers = await Promise.all(this.#workers.map((worker) => worker.look(look)));
-    return { workers, ledger: await ledger, storageFault: client.fault };
+    const [ledger, ...workers] = await Promise.all([
+      client.snapshot(query.keyIds).catch(() => undefined),
+      ...this.#workers.map((worker) => worker.snapshot(query)),
+    ]);
+    const { address, port } = this.address;
+    return buildSnapshot(
+      {
+        config: this.#config,
+        address: { host: address, port },
+        startedAtMs: this.#startedAtMs,
+        draining: this.#draining,
+        workers,
+        ledger,
+        storageFault: client.fault,
+      },
+      query,
+    );
   }
 
-  /** Gives up a request that is under way. False where there is none of that id. */
+  /** Aborts a request in flight. False if no request in flight has this id. */
   async stopRequest(id: string): Promise<boolean> {
     const found = await Promise.all(this.#workers.map((worker) => worker.stopRequest(id)));
     return found.includes(true);
   }
 
   /**
-   * Serves what comes from now on by another config; what is under way goes on by the old one. Throws a UserError, and
-   * changes nothing, where that takes a restart.
+   * Applies a config to new requests; requests in flight keep the one they began with. Throws a UserError, and changes
+   * nothing, if a field has changed that only a restart can apply.
    */
   async reload(config: Config): Promise<void> {
-    // The defaults, which stand in where there is none at the start, are not what its operator means now.
+    // Without a file the defaults apply, but an operator who reloads does not mean those.
     if (this.#config.path !== undefined && config.path === undefined) {
-      throw new UserError(`the config file ${this.#config.path} is gone; put it back`);
+      throw new UserError(`the config file ${this.#config.path} no longer exists; put it back`);
     }
-    const faults = RESTART_FIELDS.filter(([, read]) => read(config) !== read(this.#config));
-    if (faults.length > 0) {
-      throw new UserError(faults.map(([name]) => `${name}: this was changed, which takes a restart of the gateway`));
+    const changed = RESTART_FIELDS.filter(([, read]) => read(config) !== read(this.#config));
+    if (changed.length > 0) {
+      throw new UserError(changed.map(([name]) => `${name}: restart the gateway to change this`));
     }
     await this.#ledger.client.configure(ledgerSettings(config));
     await Promise.all(this.#workers.map((worker) => worker.reload(config)));
@@ -92,16 +101,17 @@ export class Gateway {
   }
 
   /**
-   * Lets what is under way finish, for as long as `milliseconds`, then gives up what is left, settles it and closes.
-   * Resolves with the number of requests that could not be settled: they stay open in the file. `lastly` is called while
-   * nobody else can have the state file yet.
+   * Waits up to `milliseconds` for requests in flight, then aborts and settles the rest, and closes. Resolves with the
+   * number of requests that could not be settled: their holds stay open in the state file. `beforeUnlock` is called
+   * last, while no other gateway can open the state file yet.
    */
-  async stop(milliseconds: number, lastly = () => {}): Promise<number> {
+  async stop(milliseconds: number, beforeUnlock = () => {}): Promise<number> {
+    this.#draining = true;
     const unsettled = await Promise.all(this.#workers.map((worker) => worker.stop(milliseconds)));
-    // Not before the last one has stopped: until then all are asked how things stand.
+    // Not before all have stopped: a snapshot asks each of them.
     await Promise.all(this.#workers.map((worker) => worker.close()));
     await this.#ledger.close();
-    lastly();
+    beforeUnlock();
     this.#lock.release();
     return sum(unsettled);
   }
@@ -113,7 +123,7 @@ interface Parts {
   readonly lock: Lock;
 }
 
-/** What cannot change while the gateway runs, by its name in the config file. */
+/** Fields that only a restart can change, by their names in the config file. */
 const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
   ['listen', ({ listen }) => `${listen.host} ${listen.port}`],
   ['threads', ({ threads }) => threads],
@@ -130,7 +140,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Starts a gateway. Throws a UserError when the state file or the address cannot be had; nothing is left running then. */
+/** Starts a gateway. Throws a UserError if it cannot use the state file or the address; nothing is left running then. */
 export async function startGateway(
   config: Config,
   openLog: OpenLog,
@@ -157,7 +167,7 @@ export async function startGateway(
   }
 }
 
-/** One worker is in this thread; several have threads of their own, which leaves this one to signals and the log. */
+/** A single worker runs in this thread. Several have threads of their own; this one then handles signals and the log. */
 async function startWorkers(
   config: Config,
   ledger: RunningLedger,
@@ -170,7 +180,7 @@ async function startWorkers(
   try {
     if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log, counting })];
     let { listen } = config;
-    // One thread alone has the port for itself; of several none has, so that nobody would be told that it is taken.
+    // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so none would notice.
     if (listen.port !== 0) {
       portLock = await lockPort(listen.port);
       await assertFree(listen);
@@ -179,7 +189,7 @@ async function startWorkers(
       const start = { config: { ...config, listen }, ledger: ledger.connect(), counting };
       const worker = await startRemoteWorker(start, { onLog: write, onDeath: events.onFatal });
       workers.push(worker);
-      // Where the system chose the port, the others take the same one.
+      // If the system chose the port, the other workers share it.
       listen = { ...listen, port: worker.address.port };
     }
     return workers;

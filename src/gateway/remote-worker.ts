@@ -5,22 +5,22 @@ import { Worker as Thread } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
 import { Tickets } from '../core/tickets.ts';
-import type { SnapshotQuery } from '../observe/monitor.ts';
-import type { Worker, WorkerSnapshot } from './worker.ts';
-import type { Answers, FromWorker, Question, ToWorker, WorkerStart } from './worker-protocol.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/monitor.ts';
+import type { Worker } from './worker.ts';
+import type { FromWorker, ToWorker, WorkerCall, WorkerReplies, WorkerReply, WorkerStart } from './worker-protocol.ts';
 
-// The thread's file has the ending of this one: .ts from the sources, .js once built.
+// The thread's file has the same extension as this one: .ts in the sources, .js in the build.
 const THREAD_FILE = new URL(`./worker-thread${extname(import.meta.url)}`, import.meta.url);
 
-export interface RemoteEvents {
-  /** Lines of its log, to be written. */
+export interface RemoteWorkerEvents {
+  /** Lines for the log of the process. */
   onLog(lines: string): void;
-  /** The thread has ended by a fault of the program. What it carried stays open in the file. */
+  /** The thread died of an internal error. The holds of its requests stay open in the state file. */
   onDeath(error: Error): void;
 }
 
-/** Starts a worker in a thread of its own. Throws a UserError when the address cannot be had. */
-export function startRemoteWorker(start: WorkerStart, events: RemoteEvents): Promise<Worker> {
+/** Starts a worker in a thread of its own. Throws a UserError if it cannot listen on the address. */
+export function startRemoteWorker(start: WorkerStart, events: RemoteWorkerEvents): Promise<Worker> {
   const thread = new Thread(THREAD_FILE, { workerData: start, transferList: [start.ledger] });
   return new Promise((resolve, reject) => {
     thread.once('error', reject);
@@ -40,13 +40,13 @@ export function startRemoteWorker(start: WorkerStart, events: RemoteEvents): Pro
 class RemoteWorker implements Worker {
   readonly address: AddressInfo;
   readonly #thread: Thread;
-  readonly #tickets = new Tickets<Answers[keyof Answers]>();
+  readonly #tickets = new Tickets<WorkerReply>();
 
-  constructor(thread: Thread, address: AddressInfo, events: RemoteEvents) {
+  constructor(thread: Thread, address: AddressInfo, events: RemoteWorkerEvents) {
     this.#thread = thread;
     this.address = address;
     thread.on('message', (message: FromWorker) => {
-      if (message.kind === 'answer') this.#tickets.resolve(message.ticket, message.answer);
+      if (message.kind === 'reply') this.#tickets.resolve(message.ticket, message.reply);
     });
     thread.on('error', (error: Error) => {
       this.#tickets.rejectAll(error);
@@ -55,33 +55,33 @@ class RemoteWorker implements Worker {
   }
 
   inFlight(): Promise<number> {
-    return this.#ask({ kind: 'in_flight' });
+    return this.#call({ kind: 'in_flight' });
   }
 
-  look(look: SnapshotQuery): Promise<WorkerSnapshot> {
-    return this.#ask({ kind: 'look', look });
+  snapshot(query: SnapshotQuery): Promise<WorkerSnapshot> {
+    return this.#call({ kind: 'snapshot', query });
   }
 
   stopRequest(id: string): Promise<boolean> {
-    return this.#ask({ kind: 'stop_request', id });
+    return this.#call({ kind: 'stop_request', id });
   }
 
   async reload(config: Config): Promise<void> {
-    await this.#ask({ kind: 'reload', config });
+    await this.#call({ kind: 'reload', config });
   }
 
   stop(milliseconds: number): Promise<number> {
-    return this.#ask({ kind: 'stop', milliseconds });
+    return this.#call({ kind: 'stop', milliseconds });
   }
 
   async close(): Promise<void> {
     await this.#thread.terminate();
   }
 
-  #ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Promise<Answers[K]> {
+  #call<K extends WorkerCall['kind']>(call: Extract<WorkerCall, { kind: K }>): Promise<WorkerReplies[K]> {
     const { ticket, reply } = this.#tickets.take();
-    this.#thread.postMessage({ ticket, question } satisfies ToWorker);
-    // The thread answers each question with what belongs to its kind.
-    return reply as Promise<Answers[K]>;
+    this.#thread.postMessage({ ticket, call } satisfies ToWorker);
+    // The thread's replies have the type that belongs to the kind of the call.
+    return reply as Promise<WorkerReplies[K]>;
   }
 }

@@ -1,47 +1,47 @@
-/** What travels between the main thread and a worker in a thread of its own. */
+/** The messages between the main thread and a worker in a thread of its own. */
 import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
-import type { SnapshotQuery } from '../observe/monitor.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/monitor.ts';
 import type { CounterOptions } from '../tokens/counter.ts';
-import type { WorkerSnapshot } from './worker.ts';
 
-/** What a worker's thread starts with. */
+/** What a worker's thread is started with. */
 export interface WorkerStart {
   readonly config: Config;
-  /** Its way to the ledger. */
+  /** Its connection to the ledger thread. */
   readonly ledger: MessagePort;
   readonly counting?: CounterOptions | undefined;
 }
 
-/** What a worker is asked for. */
-export type Question =
+/** A call of a worker's method. */
+export type WorkerCall =
   | { readonly kind: 'in_flight' }
-  | { readonly kind: 'look'; readonly look: SnapshotQuery }
+  | { readonly kind: 'snapshot'; readonly query: SnapshotQuery }
   | { readonly kind: 'stop_request'; readonly id: string }
   | { readonly kind: 'reload'; readonly config: Config }
-  /** Let what is under way finish for so long, then end. */
   | { readonly kind: 'stop'; readonly milliseconds: number };
 
-/** What each kind of question is answered with. */
-export interface Answers {
+/** The reply to each kind of call. */
+export interface WorkerReplies {
   in_flight: number;
-  look: WorkerSnapshot;
+  snapshot: WorkerSnapshot;
   stop_request: boolean;
   reload: undefined;
   stop: number;
 }
 
-/** A question, and the number under which its answer comes back. */
+export type WorkerReply = WorkerReplies[keyof WorkerReplies];
+
+/** A call, and the ticket that its reply carries. */
 export interface ToWorker {
   readonly ticket: number;
-  readonly question: Question;
+  readonly call: WorkerCall;
 }
 
 export type FromWorker =
   | { readonly kind: 'listening'; readonly address: AddressInfo }
-  /** The address could not be had; each line is for a person. */
+  /** The worker could not start: the lines of a UserError. */
   | { readonly kind: 'failed'; readonly lines: readonly string[] }
   /** Lines of the log, each with its line break. */
   | { readonly kind: 'log'; readonly lines: string }
-  | { readonly kind: 'answer'; readonly ticket: number; readonly answer: Answers[keyof Answers] };
+  | { readonly kind: 'reply'; readonly ticket: number; readonly reply: WorkerReply };

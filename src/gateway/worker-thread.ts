@@ -1,10 +1,10 @@
-/** A worker's own thread. */
+/** The entry point of a worker's thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
 import { connectLedger } from '../ledger/client.ts';
 import { forwardedLog } from '../observe/log.ts';
 import { startWorker, type Worker } from './worker.ts';
-import type { Answers, FromWorker, Question, ToWorker, WorkerStart } from './worker-protocol.ts';
+import type { FromWorker, ToWorker, WorkerCall, WorkerReply, WorkerStart } from './worker-protocol.ts';
 
 async function main(port: MessagePort, { config, ledger, counting }: WorkerStart): Promise<void> {
   const send = (message: FromWorker) => port.postMessage(message);
@@ -17,27 +17,28 @@ async function main(port: MessagePort, { config, ledger, counting }: WorkerStart
     send({ kind: 'failed', lines: error.lines });
     return;
   }
-  port.on('message', async ({ ticket, question }: ToWorker) => {
-    const answer = await answerTo(question, worker);
+  port.on('message', async ({ ticket, call }: ToWorker) => {
+    const reply = await perform(call, worker);
+    // Whoever gets the reply can rely on the log being complete up to it.
     flush();
-    send({ kind: 'answer', ticket, answer });
+    send({ kind: 'reply', ticket, reply });
   });
   send({ kind: 'listening', address: worker.address });
 }
 
-async function answerTo(question: Question, worker: Worker): Promise<Answers[keyof Answers]> {
-  switch (question.kind) {
+async function perform(call: WorkerCall, worker: Worker): Promise<WorkerReply> {
+  switch (call.kind) {
     case 'in_flight':
       return worker.inFlight();
-    case 'look':
-      return worker.look(question.look);
+    case 'snapshot':
+      return worker.snapshot(call.query);
     case 'stop_request':
-      return worker.stopRequest(question.id);
+      return worker.stopRequest(call.id);
     case 'reload':
-      await worker.reload(question.config);
+      await worker.reload(call.config);
       return undefined;
     case 'stop':
-      return worker.stop(question.milliseconds);
+      return worker.stop(call.milliseconds);
   }
 }
 

@@ -1,52 +1,41 @@
-/** A worker: all that it takes to answer requests in one thread, wired together. It remembers nothing of a request that has ended. */
-
+/** A worker: everything that serves requests in one thread, wired together. It keeps nothing of a request that has ended. */
 import type { AddressInfo } from 'node:net';
 import { Catalog } from '../catalog/catalog.ts';
-import { type Config, isActive, type ProviderConfig } from '../config/config.ts';
-import { printableName } from '../core/printable.ts';
-import { VERSION } from '../core/program.ts';
+import type { Config } from '../config/config.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { Listener, type ListenerSettings, type Pressure } from '../http/listener.ts';
-import { isUnderV1, type Route } from '../http/routes.ts';
+import { Listener, type ListenerSettings } from '../http/listener.ts';
+import type { Route } from '../http/routes.ts';
 import { untouchedFigures } from '../ledger/activity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
-import { type LoopDelay, LoopDelayMeter } from '../observe/loop-delay.ts';
-import { Monitor, type MonitorSnapshot, type SnapshotQuery, type UpstreamFacts } from '../observe/monitor.ts';
+import { LoopDelayMeter } from '../observe/loop-delay.ts';
+import { Monitor, type SnapshotQuery, type WorkerSnapshot } from '../observe/monitor.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
 import { type CounterOptions, TokenCounter } from '../tokens/counter.ts';
-import { HttpUpstream } from '../upstream/http.ts';
-import { MockUpstream } from '../upstream/mock.ts';
-import { Provider } from '../upstream/provider.ts';
+import { logExchange, logPressure } from './access-log.ts';
+import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
 
-/** After the drain's end, how long aborted requests have to be settled, in milliseconds. */
+/** How long aborted requests may take to settle once the drain time is over, in milliseconds. */
 const ABORT_GRACE_MS = 2_000;
 
-/** What carries requests, in this thread or in one of its own. */
+/** Serves requests, in this thread or in one of its own. */
 export interface Worker {
   readonly address: AddressInfo;
-  /** Requests under way. */
+  /** How many requests are in flight. */
   inFlight(): Promise<number>;
-  /** How things stand, as far as it is wanted. */
-  look(look: SnapshotQuery): Promise<WorkerSnapshot>;
-  /** Gives up a request that is under way. False where this worker has none of that id. */
+  snapshot(query: SnapshotQuery): Promise<WorkerSnapshot>;
+  /** Aborts a request in flight. False if this worker has no request in flight with this id. */
   stopRequest(id: string): Promise<boolean>;
-  /** Serves what comes from now on by another config; what is under way goes on by the old one. */
+  /** Applies a config to new requests. Requests in flight keep the config that they began with. */
   reload(config: Config): Promise<void>;
   /**
-   * Takes nothing new and lets what is under way finish, for as long as `milliseconds`, then gives up what is left and
-   * settles it. Resolves with the number of requests that could not be settled: they stay open in the file.
+   * Accepts nothing new, waits up to `milliseconds` for requests in flight, then aborts and settles the rest. Resolves
+   * with the number of requests that could not be settled: their holds stay open in the state file.
    */
   stop(milliseconds: number): Promise<number>;
-  /** Ends what is left of one that was stopped. Until then it can be asked how things stand. */
+  /** Frees what is left after `stop`. Until then a snapshot can be taken. */
   close(): Promise<void>;
-}
-
-/** What a worker is doing. */
-export interface WorkerSnapshot extends MonitorSnapshot {
-  readonly inFlight: number;
-  readonly loopDelay: LoopDelay;
 }
 
 export interface WorkerParts {
@@ -56,36 +45,41 @@ export interface WorkerParts {
   readonly counting?: CounterOptions | undefined;
 }
 
-/** Starts a worker in this thread. Throws a UserError when the address cannot be had; nothing is left running then. */
+/** Starts a worker in this thread. Throws a UserError if it cannot listen on the address; nothing is left running then. */
 export async function startWorker(parts: WorkerParts): Promise<Worker> {
   const worker = new LocalWorker(parts);
   await worker.listen();
   return worker;
 }
 
-/** What is made from one config: requests go on by the one that they began with. */
-interface Generation {
+/** What is built from one config. A request uses the same setup from its beginning to its end. */
+interface Setup {
   readonly pipeline: Pipeline;
-  readonly providers: ReadonlyMap<string, Provider>;
+  readonly providers: Providers;
 }
 
 class LocalWorker implements Worker {
   readonly #ledger: Ledger;
   readonly #log: Log;
-  readonly #counter = new TokenCounter();
-  readonly #monitor = new Monitor(() => upstreamsOf(this.#current.providers));
+  readonly #counter: TokenCounter;
   readonly #loopDelay = new LoopDelayMeter();
+  readonly #monitor: Monitor;
   readonly #listener: Listener;
-  #current: Generation;
-  /** Those of earlier configs that still have requests. */
-  readonly #earlier = new Set<Generation>();
+  #current: Setup;
+  /** The setups of earlier configs that still have requests in flight. */
+  readonly #previous = new Set<Setup>();
   #address: AddressInfo | undefined;
 
   constructor({ config, ledger, log, counting }: WorkerParts) {
     this.#ledger = ledger;
     this.#log = log;
     this.#counter = new TokenCounter(counting);
-    this.#current = this.#generationOf(config);
+    this.#monitor = new Monitor({
+      upstreams: () => upstreamsOf(this.#current.providers),
+      inFlight: () => this.#listener.inFlight,
+      loopDelay: () => this.#loopDelay.read(),
+    });
+    this.#current = this.#setUp(config);
     this.#listener = new Listener(
       { ...config.listen, isPortShared: config.threads > 1, ...listenerSettings(config) },
       {
@@ -109,8 +103,8 @@ class LocalWorker implements Worker {
     return this.#listener.inFlight;
   }
 
-  async look(look: SnapshotQuery): Promise<WorkerSnapshot> {
-    return { ...this.#monitor.view(look), inFlight: this.#listener.inFlight, loopDelay: this.#loopDelay.read() };
+  async snapshot(query: SnapshotQuery): Promise<WorkerSnapshot> {
+    return this.#monitor.snapshot(query);
   }
 
   async stopRequest(id: string): Promise<boolean> {
@@ -118,32 +112,32 @@ class LocalWorker implements Worker {
   }
 
   async reload(config: Config): Promise<void> {
-    const old = this.#current;
-    this.#current = this.#generationOf(config);
+    const previous = this.#current;
+    this.#current = this.#setUp(config);
     this.#listener.configure(listenerSettings(config));
     this.#log.level = config.logLevel;
-    this.#earlier.add(old);
-    void old.pipeline.idle().then(() => this.#forget(old));
+    this.#previous.add(previous);
+    void previous.pipeline.idle().then(() => this.#tearDown(previous));
   }
 
   async stop(milliseconds: number): Promise<number> {
     const idle = this.#listener.drain();
-    const generations = [...this.#earlier, this.#current];
-    const settlements = () => Promise.all(generations.map(({ pipeline }) => pipeline.settled()));
-    // An answer may still be read on whose client has left.
+    const setups = [...this.#previous, this.#current];
+    const settlements = () => Promise.all(setups.map(({ pipeline }) => pipeline.settled()));
+    // An answer may still be read though its client has hung up.
     if (!(await isDoneWithin(idle.then(settlements), milliseconds))) {
-      for (const { pipeline } of generations) pipeline.abortAll();
+      for (const { pipeline } of setups) pipeline.abortAll();
       await isDoneWithin(idle, ABORT_GRACE_MS);
     }
     this.#listener.close();
-    // Connections may be gone while what came over them is still being settled.
+    // A request may still be settling after its connection has closed.
     const settled = settlements();
     const isSettled = await isDoneWithin(settled, ABORT_GRACE_MS);
-    // What waits to be counted is settled by its estimate.
+    // Requests that wait for a token count are settled by their estimates.
     await this.#counter.close();
     if (!isSettled) await isDoneWithin(settled, ABORT_GRACE_MS);
-    const unsettled = generations.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
-    await Promise.all(generations.map((generation) => this.#forget(generation)));
+    const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
+    await Promise.all(setups.map((setup) => this.#tearDown(setup)));
     return unsettled;
   }
 
@@ -151,8 +145,8 @@ class LocalWorker implements Worker {
     this.#loopDelay.close();
   }
 
-  #generationOf(config: Config): Generation {
-    const providers = providersOf(config.providers);
+  #setUp(config: Config): Setup {
+    const providers = startProviders(config.providers);
     const pipeline = new Pipeline({
       catalog: new Catalog(config.providers),
       ledger: this.#ledger,
@@ -163,7 +157,7 @@ class LocalWorker implements Worker {
         retry: config.retry,
         keepAliveMs: config.streamKeepAliveMs,
         log: this.#log,
-        onAttempt: (upstream, failure) => this.#monitor.visit(upstream, failure),
+        onAttempt: (upstream, failure) => this.#monitor.countAttempt(upstream, failure),
       }),
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
@@ -172,9 +166,9 @@ class LocalWorker implements Worker {
     return { pipeline, providers };
   }
 
-  async #forget(generation: Generation): Promise<void> {
-    this.#earlier.delete(generation);
-    await Promise.all([...generation.providers.values()].map((provider) => provider.close()));
+  async #tearDown(setup: Setup): Promise<void> {
+    this.#previous.delete(setup);
+    await closeProviders(setup.providers);
   }
 
   async #serve(route: Route, exchange: Exchange): Promise<void> {
@@ -195,82 +189,21 @@ class LocalWorker implements Worker {
   }
 }
 
-/** How each upstream is regarded, for the board. */
-function upstreamsOf(providers: ReadonlyMap<string, Provider>): UpstreamFacts[] {
-  return [...providers].flatMap(([provider, { members }]) =>
-    members.map(({ name, state }) => ({ provider, name, state })),
-  );
-}
-
 function listenerSettings(config: Config): ListenerSettings {
   return {
     requestMs: config.timeouts.requestMs,
     maxBodyBytes: config.maxBodyBytes,
     idleMs: config.timeouts.idleMs,
-    // The system spreads connections over the threads that share the port.
+    // The kernel spreads connections over the threads that share the port.
     maxConnections: Math.ceil(config.maxConnections / config.threads),
     overload: { ...config.overload, threads: config.threads },
     figures: { requests: untouchedFigures(config.tier), listings: untouchedFigures(config.tier, true) },
   };
 }
 
-function providersOf(providers: readonly ProviderConfig[]): Map<string, Provider> {
-  return new Map(providers.filter(isActive).map((provider) => [provider.name, providerOf(provider)]));
-}
-
-function providerOf(provider: ProviderConfig): Provider {
-  switch (provider.kind) {
-    case 'openai': {
-      const upstreams = provider.upstreams.filter(isActive).map((upstream) => ({
-        name: upstream.name,
-        weight: upstream.weight,
-        upstream: new HttpUpstream({ ...provider, ...upstream }, provider.timeouts, `inf-gw/${VERSION}`),
-      }));
-      return new Provider(upstreams, { onDisconnect: provider.onDisconnect, tracksHealth: true });
-    }
-    case 'mock': {
-      const { name, timeouts } = provider;
-      const upstreams = [{ name, weight: 1, upstream: new MockUpstream(timeouts) }];
-      // It fails when a prompt asks it to, which must not be held against the prompts of others.
-      return new Provider(upstreams, { onDisconnect: 'abort', tracksHealth: false });
-    }
-  }
-}
-
 function sendReadiness(exchange: Exchange, status: 'ready' | 'draining' | 'storage_fault'): void {
   exchange.sendJson(status === 'ready' ? 200 : 503, JSON.stringify({ status }));
 }
-
-/** One line a request. Neither its body nor its key is ever written. */
-function logExchange(log: Log, exchange: Exchange): void {
-  // Probes come every few seconds and tell nothing new.
-  const level = isUnderV1(exchange.path) ? 'info' : 'debug';
-  if (!log.isLevelEnabled(level)) return;
-  const { requestId, request, keyId, model, ageMs } = exchange;
-  // Some put their key there by mistake.
-  const path = printableName(exchange.path);
-  const method = request.method ?? '';
-  const status = exchange.gone ? CLIENT_CLOSED_REQUEST : exchange.status;
-  const error = exchange.error?.code;
-  const subject = [model, error, keyId].filter((part) => part !== undefined).join(', ');
-  log[level](
-    { request_id: requestId, method, path, key: keyId, model, status, error, ms: ageMs },
-    `${requestId} ${method} ${path} ${status} in ${ageMs} ms${subject === '' ? '' : ` (${subject})`}`,
-  );
-}
-
-function logPressure(log: Log, refused: number, cause: Pressure): void {
-  log.warn({ refused, cause }, `${refused} refused in the last seconds: ${PRESSURE[cause]}`);
-}
-
-const PRESSURE: Readonly<Record<Pressure, string>> = {
-  connections: 'all connections are in use (max_connections)',
-  loop_delay: 'the event loop is late (overload.loop_delay)',
-  memory: 'the process needs too much memory (overload.memory)',
-};
-
-/** What logs show, since nginx, for a client that left before its answer. */
-const CLIENT_CLOSED_REQUEST = 499;
 
 async function isDoneWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;

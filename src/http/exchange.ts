@@ -115,7 +115,7 @@ export class Exchange {
   readBody(): Promise<Buffer> {
     const { maxBodyBytes, requestMs, expectsContinue } = this.#options;
     const reader = new BodyReader(this.request, maxBodyBytes, requestMs);
-    return reader.read(expectsContinue ? () => this.#askForBody() : undefined);
+    return reader.read(expectsContinue ? () => this.#sendContinue() : undefined);
   }
 
   sendJson(status: number, body: string | Buffer): void {
@@ -182,7 +182,7 @@ export class Exchange {
    * Sends `100 Continue`. On a pipelined request, whose response has no socket yet, Node would
    * write it between the headers and the body of the queued response, so it waits for the socket.
    */
-  #askForBody(): void {
+  #sendContinue(): void {
     const response = this.#response;
     if (response.socket !== null) return response.writeContinue();
     response.once('socket', () => {

@@ -171,8 +171,8 @@ class LedgerClient implements LedgerControl {
     await this.#ask({ kind: 'configure', settings });
   }
 
-  view(keyIds: readonly string[]): Promise<LedgerSnapshot> {
-    return this.#ask({ kind: 'view', keyIds });
+  snapshot(keyIds: readonly string[]): Promise<LedgerSnapshot> {
+    return this.#ask({ kind: 'snapshot', keyIds });
   }
 
   get hasEnded(): boolean {

@@ -156,8 +156,8 @@ export class LedgerEngine {
       case 'configure':
         this.#configure(command.settings);
         return undefined;
-      case 'view':
-        return this.#view(command.keyIds);
+      case 'snapshot':
+        return this.#snapshot(command.keyIds);
       case 'count_refusal':
         return undefined;
     }
@@ -295,7 +295,7 @@ export class LedgerEngine {
     this.#undo.push(() => charge(-costNanos));
   }
 
-  #view(keyIds: readonly string[]): LedgerSnapshot {
+  #snapshot(keyIds: readonly string[]): LedgerSnapshot {
     const nowMs = this.#clock.monotonicMs();
     return {
       balanceNanos: this.#balanceNanos,

@@ -116,7 +116,7 @@ export interface LedgerSnapshot {
 export interface LedgerControl extends Ledger {
   /** Holds from the next decision on. */
   configure(settings: LedgerSettings): Promise<void>;
-  view(keyIds: readonly string[]): Promise<LedgerSnapshot>;
+  snapshot(keyIds: readonly string[]): Promise<LedgerSnapshot>;
 }
 
 export type ListingAdmission =

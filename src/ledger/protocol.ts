@@ -22,7 +22,7 @@ export type Command =
   | { readonly kind: 'settle'; readonly settlement: Settlement }
   | { readonly kind: 'count_refusal'; readonly refusal: CountedRefusal }
   | { readonly kind: 'configure'; readonly settings: LedgerSettings }
-  | { readonly kind: 'view'; readonly keyIds: readonly string[] };
+  | { readonly kind: 'snapshot'; readonly keyIds: readonly string[] };
 
 /** Whether what a command decides is written to the file. */
 export function isWritten({ kind }: Command): boolean {
@@ -37,7 +37,7 @@ export interface Answers {
   settle: RateFigures;
   count_refusal: undefined;
   configure: undefined;
-  view: LedgerSnapshot;
+  snapshot: LedgerSnapshot;
 }
 
 export type Answer = Answers[keyof Answers];

@@ -1,35 +1,36 @@
-/** What one worker is doing: requests under way, those that ended last, and how its upstreams fare. In memory only. */
+/** What one worker is doing: requests in flight, requests that ended last, and the health of its upstreams. In memory only. */
 
 import { providerOf } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
-import type { Served } from '../core/settlement.ts';
+import { isErrorOutcome, type Outcome, type Served } from '../core/settlement.ts';
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
+import type { LoopDelay } from './loop-delay.ts';
 import { type Second, Traffic } from './traffic.ts';
 
-/** How many requests that have ended or were refused are remembered. */
-export const REMEMBERED_REQUESTS = 200;
-/** How many of those under way are shown at most, the oldest first. */
-export const SHOWN_LIVE = 500;
-/** Over so long the health of an upstream is judged, in seconds. */
+/** How many ended and refused requests a worker remembers, and a snapshot holds at most. */
+export const MAX_ENDED = 200;
+/** How many requests in flight a snapshot holds at most. */
+export const MAX_LIVE = 500;
+/** The health of an upstream covers so many seconds. */
 const HEALTH_S = 60;
 
-/** What does not change of a request. */
+/** The part of a request that never changes. */
 export interface RequestFacts {
   readonly id: string;
   readonly keyId: string;
-  /** The one that was asked for. */
+  /** The model the client named. */
   readonly model: string;
   readonly stream: boolean;
   readonly admittedAtMs: number;
 }
 
-/** A request under way, as far as the board needs to know it. */
+/** A request in flight, as far as the monitor needs to know it. */
 export interface LiveRequest extends RequestFacts {
   /** What it has used so far, and what that costs. */
   figures(): LiveFigures;
-  /** Who serves it; undefined until an upstream is asked. */
+  /** Who serves it; undefined until it is sent upstream. */
   served(): Served | undefined;
-  /** Gives it up: its client gets an error, and what it used is charged. */
+  /** Aborts it: the client gets an error, and is charged for what was used. */
   stop(): void;
 }
 
@@ -40,24 +41,24 @@ export interface LiveFigures {
   readonly firstByteMs: number | undefined;
 }
 
-/** A row of the screen: a request that is under way, has ended, or was refused. */
+/** A request as operators see it: in flight, ended, or refused. */
 export interface RequestRow {
   readonly id: string;
   readonly key_id: string;
-  /** The one that serves. */
+  /** The model that serves it. */
   readonly model: string;
-  /** The one that was asked for, where that is another. */
+  /** The model the client named; absent where that one serves. */
   readonly requested_model?: string;
-  /** The provider that serves; empty for a request that was refused. */
+  /** The provider that serves it; empty for a refused request. */
   readonly provider: string;
-  /** Which upstream serves, and how many have been asked; absent where none was. */
+  /** The upstream that serves it, and the attempts so far; both absent until it is sent upstream. */
   readonly upstream?: string;
   readonly attempts?: number;
   readonly stream: boolean;
   readonly admitted_at_ms: number;
-  /** Undefined while it is under way. */
+  /** Absent while it is in flight. */
   readonly ended_at_ms?: number;
-  /** How it ended, or with which error it was refused. */
+  /** How it ended, or the error code it was refused with. */
   readonly outcome?: string;
   readonly source?: UsageSource;
   readonly first_byte_ms?: number;
@@ -66,10 +67,10 @@ export interface RequestRow {
   readonly cost_usd: string;
 }
 
-/** How an upstream fared in the last minute. */
+/** The health of an upstream over the last minute. */
 export interface UpstreamHealth {
   readonly provider: string;
-  /** The provider's name, with a number where it has several. */
+  /** The provider's name, with a number where it has several upstreams. */
   readonly upstream: string;
   readonly state: UpstreamState;
   readonly in_flight: number;
@@ -78,37 +79,44 @@ export interface UpstreamHealth {
   readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
 }
 
-/** `backing_off`: it sent `Retry-After`, which has not elapsed; the others are those of its circuit breaker. */
+/** The state of its circuit breaker, or `backing_off`: it sent a `Retry-After` that has not elapsed. */
 export type UpstreamState = 'closed' | 'open' | 'half_open' | 'backing_off';
 
-/** An upstream of the config, and how it is regarded. */
+/** An upstream in the config, and its state at the moment. */
 export interface UpstreamFacts {
   readonly provider: string;
   readonly name: string;
   readonly state: UpstreamState;
 }
 
-/** What is wanted of a board: making rows takes time from requests, so no more are made than somebody sees. */
+/** What a snapshot should hold. The threads that serve requests make its rows, so ask for no more than is shown. */
 export interface SnapshotQuery {
-  /** The seconds from here on, since 1970. */
+  /** The keys to report the activity of. */
+  readonly keyIds: readonly string[];
+  /** Leaves out the seconds before this one, since 1970. */
   readonly sinceS: number;
-  /** The requests that ended from here on, in milliseconds since 1970. */
+  /** Leaves out the requests that ended earlier, in milliseconds since 1970. */
   readonly endedSinceMs: number;
-  /** How many requests under way at most, the oldest first. */
-  readonly mostLive: number;
-  /** How many that have ended at most, the latest. */
-  readonly mostEnded: number;
+  /** At most so many requests in flight, the oldest first. */
+  readonly maxLive: number;
+  /** At most so many ended requests, the latest. */
+  readonly maxEnded: number;
 }
 
-/** All that there is. */
+/** The query for everything except the activity of single keys. */
 export const EVERYTHING: SnapshotQuery = {
+  keyIds: [],
   sinceS: 0,
   endedSinceMs: 0,
-  mostLive: SHOWN_LIVE,
-  mostEnded: REMEMBERED_REQUESTS,
+  maxLive: MAX_LIVE,
+  maxEnded: MAX_ENDED,
 };
 
-export interface MonitorSnapshot {
+/** One worker's part of a snapshot. */
+export interface WorkerSnapshot {
+  /** Requests in flight, those that were not admitted yet included. */
+  readonly inFlight: number;
+  readonly loopDelay: LoopDelay;
   readonly seconds: readonly Second[];
   readonly live: readonly RequestRow[];
   /** The latest last. */
@@ -116,9 +124,9 @@ export interface MonitorSnapshot {
   readonly upstreams: readonly UpstreamHealth[];
 }
 
-/** What is to be known of a request when it ends. */
+/** What the monitor needs to know of a request that ends. */
 export interface RequestEnd {
-  readonly outcome: string;
+  readonly outcome: Outcome;
   readonly usage: TokenUsage;
   readonly source: UsageSource;
   readonly costNanos: Nanos;
@@ -126,7 +134,7 @@ export interface RequestEnd {
   readonly served: Served | undefined;
 }
 
-/** A request of a known key that was refused. */
+/** A refused request of a valid key. */
 export interface RefusedRequest {
   readonly id: string;
   readonly keyId: string;
@@ -134,22 +142,28 @@ export interface RefusedRequest {
   readonly code: string;
 }
 
-/** A request that has ended. Its row is made only when somebody looks. */
-interface Remembered {
+/** A request that ended or was refused. Its row is made only for a snapshot that shows it. */
+interface EndedRequest {
   readonly endedAtMs: number;
   row(): RequestRow;
 }
 
+/** What the monitor does not count itself, read for each snapshot. */
+export interface MonitorSources {
+  upstreams(): readonly UpstreamFacts[];
+  inFlight(): number;
+  loopDelay(): LoopDelay;
+}
+
 export class Monitor {
-  readonly #upstreams: () => readonly UpstreamFacts[];
+  readonly #sources: MonitorSources;
   readonly #traffic = new Traffic();
   readonly #live = new Map<string, LiveRequest>();
-  readonly #recent: Remembered[] = [];
+  readonly #ended: EndedRequest[] = [];
   readonly #failures = new Map<string, UpstreamHealth['last_failure']>();
 
-  /** `upstreams` tells which there are at the moment. */
-  constructor(upstreams: () => readonly UpstreamFacts[] = () => []) {
-    this.#upstreams = upstreams;
+  constructor(sources: MonitorSources) {
+    this.#sources = sources;
   }
 
   open(request: LiveRequest): void {
@@ -164,8 +178,8 @@ export class Monitor {
     const { usage, costNanos, firstByteMs, outcome } = end;
     const tokens = usage.promptTokens + usage.completionTokens;
     this.#traffic.countEnded({ tokens, costNanos, firstByteMs });
-    if (outcome !== 'ok' && outcome !== 'cancelled') this.#traffic.countError(outcome);
-    // Not the request itself, which holds the whole body.
+    if (isErrorOutcome(outcome)) this.#traffic.countError(outcome);
+    // A copy: the request itself holds the whole body.
     const { keyId, model, stream, admittedAtMs } = request;
     const facts = { id, keyId, model, stream, admittedAtMs };
     this.#remember({
@@ -174,13 +188,13 @@ export class Monitor {
     });
   }
 
-  /** Counts that an upstream was asked. `failure` says what went wrong, where it is to blame. */
-  visit(upstream: string, failure: string | undefined): void {
-    this.#traffic.countVisit(upstream, failure !== undefined);
+  /** Counts an attempt. `failure` says what went wrong if the upstream is to blame, and is undefined otherwise. */
+  countAttempt(upstream: string, failure: string | undefined): void {
+    this.#traffic.countAttempt(upstream, failure === undefined ? 'ok' : 'failed');
     if (failure !== undefined) this.#failures.set(upstream, { at_ms: Date.now(), message: failure });
   }
 
-  /** Forgets a request that could not be settled. */
+  /** Forgets a request in flight, which could not be settled, without counting it. */
   drop(id: string): void {
     this.#live.delete(id);
   }
@@ -188,23 +202,25 @@ export class Monitor {
   refuse({ id, keyId, model, code }: RefusedRequest): void {
     const nowMs = Date.now();
     this.#traffic.countError(code);
-    const nothing = { stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: formatUsd(0n) };
+    const unused = { stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: formatUsd(0n) };
     const times = { admitted_at_ms: nowMs, ended_at_ms: nowMs };
-    const row = () => ({ id, key_id: keyId, model, provider: '', ...nothing, ...times, outcome: code });
+    const row = () => ({ id, key_id: keyId, model, provider: '', ...unused, ...times, outcome: code });
     this.#remember({ endedAtMs: nowMs, row });
   }
 
-  /** Gives up a request that is under way. False where there is none of that id. */
+  /** Aborts a request in flight. False if no request in flight has this id. */
   stop(id: string): boolean {
     const request = this.#live.get(id);
     request?.stop();
     return request !== undefined;
   }
 
-  view({ sinceS, endedSinceMs, mostLive, mostEnded }: SnapshotQuery): MonitorSnapshot {
-    const live = this.#live.values().take(mostLive);
-    const recent = this.#recent.slice(Math.max(0, this.#recent.length - mostEnded));
+  snapshot({ sinceS, endedSinceMs, maxLive, maxEnded }: SnapshotQuery): WorkerSnapshot {
+    const live = this.#live.values().take(maxLive);
+    const recent = this.#ended.slice(Math.max(0, this.#ended.length - maxEnded));
     return {
+      inFlight: this.#sources.inFlight(),
+      loopDelay: this.#sources.loopDelay(),
       seconds: this.#traffic.since(sinceS),
       live: Array.from(live, (request) => rowOf(request, request.figures(), request.served())),
       recent: recent.filter(({ endedAtMs }) => endedAtMs >= endedSinceMs).map(({ row }) => row()),
@@ -218,21 +234,21 @@ export class Monitor {
       const name = request.served()?.upstream;
       if (name !== undefined) inFlight.set(name, (inFlight.get(name) ?? 0) + 1);
     }
-    const visits = this.#traffic.visitsSince(Math.floor(Date.now() / 1000) - HEALTH_S);
-    return this.#upstreams().map(({ provider, name, state }) => ({
+    const attempts = this.#traffic.attemptsSince(Math.floor(Date.now() / 1000) - HEALTH_S);
+    return this.#sources.upstreams().map(({ provider, name, state }) => ({
       provider,
       upstream: name,
       state,
       in_flight: inFlight.get(name) ?? 0,
-      requests: visits.get(name)?.requests ?? 0,
-      failures: visits.get(name)?.failures ?? 0,
+      requests: attempts.get(name)?.requests ?? 0,
+      failures: attempts.get(name)?.failures ?? 0,
       last_failure: this.#failures.get(name) ?? null,
     }));
   }
 
-  #remember(request: Remembered): void {
-    this.#recent.push(request);
-    if (this.#recent.length > REMEMBERED_REQUESTS) this.#recent.shift();
+  #remember(request: EndedRequest): void {
+    this.#ended.push(request);
+    if (this.#ended.length > MAX_ENDED) this.#ended.shift();
   }
 }
 

@@ -1,11 +1,11 @@
-/** What went through in the last minutes, second by second: kept by each worker, and added up over all of them. */
+/** The traffic of the last minutes, second by second: each worker counts its own, and a snapshot adds them up. */
 import type { Nanos } from '../core/money.ts';
 import { addHistogram, emptyHistogram, type Histogram, record } from './histogram.ts';
 
-/** How long the past is remembered. */
+/** How far back the seconds reach. */
 export const REMEMBERED_S = 300;
 
-/** All that ended or was refused within one second. */
+/** What ended or was refused within one second. */
 export interface Second {
   /** Seconds since 1970. */
   readonly atS: number;
@@ -13,15 +13,16 @@ export interface Second {
   requests: number;
   tokens: number;
   costNanos: Nanos;
-  /** Answers with an error, by code: refusals too. */
+  /** Answers with an error, refusals included, by code. */
   readonly errors: Map<string, number>;
-  /** Time to the first byte of an answer. */
+  /** Times from dispatch to the first byte of an answer. */
   readonly firstByteMs: Histogram;
-  /** How often each upstream was asked. */
-  readonly visits: Map<string, Visits>;
+  /** Attempts, by upstream. */
+  readonly attempts: Map<string, AttemptCounts>;
 }
 
-export interface Visits {
+/** Attempts at one upstream. */
+export interface AttemptCounts {
   requests: number;
   failures: number;
 }
@@ -49,8 +50,8 @@ export class Traffic {
     if (firstByteMs !== undefined) record(second.firstByteMs, firstByteMs);
   }
 
-  countVisit(upstream: string, failed: boolean): void {
-    addVisits(this.#current().visits, upstream, { requests: 1, failures: failed ? 1 : 0 });
+  countAttempt(upstream: string, result: 'ok' | 'failed'): void {
+    addAttempts(this.#current().attempts, upstream, { requests: 1, failures: result === 'failed' ? 1 : 0 });
   }
 
   countError(code: string): void {
@@ -58,22 +59,24 @@ export class Traffic {
     errors.set(code, (errors.get(code) ?? 0) + 1);
   }
 
-  /** The seconds from `atS` on in which something happened, the oldest first. */
+  /** The seconds from `atS` on in which anything was counted, the oldest first. */
   since(atS: number): Second[] {
     return this.#seconds.filter((second) => second.atS >= atS);
   }
 
-  /** How often each upstream was asked from `atS` on. */
-  visitsSince(atS: number): Map<string, Visits> {
-    const sum = new Map<string, Visits>();
-    for (const { visits } of this.since(atS)) for (const [provider, each] of visits) addVisits(sum, provider, each);
+  /** The attempts from `atS` on, by upstream. */
+  attemptsSince(atS: number): Map<string, AttemptCounts> {
+    const sum = new Map<string, AttemptCounts>();
+    for (const { attempts } of this.since(atS)) {
+      for (const [upstream, counts] of attempts) addAttempts(sum, upstream, counts);
+    }
     return sum;
   }
 
   #current(): Second {
     const atS = this.#nowS();
     const last = this.#seconds.at(-1);
-    // A clock that was set back goes on counting into the second that it had reached.
+    // After the clock is set back, counts go into the latest second until the clock has caught up.
     if (last !== undefined && last.atS >= atS) return last;
     const second = emptySecond(atS);
     this.#seconds.push(second);
@@ -90,11 +93,11 @@ export function emptySecond(atS: number): Second {
     costNanos: 0n,
     errors: new Map(),
     firstByteMs: emptyHistogram(),
-    visits: new Map(),
+    attempts: new Map(),
   };
 }
 
-/** What several workers have counted, second by second. */
+/** Adds up what several workers counted, second by second. */
 export function merged(parts: readonly (readonly Second[])[]): Second[] {
   const seconds = new Map<number, Second>();
   for (const second of parts.flat()) {
@@ -105,17 +108,17 @@ export function merged(parts: readonly (readonly Second[])[]): Second[] {
   return [...seconds.values()].toSorted((a, b) => a.atS - b.atS);
 }
 
-/** Adds what another second counted. */
+/** Adds the counts of one second to another. */
 export function addSecond(to: Second, from: Second): void {
   to.requests += from.requests;
   to.tokens += from.tokens;
   to.costNanos += from.costNanos;
   for (const [code, count] of from.errors) to.errors.set(code, (to.errors.get(code) ?? 0) + count);
   addHistogram(to.firstByteMs, from.firstByteMs);
-  for (const [provider, visits] of from.visits) addVisits(to.visits, provider, visits);
+  for (const [upstream, counts] of from.attempts) addAttempts(to.attempts, upstream, counts);
 }
 
-function addVisits(to: Map<string, Visits>, provider: string, { requests, failures }: Visits): void {
-  const sum = to.get(provider) ?? { requests: 0, failures: 0 };
-  to.set(provider, { requests: sum.requests + requests, failures: sum.failures + failures });
+function addAttempts(to: Map<string, AttemptCounts>, upstream: string, { requests, failures }: AttemptCounts): void {
+  const sum = to.get(upstream) ?? { requests: 0, failures: 0 };
+  to.set(upstream, { requests: sum.requests + requests, failures: sum.failures + failures });
 }

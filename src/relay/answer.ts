@@ -1,5 +1,5 @@
 /** Relays one answer of an upstream, whatever it is: a completion, a stream, an error, or none at all. */
-import type { AnswerHead, Attempt } from '../upstream/attempt.ts';
+import type { Attempt, ResponseHead } from '../upstream/attempt.ts';
 import { relayErrorAnswer, relayFailure } from './failures.ts';
 import { notTheProtocol, relayJson } from './json.ts';
 import type { Meter } from './meter.ts';
@@ -34,7 +34,7 @@ export async function relayAnswer(
 }
 
 async function relayByHead(
-  head: AnswerHead,
+  head: ResponseHead,
   attempt: Attempt,
   sink: StreamSink,
   meter: Meter,

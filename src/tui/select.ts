@@ -1,7 +1,6 @@
 /** What a view shows of the model, in which order, and what it has to ask the gateway for. Pure. */
-import type { Wanted } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import type { RequestRow, UpstreamState } from '../observe/monitor.ts';
+import { MAX_ENDED, type RequestRow, type SnapshotQuery, type UpstreamState } from '../observe/monitor.ts';
 import type { KeySort, Model, StoredKey } from './model.ts';
 
 /** The last result: sorting 10,000 keys takes 5 ms, and each key press needs them several times. */
@@ -68,13 +67,14 @@ const FOLLOWED_KEYS = 60;
 const ROWS_STEP = 50;
 
 /** What to ask the gateway for: no more than the view shows. */
-export function queryFor(model: Model): Wanted {
+export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
   const { view, keys, live, rows } = model;
   const around = Math.max(0, keys.cursor - FOLLOWED_KEYS / 2);
   const visible = view === 'keys' ? shownKeys(model).slice(around, around + FOLLOWED_KEYS) : [];
   return {
     keyIds: visible.map(({ record }) => record.id),
-    rows: view === 'live' ? Math.ceil((live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0,
+    maxLive: view === 'live' ? Math.ceil((live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0,
+    maxEnded: view === 'live' ? MAX_ENDED : 0,
   };
 }
 

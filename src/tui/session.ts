@@ -8,7 +8,7 @@ import { UserError } from '../core/errors.ts';
 import { usageCsv } from '../operator/export.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
 import { firstModel, type Model } from './model.ts';
-import { queryFor } from './select.ts';
+import { snapshotQuery } from './select.ts';
 import { Store } from './store.ts';
 import type { Effect, Event } from './update/step.ts';
 import { update } from './update/update.ts';
@@ -109,7 +109,7 @@ export class Session {
 
   /** Subscribes to what the screen shows, if a gateway is running. */
   #follow(): void {
-    const query = queryFor(this.#model);
+    const query = snapshotQuery(this.#model);
     const followed = JSON.stringify(query);
     if (this.#feed !== undefined && followed === this.#followed) return;
     this.#feed?.close();

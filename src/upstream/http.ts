@@ -1,7 +1,7 @@
-/** An upstream over HTTP. The only place that knows undici. */
+/** An upstream over HTTP. The only file that uses undici. */
 
 import type { Dispatcher } from 'undici';
-// Not from its index, which loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
+// The package index also loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { bodyFor, endpointOf, type OpenaiEndpoint, type OpenaiHost } from '../providers/openai.ts';
@@ -10,7 +10,7 @@ import { Attempt, type FailureKind, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import type { Upstream } from './upstream.ts';
 
-/** How long an idle connection to an upstream is kept: below the 60 s after which many of them close it. */
+/** How long idle connections are kept: less than the 60 s after which many upstreams close them. */
 const KEEP_ALIVE_MS = 30_000;
 
 export class HttpUpstream implements Upstream {
@@ -24,12 +24,12 @@ export class HttpUpstream implements Upstream {
     this.#endpoint = endpointOf(host, userAgent);
     this.#timeouts = timeouts;
     this.#pool = new Pool(this.#endpoint.origin, {
-      // One request at a time on a connection: a slow stream must not hold up another.
+      // One request at a time per connection, so that a slow stream does not block another.
       pipelining: 1,
       allowH2: false,
       connect: { timeout: timeouts.connectMs },
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // These run on a coarse clock; the attempt keeps time itself.
+      // undici's own timeouts use a coarse clock; AttemptHandler keeps exact ones.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -59,7 +59,7 @@ export class HttpUpstream implements Upstream {
   }
 }
 
-/** Feeds an attempt from undici, and keeps its time-outs. */
+/** Feeds an attempt from undici, and enforces its timeouts. */
 class AttemptHandler implements Dispatcher.DispatchHandler {
   readonly #attempt: Attempt;
   readonly #timeouts: UpstreamTimeouts;
@@ -74,13 +74,13 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     this.#deadline.set({ kind: 'not_connected', missing: 'no connection', milliseconds: timeouts.connectMs });
   }
 
-  /** The connection stands, and the request is about to be written. */
+  /** There is a connection, and the request is about to be written. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const milliseconds = this.#timeouts.firstByteMs;
     this.#deadline.set({ kind: 'first_byte_timeout', missing: 'no response headers', milliseconds });
     this.#attempt.begin({
       pause: () => {
-        // A slow reader is no fault of the upstream's.
+        // The upstream is not to blame for a slow client.
         this.#deadline.clear();
         controller.pause();
       },
@@ -90,7 +90,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
       },
       abort: () => {
         this.#deadline.clear();
-        controller.abort(new Error('given up by the gateway'));
+        controller.abort(new Error('aborted by the gateway'));
       },
     });
   }
@@ -100,9 +100,10 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // Interim answers (103 Early Hints and the like) are no progress.
+    // Interim responses, such as 103 Early Hints, are no progress.
     if (status < 200) return;
-    // They are parts of the first bytes read, and would keep all of them as long as the answer lasts.
+    // These are slices of the first read, and would keep all of it in memory until the response
+    // ends.
     controller.rawHeaders = null;
     this.#expectMore();
     const encoding = single(headers['content-encoding']);
@@ -115,7 +116,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
-    this.#deadline.putOff();
+    this.#deadline.refresh();
     this.#attempt.push(chunk);
   }
 
@@ -132,7 +133,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
   }
 
   #expectMore(): void {
-    this.#deadline.set({ kind: 'idle_timeout', missing: 'nothing more', milliseconds: this.#timeouts.idleMs });
+    this.#deadline.set({ kind: 'idle_timeout', missing: 'no more data', milliseconds: this.#timeouts.idleMs });
   }
 }
 

@@ -22,14 +22,14 @@ const FAULTS: readonly (readonly [what: string, config: string, lines: readonly 
   [
     'another address',
     limited(9).replace('127.0.0.1:0', '127.0.0.1:1'),
-    [/^error: listen: this was changed, which takes a restart of the gateway$/],
+    [/^error: listen: restart the gateway to change this$/],
   ],
+  ['another number of threads', `threads: 2\n${limited(9)}`, [/^error: threads: restart the gateway to change this/]],
   [
-    'another number of threads',
-    `threads: 2\n${limited(9)}`,
-    [/^error: threads: this was changed, which takes a restart/],
+    'another durability',
+    `durability: crash\n${limited(9)}`,
+    [/^error: durability: restart the gateway to change this/],
   ],
-  ['another durability', `durability: crash\n${limited(9)}`, [/^error: durability: this was changed/]],
   // Where the socket is follows from the state file.
   ['another state file', limited(9).replace('state.db', 'other.db'), [/^error: no gateway is running on .*other\.db/]],
 ];

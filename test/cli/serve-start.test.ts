@@ -32,7 +32,7 @@ describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.ok(serving.log.some(({ msg }) => msg.includes(`created the state file ${place.statePath}`)));
     const warning = said(/elsewhere/);
     assert.equal(warning?.level, 'warn');
-    assert.match(warning?.msg ?? '', /not set: elsewhere \(ELSEWHERE_KEY\)/);
+    assert.match(warning?.msg ?? '', /skipped providers: elsewhere \(ELSEWHERE_KEY is not set\)/);
 
     const { key } = await place.createKey('app');
     assert.equal(await serving.chatOutcome(key, { model: 'elsewhere/model' }), '404 model_not_found');

@@ -41,7 +41,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     let received = (await reader?.read())?.value ?? '';
 
     serving.signal('SIGTERM');
-    await serving.logged(/SIGTERM: finishing 1 request/);
+    await serving.logged(/SIGTERM: shutting down, .* 1 request in flight/);
     await assert.rejects(fetch(`${serving.url}/healthz`), 'no new connections');
     const call = await upstream.call();
     call.send(chunk(' last', 'stop') + usageChunk() + DONE);
@@ -94,7 +94,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     const reader = response.body?.getReader();
     await reader?.read();
     serving.signal('SIGTERM');
-    await serving.logged(/SIGTERM: finishing 1 request/);
+    await serving.logged(/SIGTERM: shutting down, .* 1 request in flight/);
     serving.signal('SIGTERM');
     const { status } = await serving.ended;
     assert.notEqual(status, 0, 'not everything was settled');
@@ -119,7 +119,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await place.json('credit', 'show'), before, 'a hold outlives its process');
 
     const second = await place.serve();
-    await second.logged(/1 request.* open .*charged as held/);
+    await second.logged(/charged the holds of 1 request left open/);
     const [after, usage] = await Promise.all([
       place.json<BalanceJson>('credit', 'show'),
       place.json<UsageJson[]>('usage', '--model', 'mock/paid'),

@@ -116,7 +116,7 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     const reader = (await serving.chat(key, STALLING)).body?.getReader();
     await reader?.read();
     serving.signal('SIGTERM');
-    await bounded(serving.logged(/finishing 1 request/), 'the drain');
+    await bounded(serving.logged(/shutting down, .* 1 request in flight/), 'the drain');
     const [human, json] = await Promise.all([place.run(['status']), place.json<{ draining: boolean }>('status')]);
     assert.equal(human.status, 0);
     assert.match(human.stdout, /^state +shutting down$/m);

@@ -174,7 +174,7 @@ for (const threads of [1, 3]) {
       });
       await until(() => fed.length > 0);
       site.serving.signal('SIGTERM');
-      await bounded(site.serving.logged(/finishing 1 request/), 'the drain');
+      await bounded(site.serving.logged(/shutting down, .* 1 request in flight/), 'the drain');
       await until(() => fed.at(-1)?.draining === true && fed.at(-1)?.in_flight === 1);
       const { draining, in_flight, live, seconds, recent } = await site.snapshot();
       assert.deepEqual([draining, in_flight, live.map(({ id }) => id)], [true, 1, [stream.id]]);

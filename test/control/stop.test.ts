@@ -93,7 +93,7 @@ for (const threads of [1, 2]) {
       });
       const stream = await site.stream(site.key());
       assert.equal((await site.ask('POST', '/drain')).status, 200);
-      await bounded(site.serving.logged(/^drain: finishing 1 request/), 'the drain');
+      await bounded(site.serving.logged(/^drain: shutting down, .* 1 request in flight/), 'the drain');
       await until(() =>
         fetch(`${site.serving.url}/healthz`).then(
           () => false,

@@ -1,6 +1,6 @@
 /** Events and effects of the dashboard, and the parts of a step that several of them share. */
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
-import { REMEMBERED_REQUESTS, type RequestRow } from '../../observe/monitor.ts';
+import { MAX_ENDED, type RequestRow } from '../../observe/monitor.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
 import type { Tone } from '../draw/line.ts';
 import type { Action, KeyDetail, Model, Range, Stored } from '../model.ts';
@@ -61,7 +61,7 @@ export function withEnded(known: readonly RequestRow[], fresh: readonly RequestR
   if (first === undefined) return known;
   const endedAtMs = (row: RequestRow) => row.ended_at_ms ?? 0;
   const before = known.filter((row) => endedAtMs(row) < endedAtMs(first));
-  return [...before, ...fresh].slice(-REMEMBERED_REQUESTS);
+  return [...before, ...fresh].slice(-MAX_ENDED);
 }
 
 /** The cursor after a key press, among this many rows; undefined if the key does not move it. */

@@ -36,7 +36,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   record({ kind: fc.constant('admit' as const), request: admission }),
   record({ kind: fc.constant('settle' as const), settlement }),
   record({ kind: fc.constant('identify' as const), keyHash: text }),
-  record({ kind: fc.constant('view' as const), keyIds: fc.array(text) }),
+  record({ kind: fc.constant('snapshot' as const), keyIds: fc.array(text) }),
 );
 
 const figures = record({
@@ -52,7 +52,7 @@ const ANSWERS: Readonly<Record<string, (figures: fc.Arbitrary<unknown>) => fc.Ar
   admit: (each) => fc.oneof(record({ admitted: fc.constant(true), figures: each }), fc.constant(refused)),
   settle: (each) => each,
   identify: (each) => record({ kind: fc.constant('unknown'), figures: each }),
-  view: () => fc.constant({ balanceNanos: 5n, heldNanos: 0n, busiest: [], keys: [] }),
+  snapshot: () => fc.constant({ balanceNanos: 5n, heldNanos: 0n, busiest: [], keys: [] }),
 };
 
 describe('between threads', () => {

@@ -26,9 +26,9 @@ describe('a second', () => {
     traffic.countEnded(ended());
     traffic.countEnded(ended({ tokens: 3, costNanos: 1n, firstByteMs: undefined }));
     traffic.countEnded(ended());
-    traffic.countVisit('mock', false);
-    traffic.countVisit('mock', true);
-    traffic.countVisit('openai', false);
+    traffic.countAttempt('mock', 'ok');
+    traffic.countAttempt('mock', 'failed');
+    traffic.countAttempt('openai', 'ok');
     traffic.countError('rate_limited');
     traffic.countError('rate_limited');
     const [second, ...others] = traffic.since(0);
@@ -39,8 +39,8 @@ describe('a second', () => {
       second?.firstByteMs.reduce((sum, count) => sum + count),
       2,
     );
-    assert.deepEqual(second?.visits.get('mock'), { requests: 2, failures: 1 });
-    assert.deepEqual(second?.visits.get('openai'), { requests: 1, failures: 0 });
+    assert.deepEqual(second?.attempts.get('mock'), { requests: 2, failures: 1 });
+    assert.deepEqual(second?.attempts.get('openai'), { requests: 1, failures: 0 });
   });
 
   test('in which nothing happened is not there', () => {
@@ -55,9 +55,9 @@ describe('a second', () => {
 describe('the past', () => {
   test('is asked for from a second on, that one included', () => {
     const { clock, traffic } = counting();
-    for (; clock.nowS < START_S + 5; clock.nowS++) traffic.countVisit('mock', false);
+    for (; clock.nowS < START_S + 5; clock.nowS++) traffic.countAttempt('mock', 'ok');
     assert.deepEqual(times(traffic.since(START_S + 3)), [3, 4]);
-    assert.deepEqual(traffic.visitsSince(START_S + 3), new Map([['mock', { requests: 2, failures: 0 }]]));
+    assert.deepEqual(traffic.attemptsSince(START_S + 3), new Map([['mock', { requests: 2, failures: 0 }]]));
   });
 
   test('is forgotten after five minutes, and not before', () => {
@@ -110,7 +110,7 @@ describe('the past', () => {
 const anyCount = fc.record({
   worker: fc.nat(2),
   waitS: fc.integer({ min: 0, max: 3 }),
-  visit: fc.record({ upstream: fc.constantFrom('mock', 'openai'), failed: fc.boolean() }),
+  attempt: fc.record({ upstream: fc.constantFrom('mock', 'openai'), result: fc.constantFrom('ok', 'failed') }),
   error: fc.option(fc.constantFrom('rate_limited', 'upstream_error'), { nil: undefined }),
   end: fc.record({
     tokens: fc.nat(1_000),
@@ -126,10 +126,10 @@ describe('several workers', () => {
         const clock = { nowS: START_S };
         const workers = Array.from({ length: 3 }, () => new Traffic(() => clock.nowS));
         const single = new Traffic(() => clock.nowS);
-        for (const { worker, waitS, visit, error, end } of counts) {
+        for (const { worker, waitS, attempt, error, end } of counts) {
           clock.nowS += waitS;
           for (const traffic of [workers[worker], single]) {
-            traffic?.countVisit(visit.upstream, visit.failed);
+            traffic?.countAttempt(attempt.upstream, attempt.result);
             if (error === undefined) traffic?.countEnded(end);
             else traffic?.countError(error);
           }

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Attempt, UpstreamFailure } from '../../../src/upstream/attempt.ts';
 import { OPEN_MS, OPENS_AFTER_FAILURES } from '../../../src/upstream/breaker.ts';
-import { LAST_RESORT_ABSENCES } from '../../../src/upstream/choice.ts';
+import { LAST_RESORT_MAX_UNAVAILABLE } from '../../../src/upstream/choice.ts';
 import { type Member, Provider } from '../../../src/upstream/provider.ts';
 import type { ChatRequest } from '../../../src/wire/request.ts';
 
@@ -117,7 +117,7 @@ describe('a rest', () => {
 
   test('is as long as it was asked for, however often: it is no failure', async () => {
     const bench = new Bench([1]);
-    await bench.visits(3 * LAST_RESORT_ABSENCES, [503, 1]);
+    await bench.visits(3 * LAST_RESORT_MAX_UNAVAILABLE, [503, 1]);
     assert.deepEqual([bench.isLastResort(), bench.provider.waitMs('m')], [false, 1_000]);
     bench.nowMs += 1_000;
     assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
@@ -131,7 +131,7 @@ describe('a rest', () => {
 
   test('of one model after the other never closes the way to a third, however many requests were refused at once', async () => {
     const bench = new Bench([1]);
-    for (const model of ['a', 'b']) await bench.visits(3 * LAST_RESORT_ABSENCES, [429, 60], { model });
+    for (const model of ['a', 'b']) await bench.visits(3 * LAST_RESORT_MAX_UNAVAILABLE, [429, 60], { model });
     assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.picked('c')], [undefined, undefined, 'p#1']);
     assert.deepEqual([bench.isLastResort('a'), bench.isLastResort('c')], [false, true]);
   });
@@ -156,7 +156,7 @@ describe('the last resort', () => {
   for (const [name, fate] of AWAY) {
     test(`is a sole upstream that ${name}, until it has done so ten times in a row`, async () => {
       const bench = new Bench([1]);
-      await bench.visits(LAST_RESORT_ABSENCES - 1, fate);
+      await bench.visits(LAST_RESORT_MAX_UNAVAILABLE - 1, fate);
       assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, true]);
       await bench.visit(fate);
       assert.equal(bench.isLastResort(), false);
@@ -165,7 +165,7 @@ describe('the last resort', () => {
 
     test(`is one that ${name} nine times, and then answered in between`, async () => {
       const bench = new Bench([1]);
-      await bench.visits(LAST_RESORT_ABSENCES - 1, fate);
+      await bench.visits(LAST_RESORT_MAX_UNAVAILABLE - 1, fate);
       await bench.visit(500);
       await bench.visit(fate);
       assert.equal(bench.isLastResort(), true);
@@ -180,7 +180,7 @@ describe('the last resort', () => {
 
   test('is over when nobody has been there: one request finds out, and the others go on', async () => {
     const bench = new Bench([1]);
-    await bench.visits(LAST_RESORT_ABSENCES, 'absent');
+    await bench.visits(LAST_RESORT_MAX_UNAVAILABLE, 'absent');
     bench.nowMs += OPEN_MS;
     const probe = bench.ask();
     assert.ok(probe !== undefined);
