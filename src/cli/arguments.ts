@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import { type Reader, readModelId } from '../operator/input.ts';
 
-/** The parser that commander calls. A reader must not return null, which commander would turn into an empty string. */
+/** The parser that commander calls. Commander would turn a value of null into an empty string. */
 export function parseWith<T>(reader: Reader<T>): (text: string) => T {
   return (text) => {
     const reading = reader(text);

@@ -8,7 +8,7 @@ import { count } from '../operator/format.ts';
 import { notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
-/** Reading a shorter journal is over before anybody wonders how far it is. */
+/** A shorter journal is read too quickly for progress to be worth showing. */
 const LONG_JOURNAL_ROWS = 200_000;
 const DIFFERENCES_FOUND = 1;
 

@@ -34,7 +34,7 @@ function monthOf(key: KeyRecord, state: State): MonthFigures {
   return state.usage.monthOf(key.id, utcMonth(state.nowMs));
 }
 
-/** Up to this many keys, the figures are looked up key by key; for more, those of all keys are read at once. */
+/** From more keys than this on, reading the figures of all keys is faster than looking up each. */
 const MAX_LOOKUPS = 1_000;
 
 /** This month's figures of these keys. */
@@ -54,7 +54,7 @@ export function printResult(key: KeyRecord, command: Command, state: State): voi
   else printKey(key, state);
 }
 
-/** An allowlist may name models that the config is yet to get, so they are not an error. But they may be a typo. */
+/** An unknown model is no error, since the config may get it later. But it may be a typo. */
 export function warnOfUnknownModels(models: readonly string[], state: State): void {
   const known = new Set(state.catalog.models.map((model) => model.id));
   for (const model of models) {

@@ -1,4 +1,4 @@
-/** The command line: registers the commands, and turns errors into one line each and an exit status. */
+/** The command line: registers the commands, and turns errors into lines and an exit status. */
 
 import { Command, CommanderError } from 'commander';
 import { UserError } from '../core/errors.ts';
@@ -7,7 +7,7 @@ import { notice } from './output.ts';
 
 type Register = (program: Command) => void;
 
-/** The commands, in the order of the help text. Each is loaded when it is needed: loading all of them takes 50 ms. */
+/** In the order of the help text. Each is loaded when it is needed: all of them take 50 ms. */
 const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   serve: async () => (await import('./serve.ts')).registerServe,
   status: async () => (await import('./status.ts')).registerStatus,
@@ -30,7 +30,7 @@ const USAGE_ERROR = 2;
 /** Ahead of a command, these print the help of the whole program. */
 const HELP = ['-h', '--help'];
 
-/** The program with the command that the arguments name, or with all commands if they name none or ask for help. */
+/** The program with the command that `args` name, or all if they name none or ask for help. */
 export async function buildProgram(args: readonly string[] = []): Promise<Command> {
   const program = new Command('inf-gw')
     .description('A self-hosted gateway to language models: exact limits, durable spend, one process and one file.')

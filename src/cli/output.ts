@@ -1,4 +1,4 @@
-/** What the commands print: aligned tables with units for people, one JSON document for programs. */
+/** What the commands print: aligned tables for people, one JSON document for programs. */
 import { styleText } from 'node:util';
 import { COLUMN_GAP, fittingColumns } from '../operator/columns.ts';
 import { pad, widthOf } from '../operator/text.ts';
@@ -27,7 +27,7 @@ export function printLine(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Prints an aligned table that fits the terminal. Where the output is not a terminal, every column is printed. */
+/** Prints an aligned table that fits the terminal, or every column if the output is no terminal. */
 export function printTable(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
   const table = columns.map((column, i) => {
     const raw = rows.map((row) => row[i] ?? '');
@@ -44,7 +44,7 @@ export function printTable(columns: readonly Column[], rows: readonly (readonly 
   if (shown.length < table.length) notice(dim('Some columns do not fit this terminal; use --json to see them all.'));
 }
 
-/** Not `Math.max(...)`, which takes only so many arguments. */
+/** Not `Math.max(...numbers)`: a long table has more rows than a call can have arguments. */
 function largest(numbers: readonly number[]): number {
   return numbers.reduce((most, number) => Math.max(most, number), 0);
 }

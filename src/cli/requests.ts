@@ -1,4 +1,4 @@
-/** `requests`: lists single requests, shows one in full, and corrects the charge of one that a crash left open. */
+/** `requests`: lists and shows single requests, and corrects charges that a crash left open. */
 import type { Command } from 'commander';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';

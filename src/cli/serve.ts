@@ -20,6 +20,6 @@ async function serve(command: Command): Promise<void> {
   } finally {
     await log.close();
   }
-  // Everything is settled by now. Whatever is still open, such as a client that does not close, must not keep us.
+  // Everything is settled. A client that does not close its connection must not keep us running.
   process.exit();
 }

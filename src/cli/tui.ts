@@ -19,7 +19,7 @@ async function tui(command: Command): Promise<void> {
     );
   }
   const { setFlagsFromString } = await import('node:v8');
-  // Drawing makes much garbage and keeps little. Letting the garbage pile up took 50 MB more.
+  // Drawing makes much garbage and keeps little. Letting it pile up took 50 MB more.
   for (const flag of ['--semi-space-growth-factor=1', '--heap-growing-percent=10']) setFlagsFromString(flag);
   // Otherwise React keeps a record of every render for its developer tools.
   process.env.NODE_ENV ??= 'production';
@@ -34,7 +34,7 @@ async function tui(command: Command): Promise<void> {
   }
 }
 
-/** OSC 52: terminals that support it copy to the clipboard of the machine they run on, also over SSH. */
+/** With OSC 52, which copies to the clipboard of the terminal's own machine, also over SSH. */
 function copy(text: string): void {
   process.stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
 }

@@ -1,9 +1,9 @@
-/** Which columns of a table fit a width: one rule for the tables of the commands and of the dashboard. Pure. */
+/** Which columns of a table fit a width: one rule for the commands and the dashboard. Pure. */
 
 export interface ColumnSize {
   /** In terminal columns. */
   readonly width: number;
-  /** Where room is short, the columns of the highest rank are dropped first. A column without a rank stays. */
+  /** Where room is short, the highest rank is dropped first. A column without a rank stays. */
   readonly rank?: number;
 }
 

@@ -17,7 +17,7 @@ const UNITS = [
   [1e12, 'T'],
 ] as const;
 
-/** 1,234 as it is, 12,345 as `12.3k`, 2,000,000 as `2.0M`: at most five characters, below a thousand T. */
+/** `1,234`, `12.3k`, `2.0M`: at most five characters for a number below 1,000 T. */
 export function short(number: number): string {
   if (number < 9.95 && !Number.isInteger(number)) return number.toFixed(1);
   const whole = Math.round(number);
@@ -44,7 +44,7 @@ export function usd(nanos: Nanos): string {
 /** From this many USD on, cents are left out so that the largest amount still fits its column. */
 const LARGE_USD = 10_000_000n;
 
-/** An amount for a column: decimal points line up, and an amount too small to show is not shown as zero. */
+/** An amount for a column: decimal points line up, and too small an amount is not shown as 0. */
 export function usdInColumn(nanos: Nanos, decimals: 2 | 6): string {
   const absolute = nanos < 0n ? -nanos : nanos;
   const unit = 10n ** BigInt(9 - decimals);

@@ -1,4 +1,4 @@
-/** Reads what people type, in commands and in forms: one reader and one message for each kind of value. */
+/** Reads what people type, in commands and in forms: one reader for each kind of value. */
 import { DAY_MS } from '../core/clock.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
@@ -65,7 +65,9 @@ export const readPath: Reader<string> = (text) => {
 
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS };
 
-/** Reads a date, a time, or how long ago: `2026-11-01`, `2026-11-01T12:00:00Z`, `7d`, `12h`. Without a zone: UTC. */
+/**
+ * Reads `2026-11-01`, `2026-11-01T12:00:00Z`, or how long ago: `7d`, `12h`. Without a zone: UTC.
+ */
 export function readMoment(nowMs: number): Reader<number> {
   return (text) => {
     const [, number, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];

@@ -36,7 +36,7 @@ export function allowlistText(allowlist: readonly string[] | null): string {
   return allowlist.length === 0 ? 'none' : allowlist.join(', ');
 }
 
-/** Why admission refused a request, more closely than its code says. Undefined if the code says it all. */
+/** Why admission refused a request; undefined if the code already says it. */
 export function refusalReason({ code, reason }: Pick<RefusalRow, 'code' | 'reason'>): string | undefined {
   return reason === code ? undefined : reason.replaceAll('_', ' ');
 }

@@ -1,15 +1,15 @@
-/** Text in terminal cells: cleaned of anything that could move the cursor, and cut or padded to a width. Pure. */
+/** Text in terminal columns: cleaned of control characters, and cut or padded to a width. Pure. */
 import { createRequire } from 'node:module';
 
 export type Align = 'left' | 'right';
 
-/** Only characters that are one column wide: ASCII, and the lines and blocks that bars and charts are made of. */
+/** ASCII, and the lines and blocks of bars and charts: each takes one column. */
 const PLAIN = /^[ -~─-▟…]*$/;
 const require = createRequire(import.meta.url);
 let stringWidth: typeof import('string-width').default | undefined;
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Replaces each control character, format character (such as a text-direction override) and line end with U+FFFD. */
+/** Replaces whatever could move the cursor or turn the direction of the text with U+FFFD. */
 export function clean(text: string): string {
   return PLAIN.test(text) ? text : text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
 }
@@ -28,7 +28,7 @@ export function pad(text: string, width: number, align: Align = 'left'): string 
   return align === 'right' ? padding + text : text + padding;
 }
 
-/** Cleans a text and cuts or pads it to exactly this width. A text that is cut ends in an ellipsis. */
+/** Cleans a text and fits it to exactly this width. A text that is cut ends in an ellipsis. */
 export function fit(text: string, width: number, align: Align = 'left'): string {
   return pad(cut(clean(text), width), width, align);
 }
@@ -60,7 +60,7 @@ function asManyAsFit(segments: readonly string[], width: number): readonly strin
   return end < 0 ? segments : segments.slice(0, end);
 }
 
-/** Breaks a cleaned text into lines of at most this width: between words, or within a word longer than a line. */
+/** Breaks a cleaned text into lines: between words, or within a word longer than a line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';

@@ -6,7 +6,7 @@ import { painted } from './draw/paint.ts';
 import { frame } from './frame.ts';
 import type { Session } from './session.ts';
 
-/** https://no-color.org */
+/** As https://no-color.org asks. */
 const HAS_COLOURS = (process.env.NO_COLOR ?? '') === '';
 
 /** Draws until the session ends. */
@@ -51,7 +51,7 @@ function Screen({ session }: { session: Session }): ReactElement {
   return createElement(Box, { flexDirection: 'column', width: columns, height: rows }, lines);
 }
 
-/** A whole line with its styles is one node; one node for each span would cost six times as much. */
+/** One node for a line with all its styles: a node for each span would cost six times as much. */
 const DrawnLine = memo(
   ({ drawing }: { drawing: string }): ReactElement => createElement(Text, { wrap: 'truncate' }, drawing),
 );
@@ -72,7 +72,7 @@ const NAMED = {
   delete: 'backspace',
 } as const;
 
-/** The names of the keys that were pressed. Several arrive at once if the program was busy or the connection is slow. */
+/** The keys that were pressed: several at once if the program was busy or the link is slow. */
 function namesOf(input: string, key: Key): string[] {
   if (key.tab) return [key.shift ? 'shift+tab' : 'tab'];
   for (const [field, name] of Object.entries(NAMED)) if (key[field as keyof typeof NAMED]) return [name];

@@ -1,4 +1,4 @@
-/** The whole screen as lines: gateway status, tabs, the open view, a message line and key hints. Pure. */
+/** The whole screen as lines: status, tabs, the open view, a message and key hints. Pure. */
 
 import { duration, usd } from '../operator/format.ts';
 import { clean, widthOf } from '../operator/text.ts';
@@ -68,9 +68,9 @@ function gatewayStatus({ snapshot, nowMs, wasConnected, socketError }: Model): L
       : 'no gateway running; showing stored figures';
     return [span('○ ', { tone: 'warn' }), span(state, { tone: 'warn' })];
   }
-  const { draining, storage_fault: fault, address, version, started_at_ms: startedAtMs } = snapshot;
-  const tone = fault !== null ? 'bad' : draining ? 'warn' : 'good';
-  const state = fault !== null ? clean(fault) : draining ? 'shutting down' : `serving ${address}`;
+  const { draining, storage_fault: storageFault, address, version, started_at_ms: startedAtMs } = snapshot;
+  const tone = storageFault !== null ? 'bad' : draining ? 'warn' : 'good';
+  const state = storageFault !== null ? clean(storageFault) : draining ? 'shutting down' : `serving ${address}`;
   const up = duration((nowMs - startedAtMs) / 1_000);
   return [dim(`${version}  `), span('● ', { tone }), { text: state }, dim(`  up ${up}`)];
 }

@@ -1,4 +1,4 @@
-/** The state of the dashboard as data: the screen is a function of it, and each event produces the next one. */
+/** The state of the dashboard as data: the screen is a function of it. */
 
 import type { Model as CatalogModel } from '../catalog/catalog.ts';
 import type { SecondRow, Snapshot } from '../control/protocol.ts';
@@ -145,7 +145,7 @@ export interface Model {
   readonly live: {
     readonly cursor: number;
     readonly isOpen: boolean;
-    /** While an ended request is selected: the ended requests at that moment, so that the rows do not move. */
+    /** The ended requests to show while one of them is selected, so that the rows do not move. */
     readonly frozen: readonly RequestRow[] | undefined;
   };
   readonly usage: {

@@ -3,7 +3,7 @@ import { type Nanos, parseUsd } from '../core/money.ts';
 import { MAX_ENDED, type RequestRow, type SnapshotQuery, type UpstreamState } from '../observe/monitor.ts';
 import type { KeySort, Model, StoredKey } from './model.ts';
 
-/** The last result: sorting 10,000 keys takes 5 ms, and each key press needs them several times. */
+/** The last result: sorting 10,000 keys takes 5 ms, and a key press needs it several times. */
 let last: { readonly of: readonly unknown[]; readonly shown: readonly StoredKey[] } | undefined;
 
 /** The keys that pass the filter, sorted. */
@@ -80,7 +80,7 @@ export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
 
 const byId = new WeakMap<readonly StoredKey[], ReadonlyMap<string, StoredKey>>();
 
-/** The stored keys by id. A map of 10,000 is built once for each read of the state file, not for each frame. */
+/** The stored keys by id. The map is built once for each read of the state file. */
 export function keysById({ stored: { keys } }: Model): ReadonlyMap<string, StoredKey> {
   const known = byId.get(keys) ?? new Map(keys.map((key) => [key.record.id, key]));
   byId.set(keys, known);

@@ -170,7 +170,7 @@ export class Session {
     this.#config = this.#readConfig();
     this.#store.configure(this.#config);
     this.#read();
-    return isServing ? CONFIG_RELOADED : 'Config reloaded here; no gateway is running.';
+    return isServing ? CONFIG_RELOADED : 'Config reloaded. No gateway is running.';
   }
 
   #export(path: string): void {
@@ -186,7 +186,7 @@ export class Session {
     }
   }
 
-  /** Shows the answer of the running gateway; `ask` returns undefined if there was nothing to act on. */
+  /** Shows what the gateway answered. `ask` returns undefined if there was nothing to act on. */
   async #ask(ask: () => Promise<string | undefined>): Promise<void> {
     try {
       const text = await ask();

@@ -1,4 +1,4 @@
-/** The state file as the dashboard reads and changes it: through the same operations as the commands, in short reads. */
+/** The state file as the dashboard reads and changes it, with the operations of the commands. */
 import { isDeepStrictEqual } from 'node:util';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
@@ -70,7 +70,7 @@ export class Store {
     return this.#state.hasChanged();
   }
 
-  /** Page by page: most keys of a page are unchanged, so their new copies are garbage before the next page is read. */
+  /** Page by page: most keys are unchanged, and their copies are garbage before the next page. */
   #readKeys(month: string): readonly StoredKey[] {
     const figures = this.#state.usage.month(month);
     const lastUses = this.#state.usage.lastUses('in', month);

@@ -12,7 +12,7 @@ export function toneOfShare(share: number): Tone {
   return share >= WARN_SHARE ? 'warn' : 'good';
 }
 
-/** How much of a limit is used, as a bar of this width. Any use at all shows as at least one column. */
+/** How much of a limit is used, as a bar. Any use at all takes at least one column. */
 export function bar(used: number, limit: number, width: number): Line {
   const share = limit > 0 ? Math.min(1, used / limit) : used > 0 ? 1 : 0;
   const filled = share === 0 ? 0 : Math.min(width, Math.max(1, Math.round(share * width)));

@@ -1,7 +1,7 @@
 /** Lines of the screen: spans of styled text, fitted to an exact width. Pure. */
 import { cut, widthOf } from '../../operator/text.ts';
 
-/** What a colour means. The colours come from the terminal's own palette, so they suit light and dark themes. */
+/** What a colour means. The colour itself is up to the terminal's palette. */
 export type Tone = 'accent' | 'good' | 'warn' | 'bad';
 
 export interface Span {
@@ -32,7 +32,7 @@ export function lineWidth(line: Line): number {
   return line.reduce((sum, { text }) => sum + widthOf(text), 0);
 }
 
-/** Cuts or pads a line of cleaned texts to exactly this width. A line that is cut ends in an ellipsis. */
+/** Fits a line of cleaned texts to exactly this width. One that is cut ends in an ellipsis. */
 export function fitLine(line: Line, width: number): Line {
   const missing = width - lineWidth(line);
   if (missing >= 0) return missing === 0 ? line : [...line, { text: ' '.repeat(missing) }];
@@ -52,13 +52,13 @@ export function fitLine(line: Line, width: number): Line {
   return shown;
 }
 
-/** One line at the left edge and one at the right. Where room is short, the right one is dropped. */
+/** One line at the left edge, one at the right, which is dropped if there is no room. */
 export function spread(left: Line, right: Line, width: number): Line {
   const gap = width - lineWidth(left) - lineWidth(right);
   return gap < 1 ? fitLine(left, width) : [...left, { text: ' '.repeat(gap) }, ...right];
 }
 
-/** The line of a selected row: a bar from edge to edge, without tones, which would look blotchy in it. */
+/** A selected row: one bar from edge to edge, without tones, which would look blotchy in it. */
 export function selected(line: Line, width: number): Line {
   return fitLine(line, width).map(({ text, bold: isBold = false }) => ({ text, bold: isBold, inverse: true }));
 }

@@ -8,7 +8,7 @@ const DIM = 2;
 const INVERSE = 7;
 
 const ESCAPE = '\u001b';
-/** With its zero: Ink ignores a reset without a number, and the style would run on to the end of the line. */
+/** With its zero: Ink ignores a reset without a number, and the style would run on. */
 const PLAIN = `${ESCAPE}[0m`;
 
 export function painted(line: Line, hasColours: boolean): string {

@@ -1,4 +1,6 @@
-/** Tables that fit the screen: columns are dropped by rank, and those that grow share what room is left. Pure. */
+/**
+ * Tables that fit the screen: columns are dropped by rank, and growing ones share the rest. Pure.
+ */
 import { COLUMN_GAP, type ColumnSize, fittingColumns, tableWidth } from '../../operator/columns.ts';
 import { type Align, clean, fit } from '../../operator/text.ts';
 import { fitLine, type Line, lineWidth, type Span, selected } from './line.ts';

@@ -50,9 +50,9 @@ function limitFields(key?: StoredKey): Field[] {
   const number = (value: number | null | undefined) => (value === null || value === undefined ? '' : String(value));
   const spend = key?.record.spendLimitNanos;
   return [
-    field('rpm', 'Requests per minute', 'the tier’s', number(key?.record.rpm)),
-    field('tpm', 'Tokens per minute', 'the tier’s', number(key?.record.tpm)),
-    field('concurrency', 'Concurrent requests', 'the tier’s', number(key?.record.concurrency)),
+    field('rpm', 'Requests per minute', 'tier default', number(key?.record.rpm)),
+    field('tpm', 'Tokens per minute', 'tier default', number(key?.record.tpm)),
+    field('concurrency', 'Concurrent requests', 'tier default', number(key?.record.concurrency)),
     field('spend_limit', 'USD per month', 'no limit', spend === null || spend === undefined ? '' : formatUsd(spend)),
   ];
 }

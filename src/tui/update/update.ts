@@ -43,7 +43,7 @@ export function update(model: Model, event: Event): Step {
 
 function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapshot' }>): Model {
   const nowMs = snapshot.now_ms;
-  // After a gap, or with another gateway, the known seconds still are part of the past.
+  // After a gap, or with another gateway, the known seconds are still part of the past.
   const seconds = withSeconds(model.seconds, snapshot.seconds, nowMs);
   const ended = withEnded(model.ended, snapshot.recent);
   return withCursors(
@@ -81,7 +81,7 @@ function withKeyCursor(model: Model, before: Model): Model['keys'] {
 }
 
 function followRow(before: readonly string[], after: readonly string[], cursor: number, isChosen: boolean): number {
-  // At the top the user is watching what comes in, so the cursor stays there unless that row was selected.
+  // At the top the user is watching what comes in, so the cursor stays there.
   const id = cursor > 0 || isChosen ? before[cursor] : undefined;
   const index = id === undefined ? -1 : after.indexOf(id);
   return index >= 0 ? index : clamp(cursor, after.length);
@@ -122,7 +122,7 @@ function onKey(model: Model, key: string): Step {
 }
 
 function openView(model: Model, view: View): Step {
-  // Requests are only followed while the Live view is open, so the selected row will not be among the next ones.
+  // Requests are followed only while Live is open, so the selected row will be gone.
   const next = { ...model, view, live: AT_TOP };
   const { by, range } = model.usage;
   return view === 'usage' ? step(next, { kind: 'load_usage', by, range }) : step(next);

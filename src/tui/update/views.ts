@@ -134,7 +134,7 @@ function confirm(
   return step({ ...model, dialog: { kind: 'confirm', title, text, action, word, typed: '' } });
 }
 
-/** Freezes the ended rows while one of them is selected; otherwise new ones would push it away while it is read. */
+/** Freezes the ended rows while one is selected: new ones would push it away while it is read. */
 export function freezeRows(model: Model): Model {
   const { cursor, isOpen, frozen } = model.live;
   const isSelected = cursor > 0 || isOpen;

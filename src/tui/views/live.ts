@@ -1,4 +1,4 @@
-/** The Live view: requests in flight with what they have used so far, then recent ones that ended or were refused. */
+/** The Live view: requests in flight, then those that recently ended or were refused. */
 import { type Nanos, parseUsd } from '../../core/money.ts';
 import type { RequestRow } from '../../observe/monitor.ts';
 import { ago, count, duration, milliseconds, short, usd, usdInColumn } from '../../operator/format.ts';
@@ -69,7 +69,7 @@ function requestDetail(model: Model, row: RequestRow): Line[] {
   const source =
     row.source === undefined
       ? ''
-      : `, ${row.ended_at_ms === undefined && row.source === 'counted' ? 'estimated so far' : row.source}`;
+      : ` (${row.ended_at_ms === undefined && row.source === 'counted' ? 'estimated so far' : row.source})`;
   return [
     [
       bold(row.id),
@@ -80,7 +80,7 @@ function requestDetail(model: Model, row: RequestRow): Line[] {
     [
       dim('tokens  '),
       {
-        text: `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}: ${usd(costOf(row))} USD`,
+        text: `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}, ${usd(costOf(row))} USD`,
       },
     ],
     [

@@ -1,4 +1,4 @@
-/** The Models view: the catalog with prices, the health of each provider, and each model's share of this month. */
+/** The Models view: prices, the health of each provider, and each model's share of the traffic. */
 
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
 import type { Nanos } from '../../core/money.ts';
@@ -73,7 +73,7 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
   ];
 }
 
-/** A price with its decimal point below those of the others: most prices have two or three decimals. */
+/** A price with its decimal point below the others': most prices have two or three decimals. */
 function priceOf(nanos: Nanos): string {
   const text = usd(nanos).replace(/(\.\d\d\d*?)0+$/, '$1');
   const decimals = text.length - text.indexOf('.') - 1;

@@ -13,7 +13,7 @@ import { accountOf, isUnused, keyNames, keysById } from '../select.ts';
 
 /** Rates are averages over this many seconds. */
 const RATE_S = 10;
-/** The burn rate, which says how long the balance lasts, is an average over this many seconds. */
+/** How long the balance lasts goes by the spending of this many seconds. */
 const BURN_S = 120;
 /** Columns for labels. */
 const LABEL = 14;

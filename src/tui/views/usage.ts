@@ -1,4 +1,4 @@
-/** The Usage view: requests, tokens and cost by key, model, day, month or source, over a time range. */
+/** The Usage view: requests, tokens and cost by key, model, day, month or source. */
 import { NANOS_PER_USD } from '../../core/money.ts';
 import { count, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
