@@ -17,7 +17,7 @@ export interface GatewayEvents {
 }
 
 /** Settings that are not the operator's, and so not in the config. */
-export type GatewayOptions = Pick<CarrierParts, 'counting'>;
+export type GatewayOptions = Pick<CarrierParts, 'patience'>;
 
 /** How everything stands at this moment. */
 export interface GatewayView {
@@ -163,12 +163,12 @@ async function startCarriers(
   ledger: RunningLedger,
   { log, write }: OpenLog,
   events: GatewayEvents,
-  { counting }: GatewayOptions,
+  { patience }: GatewayOptions,
 ): Promise<Carrier[]> {
   const carriers: Carrier[] = [];
   let portLock: Lock | undefined;
   try {
-    if (config.threads === 1) return [await startCarrier({ config, ledger: ledger.client, log, counting })];
+    if (config.threads === 1) return [await startCarrier({ config, ledger: ledger.client, log, patience })];
     let { listen } = config;
     // One thread alone has the port for itself; of several none has, so that nobody would be told that it is taken.
     if (listen.port !== 0) {
@@ -176,7 +176,7 @@ async function startCarriers(
       await assertFree(listen);
     }
     while (carriers.length < config.threads) {
-      const start = { config: { ...config, listen }, ledger: ledger.connect(), counting };
+      const start = { config: { ...config, listen }, ledger: ledger.connect(), patience };
       const carrier = await startRemoteCarrier(start, { onLog: write, onDeath: events.onFatal });
       carriers.push(carrier);
       // Where the system chose the port, the others take the same one.

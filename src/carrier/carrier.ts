@@ -14,12 +14,12 @@ import { type LoopDelay, LoopDelayMeter } from '../live/loop-delay.ts';
 import type { Log } from '../observe/log.ts';
 import { Pipeline } from '../pipeline.ts';
 import { VERSION } from '../program.ts';
-import { type CounterOptions, TokenCounter } from '../tokens/counter.ts';
+import { TokenCounter } from '../tokens/counter.ts';
 import { HttpUpstream } from '../upstream/http.ts';
 import { MockUpstream } from '../upstream/mock.ts';
 import { Provider } from '../upstream/provider.ts';
 
-/** After the drain's end, how long aborted requests have to be settled, in milliseconds. */
+/** After the drain's end, how long aborted requests have to be settled, in milliseconds, unless told otherwise. */
 const ABORT_GRACE_MS = 2_000;
 
 /** What carries requests, in this thread or in one of its own. */
@@ -52,7 +52,15 @@ export interface CarrierParts {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly log: Log;
-  readonly counting?: CounterOptions | undefined;
+  readonly patience?: Patience | undefined;
+}
+
+/** How long is waited where nothing is left to wait for but the machine, in milliseconds. */
+export interface Patience {
+  /** For the count of a request's tokens. */
+  readonly countMs?: number;
+  /** For aborted requests to be settled, after the drain's end. */
+  readonly abortMs?: number;
 }
 
 /** Starts a carrier in this thread. Throws a UserError when the address cannot be had; nothing is left running then. */
@@ -72,6 +80,7 @@ class LocalCarrier implements Carrier {
   readonly #ledger: Ledger;
   readonly #log: Log;
   readonly #counter: TokenCounter;
+  readonly #abortGraceMs: number;
   readonly #board = new Board(() => upstreamsOf(this.#current.providers));
   readonly #loopDelay = new LoopDelayMeter();
   readonly #listener: Listener;
@@ -80,10 +89,11 @@ class LocalCarrier implements Carrier {
   readonly #earlier = new Set<Generation>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log, counting }: CarrierParts) {
+  constructor({ config, ledger, log, patience: { countMs, abortMs } = {} }: CarrierParts) {
     this.#ledger = ledger;
     this.#log = log;
-    this.#counter = new TokenCounter(counting);
+    this.#counter = new TokenCounter(countMs);
+    this.#abortGraceMs = abortMs ?? ABORT_GRACE_MS;
     this.#current = this.#generationOf(config);
     this.#listener = new Listener(
       { ...config.listen, isPortShared: config.threads > 1, ...listenerSettings(config) },
@@ -132,15 +142,15 @@ class LocalCarrier implements Carrier {
     // An answer may still be read on whose client has left.
     if (!(await isDoneWithin(idle.then(settlements), milliseconds))) {
       for (const { pipeline } of generations) pipeline.abortAll();
-      await isDoneWithin(idle, ABORT_GRACE_MS);
+      await isDoneWithin(idle, this.#abortGraceMs);
     }
     this.#listener.close();
     // Connections may be gone while what came over them is still being settled.
     const settled = settlements();
-    const isSettled = await isDoneWithin(settled, ABORT_GRACE_MS);
+    const isSettled = await isDoneWithin(settled, this.#abortGraceMs);
     // What waits to be counted is settled by its estimate.
     await this.#counter.close();
-    if (!isSettled) await isDoneWithin(settled, ABORT_GRACE_MS);
+    if (!isSettled) await isDoneWithin(settled, this.#abortGraceMs);
     const unsettled = generations.reduce((sum, { pipeline }) => sum + pipeline.open, 0);
     await Promise.all(generations.map((generation) => this.#forget(generation)));
     return unsettled;

@@ -3,15 +3,14 @@ import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import type { BoardLook } from '../live/board.ts';
-import type { CounterOptions } from '../tokens/counter.ts';
-import type { CarrierView } from './carrier.ts';
+import type { CarrierView, Patience } from './carrier.ts';
 
 /** What a carrier's thread starts with. */
 export interface CarrierStart {
   readonly config: Config;
   /** Its way to the ledger. */
   readonly ledger: MessagePort;
-  readonly counting?: CounterOptions | undefined;
+  readonly patience?: Patience | undefined;
 }
 
 /** What a carrier is asked for. */

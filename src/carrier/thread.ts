@@ -6,12 +6,12 @@ import { forwardedLog } from '../observe/log.ts';
 import { type Carrier, startCarrier } from './carrier.ts';
 import type { Answers, CarrierStart, FromCarrier, Question, ToCarrier } from './messages.ts';
 
-async function main(port: MessagePort, { config, ledger, counting }: CarrierStart): Promise<void> {
+async function main(port: MessagePort, { config, ledger, patience }: CarrierStart): Promise<void> {
   const send = (message: FromCarrier) => port.postMessage(message);
   const { log, flush } = forwardedLog(config.logLevel, (lines) => send({ kind: 'log', lines }));
   let carrier: Carrier;
   try {
-    carrier = await startCarrier({ config, ledger: connectLedger(ledger), log, counting });
+    carrier = await startCarrier({ config, ledger: connectLedger(ledger), log, patience });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     send({ kind: 'failed', lines: error.lines });

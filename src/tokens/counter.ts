@@ -20,11 +20,6 @@ interface Order extends CountOrder {
   deliver(tokens: number | undefined): void;
 }
 
-export interface CounterOptions {
-  /** How long a count is waited for, in milliseconds. */
-  readonly patienceMs?: number;
-}
-
 export class TokenCounter {
   readonly #patienceMs: number;
   #worker: Worker | undefined;
@@ -37,7 +32,8 @@ export class TokenCounter {
   /** True while the thread has an order, whether or not somebody still waits for it. */
   #isBusy = false;
 
-  constructor({ patienceMs = PATIENCE_MS }: CounterOptions = {}) {
+  /** `patienceMs`: how long a count is waited for, in milliseconds. */
+  constructor(patienceMs = PATIENCE_MS) {
     this.#patienceMs = patienceMs;
   }
 

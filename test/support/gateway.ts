@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
+import type { Patience } from '../../src/carrier/carrier.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { parseUsd } from '../../src/core/money.ts';
 import { type Gateway, startGateway } from '../../src/gateway.ts';
@@ -33,7 +34,7 @@ const MODELS = {
 };
 
 /** A machine that is busy with other things must change no count: these gateways wait for theirs. */
-const COUNTING = { patienceMs: 60_000 };
+const COUNT_MS = 50_000;
 
 export interface GatewayOptions {
   /** Fields of the config file, over those of the tests. */
@@ -42,6 +43,7 @@ export interface GatewayOptions {
   readonly provider?: Record<string, unknown>;
   /** Credit to start with, in USD. */
   readonly credit?: string;
+  readonly patience?: Patience;
 }
 
 export interface Reply {
@@ -227,10 +229,11 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);
   if (credit > 0n) new Account(database).enter(credit, 'to start with', Date.now());
+  const patience = { countMs: COUNT_MS, ...options.patience };
   const onFatal = (error: Error) => {
     throw error;
   };
-  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { counting: COUNTING }));
+  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { patience }));
   return new TestGateway(started, upstream, folder, database);
 }
 
