@@ -24,7 +24,7 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   pino: 'src/observe/',
   'pino-pretty': 'src/observe/',
   commander: 'src/cli/',
-  'string-width': ['src/cli/', 'src/tui/'],
+  'string-width': 'src/operator/text.ts',
   ink: 'src/tui/app.ts',
   react: 'src/tui/app.ts',
   // To clients, and on the control socket to the operator.
