@@ -92,7 +92,7 @@ function spoil(site: Site): () => void {
   };
 }
 
-/** After the commit of another process, a connection reads its pages anew. */
+/** After the commit of another process, a connection reads its pages again. */
 function dropCaches(site: Site): void {
   elsewhere(site, (database) => {
     const { application_id: id } = database.prepare('PRAGMA application_id').get() as { application_id: number };

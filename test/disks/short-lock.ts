@@ -3,7 +3,7 @@
  * reported.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { auditFaults } from '../crash/state-file.ts';
+import { auditDifferences } from '../crash/state-file.ts';
 import { lock } from './faults.ts';
 import type { Site } from './site.ts';
 
@@ -51,7 +51,7 @@ export async function waitOutLock(site: Site, milliseconds: number): Promise<Sho
   await site.serving.stop();
   const problems = site.serving.log.filter(({ level }) => level === 'error' || level === 'warn');
   deviations.push(...problems.map(({ msg }) => `the log says: ${msg}`));
-  deviations.push(...auditFaults(site.statePath));
+  deviations.push(...auditDifferences(site.statePath));
   const slowestAnswerMs = Math.max(...answers.map(({ ms }) => ms));
   return { deviations, slowestAnswerMs, slowestHealthMs, loopDelayMs };
 }

@@ -3,7 +3,7 @@
  * times it took.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { auditFaults, readState } from '../crash/state-file.ts';
+import { auditDifferences, readState } from '../crash/state-file.ts';
 import { until } from '../support/wait.ts';
 import { type Fault, LOCKED } from './faults.ts';
 import type { Figures } from './rows.ts';
@@ -253,7 +253,7 @@ export class Trial {
   }
 
   #audit(): void {
-    for (const fault of auditFaults(this.#site.statePath)) this.#expect(false, `audit: ${fault}`);
+    for (const fault of auditDifferences(this.#site.statePath)) this.#expect(false, `audit: ${fault}`);
   }
 
   #expect(holds: boolean | undefined, otherwise: string): void {
