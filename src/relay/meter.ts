@@ -55,7 +55,7 @@ export class Meter {
   /** Counts bytes that were relayed without being parsed. */
   readUnparsed(bytes: number): void {
     this.hasRead = true;
-    this.#written.addUnread(bytes);
+    this.#written.addUnparsed(bytes);
   }
 
   /** True if every choice that has started has its finish reason. */
