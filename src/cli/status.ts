@@ -6,7 +6,7 @@ import { type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
 import { UserError } from '../core/errors.ts';
 import { PROGRAM } from '../core/program.ts';
-import type { UpstreamState } from '../observe/monitor.ts';
+import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import { count, notice, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 

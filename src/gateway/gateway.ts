@@ -7,7 +7,7 @@ import { assertFree } from '../http/address.ts';
 import { type RunningLedger, startLedger } from '../ledger/client.ts';
 import type { LedgerSettings, LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
-import type { SnapshotQuery } from '../observe/monitor.ts';
+import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { type Lock, lockPort, lockState } from '../state/sqlite/lock.ts';
 import { startRemoteWorker } from './remote-worker.ts';
 import { buildSnapshot } from './snapshot.ts';

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/monitor.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { CounterOptions } from '../tokens/counter.ts';
 
 /** What a worker's thread is started with. */

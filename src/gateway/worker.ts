@@ -9,7 +9,8 @@ import { untouchedFigures } from '../ledger/activity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import { LoopDelayMeter } from '../observe/loop-delay.ts';
-import { Monitor, type SnapshotQuery, type WorkerSnapshot } from '../observe/monitor.ts';
+import { Monitor } from '../observe/monitor.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
 import { type CounterOptions, TokenCounter } from '../tokens/counter.ts';
@@ -197,7 +198,10 @@ function listenerSettings(config: Config): ListenerSettings {
     // The kernel spreads connections over the threads that share the port.
     maxConnections: Math.ceil(config.maxConnections / config.threads),
     overload: { ...config.overload, threads: config.threads },
-    figures: { requests: untouchedFigures(config.tier), listings: untouchedFigures(config.tier, true) },
+    figures: {
+      requests: untouchedFigures('requests', config.tier),
+      listings: untouchedFigures('listings', config.tier),
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 /** What of the model a view shows, and in which order. Pure. */
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { MAX_ENDED, type RequestRow, type SnapshotQuery } from '../observe/monitor.ts';
+import { MAX_ENDED, type RequestRow, type SnapshotQuery } from '../observe/worker-snapshot.ts';
 import type { KeySort, Model, StoredKey } from './model.ts';
 
 /** What was asked for last: with 10,000 keys sorting takes 5 ms, and each key that is pressed asks several times. */

@@ -98,7 +98,7 @@ describe('a reload is refused', () => {
     site.configure({ threads: 2, providers: { host: provider } });
     const lines = await faultsOf();
     assert.equal(lines.length, 2, lines.join('\n'));
-    assert.match(lines.join('\n'), /providers\.host\.api_key: the value holds a line break/);
+    assert.match(lines.join('\n'), /providers\.host\.api_key: expected a value without line breaks/);
     assert.match(lines.join('\n'), /missing/);
     assert.doesNotMatch(site.serving.text + lines.join(), /canary/);
     await assertAsBefore();

@@ -31,7 +31,7 @@ test('many reloads leave no connections, timers or threads behind', async (t) =>
   const onFatal = (error: Error) => {
     throw error;
   };
-  const gateway = await startGateway(config(), await openLog('silent', false), { onFatal });
+  const gateway = await startGateway(config(), await openLog('silent', 'json'), { onFatal });
   const connection = await RawConnection.open(gateway.address.port);
   t.after(async () => {
     connection.leave();

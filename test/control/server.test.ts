@@ -9,7 +9,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../../src/control/server.ts';
-import type { SnapshotQuery } from '../../src/observe/monitor.ts';
+import type { SnapshotQuery } from '../../src/observe/worker-snapshot.ts';
 import { bounded, until } from '../support/wait.ts';
 import { askControl } from './site.ts';
 

@@ -124,7 +124,7 @@ for (const threads of [1, 2]) {
 }
 
 test('what is logged when the log is closed is lost, and does no harm to a process that is ending', async () => {
-  const { log, write, close } = await openLog('info', false);
+  const { log, write, close } = await openLog('info', 'json');
   await close();
   log.info('too late');
   write('too late\n');
@@ -135,7 +135,7 @@ test('the last thing that a gateway does, taking its socket away, is done while 
   await site.stop();
   site.configure({ log: { level: 'silent' } });
   const config = loadConfig({ directory: site.place.directory, environment: {} });
-  const gateway = await startGateway(config, await openLog('silent', false), { onFatal: () => {} });
+  const gateway = await startGateway(config, await openLog('silent', 'json'), { onFatal: () => {} });
   let calls = 0;
   await gateway.stop(0, () => {
     calls++;

@@ -223,7 +223,7 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   // YAML takes JSON as it is.
   await writeFile(path, JSON.stringify(configFor(upstream, options)));
   const config = loadConfig({ path, directory: folder, environment: {} });
-  const log = await openLog('silent', false);
+  const log = await openLog('silent', 'json');
   const { database } = openDatabase(config.statePath);
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);

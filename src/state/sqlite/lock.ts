@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
-import { withoutLinks } from '../../core/files.ts';
+import { resolveLinks } from '../../core/files.ts';
 import { createPrivately } from './database.ts';
 import { explained, isBusy } from './storage-errors.ts';
 
@@ -15,7 +15,7 @@ export interface Lock {
 /** Locks a state file for this gateway. Throws a UserError if another gateway has locked it. */
 export function lockState(path: string): Lock {
   // A symbolic link leads to the same file, so it needs the same lock.
-  const lockPath = `${withoutLinks(path)}-lock`;
+  const lockPath = `${resolveLinks(path)}-lock`;
   const lock = tryLockFile(lockPath);
   if (lock !== undefined) return lock;
   throw new UserError(

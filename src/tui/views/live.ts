@@ -1,6 +1,6 @@
 /** Live: requests under way with what they have used so far, and those that have just ended or were refused. */
 import { type Nanos, parseUsd } from '../../core/money.ts';
-import type { RequestRow } from '../../observe/monitor.ts';
+import type { RequestRow } from '../../observe/worker-snapshot.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { clean } from '../draw/text.ts';

@@ -2,7 +2,7 @@
 
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
 import type { Nanos } from '../../core/money.ts';
-import type { UpstreamHealth } from '../../observe/monitor.ts';
+import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { clean } from '../draw/text.ts';
