@@ -7,7 +7,7 @@ import { isObject } from '../core/json.ts';
 import { MAX_REPORTED_TOKENS, type TokenUsage } from '../core/usage.ts';
 
 /** What one completion, or one chunk of a stream, contains. */
-export interface AnswerFacts {
+export interface CompletionFacts {
   /** The reported usage, if it is usable. */
   readonly usage: TokenUsage | undefined;
   /** Whether there is a usage object, usable or not. */
@@ -29,7 +29,7 @@ export interface ChoiceProgress {
 }
 
 /** Reads a completion or a chunk. */
-export function readAnswer(answer: Readonly<Record<string, unknown>>): AnswerFacts {
+export function readCompletion(answer: Readonly<Record<string, unknown>>): CompletionFacts {
   const choices = Array.isArray(answer.choices) ? answer.choices.filter(isObject) : undefined;
   const progress = (choices ?? []).map((choice, position) => {
     const written: string[] = [];
