@@ -198,7 +198,10 @@ function listenerSettings(config: Config): ListenerSettings {
     // The kernel spreads connections over the threads that share the port.
     maxConnections: Math.ceil(config.maxConnections / config.threads),
     overload: { ...config.overload, threads: config.threads },
-    figures: { requests: untouchedFigures(config.tier), listings: untouchedFigures(config.tier, true) },
+    figures: {
+      requests: untouchedFigures('requests', config.tier),
+      listings: untouchedFigures('listings', config.tier),
+    },
   };
 }
 

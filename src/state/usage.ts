@@ -51,3 +51,9 @@ export interface RefusalRow {
   readonly requests: number;
   readonly lastAtMs: number;
 }
+
+/** The refusals of a key for one reason in a month that are to be added to those stored. */
+export interface RefusalCount extends RefusalRow {
+  readonly month: string;
+  readonly keyId: string;
+}

@@ -13,7 +13,7 @@ import { bounded, until } from '../support/wait.ts';
 import { rawChat, Site } from './site.ts';
 
 const STOPPED =
-  'data: {"error":{"code":"upstream_error","message":"The operator of the gateway has stopped this request."}}\n\n';
+  'data: {"error":{"code":"upstream_error","message":"The gateway operator stopped this request."}}\n\n';
 /** More than all buffers between an upstream and a client take together. */
 const MANY = 600;
 
@@ -57,7 +57,7 @@ for (const threads of [1, 2]) {
       const response = await waiting;
       const { error } = (await response.json()) as { error: { code: string; message: string } };
       assert.deepEqual([response.status, error.code], [502, 'upstream_error']);
-      assert.match(error.message, /has stopped this request/);
+      assert.match(error.message, /operator stopped this request/);
       assert.ok((await site.row(live?.id as string)).cost_nanos > 0);
       await site.stop();
     });

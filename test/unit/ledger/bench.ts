@@ -21,6 +21,7 @@ import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../../src/state/sqlite/keys.ts';
+import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
 import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 
 /** Noon, in the middle of a month. */
@@ -96,8 +97,8 @@ export class Bench {
   start(): void {
     const { database, created } = openDatabase(this.options.path);
     this.database = database;
-    this.engine = new LedgerEngine(database, this.options, this.clock);
-    this.summary = this.engine.recover(created);
+    this.engine = new LedgerEngine(new LedgerStore(database, created), this.options, this.clock);
+    this.summary = this.engine.recover();
   }
 
   close(): void {

@@ -13,6 +13,7 @@ import type { Admission, Identity } from '../../../src/ledger/ledger.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../../src/state/sqlite/keys.ts';
+import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { UsageReader } from '../../../src/state/sqlite/usage.ts';
@@ -153,7 +154,7 @@ describe('a file of the first version', () => {
     const { database, path } = opened(t);
     const faulty = () => audit(path, { onProgress: () => {} }).filter(({ differences }) => differences.length > 0);
     assert.deepEqual(faulty(), []);
-    engineOn(database, path);
+    engineOn(database);
     assert.deepEqual(faulty(), []);
     assertBooksBalance(database);
   });
@@ -228,21 +229,18 @@ describe('a file of the second version', () => {
 });
 
 /** A gateway's engine on a file, once it has started. */
-function engineOn(database: Sqlite, path: string) {
+function engineOn(database: Sqlite) {
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
-  const engine = new LedgerEngine(
-    database,
-    { path, durability: 'full', creditEnforced: true, ...limits },
-    new HandClock(),
-  );
-  return { engine, summary: engine.recover(false) };
+  const settings = { ...limits, creditEnforced: true };
+  const engine = new LedgerEngine(new LedgerStore(database, false), settings, new HandClock());
+  return { engine, summary: engine.recover() };
 }
 
 describe('on a file of the first version', () => {
   test('a gateway charges what was open as held, which can be corrected', (t) => {
-    const { database, path, rows, openId } = opened(t);
+    const { database, rows, openId } = opened(t);
     const balance = CREDIT_NANOS - costOf(rows);
-    const { summary } = engineOn(database, path);
+    const { summary } = engineOn(database);
     assert.deepEqual(summary, {
       created: false,
       balanceNanos: balance - OPEN_HOLD_NANOS,
@@ -266,7 +264,7 @@ describe('on a file of the first version', () => {
 
   test('its keys work, with their limits and what they were charged this month', (t) => {
     const { database, path, rows, secrets, keyIds } = opened(t);
-    const { engine } = engineOn(database, path);
+    const { engine } = engineOn(database);
     const request = {
       requestId: 'req_new',
       keyHash: hashKey(secrets[0]),
