@@ -8,7 +8,7 @@ export interface Size {
   readonly rows: number;
 }
 
-/** The rows are spread over the last so many days. */
+/** How many days the rows are spread over, up to now. */
 const DAYS = 90;
 const STEP_ROWS = 500_000;
 
