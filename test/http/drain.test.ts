@@ -125,7 +125,7 @@ describe('after the drain timeout', () => {
     }));
 
   test('requests without a response get an error, and are charged', () =>
-    withGateway({}, async (gateway) => {
+    withGateway(PATIENT, async (gateway) => {
       gateway.upstream.follow(() => {});
       const key = gateway.key();
       const connection = await RawConnection.open(gateway.port);
