@@ -1,3 +1,4 @@
+# Build it, run it, and create the first key; docs/operations.md has more.
 # docker build -t inf-gw .
 # docker run --stop-timeout 40 -p 127.0.0.1:8787:8787 -v inf-gw:/data --name inf-gw inf-gw
 # docker exec inf-gw inf-gw keys create my-app

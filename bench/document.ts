@@ -1,11 +1,12 @@
-/** Puts what was measured into docs/benchmarks.md, and leaves the rest of it as it is. */
+/** Writes the figures of a benchmark into docs/benchmarks.md, and leaves the rest of it as it is. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { wrapProse } from '../scripts/wrap.ts';
 import { CHECKOUT } from './contestants.ts';
 
 export const DOCUMENT = 'docs/benchmarks.md';
 
-/** The parts that are written by commands, in their order; what stands outside of them is kept. */
+/** The parts that commands write, in order. What is outside of them is kept. */
 const COMMANDS = { gateway: 'npm run bench', peers: 'npm run bench:peers' };
 
 export type Part = keyof typeof COMMANDS;
@@ -15,7 +16,9 @@ const end = (part: Part) => `<!-- end of ${part} -->`;
 
 const EMPTY = `# Benchmarks
 
-What the gateway costs beside proxies that do nothing else, and what its peers cost.
+How fast the gateway is, beside bare proxies and beside other gateways.
+
+## Beside bare proxies
 
 ${begin('gateway')}
 \`${COMMANDS.gateway}\` writes this part.
@@ -32,15 +35,16 @@ export function writePart(part: Part, content: string): void {
   writeFileSync(path, withPart(text, part, content));
 }
 
-/** The text with another content between the marks of this part. */
+/** The text with new content between the marks of this part, its prose wrapped. Throws if the marks are missing. */
 export function withPart(text: string, part: Part, content: string): string {
   const from = text.indexOf(begin(part));
   const to = text.indexOf(end(part), from);
-  if (from < 0 || to < 0) throw new Error(`${DOCUMENT} has lost its marks: ${begin(part)} … ${end(part)}`);
-  return `${text.slice(0, from)}${begin(part)}\n${content.trim()}\n${text.slice(to)}`;
+  if (from < 0 || to < 0)
+    throw new Error(`${DOCUMENT} has no marks for this part; put them back: ${begin(part)} … ${end(part)}`);
+  return `${text.slice(0, from)}${begin(part)}\n${wrapProse(content.trim())}\n${text.slice(to)}`;
 }
 
-/** What the document has in a row and a column of a part's table. */
+/** The cell in a row and a column of a part's table in the document; undefined if there is none. */
 export function documented(part: Part, row: string, column: string): string | undefined {
   const path = join(CHECKOUT, DOCUMENT);
   const text = existsSync(path) ? readFileSync(path, 'utf8') : EMPTY;

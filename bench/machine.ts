@@ -22,7 +22,7 @@ export function describeMachine(): Machine {
   const lines = [
     `- ${new Date().toISOString().slice(0, 10)}; ${hardware}; ${type()} ${release()}; state files in ${tmpdir()}`,
     `- inf-gw ${versionOf('.')}${commit()}; Node ${process.version.slice(1)}; undici ${versionOf('node_modules/undici')}; better-sqlite3 ${versionOf('node_modules/better-sqlite3')}`,
-    `- load average before it began: ${load.toFixed(2)}`,
+    `- load average before the start: ${load.toFixed(2)}`,
   ];
   return { text: lines.join('\n'), wasIdle: load < IDLE_LOAD };
 }

@@ -1,4 +1,4 @@
-/** The words around the tables: what was run, how, and how a row is read. */
+/** The prose around the tables: what was run, how, and how to read a row. */
 import { BARS, shownBar } from './bars.ts';
 import { CRASH, GATEWAY, LOG, THREADS, YARDSTICK } from './contestants.ts';
 import type { Machine } from './machine.ts';
@@ -14,34 +14,32 @@ export interface Circumstances {
   readonly isFull: boolean;
 }
 
-/** What must be read before any figure. */
+/** What readers must know before they read any figure. Empty if the figures can be quoted. */
 export function warning({ machine, isFull }: Circumstances): string {
   const reasons = [
-    ...(isFull ? [] : ['it was a short run, to try the script out']),
-    ...(machine.wasIdle ? [] : ['the machine was not idle when it began']),
+    ...(isFull ? [] : ['this was a short run, to try the script']),
+    ...(machine.wasIdle ? [] : ['the machine was not idle at the start']),
   ];
-  return reasons.length === 0 ? '' : `> **Not to be quoted**: ${reasons.join(', and ')}.\n`;
+  return reasons.length === 0 ? '' : `> **Do not quote these figures**: ${reasons.join(', and ')}.\n`;
 }
 
 export function method({ lengths }: Circumstances): string {
-  return `
-Load generator, upstream, and each server are processes of their own on one machine, and share its cores. The upstream answers from bytes made beforehand. Every figure is the median of ${lengths.rounds} rounds;
-in each round all servers take their turn, there and back again. A ratio is the median of the ratios within the rounds. An answer other than the expected one ends the benchmark, and at the end
-each gateway's journal must have one row for each answer, and no money held.`.trim();
+  return `The load generator, the upstream and each server are separate processes on one machine and share its cores. The upstream answers with prebuilt bytes. Every figure is the median of ${lengths.rounds} rounds; all servers take turns in each round, in reverse order in every other one. A ratio is the median of the ratios within the rounds. An unexpected response ends the benchmark. At the end each gateway's journal must have one row for each response, and no money may still be held.`;
 }
 
 export function contestants(): string {
-  return `
-- **${FLOOR}**: the load generator straight at the upstream: what the two can do, and the latency that is not the servers'.
-- **${BARE_PROXY}**: [bench/bare-proxy.js](../bench/bare-proxy.js), node:http and undici's \`request\` with \`pipeline\`, as most are written.
-- **${BAREST_PROXY}**: [bench/barest-proxy.js](../bench/barest-proxy.js), node:http and undici's \`dispatch\`: the least that one can write.
-- The yardstick of the targets is the **${YARDSTICK}**: node:http and undici with no checks and no ledger, the proxy that the targets were set by. Ratios to the other one stand beside.
-- **${GATEWAY}**: as it runs unless configured: the ledger on, each charge synced to the disk before its answer ends, one thread; only the log is at \`warn\`.
-- **\`${CRASH}\`**, **\`${THREADS}\`**, **\`${LOG}\`**: the same with that one setting; in brackets the ratio to the ${YARDSTICK}.
-- What 100,000 keys and 10,000,000 requests in the state file change is measured by \`npm run bench:scale\`: see [ARCHITECTURE.md](ARCHITECTURE.md).`.trim();
+  return [
+    `- **${FLOOR}**: the load generator sends straight to the upstream. This is what the two can do, and the latency that no server adds.`,
+    `- **${BARE_PROXY}**: [bench/bare-proxy.js](../bench/bare-proxy.js), node:http and undici's \`request\` with \`pipeline\`, as most proxies are written.`,
+    `- **${BAREST_PROXY}**: [bench/barest-proxy.js](../bench/barest-proxy.js), node:http and undici's \`dispatch\`: the least that one can write.`,
+    `- The targets are set by the **${YARDSTICK}**: node:http and undici, with no checks and no ledger. Ratios to the other proxy are beside it.`,
+    `- **${GATEWAY}**: with default settings: the ledger on, each charge synced to the disk before its response ends, one thread. Only the log level differs: \`warn\`.`,
+    `- **\`${CRASH}\`**, **\`${THREADS}\`**, **\`${LOG}\`**: the same with that one setting changed; in brackets the ratio to the ${YARDSTICK}.`,
+    '- `npm run bench:scale` measures what 100,000 keys and 10,000,000 requests in the state file change: see [A large state file](#a-large-state-file).',
+  ].join('\n');
 }
 
-/** One line for each kind of row, so that nobody has to guess. */
+/** One line for each kind of row: what was measured. */
 export function rowsExplained(): string {
   const kinds = [
     ...workloads(1).map(({ name, about }) => ({ name, about })),
@@ -50,21 +48,21 @@ export function rowsExplained(): string {
   const first = kinds.find(({ name }) => name === closedName(1));
   const rest = kinds.filter(({ about }) => about !== first?.about);
   return [
-    '- *process*: from the start of a process to its first 200, a request sent every 2 ms; its memory (RSS) 0.3 s later',
-    `- *1 connection*, and more of them: ${first?.about}`,
+    '- *process*: from the start of a process to its first 200, with a request every 2 ms; its memory (RSS) 0.3 s later',
+    `- *1 connection*, and more: ${first?.about}`,
     ...rest.map(({ name, about }) => `- *${name}*: ${about}`),
-    '- *p50, p99, p99.9*: as the client sees it, and in brackets what comes on top of the upstream alone; ratios are of the whole',
-    '- *CPU*: user and kernel time of all threads of the server, by the work done; a server that uses less leaves more to others',
-    '- *memory per stream*: what the process has grown by once all of them are open, by their number, garbage collected before and meanwhile',
+    '- *p50, p99, p99.9*: as the client sees it, and in brackets what is added to the upstream alone; ratios are of the whole',
+    '- *CPU*: user and kernel time of all threads of the server, per unit of work; a server that uses less leaves more to the others',
+    '- *memory per stream*: how much the process has grown once all streams are open, divided by their number; garbage is collected before and during',
   ].join('\n');
 }
 
-/** Whether the generator and the upstream were quick enough to measure the proxies. */
+/** Whether the load generator and the upstream were fast enough to measure the proxies. */
 export function headroom(rows: Rows): string {
   const throughput = rows.get(rowName(closedName(USUAL_CONNECTIONS), THROUGHPUT));
   const ratio = throughput?.ratio(FLOOR, YARDSTICK);
   if (ratio === undefined) return '';
-  return `Headroom: with ${closedName(USUAL_CONNECTIONS)} load and upstream alone did ${ratio.toFixed(1)} times as many requests as through the ${YARDSTICK}.`;
+  return `Headroom: with ${closedName(USUAL_CONNECTIONS)}, the load generator and the upstream alone did ${ratio.toFixed(1)} times as many requests as through the ${YARDSTICK}.`;
 }
 
 /** How many of the targets are met. */

@@ -51,7 +51,7 @@ function columnsOf({ compare, isQuick }: RunOptions): Column[] {
 function documentOf(rows: Rows, table: string, circumstances: Circumstances): string {
   return `${warning(circumstances)}
 ${circumstances.machine.text}
-- to repeat it: \`npm ci && npm run bench\`, on a machine that does nothing else
+- to repeat it: \`npm ci && npm run bench\`, on an otherwise idle machine
 
 ${verdict(rows)}
 
@@ -59,11 +59,11 @@ ${table}
 
 ${headroom(rows)}
 
-## Who is measured
+### What is measured
 
 ${contestants()}
 
-## How
+### How
 
 ${method(circumstances)}
 

@@ -1,4 +1,4 @@
-/** Tables in Markdown that can be read as they stand. */
+/** Markdown tables that are aligned, so that they can be read as text. */
 import { type Bar, shownBar } from './bars.ts';
 import { FLOOR } from './phases/bench.ts';
 import type { Row } from './rows.ts';
@@ -8,12 +8,12 @@ export interface Column {
   cell(row: Row): string;
 }
 
-/** What was measured of one target. */
+/** The figures of one target. */
 export function valueColumn(name: string): Column {
   return { head: name, cell: (row) => shown(row, name) };
 }
 
-/** The same, with its ratio to another one. */
+/** The figures of one target, with its ratio to another. */
 export function comparedColumn(name: string, other: string): Column {
   return {
     head: `${name} (: ${other})`,
@@ -51,7 +51,7 @@ export function tableOf(rows: readonly Row[], columns: readonly Column[]): strin
   return [write(head), `|${rule.join('|')}|`, ...lines.map(write)].join('\n');
 }
 
-/** Of a latency also what comes on top of the upstream alone: `0.476 (+0.452)`. */
+/** A latency also shows what is added to the upstream alone: `0.476 (+0.452)`. */
 function shown(row: Row, name: string): string {
   const { digits, shows } = row.shape;
   if (row.hasFailed(name)) return 'fails';

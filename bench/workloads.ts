@@ -109,7 +109,7 @@ function closed(connections: number, scale: number): Workload {
   ];
   return {
     name: closedName(connections),
-    about: 'each connection sends its next request when its last one is answered, as fast as it goes',
+    about: 'each connection sends its next request as soon as the last one is answered',
     arrivals: { kind: 'closed', connections },
     stream: undefined,
     length: { milliseconds: 800 * scale },
@@ -121,7 +121,7 @@ function closed(connections: number, scale: number): Workload {
 function atRate(scale: number): Workload {
   return {
     name: AT_RATE,
-    about: `requests that are due every ${1000 / REQUESTS_PER_SECOND} ms, however long the earlier ones take; time counts from when a request was due`,
+    about: `a request is due every ${1000 / REQUESTS_PER_SECOND} ms, however long the earlier ones take; time counts from when a request was due`,
     arrivals: { kind: 'open', perSecond: REQUESTS_PER_SECOND },
     stream: undefined,
     length: { milliseconds: 3_000 * scale },
@@ -138,7 +138,7 @@ function atRate(scale: number): Workload {
 function streamsAtRate(scale: number): Workload {
   return {
     name: STREAMS_AT_RATE,
-    about: `streams that are due every ${1000 / STREAMS_PER_SECOND} ms, each of ${PACED.events} events ${PACED.paceMs} ms apart; time counts from when a stream was due to the first byte of its body`,
+    about: `a stream is due every ${1000 / STREAMS_PER_SECOND} ms, each of ${PACED.events} events ${PACED.paceMs} ms apart; time counts from when a stream was due to the first byte of its body`,
     arrivals: { kind: 'open', perSecond: STREAMS_PER_SECOND },
     stream: PACED,
     length: { milliseconds: 2_000 * scale },
@@ -154,7 +154,7 @@ function streamsAtRate(scale: number): Workload {
 function floods(scale: number): Workload {
   return {
     name: FLOODS,
-    about: `${FLOODS_AT_ONCE} connections, each with one stream of ${FLOOD.events} events after another, as fast as they are taken`,
+    about: `${FLOODS_AT_ONCE} connections, each with one stream of ${FLOOD.events} events after another, as fast as the client reads them`,
     arrivals: { kind: 'closed', connections: FLOODS_AT_ONCE },
     stream: FLOOD,
     length: { milliseconds: 800 * scale },

@@ -1,8 +1,9 @@
-/** Prints the fault matrix of the tests as a page for readers: `npm run make:faults-doc`. */
+/** Prints the failure matrix of the tests as a page for readers: `npm run make:faults-doc`. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Case, Charge, End, Fault, Sight } from '../test/faults/cell.ts';
 import { cellsFor, FAMILIES } from '../test/faults/table.ts';
+import { wrapProse } from './wrap.ts';
 
 const COSTS: Readonly<Record<Charge, string>> = { nothing: 'nothing', counted: 'as counted', reported: 'as reported' };
 
@@ -15,14 +16,14 @@ const ENDS: Readonly<Record<End, string>> = {
 };
 
 function sightText(sight: Sight): string {
-  if (sight.kind === 'whole') return '200 and the whole answer';
-  const words = sight.words ? ', and the provider’s words' : '';
+  if (sight.kind === 'whole') return '200 and the whole response';
+  const words = sight.words ? ', and the provider’s message' : '';
   if (sight.kind === 'cut')
-    return `200 and what came, then the error line (“… ${sight.says} …”${words}) and \`[DONE]\``;
+    return `200 and what arrived, then the error line (“… ${sight.says} …”${words}) and \`[DONE]\``;
   const status = sight.code === 'invalid_request' ? '400' : '502';
   // A message that is nothing but the provider's own.
   return status === '400'
-    ? `${status} \`${sight.code}\`: the provider’s words`
+    ? `${status} \`${sight.code}\`: the provider’s message`
     : `${status} \`${sight.code}\` (“… ${sight.says} …”${words})`;
 }
 
@@ -47,6 +48,16 @@ function rowsOf(fault: Fault): string[] {
   return shown.map(({ asks, cells }) => `| ${[fault.what, asks, ...cells].join(' | ')} |`);
 }
 
+/** How to read the tables. */
+const NOTES = [
+  '**costs**: *nothing*: the request is in the journal with a cost of zero. *As reported*: by the usage that the provider reported. *As counted*: the gateway counted the tokens of the request and of what arrived; if nothing arrived, the response counts as one token. Once a provider may have begun to work, a request is never free.',
+  '**costs a client that hangs up first**: the request is in the journal as `cancelled`, the connection to the provider is closed, and the slot is free at once. If the connection to the provider cannot be made at all, the failure may come before the hang-up: then the journal says `upstream_error`.',
+  '**asked**: how often a provider with a single address gets the request.',
+  '**after `connect`, `first_byte`, `idle`**: the timeout of that name in the config ends the request. Without such a remark it ends as soon as the failure occurs.',
+  '**the provider’s message** is passed on, up to 1,000 characters, only if it contains nothing of the operator’s: no key, address or header.',
+  'The **error line** is `data: {"error":{"code":"upstream_error","message":"…"}}`. Official clients raise it as an error in the middle of the stream.',
+];
+
 /** The page, as docs/ holds it. */
 export function faultsDoc(): string {
   const cells = cellsFor(['stays', 'leaves']).length;
@@ -56,30 +67,22 @@ export function faultsDoc(): string {
 
 ${about}
 
-| the provider … | asked for | your client sees | costs | costs a client that leaves before it | asked |
+| the provider … | asked for | your client sees | costs | costs a client that hangs up first | asked |
 |---|---|---|---|---|---:|
 ${faults.flatMap(rowsOf).join('\n')}
 `,
   );
-  return `<!-- Printed by npm run make:faults-doc from test/faults: change it there. -->
+  return wrapProse(`<!-- Printed by npm run make:faults-doc from test/faults: change it there. -->
 
 # When a provider fails
 
-What your client sees when a provider does something wrong, and what it costs. Each row is a test that plays the fault byte by byte against a real gateway, for a client that stays
-and for one that leaves before the fault: ${faults} faults, ${cells} cells. After each of them the request is settled, its slot is free, and no connection is left that is of no use.
+What your client sees when a provider misbehaves, and what it costs. Each row is a test that plays the failure byte by byte against a real gateway, once with a client that stays and once with one that hangs up before the failure: ${faults} failures, ${cells} cases. After each of them the request is settled, its slot is free, and no useless connection is left.
 
 How to read the tables:
 
-- **Costs**: *nothing*: the request is in the journal with a cost of zero. *As reported*: by the usage that the provider gave. *As counted*: the gateway counted the tokens of the
-  request and of what came; an answer of which nothing came counts as one token. Once a provider may have begun to work, a request is never free.
-- **A client that leaves before it**: the request is in the journal as \`cancelled\`, the connection to the provider is closed, and the slot is free at once. Where the connection cannot be made at all,
-  the fault may be quicker than the client: then it is there as \`upstream_error\`.
-- **Asked**: how often a provider with a single address gets the request.
-- **After \`connect\`, \`first_byte\`, \`idle\`**: the time-out of that name in the config ends it; without such a remark it ends as soon as the fault is there.
-- **The provider’s words** are passed on up to 1,000 characters, and only where they hold nothing of the operator’s: no key, address or header of the provider’s.
-- The **error line** is \`data: {"error":{"code":"upstream_error","message":"…"}}\`. Official clients raise it as an error in the middle of the stream.
+${NOTES.map((note) => `- ${note}`).join('\n')}
 
-${tables.join('\n')}`;
+${tables.join('\n')}`);
 }
 
 if (import.meta.main) writeFileSync(fileURLToPath(new URL('../docs/faults.md', import.meta.url)), faultsDoc());

@@ -1,4 +1,4 @@
-/** The same work for the gateway and for what others built: `npm run bench:peers -- --help` says what it takes. */
+/** The same work for the gateway and for other gateways: `npm run bench:peers -- --help` says what it takes. */
 import { parseArgs } from 'node:util';
 import type { Bar } from '../bars.ts';
 import { GATEWAY, usualServers } from '../contestants.ts';
@@ -95,16 +95,16 @@ async function main(options: Options, command: CommandPeer | undefined): Promise
   if (options.only !== '') return;
   writePart(
     'peers',
-    `## Peers
+    `## Beside other gateways
 
 ${warning(circumstances)}
 ${circumstances.machine.text}
-- to repeat it: \`npm ci && npm run bench:peers\`, on a machine that does nothing else
+- to repeat it: \`npm ci && npm run bench:peers\`, on an otherwise idle machine
 ${peers.map(({ name, about }) => `- **${name}**: ${about}`).join('\n')}
 
 ${table}
 
-"fails": more than the server could do, or answers other than those expected. ${headroom(rows)}
+"fails": more than the server could do, or unexpected responses. ${headroom(rows)}
 
 ${method(circumstances)}
 `,

@@ -37,7 +37,7 @@ export const holdings: readonly Holding[] = [
   },
   {
     name: SILENT,
-    about: `${silentStreams} streams open at once that have brought one event and fallen silent; what all of them take beyond the first ${streams}`,
+    about: `${silentStreams} streams open at once that have sent one event and fallen silent; what they take beyond the first ${streams}`,
     paceMs: undefined,
   },
 ];

@@ -1,6 +1,7 @@
 /** Makes a state file as a gateway leaves it after years: many keys, and a long journal that agrees with its sums. */
-import { Account } from '../../src/ledger/account.ts';
-import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
+import { DAY_MS } from '../../src/core/clock.ts';
+import { Account } from '../../src/state/sqlite/account.ts';
+import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 
 export interface Size {
   readonly keys: number;
@@ -9,7 +10,6 @@ export interface Size {
 
 /** Rows are spread over so many days until now. */
 const DAYS = 90;
-const DAY_MS = 86_400_000;
 const STEP_ROWS = 500_000;
 
 /** Told what is being done, and how much of it is. */
@@ -17,7 +17,7 @@ export type Progress = (what: string, done: number, of: number) => void;
 
 /** Fills the file at `path`, which must not exist. Random, but for the sums. */
 export function makeLargeState(path: string, { keys, rows }: Size, onProgress: Progress): void {
-  const { database } = openState(path, 'crash');
+  const { database } = openDatabase(path, 'crash');
   try {
     // Nobody minds if this file is lost on the way.
     database.pragma('synchronous = OFF');

@@ -1,8 +1,8 @@
 /** Walks through the journal day by day: each row by itself, and the sums of each day and month against those stored. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { DAY_MS } from '../core/clock.ts';
 import { SUM_COLUMNS, Sums } from './sums.ts';
 
-const DAY_MS = 86_400_000;
 /** No amount is larger than a billion USD. */
 export const MAX_NANOS = 10n ** 18n;
 

@@ -1,16 +1,13 @@
-/** What the commands work on: the config, and the state file through the same operations as the gateway. */
+/** What the commands work on: the config and the state file. */
+
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
-import { Account } from '../ledger/account.ts';
-import { KeyStore } from '../ledger/keys.ts';
-import { RequestStore } from '../ledger/requests.ts';
-import { explained, openState } from '../ledger/sqlite.ts';
-import { UsageReader } from '../ledger/usage.ts';
-import { notice } from './notice.ts';
+import { type OpenState, openState } from '../state/sqlite/open-state.ts';
+import { notice } from './output.ts';
 
-/** The options that may stand anywhere. */
+/** The options that every command takes. */
 export interface GlobalOptions {
   readonly config?: string;
   readonly json?: true;
@@ -25,34 +22,23 @@ export function configOf(command: Command): Config {
   return loadConfig({ path: config, environment: process.env, directory: process.cwd() });
 }
 
-export interface State {
+/** What a command works with: the config, the models of its providers, and the state file. */
+export interface State extends Pick<OpenState, 'keys' | 'account' | 'usage' | 'requests'> {
   readonly config: Config;
   readonly catalog: Catalog;
-  readonly keys: KeyStore;
-  readonly account: Account;
-  readonly usage: UsageReader;
-  readonly requests: RequestStore;
   readonly nowMs: number;
 }
 
-/** Runs `work` on the state file, and closes it. Faults of the file become errors that say what to do. */
+/** Runs `work` on the state file, then closes it. Storage errors become UserErrors. */
 export function withState<T>(command: Command, work: (state: State) => T): T {
   const config = configOf(command);
-  const { database, created } = openState(config.statePath, config.durability);
+  const state = openState(config.statePath, config.durability);
   try {
-    if (created) notice(`created the state file ${config.statePath}`);
-    return work({
-      config,
-      catalog: new Catalog(config.providers),
-      keys: new KeyStore(database),
-      account: new Account(database),
-      usage: new UsageReader(database),
-      requests: new RequestStore(database),
-      nowMs: Date.now(),
-    });
-  } catch (error) {
-    throw explained(error, config.statePath);
+    if (state.created) notice(`created the state file ${config.statePath}`);
+    const { keys, account, usage, requests } = state;
+    const catalog = new Catalog(config.providers);
+    return state.run(() => work({ config, catalog, keys, account, usage, requests, nowMs: Date.now() }));
   } finally {
-    database.close();
+    state.close();
   }
 }

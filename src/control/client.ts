@@ -1,47 +1,55 @@
-/** The other end of the control socket: for the commands, and for the dashboard. */
+/** The client of the control socket, for commands and the dashboard. */
 import { lstatSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { userInfo } from 'node:os';
 import { UserError } from '../core/errors.ts';
 import { request } from '../core/node-http.ts';
-import { isShared, PATHS, queryOf, type ReloadFault, type Snapshot, type Wanted } from './protocol.ts';
+import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
+import { encodeQuery, isShared, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
 
-/** How long an answer may take. */
-const PATIENCE_MS = 10_000;
-/** Nobody listens there. */
-const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET']);
+/** How long an answer may take, in milliseconds. */
+const TIMEOUT_MS = 10_000;
+/** Connection errors that mean that no gateway runs. */
+const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET']);
 
-/** How the gateway stands; undefined where none runs. Throws a UserError where one runs that cannot be asked. */
-export async function readSnapshot(socketPath: string, wanted: Partial<Wanted> = {}): Promise<Snapshot | undefined> {
-  const answer = await ask(socketPath, 'GET', `${PATHS.snapshot}?${queryOf(wanted)}`);
+/** A snapshot of the gateway; undefined if none runs. Throws a UserError if a gateway runs but does not answer. */
+export async function readSnapshot(
+  socketPath: string,
+  query: Partial<SnapshotQuery> = {},
+): Promise<Snapshot | undefined> {
+  const answer = await ask(socketPath, 'GET', `${PATHS.snapshot}?${encodeQuery(query)}`);
   return answer && (JSON.parse(answer.text) as Snapshot);
 }
 
-/** Lets the gateway read its config anew. False where none runs. Throws a UserError with what is wrong with the config. */
+/** Makes the gateway reload its config. False if none runs. Throws a UserError with the problems of the config. */
 export async function reloadConfig(socketPath: string): Promise<boolean> {
   const answer = await ask(socketPath, 'POST', PATHS.reload, [200, 409]);
   if (answer === undefined) return false;
-  if (answer.status !== 200) throw new UserError((JSON.parse(answer.text) as ReloadFault).lines);
+  if (answer.status !== 200) throw new UserError((JSON.parse(answer.text) as ReloadProblem).lines);
   return true;
 }
 
-/** Gives a request up that is under way. False where there is none of that id, or no gateway. */
+/** Aborts a request in flight. False if no request in flight has this id, or no gateway runs. */
 export async function stopRequest(socketPath: string, id: string): Promise<boolean> {
   const answer = await ask(socketPath, 'POST', `${PATHS.stopRequest}?id=${encodeURIComponent(id)}`, [200, 404]);
   return answer?.status === 200;
 }
 
-/** What the feed brings. */
+/** What a feed reports. */
 export interface FeedEvents {
   onSnapshot(snapshot: Snapshot): void;
-  /** It has ended, or there was nobody to begin it. */
+  /** The feed has ended, or no gateway runs. Not called after `close()`. */
   onEnd(): void;
 }
 
-/** Follows the gateway from now on. Throws a UserError where the socket is somebody else's. Ends when it ends, or by what is returned. */
-export function followGateway(socketPath: string, wanted: Partial<Wanted>, events: FeedEvents): { close(): void } {
+/** Follows the gateway until it ends or `close()` is called. Throws a UserError if another user owns the socket. */
+export function followGateway(
+  socketPath: string,
+  query: Partial<SnapshotQuery>,
+  events: FeedEvents,
+): { close(): void } {
   assertOwn(socketPath);
-  const call = request({ socketPath, method: 'GET', path: `${PATHS.feed}?${queryOf(wanted)}` });
+  const call = request({ socketPath, method: 'GET', path: `${PATHS.feed}?${encodeQuery(query)}` });
   let isClosed = false;
   const end = () => {
     if (!isClosed) events.onEnd();
@@ -65,12 +73,12 @@ export function followGateway(socketPath: string, wanted: Partial<Wanted>, event
   };
 }
 
-/** In the temporary folder anybody may put a socket of that name. Throws a UserError where somebody else has. */
+/** Anybody can create a socket in the temporary directory. Throws a UserError if another user owns this one. */
 function assertOwn(socketPath: string): void {
   if (!isShared(socketPath)) return;
   const owner = lstatSync(socketPath, { throwIfNoEntry: false })?.uid;
   if (owner === undefined || owner === userInfo().uid) return;
-  throw new UserError(`another user owns the control socket ${socketPath}; it is not asked`);
+  throw new UserError(`the control socket ${socketPath} belongs to another user; not connecting to it`);
 }
 
 interface Answer {
@@ -78,7 +86,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** The answer, where it has one of these statuses. Undefined where nobody listens. Throws a UserError. */
+/** Sends a request. Undefined if no gateway runs. Throws a UserError for any other failure, and for an unexpected status. */
 async function ask(
   socketPath: string,
   method: string,
@@ -90,21 +98,21 @@ async function ask(
     let text = '';
     for await (const piece of response.setEncoding('utf8')) text += piece;
     const { statusCode: status = 0 } = response;
-    if (!expected.includes(status)) throw new Error(`it answered ${status} ${text}`);
+    if (!expected.includes(status)) throw new Error(`unexpected answer ${status} ${text}`);
     return { status, text };
   } catch (error) {
     if (error instanceof UserError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    if (NOBODY.has(code ?? '')) return undefined;
-    throw new UserError(`the gateway at ${socketPath} cannot be asked: ${message}`);
+    if (NOT_RUNNING.has(code ?? '')) return undefined;
+    throw new UserError(`the gateway at ${socketPath} does not answer: ${message}`);
   }
 }
 
 function open(socketPath: string, method: string, path: string): Promise<IncomingMessage> {
   assertOwn(socketPath);
   return new Promise((resolve, reject) => {
-    const call = request({ socketPath, method, path, timeout: PATIENCE_MS }, resolve);
-    call.once('timeout', () => call.destroy(new Error(`no answer within ${PATIENCE_MS / 1000} s`)));
+    const call = request({ socketPath, method, path, timeout: TIMEOUT_MS }, resolve);
+    call.once('timeout', () => call.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
     call.once('error', reject);
     call.end();
   });

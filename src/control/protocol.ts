@@ -1,100 +1,100 @@
-/** What passes through the control socket, for both of its ends. */
+/** The protocol of the control socket: where the socket is, its paths, queries and answers. */
 import { createHash } from 'node:crypto';
 import { tmpdir, userInfo } from 'node:os';
 import { basename, join } from 'node:path';
-import { withoutLinks } from '../core/files.ts';
+import { resolveLinks } from '../core/files.ts';
 import {
-  type BoardLook,
-  REMEMBERED_REQUESTS,
+  EVERYTHING,
+  MAX_ENDED,
+  MAX_LIVE,
   type RequestRow,
-  SHOWN_LIVE,
+  type SnapshotQuery,
   type UpstreamHealth,
-  WHOLE_BOARD,
-} from '../live/board.ts';
+} from '../observe/worker-snapshot.ts';
 
-/** What the longest path of a socket may be, in bytes: 104 on macOS, 108 on Linux, with the zero at its end. */
+/** The longest path a socket can have, in bytes: 104 on macOS and 108 on Linux, minus the terminating zero. */
 const MAX_SOCKET_BYTES = 103;
 
-/** How the names begin of those in the temporary folder. */
+/** Sockets in the temporary directory have names that begin with this. */
 const SHARED_PREFIX = `inf-gw-${userInfo().uid}-`;
 
-/** Where the socket of the gateway on a state file is: beside it, or where that path is too long, in the temporary folder. */
+/** The control socket of a state file: beside it, or in the temporary directory if that path is too long for a socket. */
 export function socketPathOf(statePath: string): string {
-  const path = withoutLinks(statePath);
+  const path = resolveLinks(statePath);
   const beside = `${path}-control`;
   if (Buffer.byteLength(beside) <= MAX_SOCKET_BYTES) return beside;
   const digest = createHash('sha256').update(path).digest('hex').slice(0, 16);
   return join(tmpdir(), `${SHARED_PREFIX}${digest}-control`);
 }
 
-/** Whether a socket lies where others may put one too. */
+/** Whether a socket is in a directory in which other users can create one too. */
 export function isShared(socketPath: string): boolean {
   return basename(socketPath).startsWith(SHARED_PREFIX);
 }
 
 export const PATHS = {
-  /** GET `?keys=id,id&rows=N`: a {@link Snapshot} with what is {@link Wanted}. */
+  /** GET, with a {@link SnapshotQuery} in the URL: a {@link Snapshot}. */
   snapshot: '/snapshot',
   /**
-   * GET, as above: server-sent events, each a {@link Snapshot}. The first tells of the past too, those after it of what
-   * is new: the last second and the requests of the last millisecond that were told of come again.
+   * GET, with a {@link SnapshotQuery} in the URL: server-sent events, each a {@link Snapshot}. The first answers the
+   * query, each later one holds what is new since the one before; see {@link nextQuery}.
    */
   feed: '/feed',
-  /** POST: reads the config anew. 200, or 409 with the faults as `{lines}`, and the old one stays. */
+  /** POST: reloads the config. 200, or 409 with a {@link ReloadProblem}; the gateway then keeps its config. */
   reload: '/reload',
-  /** POST: as SIGTERM. */
+  /** POST: shuts down as SIGTERM does. */
   drain: '/drain',
-  /** POST `?id=`: gives a request up that is under way. 200, or 404 where there is none of that id. */
+  /** POST `?id=`: aborts a request in flight. 200, or 404 if no request in flight has this id. */
   stopRequest: '/stop-request',
 } as const;
 
-/** What a reader wants to be told of: what it shows, since all of it is made in the threads that carry requests. */
-export interface Wanted {
-  /** Keys whose activity is told of. None unless given. */
-  readonly keyIds: readonly string[];
-  /**
-   * How many requests under way at most, and how many that have ended since the last event of a feed. With 0 none is
-   * told of; all that are remembered unless given.
-   */
-  readonly rows: number;
+/** The names of a query's fields in the URL. */
+const QUERY_NAMES = {
+  sinceS: 'since_s',
+  endedSinceMs: 'ended_since_ms',
+  maxLive: 'max_live',
+  maxEnded: 'max_ended',
+} as const;
+
+/** A query as it is sent. Fields that are left out have the values of {@link EVERYTHING}. */
+export function encodeQuery({ keyIds = [], ...numbers }: Partial<SnapshotQuery>): string {
+  const params = new URLSearchParams();
+  if (keyIds.length > 0) params.set('keys', keyIds.join());
+  for (const [field, value] of Object.entries(numbers)) {
+    params.set(QUERY_NAMES[field as keyof typeof numbers], String(value));
+  }
+  return String(params);
 }
 
-/** What is told, for one answer or one event. */
-export interface Look extends BoardLook {
-  readonly keyIds: readonly string[];
-}
-
-export function queryOf({ keyIds = [], rows }: Partial<Wanted>): string {
-  const query = new URLSearchParams();
-  if (keyIds.length > 0) query.set('keys', keyIds.join());
-  if (rows !== undefined) query.set('rows', String(rows));
-  return String(query);
-}
-
-/** The first look of a reader with such a query: into the past as far as it is remembered. */
-export function firstLookOf(query: URLSearchParams): Look {
-  const rows = Number(query.get('rows') ?? SHOWN_LIVE);
-  const isAny = rows > 0;
+/** The query that was sent. A number that cannot be read counts as 0. */
+export function decodeQuery(params: URLSearchParams): SnapshotQuery {
+  const numberOf = (field: keyof typeof QUERY_NAMES): number => {
+    const number = Number(params.get(QUERY_NAMES[field]) ?? EVERYTHING[field]);
+    return number > 0 ? number : 0;
+  };
   return {
-    ...WHOLE_BOARD,
-    keyIds: query.get('keys')?.split(',') ?? [],
-    mostLive: isAny ? Math.min(rows, SHOWN_LIVE) : 0,
-    mostEnded: isAny ? REMEMBERED_REQUESTS : 0,
+    keyIds: params.get('keys')?.split(',') ?? [],
+    sinceS: numberOf('sinceS'),
+    endedSinceMs: numberOf('endedSinceMs'),
+    maxLive: Math.min(numberOf('maxLive'), MAX_LIVE),
+    maxEnded: Math.min(numberOf('maxEnded'), MAX_ENDED),
   };
 }
 
-/** The look after one: for what is new. */
-export function nextLook(look: Look, { seconds, recent, now_ms: nowMs }: Snapshot): Look {
+/** The query for the next event of a feed: what is new since a snapshot. */
+export function nextQuery(query: SnapshotQuery, { seconds, recent, now_ms: nowMs }: Snapshot): SnapshotQuery {
   return {
-    ...look,
-    // Neither the second nor the millisecond may be over yet. A clock that was set back must not hide what is to come.
-    sinceS: seconds.at(-1)?.at_s ?? look.sinceS,
-    endedSinceMs: Math.min(recent.at(-1)?.ended_at_ms ?? look.endedSinceMs, nowMs),
-    mostEnded: Math.min(look.mostEnded, look.mostLive),
+    ...query,
+    // The last second and the last millisecond may not be over, so both are sent again. A clock that was set back must
+    // not hide what ends next.
+    sinceS: seconds.at(-1)?.at_s ?? query.sinceS,
+    endedSinceMs: Math.min(recent.at(-1)?.ended_at_ms ?? query.endedSinceMs, nowMs),
+    // The first event fills the reader's list; however busy the gateway is, later ones bring no more rows than it shows.
+    maxEnded: Math.min(query.maxEnded, query.maxLive),
   };
 }
 
-/** What happened within one second. */
+/** The traffic of one second. */
 export interface SecondRow {
   /** Seconds since 1970. */
   readonly at_s: number;
@@ -103,20 +103,22 @@ export interface SecondRow {
   readonly cost_usd: string;
   /** Answers with an error, by code. */
   readonly errors: Readonly<Record<string, number>>;
-  /** Counts of the time to the first byte, in the classes of `src/live/histogram.ts`. */
+  /** Times to the first byte, as counted by `src/observe/histogram.ts`. */
   readonly first_byte: readonly number[];
 }
 
+/** What a key is doing at the moment. */
 export interface KeyActivityRow {
   readonly id: string;
-  /** Of the last 60 seconds; tokens with what requests under way reserve. */
+  /** In the last 60 seconds. */
   readonly requests: number;
+  /** In the last 60 seconds, plus what requests in flight reserve. */
   readonly tokens: number;
-  /** Requests under way. */
+  /** Requests in flight. */
   readonly open: number;
 }
 
-/** How a running gateway stands. */
+/** The state of a running gateway. */
 export interface Snapshot {
   readonly version: string;
   readonly pid: number;
@@ -128,28 +130,32 @@ export interface Snapshot {
   readonly config_path: string | null;
   readonly state_path: string;
   readonly state_bytes: number;
-  /** Of SQLite's log beside the state file. */
+  /** The size of SQLite's write-ahead log beside the state file. */
   readonly log_bytes: number;
   readonly memory_bytes: number;
   readonly draining: boolean;
   readonly storage_fault: string | null;
   readonly credit_enforced: boolean;
-  /** Null while the ledger cannot tell. */
+  /** Both null while the ledger does not answer. */
   readonly balance_usd: string | null;
   readonly held_usd: string | null;
   readonly in_flight: number;
-  /** Of the slowest thread that carries requests, in the last five to ten seconds. */
+  /** Of the slowest worker, over the last five to ten seconds. */
   readonly loop_delay_ms: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly upstreams: readonly UpstreamHealth[];
   readonly seconds: readonly SecondRow[];
+  /** The keys with the most requests in the last minute, the busiest first. */
   readonly busiest: readonly KeyActivityRow[];
+  /** The keys of the query that have done anything since the start. */
   readonly keys: readonly KeyActivityRow[];
+  /** Requests in flight, the oldest first. */
   readonly live: readonly RequestRow[];
-  /** The latest last. */
+  /** Requests that ended or were refused, the latest last. */
   readonly recent: readonly RequestRow[];
 }
 
-/** Why a config could not be taken. */
-export interface ReloadFault {
+/** Why a config was not applied. */
+export interface ReloadProblem {
+  /** One line for each problem. */
   readonly lines: readonly string[];
 }

@@ -1,25 +1,26 @@
-/** The control socket: HTTP over a Unix socket that only its owner can open. The one door to the live process. */
+/** The server of the control socket: HTTP over a Unix socket that only its owner can open. */
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { UserError } from '../core/errors.ts';
 import { createServer } from '../core/node-http.ts';
-import { firstLookOf, type Look, nextLook, PATHS, type Snapshot } from './protocol.ts';
+import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
+import { decodeQuery, nextQuery, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
 
-/** What the socket gives access to. */
+/** What the socket can ask of the gateway. */
 export interface ControlHandlers {
-  snapshot(look: Look): Promise<Snapshot>;
-  /** Throws a UserError where the config cannot be taken. */
+  snapshot(query: SnapshotQuery): Promise<Snapshot>;
+  /** Throws a UserError if the config cannot be applied. */
   reload(): Promise<void>;
   drain(): void;
   stopRequest(id: string): Promise<boolean>;
 }
 
-/** Between two events of the feed, whatever the load. */
+/** The time between two events of a feed, in milliseconds, whatever the load. */
 const FEED_MS = 500;
-/** How many feeds there may be at a time. */
+/** How many feeds may be open at a time. */
 const MAX_FEEDS = 16;
-/** Only the owner may open it. */
-const OTHERS = 0o177;
+/** The umask that leaves a socket open to its owner alone, and the mode that results. */
+const PRIVATE_MASK = 0o177;
 const PRIVATE_MODE = 0o600;
 
 export class ControlServer {
@@ -33,7 +34,7 @@ export class ControlServer {
     this.#handlers = handlers;
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
-        // A feed has begun to answer.
+        // A feed has sent its headers already.
         if (response.headersSent) response.destroy();
         else send(response, 500, { lines: [error instanceof Error ? error.message : String(error)] });
       });
@@ -41,15 +42,15 @@ export class ControlServer {
   }
 
   /**
-   * Opens the socket. Whoever calls this holds the lock of the state file, so that a socket that is there is stale. Throws a
-   * UserError where something else stands there.
+   * Opens the socket. The caller must hold the lock of the state file: an existing socket is then stale. Throws a
+   * UserError if something other than a socket has its path, or it cannot be created.
    */
   listen(): Promise<void> {
     removeStale(this.#path);
     return new Promise((resolve, reject) => {
       this.#server.once('error', (error) => reject(cannotOpen(this.#path, error)));
-      // The socket is made within this call, and must at no moment be open to others.
-      const mask = process.umask(OTHERS);
+      // The socket is created within this call, and must never be open to other users.
+      const mask = process.umask(PRIVATE_MASK);
       this.#server.listen(this.#path, () => {
         chmodSync(this.#path, PRIVATE_MODE);
         resolve();
@@ -68,9 +69,9 @@ export class ControlServer {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://control');
     switch (`${request.method} ${pathname}`) {
       case `GET ${PATHS.snapshot}`:
-        return send(response, 200, await this.#handlers.snapshot(firstLookOf(searchParams)));
+        return send(response, 200, await this.#handlers.snapshot(decodeQuery(searchParams)));
       case `GET ${PATHS.feed}`:
-        return this.#feed(response, firstLookOf(searchParams));
+        return this.#feed(response, decodeQuery(searchParams));
       case `POST ${PATHS.reload}`:
         return this.#reload(response);
       case `POST ${PATHS.drain}`:
@@ -89,31 +90,32 @@ export class ControlServer {
       send(response, 200, {});
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      send(response, 409, { lines: error.lines });
+      send(response, 409, { lines: error.lines } satisfies ReloadProblem);
     }
   }
 
-  /** Goes on until its reader leaves. An event that the reader has not taken yet is not followed by another. */
-  async #feed(response: ServerResponse, first: Look): Promise<void> {
+  /** Sends events until the reader leaves. Waits for a slow reader to take one event before it makes the next. */
+  async #feed(response: ServerResponse, first: SnapshotQuery): Promise<void> {
     if (this.#feeds.size >= MAX_FEEDS) return send(response, 429, {});
     this.#feeds.add(response);
     response.once('close', () => this.#feeds.delete(response));
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    let look = first;
+    let query = first;
     while (!response.destroyed) {
-      const snapshot = await this.#handlers.snapshot(look);
-      look = nextLook(look, snapshot);
+      const snapshot = await this.#handlers.snapshot(query);
+      query = nextQuery(query, snapshot);
       if (!response.write(`data: ${JSON.stringify(snapshot)}\n\n`)) await drained(response);
       await new Promise((resolve) => setTimeout(resolve, FEED_MS));
     }
   }
 }
 
-/** Takes away what a killed gateway has left, and nothing else: a file of that name is somebody's. */
+/** Removes the socket that a killed gateway left behind, but nothing that is not a socket. */
 function removeStale(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
-  if (!found.isSocket()) throw new UserError(`cannot open the control socket ${path}: something else stands there`);
+  if (!found.isSocket())
+    throw new UserError(`cannot open the control socket ${path}: the path exists and is not a socket`);
   try {
     rmSync(path, { force: true });
   } catch (error) {

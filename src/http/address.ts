@@ -1,13 +1,16 @@
-/** Who may listen at an address: claims one that several threads will share, and explains why one cannot be had. */
+/**
+ * Listen addresses: checks that one is free, and turns listen errors into messages for the
+ * operator.
+ */
+
 import { createServer } from 'node:net';
+import { formatAddress, type ListenAddress } from '../core/address.ts';
 import { UserError } from '../core/errors.ts';
 
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Throws a UserError where somebody listens there, although the system would let more of them share the port. */
+/**
+ * Throws a UserError if the address is in use. Workers listen with SO_REUSEPORT, so without this
+ * check a second gateway could silently share the port.
+ */
 export function assertFree({ host, port }: ListenAddress): Promise<void> {
   const probe = createServer();
   return new Promise((resolve, reject) => {
@@ -16,14 +19,14 @@ export function assertFree({ host, port }: ListenAddress): Promise<void> {
   });
 }
 
-/** A fault of listening in words that say what to do. */
+/** A listen error as a UserError that says what to do about it. */
 export function explainListenError(error: NodeJS.ErrnoException, { host, port }: ListenAddress): Error {
-  const address = `${host}:${port}`;
+  const address = formatAddress({ host, port });
   const advice: Record<string, string> = {
-    EADDRINUSE: `${address} is in use, maybe by another inf-gw serve; stop it, or set another \`listen:\` in the config`,
-    EACCES: `${address} may not be used by this user; take a port above 1023 with \`listen:\` in the config`,
-    EADDRNOTAVAIL: `${address} is no address of this machine; set another \`listen:\` in the config`,
-    ENOTFOUND: `the host name ${host} is not known; set another \`listen:\` in the config`,
+    EADDRINUSE: `${address} is in use, perhaps by another inf-gw serve; stop it, or set another \`listen:\` address in the config`,
+    EACCES: `permission denied to listen on ${address}; set a \`listen:\` port above 1023 in the config`,
+    EADDRNOTAVAIL: `${address} is not an address of this machine; set another \`listen:\` address in the config`,
+    ENOTFOUND: `unknown host name ${host}; set another \`listen:\` address in the config`,
   };
   return new UserError(advice[error.code ?? ''] ?? `cannot listen on ${address}: ${error.message}`);
 }

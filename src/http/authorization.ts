@@ -1,6 +1,7 @@
-/** The `Authorization` header: which key a request carries. */
+/** Reads the API key from the `Authorization` header. */
+
+import { hashKey, isWellFormedKey } from '../core/api-key.ts';
 import type { ClientError } from '../core/errors.ts';
-import { hashKey, isWellFormedKey } from '../keys/key.ts';
 
 export type Credential =
   | { readonly ok: true; readonly keyHash: string }
@@ -8,21 +9,23 @@ export type Credential =
 
 const UNAUTHORIZED: ClientError = {
   code: 'unauthorized',
-  message: 'No API key was sent. Send the header `Authorization: Bearer <key>` with a key that begins with sk-inf-.',
+  message: 'Missing API key. Send `Authorization: Bearer <key>` with a key that starts with sk-inf-.',
 };
 
-/** The same for keys that are unknown, deleted or malformed, so that nobody can tell these apart. */
+/**
+ * The same error for unknown, deleted and malformed keys, so that a client cannot distinguish them.
+ */
 export const INVALID_API_KEY: ClientError = {
   code: 'invalid_api_key',
-  message: 'The API key is not valid. Check that it is complete and was not deleted.',
+  message: 'Invalid API key. Check that it is complete and has not been deleted.',
 };
 
 export const API_KEY_DISABLED: ClientError = {
   code: 'api_key_disabled',
-  message: 'The API key is disabled. Ask the operator of this gateway to enable it, or use another key.',
+  message: 'This API key is disabled. Ask the operator of this gateway to enable it, or use another key.',
 };
 
-/** Reads the header. The scheme is compared without case; one space, then the key. */
+/** Parses the header: the scheme in any case, exactly one space, then the key. */
 export function credentialOf(header: string | undefined): Credential {
   const [, scheme = '', rest = ''] = /^(\S*)(.*)$/s.exec(header ?? '') ?? [];
   if (scheme.toLowerCase() !== 'bearer' || rest.trim() === '') return { ok: false, error: UNAUTHORIZED };

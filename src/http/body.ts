@@ -1,45 +1,53 @@
-/** A request's body, within bounds of size and time; and what becomes of a body that nobody wants. */
+/** Reads a request body within limits of size and time, and discards a body that is not needed. */
 import type { IncomingMessage } from 'node:http';
 import type { ClientError } from '../core/errors.ts';
 
-/** Thrown when a body cannot be had. `error` is for the client; undefined where there is no client any more. */
-export class BodyFault extends Error {
-  override name = 'BodyFault';
+/**
+ * Thrown when a body cannot be read. `error` is for the client; undefined if the client hung up.
+ */
+export class BodyError extends Error {
+  override name = 'BodyError';
   readonly error: ClientError | undefined;
   constructor(error: ClientError | undefined) {
-    super(error?.message ?? 'the client left');
+    super(error?.message ?? 'the client hung up');
     this.error = error;
   }
 }
 
 /**
- * A client that goes on sending, and never pauses for long, must keep to this on average: 4 KB a second. It is half of
- * what the slowest mobile lines in use carry; 32 MB may take two hours and a quarter.
+ * The minimum average rate, for a client that keeps sending without long pauses. 4 KB/s is half of
+ * what the slowest mobile links in use carry; 32 MB may take two and a quarter hours.
  */
 export const MIN_BYTES_PER_SECOND = 4 * 1024;
 
-/** How long so many bytes may be on their way, in milliseconds, beside a time for everything else. */
+/** The longest that a transfer of this size may take at the minimum rate, in milliseconds. */
 export function transferMs(bytes: number): number {
   return (bytes / MIN_BYTES_PER_SECOND) * 1_000;
 }
 
-/** How much of an unwanted body is read and forgotten, so that a client that is still sending can read its answer. */
+/**
+ * How much of an unneeded body is read, so that a client that is still sending can read its
+ * response.
+ */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 /** How long that may take, in milliseconds. */
 const DISCARD_MS = 5_000;
 
-/** Reads on after an answer that did not need the body, and breaks the connection when that takes too much. */
+/**
+ * Reads and discards the rest of a body after a response that did not need it. Closes the
+ * connection if there is too much of it or it takes too long.
+ */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
-  let left = MAX_DISCARDED_BYTES;
+  let remaining = MAX_DISCARDED_BYTES;
   const { socket } = request;
   const timer = setTimeout(() => socket.destroy(), DISCARD_MS);
   const stop = () => clearTimeout(timer);
   request.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) socket.destroy();
+    remaining -= chunk.length;
+    if (remaining < 0) socket.destroy();
   });
-  // Once its answer is out, a request no longer tells that its client has left; the socket does.
+  // Once the response is out, the request no longer emits `close` on a hang-up; the socket does.
   socket.once('close', stop);
   request.once('end', () => {
     stop();
@@ -49,16 +57,19 @@ export function discardBody(request: IncomingMessage): void {
   request.resume();
 }
 
-/** The whole body, if it is here, is not compressed and has at most `maxBytes`; else undefined, and nothing is taken. */
-export function takeBodyAtHand(request: IncomingMessage, maxBytes: number): Buffer | undefined {
+/**
+ * The whole body, if all of it has arrived, uncompressed and at most `maxBytes` long. Otherwise
+ * undefined, and nothing is consumed.
+ */
+export function takeBufferedBody(request: IncomingMessage, maxBytes: number): Buffer | undefined {
   const { headers, readableLength, complete } = request;
-  // The parser tells of the end only after it has told of the last piece.
+  // The parser sets `complete` only after it has delivered the last chunk.
   const isWhole = complete || Number(headers['content-length']) === readableLength;
   if (!isWhole || headers['content-encoding'] !== undefined || readableLength > maxBytes) return undefined;
   const chunks: Buffer[] = [];
-  // A read gives one piece.
+  // Each read returns one chunk.
   for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) chunks.push(chunk);
-  // So that the stream notices its end.
+  // Makes the stream emit `end`.
   request.resume();
   return joined(chunks);
 }
@@ -70,47 +81,49 @@ function joined(chunks: readonly Buffer[]): Buffer {
 export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #maxBytes: number;
-  readonly #timeoutMs: number;
+  readonly #requestMs: number;
 
-  constructor(request: IncomingMessage, maxBytes: number, timeoutMs: number) {
+  constructor(request: IncomingMessage, maxBytes: number, requestMs: number) {
     this.#request = request;
     this.#maxBytes = maxBytes;
-    this.#timeoutMs = timeoutMs;
+    this.#requestMs = requestMs;
   }
 
-  /** Reads all of it. `askForBody` is called once it is clear that the body is wanted. Throws a BodyFault. */
-  async read(askForBody?: () => void): Promise<Buffer> {
+  /**
+   * Reads the whole body. `sendContinue` is called before any of it is read. Throws a BodyError.
+   */
+  async read(sendContinue?: () => void): Promise<Buffer> {
     const encoding = this.#request.headers['content-encoding'];
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-      const message = 'The body is compressed (Content-Encoding); send it as it is.';
-      throw new BodyFault({ code: 'invalid_request', message });
+      const message = 'Compressed request bodies are not supported. Send the body without Content-Encoding.';
+      throw new BodyError({ code: 'invalid_request', message });
     }
     if (Number(this.#request.headers['content-length'] ?? 0) > this.#maxBytes) throw this.#tooLarge();
-    askForBody?.();
-    return takeBodyAtHand(this.#request, this.#maxBytes) ?? this.#collect();
+    sendContinue?.();
+    return takeBufferedBody(this.#request, this.#maxBytes) ?? this.#collect();
   }
 
   #collect(): Promise<Buffer> {
     const request = this.#request;
-    if (request.destroyed) return Promise.reject(new BodyFault(undefined));
+    if (request.destroyed) return Promise.reject(new BodyError(undefined));
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let length = 0;
-      const beganAtMs = performance.now();
-      const timer = setTimeout(() => finish(this.#stalled()), this.#timeoutMs);
+      const startedAtMs = performance.now();
+      const timer = setTimeout(() => finish(this.#stalled()), this.#requestMs);
       const onData = (chunk: Buffer) => {
         timer.refresh();
         chunks.push(chunk);
         length += chunk.length;
         if (length > this.#maxBytes) finish(this.#tooLarge());
-        else if (performance.now() - beganAtMs > this.#timeoutMs + transferMs(length)) finish(this.#tooSlow());
+        else if (performance.now() - startedAtMs > this.#requestMs + transferMs(length)) finish(this.#tooSlow());
       };
       const onEnd = () => finish(undefined);
-      const onClose = () => finish(new BodyFault(undefined));
-      const finish = (fault: BodyFault | undefined) => {
+      const onClose = () => finish(new BodyError(undefined));
+      const finish = (error: BodyError | undefined) => {
         clearTimeout(timer);
         request.off('data', onData).off('end', onEnd).off('close', onClose);
-        if (fault !== undefined) reject(fault);
+        if (error !== undefined) reject(error);
         else resolve(joined(chunks));
       };
       request.on('data', onData).on('end', onEnd).on('close', onClose);
@@ -118,20 +131,20 @@ export class BodyReader {
     });
   }
 
-  #tooLarge(): BodyFault {
-    const message = `The body is larger than ${this.#maxBytes} bytes, the most that this gateway takes.`;
-    return new BodyFault({ code: 'invalid_request', status: 413, message });
+  #tooLarge(): BodyError {
+    const message = `The request body exceeds the limit of ${this.#maxBytes} bytes.`;
+    return new BodyError({ code: 'invalid_request', status: 413, message });
   }
 
-  #stalled(): BodyFault {
-    return late(`Nothing more of the body came within ${this.#timeoutMs} ms.`);
+  #stalled(): BodyError {
+    return requestTimeout(`Timed out: no body data was received for ${this.#requestMs} ms.`);
   }
 
-  #tooSlow(): BodyFault {
-    return late(`The body came with less than ${MIN_BYTES_PER_SECOND} bytes a second.`);
+  #tooSlow(): BodyError {
+    return requestTimeout(`Timed out: the body was received at less than ${MIN_BYTES_PER_SECOND} bytes per second.`);
   }
 }
 
-function late(message: string): BodyFault {
-  return new BodyFault({ code: 'invalid_request', status: 408, message, close: true });
+function requestTimeout(message: string): BodyError {
+  return new BodyError({ code: 'invalid_request', status: 408, message, close: true });
 }

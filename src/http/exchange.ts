@@ -1,22 +1,23 @@
-/** One request and its answer: what is sent, with which headers, and whether the client is still there. */
+/** One request and its response: reads the body, writes the response, watches for a hang-up. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
-import type { RateFigures } from '../ledger/ledger.ts';
+import type { RateFigures } from '../core/limits.ts';
 import { dataEvent } from '../wire/sse.ts';
-import { BodyReader, discardBody, takeBodyAtHand, transferMs } from './body.ts';
+import { BodyReader, discardBody, takeBufferedBody, transferMs } from './body.ts';
 import { addRateHeaders } from './headers.ts';
 
 export interface ExchangeOptions {
   readonly requestId: string;
   /** The path without its query. */
   readonly path: string;
-  /** What the rate-limit headers show until more is known; undefined outside `/v1`. */
+  /** The initial values of the rate-limit headers; undefined outside `/v1`. */
   readonly figures: RateFigures | undefined;
   readonly maxBodyBytes: number;
-  /** Between two pieces of the body. */
-  readonly bodyTimeoutMs: number;
-  /** How long a client may leave a stream unread, in milliseconds. */
-  readonly stallTimeoutMs: number;
+  /** The longest gap between two chunks of the body, in milliseconds. */
+  readonly requestMs: number;
+  /** How long a client may go without reading its response, in milliseconds. */
+  readonly idleMs: number;
   readonly expectsContinue: boolean;
 }
 
@@ -24,19 +25,16 @@ export class Exchange {
   readonly requestId: string;
   readonly path: string;
   readonly request: IncomingMessage;
-  /** What the rate-limit headers show. */
-  figures: RateFigures | undefined;
-  /** For the log: the error that was sent, and what is known of the request. */
-  error: ClientError | undefined;
-  keyId: string | undefined;
-  model: string | undefined;
-  /** The model that serves the request, once that is known: `<provider>/<model>`. */
-  servedModel: string | undefined;
+  #figures: RateFigures | undefined;
+  #error: ClientError | undefined;
+  #keyId: string | undefined;
+  #model: string | undefined;
+  #servedModel: string | undefined;
   readonly #startedAtMs = performance.now();
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
-  #isHurried = false;
-  #onHurry: () => void = () => {};
+  #waitsForReader = true;
+  #stopWaiting: () => void = () => {};
 
   constructor(request: IncomingMessage, response: ServerResponse, options: ExchangeOptions) {
     this.request = request;
@@ -44,15 +42,58 @@ export class Exchange {
     this.#options = options;
     this.requestId = options.requestId;
     this.path = options.path;
-    this.figures = options.figures;
+    this.#figures = options.figures;
   }
 
-  /** True once the client has closed its connection before the answer was complete. */
+  /** The id of the key that the request came with, once that is known to exist. */
+  get keyId(): string | undefined {
+    return this.#keyId;
+  }
+
+  /** The model that the request names, as a log can show it. */
+  get model(): string | undefined {
+    return this.#model;
+  }
+
+  /** The error that was sent, if one was. */
+  get error(): ClientError | undefined {
+    return this.#error;
+  }
+
+  /** Whether the response carries the rate-limit headers: everything under `/v1` does. */
+  get showsLimits(): boolean {
+    return this.#figures !== undefined;
+  }
+
+  /** Sets what the rate-limit headers show, if the response carries them. */
+  showLimits(figures: RateFigures): void {
+    if (this.showsLimits) this.#figures = figures;
+  }
+
+  identifyKey(keyId: string): void {
+    this.#keyId = keyId;
+  }
+
+  /** The key turned out not to exist any more. */
+  forgetKey(): void {
+    this.#keyId = undefined;
+  }
+
+  nameModel(model: string | undefined): void {
+    this.#model = model;
+  }
+
+  /** Sets the model that serves the request, `<provider>/<model>`, which a header names. */
+  serveBy(model: string | undefined): void {
+    this.#servedModel = model;
+  }
+
+  /** True once the connection has closed before the response was complete. */
   get gone(): boolean {
     return this.#response.destroyed && !this.#response.writableFinished;
   }
 
-  /** Calls back once if the client leaves before the answer is complete. */
+  /** Calls back once if the client hangs up before the response is complete. */
   onGone(callback: () => void): void {
     this.#response.once('close', () => {
       if (!this.#response.writableFinished) callback();
@@ -60,21 +101,21 @@ export class Exchange {
   }
 
   /**
-   * The body where all of it came together with the headers, as that of most requests does, and is no larger than it may
-   * be; else undefined, and nothing is taken.
+   * The body, if all of it arrived with the headers, as it does for most requests, and is within
+   * the size limit. Otherwise undefined, and nothing is consumed.
    */
-  async bodyAtHand(): Promise<Buffer | undefined> {
-    // The parser hands the body over in the same turn, once it is done with the headers.
+  async bufferedBody(): Promise<Buffer | undefined> {
+    // The parser delivers the body in the same tick, right after the headers.
     await undefined;
     const { maxBodyBytes, expectsContinue } = this.#options;
-    return expectsContinue ? undefined : takeBodyAtHand(this.request, maxBodyBytes);
+    return expectsContinue ? undefined : takeBufferedBody(this.request, maxBodyBytes);
   }
 
-  /** Reads the body. A client that waits for `100 Continue` gets it only now. */
+  /** Reads the body. Only now does a client that sent `Expect: 100-continue` get its 100. */
   readBody(): Promise<Buffer> {
-    const { maxBodyBytes, bodyTimeoutMs, expectsContinue } = this.#options;
-    const reader = new BodyReader(this.request, maxBodyBytes, bodyTimeoutMs);
-    return reader.read(expectsContinue ? () => this.#askForBody() : undefined);
+    const { maxBodyBytes, requestMs, expectsContinue } = this.#options;
+    const reader = new BodyReader(this.request, maxBodyBytes, requestMs);
+    return reader.read(expectsContinue ? () => this.#sendContinue() : undefined);
   }
 
   sendJson(status: number, body: string | Buffer): void {
@@ -82,7 +123,7 @@ export class Exchange {
   }
 
   sendError(error: ClientError): void {
-    this.error = error;
+    this.#error = error;
     const headers: string[] = [];
     if (error.retryAfterS !== undefined) headers.push('Retry-After', String(error.retryAfterS));
     if (error.shouldRetry === false) headers.push('x-should-retry', 'false');
@@ -95,33 +136,39 @@ export class Exchange {
     return this.#response.headersSent;
   }
 
-  /** Sends the head of a stream. */
+  /** Sends the headers of a stream. */
   startStream(): void {
     const headers = ['Content-Type', 'text/event-stream; charset=utf-8', 'Cache-Control', 'no-cache'];
     this.#addCommonHeaders(headers);
     this.#response.writeHead(200, headers);
   }
 
-  /** Sends a piece of a stream. Undefined where more can be taken at once; else resolves when it can, or at the end. */
+  /**
+   * Sends a chunk of a stream. Returns undefined if the client keeps up; otherwise a promise that
+   * resolves when the buffer has drained or the connection has closed.
+   */
   writeStream(bytes: Buffer): Promise<void> | undefined {
-    if (this.gone || this.#response.write(bytes) || this.#isHurried) return undefined;
+    if (this.gone || this.#response.write(bytes) || !this.#waitsForReader) return undefined;
     return this.#drained();
   }
 
-  /** From here on nothing waits until the client has read: what is left is short, and is kept until it does. */
-  hurry(): void {
-    this.#isHurried = true;
-    this.#onHurry();
+  /**
+   * Ends backpressure: the little that is still to come is buffered instead of waiting for the
+   * client.
+   */
+  stopWaitingForReader(): void {
+    this.#waitsForReader = false;
+    this.#stopWaiting();
   }
 
-  /** Ends a stream with these bytes, and with an error event before them if there is one. */
+  /** Ends a stream with `end`, preceded by an error event if there is an error. */
   endStream(error: ClientError | undefined, end: Buffer): void {
-    this.error = error;
+    this.#error = error;
     if (error !== undefined) this.#response.write(dataEvent(errorBody(error)));
     this.#end(end);
   }
 
-  /** Since the request's headers were here, in whole milliseconds. */
+  /** Whole milliseconds since the headers arrived. */
   get ageMs(): number {
     return Math.round(performance.now() - this.#startedAtMs);
   }
@@ -131,8 +178,11 @@ export class Exchange {
     return this.#response.statusCode;
   }
 
-  /** Behind an answer that is still due, Node would put it between the head and the body of what is queued: it waits. */
-  #askForBody(): void {
+  /**
+   * Sends `100 Continue`. On a pipelined request, whose response has no socket yet, Node would
+   * write it between the headers and the body of the queued response, so it waits for the socket.
+   */
+  #sendContinue(): void {
     const response = this.#response;
     if (response.socket !== null) return response.writeContinue();
     response.once('socket', () => {
@@ -149,42 +199,43 @@ export class Exchange {
     this.#end(body);
   }
 
-  /** Sends the last bytes. What the client does not take at once is not kept for it for ever. */
+  /** Sends the last bytes. A client that does not read them has limited time to do so. */
   #end(bytes: string | Buffer): void {
     const response = this.#response;
     response.end(bytes);
     if (response.writableLength === 0) return;
-    // Where an earlier answer is due on the same connection, this one's turn has not come.
-    if (response.socket === null) response.once('socket', () => this.#expectReader());
-    else this.#expectReader();
+    // A pipelined response gets the socket only once the responses before it are out.
+    if (response.socket === null) response.once('socket', () => this.#limitReadTime());
+    else this.#limitReadTime();
   }
 
-  #expectReader(): void {
+  #limitReadTime(): void {
     const response = this.#response;
-    const { stallTimeoutMs } = this.#options;
-    // Node breaks the connection when so long not a byte was taken, and sets a time-out of its own for the next request.
-    response.socket?.setTimeout(stallTimeoutMs);
-    const timer = setTimeout(() => response.destroy(), stallTimeoutMs + transferMs(response.writableLength));
+    const { idleMs } = this.#options;
+    // Node closes the connection after this long without progress, and resets the timeout for the
+    // next request by itself.
+    response.socket?.setTimeout(idleMs);
+    const timer = setTimeout(() => response.destroy(), idleMs + transferMs(response.writableLength));
     response.once('close', () => clearTimeout(timer));
   }
 
   #addCommonHeaders(headers: string[]): void {
     headers.push('X-Request-Id', this.requestId);
-    if (this.servedModel !== undefined) headers.push('X-Inf-Gw-Model', this.servedModel);
-    if (this.figures !== undefined) addRateHeaders(headers, this.figures);
+    if (this.#servedModel !== undefined) headers.push('X-Inf-Gw-Model', this.#servedModel);
+    if (this.#figures !== undefined) addRateHeaders(headers, this.#figures);
   }
 
   #drained(): Promise<void> {
     return new Promise((resolve) => {
-      // A client that reads nothing at all would hold its slot for ever.
-      const timer = setTimeout(() => this.#response.destroy(), this.#options.stallTimeoutMs);
+      // A client that never reads would hold its slot forever.
+      const timer = setTimeout(() => this.#response.destroy(), this.#options.idleMs);
       const done = () => {
         clearTimeout(timer);
         this.#response.off('drain', done).off('close', done);
         resolve();
       };
       this.#response.once('drain', done).once('close', done);
-      this.#onHurry = done;
+      this.#stopWaiting = done;
     });
   }
 }

@@ -1,7 +1,10 @@
-/** The headers that the gateway itself writes: names and values in turn, the form that Node writes out quickest. */
-import type { RateFigures } from '../ledger/ledger.ts';
+/**
+ * The rate-limit headers, as a flat list of names and values: the form that Node serializes
+ * fastest.
+ */
+import type { RateFigures } from '../core/limits.ts';
 
-/** Adds the six rate-limit headers of the specification. */
+/** Appends the six `X-RateLimit-*` headers. */
 export function addRateHeaders(headers: string[], figures: RateFigures): void {
   headers.push(
     'X-RateLimit-Limit-Requests',

@@ -1,21 +1,27 @@
-/** HTTP that is not sound: found in the head of a request, or reported by the parser. */
+/** Detects malformed HTTP: checks a request's headers, and maps parser errors to client errors. */
 import type { IncomingMessage } from 'node:http';
 import type { ClientError } from '../core/errors.ts';
 
-/** The largest block of headers, and with it the longest head of a request. */
+/** The largest header block in bytes, and with it the largest request line. */
 export const MAX_HEADER_BYTES = 16 * 1024;
-/** The most headers. Browsers behind three proxies send some forty. */
+/** The most headers. Browsers behind three proxies send about forty. */
 export const MAX_HEADERS = 200;
-/** The longest target, its query with it: what HTTP recommends to take at the least, and ten times what any of ours needs. */
+/**
+ * The longest request target, with its query: the minimum that RFC 9110 recommends to support, and
+ * ten times what our routes need.
+ */
 export const MAX_TARGET_BYTES = 8 * 1024;
-/** What stands in a header's line beside its name and its value: a colon, a space, CRLF. */
+/** What a header line takes in addition to its name and value: a colon, a space, CRLF. */
 const HEADER_LINE_BYTES = 4;
 
-const HEADERS_TOO_LARGE = closing(431, `The headers are larger than ${MAX_HEADER_BYTES} bytes.`);
-const TOO_MANY_HEADERS = closing(431, `There are more than ${MAX_HEADERS} headers.`);
-const TARGET_TOO_LONG = closing(414, `The address is longer than ${MAX_TARGET_BYTES} bytes.`);
+const HEADERS_TOO_LARGE = closing(431, `The request headers exceed the limit of ${MAX_HEADER_BYTES} bytes.`);
+const TOO_MANY_HEADERS = closing(431, `The request has more than ${MAX_HEADERS} headers.`);
+const TARGET_TOO_LONG = closing(414, `The request target exceeds the limit of ${MAX_TARGET_BYTES} bytes.`);
 
-/** Headers of which two different readers may take different ones; each with a bit of its own. */
+/**
+ * Headers that must not be repeated, because two readers might pick different values. Each has its
+ * own bit.
+ */
 const SINGLE_HEADERS: ReadonlyMap<string, number> = new Map([
   ['host', 1],
   ['authorization', 2],
@@ -23,23 +29,23 @@ const SINGLE_HEADERS: ReadonlyMap<string, number> = new Map([
   ['content-type', 8],
   ['transfer-encoding', 16],
 ]);
-/** Names of other lengths need no closer look. */
+/** Spares lowercasing and looking up names of any other length. */
 const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE_HEADERS.keys()].map((name) => name.length));
 
-/** A host name, an IPv4 address, or an IPv6 address in brackets; then a port, or none. */
+/** A host name, an IPv4 address or a bracketed IPv6 address, with an optional port. */
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
 
-/** What is wrong with a request's framing or its headers, or undefined. */
-export function malformedRequest(request: IncomingMessage): ClientError | undefined {
+/** The first problem with a request's framing or headers, or undefined. */
+export function checkHead(request: IncomingMessage): ClientError | undefined {
   const { rawHeaders, headers, httpVersion, url = '' } = request;
-  // The parser takes these, too.
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return malformed('Only HTTP/1.1 and HTTP/1.0 are understood.');
+  // The parser accepts other versions too.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return malformed('Only HTTP/1.1 and HTTP/1.0 are supported.');
   if (url.length > MAX_TARGET_BYTES) return TARGET_TOO_LONG;
   if (rawHeaders.length > 2 * MAX_HEADERS) return TOO_MANY_HEADERS;
-  return faultOfLines(rawHeaders) ?? faultOfHost(headers.host, url, httpVersion) ?? faultOfFraming(request);
+  return checkLines(rawHeaders) ?? checkHost(headers.host, url, httpVersion) ?? checkFraming(request);
 }
 
-function faultOfLines(rawHeaders: readonly string[]): ClientError | undefined {
+function checkLines(rawHeaders: readonly string[]): ClientError | undefined {
   let seen = 0;
   let bytes = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -47,38 +53,39 @@ function faultOfLines(rawHeaders: readonly string[]): ClientError | undefined {
     bytes += name.length + (rawHeaders[i + 1] as string).length + HEADER_LINE_BYTES;
     if (!SINGLE_LENGTHS.has(name.length)) continue;
     const bit = SINGLE_HEADERS.get(name.toLowerCase()) ?? 0;
-    if ((seen & bit) !== 0) return malformed(`The header ${name.toLowerCase()} stands in the request more than once.`);
+    if ((seen & bit) !== 0) return malformed(`Duplicate header: ${name.toLowerCase()}.`);
     seen |= bit;
   }
-  // The parser leaves colons and line ends out of its count.
+  // The parser's own limit does not count colons and line ends.
   return bytes > MAX_HEADER_BYTES ? HEADERS_TOO_LARGE : undefined;
 }
 
-function faultOfHost(host: string | undefined, url: string, httpVersion: string): ClientError | undefined {
-  if (host === undefined) return httpVersion === '1.0' ? undefined : malformed('The header host is missing.');
-  if (!HOST.test(host)) return malformed('The header host is no name or address of a host.');
+function checkHost(host: string | undefined, url: string, httpVersion: string): ClientError | undefined {
+  if (host === undefined) return httpVersion === '1.0' ? undefined : malformed('Missing header: host.');
+  if (!HOST.test(host))
+    return malformed('Invalid host header: expected a host name or address, with an optional port.');
   if (url.startsWith('/')) return undefined;
-  // One reader may go by the one and the next by the other.
+  // One reader might use the host of the target and the next one that of the header.
   const [, scheme, authority] = /^(https?):\/\/([^/?#]*)/i.exec(url) ?? [];
   if (scheme === undefined || authority === undefined) return undefined;
   const defaultPort = scheme.toLowerCase() === 'https' ? ':443' : ':80';
   const differs = withoutPort(authority, defaultPort) !== withoutPort(host, defaultPort);
-  return differs ? malformed('The address names another host than the header host.') : undefined;
+  return differs ? malformed('The host in the request target does not match the host header.') : undefined;
 }
 
-/** A host as it is compared with another: without that port, which means the same as none. */
+/** A host for comparison: in lower case, and without `port`, which is the default. */
 function withoutPort(host: string, port: string): string {
   return (host.endsWith(port) ? host.slice(0, -port.length) : host).toLowerCase();
 }
 
-function faultOfFraming({ headers, httpVersion }: IncomingMessage): ClientError | undefined {
+function checkFraming({ headers, httpVersion }: IncomingMessage): ClientError | undefined {
   const encoding = headers['transfer-encoding'];
   if (encoding === undefined) return undefined;
-  if (encoding.toLowerCase() !== 'chunked') return malformed('Transfer-Encoding: only chunked is understood.');
-  // What came over an old proxy may have been framed by someone who did not know of it.
-  if (httpVersion === '1.0') return malformed('Transfer-Encoding: HTTP/1.0 has none.');
+  if (encoding.toLowerCase() !== 'chunked') return malformed('Unsupported Transfer-Encoding: expected chunked.');
+  // An HTTP/1.0 proxy on the way may have framed the request without knowing the header.
+  if (httpVersion === '1.0') return malformed('Transfer-Encoding is not supported in HTTP/1.0.');
   if (headers['content-length'] === undefined) return undefined;
-  return malformed('Transfer-Encoding and Content-Length exclude each other.');
+  return malformed('A request cannot have both Transfer-Encoding and Content-Length.');
 }
 
 function malformed(message: string): ClientError {
@@ -89,16 +96,16 @@ function closing(status: number, message: string): ClientError {
   return { ...malformed(message), status };
 }
 
-/** What a client is told when the parser gives its request up. */
-export function parserFault(error: NodeJS.ErrnoException): ClientError {
+/** The client error for a request that the parser rejected. */
+export function errorForParser(error: NodeJS.ErrnoException): ClientError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return HEADERS_TOO_LARGE;
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return closing(413, 'The extensions of a chunk are too long.');
+      return closing(413, 'The chunk extensions are too long.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return closing(408, 'The headers did not come in time.');
+      return closing(408, 'Timed out waiting for the request headers.');
     default:
-      return malformed('The request is not sound HTTP.');
+      return malformed('Malformed HTTP request.');
   }
 }

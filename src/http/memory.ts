@@ -1,19 +1,25 @@
-/** How much memory counts against the mark: what the system gave, and beyond the mark only what is in use. */
+/**
+ * Measures memory for overload detection: resident memory, or what is in use once that is over the
+ * threshold.
+ */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** Where the figures come from. */
 export interface MemorySource {
-  /** Of the whole process, as the system counts it. */
+  /** Resident memory of the whole process. */
   residentBytes(): number;
-  /** Of this thread, with what is garbage but not collected yet. */
+  /** Memory in use by this thread, including garbage that has not been collected yet. */
   usedBytes(): number;
-  /** Collects the garbage of this thread. */
+  /** Runs a garbage collection in this thread. */
   collect(): void;
 }
 
-/** The least time between two collections: one of a large heap takes some tenths of a second. */
-const COLLECTION_PAUSE_MS = 3_000;
+/**
+ * The minimum time between two forced collections: one of a large heap takes some tenths of a
+ * second.
+ */
+const COLLECTION_INTERVAL_MS = 3_000;
 
 export class MemoryMeter {
   readonly #source: MemorySource;
@@ -23,15 +29,18 @@ export class MemoryMeter {
     this.#source = source;
   }
 
-  /** `threads`: how many share the process; no thread sees what the others use, so each takes itself for an example. */
-  read(markBytes: number, threads: number, nowMs: number): number {
+  /**
+   * The bytes to compare with the threshold. `threads`: how many share the process. A thread cannot
+   * see what the others use, so it assumes that each of them uses as much as itself.
+   */
+  read(thresholdBytes: number, threads: number, nowMs: number): number {
     const residentBytes = this.#source.residentBytes();
-    if (residentBytes <= markBytes) return residentBytes;
-    // What was needed once is seldom given back to the system, but can be used again.
+    if (residentBytes <= thresholdBytes) return residentBytes;
+    // Memory that was needed once is seldom returned to the system, but it can be reused.
     const usedBytes = this.#source.usedBytes() * threads;
-    if (usedBytes <= markBytes || nowMs < this.#nextCollectionAtMs) return usedBytes;
+    if (usedBytes <= thresholdBytes || nowMs < this.#nextCollectionAtMs) return usedBytes;
     this.#source.collect();
-    this.#nextCollectionAtMs = nowMs + COLLECTION_PAUSE_MS;
+    this.#nextCollectionAtMs = nowMs + COLLECTION_INTERVAL_MS;
     return this.#source.usedBytes() * threads;
   }
 }
@@ -50,7 +59,7 @@ export const PROCESS_MEMORY: MemorySource = {
   },
 };
 
-/** The engine shows it only to contexts that begin while it is told to. */
+/** V8 exposes `gc` only to contexts that are created while the flag is set. */
 function exposedCollector(): () => void {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');

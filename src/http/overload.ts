@@ -1,8 +1,11 @@
-/** Whether a thread has more to do than it can: told by how late its event loop comes round, and by the memory of the process. */
+/**
+ * Detects overload of a worker thread, by the delay of its event loop and the memory of the
+ * process.
+ */
 import { MemoryMeter } from './memory.ts';
 
-/** From where on new requests are refused; undefined where nothing is. */
-export interface OverloadMarks {
+/** Above these, new requests are rejected with 429; undefined disables a check. */
+export interface OverloadThresholds {
   readonly loopDelayMs: number | undefined;
   /** Of the whole process. */
   readonly memoryBytes: number | undefined;
@@ -12,61 +15,61 @@ export interface OverloadMarks {
 
 export type Overload = 'loop_delay' | 'memory';
 
-/** How often it is looked at. */
-const BEAT_MS = 100;
-/** After so many looks without a request it is looked at no more, so that a gateway at rest sleeps. */
-const QUIET_BEATS = 50;
+const SAMPLE_INTERVAL_MS = 100;
+/** After this many samples without a request, sampling stops, so that an idle gateway sleeps. */
+const IDLE_SAMPLES = 50;
 
-/** Judges one look after the other. */
-export class OverloadJudge {
+/** Decides from one sample after another. */
+export class OverloadDetector {
   #wasLate = false;
 
-  /** `lateMs`: how much later the loop came round than it should have. */
-  judge(marks: OverloadMarks, lateMs: number, memoryBytes: number): Overload | undefined {
-    const isLate = marks.loopDelayMs !== undefined && lateMs > marks.loopDelayMs;
-    // Once is no overload: a laptop may have slept, or one large body may have been parsed.
+  /** `lateMs`: how much later than scheduled the event loop ran the sample. */
+  sample(thresholds: OverloadThresholds, lateMs: number, memoryBytes: number): Overload | undefined {
+    const isLate = thresholds.loopDelayMs !== undefined && lateMs > thresholds.loopDelayMs;
+    // A single late sample is no overload: a laptop may have slept, or a large body was parsed.
     const isOverloaded = isLate && this.#wasLate;
     this.#wasLate = isLate;
     if (isOverloaded) return 'loop_delay';
-    return marks.memoryBytes !== undefined && memoryBytes > marks.memoryBytes ? 'memory' : undefined;
+    return thresholds.memoryBytes !== undefined && memoryBytes > thresholds.memoryBytes ? 'memory' : undefined;
   }
 }
 
-export class OverloadMeter {
-  /** What is wrong at the moment. */
+/** Samples the thread that it runs in, as long as there are requests. */
+export class OverloadMonitor {
+  /** The result of the last sample. */
   overload: Overload | undefined;
-  marks: OverloadMarks;
+  thresholds: OverloadThresholds;
   readonly #memory = new MemoryMeter();
-  #judge = new OverloadJudge();
+  #detector = new OverloadDetector();
   #timer: NodeJS.Timeout | undefined;
   #dueAtMs = 0;
-  #quietBeats = 0;
+  #idleSamples = 0;
 
-  constructor(marks: OverloadMarks) {
-    this.marks = marks;
+  constructor(thresholds: OverloadThresholds) {
+    this.thresholds = thresholds;
   }
 
-  /** To be called with each request. */
-  touch(): void {
-    this.#quietBeats = 0;
+  /** Call for each request: starts sampling, or keeps it going. */
+  onRequest(): void {
+    this.#idleSamples = 0;
     if (this.#timer !== undefined) return;
-    this.#dueAtMs = performance.now() + BEAT_MS;
-    this.#timer = setInterval(() => this.#beat(), BEAT_MS).unref();
+    this.#dueAtMs = performance.now() + SAMPLE_INTERVAL_MS;
+    this.#timer = setInterval(() => this.#sample(), SAMPLE_INTERVAL_MS).unref();
   }
 
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#judge = new OverloadJudge();
+    this.#detector = new OverloadDetector();
     this.overload = undefined;
   }
 
-  #beat(): void {
+  #sample(): void {
     const nowMs = performance.now();
-    const { memoryBytes: markBytes, threads } = this.marks;
-    const memoryBytes = markBytes === undefined ? 0 : this.#memory.read(markBytes, threads, nowMs);
-    this.overload = this.#judge.judge(this.marks, nowMs - this.#dueAtMs, memoryBytes);
-    this.#dueAtMs = nowMs + BEAT_MS;
-    if (++this.#quietBeats > QUIET_BEATS) this.stop();
+    const { memoryBytes: thresholdBytes, threads } = this.thresholds;
+    const memoryBytes = thresholdBytes === undefined ? 0 : this.#memory.read(thresholdBytes, threads, nowMs);
+    this.overload = this.#detector.sample(this.thresholds, nowMs - this.#dueAtMs, memoryBytes);
+    this.#dueAtMs = nowMs + SAMPLE_INTERVAL_MS;
+    if (++this.#idleSamples > IDLE_SAMPLES) this.stop();
   }
 }

@@ -1,6 +1,7 @@
-/** The paths that there are, and the methods that they take. */
+/** The routes: paths and the methods they allow. */
+
 import type { ClientError } from '../core/errors.ts';
-import { shownName } from './refusals.ts';
+import { printableName } from '../core/printable.ts';
 
 export type Route =
   | { readonly kind: 'chat_completions' }
@@ -15,19 +16,19 @@ export type Routing =
 
 const MODEL_PREFIX = '/v1/models/';
 
-/** The route of a request, or the 404 or 405 that it gets. HEAD goes where GET goes. */
+/** The route of a request, or its 404 or 405. HEAD takes the route of GET. */
 export function routeOf(method: string, path: string): Routing {
   const route = routeOfPath(path);
   if (route === undefined) {
     return {
       ok: false,
-      error: { code: 'invalid_request', status: 404, message: `There is nothing at ${shownName(path)}.` },
+      error: { code: 'invalid_request', status: 404, message: `No such path: ${printableName(path)}.` },
     };
   }
   const allowed = route.kind === 'chat_completions' ? ['POST'] : ['GET', 'HEAD'];
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');
-  const message = `${shownName(path)} takes ${allow}, not ${method}.`;
+  const message = `Method ${method} is not allowed for ${printableName(path)}. Allowed: ${allow}.`;
   return { ok: false, error: { code: 'invalid_request', status: 405, message, allow } };
 }
 
@@ -48,7 +49,7 @@ function routeOfPath(path: string): Route | undefined {
   }
 }
 
-/** The official clients write the slash of a model's id as %2F. */
+/** The official clients encode the slash of a model id as %2F. */
 function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -57,19 +58,19 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The path of a request target, without its query. The target may be a whole address. */
+/** The path of a request target, without its query. The target may be an absolute URL. */
 export function pathOf(target: string): string {
   const query = target.indexOf('?');
   const path = query < 0 ? target : target.slice(0, query);
   return path.replace(/^https?:\/\/[^/]*/i, '') || '/';
 }
 
-/** True for the paths under which the rate-limit headers stand on every answer. */
+/** True for the paths under which every response has the rate-limit headers. */
 export function isUnderV1(path: string): boolean {
   return path === '/v1' || path.startsWith('/v1/');
 }
 
-/** True for the paths that have the window of model listings. */
+/** True for the paths that count against the rate limit of model listings. */
 export function isListing(path: string): boolean {
   return path === '/v1/models' || path.startsWith(MODEL_PREFIX);
 }

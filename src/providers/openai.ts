@@ -1,8 +1,8 @@
-/** Hosts that speak the chat-completions format: how a request to them looks. Pure. */
+/** Builds requests for hosts of the OpenAI chat-completions API. Pure. */
 import { editBody } from '../wire/edit.ts';
 import type { ChatRequest } from '../wire/request.ts';
 
-/** A host, as the config describes it. */
+/** A host as set in the config. */
 export interface OpenaiHost {
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
@@ -11,7 +11,7 @@ export interface OpenaiHost {
   readonly streamUsage: boolean;
 }
 
-/** Where requests go, and what stands at the head of each. */
+/** Where requests go, and their headers. */
 export interface OpenaiEndpoint {
   readonly origin: string;
   readonly path: string;
@@ -20,16 +20,18 @@ export interface OpenaiEndpoint {
   readonly secrets: readonly string[];
 }
 
-/** Shorter values are no secrets, and would be found in any text. */
-const SECRET_CHARACTERS = 6;
+/** Shorter values are no secrets, and would match in any text. */
+const MIN_SECRET_CHARACTERS = 6;
 
-/** Reads a host's address once. A query, such as Azure's `api-version`, stays at the end. */
+/**
+ * The endpoint of a host. A query in its base URL, such as Azure's `api-version`, stays at the end.
+ */
 export function endpointOf(host: OpenaiHost, userAgent: string): OpenaiEndpoint {
   const url = new URL(host.baseUrl);
   const path = `${url.pathname.replace(/\/+$/, '')}/chat/completions${url.search}`;
   const headers: Record<string, string> = {
     'content-type': 'application/json',
-    // A compressed answer could hide a bomb, and its bytes could not be passed on as they come.
+    // A compressed response could be a bomb, and could not be relayed byte by byte.
     'accept-encoding': 'identity',
     'user-agent': userAgent,
   };
@@ -45,17 +47,20 @@ export function endpointOf(host: OpenaiHost, userAgent: string): OpenaiEndpoint 
     origin: url.origin,
     path,
     headers: { ...headers, ...host.headers },
-    secrets: secrets.filter((secret) => secret.length >= SECRET_CHARACTERS),
+    secrets: secrets.filter((secret) => secret.length >= MIN_SECRET_CHARACTERS),
   };
 }
 
-/** OpenAI's own reasoning models refuse `max_tokens`; most other hosts know no other field. */
+/** OpenAI's own reasoning models reject `max_tokens`; most other hosts know only that. */
 function capField(host: OpenaiHost): string {
   const { hostname } = new URL(host.baseUrl);
   return /(?:^|\.)openai\.(?:com|azure\.com)$/.test(hostname) ? 'max_completion_tokens' : 'max_tokens';
 }
 
-/** The body that goes upstream: `model` renamed, usage asked for, output capped where the request declares no maximum. */
+/**
+ * The request body for the upstream: with its own model name, a request for usage, and a maximum
+ * of output tokens if the client declares none.
+ */
 export function bodyFor(
   host: OpenaiHost,
   request: ChatRequest,

@@ -1,7 +1,8 @@
 /** Counts tokens with a real tokenizer, in a thread of its own that runs only while there is something to count. */
+
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { CountOrder, CountResult } from './messages.ts';
+import type { CountOrder, CountResult } from './thread.ts';
 
 // The thread's file has the ending of this one: .ts from the sources, .js once built.
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);

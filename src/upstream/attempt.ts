@@ -1,18 +1,18 @@
-/** One attempt at an upstream: its answer as it comes in, or the way in which it failed. */
+/** One attempt at an upstream: its response as it arrives, with backpressure, or its failure. */
 
 export type FailureKind =
-  /** No connection was made: the upstream cannot have begun to work. */
+  /** There was no connection, so the upstream cannot have begun to work. */
   | 'not_connected'
   | 'first_byte_timeout'
   | 'idle_timeout'
-  /** The connection broke, or what came over it was no HTTP. */
+  /** The connection was lost, or the response was not HTTP. */
   | 'broken'
-  /** The gateway itself gave up: the client is gone, or the process ends. */
+  /** The gateway aborted it: the client hung up, or the process is shutting down. */
   | 'aborted'
-  /** The operator has stopped it. */
+  /** The operator stopped it. */
   | 'stopped';
 
-/** An attempt that brought no complete answer. Its message is for the log. */
+/** Why an attempt has no complete response. The message is for the log. */
 export class UpstreamFailure extends Error {
   override name = 'UpstreamFailure';
   readonly kind: FailureKind;
@@ -22,59 +22,67 @@ export class UpstreamFailure extends Error {
   }
 }
 
-/** The head of an answer. */
-export interface AnswerHead {
+/** The status of a response, and the headers that the gateway reads. */
+export interface ResponseHead {
   readonly status: number;
   readonly contentType: string;
-  /** Undefined where the body is not compressed. */
+  /** Undefined if the body is not compressed. */
   readonly contentEncoding: string | undefined;
-  /** As it came. */
+  /** The unparsed header. */
   readonly retryAfter: string | undefined;
 }
 
-/** Someone who can hold the bytes back at their source. */
+/** The connection that feeds an attempt. */
 interface Source {
   pause(): void;
   resume(): void;
   abort(): void;
 }
 
-/** How much is taken in before the source is held back: less than one read, so that a reader that is slow costs one. */
+/**
+ * Buffered bytes above which the source is paused: less than one read, so that a slow reader
+ * buffers one.
+ */
 const HIGH_WATER_BYTES = 32 * 1024;
 
-/** Takes bytes from a source at its pace, and hands them out at the reader's. */
+/** Buffers between a source and a reader, and pauses the source while the reader is behind. */
 export class Attempt {
   /** True once the upstream may have begun to work. */
   sent = false;
-  /** From the beginning of the attempt to the first byte of an answer, in whole milliseconds. */
+  /**
+   * From the start of the attempt to the first byte of the response body, in whole milliseconds.
+   */
   firstByteMs: number | undefined;
-  readonly #beganAtMs = performance.now();
-  readonly #head = Promise.withResolvers<AnswerHead>();
+  readonly #startedAtMs = performance.now();
+  readonly #head = Promise.withResolvers<ResponseHead>();
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
   #ended = false;
   #failure: UpstreamFailure | undefined;
   #source: Source | undefined;
-  #held = false;
+  #paused = false;
   #onSent: () => void = () => {};
   #wake: (() => void) | undefined;
 
   constructor() {
-    // A failure may come before anybody asks for the head.
+    // The attempt may fail before anyone calls head(): that is no unhandled rejection.
     this.#head.promise.catch(() => {});
   }
 
-  /** True where the gateway itself ended it: that says nothing of the upstream. */
-  get wasGivenUp(): boolean {
+  /** True if the gateway ended the attempt, which says nothing about the upstream. */
+  get wasAborted(): boolean {
     return this.#failure?.kind === 'aborted' || this.#failure?.kind === 'stopped';
   }
 
-  /** The head of the answer. Rejects with an UpstreamFailure. */
-  head(): Promise<AnswerHead> {
+  /** The status and headers of the response. Rejects with an UpstreamFailure. */
+  head(): Promise<ResponseHead> {
     return this.#head.promise;
   }
 
-  /** The next bytes, or undefined at the end. Throws an UpstreamFailure. One reader at a time. */
+  /**
+   * The next bytes, or undefined at the end. Rejects with an UpstreamFailure. Only one reader at a
+   * time.
+   */
   async next(): Promise<Buffer | undefined> {
     while (this.#chunks.length === 0) {
       if (this.#failure !== undefined) throw this.#failure;
@@ -86,21 +94,21 @@ export class Attempt {
     const chunk = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
     this.#chunks.length = 0;
     this.#bytes = 0;
-    if (this.#held && this.#failure === undefined) {
-      this.#held = false;
+    if (this.#paused && this.#failure === undefined) {
+      this.#paused = false;
       this.#source?.resume();
     }
     return chunk;
   }
 
-  /** Gives up: nothing more is read, and the upstream is told by a broken connection. */
+  /** Aborts the attempt and closes its connection, which tells the upstream to stop. */
   abort(kind: 'aborted' | 'stopped' = 'aborted'): void {
-    this.fail(new UpstreamFailure(kind, kind === 'aborted' ? 'given up by the gateway' : 'stopped by the operator'));
+    this.fail(new UpstreamFailure(kind, kind === 'aborted' ? 'aborted by the gateway' : 'stopped by the operator'));
   }
 
   /**
-   * Reads what is left and forgets it, for a short while, so that the connection can be used again. Resolves with whether
-   * the answer came to its end.
+   * Reads and discards the rest of the response, for a limited time, so that the connection can be
+   * reused. Resolves with whether the response was complete.
    */
   async drain(milliseconds: number): Promise<boolean> {
     const timer = setTimeout(() => this.abort(), milliseconds);
@@ -114,7 +122,7 @@ export class Attempt {
     }
   }
 
-  /** For the source: from here on the upstream may work. */
+  /** For the source: the request is being sent, so the upstream may begin to work. */
   begin(source: Source): void {
     this.#source = source;
     if (this.#failure !== undefined) return source.abort();
@@ -128,31 +136,31 @@ export class Attempt {
     else this.#onSent = callback;
   }
 
-  /** For the source. */
-  answer(head: AnswerHead): void {
+  /** For the source: the response headers have arrived. */
+  answer(head: ResponseHead): void {
     this.#head.resolve(head);
   }
 
-  /** For the source. */
+  /** For the source: a part of the response body has arrived. */
   push(chunk: Buffer): void {
     if (this.#failure !== undefined) return;
-    this.firstByteMs ??= Math.round(performance.now() - this.#beganAtMs);
+    this.firstByteMs ??= Math.round(performance.now() - this.#startedAtMs);
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#bytes > HIGH_WATER_BYTES && !this.#held) {
-      this.#held = true;
+    if (this.#bytes > HIGH_WATER_BYTES && !this.#paused) {
+      this.#paused = true;
       this.#source?.pause();
     }
     this.#notify();
   }
 
-  /** For the source. */
+  /** For the source: the response is complete. */
   end(): void {
     this.#ended = true;
     this.#notify();
   }
 
-  /** Ends the attempt; only the first failure counts. Bytes that are here already can still be read. */
+  /** Ends the attempt. Only the first failure counts; bytes that have arrived can still be read. */
   fail(failure: UpstreamFailure): void {
     if (this.#failure !== undefined || this.#ended) return;
     this.#failure = failure;

@@ -1,67 +1,81 @@
-/** The circuit breaker of one upstream: whether it is asked at the moment. Pure: a state and an event make the next state. */
+/**
+ * The circuit breaker of one upstream: whether it gets requests. Pure: a state and an event make
+ * the next state.
+ */
 
-/** So many failures in a row open it. Envoy's outlier detection takes the same number. */
+/** Failures in a row that open the breaker; the default of Envoy's outlier detection. */
 export const OPENS_AFTER_FAILURES = 5;
-/** How long it stays open the first time; each probe that fails doubles it, in milliseconds. */
+/** How long it stays open the first time, in milliseconds; each failed probe doubles it. */
 export const OPEN_MS = 5_000;
 export const MAX_OPEN_MS = 60_000;
 
 export interface Breaker {
   /** In a row. */
   readonly failures: number;
-  /** How often in a row it was away: nobody was there, or it asked for a pause. */
-  readonly absences: number;
+  /** How many times in a row the upstream was unavailable: unreachable, or it sent Retry-After. */
+  readonly unavailableCount: number;
   /** Undefined while it is closed. Milliseconds of a monotonic clock. */
   readonly openUntilMs: number | undefined;
-  /** How long it was opened for, the last time. */
+  /** How long it was last opened for. */
   readonly openMs: number;
-  /** One request is on its way to find out whether the upstream is well again. */
+  /** A request is in flight that decides whether the breaker closes. */
   readonly isProbing: boolean;
 }
 
 export type BreakerState = 'closed' | 'open' | 'half_open';
 
 /**
- * What an attempt shows: `well` for an answer that the upstream stands behind, `failing` for none, or one that says that
- * the upstream is not up to it, `away` where no connection was made, `resting` where it asked to be left alone for a time,
- * which is no failure but an absence, `there` for a connection, over which nothing has come yet, `nothing` where the
- * gateway itself gave up.
+ * What an attempt says about its upstream.
+ * - `success`: a response that counts for the upstream.
+ * - `failure`: no response, or one that says the upstream cannot serve requests.
+ * - `unreachable`: no connection could be made.
+ * - `backing_off`: the upstream sent Retry-After. It was unavailable, but that is no failure.
+ * - `connected`: there is a connection, over which nothing has arrived yet.
+ * - `inconclusive`: the gateway itself aborted the attempt.
  */
-export type Sign = 'well' | 'failing' | 'away' | 'resting' | 'there' | 'nothing';
+export type Signal = 'success' | 'failure' | 'unreachable' | 'backing_off' | 'connected' | 'inconclusive';
 
-export const CLOSED: Breaker = { failures: 0, absences: 0, openUntilMs: undefined, openMs: OPEN_MS, isProbing: false };
+export const CLOSED: Breaker = {
+  failures: 0,
+  unavailableCount: 0,
+  openUntilMs: undefined,
+  openMs: OPEN_MS,
+  isProbing: false,
+};
 
 export function stateOf({ openUntilMs }: Breaker, nowMs: number): BreakerState {
   if (openUntilMs === undefined) return 'closed';
   return nowMs < openUntilMs ? 'open' : 'half_open';
 }
 
-/** Whether the upstream can be asked as any other: while the breaker is half open, one request at a time finds out. */
-export function isAskable(breaker: Breaker, nowMs: number): boolean {
+/**
+ * Whether the breaker lets a request through. While it is half open, that is one probe at a time.
+ */
+export function allowsRequest(breaker: Breaker, nowMs: number): boolean {
   const state = stateOf(breaker, nowMs);
   return state === 'closed' || (state === 'half_open' && !breaker.isProbing);
 }
 
 /** A request is about to be sent. */
-export function onAsked(breaker: Breaker, nowMs: number): Breaker {
+export function onAttempt(breaker: Breaker, nowMs: number): Breaker {
   return stateOf(breaker, nowMs) === 'half_open' ? { ...breaker, isProbing: true } : breaker;
 }
 
-/** A request has shown something. A sign of life closes the breaker, however late it comes. */
-export function onSign(breaker: Breaker, sign: Sign, nowMs: number): Breaker {
-  switch (sign) {
-    case 'well':
+/** An attempt has given a signal. A success closes the breaker, however late it comes. */
+export function onSignal(breaker: Breaker, signal: Signal, nowMs: number): Breaker {
+  switch (signal) {
+    case 'success':
       return breaker.failures === 0 && breaker.openUntilMs === undefined ? breaker : CLOSED;
-    case 'resting':
-      return { ...breaker, absences: breaker.absences + 1, isProbing: false };
-    case 'there':
-      return breaker.absences === 0 ? breaker : { ...breaker, absences: 0 };
-    case 'nothing':
+    case 'backing_off':
+      return { ...breaker, unavailableCount: breaker.unavailableCount + 1, isProbing: false };
+    case 'connected':
+      return breaker.unavailableCount === 0 ? breaker : { ...breaker, unavailableCount: 0 };
+    case 'inconclusive':
       return breaker.isProbing ? { ...breaker, isProbing: false } : breaker;
-    case 'failing':
-      return onFailure({ ...breaker, absences: 0 }, nowMs);
-    case 'away':
-      return onFailure({ ...breaker, absences: breaker.absences + 1 }, nowMs);
+    case 'failure':
+      return onFailure({ ...breaker, unavailableCount: 0 }, nowMs);
+    case 'unreachable':
+      return onFailure({ ...breaker, unavailableCount: breaker.unavailableCount + 1 }, nowMs);
   }
 }
 
@@ -72,7 +86,7 @@ function onFailure(breaker: Breaker, nowMs: number): Breaker {
       if (failures < OPENS_AFTER_FAILURES) return { ...breaker, failures };
       return { ...breaker, failures, openUntilMs: nowMs + OPEN_MS };
     case 'open':
-      // A request that was under way when it opened: it tells nothing new.
+      // A request that was in flight when the breaker opened: it adds no information.
       return { ...breaker, failures };
     case 'half_open': {
       const openMs = Math.min(breaker.openMs * 2, MAX_OPEN_MS);

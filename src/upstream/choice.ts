@@ -1,59 +1,73 @@
-/** Which of several upstreams a request goes to. Pure. */
-import { type Breaker, isAskable } from './breaker.ts';
+/** Chooses the upstream for a request. Pure. */
+import { allowsRequest, type Breaker } from './breaker.ts';
 
-/** An upstream, as far as the choice depends on it. */
+/** What the choice depends on. */
 export interface Candidate {
-  /** Its share of the requests, beside the weights of the others. */
+  /** Its share of the requests, relative to the weights of the others. */
   readonly weight: number;
-  /** What it is owed: grows with each choice by its weight, and falls by all weights together when it is chosen. */
+  /**
+   * The current weight in smooth weighted round robin: each choice adds the weight of every
+   * candidate, and subtracts the sum of all weights from the chosen one.
+   */
   readonly credit: number;
   readonly inFlight: number;
   readonly breaker: Breaker;
-  /** How often in a row it was away, or would not serve the model for a time. */
-  readonly absences: number;
-  /** It has asked to be left alone until then, with `Retry-After`. Milliseconds of a monotonic clock; 0 for never. */
-  readonly restsUntilMs: number;
+  /** How many times in a row it was unavailable: unreachable, or it sent Retry-After. */
+  readonly unavailableCount: number;
+  /** When its `Retry-After` elapses. Milliseconds of a monotonic clock; 0 if it sent none. */
+  readonly backoffUntilMs: number;
 }
 
 /**
- * Where nothing better is left, an upstream is asked although it should be left alone: it can answer for itself. Not so
- * once it was away so often in a row: then only the one request finds out that comes when its time is over.
+ * If no upstream is available, requests go to one that is not, since its own error says more than
+ * ours. After this many times in a row that it was unavailable, only probes go to it.
  */
-export const LAST_RESORT_ABSENCES = 10;
+export const LAST_RESORT_MAX_UNAVAILABLE = 10;
 
-/** Those that may be asked, by their place: the sound ones, or where there are none and it is the last resort, the others. */
-export function askable(candidates: readonly Candidate[], nowMs: number, isLastResort: boolean): number[] {
-  const places = candidates.map((_, place) => place);
-  const rested = places.filter((place) => (candidates[place] as Candidate).restsUntilMs <= nowMs);
-  const sound = rested.filter((place) => isAskable((candidates[place] as Candidate).breaker, nowMs));
-  if (sound.length > 0 || !isLastResort) return sound;
-  return places.filter((place) => (candidates[place] as Candidate).absences < LAST_RESORT_ABSENCES);
+/** Whether only available upstreams are eligible or, if there are none, others as a last resort. */
+export type Among = 'available' | 'last_resort';
+
+/**
+ * The indexes of the eligible candidates. An available one is not backing off, and its breaker lets
+ * requests through.
+ */
+export function eligible(candidates: readonly Candidate[], nowMs: number, among: Among): number[] {
+  const available = indexesOf(candidates, ({ breaker, backoffUntilMs }) => {
+    return backoffUntilMs <= nowMs && allowsRequest(breaker, nowMs);
+  });
+  if (available.length > 0 || among === 'available') return available;
+  return indexesOf(candidates, ({ unavailableCount }) => unavailableCount < LAST_RESORT_MAX_UNAVAILABLE);
+}
+
+function indexesOf(candidates: readonly Candidate[], condition: (candidate: Candidate) => boolean): number[] {
+  return candidates.flatMap((candidate, index) => (condition(candidate) ? [index] : []));
 }
 
 export interface Choice {
-  /** The place of the one that is chosen. */
-  readonly place: number;
-  /** What each is owed from now on. */
+  /** The index of the chosen candidate. */
+  readonly index: number;
+  /** The new credit of each candidate. */
   readonly credits: readonly number[];
 }
 
 /**
- * Chooses among `places`, by smooth weighted round robin as nginx does it: of any run of choices each gets its share, and
- * none gets its share all at once. Among equals the one with the fewest requests under way is chosen, then the first.
+ * Chooses among the candidates at `indexes` by smooth weighted round robin, as nginx does: over any
+ * run of choices each gets its share, and no one gets its share in a burst. Ties go to the
+ * candidate with the fewest requests in flight, then to the first.
  */
-export function choose(candidates: readonly Candidate[], places: readonly number[]): Choice | undefined {
+export function choose(candidates: readonly Candidate[], indexes: readonly number[]): Choice | undefined {
   const credits = candidates.map(({ credit }) => credit);
   let total = 0;
   let best: number | undefined;
-  for (const place of places) {
-    const { weight, inFlight } = candidates[place] as Candidate;
+  for (const index of indexes) {
+    const { weight, inFlight } = candidates[index] as Candidate;
     total += weight;
-    credits[place] = (credits[place] as number) + weight;
-    if (best === undefined) best = place;
-    const lead = (credits[place] as number) - (credits[best] as number);
-    if (lead > 0 || (lead === 0 && inFlight < (candidates[best] as Candidate).inFlight)) best = place;
+    credits[index] = (credits[index] as number) + weight;
+    if (best === undefined) best = index;
+    const lead = (credits[index] as number) - (credits[best] as number);
+    if (lead > 0 || (lead === 0 && inFlight < (candidates[best] as Candidate).inFlight)) best = index;
   }
   if (best === undefined) return undefined;
   credits[best] = (credits[best] as number) - total;
-  return { place: best, credits };
+  return { index: best, credits };
 }

@@ -1,23 +1,26 @@
-/** By when an upstream has to do the next thing. Most requests end before the first timer fires, so they set just one. */
+/**
+ * The deadline for what an upstream must do next. Reuses one timer: most requests end before it
+ * first fires.
+ */
 import type { FailureKind } from './attempt.ts';
 
-/** What is waited for. */
+/** The next thing that has to happen. */
 export interface Expected {
-  /** What it is if that does not come. */
+  /** The failure if it does not happen in time. */
   readonly kind: FailureKind;
-  /** For the log. */
+  /** What is missing then, for the log. */
   readonly missing: string;
   readonly milliseconds: number;
 }
 
 export class Deadline {
   readonly #onMissed: (expected: Expected) => void;
-  /** Of a monotonic clock. */
+  /** A monotonic clock. */
   readonly #nowMs: () => number;
   #expected: Expected | undefined;
   #dueAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** When the timer fires. It may have to wait on then, but never comes too late. */
+  /** When the timer fires: at the deadline or before it, never after. */
   #firesAtMs = Number.POSITIVE_INFINITY;
 
   constructor(onMissed: (expected: Expected) => void, nowMs = () => performance.now()) {
@@ -25,21 +28,20 @@ export class Deadline {
     this.#nowMs = nowMs;
   }
 
-  /** From here on this is waited for, instead of what was before. */
+  /** Replaces the previous deadline. */
   set(expected: Expected): void {
     this.#expected = expected;
-    this.putOff();
+    this.refresh();
     if (this.#dueAtMs >= this.#firesAtMs) return;
     clearTimeout(this.#timer);
     this.#start(expected.milliseconds);
   }
 
-  /** The time begins anew. */
-  putOff(): void {
+  /** Restarts the time of the current deadline. */
+  refresh(): void {
     this.#dueAtMs = this.#nowMs() + (this.#expected?.milliseconds ?? 0);
   }
 
-  /** Nothing is waited for. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -55,7 +57,7 @@ export class Deadline {
   #fire(): void {
     const leftMs = this.#dueAtMs - this.#nowMs();
     if (this.#expected === undefined) return;
-    // Timers may fire a little early.
+    // Timers may fire slightly early.
     if (leftMs > 1) this.#start(Math.ceil(leftMs));
     else this.#onMissed(this.#expected);
   }

@@ -1,33 +1,35 @@
-/** An upstream over HTTP. The only place that knows undici. */
+/** An upstream over HTTP. The only file that uses undici. */
+
 import type { Dispatcher } from 'undici';
-// Not from its index, which loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
+// The package index also loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
 import Pool from 'undici/lib/dispatcher/pool.js';
+import type { UpstreamTimeouts } from '../core/settings.ts';
 import { bodyFor, endpointOf, type OpenaiEndpoint, type OpenaiHost } from '../providers/openai.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import { Attempt, type FailureKind, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
-import type { Timeouts, Upstream } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
 
-/** How long an idle connection to an upstream is kept: below the 60 s after which many of them close it. */
+/** How long idle connections are kept: less than the 60 s after which many upstreams close them. */
 const KEEP_ALIVE_MS = 30_000;
 
 export class HttpUpstream implements Upstream {
   readonly #host: OpenaiHost;
   readonly #endpoint: OpenaiEndpoint;
-  readonly #timeouts: Timeouts;
+  readonly #timeouts: UpstreamTimeouts;
   readonly #pool: Pool;
 
-  constructor(host: OpenaiHost, timeouts: Timeouts, userAgent: string) {
+  constructor(host: OpenaiHost, timeouts: UpstreamTimeouts, userAgent: string) {
     this.#host = host;
     this.#endpoint = endpointOf(host, userAgent);
     this.#timeouts = timeouts;
     this.#pool = new Pool(this.#endpoint.origin, {
-      // One request at a time on a connection: a slow stream must not hold up another.
+      // One request at a time per connection, so that a slow stream does not block another.
       pipelining: 1,
       allowH2: false,
       connect: { timeout: timeouts.connectMs },
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // These run on a coarse clock; the attempt keeps time itself.
+      // undici's own timeouts use a coarse clock; AttemptHandler keeps exact ones.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -57,13 +59,13 @@ export class HttpUpstream implements Upstream {
   }
 }
 
-/** Feeds an attempt from undici, and keeps its time-outs. */
+/** Feeds an attempt from undici, and enforces its timeouts. */
 class AttemptHandler implements Dispatcher.DispatchHandler {
   readonly #attempt: Attempt;
-  readonly #timeouts: Timeouts;
+  readonly #timeouts: UpstreamTimeouts;
   readonly #deadline: Deadline;
 
-  constructor(attempt: Attempt, timeouts: Timeouts) {
+  constructor(attempt: Attempt, timeouts: UpstreamTimeouts) {
     this.#attempt = attempt;
     this.#timeouts = timeouts;
     this.#deadline = new Deadline(({ kind, missing, milliseconds }) =>
@@ -72,13 +74,13 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     this.#deadline.set({ kind: 'not_connected', missing: 'no connection', milliseconds: timeouts.connectMs });
   }
 
-  /** The connection stands, and the request is about to be written. */
+  /** There is a connection, and the request is about to be written. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const milliseconds = this.#timeouts.firstByteMs;
     this.#deadline.set({ kind: 'first_byte_timeout', missing: 'no response headers', milliseconds });
     this.#attempt.begin({
       pause: () => {
-        // A slow reader is no fault of the upstream's.
+        // The upstream is not to blame for a slow client.
         this.#deadline.clear();
         controller.pause();
       },
@@ -88,7 +90,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
       },
       abort: () => {
         this.#deadline.clear();
-        controller.abort(new Error('given up by the gateway'));
+        controller.abort(new Error('aborted by the gateway'));
       },
     });
   }
@@ -98,9 +100,10 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // Interim answers (103 Early Hints and the like) are no progress.
+    // Interim responses, such as 103 Early Hints, are no progress.
     if (status < 200) return;
-    // They are parts of the first bytes read, and would keep all of them as long as the answer lasts.
+    // These are slices of the first read, and would keep all of it in memory until the response
+    // ends.
     controller.rawHeaders = null;
     this.#expectMore();
     const encoding = single(headers['content-encoding']);
@@ -113,7 +116,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
-    this.#deadline.putOff();
+    this.#deadline.refresh();
     this.#attempt.push(chunk);
   }
 
@@ -130,7 +133,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
   }
 
   #expectMore(): void {
-    this.#deadline.set({ kind: 'idle_timeout', missing: 'nothing more', milliseconds: this.#timeouts.idleMs });
+    this.#deadline.set({ kind: 'idle_timeout', missing: 'no more data', milliseconds: this.#timeouts.idleMs });
   }
 }
 

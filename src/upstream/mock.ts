@@ -1,23 +1,24 @@
-/** Plays the mock provider's scripts in time, as if they came over a connection. */
+/** Plays the mock provider's scripts in real time, as if they arrived over a connection. */
+import type { UpstreamTimeouts } from '../core/settings.ts';
 import { mockScript, type Script, type Step } from '../providers/mock/mock.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import { Attempt, UpstreamFailure } from './attempt.ts';
-import type { Timeouts, Upstream } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
 
 export class MockUpstream implements Upstream {
   readonly secrets: readonly string[] = [];
-  readonly #timeouts: Timeouts;
+  readonly #timeouts: UpstreamTimeouts;
   readonly #players = new Set<ScriptPlayer>();
-  #answers = 0;
+  #responses = 0;
 
-  constructor(timeouts: Timeouts) {
+  constructor(timeouts: UpstreamTimeouts) {
     this.#timeouts = timeouts;
   }
 
   attempt(request: ChatRequest): Attempt {
     const attempt = new Attempt();
     const createdS = Math.floor(Date.now() / 1000);
-    const script = mockScript(request, { id: `chatcmpl-mock-${createdS}-${++this.#answers}`, createdS });
+    const script = mockScript(request, { id: `chatcmpl-mock-${createdS}-${++this.#responses}`, createdS });
     const player = new ScriptPlayer(attempt, script, this.#timeouts, () => this.#players.delete(player));
     this.#players.add(player);
     player.start();
@@ -25,21 +26,21 @@ export class MockUpstream implements Upstream {
   }
 
   async close(): Promise<void> {
-    for (const player of this.#players) player.breakOff();
+    for (const player of this.#players) player.abort();
   }
 }
 
 class ScriptPlayer {
   readonly #attempt: Attempt;
   readonly #script: Script;
-  readonly #timeouts: Timeouts;
+  readonly #timeouts: UpstreamTimeouts;
   readonly #steps: Iterator<Step>;
   readonly #onEnd: () => void;
   #timer: NodeJS.Timeout | undefined;
   #paused = false;
   #stopped = false;
 
-  constructor(attempt: Attempt, script: Script, timeouts: Timeouts, onEnd: () => void) {
+  constructor(attempt: Attempt, script: Script, timeouts: UpstreamTimeouts, onEnd: () => void) {
     this.#attempt = attempt;
     this.#script = script;
     this.#timeouts = timeouts;
@@ -69,8 +70,8 @@ class ScriptPlayer {
     });
   }
 
-  breakOff(): void {
-    this.#attempt.fail(new UpstreamFailure('aborted', 'the mock is closed'));
+  abort(): void {
+    this.#attempt.fail(new UpstreamFailure('aborted', 'the mock provider was closed'));
   }
 
   stop(): void {
@@ -79,7 +80,7 @@ class ScriptPlayer {
     this.#onEnd();
   }
 
-  /** Plays steps until one has to wait. */
+  /** Plays steps until one of them waits. */
   #play(): void {
     while (!this.#paused && !this.#stopped) {
       const { value: step, done } = this.#steps.next();
@@ -102,17 +103,21 @@ class ScriptPlayer {
     }
   }
 
-  /** False when the script goes no further. */
+  /** Returns whether the script goes on. */
   #perform(step: Step): boolean {
     if (step.bytes !== undefined) this.#attempt.push(Buffer.from(step.bytes));
     if (step.ending === 'break')
-      this.#attempt.fail(new UpstreamFailure('broken', 'the mock broke off, as the prompt asked'));
+      this.#attempt.fail(
+        new UpstreamFailure('broken', 'the mock provider dropped the connection, as the prompt asked'),
+      );
     if (step.ending === 'silence') this.#fail('idle_timeout', this.#timeouts.idleMs);
     return step.ending === undefined;
   }
 
   #fail(kind: 'first_byte_timeout' | 'idle_timeout', afterMs: number): void {
-    this.#after(afterMs, () => this.#attempt.fail(new UpstreamFailure(kind, `the mock was silent for ${afterMs} ms`)));
+    this.#after(afterMs, () =>
+      this.#attempt.fail(new UpstreamFailure(kind, `the mock provider sent nothing for ${afterMs} ms`)),
+    );
   }
 
   #after(milliseconds: number, work: () => void): void {

@@ -1,34 +1,39 @@
-/** A provider's upstreams: which of them is asked next, how each of them fares, and which are left alone. */
+/** A provider's upstreams: picks one for each request, and tracks their health and backoffs. */
 import type { ChatRequest } from '../wire/request.ts';
 import type { Attempt } from './attempt.ts';
-import { type Breaker, type BreakerState, CLOSED, onAsked, onSign, type Sign, stateOf } from './breaker.ts';
-import { askable, choose } from './choice.ts';
-import { isRefusal, restOf } from './retry.ts';
+import { type Breaker, type BreakerState, CLOSED, onAttempt, onSignal, type Signal, stateOf } from './breaker.ts';
+import { type Among, choose, eligible } from './choice.ts';
+import { isRejection, parseRetryAfter } from './retry.ts';
 import type { Upstream } from './upstream.ts';
 
 /** An upstream with its share of the requests. */
 export interface WeightedUpstream {
-  /** For the operator: the provider's name, with a number where there are several. */
+  /** For the operator: the provider's name, with a number if there are several upstreams. */
   readonly name: string;
   readonly weight: number;
   readonly upstream: Upstream;
 }
 
 export interface ProviderOptions {
-  /** What becomes of an answer whose client leaves: it is broken off, or read to its end so that its usage is known. */
+  /**
+   * What happens to a response after its client hung up; `drain` reads it to its end for its usage.
+   */
   readonly onDisconnect: 'abort' | 'drain';
-  /** False where failures say nothing of the upstream, so that it is asked whatever it answered before. */
-  readonly isJudged: boolean;
+  /**
+   * False if failures say nothing about the upstream: then it gets requests whatever happened
+   * before.
+   */
+  readonly tracksHealth: boolean;
 }
 
-/** A model that an upstream has asked to be left alone with. */
-interface ModelRest {
+/** The backoff of one model at an upstream. */
+interface ModelBackoff {
   readonly untilMs: number;
-  /** How often in a row it has asked for that. */
-  readonly times: number;
+  /** How many times in a row the upstream has asked for it. */
+  readonly count: number;
 }
 
-/** Those that one request has been sent to already. */
+/** The upstreams that one request was already sent to. */
 export type Tried = ReadonlySet<Member>;
 
 /** One upstream of a provider. */
@@ -36,21 +41,21 @@ export class Member {
   readonly name: string;
   readonly weight: number;
   readonly onDisconnect: 'abort' | 'drain';
-  readonly #isJudged: boolean;
+  readonly #tracksHealth: boolean;
   readonly #upstream: Upstream;
   readonly #nowMs: () => number;
   credit = 0;
   inFlight = 0;
   #breaker: Breaker = CLOSED;
-  #restsUntilMs = 0;
-  /** By the upstream's name of the model: a host limits the rate of each model by itself. */
-  readonly #modelRests = new Map<string, ModelRest>();
+  #backoffUntilMs = 0;
+  /** By the upstream's name of the model: hosts limit the rate of each model separately. */
+  readonly #modelBackoffs = new Map<string, ModelBackoff>();
 
   constructor({ name, weight, upstream }: WeightedUpstream, options: ProviderOptions, nowMs: () => number) {
     this.name = name;
     this.weight = weight;
     this.onDisconnect = options.onDisconnect;
-    this.#isJudged = options.isJudged;
+    this.#tracksHealth = options.tracksHealth;
     this.#upstream = upstream;
     this.#nowMs = nowMs;
   }
@@ -59,50 +64,53 @@ export class Member {
     return this.#breaker;
   }
 
-  /** Until when a model must not be asked for here. */
-  restsUntilMs(model: string): number {
-    return Math.max(this.#restsUntilMs, this.#modelRests.get(model)?.untilMs ?? 0);
+  /** Until when this upstream must not be asked for a model. */
+  backoffUntilMs(model: string): number {
+    return Math.max(this.#backoffUntilMs, this.#modelBackoffs.get(model)?.untilMs ?? 0);
   }
 
-  /** How often in a row it was away, or would not serve the model for a time. */
-  absences(model: string): number {
-    return Math.max(this.#breaker.absences, this.#modelRests.get(model)?.times ?? 0);
+  /** How many times in a row the upstream, or the model there, was unavailable. */
+  unavailableCount(model: string): number {
+    return Math.max(this.#breaker.unavailableCount, this.#modelBackoffs.get(model)?.count ?? 0);
   }
 
-  /** How it is regarded at the moment: `resting` at its own word, with `Retry-After`. */
-  get state(): BreakerState | 'resting' {
+  /**
+   * `backing_off`: the upstream, for at least one model, sent a `Retry-After` that has not elapsed.
+   */
+  get state(): BreakerState | 'backing_off' {
     const nowMs = this.#nowMs();
-    if (this.#restsUntilMs > nowMs || [...this.#modelRests.values()].some(({ untilMs }) => untilMs > nowMs))
-      return 'resting';
+    if (this.#backoffUntilMs > nowMs || [...this.#modelBackoffs.values()].some(({ untilMs }) => untilMs > nowMs))
+      return 'backing_off';
     return stateOf(this.#breaker, nowMs);
   }
 
-  /** Sends a request; `release` has to follow once it is over. */
+  /** Sends a request; call `release` once it is over. */
   attempt(request: ChatRequest, model: string, capTokens: number | undefined): Attempt {
     const wasProbing = this.#breaker.isProbing;
-    this.#breaker = onAsked(this.#breaker, this.#nowMs());
+    this.#breaker = onAttempt(this.#breaker, this.#nowMs());
     const isProbe = this.#breaker.isProbing && !wasProbing;
     this.inFlight++;
     const attempt = this.#upstream.attempt(request, model, capTokens);
-    if (this.#isJudged) this.#judge(attempt, model, isProbe);
+    if (this.#tracksHealth) this.#trackHealth(attempt, model, isProbe);
     return attempt;
   }
 
-  #judge(attempt: Attempt, model: string, isProbe: boolean): void {
-    // An answer can take minutes: where nobody was there, that somebody is has to be enough for the others.
-    if (isProbe) attempt.onSent(() => this.#note('there'));
+  #trackHealth(attempt: Attempt, model: string, isProbe: boolean): void {
+    // A response can take minutes. For an upstream that was unreachable, a connection is enough to
+    // let other requests try it as their last resort.
+    if (isProbe) attempt.onSent(() => this.#signal('connected'));
     attempt.head().then(
       ({ status, retryAfter }) => {
-        const restMs = isRefusal(status) ? restOf(retryAfter, Date.now()) : undefined;
-        this.#noteModel(model, status === 429 ? restMs : undefined);
-        if (restMs === undefined) this.#note(status === 429 || status >= 500 ? 'failing' : 'well');
-        // It answers for itself, and may well serve other models.
-        else if (status === 429) this.#note('well');
-        else this.#rest(restMs);
+        const backoffMs = isRejection(status) ? parseRetryAfter(retryAfter, Date.now()) : undefined;
+        this.#trackModel(model, status === 429 ? backoffMs : undefined);
+        if (backoffMs === undefined) this.#signal(status === 429 || status >= 500 ? 'failure' : 'success');
+        // A rate limit is about the model: the upstream itself works, and may serve other models.
+        else if (status === 429) this.#signal('success');
+        else this.#backOff(backoffMs);
       },
       () => {
-        if (!attempt.wasGivenUp) this.#note(attempt.sent ? 'failing' : 'away');
-        else if (isProbe) this.#note('nothing');
+        if (!attempt.wasAborted) this.#signal(attempt.sent ? 'failure' : 'unreachable');
+        else if (isProbe) this.#signal('inconclusive');
       },
     );
   }
@@ -115,31 +123,31 @@ export class Member {
     return this.#upstream.close();
   }
 
-  #note(sign: Sign): void {
-    this.#breaker = onSign(this.#breaker, sign, this.#nowMs());
+  #signal(signal: Signal): void {
+    this.#breaker = onSignal(this.#breaker, signal, this.#nowMs());
   }
 
-  /** A longer pause that was asked for earlier holds. */
-  #rest(restMs: number): void {
-    this.#note('resting');
-    this.#restsUntilMs = Math.max(this.#restsUntilMs, this.#nowMs() + restMs);
+  /** A new backoff never shortens a previous one. */
+  #backOff(backoffMs: number): void {
+    this.#signal('backing_off');
+    this.#backoffUntilMs = Math.max(this.#backoffUntilMs, this.#nowMs() + backoffMs);
   }
 
-  /** Notes whether a model is to be left alone. What was asked for earlier holds, whatever other requests bring. */
-  #noteModel(model: string, restMs: number | undefined): void {
-    const rest = this.#modelRests.get(model);
-    if (restMs !== undefined)
-      this.#modelRests.set(model, {
-        untilMs: Math.max(rest?.untilMs ?? 0, this.#nowMs() + restMs),
-        times: (rest?.times ?? 0) + 1,
+  /** Starts a backoff of the model, or ends its count. A backoff never shortens a previous one. */
+  #trackModel(model: string, backoffMs: number | undefined): void {
+    const previous = this.#modelBackoffs.get(model);
+    if (backoffMs !== undefined)
+      this.#modelBackoffs.set(model, {
+        untilMs: Math.max(previous?.untilMs ?? 0, this.#nowMs() + backoffMs),
+        count: (previous?.count ?? 0) + 1,
       });
-    else if (rest !== undefined) this.#modelRests.set(model, { ...rest, times: 0 });
+    else if (previous !== undefined) this.#modelBackoffs.set(model, { ...previous, count: 0 });
   }
 }
 
 export class Provider {
   readonly members: readonly Member[];
-  /** What must never reach a client: one upstream may quote another. */
+  /** What must never reach a client. Of all upstreams together, since one may quote another. */
   readonly secrets: readonly string[];
   readonly #nowMs: () => number;
 
@@ -149,31 +157,31 @@ export class Provider {
     this.#nowMs = nowMs;
   }
 
-  /** The upstream that is to be asked for a model next, or undefined where none may be. */
-  pick(model: string, tried: Tried, isLastResort: boolean): Member | undefined {
+  /** The next upstream to send a request for a model to, or undefined if there is none. */
+  pick(model: string, tried: Tried, among: Among): Member | undefined {
     const sole = this.members.length === 1 ? this.members[0] : undefined;
-    // The usual case, and the quickest.
-    if (sole?.breaker === CLOSED && tried.size === 0 && sole.restsUntilMs(model) === 0) return sole;
+    // Fast path for the common case.
+    if (sole?.breaker === CLOSED && tried.size === 0 && sole.backoffUntilMs(model) === 0) return sole;
     const nowMs = this.#nowMs();
-    const left = tried.size === 0 ? this.members : this.members.filter((member) => !tried.has(member));
-    const candidates = left.map((member) => ({
+    const untried = tried.size === 0 ? this.members : this.members.filter((member) => !tried.has(member));
+    const candidates = untried.map((member) => ({
       weight: member.weight,
       credit: member.credit,
       inFlight: member.inFlight,
       breaker: member.breaker,
-      absences: member.absences(model),
-      restsUntilMs: member.restsUntilMs(model),
+      unavailableCount: member.unavailableCount(model),
+      backoffUntilMs: member.backoffUntilMs(model),
     }));
-    const choice = choose(candidates, askable(candidates, nowMs, isLastResort));
+    const choice = choose(candidates, eligible(candidates, nowMs, among));
     if (choice === undefined) return undefined;
-    for (const [place, member] of left.entries()) member.credit = choice.credits[place] as number;
-    return left[choice.place];
+    for (const [index, member] of untried.entries()) member.credit = choice.credits[index] as number;
+    return untried[choice.index];
   }
 
-  /** How long until one of the upstreams may be asked for a model, in milliseconds. */
+  /** How long until one of the upstreams is available for a model, in milliseconds. */
   waitMs(model: string): number {
     const nowMs = this.#nowMs();
-    const waits = this.members.map((member) => Math.max(member.restsUntilMs(model), member.breaker.openUntilMs ?? 0));
+    const waits = this.members.map((member) => Math.max(member.backoffUntilMs(model), member.breaker.openUntilMs ?? 0));
     return Math.max(0, Math.min(...waits) - nowMs);
   }
 

@@ -1,29 +1,27 @@
-/** When a request may be tried again, and how often. Pure. */
+/**
+ * Decides which rejections may be retried, how many retries there are, and how long an upstream
+ * backs off. Pure.
+ */
+import type { RetryPolicy } from '../core/settings.ts';
 
-/** The statuses with which an upstream says that it has not taken the request on. */
-const REFUSALS: ReadonlySet<number> = new Set([429, 503, 529]);
-
-/** True where the upstream refused outright: it has not worked, so the request may go elsewhere. */
-export function isRefusal(status: number): boolean {
-  return REFUSALS.has(status);
-}
-
-/** What an operator allows. */
-export interface RetryPolicy {
-  /** How often one request may be tried in all. */
-  readonly attempts: number;
-  /** How many retries there may be, as a share of the requests: 0.2 is one for five. 0 forbids them. */
-  readonly budget: number;
-}
-
-/** Retries that are saved up, so that a gateway with few requests has some at all. */
-export const MOST_SAVED = 10;
-/** Retries that come by themselves each second, for the same reason. */
-const SAVED_PER_SECOND = 1;
+/** Statuses with which an upstream rejects a request before doing any work. */
+const REJECTIONS: ReadonlySet<number> = new Set([429, 503, 529]);
 
 /**
- * What is left for retries. However long an outage lasts, the upstreams get `1 + budget` times the requests, one a second
- * more, and ten once.
+ * True if the upstream rejected the request: it has done no work, so the request may be retried.
+ */
+export function isRejection(status: number): boolean {
+  return REJECTIONS.has(status);
+}
+
+/** The most retries that can be saved up, so that a gateway with few requests has some at all. */
+export const MAX_SAVED_RETRIES = 10;
+/** Retries that are earned each second, for the same reason. */
+const EARNED_PER_SECOND = 1;
+
+/**
+ * The retry budget. However long an outage lasts, the upstreams get at most `1 + budget` times the
+ * requests, plus one retry per second, plus ten once.
  */
 export interface RetryBudget {
   readonly saved: number;
@@ -32,30 +30,33 @@ export interface RetryBudget {
 }
 
 export function fullBudget(nowMs: number): RetryBudget {
-  return { saved: MOST_SAVED, atMs: nowMs };
+  return { saved: MAX_SAVED_RETRIES, atMs: nowMs };
 }
 
-/** A request has come in. */
+/** The budget after a new request, which earns its share of a retry. */
 export function onRequest(budget: RetryBudget, { budget: share }: RetryPolicy, nowMs: number): RetryBudget {
-  const earned = share + (Math.max(0, nowMs - budget.atMs) / 1000) * SAVED_PER_SECOND;
-  return { saved: Math.min(MOST_SAVED, budget.saved + earned), atMs: Math.max(nowMs, budget.atMs) };
+  const earned = share + (Math.max(0, nowMs - budget.atMs) / 1000) * EARNED_PER_SECOND;
+  return { saved: Math.min(MAX_SAVED_RETRIES, budget.saved + earned), atMs: Math.max(nowMs, budget.atMs) };
 }
 
-/** The budget after one more retry, or undefined where there is none left for it. */
+/** The budget after one more retry, or undefined if it does not allow one. */
 export function onRetry(budget: RetryBudget, policy: RetryPolicy): RetryBudget | undefined {
   if (policy.budget === 0 || budget.saved < 1) return undefined;
   return { ...budget, saved: budget.saved - 1 };
 }
 
-/** The longest rest that an upstream is given at its own word, in milliseconds. */
-export const MAX_REST_MS = 3_600_000;
+/** The longest backoff that an upstream can ask for, in milliseconds. */
+export const MAX_BACKOFF_MS = 3_600_000;
 
-/** `Retry-After`, as seconds or as a date, in milliseconds from now; undefined where it is neither. `nowMs` since 1970. */
-export function restOf(retryAfter: string | undefined, nowMs: number): number | undefined {
-  if (retryAfter === undefined) return undefined;
-  const text = retryAfter.trim();
-  // Date.parse would take "7" for a month.
+/**
+ * `Retry-After` in milliseconds from now, given in seconds or as a date; undefined if it is
+ * neither, or not in the future. `nowMs`: since 1970.
+ */
+export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  const text = header.trim();
+  // Date.parse would read "7" as a month.
   const ms = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : /[a-z]/i.test(text) ? Date.parse(text) - nowMs : NaN;
   if (Number.isNaN(ms) || ms <= 0) return undefined;
-  return Math.min(ms, MAX_REST_MS);
+  return Math.min(ms, MAX_BACKOFF_MS);
 }

@@ -1,4 +1,4 @@
-/** An upstream as the pipeline sees it: something that attempts requests. */
+/** The interface of an upstream: something that attempts requests. */
 import type { ChatRequest } from '../wire/request.ts';
 import type { Attempt } from './attempt.ts';
 
@@ -6,17 +6,10 @@ export interface Upstream {
   /** What must never reach a client: the upstream's credential and address. */
   readonly secrets: readonly string[];
   /**
-   * Sends a request. `model` is the upstream's own name; `capTokens` is a maximum to write into a request that declares
-   * none.
+   * Sends a request. `model`: the upstream's own name of it. `capTokens`: a maximum of output
+   * tokens to write into a request that declares none.
    */
   attempt(request: ChatRequest, model: string, capTokens: number | undefined): Attempt;
-  /** Breaks every connection. */
+  /** Closes every connection at once. */
   close(): Promise<void>;
-}
-
-/** How long an upstream may take, in milliseconds. */
-export interface Timeouts {
-  readonly connectMs: number;
-  readonly firstByteMs: number;
-  readonly idleMs: number;
 }

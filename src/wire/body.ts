@@ -13,27 +13,27 @@ export interface JsonBody {
 
 export type BodyResult =
   | { readonly ok: true; readonly body: JsonBody }
-  | { readonly ok: false; readonly fault: string };
+  | { readonly ok: false; readonly problem: string };
 
 /** A shorter body is parsed in some ten milliseconds, whatever it is; its depth is found later, and it cannot be too rich. */
 const LONG_BODY_BYTES = 256 * 1024;
 
 /** Reads a body. Refuses what is not UTF-8, not JSON, not an object, too deep, or names a field twice. */
 export function readJsonBody(bytes: Buffer): BodyResult {
-  if (bytes.length === 0) return fault('The body is empty; expected a JSON object.');
-  if (!isUtf8(bytes)) return fault('The body is not valid UTF-8.');
+  if (bytes.length === 0) return problem('The body is empty; expected a JSON object.');
+  if (!isUtf8(bytes)) return problem('The body is not valid UTF-8.');
   const excess = bytes.length > LONG_BODY_BYTES ? excessOf(bytes) : undefined;
   if (excess !== undefined) return excess === 'depth' ? TOO_DEEP : TOO_RICH;
   const text = bytes.toString('utf8');
   const parsed = parseJson(text);
-  if (parsed === undefined) return fault('The body is not valid JSON.');
+  if (parsed === undefined) return problem('The body is not valid JSON.');
   const fields = parsed.value;
-  if (!isObject(fields)) return fault('The body is not a JSON object.');
+  if (!isObject(fields)) return problem('The body is not a JSON object.');
   try {
     const members = membersOf(text, 0);
     const repeated = firstRepeated(members);
     // Gateway and upstream might each read another one of the two.
-    if (repeated !== undefined) return fault(`The field ${JSON.stringify(repeated)} stands in the body twice.`);
+    if (repeated !== undefined) return problem(`The field ${JSON.stringify(repeated)} stands in the body twice.`);
     return { ok: true, body: { text, fields, members } };
   } catch (error) {
     if (error instanceof TooDeep) return TOO_DEEP;
@@ -41,8 +41,8 @@ export function readJsonBody(bytes: Buffer): BodyResult {
   }
 }
 
-const TOO_DEEP = fault(`The body is nested more than ${MAX_JSON_DEPTH} levels deep.`);
-const TOO_RICH = fault(`The body has more than ${MAX_JSON_PARTS} objects, arrays, strings and commas.`);
+const TOO_DEEP = problem(`The body is nested more than ${MAX_JSON_DEPTH} levels deep.`);
+const TOO_RICH = problem(`The body has more than ${MAX_JSON_PARTS} objects, arrays, strings and commas.`);
 
 function firstRepeated(members: readonly Member[]): string | undefined {
   const seen = new Set<string>();
@@ -53,6 +53,6 @@ function firstRepeated(members: readonly Member[]): string | undefined {
   return undefined;
 }
 
-function fault(message: string): BodyResult {
-  return { ok: false, fault: message };
+function problem(message: string): BodyResult {
+  return { ok: false, problem: message };
 }

@@ -1,7 +1,7 @@
 /** Tokens without asking: what a request is expected to take in, and what a text comes to. */
+
 import { isObject } from '../core/json.ts';
-import { tokensOfBytes } from './bytes.ts';
-import { TextSample } from './text-sample.ts';
+import { TextSample, tokensOfBytes } from './text-sample.ts';
 
 /** What the format adds to each message. */
 const TOKENS_PER_MESSAGE = 3;

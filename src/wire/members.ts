@@ -1,5 +1,13 @@
 /** Where the members of a JSON object stand in its text, so that one can be changed and the others keep their bytes. */
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
+
+/** The characters that JSON text is built with, as codes. */
+export const QUOTE = 0x22;
+export const BACKSLASH = 0x5c;
+export const OPEN_BRACE = 0x7b;
+export const CLOSE_BRACE = 0x7d;
+export const OPEN_BRACKET = 0x5b;
+export const CLOSE_BRACKET = 0x5d;
+export const COMMA = 0x2c;
 
 /** A member of an object. Offsets are into the text; `end` is exclusive. */
 export interface Member {

@@ -1,6 +1,7 @@
 /** The chat-completions request: what the gateway checks of it, and the checked form that it acts on. */
-import { MAX_TPM } from '../core/bounds.ts';
+
 import { isObject } from '../core/json.ts';
+import { MAX_TPM } from '../core/limits.ts';
 import type { JsonBody } from './body.ts';
 
 /** A request whose fields are sound. Everything the gateway does not act on stays in `body`. */
@@ -20,7 +21,7 @@ export interface ChatRequest {
 
 export type Checked =
   | { readonly ok: true; readonly request: ChatRequest }
-  | { readonly ok: false; readonly fault: string };
+  | { readonly ok: false; readonly problem: string };
 
 type Fields = Readonly<Record<string, unknown>>;
 /** Says what is wrong with a value, or nothing. */
@@ -32,12 +33,12 @@ export function modelOf(body: JsonBody): string | undefined {
   return typeof model === 'string' ? model : undefined;
 }
 
-/** Checks every field that the gateway acts on. The first fault in the order of the table is named. */
+/** Checks every field that the gateway acts on. The first problem in the order of the table is named. */
 export function checkRequest(body: JsonBody, model: string): Checked {
   const { fields } = body;
   for (const [name, check] of CHECKS) {
-    const fault = check(fields[name] ?? undefined, fields);
-    if (fault !== undefined) return { ok: false, fault };
+    const problem = check(fields[name] ?? undefined, fields);
+    if (problem !== undefined) return { ok: false, problem };
   }
   const options = fields.stream_options as Fields | null | undefined;
   const maxOutput = (fields.max_completion_tokens ?? fields.max_tokens ?? undefined) as number | undefined;
@@ -102,8 +103,8 @@ function checkMessages(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return 'messages: expected an array of at least one message';
   if (value.length > MAX_MESSAGES) return `messages: expected an array of ${MAX_MESSAGES} messages at most`;
   for (const [index, message] of value.entries()) {
-    const fault = checkMessage(message, `messages[${index}]`);
-    if (fault !== undefined) return fault;
+    const problem = checkMessage(message, `messages[${index}]`);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }
@@ -143,8 +144,8 @@ function checkTools(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) return 'tools: expected an array';
   for (const [index, tool] of value.entries()) {
-    const fault = checkTool(tool, `tools[${index}]`);
-    if (fault !== undefined) return fault;
+    const problem = checkTool(tool, `tools[${index}]`);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }

@@ -1,6 +1,14 @@
 /** How deep and how rich a JSON text is, found before it is parsed: millions of brackets cost a parser seconds and gigabytes. */
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts';
-import { MAX_JSON_DEPTH } from './members.ts';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  MAX_JSON_DEPTH,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './members.ts';
 
 /** Objects, arrays, strings and commas of a body. Ten thousand messages, each with a picture, come to 250,000. */
 export const MAX_JSON_PARTS = 500_000;

@@ -1,7 +1,5 @@
 /** Texts that may come in pieces: their length, and as much of their beginning as it takes to count their tokens. */
 
-import { tokensOfBytes } from './bytes.ts';
-
 /**
  * What is kept, in characters. Most answers are shorter (2,000 tokens are some 8,000 characters); of a longer one this is
  * enough to go by. It bounds what a stream costs in memory.
@@ -58,4 +56,12 @@ export class TextSample {
     if (number !== undefined) this.#growing.set(number, pieces);
     return pieces;
   }
+}
+
+/** UTF-8 bytes of a token, the median over prose, code and JSON of several languages. */
+const BYTES_PER_TOKEN = 3.8;
+
+/** Tokens of a text of that many UTF-8 bytes, rounded up. */
+export function tokensOfBytes(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
 }

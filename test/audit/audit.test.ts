@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { audit, type Check } from '../../src/audit/audit.ts';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { answering, completion } from '../support/answers.ts';
 import { auditElsewhere } from '../support/auditor.ts';
 import { Workplace } from '../support/cli.ts';
@@ -117,7 +117,7 @@ describe('the auditor', () => {
       gateway.upstream.follow(answering(completion('hi')));
       for (let i = 0; i < 2; i++) assert.equal((await gateway.complete(key)).status, 200);
       assert.deepEqual(faulty(await auditElsewhere(gateway.statePath)), [], 'while it runs');
-      const { database } = openState(gateway.statePath);
+      const { database } = openDatabase(gateway.statePath);
       database.exec(`VACUUM INTO '${sound}'`);
       database.close();
     });

@@ -1,4 +1,4 @@
-/** What benchmarks write: their own part of the document, and verdicts that follow from the figures. */
+/** What benchmarks write: their own part of the document, wrapped prose, and verdicts that follow from the figures. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BARS, shownBar } from '../../bench/bars.ts';
@@ -7,6 +7,7 @@ import { cellAt, withPart } from '../../bench/document.ts';
 import { FLOOR } from '../../bench/phases/bench.ts';
 import { Row, type Shape } from '../../bench/rows.ts';
 import { comparedColumn, ratioColumn, tableOf, valueColumn } from '../../bench/table.ts';
+import { wrapProse } from '../../scripts/wrap.ts';
 import { projectFile } from '../support/sources.ts';
 
 const SHAPE: Shape = { label: 'p50, ms', digits: 2, shows: 'latency' };
@@ -56,5 +57,21 @@ describe('docs/benchmarks.md', () => {
     const once = withPart(withPart(text, 'gateway', 'A'), 'peers', 'B');
     assert.equal(withPart(withPart(text, 'peers', 'B'), 'gateway', 'A'), once);
     assert.match(once, /-->\nA\n<!-- end of gateway -->[\s\S]*-->\nB\n<!-- end of peers -->/);
+  });
+});
+
+describe('prose', () => {
+  test('is wrapped at 100 columns, with list items indented', () => {
+    const words = Array(40).fill('words').join(' ');
+    const lines = wrapProse(`${words}\n\n- ${words}`).split('\n');
+    assert.ok(lines.every((line) => line.length <= 100));
+    assert.equal(lines.join(' ').replaceAll(/ +/g, ' '), `${words} - ${words}`);
+    assert.match(lines.at(-1) ?? '', /^ {2}words/);
+  });
+
+  test('leaves tables, headings, comments, code and long words as they are', () => {
+    const long = 'x '.repeat(80).trim();
+    const text = `| ${long} |\n# ${long}\n<!-- ${long} -->\n\`\`\`sh\n${long}\n\`\`\`\n${'x'.repeat(120)}`;
+    assert.equal(wrapProse(text), text);
   });
 });

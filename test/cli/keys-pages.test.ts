@@ -1,9 +1,9 @@
 /** `keys list` in pages: together they are the whole list, and each says how to get to the next one. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mintKey } from '../../src/keys/key.ts';
-import { KeyStore } from '../../src/ledger/keys.ts';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { mintKey } from '../../src/core/api-key.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { CONCURRENCY, type KeyJson, linesOf, Workplace } from '../support/cli.ts';
 
 const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
@@ -12,7 +12,7 @@ const MANY = 203;
 
 /** Makes keys named k1, k2, … , each a millisecond after the one before, and gives their ids. */
 function makeKeys(place: Workplace, count: number): string[] {
-  const { database } = openState(place.statePath);
+  const { database } = openDatabase(place.statePath);
   const keys = new KeyStore(database);
   const ids = Array.from({ length: count }, (_, i) => {
     const change = keys.create(mintKey(), { ...NO_LIMITS, name: `k${i + 1}` }, 1_700_000_000_000 + i);
@@ -79,9 +79,9 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
     const shown = (text = '') => (JSON.parse(text) as KeyJson[]).map(({ name }) => name);
     assert.deepEqual(shown(behind?.stdout), ['k3', 'k4']);
     assert.deepEqual(shown(behindDeleted?.stdout), ['k3', 'k4']);
-    assert.match(last?.stdout ?? '', /^There are no keys after k4\.\n$/);
+    assert.match(last?.stdout ?? '', /^No keys after k4\.\n$/);
     assert.deepEqual([unknown?.status, unknown?.stdout], [1, '']);
-    assert.match(unknown?.stderr ?? '', /^error: there is no key "nobody"/);
+    assert.match(unknown?.stderr ?? '', /^error: no such key: "nobody"/);
   });
 
   test(`of ${MANY} keys is complete as JSON, and as a table ends with how to go on`, async (t) => {
@@ -97,7 +97,7 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
       ids,
     );
     assert.deepEqual(namesIn(table?.stdout ?? ''), names(1, 200));
-    const hint = /^There are more: inf-gw (keys list .+)$/.exec(linesOf(table?.stdout ?? '').at(-1) ?? '');
+    const hint = /^More keys: inf-gw (keys list .+)$/.exec(linesOf(table?.stdout ?? '').at(-1) ?? '');
     const next = await place.run(hint?.[1]?.split(' ') ?? []);
     assert.deepEqual(namesIn(next.stdout), names(201, MANY));
     assert.doesNotMatch(next.stdout, /There are more/);
@@ -110,7 +110,7 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
     makeKeys(place, 6);
     await place.run(['keys', 'delete', 'k4', '--yes']);
     const first = await place.run(['keys', 'list', '--all', '--limit', '2']);
-    const hint = /^There are more: inf-gw (keys list .+)$/.exec(linesOf(first.stdout).at(-1) ?? '');
+    const hint = /^More keys: inf-gw (keys list .+)$/.exec(linesOf(first.stdout).at(-1) ?? '');
     const next = await place.run(hint?.[1]?.split(' ') ?? []);
     assert.deepEqual(namesIn(next.stdout), names(3, 4));
   });
@@ -129,7 +129,7 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
 test('pages begin behind an id, whether or not there is still a key of that id', (t) => {
   const place = new Workplace(t);
   const ids = makeKeys(place, 5);
-  const { database } = openState(place.statePath);
+  const { database } = openDatabase(place.statePath);
   const keys = new KeyStore(database);
   const listed = (afterId: string, limit?: number) =>
     keys.list({ withDeleted: false, afterId, limit }).map(({ id }) => id);

@@ -22,16 +22,16 @@ const FAULTS: readonly (readonly [what: string, config: string, lines: readonly 
   [
     'another address',
     limited(9).replace('127.0.0.1:0', '127.0.0.1:1'),
-    [/^error: listen: this was changed, which takes a restart of the gateway$/],
+    [/^error: listen: restart the gateway to change this$/],
   ],
+  ['another number of threads', `threads: 2\n${limited(9)}`, [/^error: threads: restart the gateway to change this/]],
   [
-    'another number of threads',
-    `threads: 2\n${limited(9)}`,
-    [/^error: threads: this was changed, which takes a restart/],
+    'another durability',
+    `durability: crash\n${limited(9)}`,
+    [/^error: durability: restart the gateway to change this/],
   ],
-  ['another durability', `durability: crash\n${limited(9)}`, [/^error: durability: this was changed/]],
   // Where the socket is follows from the state file.
-  ['another state file', limited(9).replace('state.db', 'other.db'), [/^error: no gateway runs on .*other\.db/]],
+  ['another state file', limited(9).replace('state.db', 'other.db'), [/^error: no gateway is running on .*other\.db/]],
 ];
 
 describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
@@ -42,7 +42,7 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
     place.write('config.yaml', limited(12));
     assert.deepEqual(await place.run(['reload']), {
       status: 0,
-      stdout: 'The gateway serves by the config as it is now.\n',
+      stdout: 'The gateway reloaded its config.\n',
       stderr: '',
     });
     assert.equal(await limitOf(serving.url), '12');
@@ -83,7 +83,7 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await place.run(['reload']), {
       status: 1,
       stdout: '',
-      stderr: `error: no gateway runs on ${place.statePath}; start one with: inf-gw serve\n`,
+      stderr: `error: no gateway is running on ${place.statePath}; start one with: inf-gw serve\n`,
     });
   });
 });

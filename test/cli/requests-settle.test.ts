@@ -161,7 +161,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const again = await place.serve();
     assert.equal((await place.json<BalanceJson>('credit', 'show')).balance_usd, '9.999999999');
     const shown = await place.run(['requests', 'show', id]);
-    assert.match(shown.stdout, /cost +0\.000000001 USD, corrected by hand at \d{4}-/);
+    assert.match(shown.stdout, /cost +0\.000000001 USD, corrected at \d{4}-/);
     assert.equal(await again.stop(), 0);
     await assertSound(place);
   });
@@ -178,13 +178,13 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     );
     const open = await openRequest(serving, app.key);
     const refusals: readonly (readonly [id: string | undefined, says: RegExp])[] = [
-      [reported?.id, /what was reported; only one that a crash left open/],
-      [reported?.completion, /what was reported/],
-      [counted?.id, /what was counted/],
-      [open, /is under way; it will be charged when it ends/],
-      ['req_none', /there is no request "req_none"/],
-      ["' OR 1=1 --", /there is no request/],
-      ['', /there is no request ""/],
+      [reported?.id, /charged as reported; only a request that a crash left open/],
+      [reported?.completion, /charged as reported/],
+      [counted?.id, /charged as counted/],
+      [open, /is in flight; it is charged when it ends/],
+      ['req_none', /no such request: "req_none"/],
+      ["' OR 1=1 --", /no such request:/],
+      ['', /no such request: ""/],
     ];
     const questions = ['credit show', 'requests', 'usage --by source'];
     const before = await documents(place, ...questions);

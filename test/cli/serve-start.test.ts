@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { CONCURRENCY, CONFIG, inParallel, linesOf, PROGRAM, Workplace } from '../support/cli.ts';
 
 const WITH_MISSING_KEY = `${CONFIG}  elsewhere:
@@ -32,7 +32,7 @@ describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.ok(serving.log.some(({ msg }) => msg.includes(`created the state file ${place.statePath}`)));
     const warning = said(/elsewhere/);
     assert.equal(warning?.level, 'warn');
-    assert.match(warning?.msg ?? '', /not set: elsewhere \(ELSEWHERE_KEY\)/);
+    assert.match(warning?.msg ?? '', /skipped providers: elsewhere \(ELSEWHERE_KEY is not set\)/);
 
     const { key } = await place.createKey('app');
     assert.equal(await serving.chatOutcome(key, { model: 'elsewhere/model' }), '404 model_not_found');
@@ -103,7 +103,7 @@ describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
     const text = 'This is a letter and no database. '.repeat(200);
     place.write('none.db', text);
     place.write('newer.yaml', CONFIG.replace('./state.db', './newer.db'));
-    const { database } = openState(`${place.directory}/newer.db`);
+    const { database } = openDatabase(`${place.directory}/newer.db`);
     database.pragma('user_version = 999');
     database.close();
     const faults = [

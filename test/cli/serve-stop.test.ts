@@ -1,7 +1,7 @@
 /** How `serve` ends: in order on a signal, at once on the second, and without loss when it is killed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { chunk, DONE, usageChunk } from '../support/answers.ts';
 import { type BalanceJson, CONCURRENCY, CONFIG, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
@@ -41,7 +41,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     let received = (await reader?.read())?.value ?? '';
 
     serving.signal('SIGTERM');
-    await serving.logged(/SIGTERM: finishing 1 request/);
+    await serving.logged(/SIGTERM: shutting down, .* 1 request in flight/);
     await assert.rejects(fetch(`${serving.url}/healthz`), 'no new connections');
     const call = await upstream.call();
     call.send(chunk(' last', 'stop') + usageChunk() + DONE);
@@ -94,7 +94,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     const reader = response.body?.getReader();
     await reader?.read();
     serving.signal('SIGTERM');
-    await serving.logged(/SIGTERM: finishing 1 request/);
+    await serving.logged(/SIGTERM: shutting down, .* 1 request in flight/);
     serving.signal('SIGTERM');
     const { status } = await serving.ended;
     assert.notEqual(status, 0, 'not everything was settled');
@@ -119,7 +119,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await place.json('credit', 'show'), before, 'a hold outlives its process');
 
     const second = await place.serve();
-    await second.logged(/1 request.* open .*charged as held/);
+    await second.logged(/charged the holds of 1 request left open/);
     const [after, usage] = await Promise.all([
       place.json<BalanceJson>('credit', 'show'),
       place.json<UsageJson[]>('usage', '--model', 'mock/paid'),
@@ -135,7 +135,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.equal(refused.status, 429, 'both requests of the last minute still count');
     assert.ok(Number(refused.headers.get('retry-after')) >= 1);
     assert.equal(await second.stop(), 0);
-    const { database } = openState(place.statePath);
+    const { database } = openDatabase(place.statePath);
     const rows = database.prepare('SELECT model, source, outcome FROM journal ORDER BY id').all();
     database.close();
     assert.deepEqual(rows, [

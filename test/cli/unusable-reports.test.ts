@@ -52,7 +52,7 @@ test('usage that cannot be right is logged once for its request, and no other re
   const listed = await place.json<RequestJson[]>('requests');
   // The log is whole once the process has ended.
   assert.equal(await serving.stop(), 0);
-  const notes = serving.log.filter(({ msg }) => msg.includes('reported figures that cannot be right'));
+  const notes = serving.log.filter(({ msg }) => msg.includes('reported impossible usage figures'));
   for (const [index, [what, , , isUnusable]] of ANSWERS.entries()) {
     const own = notes.filter(({ request_id }) => request_id === ids[index]);
     assert.equal(own.length, isUnusable ? 1 : 0, what);

@@ -1,9 +1,10 @@
 /** What `usage` answers: sums by key, model, day and month, within exact bounds of time, as JSON and as CSV. */
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Journal } from '../../src/ledger/journal.ts';
-import type { Outcome } from '../../src/ledger/ledger.ts';
-import { immediately, openState } from '../../src/ledger/sqlite.ts';
+import type { Outcome } from '../../src/core/settlement.ts';
+import { immediately, openDatabase } from '../../src/state/sqlite/database.ts';
+import { Journal } from '../../src/state/sqlite/journal.ts';
 import { CONCURRENCY, linesOf, Workplace } from '../support/cli.ts';
 
 interface Entry {
@@ -18,7 +19,7 @@ interface Entry {
 
 /** Writes journal rows with the gateway's own operations, at times of the test's choice. */
 function writeJournal(statePath: string, entries: readonly Entry[]): void {
-  const { database } = openState(statePath);
+  const { database } = openDatabase(statePath);
   const journal = new Journal(database);
   immediately(database, () => {
     for (const [index, { keyId, model, at, outcome, promptTokens, completionTokens, costNanos }] of entries.entries()) {
@@ -36,7 +37,7 @@ function writeJournal(statePath: string, entries: readonly Entry[]): void {
       };
       journal.settle(hold, end, admittedAtMs + 1);
     }
-    journal.writeSums();
+    journal.writeCharges();
   });
   database.close();
 }
@@ -200,6 +201,6 @@ describe('usage', { concurrency: CONCURRENCY }, () => {
       ['usage', '--by', 'key', '--until', '2019-01-01'],
     ]);
     assert.match(table?.stdout ?? '', /^MONTH +REQUESTS +ERRORS .*COST \(USD\)\n2020-01 +1 +0 /);
-    assert.match(nothing?.stdout ?? '', /^Nothing was used/);
+    assert.match(nothing?.stdout ?? '', /^No usage recorded/);
   });
 });

@@ -54,7 +54,7 @@ const TOGETHER: readonly (readonly [what: string, text: string, faults: readonly
     'max_connections: 0\nproviders:\n  m: { kind: mock, models: { a: { input: 0, output: 0, fallback: [m/b, n/c] } } }\n  n: { kind: mock, models: { c: { input: -1, output: 0 } } }',
     [
       /^1:1: max_connections: /,
-      /^3:\d+: providers\.m\.models\.a\.fallback\.0: there is no model "m\/b"/,
+      /^3:\d+: providers\.m\.models\.a\.fallback\.0: no such model in this file: "m\/b"/,
       /^4:\d+: providers\.n\.models\.c\.input/,
     ],
   ],

@@ -65,23 +65,23 @@ const FAULTS: readonly (readonly [text: string, line: RegExp])[] = [
   ],
   [
     'providers:\n  p:\n    kind: openai\n    upstreams: []\n    models: {}',
-    /^4:5: providers\.p\.upstreams: expected one upstream at least/,
+    /^4:5: providers\.p\.upstreams: expected at least one upstream/,
   ],
   [
     'providers:\n  p:\n    kind: openai\n    api_key: a-key\n    upstreams: [{ base_url: "http://a" }]\n    models: {}',
-    /^4:5: providers\.p\.api_key: api_key belongs into each of the upstreams/,
+    /^4:5: providers\.p\.api_key: set api_key in each of the upstreams/,
   ],
   [
     'providers:\n  m: { kind: mock, models: { a: { input: 0, output: 0, fallback: [m/b] } } }',
-    /^2:\d+: providers\.m\.models\.a\.fallback\.0: there is no model "m\/b"/,
+    /^2:\d+: providers\.m\.models\.a\.fallback\.0: no such model in this file: "m\/b"/,
   ],
   [
     'providers:\n  m: { kind: mock, models: { a: { input: 0, output: 0, fallback: [m/a] } } }',
-    /^2:\d+: providers\.m\.models\.a\.fallback\.0: a model cannot stand in for itself/,
+    /^2:\d+: providers\.m\.models\.a\.fallback\.0: a model cannot be its own fallback/,
   ],
   [
     'providers:\n  m: { kind: mock, models: { a: { input: 0, output: 0, fallback: [m/b, m/b] }, b: { input: 0, output: 0 } } }',
-    /^2:\d+: providers\.m\.models\.a\.fallback\.1: this model stands in the list already/,
+    /^2:\d+: providers\.m\.models\.a\.fallback\.1: this model is already in the list/,
   ],
 ];
 

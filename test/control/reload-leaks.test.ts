@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { loadConfig } from '../../src/config/load.ts';
-import { startGateway } from '../../src/gateway.ts';
+import { startGateway } from '../../src/gateway/gateway.ts';
 import { openLog } from '../../src/observe/log.ts';
 import { answering, completion } from '../support/answers.ts';
-import { withNewThreads } from '../support/carriers.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
+import { withNewThreads } from '../support/workers.ts';
 import { newKey, rawChat } from './site.ts';
 
 const RELOADS = 100;
@@ -31,7 +31,7 @@ test('many reloads leave no connections, timers or threads behind', async (t) =>
   const onFatal = (error: Error) => {
     throw error;
   };
-  const gateway = await startGateway(config(), await openLog('silent', false), { onFatal });
+  const gateway = await startGateway(config(), await openLog('silent', 'json'), { onFatal });
   const connection = await RawConnection.open(gateway.address.port);
   t.after(async () => {
     connection.leave();

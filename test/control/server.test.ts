@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { type Look, type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
+import { type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../../src/control/server.ts';
+import type { SnapshotQuery } from '../../src/observe/worker-snapshot.ts';
 import { bounded, until } from '../support/wait.ts';
 import { askControl } from './site.ts';
 
@@ -147,10 +148,10 @@ describe('a feed', () => {
 
   test('tells of the past at first, and then of what is new, and of no more than is wanted', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const asked: Look[] = [];
+    const asked: SnapshotQuery[] = [];
     const path = await openServer(t, {
-      snapshot: async (look) => {
-        asked.push(look);
+      snapshot: async (query) => {
+        asked.push(query);
         const count = asked.length;
         const seconds = [{ at_s: 100 + count }, { at_s: 200 + count }];
         // The clock is set back before the last look.
@@ -161,36 +162,45 @@ describe('a feed', () => {
         } as unknown as Snapshot;
       },
     });
-    const feed = await Feed.open(t, path, '?keys=key_1,key_2&rows=40');
+    const feed = await Feed.open(t, path, '?keys=key_1,key_2&max_live=40');
     for (let expected = 1; expected <= 4; expected++) {
       while (feed.events < expected) await setImmediate();
       await settle();
       t.mock.timers.tick(FEED_MS);
     }
-    const wanted = { keyIds: ['key_1', 'key_2'], mostLive: 40 };
+    const same = { keyIds: ['key_1', 'key_2'], maxLive: 40 };
     assert.deepEqual(asked.slice(0, 4), [
-      { ...wanted, sinceS: 0, endedSinceMs: 0, mostEnded: 200 },
-      { ...wanted, sinceS: 201, endedSinceMs: 9_001, mostEnded: 40 },
-      { ...wanted, sinceS: 202, endedSinceMs: 9_002, mostEnded: 40 },
-      { ...wanted, sinceS: 203, endedSinceMs: 5_000, mostEnded: 40 },
+      { ...same, sinceS: 0, endedSinceMs: 0, maxEnded: 200 },
+      { ...same, sinceS: 201, endedSinceMs: 9_001, maxEnded: 40 },
+      { ...same, sinceS: 202, endedSinceMs: 9_002, maxEnded: 40 },
+      { ...same, sinceS: 203, endedSinceMs: 5_000, maxEnded: 40 },
     ]);
   });
 
   test('tells of no request where none is wanted, and of all where nothing is said', async (t) => {
-    const asked: Look[] = [];
+    const asked: SnapshotQuery[] = [];
     const path = await openServer(t, {
-      snapshot: async (look) => {
-        asked.push(look);
+      snapshot: async (query) => {
+        asked.push(query);
         return NO_FIGURES;
       },
     });
-    for (const query of ['?rows=0', '', '?rows=1000000', '?rows=x']) await askControl(path, 'GET', `/snapshot${query}`);
-    const rows = asked.map(({ mostLive, mostEnded }) => [mostLive, mostEnded]);
+    for (const query of [
+      '?max_live=0&max_ended=0',
+      '',
+      '?max_live=1000000&max_ended=1000000',
+      '?max_live=x&max_ended=x',
+      '?max_live=-1',
+    ]) {
+      await askControl(path, 'GET', `/snapshot${query}`);
+    }
+    const rows = asked.map(({ maxLive, maxEnded }) => [maxLive, maxEnded]);
     assert.deepEqual(rows, [
       [0, 0],
       [500, 200],
       [500, 200],
       [0, 0],
+      [0, 200],
     ]);
   });
 

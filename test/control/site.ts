@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { type IncomingMessage, request } from 'node:http';
 import { readSnapshot } from '../../src/control/client.ts';
 import { type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
+import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';
-import { mintKey } from '../../src/keys/key.ts';
-import { Account } from '../../src/ledger/account.ts';
-import { KeyStore, type OwnLimits } from '../../src/ledger/keys.ts';
-import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
+import type { OwnLimits } from '../../src/state/keys.ts';
+import { Account } from '../../src/state/sqlite/account.ts';
+import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertBooksBalance, countHolds } from '../support/books.ts';
 import { type Serving, Workplace } from '../support/cli.ts';
@@ -56,7 +57,7 @@ function makeKey(database: Sqlite, settings: Partial<OwnLimits>): SiteKey {
 
 /** Makes a key in a state file. */
 export function newKey(statePath: string): SiteKey {
-  const { database } = openState(statePath);
+  const { database } = openDatabase(statePath);
   const key = makeKey(database, {});
   database.close();
   return key;
@@ -93,7 +94,7 @@ export class Site {
   private constructor(scope: Scope, upstream: FakeUpstream) {
     this.upstream = upstream;
     this.place = new Workplace(scope, null);
-    const { database } = openState(this.place.statePath);
+    const { database } = openDatabase(this.place.statePath);
     this.database = database;
     this.socketPath = socketPathOf(this.place.statePath);
     scope.after(async () => {

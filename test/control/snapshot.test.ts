@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { followGateway } from '../../src/control/client.ts';
 import type { SecondRow, Snapshot } from '../../src/control/protocol.ts';
 import { formatUsd } from '../../src/core/money.ts';
-import { VERSION } from '../../src/program.ts';
+import { VERSION } from '../../src/core/program.ts';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { bounded, until } from '../support/wait.ts';
@@ -174,7 +174,7 @@ for (const threads of [1, 3]) {
       });
       await until(() => fed.length > 0);
       site.serving.signal('SIGTERM');
-      await bounded(site.serving.logged(/finishing 1 request/), 'the drain');
+      await bounded(site.serving.logged(/shutting down, .* 1 request in flight/), 'the drain');
       await until(() => fed.at(-1)?.draining === true && fed.at(-1)?.in_flight === 1);
       const { draining, in_flight, live, seconds, recent } = await site.snapshot();
       assert.deepEqual([draining, in_flight, live.map(({ id }) => id)], [true, 1, [stream.id]]);

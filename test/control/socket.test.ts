@@ -136,7 +136,7 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
     assert.ok((await site.ask('GET', '//')).status >= 400);
     const { live: after, draining } = await site.snapshot();
     assert.deepEqual([after.map(({ id }) => id), draining], [[live?.id], false]);
-    assert.doesNotMatch(site.serving.text, /the config was read anew/);
+    assert.doesNotMatch(site.serving.text, /config reloaded/);
     site.upstream.calls[0]?.answer(500, {});
     assert.equal(await waiting, '502 upstream_error');
     await site.stop();

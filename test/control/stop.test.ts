@@ -3,17 +3,16 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../../src/config/load.ts';
-import { startGateway } from '../../src/gateway.ts';
-import { lockState } from '../../src/ledger/sqlite-lock.ts';
+import { startGateway } from '../../src/gateway/gateway.ts';
 import { openLog } from '../../src/observe/log.ts';
+import { lockState } from '../../src/state/sqlite/lock.ts';
 import { chunk, DONE, usageChunk } from '../support/answers.ts';
 import { RawConnection } from '../support/raw.ts';
 import { RunScope } from '../support/run-scope.ts';
 import { bounded, until } from '../support/wait.ts';
 import { rawChat, Site } from './site.ts';
 
-const STOPPED =
-  'data: {"error":{"code":"upstream_error","message":"The operator of the gateway has stopped this request."}}\n\n';
+const STOPPED = 'data: {"error":{"code":"upstream_error","message":"The gateway operator stopped this request."}}\n\n';
 /** More than all buffers between an upstream and a client take together. */
 const MANY = 600;
 
@@ -63,7 +62,7 @@ for (const threads of [1, 2]) {
       const response = await waiting;
       const { error } = (await response.json()) as { error: { code: string; message: string } };
       assert.deepEqual([response.status, error.code], [502, 'upstream_error']);
-      assert.match(error.message, /has stopped this request/);
+      assert.match(error.message, /operator stopped this request/);
       assert.ok((await site.row(live?.id as string)).cost_nanos > 0);
       await until(async () => (await site.snapshot()).in_flight === 0);
       site.assertSettled();
@@ -100,7 +99,7 @@ for (const threads of [1, 2]) {
       });
       const stream = await site.stream(site.key());
       assert.equal((await site.ask('POST', '/drain')).status, 200);
-      await bounded(site.serving.logged(/^drain: finishing 1 request/), 'the drain');
+      await bounded(site.serving.logged(/^drain: shutting down, .* 1 request in flight/), 'the drain');
       await until(() =>
         fetch(`${site.serving.url}/healthz`).then(
           () => false,
@@ -131,7 +130,7 @@ for (const threads of [1, 2]) {
 }
 
 test('what is logged when the log is closed is lost, and does no harm to a process that is ending', async () => {
-  const { log, write, close } = await openLog('info', false);
+  const { log, write, close } = await openLog('info', 'json');
   await close();
   log.info('too late');
   write('too late\n');
@@ -142,7 +141,7 @@ test('the last thing that a gateway does, taking its socket away, is done while 
   await site.stop();
   site.configure({ log: { level: 'silent' } });
   const config = loadConfig({ directory: site.place.directory, environment: {} });
-  const gateway = await startGateway(config, await openLog('silent', false), { onFatal: () => {} });
+  const gateway = await startGateway(config, await openLog('silent', 'json'), { onFatal: () => {} });
   let calls = 0;
   await gateway.stop(0, () => {
     calls++;

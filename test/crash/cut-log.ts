@@ -1,7 +1,7 @@
 /** What a power cut can leave of SQLite's write-ahead log: every beginning of it is a sound state of the file. */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import type { Random } from '../support/random.ts';
 import type { Site } from './cycles.ts';
 import { Load } from './load.ts';
@@ -36,7 +36,7 @@ export async function cutTheLog(site: Site, random: Random, requests: number): P
     writeFileSync(`${cut}-wal`, log.subarray(0, length));
     const report = (text: string) => deviations.push(`cut at ${length}: ${text}`);
     try {
-      openState(cut).database.close();
+      openDatabase(cut).database.close();
       for (const fault of auditFaults(cut)) report(fault);
       const { journal, holds } = readState(cut);
       for (const fault of faultsOfPrefix(journal, full)) report(fault);

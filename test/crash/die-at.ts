@@ -57,7 +57,7 @@ function at<Part extends object, Name extends keyof Part>(
 type Step = 'before' | 'written' | 'committed';
 
 async function dieAtWriting(name: 'hold' | 'settle', step: Step): Promise<void> {
-  const { Journal } = await built<typeof import('../../src/ledger/journal.ts')>('ledger/journal.js');
+  const { Journal } = await built<typeof import('../../src/state/sqlite/journal.ts')>('state/sqlite/journal.js');
   const { LedgerEngine } = await built<typeof import('../../src/ledger/engine.ts')>('ledger/engine.js');
   const side = step === 'before' ? 'before' : 'after';
   let uncommitted = 0;
@@ -132,7 +132,7 @@ async function dieAfterFirstByte(): Promise<void> {
 }
 
 async function dieAtUsage(side: Side): Promise<void> {
-  const { Pipeline } = await built<typeof import('../../src/pipeline.ts')>('pipeline.js');
+  const { Pipeline } = await built<typeof import('../../src/proxy/pipeline.ts')>('proxy/pipeline.js');
   const { Meter } = await built<typeof import('../../src/relay/meter.ts')>('relay/meter.js');
   // A meter does not know whose it is.
   const current = new AsyncLocalStorage<Exchange>();

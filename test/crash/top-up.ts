@@ -4,15 +4,15 @@
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Account } from '../../src/ledger/account.ts';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { Account } from '../../src/state/sqlite/account.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 
 const PAUSE_MS = 8;
 const STDOUT = 1;
 
 const [path = '', name = ''] = process.argv.slice(2);
 process.stdin.on('end', () => process.exit()).resume();
-const account = new Account(openState(path).database);
+const account = new Account(openDatabase(path).database);
 for (let number = 1; ; number++) {
   const note = `${name}-${number}`;
   if (account.enter(BigInt(number), note, Date.now()) === undefined) throw new Error('the balance is out of range');

@@ -107,12 +107,12 @@ export const LOCKED: Fault = {
 /** Those that need no rights and no disk of their own. */
 export const FAULTS: readonly Fault[] = [
   LOCKED,
-  { what: 'disk full', told: /the disk is full; make room/, harm: ordered('full') },
-  { what: 'read-only', told: /it cannot be written; check the rights/, harm: ordered('read-only') },
+  { what: 'disk full', told: /the disk is full; free some space/, harm: ordered('full') },
+  { what: 'read-only', told: /it cannot be written; check the permissions/, harm: ordered('read-only') },
   { what: 'moved away', told: /state\.db is gone: .*move it back.*restart/, harm: move('') },
   { what: 'log moved away', told: /state\.db-wal is gone: .*move it back.*restart/, harm: move('-wal') },
   { what: 'folder moved away', told: /state\.db is gone: .*move it back.*restart/, harm: moveFolder },
-  { what: 'replaced by a copy', told: /another file has taken the place .*put the first one back/, harm: replace },
+  { what: 'replaced by a copy', told: /another file has replaced .*put the original back/, harm: replace },
   { what: 'upgraded by a newer program', told: /a newer inf-gw .*restart/, harm: upgrade },
-  { what: 'a page overwritten', told: /it is damaged; restore it from a copy/, harm: spoil },
+  { what: 'a page overwritten', told: /it is damaged; restore it from a backup/, harm: spoil },
 ];

@@ -85,7 +85,7 @@ function limitGrowth({ statePath, pid }: Site): () => void {
   };
 }
 
-const FULL: Fault = { what: 'tmpfs full', told: /the disk is full; make room/, harm: fill, hasOwnDisk: true };
+const FULL: Fault = { what: 'tmpfs full', told: /the disk is full; free some space/, harm: fill, hasOwnDisk: true };
 const IMMUTABLE: Fault = {
   what: 'immutable',
   told: /the disk reports an error; check the disk/,
@@ -102,10 +102,10 @@ export const REAL_FAULTS: readonly Fault[] = [
 /** At a start. */
 export const REAL_START_FAULTS: readonly Fault[] = [
   FULL,
-  { ...IMMUTABLE, told: /cannot be (written|opened); check the rights/ },
+  { ...IMMUTABLE, told: /cannot be (written|opened); check the permissions/ },
   {
     what: 'tmpfs read-only',
-    told: /cannot be (written|opened); check the rights|cannot create the state file .*EROFS.*name another place/,
+    told: /cannot be (written|opened); check the permissions|cannot create the state file .*EROFS.*to another path/,
     harm: remountReadOnly,
     hasOwnDisk: true,
   },

@@ -33,38 +33,38 @@ const REFUSED: readonly Case[] = [
   {
     what: 'the disk is full',
     harm: (site) => faultNamed('disk full').harm(site),
-    told: /state\.db: the disk is full; make room and try again/,
+    told: /state\.db: the disk is full; free some space and try again/,
   },
   {
     what: 'the file is read-only',
     harm: (site) => faultNamed('read-only').harm(site),
-    told: /state\.db: it cannot be written; check the rights of the file and its folder/,
+    told: /state\.db: it cannot be written; check the permissions of the file and its directory/,
   },
   {
     what: 'its folder takes no files',
     harm: (site) => site.place.write('config.yaml', 'state: /proc/self/state.db\nproviders: {}\n'),
-    told: /cannot create the state file \/proc\/self\/state\.db(-lock)? .*name another place with `state:`/,
+    told: /cannot create the state file \/proc\/self\/state\.db(-lock)? .*set `state:` in the config to another path/,
   },
   {
     what: 'a file stands where its folder should be',
     harm: (site) => site.place.write('config.yaml', 'state: ./orders/state.db\nproviders: {}\n'),
-    told: /cannot create the state file .*orders\/state\.db(-lock)? .*name another place with `state:`/,
+    told: /cannot create the state file .*orders\/state\.db(-lock)? .*set `state:` in the config to another path/,
   },
   {
     what: 'its head is damaged',
     harm: (site) => overwrite(site, 0, 100),
-    told: /state\.db: it is not an inf-gw state file; name another with `state:`/,
+    told: /state\.db: it is not an inf-gw state file; set `state:` in the config to another file/,
     isLeftAlone: true,
   },
   {
     what: 'a page is damaged',
     harm: (site) => faultNamed('a page overwritten').harm(site),
-    told: /state\.db: it is damaged; restore it from a copy/,
+    told: /state\.db: it is damaged; restore it from a backup/,
   },
   {
     what: 'its end is cut off',
     harm: ({ statePath }) => truncateSync(statePath, 8_192),
-    told: /state\.db: it is damaged; restore it from a copy/,
+    told: /state\.db: it is damaged; restore it from a backup/,
   },
   {
     what: 'it was written by a newer program',
@@ -74,7 +74,7 @@ const REFUSED: readonly Case[] = [
   {
     what: 'it is the database of another program',
     harm: (site) => elsewhere(site, (database) => database.exec('PRAGMA application_id = 4711')),
-    told: /state\.db is the database of another program; name another file with `state:`/,
+    told: /state\.db belongs to another program; set `state:` in the config to another file/,
   },
   {
     what: 'a directory stands in its place',
@@ -82,7 +82,7 @@ const REFUSED: readonly Case[] = [
       rmSync(statePath);
       mkdirSync(statePath);
     },
-    told: /state\.db.*name another.*`state:`/,
+    told: /state\.db is not a file; set `state:` in the config to another path/,
   },
   {
     what: 'a pipe stands in its place',
@@ -90,7 +90,7 @@ const REFUSED: readonly Case[] = [
       rmSync(statePath);
       execFileSync('mkfifo', [statePath]);
     },
-    told: /state\.db.*name another.*`state:`/,
+    told: /state\.db is not a file; set `state:` in the config to another path/,
   },
 ];
 

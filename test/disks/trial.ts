@@ -90,7 +90,7 @@ export class Trial {
     try {
       await this.#suffer(running, () => false);
       serving.signal('SIGTERM');
-      await serving.logged(/SIGTERM: finishing 6 requests/);
+      await serving.logged(/SIGTERM: shutting down, .* 6 requests in flight/);
     } finally {
       mend();
     }
@@ -204,7 +204,9 @@ export class Trial {
     const { serving } = this.#site;
     const { status } = await this.#ended();
     this.#expect(status === 1, `it left requests open, and ended with status ${status}`);
-    const told = serving.log.filter(({ msg }) => /\b6 requests .*charged as held at the next start/.test(msg));
+    const told = serving.log.filter(({ msg }) =>
+      /\b6 requests could not be settled; the next start will charge their holds/.test(msg),
+    );
     this.#expect(told.length === 1, `it says ${told.length} times how many requests are left open`);
     this.#expect(!serving.text.includes('everything is settled'), 'it says that everything is settled');
     // A client whose connection is cut knows that its answer is not whole.

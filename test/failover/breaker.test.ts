@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, mock, test } from 'node:test';
 import { OPEN_MS, OPENS_AFTER_FAILURES } from '../../src/upstream/breaker.ts';
-import { LAST_RESORT_ABSENCES } from '../../src/upstream/choice.ts';
+import { LAST_RESORT_MAX_UNAVAILABLE } from '../../src/upstream/choice.ts';
 import { completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import type { Script } from '../support/fake-upstream.ts';
@@ -51,26 +51,26 @@ describe('a sole upstream', () => {
   test('is asked however often it has failed, since it answers for itself', () =>
     withStage(1, {}, async (stage) => {
       stage.follow(failing);
-      await stage.statuses(stage.key(), 3 * LAST_RESORT_ABSENCES);
-      assert.deepEqual(stage.asked, [3 * LAST_RESORT_ABSENCES]);
+      await stage.statuses(stage.key(), 3 * LAST_RESORT_MAX_UNAVAILABLE);
+      assert.deepEqual(stage.asked, [3 * LAST_RESORT_MAX_UNAVAILABLE]);
     }));
 
   test('that asks for a pause ten times in a row gets it: 502 with Retry-After, at no cost', () =>
     withStage(1, {}, async (stage) => {
       stage.follow(refusing(503, { 'retry-after': '100' }));
-      const statuses = await stage.statuses(stage.key(), LAST_RESORT_ABSENCES);
+      const statuses = await stage.statuses(stage.key(), LAST_RESORT_MAX_UNAVAILABLE);
       assert.ok(statuses.every((status) => status === 502));
       for (const stream of [false, true]) {
         const key = stage.key();
         const reply = await stage.ask(key, { stream });
-        assert.match(assertError(reply, 502, 'upstream_error'), /asked for a pause/);
+        assert.match(assertError(reply, 502, 'upstream_error'), /temporarily unavailable/);
         const retryAfterS = Number(reply.headers.get('retry-after'));
         assert.ok(retryAfterS > 0 && retryAfterS <= 100, `${retryAfterS}`);
         assert.equal(reply.headers.get('x-should-retry'), null);
         const row = await stage.row(key);
         assert.deepEqual([row.outcome, row.cost_nanos, row.upstream, row.attempts], ['upstream_error', 0, null, null]);
       }
-      assert.deepEqual(stage.asked, [LAST_RESORT_ABSENCES]);
+      assert.deepEqual(stage.asked, [LAST_RESORT_MAX_UNAVAILABLE]);
       aheadMs += 100_000;
       stage.follow(serving('hi'));
       assert.equal((await stage.ask(stage.key())).status, 200);
@@ -112,7 +112,7 @@ describe('Retry-After', () => {
     withStage(1, {}, async (stage) => {
       const key = stage.key();
       stage.follow(refusing(429, { 'retry-after': '30' }));
-      const all = Array.from({ length: 3 * LAST_RESORT_ABSENCES }, () => stage.ask(key));
+      const all = Array.from({ length: 3 * LAST_RESORT_MAX_UNAVAILABLE }, () => stage.ask(key));
       assert.ok((await Promise.all(all)).every(({ status }) => status === 502));
       stage.follow(serving('hi'));
       assert.equal((await stage.ask(key, { model: 'fake/free' })).status, 200);

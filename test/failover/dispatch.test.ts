@@ -1,8 +1,8 @@
 /** A dispatch by itself: what it leaves behind once it is over, and from when its first byte counts. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Dispatcher } from '../../src/dispatch.ts';
 import type { Log } from '../../src/observe/log.ts';
+import { Dispatcher } from '../../src/proxy/dispatch.ts';
 import { Meter } from '../../src/relay/meter.ts';
 import type { StreamSink } from '../../src/relay/relay.ts';
 import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';
@@ -51,20 +51,20 @@ function dispatched(...hosts: readonly Host[]) {
       close: async () => {},
     },
   }));
-  const provider = new Provider(upstreams, { onDisconnect: 'drain', isJudged: true });
+  const provider = new Provider(upstreams, { onDisconnect: 'drain', tracksHealth: true });
   const visits: (readonly [string, string | undefined])[] = [];
   const dispatcher = new Dispatcher({
     providers: new Map([['p', provider]]),
     retry: { attempts: 3, budget: 0.2 },
     keepAliveMs: undefined,
     log: { info() {} } as unknown as Log,
-    onVisit: (upstream, failure) => visits.push([upstream, failure]),
+    onAttempt: (upstream, failure) => visits.push([upstream, failure]),
   });
   const read = readJsonBody(Buffer.from(chat()));
   assert.ok(read.ok);
   const checked = checkRequest(read.body, MODEL.id);
   assert.ok(checked.ok);
-  const routes = [{ model: MODEL, capTokens: undefined }];
+  const routes = [{ model: MODEL, capTokens: undefined }] as const;
   const dispatch = dispatcher.dispatch({
     requestId: 'req_1',
     request: checked.request,
@@ -81,8 +81,8 @@ describe('a dispatch', () => {
   test('that is over leaves no timer and no request under way, though its client leaves before the last bytes', async () => {
     const before = timers();
     const { dispatch, members } = dispatched((attempt) => answer(attempt, 200, completion('hi')));
-    assert.equal((await dispatch.run()).last.kind, 'json');
-    dispatch.leave();
+    assert.equal((await dispatch.run()).termination.kind, 'json');
+    dispatch.clientLeft();
     assert.equal(timers(), before);
     assert.deepEqual(
       members.map(({ inFlight }) => inFlight),
@@ -96,13 +96,13 @@ describe('a dispatch', () => {
       (attempt) => answer(attempt, 503, {}),
       (attempt) => answer(attempt, 200, completion('hi')),
     );
-    assert.equal((await dispatch.run()).last.kind, 'json');
+    assert.equal((await dispatch.run()).termination.kind, 'json');
     assert.deepEqual(visits, [
       ['p#1', 'nobody there'],
       ['p#2', 'the upstream answered 503'],
       ['p#3', undefined],
     ]);
-    assert.deepEqual(dispatch.served, { model: 'p/m', provider: 'p', upstream: 'p#3', attempts: 3 });
+    assert.deepEqual(dispatch.served, { model: 'p/m', upstream: 'p#3', attempts: 3 });
     assert.deepEqual(
       members.map(({ inFlight }) => inFlight),
       [0, 0, 0],

@@ -19,7 +19,7 @@ import {
 } from './stage.ts';
 
 /** `main/model`, for which `spare/first` and then `spare/second` stand in; all three have a host of their own. */
-function standIns(hosts: readonly FakeUpstream[]): Fields {
+function fallbacks(hosts: readonly FakeUpstream[]): Fields {
   const [first, second, third] = hosts as [FakeUpstream, FakeUpstream, FakeUpstream];
   const only = (host: FakeUpstream, number: number) => ({ kind: 'openai', upstreams: [upstreamOf(host, number)] });
   const model = { upstream: 'vendor-main', input: 1, output: 2, default_output: 100, max_output: 1000 };
@@ -40,7 +40,7 @@ const COSTS = { 'main/model': 20_000, 'spare/first': 200_000, 'other/second': 55
 describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
   for (const status of REFUSALS) {
     test(`serves after ${status}, is named, and is priced as itself`, () =>
-      withStage(3, { providers: standIns }, async (stage) => {
+      withStage(3, { providers: fallbacks }, async (stage) => {
         for (const stream of [false, true]) {
           stage.follow(refusing(status), serving('from the spare'), serving('not asked'));
           const key = stage.key();
@@ -59,7 +59,7 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
   }
 
   test('is asked in its turn, one after the other, and the last words are those of the last', () =>
-    withStage(3, { providers: standIns }, async (stage) => {
+    withStage(3, { providers: fallbacks }, async (stage) => {
       stage.follow(refusing(503), refusing(503), serving('from the third'));
       const key = stage.key();
       const reply = await stage.ask(key, { model: MODEL });
@@ -77,14 +77,14 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
     }));
 
   test('is not asked after an answer that its model stands behind', () =>
-    withStage(3, { providers: standIns }, async (stage) => {
+    withStage(3, { providers: fallbacks }, async (stage) => {
       stage.follow(refusing(500), serving('hi'), serving('hi'));
       assert.equal((await stage.ask(stage.key(), { model: MODEL })).status, 502);
       assert.deepEqual(stage.asked, [1, 0, 0]);
     }));
 
   test('is asked at once while the model of the request is to be left alone', () =>
-    withStage(3, { providers: standIns }, async (stage) => {
+    withStage(3, { providers: fallbacks }, async (stage) => {
       stage.follow(refusing(429, { 'retry-after': '60' }), serving('hi'), serving('hi'));
       await stage.ask(stage.key(), { model: MODEL });
       const key = stage.key();
@@ -101,7 +101,7 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
   ];
   for (const [allowlist, served] of ALLOWLISTS) {
     test(`for a key that may call ${allowlist.join(', ')} is ${served ?? 'nobody'}`, () =>
-      withStage(3, { providers: standIns }, async (stage) => {
+      withStage(3, { providers: fallbacks }, async (stage) => {
         stage.follow(refusing(503), serving('hi'), serving('hi'));
         const key = stage.key({ allowlist });
         const reply = await stage.ask(key, { model: MODEL });
@@ -112,7 +112,7 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
   }
 
   test('is not used any more once it is taken off the list of the key, though the body was on its way by then', () =>
-    withStage(3, { providers: standIns }, async (stage) => {
+    withStage(3, { providers: fallbacks }, async (stage) => {
       stage.follow(refusing(503), serving('hi'));
       const key = stage.key({ allowlist: [MODEL, 'spare/first'] });
       const connection = await RawConnection.open(stage.gateway.port);
@@ -129,7 +129,7 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
     }));
 
   test('cannot be called itself by a key that may not, only because it stands in', () =>
-    withStage(3, { providers: standIns }, async (stage) => {
+    withStage(3, { providers: fallbacks }, async (stage) => {
       assertError(
         await stage.ask(stage.key({ allowlist: [MODEL] }), { model: 'spare/first' }),
         403,
@@ -158,7 +158,7 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
   }
 
   test('the most that one of them may cost is held, and of what it did cost the rest is free again', () =>
-    withStage(3, { providers: standIns }, async (stage) => {
+    withStage(3, { providers: fallbacks }, async (stage) => {
       const key = stage.key();
       const { held, reply } = await heldFor(stage, key, { max_tokens: 30 });
       assert.equal(reply.status, 200);
@@ -173,7 +173,7 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
     }));
 
   test('a balance that does for the model alone is enough for it, and for it alone', () =>
-    withStage(3, { providers: standIns, credit: '0.0002' }, async (stage) => {
+    withStage(3, { providers: fallbacks, credit: '0.0002' }, async (stage) => {
       stage.follow(refusing(503));
       const key = stage.key();
       assertError(await stage.ask(key, { model: MODEL, max_tokens: 30 }), 502, 'upstream_error');
@@ -187,7 +187,7 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
     }));
 
   test('a declared maximum that one of them cannot give leaves that one out', () =>
-    withStage(3, { providers: standIns }, async (stage) => {
+    withStage(3, { providers: fallbacks }, async (stage) => {
       // other/second gives 40 at most.
       stage.follow(refusing(503), refusing(503), serving('hi'));
       assertError(await stage.ask(stage.key(), { model: MODEL, max_tokens: 41 }), 502, 'upstream_error');
@@ -195,7 +195,7 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
     }));
 
   test('a limit of tokens that does for the model alone is enough for it, and for it alone', () =>
-    withStage(3, { providers: standIns }, async (stage) => {
+    withStage(3, { providers: fallbacks }, async (stage) => {
       // The model itself can give 1,000, the first one that stands in for it any number.
       const fields = { model: MODEL, max_tokens: 3_000 };
       const asked = async (tpm: number) => {
@@ -212,7 +212,7 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
     }));
 
   test('cap_output writes into each request what is held for its own model', () =>
-    withStage(3, { providers: standIns, config: { cap_output: true } }, async (stage) => {
+    withStage(3, { providers: fallbacks, config: { cap_output: true } }, async (stage) => {
       stage.follow(refusing(503), refusing(503), serving('hi'));
       await stage.ask(stage.key(), { model: MODEL });
       const caps = stage.hosts.map(({ calls }) => JSON.parse(calls[0]?.body ?? '').max_tokens);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, mock, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Meter } from '../../src/relay/meter.ts';
-import type { Relayed, StreamSink } from '../../src/relay/relay.ts';
+import type { RelayResult, StreamSink } from '../../src/relay/relay.ts';
 import { relayStream } from '../../src/relay/stream.ts';
 import { Attempt } from '../../src/upstream/attempt.ts';
 import { MAX_EVENT_BYTES } from '../../src/wire/sse.ts';
@@ -86,7 +86,7 @@ class Client implements StreamSink {
 class Relay {
   readonly client = new Client();
   readonly #attempt = new Attempt();
-  readonly #ended: Promise<Relayed>;
+  readonly #ended: Promise<RelayResult>;
 
   constructor({ isOff = false } = {}) {
     const keepAliveMs = isOff ? undefined : EVERY_MS;
@@ -105,7 +105,7 @@ class Relay {
     await turn();
   }
 
-  end(): Promise<Relayed> {
+  end(): Promise<RelayResult> {
     this.#attempt.end();
     return this.#ended;
   }
@@ -204,10 +204,10 @@ describe('a stream', () => {
   test('gets none after its end', async () => {
     const relay = new Relay();
     await relay.send(chunk('a', 'stop') + DONE);
-    const { last } = await relay.end();
+    const { termination } = await relay.end();
     await relay.silence(10 * EVERY_MS);
     assert.equal(relay.client.text, chunk('a', 'stop'));
-    assert.ok(last.kind === 'stream_end' && last.end.toString() === DONE);
+    assert.ok(termination.kind === 'stream_end' && termination.end.toString() === DONE);
   });
 });
 

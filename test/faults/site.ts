@@ -1,8 +1,8 @@
 /** A real `serve` with a provider of its own for each cell, so that none of them influences another. */
 import { parseUsd } from '../../src/core/money.ts';
-import { Account } from '../../src/ledger/account.ts';
-import { KeyStore } from '../../src/ledger/keys.ts';
-import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
+import { Account } from '../../src/state/sqlite/account.ts';
+import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { assertBooksBalance, countHolds } from '../support/books.ts';
 import { inParallel, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
 import { makeKey, onlyRowOf, type Row, rowsOf, type TestKey } from '../support/state.ts';
@@ -70,7 +70,7 @@ export class Site {
     });
     for (const [name, text] of Object.entries(options.files ?? {})) workplace.write(name, text);
     workplace.write('config.yaml', JSON.stringify(configFor(cells, hosts, options)));
-    const { database } = openState(workplace.statePath);
+    const { database } = openDatabase(workplace.statePath);
     scope.after(() => {
       database.close();
     });

@@ -67,7 +67,7 @@ function logFaults(fuzz: FuzzSite): string[] {
   const secrets = [...secretsOf(fuzz), fuzz.secrets.calm, fuzz.secrets.wild];
   const told = secrets.filter((secret) => text.includes(secret));
   const lines = text.split('\n');
-  const faults = lines.filter((line) => /fault of the gateway|"level":"(?:error|fatal)"/.test(line));
+  const faults = lines.filter((line) => /internal error|"level":"(?:error|fatal)"/.test(line));
   return [
     ...told.map((secret) => `the log holds ${secret}: ${lines.find((line) => line.includes(secret))}`),
     ...faults.slice(0, MOST_LINES).map((line) => `the log says ${line.slice(0, 1_000)}`),

@@ -1,7 +1,7 @@
 /** Who may send requests: what stands in the Authorization header, and which keys are refused how. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
-import { hashKey, mintKey } from '../../src/keys/key.ts';
+import { hashKey, mintKey } from '../../src/core/api-key.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';

@@ -1,7 +1,7 @@
 /** Which refusal wins when several apply, and that a refused request takes nothing. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
-import { mintKey } from '../../src/keys/key.ts';
+import { mintKey } from '../../src/core/api-key.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import {

@@ -1,5 +1,5 @@
 /** Limits of which one admits exactly so many requests, and the others all of them. */
-import type { OwnLimits } from '../../src/ledger/keys.ts';
+import type { OwnLimits } from '../../src/state/keys.ts';
 import type { Limit, RoundPlan } from './plan.ts';
 
 /** What the message of every request is estimated at. */

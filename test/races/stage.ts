@@ -1,8 +1,9 @@
 /** A gateway that many rounds use, the operator's own connection to its state file, and clients that stay connected. */
 import assert from 'node:assert/strict';
-import { Account } from '../../src/ledger/account.ts';
-import { KeyStore, type OwnLimits } from '../../src/ledger/keys.ts';
-import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
+import type { OwnLimits } from '../../src/state/keys.ts';
+import { Account } from '../../src/state/sqlite/account.ts';
+import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { completion } from '../support/answers.ts';
 import { chat, type Row, startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
 import { AMPLE_ALLOWANCE } from './allowance.ts';
@@ -26,7 +27,7 @@ export class Stage {
 
   private constructor(gateway: TestGateway) {
     this.gateway = gateway;
-    this.#database = openState(gateway.statePath).database;
+    this.#database = openDatabase(gateway.statePath).database;
     this.#keys = new KeyStore(this.#database);
     this.#account = new Account(this.#database);
   }

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { audit } from '../../src/audit/audit.ts';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { CONCURRENCY, CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
 import { writeOldRows, writePast } from '../support/past.ts';
 import { Random } from '../support/random.ts';
@@ -48,7 +48,7 @@ function assertClean(statePath: string): void {
 /** A workplace whose journal has so many old rows. The gateways in it are processes of their own, as the auditor is. */
 function placeWithOldRows(scope: ConstructorParameters<typeof Workplace>[0], config: string, rows = ROWS): Workplace {
   const place = new Workplace(scope, config + CONFIG);
-  const { database } = openState(place.statePath);
+  const { database } = openDatabase(place.statePath);
   writeOldRows(database, rows);
   database.close();
   return place;
@@ -123,7 +123,7 @@ test('killed between any two steps, it has lost nothing, and the next one goes o
 test('of what was dropped the commands say so: a part of a day is left out, a request is not known', async (t) => {
   const place = new Workplace(t, KEEPS_A_DAY + CONFIG);
   const { id: keyId } = await place.createKey('app');
-  const { database } = openState(place.statePath);
+  const { database } = openDatabase(place.statePath);
   const times = ['2020-01-10T06:00Z', '2020-01-10T18:00Z', '2020-01-11T06:00Z', '2020-02-01T06:00Z'];
   const figures = { keyId, model: 'mock/paid', promptTokens: 1, completionTokens: 1, costNanos: 5n };
   const end = { source: 'reported', outcome: 'ok' } as const;
@@ -152,5 +152,5 @@ test('of what was dropped the commands say so: a part of a day is left out, a re
   assert.deepEqual(await requestsIn('--since', '2020-01-10', '--until', '2020-01-11'), [2, '']);
   const { status, stderr } = await place.run(['requests', 'show', 'req_0']);
   assert.equal(status, 1);
-  assert.match(stderr, /^error: there is no request "req_0": .*older than journal_retention/);
+  assert.match(stderr, /^error: no such request: "req_0"; .*older than journal_retention/);
 });

@@ -1,5 +1,5 @@
 /** The secrets of the test, each unlike any other text, and what a client may never read of them. */
-import { mintKey } from '../../src/keys/key.ts';
+import { mintKey } from '../../src/core/api-key.ts';
 import { HELLO, PROMPT, WORDS } from '../faults/cell.ts';
 import { UPSTREAM_KEY } from '../faults/site.ts';
 

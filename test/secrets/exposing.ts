@@ -6,7 +6,7 @@ import { registerHooks } from 'node:module';
 
 /** By the end of a module's address: a text that stands in it, and what stands there instead. */
 const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
-  '/dist/keys/key.js': [['export function previewKey(key) {', '$&\n    return key;']],
+  '/dist/core/api-key.js': [['export function previewKey(key) {', '$&\n    return key;']],
   '/dist/wire/secrets.js': [['export function holdsSecret(text, secrets) {', '$&\n    return false;']],
   '/dist/wire/completion.js': [
     ['export function quotableId(id) {', '$&\n    return id;'],

@@ -1,7 +1,7 @@
 /** Connections are bounded: those at rest make room, what comes beyond is told so and closed, and those in use are served on. */
 import assert from 'node:assert/strict';
 import test, { afterEach, beforeEach, describe } from 'node:test';
-import { SPARE_CONNECTIONS } from '../../src/http/crowd.ts';
+import { SURPLUS_CONNECTIONS } from '../../src/http/connection-limiter.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, startTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -70,7 +70,7 @@ describe('with all connections taken', () => {
   });
 
   test('those that are far too many are closed without an answer', async () => {
-    const spare = await many(gateway, SPARE_CONNECTIONS);
+    const spare = await many(gateway, SURPLUS_CONNECTIONS);
     const late = await RawConnection.open(gateway.port);
     late.send(PROBE);
     assert.equal(await late.rest(), '');

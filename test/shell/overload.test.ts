@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test, { describe } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { MemoryMeter, type MemorySource, PROCESS_MEMORY } from '../../src/http/memory.ts';
-import { type Overload, OverloadJudge } from '../../src/http/overload.ts';
+import { type Overload, OverloadDetector } from '../../src/http/overload.ts';
 import { answering, completion } from '../support/answers.ts';
 import { CONFIG, type KeyJson, PROGRAM, Workplace } from '../support/cli.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
@@ -29,14 +29,14 @@ describe('a gateway is overloaded', () => {
   ];
   for (const [name, looks, result] of rows) {
     test(name, () => {
-      const judge = new OverloadJudge();
-      assert.equal(looks.map(([lateMs, memory]) => judge.judge(marks, lateMs, memory)).at(-1), result);
+      const detector = new OverloadDetector();
+      assert.equal(looks.map(([lateMs, memory]) => detector.sample(marks, lateMs, memory)).at(-1), result);
     });
   }
 
   test('never where nothing is set', () => {
-    const judge = new OverloadJudge();
-    for (let i = 0; i < 3; i++) assert.equal(judge.judge(none, 10_000, 1e12), undefined);
+    const detector = new OverloadDetector();
+    for (let i = 0; i < 3; i++) assert.equal(detector.sample(none, 10_000, 1e12), undefined);
   });
 });
 

@@ -38,8 +38,8 @@ function answer(t: TestContext, untaken: number): Response {
     path: '/healthz',
     figures: undefined,
     maxBodyBytes: 1,
-    bodyTimeoutMs: 1,
-    stallTimeoutMs: STALL_MS,
+    requestMs: 1,
+    idleMs: STALL_MS,
     expectsContinue: false,
   });
   exchange.sendJson(200, '{}');

@@ -34,13 +34,13 @@ const long = chat({ user: 'x'.repeat(64_000) });
 
 describe('a client that never pauses for long, and never comes to an end, is cut', { concurrency: true }, () => {
   const rows: readonly (readonly [name: string, head: string, piece: (index: number) => string, message: RegExp])[] = [
-    ['in its headers', post, (index) => `X-${index}: 1\r\n`, /headers did not come in time/],
-    ['in its body', `${post}Content-Length: ${long.length}\r\n\r\n`, (index) => long[index] ?? '', /bytes a second/],
+    ['in its headers', post, (index) => `X-${index}: 1\r\n`, /waiting for the request headers/],
+    ['in its body', `${post}Content-Length: ${long.length}\r\n\r\n`, (index) => long[index] ?? '', /bytes per second/],
     [
       'in its chunks',
       `${post}Transfer-Encoding: chunked\r\n\r\n`,
       (index) => `1\r\n${long[index]}\r\n`,
-      /bytes a second/,
+      /bytes per second/,
     ],
   ];
   for (const [name, head, piece, message] of rows) {

@@ -35,10 +35,10 @@ async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charg
     await turn();
   }
   attempt.end();
-  const { last, metered } = await ending;
-  assert.ok(last.kind === 'stream_end' && last.error === undefined);
+  const { termination, metered } = await ending;
+  assert.ok(termination.kind === 'stream_end' && termination.error === undefined);
   const { usage, source } = metered;
-  return { text: Buffer.concat([...out, last.end]).toString('utf8'), charged: { usage, source } };
+  return { text: Buffer.concat([...out, termination.end]).toString('utf8'), charged: { usage, source } };
 }
 
 const bytesOf = ({ pieces }: HostStream) => Buffer.from(pieces.map(({ text }) => text).join(''));

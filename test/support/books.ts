@@ -1,6 +1,6 @@
 /** The invariant of the state file: what holds of its figures whenever no request is under way. */
 import assert from 'node:assert/strict';
-import type { Sqlite } from '../../src/ledger/sqlite.ts';
+import type { Sqlite } from '../../src/state/sqlite/database.ts';
 
 export function countHolds(database: Sqlite, keyId?: string): number {
   return database

@@ -1,9 +1,9 @@
 /** A state file as the first version of the tables had it, written by hand: keys, credit, a journal with its sums, a hold. */
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { hashKey, mintKey, previewKey } from '../../src/core/api-key.ts';
 import { utcDay, utcMonth } from '../../src/core/clock.ts';
-import { hashKey, mintKey, previewKey } from '../../src/keys/key.ts';
-import { MIGRATIONS } from '../../src/ledger/migrations.ts';
+import { MIGRATIONS } from '../../src/state/sqlite/migrations.ts';
 import { Random } from './random.ts';
 
 export const CREDIT_NANOS = 50_000_000_000n;

@@ -4,21 +4,22 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
-import type { Patience } from '../../src/carrier/carrier.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { mintKey } from '../../src/core/api-key.ts';
 import { parseUsd } from '../../src/core/money.ts';
-import { type Gateway, startGateway } from '../../src/gateway.ts';
-import { mintKey } from '../../src/keys/key.ts';
-import { Account } from '../../src/ledger/account.ts';
-import { type KeyState, KeyStore, type OwnLimits } from '../../src/ledger/keys.ts';
-import { openState, type Sqlite } from '../../src/ledger/sqlite.ts';
+import { type Gateway, startGateway } from '../../src/gateway/gateway.ts';
+import type { Patience } from '../../src/gateway/worker.ts';
 import { openLog } from '../../src/observe/log.ts';
+import type { KeyState, OwnLimits } from '../../src/state/keys.ts';
+import { Account } from '../../src/state/sqlite/account.ts';
+import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { assertBooksBalance, countHolds } from './books.ts';
-import { inFlightByThread, withNewThreads } from './carriers.ts';
 import { FakeUpstream } from './fake-upstream.ts';
 import { rawCompletion } from './raw.ts';
 import { type KeySettings, makeKey, onlyRowOf, type Row, rowsOf, type TestKey } from './state.ts';
 import { until } from './wait.ts';
+import { inFlightByThread, withNewThreads } from './workers.ts';
 
 export type { Row, TestKey } from './state.ts';
 
@@ -224,8 +225,8 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   // YAML takes JSON as it is.
   await writeFile(path, JSON.stringify(configFor(upstream, options)));
   const config = loadConfig({ path, directory: folder, environment: {} });
-  const log = await openLog('silent', false);
-  const { database } = openState(config.statePath);
+  const log = await openLog('silent', 'json');
+  const { database } = openDatabase(config.statePath);
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);
   if (credit > 0n) new Account(database).enter(credit, 'to start with', Date.now());

@@ -1,11 +1,12 @@
 /** Requests of the past, written into a state file with the ledger's own operations. */
+
+import { mintKey } from '../../src/core/api-key.ts';
 import { DAY_MS } from '../../src/core/clock.ts';
+import type { Outcome } from '../../src/core/settlement.ts';
 import type { UsageSource } from '../../src/core/usage.ts';
-import { mintKey } from '../../src/keys/key.ts';
-import { Journal } from '../../src/ledger/journal.ts';
-import { KeyStore } from '../../src/ledger/keys.ts';
-import type { Outcome } from '../../src/ledger/ledger.ts';
-import { immediately, type Sqlite } from '../../src/ledger/sqlite.ts';
+import { immediately, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { Journal } from '../../src/state/sqlite/journal.ts';
+import { KeyStore } from '../../src/state/sqlite/keys.ts';
 
 export const SOURCES: readonly UsageSource[] = ['reported', 'counted', 'held'];
 const MODELS = ['mock/a', 'mock/b'];
@@ -47,7 +48,7 @@ export function writePast(database: Sqlite, requests: readonly PastRequest[]): v
   const journal = new Journal(database);
   immediately(database, () => {
     for (const request of requests) settle(journal, request);
-    journal.writeSums();
+    journal.writeCharges();
   });
 }
 

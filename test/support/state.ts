@@ -1,9 +1,10 @@
 /** What tests do with a state file that they have open themselves: keys are made in it, and its journal is read. */
 import assert from 'node:assert/strict';
+import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';
-import { mintKey } from '../../src/keys/key.ts';
-import type { KeyStore, OwnLimits } from '../../src/ledger/keys.ts';
-import type { Sqlite } from '../../src/ledger/sqlite.ts';
+import type { OwnLimits } from '../../src/state/keys.ts';
+import type { Sqlite } from '../../src/state/sqlite/database.ts';
+import type { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { countHolds } from './books.ts';
 import { until } from './wait.ts';
 

@@ -1,101 +1,30 @@
 /** Which part of the program may import which: downwards only, and each dependency through one door. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { importsOf, projectFile, sourcesIn } from '../support/sources.ts';
+import { importsOf, projectFile, sourcesIn, tableRows } from '../support/sources.ts';
 
-/** The rooms of the house from the roof down, and which of those below each may import. */
-const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  cli: [
-    'tui',
-    'usage-shape',
-    'lifecycle',
-    'program',
-    'entries',
-    'control',
-    'audit',
-    'ledger',
-    'live',
-    'keys',
-    'catalog',
-    'config',
-    'observe',
-    'core',
-  ],
-  tui: ['entries', 'usage-shape', 'control', 'ledger', 'live', 'keys', 'catalog', 'config', 'core'],
-  lifecycle: ['snapshot', 'gateway', 'program', 'control', 'config', 'observe', 'core'],
-  snapshot: ['gateway', 'carrier', 'program', 'control', 'ledger', 'live', 'core'],
-  gateway: ['carrier', 'http', 'ledger', 'live', 'config', 'observe', 'core'],
-  carrier: [
-    'program',
-    'pipeline',
-    'dispatch',
-    'http',
-    'tokens',
-    'upstream',
-    'ledger',
-    'live',
-    'catalog',
-    'config',
-    'observe',
-    'core',
-  ],
-  control: ['live', 'core'],
-  pipeline: [
-    'admitted',
-    'dispatch',
-    'resolution',
-    'known-keys',
-    'listing',
-    'ending',
-    'plan',
-    'http',
-    'tokens',
-    'relay',
-    'wire',
-    'ledger',
-    'live',
-    'catalog',
-    'observe',
-    'core',
-  ],
-  admitted: ['dispatch', 'plan', 'http', 'relay', 'wire', 'live', 'catalog'],
-  dispatch: ['ending', 'plan', 'relay', 'upstream', 'wire', 'live', 'catalog', 'observe', 'core'],
-  resolution: ['http', 'wire', 'catalog', 'core'],
-  'known-keys': [],
-  listing: ['http', 'ledger', 'catalog', 'core'],
-  ending: ['http', 'relay', 'ledger'],
-  plan: ['wire', 'catalog', 'core'],
-  http: ['wire', 'ledger', 'keys', 'core'],
-  tokens: ['wire', 'core'],
-  relay: ['upstream', 'wire', 'core'],
-  upstream: ['providers', 'wire', 'core'],
-  providers: ['wire', 'core'],
-  wire: ['core'],
-  entries: ['program', 'ledger', 'core'],
-  'usage-shape': ['ledger', 'core'],
-  // The auditor shares nothing with the ledger.
-  audit: ['core'],
-  ledger: ['keys', 'core'],
-  live: ['core'],
-  keys: ['core'],
-  catalog: ['core'],
-  config: ['core'],
-  observe: ['core'],
-  program: [],
-  core: [],
-};
+/** The rooms of `src/` from the top down, and the rooms below that each may import: the table in the docs is the rule. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  tableRows(projectFile('docs/ARCHITECTURE.md'), '| room |').map(([room = '', , imports = '']) => [
+    unquoted(room),
+    imports === '' ? [] : imports.split(' ').map(unquoted),
+  ]),
+);
+
+function unquoted(cell: string): string {
+  return cell.replaceAll('`', '');
+}
 
 /** Where each package may be imported: a file, or a folder and all within it. */
 const DOORS: Readonly<Record<string, string | readonly string[]>> = {
-  // And the locks, in sqlite-lock.ts.
-  'better-sqlite3': 'src/ledger/sqlite',
+  'better-sqlite3': 'src/state/sqlite/',
   undici: 'src/upstream/',
   yaml: 'src/config/',
   zod: 'src/config/',
   pino: 'src/observe/',
   'pino-pretty': 'src/observe/',
   commander: 'src/cli/',
-  'string-width': ['src/cli/', 'src/tui/'],
+  'string-width': 'src/operator/text.ts',
   ink: 'src/tui/app.ts',
   react: 'src/tui/app.ts',
   // To clients, and on the control socket to the operator.
@@ -105,12 +34,12 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
 };
 
 /** Rooms that compute and do nothing else: of Node itself they may import these modules alone. */
-const PURE_ROOMS = ['wire', 'plan', 'providers', 'relay', 'catalog', 'pipeline', 'listing', 'ending'];
+const PURE_ROOMS = ['wire', 'providers', 'relay', 'catalog', 'proxy'];
 const PURE_MODULES = ['node:buffer'];
 
-/** `src/wire/sse.ts` stands in the room `wire`, `src/gateway.ts` is a room by itself. */
+/** `src/state/sqlite/keys.ts` is in the room `state`. */
 function roomOf(path: string): string {
-  return (path.split('/')[1] ?? '').replace(/\.ts$/, '');
+  return path.split('/')[1] ?? '';
 }
 
 /** The package that a module belongs to. */
@@ -125,6 +54,28 @@ const inner = arrows.filter(({ target }) => target.startsWith('src/'));
 const outer = arrows.filter(({ target }) => !target.startsWith('src/'));
 const shown = (list: typeof arrows) => list.map(({ from, target }) => `${from} imports ${target}`);
 
+/** Files that import each other in a loop, each loop once, as its files in order. */
+function circlesIn(list: typeof arrows): string[] {
+  const targets = new Map<string, string[]>();
+  for (const { from, target } of list) targets.set(from, [...(targets.get(from) ?? []), target]);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) circles.push([...trail.slice(start), path].join(' -> '));
+    if (start >= 0 || done.has(path)) return;
+    for (const target of targets.get(path) ?? []) visit(target, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of targets.keys()) visit(path, []);
+  return circles;
+}
+
+test('a circle of imports is found', () => {
+  const list = ['ab', 'bc', 'cb', 'cd'].map(([from = '', target = '']) => ({ from, target }));
+  assert.deepEqual(circlesIn(list), ['b -> c -> b']);
+});
+
 describe('the program imports', () => {
   test('downwards only, from room to room', () => {
     const wrong = inner.filter(({ from, target }) => {
@@ -134,13 +85,17 @@ describe('the program imports', () => {
     assert.deepEqual(shown(wrong), []);
   });
 
-  test('from rooms that all have their place', () => {
+  test('from rooms that all have their place, and no loose file', () => {
     const rooms = new Set(sourcesIn('src/**/*.ts').map(({ path }) => roomOf(path)));
     assert.deepEqual([...rooms].toSorted(), Object.keys(ROOMS).toSorted());
     const order = Object.keys(ROOMS);
     for (const [room, below] of Object.entries(ROOMS)) {
       for (const other of below) assert.ok(order.indexOf(other) > order.indexOf(room), `${other} is above ${room}`);
     }
+  });
+
+  test('in no circle, inside a room either', () => {
+    assert.deepEqual(circlesIn(inner), []);
   });
 
   test('each package through its one door', () => {

@@ -1,4 +1,4 @@
-/** The README against the program: its errors, its commands and the words of the mock are those that there are. */
+/** The README agrees with the program: its errors, its commands and the directives of the mock. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Command } from 'commander';
@@ -11,10 +11,10 @@ import { projectFile, tableRows } from '../support/sources.ts';
 const readme = projectFile('README.md');
 const unquoted = (cell: string | undefined) => (cell ?? '').replaceAll('`', '');
 
-/** The words of a command as a cell shows it, without its arguments. */
+/** The name of a command as a cell shows it, without its arguments. */
 const wordsOf = (cell: string | undefined) => unquoted(cell).replace(/^inf-gw | <.*/g, '');
 
-/** The commands that do something, with the words that lead to each: `keys create`. */
+/** The commands that do something, each with its full name: `keys create`. */
 function commandsOf(parent: Command, words: readonly string[] = []): { words: string; command: Command }[] {
   return parent.commands.flatMap((command) => {
     const path = [...words, command.name()];
@@ -28,7 +28,7 @@ describe('the README', () => {
     assert.deepEqual(rows.toSorted(), Object.entries(ERROR_STATUS).toSorted());
   });
 
-  test('says to try again exactly where a client should', () => {
+  test('says to retry exactly where a client should', () => {
     const retried = tableRows(readme, '| status | code |').filter((cells) => cells[3]?.startsWith('yes'));
     assert.deepEqual(
       retried.map(([, code]) => unquoted(code)),
@@ -46,7 +46,7 @@ describe('the README', () => {
     );
   });
 
-  test('names no option that its command does not take', async () => {
+  test('names only options that the command takes', async () => {
     const commands = new Map(commandsOf(await buildProgram()).map(({ words, command }) => [words, command]));
     for (const [first, meaning] of tableRows(readme, '| command |')) {
       const words = wordsOf(first);

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { SecondRow } from '../../src/control/protocol.ts';
+import { MAX_ENDED } from '../../src/observe/worker-snapshot.ts';
 import type { View } from '../../src/tui/model.ts';
-import { wantedBy } from '../../src/tui/select.ts';
+import { snapshotQuery } from '../../src/tui/select.ts';
 import { withEnded, withSeconds } from '../../src/tui/update/step.ts';
 import { after, alone, NOW_MS, press, requestRow, SNAPSHOT, STORED, second, serving } from './samples.ts';
 
@@ -100,14 +101,15 @@ describe('the gateway is asked for no more than is to be seen', () => {
   ];
   for (const [view, hasKeys, rows] of cases) {
     test(view, () => {
-      const wanted = wantedBy(serving(view));
-      assert.deepEqual([wanted.keyIds.toSorted(), wanted.rows], [hasKeys ? keyIds : [], rows]);
+      const query = snapshotQuery(serving(view));
+      assert.deepEqual([query.keyIds?.toSorted(), query.maxLive], [hasKeys ? keyIds : [], rows]);
+      assert.equal(query.maxEnded, rows === 0 ? 0 : MAX_ENDED);
     });
   }
 
   test('further down in Live, for those above the lower edge of the screen', () => {
     const model = serving('live');
-    const at = (cursor: number) => wantedBy({ ...model, live: { ...model.live, cursor } }).rows;
+    const at = (cursor: number) => snapshotQuery({ ...model, live: { ...model.live, cursor } }).maxLive;
     assert.deepEqual([at(0), at(26), at(27), at(76), at(77)], [50, 50, 100, 100, 150]);
   });
 });

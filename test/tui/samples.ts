@@ -1,10 +1,10 @@
 /** Screens for tests: a small household of keys and models, a gateway that serves it, and the way to press keys. */
 import type { Model as CatalogModel } from '../../src/catalog/catalog.ts';
 import type { SecondRow, Snapshot } from '../../src/control/protocol.ts';
-import type { KeyRecord } from '../../src/ledger/keys.ts';
-import type { UsageRow } from '../../src/ledger/usage.ts';
-import type { RequestRow } from '../../src/live/board.ts';
-import { emptyHistogram, record } from '../../src/live/histogram.ts';
+import { emptyHistogram, record } from '../../src/observe/histogram.ts';
+import type { RequestRow } from '../../src/observe/worker-snapshot.ts';
+import type { KeyRecord } from '../../src/state/keys.ts';
+import type { UsageRow } from '../../src/state/usage.ts';
 import type { Line } from '../../src/tui/draw/line.ts';
 import { frame } from '../../src/tui/frame.ts';
 import { firstModel, type Model, type Stored, type StoredKey, type View } from '../../src/tui/model.ts';

@@ -1,8 +1,8 @@
 /** How the dashboard behaves on a real terminal: in windows of any size, with hostile names, and when it leaves. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { openState } from '../../src/ledger/sqlite.ts';
-import { widthOf } from '../../src/tui/draw/text.ts';
+import { widthOf } from '../../src/operator/text.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { daysAgo, drawPast, writePast } from '../support/past.ts';
 import { Desk, LARGE, SMALL } from '../support/terminal.ts';
@@ -106,7 +106,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     const { place } = desk;
     const ids: string[] = [];
     for (const index of HOSTILE.keys()) ids.push((await place.createKey(`key-${index}`)).id);
-    const { database } = openState(place.statePath);
+    const { database } = openDatabase(place.statePath);
     for (const [index, name] of HOSTILE.entries()) {
       database.prepare('UPDATE keys SET name = ? WHERE id = ?').run(name, ids[index]);
       const [request] = drawPast([ids[index] ?? ''], 1, daysAgo(0.01), daysAgo(0));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { utcMonth } from '../../src/core/clock.ts';
-import { openState } from '../../src/ledger/sqlite.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
 import { daysAgo, drawPast, writePast } from '../support/past.ts';
 import { Desk } from '../support/terminal.ts';
 
@@ -26,7 +26,7 @@ test('usage on the screen, and in the file that it writes, is that of the comman
   const desk = await Desk.open(t);
   const { place } = desk;
   const keyIds = [await place.createKey('first'), await place.createKey('second')].map(({ id }) => id);
-  const { database } = openState(place.statePath);
+  const { database } = openDatabase(place.statePath);
   for (const [days, count] of PAST) {
     const drawn = drawPast(keyIds, count, daysAgo(days), daysAgo(days) + 1_000);
     // Dear enough to be seen in cents.

@@ -1,45 +1,49 @@
-/** What a prompt tells the mock provider to do: `/error 503`, `/cut 3`, … Pure. */
+/**
+ * Parses the directives in a prompt that control the mock provider: `/error 503`, `/cut 3`, … Pure.
+ */
 
-/** How the mock is to answer. */
+/** How the mock provider responds. */
 export interface Directives {
   readonly help: boolean;
-  /** Answer with an HTTP error of that status. */
+  /** Respond with this HTTP error. */
   readonly errorStatus: number | undefined;
-  /** Wait before the answer, in milliseconds. */
+  /** The delay before the response, in milliseconds. */
   readonly delayMs: number;
-  /** Wait between words, in milliseconds. */
+  /** The delay between words, in milliseconds. */
   readonly paceMs: number;
-  /** Break the connection after that many words. */
+  /** Drop the connection after this many words. */
   readonly cutAfter: number | undefined;
-  /** Send an error event after that many words of a stream. */
+  /** Send an error event after this many words of a stream. */
   readonly failAfter: number | undefined;
-  /** Fall silent after that many words. */
+  /** Stop sending after this many words. */
   readonly stallAfter: number | undefined;
-  /** Answer with that many words. */
+  /** Respond with this many words. */
   readonly words: number | undefined;
   /** Call the first tool of the request. */
   readonly callTool: boolean;
   readonly reportUsage: boolean;
 }
 
-/** One line for each directive, as `/help` and the README show them. */
+/** One row per directive, as shown by `/help` and the README. */
 export const DIRECTIVES: readonly (readonly [usage: string, meaning: string])[] = [
-  ['/help', 'lists what the mock understands'],
-  ['/error 503', 'the provider answers with that HTTP status, 400 to 599'],
-  ['/delay 2s', 'waits that long before it answers (ms or s)'],
+  ['/help', 'lists these directives'],
+  ['/error 503', 'responds with that HTTP status, 400 to 599'],
+  ['/delay 2s', 'waits that long before it responds (ms or s)'],
   ['/pace 100ms', 'waits that long between words (ms or s)'],
-  ['/cut 3', 'the connection to the provider breaks after 3 words'],
-  ['/fail 3', 'a stream brings an error event after 3 words'],
-  ['/stall 3', 'the provider falls silent after 3 words, until the idle time-out'],
-  ['/words 200', 'answers with that many words, 10000 at most'],
+  ['/cut 3', 'drops the connection after 3 words'],
+  ['/fail 3', 'sends an error event after 3 words of a stream'],
+  ['/stall 3', 'stops sending after 3 words, until the idle timeout'],
+  ['/words 200', 'responds with that many words, at most 10000'],
   ['/tool', 'calls the first tool of the request'],
-  ['/no-usage', 'leaves out the usage figures, so that the gateway counts for itself'],
+  ['/no-usage', 'omits the usage figures, so that the gateway counts the tokens itself'],
 ];
 
 const MAX_WAIT_MS = 600_000;
 const MAX_WORDS = 10_000;
 
-/** Reads the directives in a prompt. What is no directive, or has no sound value, stays part of the prompt. */
+/**
+ * Parses the directives in a prompt. Unknown ones, and those with an invalid value, are ignored.
+ */
 export function readDirectives(prompt: string): Directives {
   const found = new Map<string, string>();
   for (const match of prompt.matchAll(/(?:^|\s)\/([a-z-]+)(?:[ \t]+(\d+(?:ms|s)?))?(?=\s|$)/g)) {

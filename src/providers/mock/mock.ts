@@ -1,4 +1,7 @@
-/** The mock provider: answers offline as a host of the chat-completions format would, well or badly. Pure. */
+/**
+ * The mock provider: scripts the responses of a chat-completions host, or its failures, offline.
+ * Pure.
+ */
 
 import { isObject } from '../../core/json.ts';
 import { estimateInput } from '../../wire/estimate.ts';
@@ -6,23 +9,25 @@ import type { ChatRequest } from '../../wire/request.ts';
 import { DONE_EVENT, dataEvent } from '../../wire/sse.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
 
-/** One step of an answer: a wait, then bytes, or a break of the connection, or silence for good. */
+/**
+ * One step of a response: a delay, then bytes, then perhaps a lost connection or permanent silence.
+ */
 export interface Step {
   readonly afterMs: number;
   readonly bytes?: string;
   readonly ending?: 'break' | 'silence';
 }
 
-/** An answer, played step by step by whoever has a clock. */
+/** A response, to be played step by step. */
 export interface Script {
   readonly status: number;
   readonly contentType: string;
-  /** Until the head of the answer, in milliseconds. */
+  /** Until the response headers, in milliseconds. */
   readonly delayMs: number;
   readonly steps: Iterable<Step>;
 }
 
-/** What makes two answers differ. */
+/** What differs from one response to the next. */
 export interface MockContext {
   readonly id: string;
   readonly createdS: number;
@@ -38,13 +43,13 @@ interface Answer {
   readonly usage: Record<string, unknown> | undefined;
 }
 
-/** The mock's answer to a request. */
+/** The response to a request. */
 export function mockScript(request: ChatRequest, context: MockContext): Script {
   const prompt = lastUserText(request);
   const directives = readDirectives(prompt);
   const { errorStatus, delayMs } = directives;
   if (errorStatus !== undefined) {
-    const body = errorJson(`The mock provider answers with status ${errorStatus}, as the prompt asked.`, errorStatus);
+    const body = errorJson(`The mock provider responded with status ${errorStatus}, as the prompt asked.`, errorStatus);
     return { status: errorStatus, contentType: 'application/json', delayMs, steps: [{ afterMs: 0, bytes: body }] };
   }
   const answer = compose(request, context, prompt, directives);
@@ -77,7 +82,7 @@ function compose(request: ChatRequest, context: MockContext, prompt: string, dir
   };
 }
 
-/** Each word keeps the space before it, so that the words in a row are the answer. One word stands for one token. */
+/** The words of the answer, each with the space before it. One word counts as one token. */
 function wordsOf(request: ChatRequest, prompt: string, directives: Directives): string[] {
   if (directives.words !== undefined)
     return Array.from({ length: directives.words }, (_, i) => (i === 0 ? 'word' : ' word'));
@@ -162,14 +167,14 @@ function chunkJson({ request, context }: Answer, fields: Record<string, unknown>
   return JSON.stringify({ ...head, ...fields });
 }
 
-/** What happens after that many words, if the prompt asked for something. */
+/** The step that the prompt asks for after this many words, if any. */
 function stopAt(words: number, directives: Directives): Step | undefined {
   if (directives.cutAfter === words) return { afterMs: 0, ending: 'break' };
   if (directives.stallAfter === words) return { afterMs: 0, ending: 'silence' };
   if (directives.failAfter === words) {
     return {
       afterMs: 0,
-      bytes: dataEvent(errorJson('The mock provider failed in mid-stream, as the prompt asked.', 500)),
+      bytes: dataEvent(errorJson('The mock provider failed mid-stream, as the prompt asked.', 500)),
     };
   }
   return undefined;

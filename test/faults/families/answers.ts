@@ -2,7 +2,18 @@
 import { gzipSync } from 'node:zlib';
 import { answering, chunk, completion, DONE, event } from '../../support/answers.ts';
 import type { Script } from '../../support/fake-upstream.ts';
-import { BROKE_OFF, cut, type Family, failed, fault, HELLO, NOT_THE_FORMAT, on, streamFault, whole } from '../cell.ts';
+import {
+  CONNECTION_LOST,
+  cut,
+  type Family,
+  failed,
+  fault,
+  HELLO,
+  NOT_THE_FORMAT,
+  on,
+  streamFault,
+  whole,
+} from '../cell.ts';
 import {
   ANSWER,
   answered,
@@ -51,47 +62,47 @@ const compressed = (type: Record<string, string>, body: () => Buffer, headers: R
 export const ANSWERS: Family = {
   title: 'It answers with something else',
   about:
-    'The answer may be the product of work, so it is charged by what came. A compressed answer is not unpacked: it was asked for as it is, and could hold a bomb.',
+    'The response may be the product of work, so it is charged for what arrived. A compressed response is not unpacked: the gateway did not ask for compression, and it could be a decompression bomb.',
   faults: [
     fault('answers with a web page', page),
     fault(
-      'sends JSON that is cut off',
+      'sends truncated JSON',
       on(answering(ANSWER.slice(0, -10)), notTheFormat),
       on(midStream(sending('data: {"choices":[\n\n'), inOrder), cut(NOT_THE_FORMAT)),
     ),
-    streamFault('sends a first event that is no JSON', on(events('oops'), notTheFormat)),
+    streamFault('sends a first event that is not JSON', on(events('oops'), notTheFormat)),
     fault(
       'sends a list where an object should be',
       on(answering([completion(HELLO)]), notTheFormat),
       on(midStream(sending(event([1])), inOrder), cut(NOT_THE_FORMAT)),
     ),
     fault(
-      'answers with nothing',
+      'sends an empty response',
       on(answering(''), notTheFormat),
       on(
         inTurn((call) => call.stream(), inOrder),
-        failed(BROKE_OFF),
+        failed(CONNECTION_LOST),
       ),
     ),
     fault(
       'sends no choices',
       on(answering({ id: 'chatcmpl-1', object: 'chat.completion' }), notTheFormat),
-      on(events({ id: 'chatcmpl-1', object: 'chat.completion.chunk' }), cut(BROKE_OFF)),
+      on(events({ id: 'chatcmpl-1', object: 'chat.completion.chunk' }), cut(CONNECTION_LOST)),
     ),
     streamFault(
-      'sends nothing but [DONE]',
+      'sends only `[DONE]`',
       on(
         inTurn((call) => call.stream(), sending(DONE), inOrder),
         whole('counted'),
       ),
     ),
     fault(
-      'sends a stream where JSON was asked for, and JSON where a stream was',
+      'sends a stream when asked for JSON, and JSON when asked for a stream',
       on(answered({ ...STREAM_TYPE, ...lengthOf(EVENTS) }, EVENTS), notTheFormat),
       on(answering(ANSWER), failed(NOT_THE_FORMAT, 'reported')),
     ),
     fault(
-      'compresses its answer',
+      'compresses its response',
       on(
         compressed(JSON_TYPE, () => gzipSync(ANSWER), GZIP),
         notTheFormat,
@@ -107,18 +118,18 @@ export const ANSWERS: Family = {
       on(compressed(STREAM_TYPE, bomb, GZIP), notTheFormat),
     ),
     fault(
-      'compresses its answer, and does not say so',
+      'compresses its response without saying so',
       on(
         compressed(JSON_TYPE, () => gzipSync(ANSWER), {}),
         notTheFormat,
       ),
       on(
         compressed(STREAM_TYPE, () => gzipSync(EVENTS), {}),
-        failed(BROKE_OFF),
+        failed(CONNECTION_LOST),
       ),
     ),
     fault(
-      'writes 10 MB in one line',
+      'sends 10 MB in one line',
       on(longAnswer, whole('reported', 'after its answer', LONG_BYTES)),
       on(midStream(longEvent, finishing), whole('reported', 'after its answer', LONG_BYTES)),
     ),

@@ -1,6 +1,6 @@
 /** Connections that break off at every stage of an answer. */
 import { chunk, completion, DONE, usageChunk } from '../../support/answers.ts';
-import { BROKE_OFF, cut, type Family, failed, fault, HELLO, on, whole } from '../cell.ts';
+import { CONNECTION_LOST, cut, type Family, failed, fault, HELLO, on, whole } from '../cell.ts';
 import {
   ANSWER,
   answered,
@@ -23,14 +23,14 @@ import {
   shortBy,
 } from '../pieces.ts';
 
-const broke = failed(BROKE_OFF);
+const broke = failed(CONNECTION_LOST);
 const half = HELLO_EVENT.slice(0, 20);
 const answerInChunks = inTurn(answered({ ...JSON_TYPE, ...CHUNKED }, ''), sending(ANSWER));
 
 export const BREAKING: Family = {
-  title: 'Its connection breaks off',
+  title: 'Its connection breaks',
   about:
-    'The request was sent, so that the provider may have worked: it is charged by what came, for its input and one token at least. A stream counts as complete once its finish reason is there.',
+    'The request was sent, so the provider may have done work: it is charged for what arrived, at least for its input and one token. A stream counts as complete once its finish reason has arrived.',
   faults: [
     fault('resets the connection before its headers', on(reset, broke)),
     fault('closes the connection before its headers', on(hangUp, broke)),
@@ -41,7 +41,7 @@ export const BREAKING: Family = {
       on(behind(raw('HTTP/1.1 200 OK\r\ncontent-ty'), hangUp), broke),
     ),
     fault(
-      'resets the connection behind its headers',
+      'resets the connection after its headers',
       on(behind(answered({ ...JSON_TYPE, ...lengthOf(ANSWER) }, ''), reset), broke),
       on(
         behind((call) => call.stream(), reset),
@@ -49,7 +49,7 @@ export const BREAKING: Family = {
       ),
     ),
     fault(
-      'closes the connection behind its headers',
+      'closes the connection after its headers',
       on(behind(answered({ ...JSON_TYPE, ...lengthOf(ANSWER) }, ''), hangUp), broke),
       on(
         behind((call) => call.stream(), hangUp),
@@ -59,17 +59,17 @@ export const BREAKING: Family = {
     fault(
       'resets the connection in the middle of a line',
       on(behind(shortBy(60), reset), broke),
-      on(midStream(sending(half), reset), cut(BROKE_OFF)),
+      on(midStream(sending(half), reset), cut(CONNECTION_LOST)),
     ),
     fault(
       'closes the connection in the middle of a line',
       on(behind(shortBy(60), hangUp), broke),
-      on(midStream(sending(half), hangUp), cut(BROKE_OFF)),
+      on(midStream(sending(half), hangUp), cut(CONNECTION_LOST)),
     ),
     fault(
       'closes the connection in the middle of a character',
       on(behind(answered({ ...JSON_TYPE, ...lengthOf(ANSWER) }, insideCharacter(ANSWER)), hangUp), broke),
-      on(midStream(sending(insideCharacter(HELLO_EVENT)), hangUp), cut(BROKE_OFF)),
+      on(midStream(sending(insideCharacter(HELLO_EVENT)), hangUp), cut(CONNECTION_LOST)),
     ),
     fault(
       'closes the connection one byte before the end',
@@ -83,25 +83,25 @@ export const BREAKING: Family = {
       ),
     ),
     fault(
-      'sends all but the last chunk of the transfer, and closes the connection',
+      'closes the connection before the last chunk of the transfer encoding',
       on(behind(answerInChunks, hangUp), broke),
       on(midStream(sending(chunk('', 'stop') + usageChunk() + DONE), hangUp), whole()),
     ),
     fault(
-      'closes the connection behind its finish reason',
+      'closes the connection after its finish reason',
       on(behind(answerInChunks, hangUp), broke),
       on(midStream(sending(chunk('', 'stop')), hangUp), whole('counted')),
     ),
     fault(
-      'ends in order before any finish reason',
+      'ends cleanly before any finish reason',
       on((call) => call.answer(200, completion(HELLO, { choices: [{ message: { content: HELLO } }] })), whole()),
       on(
         midStream((call) => call.end()),
-        cut(BROKE_OFF),
+        cut(CONNECTION_LOST),
       ),
     ),
     fault(
-      'ends in order, but leaves out usage and the end of the stream',
+      'ends cleanly, but leaves out usage and `[DONE]`',
       on((call) => call.answer(200, completion(HELLO, { usage: undefined })), whole('counted')),
       on(
         midStream(sending(chunk('', 'stop')), (call) => call.end()),
@@ -109,11 +109,11 @@ export const BREAKING: Family = {
       ),
     ),
     fault(
-      'closes the connection in the middle of an error answer',
+      'closes the connection in the middle of an error response',
       on(behind(shortBy(30, JSON.stringify(SAID), 500), hangUp), broke),
     ),
     fault(
-      'closes the connection behind a complete answer',
+      'closes the connection after a complete response',
       on((call) => call.answer(200, ANSWER, { connection: 'close' }), whole()),
       on(midStream(finishing, hangUp), whole()),
     ),

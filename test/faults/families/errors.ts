@@ -30,17 +30,17 @@ const GEMINI = [{ error: { code: 429, message: WORDS, status: 'RESOURCE_EXHAUSTE
 export const ERRORS: Family = {
   title: 'It answers with an error',
   about:
-    'A complete error answer proves that no work was done: it costs nothing. A client that has left before it came cannot know, and pays for its input and one token. With 400, 413 and 422 the request itself is wrong; every other status is a 502. What the provider says is passed on unless it concerns the operator (401, 403, 404, keys, accounts, balances) or holds one of the operator’s secrets.',
+    'A complete error response proves that no work was done: it costs nothing. If the client hangs up before it arrives, there is no such proof, and the request is charged for its input and one token. 400, 413 and 422 mean that the request itself is invalid; every other status becomes a 502. The provider’s message is passed on unless it concerns the operator (401, 403, 404, keys, accounts, balances) or contains one of the operator’s secrets.',
   faults: [
     said('answers 429 with Retry-After', 429, SAID, { 'retry-after': '2' }),
     said('answers 429 in a list, as Gemini does', 429, GEMINI),
     said('answers 500', 500),
-    said('answers 500 with an error that is a text, as Together does', 500, { error: WORDS }),
+    said('answers 500 with an error that is a string, as Together does', 500, { error: WORDS }),
     said('answers 503', 503),
     said('answers 504 with a detail', 504, { detail: WORDS }),
     said('answers 529, overloaded, as Anthropic does', 529, ANTHROPIC),
-    withheld('answers 502 with the page of a proxy', 502, PAGE, HTML),
-    withheld('answers 500 with nothing', 500, ''),
+    withheld('answers 502 with a proxy’s error page', 502, PAGE, HTML),
+    withheld('answers 500 with an empty body', 500, ''),
     mistaken('answers 400', 400),
     mistaken('answers 400 with a code that is a number, as vLLM does', 400, {
       error: { message: WORDS, type: 'BadRequestError', param: null, code: 400 },
@@ -53,20 +53,20 @@ export const ERRORS: Family = {
       param: null,
       code: '3051',
     }),
-    withheld('answers 400 about the balance of its customer', 400, {
+    withheld('answers 400 with a message about the operator’s balance', 400, {
       error: { message: `${WORDS}: your credit balance is too low` },
     }),
     withheld('answers 401', 401),
-    withheld('answers 402: the balance is used up, as DeepSeek does', 402, {
+    withheld('answers 402 because the balance is used up, as DeepSeek does', 402, {
       error: { message: `${WORDS}: Insufficient Balance`, type: 'unknown_error' },
     }),
     withheld('answers 403', 403),
     withheld('answers 404', 404),
     withheld('answers 408', 408),
     withheld('answers 409', 409),
-    withheld('answers 302 to another address', 302, '', { location: 'http://127.0.0.1:9/elsewhere' }),
+    withheld('redirects with 302', 302, '', { location: 'http://127.0.0.1:9/elsewhere' }),
     fault(
-      'answers 500 and goes on for more than 1 MiB',
+      'answers 500 with a body of more than 1 MiB',
       on(inTurn(answered({ ...JSON_TYPE, ...CHUNKED }, '', 500), sending(LONG)), failed('status 500')),
     ),
   ],

@@ -44,23 +44,27 @@ const XAI_TEXT = JSON.stringify(XAI);
 export const EVENTS_OF_ERROR: Family = {
   title: 'It reports an error with status 200',
   about:
-    'As the whole of an answer, or as the first event of a stream, an error is an ordinary 502, and costs nothing. Behind an event that the client has, it becomes the error line: what came by then is charged.',
+    'An error that is the whole response, or the first event of a stream, is an ordinary 502 and costs nothing. After an event that the client has received, it becomes the error line, and what arrived before it is charged.',
   faults: [
     first('sends an error object', SAID),
     first('sends an error with a code that is a number, as vLLM does', VLLM),
     first('sends a flat error object, as Mistral does', FLAT),
-    first('sends an error object as Anthropic spells it', {
+    first('sends an error object in Anthropic’s format', {
       type: 'error',
       error: { type: 'overloaded_error', message: WORDS },
     }),
     first('sends an error with the code 404', { error: { message: WORDS, code: 404 } }, false),
-    first('sends an error about its customer', { error: { message: `${WORDS}: your account is not active` } }, false),
+    first(
+      'sends an error about the operator’s account',
+      { error: { message: `${WORDS}: your account is not active` } },
+      false,
+    ),
     fault(
-      'sends an error that is a text as JSON, also where a stream was asked for, as xAI does',
+      'sends an error that is a string, as JSON even if a stream was asked for, as xAI does',
       on(answered({ ...JSON_TYPE, ...lengthOf(XAI_TEXT) }, XAI_TEXT), told(REPORTED, true)),
     ),
     streamFault(
-      'names its first event error, and sends no [DONE], as Groq does',
+      'sends a first event named `error`, and no `[DONE]`, as Groq does',
       on(
         inTurn((call) => call.stream(), sending(GROQ), inOrder),
         told(REPORTED, true),
@@ -74,12 +78,12 @@ export const EVENTS_OF_ERROR: Family = {
       ),
     ),
     behindFirst('sends an error object in the middle', event(SAID)),
-    behindFirst('sends an error line in the middle, and then [DONE], as vLLM does', event(VLLM), DONE),
-    behindFirst('names an event in the middle error, and sends no [DONE], as Groq does', GROQ),
-    behindFirst('sends an error that is a text in the middle', event(XAI)),
+    behindFirst('sends an error line in the middle, and then `[DONE]`, as vLLM does', event(VLLM), DONE),
+    behindFirst('sends an event named `error` in the middle, and no `[DONE]`, as Groq does', GROQ),
+    behindFirst('sends an error that is a string in the middle', event(XAI)),
     behindFirst('sends a flat error object in the middle', event(FLAT)),
     fault(
-      'sends an error beside choices, as OpenRouter does',
+      'sends an error next to choices, as OpenRouter does',
       on(answering(completion(HELLO, { error: OPENROUTER.error })), whole()),
       on(midStream(sending(event(OPENROUTER) + DONE), inOrder), cutByError(true)),
     ),
@@ -91,7 +95,7 @@ export const EVENTS_OF_ERROR: Family = {
       ),
     ),
     streamFault(
-      'sends an error behind its finish reason',
+      'sends an error after its finish reason',
       on(midStream(sending(chunk('', 'stop') + event(SAID)), inOrder), whole('counted')),
     ),
   ],

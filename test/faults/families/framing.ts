@@ -1,6 +1,6 @@
 /** Answers that lie about where they end, or are no HTTP. */
 import { chunk } from '../../support/answers.ts';
-import { BROKE_OFF, cut, type Family, failed, fault, NOT_IN_TIME, NOT_THE_FORMAT, on, whole } from '../cell.ts';
+import { CONNECTION_LOST, cut, type Family, failed, fault, NOT_IN_TIME, NOT_THE_FORMAT, on, whole } from '../cell.ts';
 import {
   ANSWER,
   answered,
@@ -19,7 +19,7 @@ import {
   sending,
 } from '../pieces.ts';
 
-const broke = failed(BROKE_OFF);
+const broke = failed(CONNECTION_LOST);
 const notTheFormat = failed(NOT_THE_FORMAT);
 const TWICE = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${ANSWER.length}\r\n`;
 const PAUSE_MS = 20;
@@ -31,25 +31,25 @@ const interimForEver = (call: Parameters<typeof hangUp>[0]) => {
 };
 
 export const FRAMING: Family = {
-  title: 'It lies about its length, or speaks no HTTP',
-  about: 'Charged as above. What an answer is cut to by a wrong length is judged as what it is then.',
+  title: 'It lies about its length, or does not speak HTTP',
+  about: 'Charged as above. A response that a wrong length cuts short is judged by what is left of it.',
   faults: [
     fault(
-      'gives neither length nor chunks, and closes the connection at the end',
+      'gives neither a length nor chunks, and closes the connection at the end',
       on(inTurn(answered(JSON_TYPE, ANSWER), hangUp), whole()),
       on(inTurn(answered(STREAM_TYPE, EVENTS), hangUp), whole()),
     ),
     fault(
-      'gives neither length nor chunks, and closes the connection in the middle',
+      'gives neither a length nor chunks, and closes the connection in the middle',
       on(inTurn(answered(JSON_TYPE, ANSWER.slice(0, 60)), hangUp), notTheFormat),
-      on({ opening: answered(STREAM_TYPE, HELLO_EVENT), isRead: true, fault: hangUp }, cut(BROKE_OFF)),
+      on({ opening: answered(STREAM_TYPE, HELLO_EVENT), isRead: true, fault: hangUp }, cut(CONNECTION_LOST)),
     ),
     fault(
       'announces more bytes than it sends, and closes the connection',
       on(behind(answered({ ...JSON_TYPE, ...lengthOf(ANSWER, 10) }, ANSWER), hangUp), broke),
       on(
         { opening: answered({ ...STREAM_TYPE, ...lengthOf(EVENTS) }, HELLO_EVENT), isRead: true, fault: hangUp },
-        cut(BROKE_OFF),
+        cut(CONNECTION_LOST),
       ),
     ),
     fault(
@@ -71,19 +71,19 @@ export const FRAMING: Family = {
     ),
     fault('gives two lengths that differ', on(raw(`${TWICE}content-length: 7\r\n\r\n${ANSWER}`), broke)),
     fault(
-      'sends a chunk whose size is no number',
+      'sends a chunk whose size is not a number',
       on(behind(answered({ ...JSON_TYPE, ...CHUNKED }, ''), raw('zz\r\n')), broke),
-      on(midStream(raw('zz\r\n')), cut(BROKE_OFF)),
+      on(midStream(raw('zz\r\n')), cut(CONNECTION_LOST)),
     ),
-    fault('sends headers without end', on(raw(`HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(100_000)}`), broke)),
+    fault('sends endless headers', on(raw(`HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(100_000)}`), broke)),
     fault('speaks another protocol', on(inTurn(raw('SSH-2.0-OpenSSH_9.2\r\n\r\n'), hangUp), broke)),
     fault(
-      'switches protocols, which nobody asked for',
+      'switches protocols unasked',
       on(raw('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'), broke),
     ),
-    fault('sends interim answers without end', on(interimForEver, failed(NOT_IN_TIME, 'counted', 'first_byte'))),
+    fault('sends endless interim responses', on(interimForEver, failed(NOT_IN_TIME, 'counted', 'first_byte'))),
     fault(
-      'sends early hints before its answer',
+      'sends early hints before its response',
       on(
         inTurn(raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'), (call) => call.answer(200, ANSWER)),
         whole(),
@@ -99,7 +99,7 @@ export const FRAMING: Family = {
       ),
     ),
     fault(
-      'answers that there is nothing (204)',
+      'answers 204 No Content',
       on((call) => call.head(204, {}), notTheFormat),
     ),
   ],

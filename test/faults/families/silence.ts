@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { chunk, DONE, usageChunk } from '../../support/answers.ts';
 import type { Script } from '../../support/fake-upstream.ts';
-import { cut, type Family, failed, fault, NOT_IN_TIME, on, STOPPED, whole } from '../cell.ts';
+import { cut, type Family, failed, fault, NOT_IN_TIME, on, STOPPED_SENDING, whole } from '../cell.ts';
 import {
   ANSWER,
   answered,
@@ -23,7 +23,7 @@ import {
 } from '../pieces.ts';
 
 const late = failed(NOT_IN_TIME, 'counted', 'first_byte');
-const stalled = failed(STOPPED, 'counted', 'idle');
+const stalled = failed(STOPPED_SENDING, 'counted', 'idle');
 
 /** Pieces of a slow answer, and between two of them: together longer than the idle time-out, and each far shorter. */
 const PIECES = 12;
@@ -49,12 +49,12 @@ const COMMENTS = `${': keep-alive\n\n'.repeat(PIECES)}${EVENTS}`;
 export const SILENCE: Family = {
   title: 'It stalls, or is slow',
   about:
-    'Each time-out has a kind of silence: `first_byte` is the one before the headers, `idle` the one between any two bytes. A provider that sends something now and then is waited for, however long its answer takes.',
+    'Each timeout covers one kind of silence: `first_byte` the one before the headers, `idle` the one between any two bytes. The gateway waits for a provider that keeps sending something, however long its response takes.',
   faults: [
     fault('falls silent before its headers', on(silence, late)),
     fault('falls silent within its headers', on(behind(raw('HTTP/1.1 200 OK\r\n'), silence), late)),
     fault(
-      'falls silent behind its headers',
+      'falls silent after its headers',
       on(behind(jsonHead(ANSWER), silence), stalled),
       on(
         behind((call) => call.stream(), silence),
@@ -64,7 +64,7 @@ export const SILENCE: Family = {
     fault(
       'falls silent in the middle',
       on(behind(shortBy(60), silence), stalled),
-      on(midStream(sending(HELLO_EVENT.slice(0, 20)), silence), cut(STOPPED, 'idle')),
+      on(midStream(sending(HELLO_EVENT.slice(0, 20)), silence), cut(STOPPED_SENDING, 'idle')),
     ),
     fault(
       'falls silent one byte before the end',
@@ -72,17 +72,17 @@ export const SILENCE: Family = {
       on(midStream(sending(chunk('', 'stop') + usageChunk() + DONE.slice(0, -1)), silence), whole('reported', 'idle')),
     ),
     fault(
-      'falls silent behind its finish reason',
+      'falls silent after its finish reason',
       on(behind(inTurn(answered({ ...JSON_TYPE, ...CHUNKED }, ''), sending(ANSWER)), silence), stalled),
       on(midStream(sending(chunk('', 'stop')), silence), whole('counted', 'idle')),
     ),
     fault(
-      'falls silent behind the end of its answer, and keeps the connection',
+      'falls silent after the end of its response, and keeps the connection open',
       on((call) => call.answer(200, ANSWER), whole()),
       on(midStream(sending(chunk('', 'stop') + usageChunk() + DONE), silence), whole()),
     ),
     fault(
-      'sends nothing but comments first, and then falls silent',
+      'sends only comments, and then falls silent',
       on(behind(inTurn(jsonHead(ANSWER), raw('\n\n')), silence), stalled),
       on(
         behind(
@@ -92,14 +92,17 @@ export const SILENCE: Family = {
         stalled,
       ),
     ),
-    fault('falls silent within an error answer', on(behind(shortBy(30, JSON.stringify(SAID), 500), silence), stalled)),
     fault(
-      'drips: a few bytes at a time',
+      'falls silent within an error response',
+      on(behind(shortBy(30, JSON.stringify(SAID), 500), silence), stalled),
+    ),
+    fault(
+      'sends a few bytes at a time',
       on(behind(jsonHead(ANSWER), drip(ANSWER)), whole('reported', 'after its answer')),
       on(behind(streamHead(EVENTS), drip(EVENTS)), whole('reported', 'after its answer')),
     ),
     fault(
-      'sends blank lines or comments for a long time before its answer',
+      'sends blank lines or comments for a long time before its response',
       on(behind(jsonHead(BLANKS), drip(BLANKS)), whole('reported', 'after its answer')),
       on(behind(streamHead(COMMENTS), drip(COMMENTS)), whole('reported', 'after its answer')),
     ),

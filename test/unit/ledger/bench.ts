@@ -1,12 +1,13 @@
 /** A ledger engine on a real state file of its own, a clock that is turned by hand, and the operator's view of the file. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hashKey, mintKey } from '../../../src/core/api-key.ts';
 import type { Clock } from '../../../src/core/clock.ts';
-import { hashKey, mintKey } from '../../../src/keys/key.ts';
-import { Account } from '../../../src/ledger/account.ts';
+import type { RateFigures } from '../../../src/core/limits.ts';
+import type { Settlement } from '../../../src/core/settlement.ts';
 import { LedgerEngine } from '../../../src/ledger/engine.ts';
-import { type KeyRecord, KeyStore, type NewKey } from '../../../src/ledger/keys.ts';
 import type {
   Admission,
   AdmissionRequest,
@@ -14,12 +15,14 @@ import type {
   LedgerOptions,
   LedgerSummary,
   ListingAdmission,
-  RateFigures,
   Refusal,
-  Settlement,
 } from '../../../src/ledger/ledger.ts';
-import { openState, type Sqlite } from '../../../src/ledger/sqlite.ts';
-import { UsageReader } from '../../../src/ledger/usage.ts';
+import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
+import { Account } from '../../../src/state/sqlite/account.ts';
+import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../../src/state/sqlite/keys.ts';
+import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
+import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 
 /** Noon, in the middle of a month. */
 export const NOON = Date.UTC(2026, 10, 21, 12);
@@ -81,7 +84,7 @@ export class Bench {
     this.clock = clock;
     this.options = { ...DEFAULTS, path: join(directory, 'state.db'), ...options };
     this.start();
-    const { database } = openState(this.options.path);
+    const { database } = openDatabase(this.options.path);
     this.operator = {
       database,
       keys: new KeyStore(database),
@@ -92,10 +95,10 @@ export class Bench {
 
   /** Opens the file as a gateway does when it starts. Also after `database.close()`, which is what a crash leaves. */
   start(): void {
-    const { database, created } = openState(this.options.path);
+    const { database, created } = openDatabase(this.options.path);
     this.database = database;
-    this.engine = new LedgerEngine(database, this.options, this.clock);
-    this.summary = this.engine.recover(created);
+    this.engine = new LedgerEngine(new LedgerStore(database, created), this.options, this.clock);
+    this.summary = this.engine.recover();
   }
 
   close(): void {

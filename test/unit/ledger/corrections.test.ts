@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { audit } from '../../../src/audit/audit.ts';
-import { RequestStore } from '../../../src/ledger/requests.ts';
+import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { type Bench, NOON, openBench, type Row, USD } from './bench.ts';
 
@@ -171,7 +171,7 @@ describe('a correction is refused, and changes nothing,', () => {
     bench.addCredit(USD);
     const id = bench.admit(bench.newKey(), { holdNanos: 5n });
     const file = bench.dump();
-    assert.deepEqual(storeOf(bench).correct(id, 1n, NOON), { kind: 'under_way' });
+    assert.deepEqual(storeOf(bench).correct(id, 1n, NOON), { kind: 'in_flight' });
     assert.deepEqual(bench.dump(), file);
     bench.settle(id);
   });

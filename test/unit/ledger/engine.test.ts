@@ -1,9 +1,9 @@
 /** The engine: what admission takes and settlement gives back, in memory and in the file. */
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { DAY_MS } from '../../../src/core/clock.ts';
 import { NOON, openBench, USD } from './bench.ts';
-
-const DAY_MS = 86_400_000;
 
 describe('an admitted request', () => {
   test('has its hold in the file before it is answered', (t) => {

@@ -1,8 +1,8 @@
 /** A file that cannot be written: the engine takes nothing that it could not write down, and goes on afterwards. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Command } from '../../../src/ledger/commands.ts';
-import { isStorageFault } from '../../../src/ledger/sqlite.ts';
+import type { Command } from '../../../src/ledger/protocol.ts';
+import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
 import { type Bench, openBench, USD } from './bench.ts';
 
 /** Ways to make writes fail, and to mend them. */
@@ -47,7 +47,7 @@ describe('a batch that cannot be written', () => {
         { kind: 'admit_listing', keyHash: key.hash },
         ...largeBatch(bench, key),
       ];
-      assert.throws(() => bench.engine.process(batch), isStorageFault);
+      assert.throws(() => bench.engine.process(batch), isStorageError);
       assert.deepEqual(bench.dump(), file);
       assert.deepEqual(bench.identify(key).figures, figures);
       mend(bench);
@@ -82,7 +82,7 @@ describe('a batch that cannot be written', () => {
     bench.database.pragma('query_only = ON');
     assert.equal(bench.identify(key).kind, 'enabled');
     assert.equal(bench.list(key).kind, 'admitted');
-    assert.throws(() => bench.admit(key), isStorageFault);
+    assert.throws(() => bench.admit(key), isStorageError);
   });
 
   test('does not change what a later refusal says of the wait', (t) => {

@@ -1,4 +1,5 @@
 /** The engine against a naive ledger: random requests, edits, crashes and failed writes, and every answer compared. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,8 +7,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { audit } from '../../../src/audit/audit.ts';
-import type { Command } from '../../../src/ledger/commands.ts';
-import type { Admission, Identity, Settlement } from '../../../src/ledger/ledger.ts';
+import type { Settlement } from '../../../src/core/settlement.ts';
+import type { Admission, Identity } from '../../../src/ledger/ledger.ts';
+import type { Command } from '../../../src/ledger/protocol.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { Bench, type BenchKey, HandClock } from './bench.ts';
 import { type NaiveKey, NaiveLedger } from './naive-ledger.ts';

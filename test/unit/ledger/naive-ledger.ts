@@ -1,6 +1,9 @@
 /** A ledger as plain as can be, to compare the real one with: lists of everything, added up anew at each question. */
+
 import { utcMonth } from '../../../src/core/clock.ts';
-import type { AdmissionRequest, LedgerOptions, RateFigures, Refusal, Settlement } from '../../../src/ledger/ledger.ts';
+import type { RateFigures } from '../../../src/core/limits.ts';
+import type { Settlement } from '../../../src/core/settlement.ts';
+import type { AdmissionRequest, LedgerOptions, Refusal } from '../../../src/ledger/ledger.ts';
 
 const MINUTE_MS = 60_000;
 

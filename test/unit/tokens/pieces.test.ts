@@ -23,7 +23,7 @@ const PROSE: Readonly<Record<string, string>> = {
   Chinese: '清晨的港口十分安静，渔船一艘挨着一艘停在岸边，只有海鸥还在不停地争吵，谁也不知道它们为了什么。',
   Japanese: '深い森の中で、小さな川がゆっくりと流れていた。誰もその音を聞いていなかったが、鳥だけは知っていた。',
   Thai: 'ในตอนเช้าตรู่ท่าเรือเงียบสงบและเรือจอดเรียงรายกันอยู่ริมฝั่งราวกับถูกวาดไว้',
-  TypeScript: projectFile('src/pipeline.ts'),
+  TypeScript: projectFile('src/proxy/pipeline.ts'),
   JSON: JSON.stringify(Array.from({ length: 50 }, (_, id) => ({ id, name: `user${id}`, tags: ['a', 'b', id * 7] }))),
 };
 

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { CLOSED, OPENS_AFTER_FAILURES, onAsked, onSign } from '../../../src/upstream/breaker.ts';
-import { askable, type Candidate, choose, LAST_RESORT_ABSENCES } from '../../../src/upstream/choice.ts';
+import { CLOSED, OPENS_AFTER_FAILURES, onAttempt, onSignal } from '../../../src/upstream/breaker.ts';
+import { type Candidate, choose, eligible, LAST_RESORT_MAX_UNAVAILABLE } from '../../../src/upstream/choice.ts';
 
 const NOW = 1_000_000;
 
 function candidate(fields: Partial<Candidate> = {}): Candidate {
-  return { weight: 1, credit: 0, inFlight: 0, breaker: CLOSED, absences: 0, restsUntilMs: 0, ...fields };
+  return { weight: 1, credit: 0, inFlight: 0, breaker: CLOSED, unavailableCount: 0, backoffUntilMs: 0, ...fields };
 }
 
 /** Chooses so many times among those places, and tells which, and what each is owed then. */
@@ -18,7 +18,7 @@ function choices(candidates: readonly Candidate[], count: number, places = [...c
   for (let i = 0; i < count; i++) {
     const choice = choose(current, places);
     assert.ok(choice !== undefined);
-    chosen.push(choice.place);
+    chosen.push(choice.index);
     current = current.map((each, place) => ({ ...each, credit: choice.credits[place] as number }));
   }
   return { chosen, candidates: current };
@@ -69,12 +69,12 @@ describe('the choice', () => {
 
   test('among equals falls on the one with the fewest requests under way, then on the first', () => {
     const equals = [candidate({ inFlight: 4 }), candidate({ inFlight: 2 }), candidate({ inFlight: 2 })];
-    assert.equal(choose(equals, [0, 1, 2])?.place, 1);
+    assert.equal(choose(equals, [0, 1, 2])?.index, 1);
   });
 
   test('is by weight before requests under way', () => {
     const busy = [candidate({ weight: 2, inFlight: 100 }), candidate({ weight: 1 })];
-    assert.equal(choose(busy, [0, 1])?.place, 0);
+    assert.equal(choose(busy, [0, 1])?.index, 0);
   });
 
   test('owes nothing to those that could not be chosen: one that comes back is not flooded', () => {
@@ -114,42 +114,42 @@ describe('the choice', () => {
 });
 
 const OPEN = Array.from({ length: OPENS_AFTER_FAILURES }).reduce<typeof CLOSED>(
-  (breaker) => onSign(breaker, 'failing', NOW),
+  (breaker) => onSignal(breaker, 'failure', NOW),
   CLOSED,
 );
 const HALF_OPEN = { ...OPEN, openUntilMs: NOW };
-const PROBING = onAsked(HALF_OPEN, NOW);
-const GONE = LAST_RESORT_ABSENCES;
+const PROBING = onAttempt(HALF_OPEN, NOW);
+const GONE = LAST_RESORT_MAX_UNAVAILABLE;
 
 type Case = readonly [name: string, fields: readonly Partial<Candidate>[], sound: number[], lastResort: number[]];
 const CASES: readonly Case[] = [
   ['all that are sound', [{}, {}], [0, 1], [0, 1]],
   ['the sound one beside an open one', [{ breaker: OPEN }, {}], [1], [1]],
-  ['the sound one beside one that rests', [{}, { restsUntilMs: NOW + 1 }], [0], [0]],
-  ['one whose rest is over', [{ restsUntilMs: NOW }], [0], [0]],
+  ['the sound one beside one that rests', [{}, { backoffUntilMs: NOW + 1 }], [0], [0]],
+  ['one whose rest is over', [{ backoffUntilMs: NOW }], [0], [0]],
   ['one that is half open, beside a sound one', [{ breaker: HALF_OPEN }, {}], [0, 1], [0, 1]],
   ['not one that is being probed', [{ breaker: PROBING }, {}], [1], [1]],
   ['as the last resort one that is open', [{ breaker: OPEN }], [], [0]],
   ['as the last resort one that is being probed', [{ breaker: PROBING }], [], [0]],
-  ['as the last resort one that rests', [{ restsUntilMs: NOW + 9e6 }, { breaker: OPEN }], [], [0, 1]],
-  ['not one that was away too often, though nobody else is left', [{ breaker: OPEN, absences: GONE }], [], []],
-  ['as the last resort one that was away just less often', [{ breaker: OPEN, absences: GONE - 1 }], [], [0]],
+  ['as the last resort one that rests', [{ backoffUntilMs: NOW + 9e6 }, { breaker: OPEN }], [], [0, 1]],
+  ['not one that was away too often, though nobody else is left', [{ breaker: OPEN, unavailableCount: GONE }], [], []],
+  ['as the last resort one that was away just less often', [{ breaker: OPEN, unavailableCount: GONE - 1 }], [], [0]],
   [
     'of those that are left alone the one that was there',
-    [{ breaker: OPEN, absences: GONE }, { breaker: OPEN }],
+    [{ breaker: OPEN, unavailableCount: GONE }, { breaker: OPEN }],
     [],
     [1],
   ],
-  ['one that was away too often, once its time is over', [{ breaker: HALF_OPEN, absences: GONE }], [0], [0]],
-  ['not a second one then', [{ breaker: PROBING, absences: GONE }], [], []],
+  ['one that was away too often, once its time is over', [{ breaker: HALF_OPEN, unavailableCount: GONE }], [0], [0]],
+  ['not a second one then', [{ breaker: PROBING, unavailableCount: GONE }], [], []],
 ];
 
 describe('asked can be', () => {
   for (const [name, fields, sound, lastResort] of CASES) {
     test(name, () => {
       const candidates = fields.map(candidate);
-      assert.deepEqual(askable(candidates, NOW, false), sound);
-      assert.deepEqual(askable(candidates, NOW, true), lastResort);
+      assert.deepEqual(eligible(candidates, NOW, 'available'), sound);
+      assert.deepEqual(eligible(candidates, NOW, 'last_resort'), lastResort);
     });
   }
 });

@@ -31,7 +31,7 @@ for (const [name, steps, missed] of CASES) {
         () => nowMs,
       );
       for (const step of steps) {
-        if (step === 'put off') deadline.putOff();
+        if (step === 'put off') deadline.refresh();
         else if (step === 'clear') deadline.clear();
         else if (typeof step === 'object') deadline.set(step);
         else

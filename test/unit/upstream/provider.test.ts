@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Attempt, UpstreamFailure } from '../../../src/upstream/attempt.ts';
 import { OPEN_MS, OPENS_AFTER_FAILURES } from '../../../src/upstream/breaker.ts';
-import { LAST_RESORT_ABSENCES } from '../../../src/upstream/choice.ts';
+import { LAST_RESORT_MAX_UNAVAILABLE } from '../../../src/upstream/choice.ts';
 import { type Member, Provider } from '../../../src/upstream/provider.ts';
 import type { ChatRequest } from '../../../src/wire/request.ts';
 
@@ -31,7 +31,7 @@ class Bench {
   nowMs = 1_000;
   readonly #attempts: Attempt[] = [];
 
-  constructor(weights: readonly number[], isJudged = true) {
+  constructor(weights: readonly number[], tracksHealth = true) {
     const upstreams = weights.map((weight, i) => ({
       name: `p#${i + 1}`,
       weight,
@@ -45,7 +45,7 @@ class Bench {
         close: async () => {},
       },
     }));
-    this.provider = new Provider(upstreams, { onDisconnect: 'abort', isJudged }, () => this.nowMs);
+    this.provider = new Provider(upstreams, { onDisconnect: 'abort', tracksHealth }, () => this.nowMs);
   }
 
   member(place = 0): Member {
@@ -54,7 +54,7 @@ class Bench {
 
   /** Asks whoever is picked; undefined where nobody may be asked. The attempt is open. */
   ask(model = 'm', isLastResort = false): { name: string; attempt: Attempt } | undefined {
-    const member = this.provider.pick(model, NOBODY, isLastResort);
+    const member = this.provider.pick(model, NOBODY, isLastResort ? 'last_resort' : 'available');
     if (member === undefined) return undefined;
     return { name: member.name, attempt: member.attempt(REQUEST, model, undefined) };
   }
@@ -72,11 +72,11 @@ class Bench {
 
   /** Who would be asked, sound ones only. */
   picked(model = 'm'): string | undefined {
-    return this.provider.pick(model, NOBODY, false)?.name;
+    return this.provider.pick(model, NOBODY, 'available')?.name;
   }
 
   isLastResort(model = 'm'): boolean {
-    return this.provider.pick(model, NOBODY, true) !== undefined;
+    return this.provider.pick(model, NOBODY, 'last_resort') !== undefined;
   }
 }
 
@@ -84,7 +84,7 @@ describe('a rest', () => {
   test('after 429 is of the model, and the others are served on', async () => {
     const bench = new Bench([1]);
     await bench.visit([429, 7], { model: 'a' });
-    assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], [undefined, 'p#1', 'resting']);
+    assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], [undefined, 'p#1', 'backing_off']);
     assert.deepEqual([bench.provider.waitMs('a'), bench.provider.waitMs('b')], [7_000, 0]);
     bench.nowMs += 6_999;
     assert.equal(bench.picked('a'), undefined);
@@ -96,7 +96,7 @@ describe('a rest', () => {
     test(`after ${status} is of the whole upstream`, async () => {
       const bench = new Bench([1, 1]);
       await bench.visit([status, 7], { model: 'a' });
-      assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], ['p#2', 'p#2', 'resting']);
+      assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], ['p#2', 'p#2', 'backing_off']);
       assert.equal(bench.provider.waitMs('a'), 0, 'the other one can be asked at once');
       bench.nowMs += 7_000;
       assert.equal(bench.member().state, 'closed');
@@ -117,7 +117,7 @@ describe('a rest', () => {
 
   test('is as long as it was asked for, however often: it is no failure', async () => {
     const bench = new Bench([1]);
-    await bench.visits(3 * LAST_RESORT_ABSENCES, [503, 1]);
+    await bench.visits(3 * LAST_RESORT_MAX_UNAVAILABLE, [503, 1]);
     assert.deepEqual([bench.isLastResort(), bench.provider.waitMs('m')], [false, 1_000]);
     bench.nowMs += 1_000;
     assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
@@ -131,7 +131,7 @@ describe('a rest', () => {
 
   test('of one model after the other never closes the way to a third, however many requests were refused at once', async () => {
     const bench = new Bench([1]);
-    for (const model of ['a', 'b']) await bench.visits(3 * LAST_RESORT_ABSENCES, [429, 60], { model });
+    for (const model of ['a', 'b']) await bench.visits(3 * LAST_RESORT_MAX_UNAVAILABLE, [429, 60], { model });
     assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.picked('c')], [undefined, undefined, 'p#1']);
     assert.deepEqual([bench.isLastResort('a'), bench.isLastResort('c')], [false, true]);
   });
@@ -156,7 +156,7 @@ describe('the last resort', () => {
   for (const [name, fate] of AWAY) {
     test(`is a sole upstream that ${name}, until it has done so ten times in a row`, async () => {
       const bench = new Bench([1]);
-      await bench.visits(LAST_RESORT_ABSENCES - 1, fate);
+      await bench.visits(LAST_RESORT_MAX_UNAVAILABLE - 1, fate);
       assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, true]);
       await bench.visit(fate);
       assert.equal(bench.isLastResort(), false);
@@ -165,7 +165,7 @@ describe('the last resort', () => {
 
     test(`is one that ${name} nine times, and then answered in between`, async () => {
       const bench = new Bench([1]);
-      await bench.visits(LAST_RESORT_ABSENCES - 1, fate);
+      await bench.visits(LAST_RESORT_MAX_UNAVAILABLE - 1, fate);
       await bench.visit(500);
       await bench.visit(fate);
       assert.equal(bench.isLastResort(), true);
@@ -180,7 +180,7 @@ describe('the last resort', () => {
 
   test('is over when nobody has been there: one request finds out, and the others go on', async () => {
     const bench = new Bench([1]);
-    await bench.visits(LAST_RESORT_ABSENCES, 'absent');
+    await bench.visits(LAST_RESORT_MAX_UNAVAILABLE, 'absent');
     bench.nowMs += OPEN_MS;
     const probe = bench.ask();
     assert.ok(probe !== undefined);
@@ -217,7 +217,7 @@ describe('a probe', () => {
     [429, 'open'],
     ['broken', 'open'],
     ['absent', 'open'],
-    [[503, 1], 'resting'],
+    [[503, 1], 'backing_off'],
     ['given up', 'half_open'],
   ];
   for (const [fate, state] of FATES) {
@@ -269,8 +269,8 @@ describe('an upstream', () => {
 
   test('that was tried already is not picked again', () => {
     const bench = new Bench([1, 1]);
-    assert.equal(bench.provider.pick('m', new Set([bench.member(0)]), false)?.name, 'p#2');
-    assert.equal(bench.provider.pick('m', new Set(bench.provider.members), true), undefined);
+    assert.equal(bench.provider.pick('m', new Set([bench.member(0)]), 'available')?.name, 'p#2');
+    assert.equal(bench.provider.pick('m', new Set(bench.provider.members), 'last_resort'), undefined);
   });
 
   test('that is not judged is asked whatever it has answered', async () => {

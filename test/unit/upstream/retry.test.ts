@@ -4,17 +4,17 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   fullBudget,
-  isRefusal,
-  MAX_REST_MS,
-  MOST_SAVED,
+  isRejection,
+  MAX_BACKOFF_MS,
+  MAX_SAVED_RETRIES,
   onRequest,
   onRetry,
-  restOf,
+  parseRetryAfter,
 } from '../../../src/upstream/retry.ts';
 
 test('of all statuses 429, 503 and 529 alone say that the request was not taken on', () => {
   const statuses = Array.from({ length: 500 }, (_, i) => 100 + i);
-  assert.deepEqual(statuses.filter(isRefusal), [429, 503, 529]);
+  assert.deepEqual(statuses.filter(isRejection), [429, 503, 529]);
 });
 
 /** Makes so many requests, each of which would be tried again as often as it may be, and counts the retries. */
@@ -48,7 +48,7 @@ describe('the budget for retries', () => {
     fc.assert(
       fc.property(gaps, share, fc.integer({ min: 1, max: 9 }), (gapsMs, budget, wanted) => {
         const seconds = gapsMs.reduce((sum, gap) => sum + gap, 0) / 1000;
-        const most = budget * gapsMs.length + seconds + MOST_SAVED;
+        const most = budget * gapsMs.length + seconds + MAX_SAVED_RETRIES;
         const retries = retriesOf(gapsMs, budget, wanted);
         assert.ok(retries <= most + 1e-6, `${retries} retries where ${most} are the most`);
       }),
@@ -104,11 +104,11 @@ const RESTS: readonly (readonly [retryAfter: string | undefined, ms: number | un
   ['NaN', undefined],
   ['Infinity', undefined],
   ['1, 2', undefined],
-  ['3600', MAX_REST_MS],
-  ['3601', MAX_REST_MS],
-  ['9'.repeat(400), MAX_REST_MS],
+  ['3600', MAX_BACKOFF_MS],
+  ['3601', MAX_BACKOFF_MS],
+  ['9'.repeat(400), MAX_BACKOFF_MS],
   [inSeconds(30), 30_000],
-  [inSeconds(86_400), MAX_REST_MS],
+  [inSeconds(86_400), MAX_BACKOFF_MS],
   [inSeconds(0), undefined],
   [inSeconds(-30), undefined],
 ];
@@ -116,15 +116,15 @@ const RESTS: readonly (readonly [retryAfter: string | undefined, ms: number | un
 describe('Retry-After of an upstream', () => {
   for (const [retryAfter, ms] of RESTS) {
     test(`${JSON.stringify(retryAfter)?.slice(0, 40)} is ${ms === undefined ? 'no rest' : `${ms} ms`}`, () => {
-      assert.equal(restOf(retryAfter, NOW), ms);
+      assert.equal(parseRetryAfter(retryAfter, NOW), ms);
     });
   }
 
   test('is never less than nothing nor more than an hour, whatever it says', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.date().map(String), fc.double().map(String)), (text) => {
-        const ms = restOf(text, NOW);
-        assert.ok(ms === undefined || (ms > 0 && ms <= MAX_REST_MS), `${ms}`);
+        const ms = parseRetryAfter(text, NOW);
+        assert.ok(ms === undefined || (ms > 0 && ms <= MAX_BACKOFF_MS), `${ms}`);
       }),
     );
   });

@@ -32,7 +32,7 @@ describe('a body is refused that is', () => {
     test(what, () => {
       const read = readJsonBody(Buffer.from(body));
       assert.ok(!read.ok);
-      assert.match(read.fault, fault);
+      assert.match(read.problem, fault);
     });
   }
 });

@@ -6,7 +6,7 @@ import { type ChatRequest, type Checked, checkRequest, modelOf } from '../../../
 /** Checks a body that has a model. */
 export function checked(text: string): Checked {
   const read = readJsonBody(Buffer.from(text));
-  assert.ok(read.ok, read.ok ? '' : read.fault);
+  assert.ok(read.ok, read.ok ? '' : read.problem);
   const model = modelOf(read.body);
   assert.ok(model !== undefined, 'the body has no model');
   return checkRequest(read.body, model);
@@ -15,6 +15,6 @@ export function checked(text: string): Checked {
 /** The request that a sound body is. */
 export function chatRequest(body: string | Readonly<Record<string, unknown>>): ChatRequest {
   const result = checked(typeof body === 'string' ? body : JSON.stringify(body));
-  assert.ok(result.ok, result.ok ? '' : result.fault);
+  assert.ok(result.ok, result.ok ? '' : result.problem);
   return result.request;
 }

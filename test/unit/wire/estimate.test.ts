@@ -1,8 +1,9 @@
 /** The estimate of a request's input: bytes of text, messages and images, and never the bytes of base64 data. */
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { tokensOfBytes } from '../../../src/wire/bytes.ts';
 import { estimateInput } from '../../../src/wire/estimate.ts';
+import { tokensOfBytes } from '../../../src/wire/text-sample.ts';
 
 const DATA = 'A'.repeat(400_000);
 const DATA_URL = `data:image/png;base64,${DATA}`;

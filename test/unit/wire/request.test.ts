@@ -104,7 +104,7 @@ describe('a request is sound with', () => {
   for (const [what, change] of GOOD) {
     test(what, () => {
       const result = checked(JSON.stringify({ ...SOUND, ...change }));
-      assert.equal(result.ok ? '' : result.fault, '');
+      assert.equal(result.ok ? '' : result.problem, '');
     });
   }
 });
@@ -115,14 +115,14 @@ describe('a request is refused by the name of the field and what was expected:',
     test(`${field} in ${text}`, () => {
       const result = checked(text);
       assert.ok(!result.ok);
-      assert.ok(result.fault.startsWith(field), result.fault);
-      assert.match(result.fault, /: expected /);
+      assert.ok(result.problem.startsWith(field), result.problem);
+      assert.match(result.problem, /: expected /);
     });
   }
 
   test('a number too large for any floating point', () => {
     const result = checked('{"model":"a/b","messages":[{"role":"user","content":"hi"}],"temperature":1e999}');
-    assert.ok(!result.ok && result.fault.startsWith('temperature:'));
+    assert.ok(!result.ok && result.problem.startsWith('temperature:'));
   });
 });
 

@@ -1,0 +1,38 @@
+/** The access log: one line for each request, and a warning while requests are refused for lack of resources. */
+import { printableName } from '../core/printable.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Pressure } from '../http/listener.ts';
+import { isUnderV1 } from '../http/routes.ts';
+import type { Log } from '../observe/log.ts';
+
+/** The status that logs show, as nginx's do, for a client that hung up before its answer. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** Logs a request that has ended. Never logs its body or its key. */
+export function logExchange(log: Log, exchange: Exchange): void {
+  // Health checks come every few seconds.
+  const level = isUnderV1(exchange.path) ? 'info' : 'debug';
+  if (!log.isLevelEnabled(level)) return;
+  const { requestId, request, keyId, model, ageMs } = exchange;
+  // A client may have put its key into the path by mistake.
+  const path = printableName(exchange.path);
+  const method = request.method ?? '';
+  const status = exchange.gone ? CLIENT_CLOSED_REQUEST : exchange.status;
+  const error = exchange.error?.code;
+  const subject = [model, error, keyId].filter((part) => part !== undefined).join(', ');
+  log[level](
+    { request_id: requestId, method, path, key: keyId, model, status, error, ms: ageMs },
+    `${requestId} ${method} ${path} ${status} in ${ageMs} ms${subject === '' ? '' : ` (${subject})`}`,
+  );
+}
+
+/** Warns that requests or connections were refused, and names the setting that limits them. */
+export function logPressure(log: Log, refused: number, cause: Pressure): void {
+  log.warn({ refused, cause }, `${refused} requests or connections refused in the last seconds: ${REASONS[cause]}`);
+}
+
+const REASONS: Readonly<Record<Pressure, string>> = {
+  connections: 'all connections are in use (max_connections)',
+  loop_delay: 'the event loop is too slow (overload.loop_delay)',
+  memory: 'the process uses too much memory (overload.memory)',
+};

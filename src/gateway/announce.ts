@@ -1,0 +1,73 @@
+/** What the log says at the start: the providers, the account, the address, and what to do next. */
+import { type Config, isActive } from '../config/config.ts';
+import { formatAddress } from '../core/address.ts';
+import { formatUsd } from '../core/money.ts';
+import { PROGRAM } from '../core/program.ts';
+import type { Log } from '../observe/log.ts';
+import type { Gateway } from './gateway.ts';
+
+export function announceStart({ summary, address }: Gateway, config: Config, log: Log): void {
+  if (config.path === undefined) log.warn('no config file: using the defaults, with only the mock provider');
+  if (summary.recoveredHolds > 0) {
+    log.warn(`charged the holds of ${counted(summary.recoveredHolds, 'request')} left open by the last run`);
+  }
+  announceProviders(config, log);
+  announceAccount(summary, config, log);
+  log.info(
+    { address: address.address, port: address.port },
+    `listening on http://${formatAddress({ host: address.address, port: address.port })}`,
+  );
+}
+
+/** Logs which providers are active, and why the others are not. */
+export function announceProviders(config: Config, log: Log): void {
+  const skipped = skippedParts(config);
+  if (skipped.length > 0) {
+    const list = skipped.map(({ name, missingVariable }) => `${name} (${missingVariable} is not set)`).join(', ');
+    log.warn(`skipped providers: ${list}`);
+  }
+  const names = config.providers.filter(isActive).map(({ name }) => name);
+  if (names.length === 0) log.warn('no active providers: every request will fail');
+  else log.info({ providers: names }, `active providers: ${names.join(', ')}`);
+}
+
+interface Skipped {
+  readonly name: string;
+  readonly missingVariable: string | undefined;
+}
+
+/** Inactive providers, and the inactive upstreams of active ones. */
+function skippedParts(config: Config): Skipped[] {
+  return config.providers
+    .flatMap<Skipped>((each) => (isActive(each) && each.kind === 'openai' ? each.upstreams : [each]))
+    .filter(({ missingVariable }) => missingVariable !== undefined);
+}
+
+function announceAccount({ balanceNanos, keys }: Gateway['summary'], config: Config, log: Log): void {
+  const balance = formatUsd(balanceNanos);
+  const credit = config.creditEnforced ? '' : ' (not enforced)';
+  log.info({ balance_usd: balance, keys }, `balance ${balance} USD${credit}, ${counted(keys, 'key')}`);
+  if (needsCredit(config) && balanceNanos <= 0n) {
+    log.info(
+      `no credit: requests to models with a price are refused; add some with \`${commandLine(config, 'credit add 10')}\``,
+    );
+  }
+  if (keys === 0) log.info(`no keys yet: create one with \`${commandLine(config, 'keys create my-app')}\``);
+}
+
+/** True if credit is enforced and an active model has a price. */
+function needsCredit(config: Config): boolean {
+  const active = config.providers.filter(isActive);
+  return config.creditEnforced && active.some(({ models }) => models.some(({ input, output }) => input + output > 0n));
+}
+
+/** `1 request`, `2 requests`. */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** A command that can be typed in the directory in which this process was started. */
+function commandLine(config: Config, command: string): string {
+  const isDefault = config.path === undefined || config.path === `${process.cwd()}/config.yaml`;
+  return `${PROGRAM} ${command}${isDefault ? '' : ` --config ${config.path}`}`;
+}

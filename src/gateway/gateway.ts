@@ -1,0 +1,204 @@
+/** The composition root: turns a config into a running gateway. */
+import type { AddressInfo } from 'node:net';
+import type { Config } from '../config/config.ts';
+import type { Snapshot } from '../control/protocol.ts';
+import { UserError } from '../core/errors.ts';
+import { assertFree } from '../http/address.ts';
+import { type RunningLedger, startLedger } from '../ledger/client.ts';
+import type { LedgerSettings, LedgerSummary } from '../ledger/ledger.ts';
+import type { Log, OpenLog } from '../observe/log.ts';
+import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
+import { type Lock, lockPort, lockState } from '../state/sqlite/lock.ts';
+import { startRemoteWorker } from './remote-worker.ts';
+import { buildSnapshot } from './snapshot.ts';
+import { startWorker, type Worker, type WorkerParts } from './worker.ts';
+
+export interface GatewayEvents {
+  /** A thread died of an internal error. The process must end. */
+  onFatal(error: Error): void;
+}
+
+/** Settings that are not the operator's, and so not in the config. */
+export type GatewayOptions = Pick<WorkerParts, 'patience'>;
+
+export class Gateway {
+  readonly summary: LedgerSummary;
+  #config: Config;
+  readonly #log: Log;
+  readonly #workers: readonly Worker[];
+  readonly #ledger: RunningLedger;
+  readonly #lock: Lock;
+  readonly #startedAtMs = Date.now();
+  #draining = false;
+
+  constructor(config: Config, log: Log, { workers, ledger, lock }: Parts) {
+    this.#config = config;
+    this.#log = log;
+    this.summary = ledger.summary;
+    this.#workers = workers;
+    this.#ledger = ledger;
+    this.#lock = lock;
+  }
+
+  get address(): AddressInfo {
+    return (this.#workers[0] as Worker).address;
+  }
+
+  /** The config for new requests. */
+  get config(): Config {
+    return this.#config;
+  }
+
+  /** How many requests are in flight. */
+  async inFlight(): Promise<number> {
+    return sum(await Promise.all(this.#workers.map((worker) => worker.inFlight())));
+  }
+
+  async snapshot(query: SnapshotQuery): Promise<Snapshot> {
+    const { client } = this.#ledger;
+    const [ledger, ...workers] = await Promise.all([
+      client.snapshot(query.keyIds).catch(() => undefined),
+      ...this.#workers.map((worker) => worker.snapshot(query)),
+    ]);
+    const { address, port } = this.address;
+    return buildSnapshot(
+      {
+        config: this.#config,
+        address: { host: address, port },
+        startedAtMs: this.#startedAtMs,
+        draining: this.#draining,
+        workers,
+        ledger,
+        storageFault: client.fault,
+      },
+      query,
+    );
+  }
+
+  /** Aborts a request in flight. False if no request in flight has this id. */
+  async stopRequest(id: string): Promise<boolean> {
+    const found = await Promise.all(this.#workers.map((worker) => worker.stopRequest(id)));
+    return found.includes(true);
+  }
+
+  /**
+   * Applies a config to new requests; requests in flight keep the one they began with. Throws a UserError, and changes
+   * nothing, if a field has changed that only a restart can apply.
+   */
+  async reload(config: Config): Promise<void> {
+    // Without a file the defaults apply, but an operator who reloads does not mean those.
+    if (this.#config.path !== undefined && config.path === undefined) {
+      throw new UserError(`the config file ${this.#config.path} no longer exists; put it back`);
+    }
+    const changed = RESTART_FIELDS.filter(([, read]) => read(config) !== read(this.#config));
+    if (changed.length > 0) {
+      throw new UserError(changed.map(([name]) => `${name}: restart the gateway to change this`));
+    }
+    await this.#ledger.client.configure(ledgerSettings(config));
+    await Promise.all(this.#workers.map((worker) => worker.reload(config)));
+    this.#log.level = config.logLevel;
+    this.#config = config;
+  }
+
+  /**
+   * Waits up to `milliseconds` for requests in flight, then aborts and settles the rest, and closes. Resolves with the
+   * number of requests that could not be settled: their holds stay open in the state file. `beforeUnlock` is called
+   * last, while no other gateway can open the state file yet.
+   */
+  async stop(milliseconds: number, beforeUnlock = () => {}): Promise<number> {
+    this.#draining = true;
+    const unsettled = await Promise.all(this.#workers.map((worker) => worker.stop(milliseconds)));
+    // Not before all have stopped: a snapshot asks each of them.
+    await Promise.all(this.#workers.map((worker) => worker.close()));
+    await this.#ledger.close();
+    beforeUnlock();
+    this.#lock.release();
+    return sum(unsettled);
+  }
+}
+
+interface Parts {
+  readonly workers: readonly Worker[];
+  readonly ledger: RunningLedger;
+  readonly lock: Lock;
+}
+
+/** Fields that only a restart can change, by their names in the config file. */
+const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
+  ['listen', ({ listen }) => `${listen.host} ${listen.port}`],
+  ['threads', ({ threads }) => threads],
+  ['state', ({ statePath }) => statePath],
+  ['durability', ({ durability }) => durability],
+];
+
+function ledgerSettings(config: Config): LedgerSettings {
+  const { creditEnforced, journalRetentionMs, tier } = config;
+  return { creditEnforced, journalRetentionMs, ...tier };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** Starts a gateway. Throws a UserError if it cannot use the state file or the address; nothing is left running then. */
+export async function startGateway(
+  config: Config,
+  openLog: OpenLog,
+  events: GatewayEvents,
+  options: GatewayOptions = {},
+): Promise<Gateway> {
+  const { log } = openLog;
+  const lock = lockState(config.statePath);
+  try {
+    const ledger = await startLedger(
+      { path: config.statePath, durability: config.durability, ...ledgerSettings(config) },
+      {
+        onStorageFault: (message) => log.error(message),
+        onStorageRecovered: () => log.info('the state file can be written again'),
+        onDeath: (error) => events.onFatal(error),
+      },
+    );
+    if (ledger.summary.created) log.info(`created the state file ${config.statePath}`);
+    const workers = await startWorkers(config, ledger, openLog, events, options);
+    return new Gateway(config, log, { workers, ledger, lock });
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** A single worker runs in this thread. Several have threads of their own; this one then handles signals and the log. */
+async function startWorkers(
+  config: Config,
+  ledger: RunningLedger,
+  { log, write }: OpenLog,
+  events: GatewayEvents,
+  { patience }: GatewayOptions,
+): Promise<Worker[]> {
+  const workers: Worker[] = [];
+  let portLock: Lock | undefined;
+  try {
+    if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log, patience })];
+    let { listen } = config;
+    // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so none would notice.
+    if (listen.port !== 0) {
+      portLock = await lockPort(listen.port);
+      await assertFree(listen);
+    }
+    while (workers.length < config.threads) {
+      const start = { config: { ...config, listen }, ledger: ledger.connect(), patience };
+      const worker = await startRemoteWorker(start, { onLog: write, onDeath: events.onFatal });
+      workers.push(worker);
+      // If the system chose the port, the other workers share it.
+      listen = { ...listen, port: worker.address.port };
+    }
+    return workers;
+  } catch (error) {
+    await Promise.all(workers.map((worker) => worker.stop(0)));
+    await Promise.all(workers.map((worker) => worker.close()));
+    await ledger.close();
+    throw error;
+  } finally {
+    portLock?.release();
+  }
+}

@@ -1,0 +1,45 @@
+/** Turns the providers of a config into running ones. */
+import { isActive, type ProviderConfig } from '../config/config.ts';
+import { VERSION } from '../core/program.ts';
+import type { UpstreamFacts } from '../observe/monitor.ts';
+import { HttpUpstream } from '../upstream/http.ts';
+import { MockUpstream } from '../upstream/mock.ts';
+import { Provider } from '../upstream/provider.ts';
+
+/** Running providers, by name. */
+export type Providers = ReadonlyMap<string, Provider>;
+
+/** Starts the active providers. Connections are opened when requests need them. */
+export function startProviders(configs: readonly ProviderConfig[]): Providers {
+  return new Map(configs.filter(isActive).map((config) => [config.name, startProvider(config)]));
+}
+
+export async function closeProviders(providers: Providers): Promise<void> {
+  await Promise.all([...providers.values()].map((provider) => provider.close()));
+}
+
+/** The upstreams of all providers and their states, in the order of the config. */
+export function upstreamsOf(providers: Providers): UpstreamFacts[] {
+  return [...providers].flatMap(([provider, { members }]) =>
+    members.map(({ name, state }) => ({ provider, name, state })),
+  );
+}
+
+function startProvider(config: ProviderConfig): Provider {
+  switch (config.kind) {
+    case 'openai': {
+      const upstreams = config.upstreams.filter(isActive).map((upstream) => ({
+        name: upstream.name,
+        weight: upstream.weight,
+        upstream: new HttpUpstream({ ...config, ...upstream }, config.timeouts, `inf-gw/${VERSION}`),
+      }));
+      return new Provider(upstreams, { onDisconnect: config.onDisconnect, tracksHealth: true });
+    }
+    case 'mock': {
+      const { name, timeouts } = config;
+      const upstreams = [{ name, weight: 1, upstream: new MockUpstream(timeouts) }];
+      // A mock fails when a prompt asks it to. That must not open the circuit for other prompts.
+      return new Provider(upstreams, { onDisconnect: 'abort', tracksHealth: false });
+    }
+  }
+}

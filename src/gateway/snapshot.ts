@@ -1,0 +1,118 @@
+/** Builds the snapshot of a running gateway from the parts that its threads report. */
+import type { Config } from '../config/config.ts';
+import type { KeyActivityRow, SecondRow, Snapshot } from '../control/protocol.ts';
+import { formatAddress, type ListenAddress } from '../core/address.ts';
+import { fileSize } from '../core/files.ts';
+import { formatUsd } from '../core/money.ts';
+import { VERSION } from '../core/program.ts';
+import type { KeyActivity, LedgerSnapshot } from '../ledger/ledger.ts';
+import { merged, type Second } from '../observe/traffic.ts';
+import type {
+  RequestRow,
+  SnapshotQuery,
+  UpstreamHealth,
+  UpstreamState,
+  WorkerSnapshot,
+} from '../observe/worker-snapshot.ts';
+
+export interface SnapshotParts {
+  readonly config: Config;
+  readonly address: ListenAddress;
+  readonly startedAtMs: number;
+  readonly draining: boolean;
+  readonly workers: readonly WorkerSnapshot[];
+  /** Undefined while the ledger does not answer. */
+  readonly ledger: LedgerSnapshot | undefined;
+  /** Why the state file cannot be written at the moment; undefined while it can. */
+  readonly storageFault: string | undefined;
+}
+
+export function buildSnapshot(parts: SnapshotParts, { maxLive, maxEnded }: SnapshotQuery): Snapshot {
+  const { config, workers, ledger } = parts;
+  return {
+    version: VERSION,
+    pid: process.pid,
+    started_at_ms: parts.startedAtMs,
+    now_ms: Date.now(),
+    address: formatAddress(parts.address),
+    threads: config.threads,
+    config_path: config.path ?? null,
+    state_path: config.statePath,
+    state_bytes: fileSize(config.statePath),
+    log_bytes: fileSize(`${config.statePath}-wal`),
+    memory_bytes: process.memoryUsage.rss(),
+    draining: parts.draining,
+    storage_fault: parts.storageFault ?? null,
+    credit_enforced: config.creditEnforced,
+    balance_usd: ledger === undefined ? null : formatUsd(ledger.balanceNanos),
+    held_usd: ledger === undefined ? null : formatUsd(ledger.heldNanos),
+    in_flight: workers.reduce((sum, { inFlight }) => sum + inFlight, 0),
+    loop_delay_ms: slowestLoop(workers),
+    upstreams: mergedUpstreams(workers),
+    seconds: merged(workers.map(({ seconds }) => seconds)).map(secondRow),
+    busiest: (ledger?.busiest ?? []).map(activityRow),
+    keys: (ledger?.keys ?? []).map(activityRow),
+    live: inOrder(workers.flatMap(({ live }) => live)).slice(0, maxLive),
+    recent: latest(inOrder(workers.flatMap(({ recent }) => recent)), maxEnded),
+  };
+}
+
+function slowestLoop(workers: readonly WorkerSnapshot[]): Snapshot['loop_delay_ms'] {
+  const highest = (read: (worker: WorkerSnapshot) => number) => Math.max(...workers.map(read));
+  return {
+    p50: highest(({ loopDelay }) => loopDelay.p50),
+    p99: highest(({ loopDelay }) => loopDelay.p99),
+    max: highest(({ loopDelay }) => loopDelay.max),
+  };
+}
+
+/** The health of each upstream over all workers, in the order of the config. */
+function mergedUpstreams(workers: readonly WorkerSnapshot[]): UpstreamHealth[] {
+  const sums = new Map<string, UpstreamHealth>();
+  for (const each of workers.flatMap(({ upstreams }) => upstreams)) {
+    const sum = sums.get(each.upstream);
+    sums.set(each.upstream, sum === undefined ? each : mergedHealth(sum, each));
+  }
+  return [...sums.values()];
+}
+
+/** The states of an upstream, the worst first. */
+const STATES: readonly UpstreamState[] = ['backing_off', 'open', 'half_open', 'closed'];
+
+function mergedHealth(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
+  const failures = [a.last_failure, b.last_failure].filter((failure) => failure !== null);
+  return {
+    provider: a.provider,
+    upstream: a.upstream,
+    // Each worker has circuit breakers of its own. The worst state is shown.
+    state: STATES.find((state) => a.state === state || b.state === state) ?? a.state,
+    in_flight: a.in_flight + b.in_flight,
+    requests: a.requests + b.requests,
+    failures: a.failures + b.failures,
+    last_failure: failures.toSorted((one, other) => other.at_ms - one.at_ms)[0] ?? null,
+  };
+}
+
+function secondRow({ atS, requests, tokens, costNanos, errors, firstByteMs }: Second): SecondRow {
+  return {
+    at_s: atS,
+    requests,
+    tokens,
+    cost_usd: formatUsd(costNanos),
+    errors: Object.fromEntries(errors),
+    first_byte: firstByteMs,
+  };
+}
+
+function activityRow({ keyId, requests, tokens, open }: KeyActivity): KeyActivityRow {
+  return { id: keyId, requests, tokens, open };
+}
+
+function latest(rows: readonly RequestRow[], count: number): readonly RequestRow[] {
+  return rows.slice(Math.max(0, rows.length - count));
+}
+
+/** Sorts by end, or by admission while in flight, the earliest first. */
+function inOrder(rows: readonly RequestRow[]): RequestRow[] {
+  return rows.toSorted((a, b) => (a.ended_at_ms ?? a.admitted_at_ms) - (b.ended_at_ms ?? b.admitted_at_ms));
+}

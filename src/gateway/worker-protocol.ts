@@ -1,0 +1,47 @@
+/** The messages between the main thread and a worker in a thread of its own. */
+import type { AddressInfo } from 'node:net';
+import type { MessagePort } from 'node:worker_threads';
+import type { Config } from '../config/config.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import type { Patience } from './worker.ts';
+
+/** What a worker's thread is started with. */
+export interface WorkerStart {
+  readonly config: Config;
+  /** Its connection to the ledger thread. */
+  readonly ledger: MessagePort;
+  readonly patience?: Patience | undefined;
+}
+
+/** A call of a worker's method. */
+export type WorkerCall =
+  | { readonly kind: 'in_flight' }
+  | { readonly kind: 'snapshot'; readonly query: SnapshotQuery }
+  | { readonly kind: 'stop_request'; readonly id: string }
+  | { readonly kind: 'reload'; readonly config: Config }
+  | { readonly kind: 'stop'; readonly milliseconds: number };
+
+/** The reply to each kind of call. */
+export interface WorkerReplies {
+  in_flight: number;
+  snapshot: WorkerSnapshot;
+  stop_request: boolean;
+  reload: undefined;
+  stop: number;
+}
+
+export type WorkerReply = WorkerReplies[keyof WorkerReplies];
+
+/** A call, and the ticket that its reply carries. */
+export interface ToWorker {
+  readonly ticket: number;
+  readonly call: WorkerCall;
+}
+
+export type FromWorker =
+  | { readonly kind: 'listening'; readonly address: AddressInfo }
+  /** The worker could not start: the lines of a UserError. */
+  | { readonly kind: 'failed'; readonly lines: readonly string[] }
+  /** Lines of the log, each with its line break. */
+  | { readonly kind: 'log'; readonly lines: string }
+  | { readonly kind: 'reply'; readonly ticket: number; readonly reply: WorkerReply };

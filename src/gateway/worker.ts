@@ -1,0 +1,230 @@
+/** A worker: everything that serves requests in one thread, wired together. It keeps nothing of a request that has ended. */
+import type { AddressInfo } from 'node:net';
+import { Catalog } from '../catalog/catalog.ts';
+import type { Config } from '../config/config.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { Listener, type ListenerSettings } from '../http/listener.ts';
+import type { Route } from '../http/routes.ts';
+import { untouchedFigures } from '../ledger/activity.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Log } from '../observe/log.ts';
+import { LoopDelayMeter } from '../observe/loop-delay.ts';
+import { Monitor } from '../observe/monitor.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import { Dispatcher } from '../proxy/dispatch.ts';
+import { Pipeline } from '../proxy/pipeline.ts';
+import { TokenCounter } from '../tokens/counter.ts';
+import { logExchange, logPressure } from './access-log.ts';
+import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
+
+/** How long aborted requests may take to settle once the drain time is over, in milliseconds. */
+const ABORT_GRACE_MS = 2_000;
+
+/** Serves requests, in this thread or in one of its own. */
+export interface Worker {
+  readonly address: AddressInfo;
+  /** How many requests are in flight. */
+  inFlight(): Promise<number>;
+  snapshot(query: SnapshotQuery): Promise<WorkerSnapshot>;
+  /** Aborts a request in flight. False if this worker has no request in flight with this id. */
+  stopRequest(id: string): Promise<boolean>;
+  /** Applies a config to new requests. Requests in flight keep the config that they began with. */
+  reload(config: Config): Promise<void>;
+  /**
+   * Accepts nothing new, waits up to `milliseconds` for requests in flight, then aborts and settles the rest. Resolves
+   * with the number of requests that could not be settled: their holds stay open in the state file.
+   */
+  stop(milliseconds: number): Promise<number>;
+  /** Frees what is left after `stop`. Until then a snapshot can be taken. */
+  close(): Promise<void>;
+}
+
+export interface WorkerParts {
+  readonly config: Config;
+  readonly ledger: Ledger;
+  readonly log: Log;
+  readonly patience?: Patience | undefined;
+}
+
+/** How long a worker waits for what only the speed of the machine decides, in milliseconds. */
+export interface Patience {
+  /** For the count of a request's tokens; then the estimate stands. */
+  readonly countMs?: number;
+  /** For aborted requests to be settled, once the time to drain is over. */
+  readonly abortMs?: number;
+}
+
+/** Starts a worker in this thread. Throws a UserError if it cannot listen on the address; nothing is left running then. */
+export async function startWorker(parts: WorkerParts): Promise<Worker> {
+  const worker = new LocalWorker(parts);
+  await worker.listen();
+  return worker;
+}
+
+/** What is built from one config. A request uses the same setup from its beginning to its end. */
+interface Setup {
+  readonly pipeline: Pipeline;
+  readonly providers: Providers;
+}
+
+class LocalWorker implements Worker {
+  readonly #ledger: Ledger;
+  readonly #log: Log;
+  readonly #counter: TokenCounter;
+  readonly #abortGraceMs: number;
+  readonly #loopDelay = new LoopDelayMeter();
+  readonly #monitor: Monitor;
+  readonly #listener: Listener;
+  #current: Setup;
+  /** The setups of earlier configs that still have requests in flight. */
+  readonly #previous = new Set<Setup>();
+  #address: AddressInfo | undefined;
+
+  constructor({ config, ledger, log, patience: { countMs, abortMs } = {} }: WorkerParts) {
+    this.#ledger = ledger;
+    this.#log = log;
+    this.#counter = new TokenCounter(countMs);
+    this.#abortGraceMs = abortMs ?? ABORT_GRACE_MS;
+    this.#monitor = new Monitor({
+      upstreams: () => upstreamsOf(this.#current.providers),
+      inFlight: () => this.#listener.inFlight,
+      loopDelay: () => this.#loopDelay.read(),
+    });
+    this.#current = this.#setUp(config);
+    this.#listener = new Listener(
+      { ...config.listen, isPortShared: config.threads > 1, ...listenerSettings(config) },
+      {
+        onExchange: (route, exchange) => this.#serve(route, exchange),
+        onMisrouted: (error, exchange) => this.#current.pipeline.refuse(exchange, error),
+        onClose: (exchange) => logExchange(log, exchange),
+        onPressure: (refused, cause) => logPressure(log, refused, cause),
+      },
+    );
+  }
+
+  async listen(): Promise<void> {
+    this.#address = await this.#listener.listen();
+  }
+
+  get address(): AddressInfo {
+    return this.#address as AddressInfo;
+  }
+
+  async inFlight(): Promise<number> {
+    return this.#listener.inFlight;
+  }
+
+  async snapshot(query: SnapshotQuery): Promise<WorkerSnapshot> {
+    return this.#monitor.snapshot(query);
+  }
+
+  async stopRequest(id: string): Promise<boolean> {
+    return this.#monitor.stop(id);
+  }
+
+  async reload(config: Config): Promise<void> {
+    const previous = this.#current;
+    this.#current = this.#setUp(config);
+    this.#listener.configure(listenerSettings(config));
+    this.#log.level = config.logLevel;
+    this.#previous.add(previous);
+    void previous.pipeline.idle().then(() => this.#tearDown(previous));
+  }
+
+  async stop(milliseconds: number): Promise<number> {
+    const idle = this.#listener.drain();
+    const setups = [...this.#previous, this.#current];
+    const settlements = () => Promise.all(setups.map(({ pipeline }) => pipeline.settled()));
+    // An answer may still be read though its client has hung up.
+    if (!(await isDoneWithin(idle.then(settlements), milliseconds))) {
+      for (const { pipeline } of setups) pipeline.abortAll();
+      await isDoneWithin(idle, this.#abortGraceMs);
+    }
+    this.#listener.close();
+    // A request may still be settling after its connection has closed.
+    const settled = settlements();
+    const isSettled = await isDoneWithin(settled, this.#abortGraceMs);
+    // Requests that wait for a token count are settled by their estimates.
+    await this.#counter.close();
+    if (!isSettled) await isDoneWithin(settled, this.#abortGraceMs);
+    const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
+    await Promise.all(setups.map((setup) => this.#tearDown(setup)));
+    return unsettled;
+  }
+
+  async close(): Promise<void> {
+    this.#loopDelay.close();
+  }
+
+  #setUp(config: Config): Setup {
+    const providers = startProviders(config.providers);
+    const pipeline = new Pipeline({
+      catalog: new Catalog(config.providers),
+      ledger: this.#ledger,
+      counter: this.#counter,
+      monitor: this.#monitor,
+      dispatcher: new Dispatcher({
+        providers,
+        retry: config.retry,
+        keepAliveMs: config.streamKeepAliveMs,
+        log: this.#log,
+        onAttempt: (upstream, failure) => this.#monitor.countAttempt(upstream, failure),
+      }),
+      capOutput: config.capOutput,
+      modelsCreatedS: config.modifiedAtS,
+      log: this.#log,
+    });
+    return { pipeline, providers };
+  }
+
+  async #tearDown(setup: Setup): Promise<void> {
+    this.#previous.delete(setup);
+    await closeProviders(setup.providers);
+  }
+
+  async #serve(route: Route, exchange: Exchange): Promise<void> {
+    const { pipeline } = this.#current;
+    switch (route.kind) {
+      case 'chat_completions':
+        return pipeline.complete(exchange);
+      case 'list_models':
+        return pipeline.models(exchange);
+      case 'show_model':
+        return pipeline.models(exchange, route.id);
+      case 'healthz':
+        return exchange.sendJson(200, '{"status":"ok"}');
+      case 'readyz':
+        if (this.#listener.draining) return sendReadiness(exchange, 'draining');
+        return sendReadiness(exchange, this.#ledger.fault === undefined ? 'ready' : 'storage_fault');
+    }
+  }
+}
+
+function listenerSettings(config: Config): ListenerSettings {
+  return {
+    requestMs: config.timeouts.requestMs,
+    maxBodyBytes: config.maxBodyBytes,
+    idleMs: config.timeouts.idleMs,
+    // The kernel spreads connections over the threads that share the port.
+    maxConnections: Math.ceil(config.maxConnections / config.threads),
+    overload: { ...config.overload, threads: config.threads },
+    figures: {
+      requests: untouchedFigures('requests', config.tier),
+      listings: untouchedFigures('listings', config.tier),
+    },
+  };
+}
+
+function sendReadiness(exchange: Exchange, status: 'ready' | 'draining' | 'storage_fault'): void {
+  exchange.sendJson(status === 'ready' ? 200 : 503, JSON.stringify({ status }));
+}
+
+async function isDoneWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), milliseconds);
+  });
+  const isDone = await Promise.race([promise.then(() => true), late]);
+  clearTimeout(timer);
+  return isDone;
+}

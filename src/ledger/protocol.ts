@@ -1,0 +1,212 @@
+/** The protocol of the ledger thread: commands, replies, and how they are packed into messages. */
+
+import type { MessagePort } from 'node:worker_threads';
+import type { RateFigures } from '../core/limits.ts';
+import type { Nanos } from '../core/money.ts';
+import type { CountedRefusal, Outcome, Settlement } from '../core/settlement.ts';
+import type { UsageSource } from '../core/usage.ts';
+import type {
+  Admission,
+  AdmissionRequest,
+  Identity,
+  LedgerSettings,
+  LedgerSnapshot,
+  LedgerSummary,
+  ListingAdmission,
+} from './ledger.ts';
+
+export type Command =
+  | { readonly kind: 'identify'; readonly keyHash: string }
+  | { readonly kind: 'admit_listing'; readonly keyHash: string }
+  | { readonly kind: 'admit'; readonly request: AdmissionRequest }
+  | { readonly kind: 'settle'; readonly settlement: Settlement }
+  | { readonly kind: 'count_refusal'; readonly refusal: CountedRefusal }
+  | { readonly kind: 'configure'; readonly settings: LedgerSettings }
+  | { readonly kind: 'snapshot'; readonly keyIds: readonly string[] };
+
+/** Whether the decision on a command is written to the store. */
+export function isWritten({ kind }: Command): boolean {
+  return kind === 'admit' || kind === 'settle';
+}
+
+/** The answer to each kind of command. */
+export interface Answers {
+  identify: Identity;
+  admit_listing: ListingAdmission;
+  admit: Admission;
+  settle: RateFigures;
+  count_refusal: undefined;
+  configure: undefined;
+  snapshot: LedgerSnapshot;
+}
+
+export type Answer = Answers[keyof Answers];
+
+/** A command, and the ticket that its reply carries. */
+export interface Envelope {
+  readonly ticket: number;
+  readonly command: Command;
+}
+
+export type Reply =
+  | { readonly ticket: number; readonly answer: Answer }
+  /** The ledger could not write, and nothing has changed. The text says why. */
+  | { readonly ticket: number; readonly unavailable: string };
+
+/** Messages to the ledger thread, from any thread. */
+export type ToLedger =
+  | { readonly kind: 'commands'; readonly commands: readonly PackedCommand[] }
+  /** From the main thread: another thread will send commands through this port. */
+  | { readonly kind: 'connect'; readonly port: MessagePort }
+  /** From the main thread. */
+  | { readonly kind: 'close' };
+
+/** Messages from the ledger thread. */
+export type FromLedger =
+  | { readonly kind: 'ready'; readonly summary: LedgerSummary }
+  /** The file could not be opened. The lines are the messages of a UserError. */
+  | { readonly kind: 'failed'; readonly lines: readonly string[] }
+  | { readonly kind: 'replies'; readonly replies: readonly PackedReply[] }
+  /** The file cannot be written; the ledger keeps trying. */
+  | { readonly kind: 'storage_fault'; readonly message: string }
+  | { readonly kind: 'storage_recovered' }
+  | { readonly kind: 'closed' };
+
+// The commands and replies that every request needs are sent as flat arrays: cloning one takes a quarter of the time of
+// an object (0.4 instead of 1.8 µs for a settlement, Node 26).
+
+type Figures = readonly [
+  limitRequests: number,
+  remainingRequests: number,
+  resetRequestsS: number,
+  limitTokens: number,
+  remainingTokens: number,
+  resetTokensS: number,
+];
+
+export type PackedCommand =
+  | readonly [
+      ticket: number,
+      kind: 'admit',
+      requestId: string,
+      keyHash: string,
+      model: string,
+      reservedTokens: number,
+      inputTokens: number,
+      outputTokens: number,
+      holdNanos: Nanos,
+    ]
+  | readonly [
+      ticket: number,
+      kind: 'settle',
+      requestId: string,
+      outcome: Outcome,
+      promptTokens: number,
+      cachedTokens: number,
+      completionTokens: number,
+      source: UsageSource,
+      costNanos: Nanos,
+      completionId: string | undefined,
+      firstByteMs: number | undefined,
+      served: readonly [model: string, upstream: string, attempts: number] | undefined,
+    ]
+  | readonly [ticket: number, kind: 'other', command: Command];
+
+export type PackedReply =
+  /** To an admission without fallbacks. */
+  | readonly [ticket: number, kind: 'admitted', ...figures: Figures]
+  /** To a settlement. */
+  | readonly [ticket: number, kind: 'settled', ...figures: Figures]
+  | readonly [ticket: number, kind: 'other', answer: Answer]
+  | readonly [ticket: number, kind: 'unavailable', why: string];
+
+export function packCommand({ ticket, command }: Envelope): PackedCommand {
+  switch (command.kind) {
+    case 'admit': {
+      if (command.request.fallbacks !== undefined) return [ticket, 'other', command];
+      const { requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos } = command.request;
+      return [ticket, 'admit', requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos];
+    }
+    case 'settle':
+      return packSettlement(ticket, command.settlement);
+    default:
+      return [ticket, 'other', command];
+  }
+}
+
+function packSettlement(ticket: number, settlement: Settlement): PackedCommand {
+  const { requestId, outcome, usage, source, costNanos, completionId, firstByteMs, served } = settlement;
+  const { promptTokens, cachedTokens, completionTokens } = usage;
+  return [
+    ticket,
+    'settle',
+    requestId,
+    outcome,
+    promptTokens,
+    cachedTokens,
+    completionTokens,
+    source,
+    costNanos,
+    completionId,
+    firstByteMs,
+    served && [served.model, served.upstream, served.attempts],
+  ];
+}
+
+export function unpackCommand(packed: PackedCommand): Envelope {
+  switch (packed[1]) {
+    case 'admit': {
+      const [ticket, kind, requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos] = packed;
+      const request = { requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos };
+      return { ticket, command: { kind, request } };
+    }
+    case 'settle': {
+      const [ticket, kind, requestId, outcome, promptTokens, cachedTokens, completionTokens, source, costNanos] =
+        packed;
+      const [, , , , , , , , , completionId, firstByteMs, by] = packed;
+      const served = by && { model: by[0], upstream: by[1], attempts: by[2] };
+      const usage = { promptTokens, cachedTokens, completionTokens };
+      const end = { outcome, usage, source, costNanos, completionId, firstByteMs, served };
+      return { ticket, command: { kind, settlement: { requestId, ...end } } };
+    }
+    case 'other':
+      return { ticket: packed[0], command: packed[2] };
+  }
+}
+
+/** `command` is the one that is answered. */
+export function packReply({ command }: Envelope, reply: Reply): PackedReply {
+  const { ticket } = reply;
+  if ('unavailable' in reply) return [ticket, 'unavailable', reply.unavailable];
+  const { answer } = reply;
+  if (command.kind === 'settle') return [ticket, 'settled', ...figuresList(answer as RateFigures)];
+  const admission = command.kind === 'admit' ? (answer as Admission) : undefined;
+  if (admission?.admitted && admission.fallbacks === undefined) {
+    return [ticket, 'admitted', ...figuresList(admission.figures)];
+  }
+  return [ticket, 'other', answer];
+}
+
+export function unpackReply(packed: PackedReply): Reply {
+  const [ticket] = packed;
+  switch (packed[1]) {
+    case 'admitted':
+      return { ticket, answer: { admitted: true, figures: figuresOf(packed) } };
+    case 'settled':
+      return { ticket, answer: figuresOf(packed) };
+    case 'other':
+      return { ticket, answer: packed[2] };
+    case 'unavailable':
+      return { ticket, unavailable: packed[2] };
+  }
+}
+
+function figuresList(figures: RateFigures): Figures {
+  const { limitRequests, remainingRequests, resetRequestsS, limitTokens, remainingTokens, resetTokensS } = figures;
+  return [limitRequests, remainingRequests, resetRequestsS, limitTokens, remainingTokens, resetTokensS];
+}
+
+function figuresOf(packed: readonly [ticket: number, kind: 'admitted' | 'settled', ...figures: Figures]): RateFigures {
+  const [, , limitRequests, remainingRequests, resetRequestsS, limitTokens, remainingTokens, resetTokensS] = packed;
+  return { limitRequests, remainingRequests, resetRequestsS, limitTokens, remainingTokens, resetTokensS };
+}

@@ -1,0 +1,204 @@
+/** What one worker is doing: requests in flight, requests that ended last, and the health of its upstreams. In memory only. */
+
+import { providerOf } from '../core/model-terms.ts';
+import { formatUsd, type Nanos } from '../core/money.ts';
+import { isErrorOutcome, type Outcome, type Served } from '../core/settlement.ts';
+import type { TokenUsage, UsageSource } from '../core/usage.ts';
+import type { LoopDelay } from './loop-delay.ts';
+import { Traffic } from './traffic.ts';
+import {
+  MAX_ENDED,
+  type RequestRow,
+  type SnapshotQuery,
+  type UpstreamHealth,
+  type UpstreamState,
+  type WorkerSnapshot,
+} from './worker-snapshot.ts';
+
+/** The span that the health of an upstream covers, in seconds. */
+const HEALTH_S = 60;
+
+/** The part of a request that never changes. */
+export interface RequestFacts {
+  readonly id: string;
+  readonly keyId: string;
+  /** The model the client named. */
+  readonly model: string;
+  readonly stream: boolean;
+  readonly admittedAtMs: number;
+}
+
+/** A request in flight, as far as the monitor needs to know it. */
+export interface LiveRequest extends RequestFacts {
+  /** What it has used so far, and what that costs. */
+  figures(): LiveFigures;
+  /** Who serves it; undefined until it is sent upstream. */
+  served(): Served | undefined;
+  /** Aborts it: the client gets an error, and is charged for what was used. */
+  stop(): void;
+}
+
+export interface LiveFigures {
+  readonly usage: TokenUsage;
+  readonly source: UsageSource;
+  readonly costNanos: Nanos;
+  readonly firstByteMs: number | undefined;
+}
+
+/** An upstream in the config, and its state at the moment. */
+export interface UpstreamFacts {
+  readonly provider: string;
+  readonly name: string;
+  readonly state: UpstreamState;
+}
+
+/** What the monitor needs to know of a request that ends. */
+export interface RequestEnd {
+  readonly outcome: Outcome;
+  readonly usage: TokenUsage;
+  readonly source: UsageSource;
+  readonly costNanos: Nanos;
+  readonly firstByteMs: number | undefined;
+  readonly served: Served | undefined;
+}
+
+/** A refused request of a valid key. */
+export interface RefusedRequest {
+  readonly id: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly code: string;
+}
+
+/** A request that ended or was refused. Its row is made only for a snapshot that shows it. */
+interface EndedRequest {
+  readonly endedAtMs: number;
+  row(): RequestRow;
+}
+
+/** What the monitor does not count itself, read for each snapshot. */
+export interface MonitorSources {
+  upstreams(): readonly UpstreamFacts[];
+  inFlight(): number;
+  loopDelay(): LoopDelay;
+}
+
+export class Monitor {
+  readonly #sources: MonitorSources;
+  readonly #traffic = new Traffic();
+  readonly #live = new Map<string, LiveRequest>();
+  readonly #ended: EndedRequest[] = [];
+  readonly #failures = new Map<string, UpstreamHealth['last_failure']>();
+
+  constructor(sources: MonitorSources) {
+    this.#sources = sources;
+  }
+
+  open(request: LiveRequest): void {
+    this.#live.set(request.id, request);
+  }
+
+  end(id: string, end: RequestEnd): void {
+    const request = this.#live.get(id);
+    if (request === undefined) return;
+    this.#live.delete(id);
+    const nowMs = Date.now();
+    const { usage, costNanos, firstByteMs, outcome } = end;
+    const tokens = usage.promptTokens + usage.completionTokens;
+    this.#traffic.countEnded({ tokens, costNanos, firstByteMs });
+    if (isErrorOutcome(outcome)) this.#traffic.countError(outcome);
+    // A copy: the request itself holds the whole body.
+    const { keyId, model, stream, admittedAtMs } = request;
+    const facts = { id, keyId, model, stream, admittedAtMs };
+    this.#remember({
+      endedAtMs: nowMs,
+      row: () => ({ ...rowOf(facts, end, end.served), ended_at_ms: nowMs, outcome }),
+    });
+  }
+
+  /** Counts an attempt. `failure` says what went wrong if the upstream is to blame, and is undefined otherwise. */
+  countAttempt(upstream: string, failure: string | undefined): void {
+    this.#traffic.countAttempt(upstream, failure === undefined ? 'ok' : 'failed');
+    if (failure !== undefined) this.#failures.set(upstream, { at_ms: Date.now(), message: failure });
+  }
+
+  /** Forgets a request in flight, which could not be settled, without counting it. */
+  drop(id: string): void {
+    this.#live.delete(id);
+  }
+
+  refuse({ id, keyId, model, code }: RefusedRequest): void {
+    const nowMs = Date.now();
+    this.#traffic.countError(code);
+    const unused = { stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: formatUsd(0n) };
+    const times = { admitted_at_ms: nowMs, ended_at_ms: nowMs };
+    const row = () => ({ id, key_id: keyId, model, provider: '', ...unused, ...times, outcome: code });
+    this.#remember({ endedAtMs: nowMs, row });
+  }
+
+  /** Aborts a request in flight. False if no request in flight has this id. */
+  stop(id: string): boolean {
+    const request = this.#live.get(id);
+    request?.stop();
+    return request !== undefined;
+  }
+
+  snapshot({ sinceS, endedSinceMs, maxLive, maxEnded }: SnapshotQuery): WorkerSnapshot {
+    const live = this.#live.values().take(maxLive);
+    const recent = this.#ended.slice(Math.max(0, this.#ended.length - maxEnded));
+    return {
+      inFlight: this.#sources.inFlight(),
+      loopDelay: this.#sources.loopDelay(),
+      seconds: this.#traffic.since(sinceS),
+      live: Array.from(live, (request) => rowOf(request, request.figures(), request.served())),
+      recent: recent.filter(({ endedAtMs }) => endedAtMs >= endedSinceMs).map(({ row }) => row()),
+      upstreams: this.#health(),
+    };
+  }
+
+  #health(): UpstreamHealth[] {
+    const inFlight = new Map<string, number>();
+    for (const request of this.#live.values()) {
+      const name = request.served()?.upstream;
+      if (name !== undefined) inFlight.set(name, (inFlight.get(name) ?? 0) + 1);
+    }
+    const attempts = this.#traffic.attemptsSince(Math.floor(Date.now() / 1000) - HEALTH_S);
+    return this.#sources.upstreams().map(({ provider, name, state }) => ({
+      provider,
+      upstream: name,
+      state,
+      in_flight: inFlight.get(name) ?? 0,
+      requests: attempts.get(name)?.requests ?? 0,
+      failures: attempts.get(name)?.failures ?? 0,
+      last_failure: this.#failures.get(name) ?? null,
+    }));
+  }
+
+  #remember(request: EndedRequest): void {
+    this.#ended.push(request);
+    if (this.#ended.length > MAX_ENDED) this.#ended.shift();
+  }
+}
+
+function rowOf(
+  request: RequestFacts,
+  { usage, source, costNanos, firstByteMs }: LiveFigures,
+  served: Served | undefined,
+): RequestRow {
+  const model = served?.model ?? request.model;
+  return {
+    id: request.id,
+    key_id: request.keyId,
+    model,
+    ...(model !== request.model && { requested_model: request.model }),
+    provider: providerOf(model),
+    ...(served !== undefined && { upstream: served.upstream, attempts: served.attempts }),
+    stream: request.stream,
+    admitted_at_ms: request.admittedAtMs,
+    source,
+    ...(firstByteMs !== undefined && { first_byte_ms: firstByteMs }),
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    cost_usd: formatUsd(costNanos),
+  };
+}

@@ -1,0 +1,124 @@
+/** The traffic of the last minutes, second by second: each worker counts its own, and a snapshot adds them up. */
+import type { Nanos } from '../core/money.ts';
+import { addHistogram, emptyHistogram, type Histogram, record } from './histogram.ts';
+
+/** How far back the seconds reach. */
+export const REMEMBERED_S = 300;
+
+/** What ended or was refused within one second. */
+export interface Second {
+  /** Seconds since 1970. */
+  readonly atS: number;
+  /** Admitted requests that ended. */
+  requests: number;
+  tokens: number;
+  costNanos: Nanos;
+  /** Answers with an error, refusals included, by code. */
+  readonly errors: Map<string, number>;
+  /** Times from dispatch to the first byte of an answer. */
+  readonly firstByteMs: Histogram;
+  /** Attempts, by upstream. */
+  readonly attempts: Map<string, AttemptCounts>;
+}
+
+/** Attempts at one upstream. */
+export interface AttemptCounts {
+  requests: number;
+  failures: number;
+}
+
+/** An admitted request that has ended. */
+export interface Ended {
+  readonly tokens: number;
+  readonly costNanos: Nanos;
+  readonly firstByteMs: number | undefined;
+}
+
+export class Traffic {
+  readonly #seconds: Second[] = [];
+  readonly #nowS: () => number;
+
+  constructor(nowS = () => Math.floor(Date.now() / 1000)) {
+    this.#nowS = nowS;
+  }
+
+  countEnded({ tokens, costNanos, firstByteMs }: Ended): void {
+    const second = this.#current();
+    second.requests++;
+    second.tokens += tokens;
+    second.costNanos += costNanos;
+    if (firstByteMs !== undefined) record(second.firstByteMs, firstByteMs);
+  }
+
+  countAttempt(upstream: string, result: 'ok' | 'failed'): void {
+    addAttempts(this.#current().attempts, upstream, { requests: 1, failures: result === 'failed' ? 1 : 0 });
+  }
+
+  countError(code: string): void {
+    const { errors } = this.#current();
+    errors.set(code, (errors.get(code) ?? 0) + 1);
+  }
+
+  /** The seconds from `atS` on in which anything was counted, the oldest first. */
+  since(atS: number): Second[] {
+    return this.#seconds.filter((second) => second.atS >= atS);
+  }
+
+  /** The attempts from `atS` on, by upstream. */
+  attemptsSince(atS: number): Map<string, AttemptCounts> {
+    const sum = new Map<string, AttemptCounts>();
+    for (const { attempts } of this.since(atS)) {
+      for (const [upstream, counts] of attempts) addAttempts(sum, upstream, counts);
+    }
+    return sum;
+  }
+
+  #current(): Second {
+    const atS = this.#nowS();
+    const last = this.#seconds.at(-1);
+    // After the clock is set back, counts go into the latest second until the clock has caught up.
+    if (last !== undefined && last.atS >= atS) return last;
+    const second = emptySecond(atS);
+    this.#seconds.push(second);
+    while ((this.#seconds[0] as Second).atS <= atS - REMEMBERED_S) this.#seconds.shift();
+    return second;
+  }
+}
+
+export function emptySecond(atS: number): Second {
+  return {
+    atS,
+    requests: 0,
+    tokens: 0,
+    costNanos: 0n,
+    errors: new Map(),
+    firstByteMs: emptyHistogram(),
+    attempts: new Map(),
+  };
+}
+
+/** Adds up what several workers counted, second by second. */
+export function merged(parts: readonly (readonly Second[])[]): Second[] {
+  const seconds = new Map<number, Second>();
+  for (const second of parts.flat()) {
+    const sum = seconds.get(second.atS) ?? emptySecond(second.atS);
+    seconds.set(second.atS, sum);
+    addSecond(sum, second);
+  }
+  return [...seconds.values()].toSorted((a, b) => a.atS - b.atS);
+}
+
+/** Adds the counts of one second to another. */
+export function addSecond(to: Second, from: Second): void {
+  to.requests += from.requests;
+  to.tokens += from.tokens;
+  to.costNanos += from.costNanos;
+  for (const [code, count] of from.errors) to.errors.set(code, (to.errors.get(code) ?? 0) + count);
+  addHistogram(to.firstByteMs, from.firstByteMs);
+  for (const [upstream, counts] of from.attempts) addAttempts(to.attempts, upstream, counts);
+}
+
+function addAttempts(to: Map<string, AttemptCounts>, upstream: string, { requests, failures }: AttemptCounts): void {
+  const sum = to.get(upstream) ?? { requests: 0, failures: 0 };
+  to.set(upstream, { requests: sum.requests + requests, failures: sum.failures + failures });
+}

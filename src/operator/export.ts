@@ -1,0 +1,49 @@
+/** Usage rows as programs read them: JSON and CSV with the same fields. Pure. */
+import { formatUsd } from '../core/money.ts';
+import type { UsageGroup, UsageRow } from '../state/usage.ts';
+
+/** The fields that name a row, by group. */
+const NAMES: Readonly<Record<UsageGroup, readonly ('key' | 'key_id' | 'model' | 'day' | 'month' | 'source')[]>> = {
+  key: ['key', 'key_id'],
+  model: ['model'],
+  day: ['day'],
+  month: ['month'],
+  source: ['source'],
+};
+
+const FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
+
+export function usageFields(by: UsageGroup | undefined): string[] {
+  return [...(by === undefined ? [] : NAMES[by]), ...FIGURES];
+}
+
+export function usageJson(row: UsageRow, by: UsageGroup | undefined): Record<string, string | number> {
+  const names = {
+    key: row.key ?? '',
+    key_id: row.keyId ?? '',
+    model: row.model ?? '',
+    day: row.day ?? '',
+    month: row.month ?? '',
+    source: row.source ?? '',
+  };
+  const named = by === undefined ? {} : Object.fromEntries(NAMES[by].map((name) => [name, names[name]]));
+  return {
+    ...named,
+    requests: row.requests,
+    errors: row.errors,
+    prompt_tokens: row.promptTokens,
+    completion_tokens: row.completionTokens,
+    total_tokens: row.promptTokens + row.completionTokens,
+    cost_usd: formatUsd(row.costNanos),
+  };
+}
+
+/** Comma-separated values with a header line; values are quoted where they need it. */
+export function usageCsv(rows: readonly UsageRow[], by: UsageGroup | undefined): string {
+  const lines = [usageFields(by), ...rows.map((row) => Object.values(usageJson(row, by)).map(String))];
+  return lines.map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
+}
+
+function csvCell(cell: string): string {
+  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}

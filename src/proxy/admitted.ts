@@ -1,0 +1,42 @@
+/** A request that was admitted, and what the monitor reads of it while it is in flight. */
+import { type Model, usageCost } from '../catalog/catalog.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { LiveRequest } from '../observe/monitor.ts';
+import type { Meter } from '../relay/meter.ts';
+import type { ChatRequest } from '../wire/request.ts';
+import type { Dispatch } from './dispatch.ts';
+import type { Route } from './plan.ts';
+
+export interface Admitted {
+  readonly exchange: Exchange;
+  readonly request: ChatRequest;
+  /** The model that was asked for. */
+  readonly model: Model;
+  /** That model, then the fallbacks that admission allowed. */
+  readonly routes: readonly [Route, ...Route[]];
+  readonly meter: Meter;
+  /** Undefined until it is sent upstream. */
+  dispatch?: Dispatch;
+}
+
+export function liveRequestOf(admitted: Admitted): LiveRequest {
+  const { exchange, request, model: asked, meter } = admitted;
+  return {
+    id: exchange.requestId,
+    keyId: exchange.keyId ?? '',
+    model: asked.id,
+    stream: request.stream,
+    admittedAtMs: Date.now(),
+    figures: () => {
+      const { usage, source } = meter.figures();
+      const model = admitted.dispatch?.model ?? asked;
+      return { usage, source, costNanos: usageCost(model, usage), firstByteMs: admitted.dispatch?.firstByteMs };
+    },
+    served: () => admitted.dispatch?.served,
+    stop: () => {
+      admitted.dispatch?.abort('stopped');
+      // A client that does not read could hold it open for as long as it likes.
+      exchange.stopWaitingForReader();
+    },
+  };
+}

@@ -1,0 +1,264 @@
+/** One request's way through the upstreams: tries one after another until one answers or none may be tried. */
+import type { Model } from '../catalog/catalog.ts';
+import type { RetryPolicy } from '../core/settings.ts';
+import type { Served } from '../core/settlement.ts';
+import type { Log } from '../observe/log.ts';
+import { relayAnswer } from '../relay/answer.ts';
+import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
+import type { Meter } from '../relay/meter.ts';
+import { NO_WORK, type RelayResult, type StreamSink } from '../relay/relay.ts';
+import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
+import type { Among } from '../upstream/choice.ts';
+import type { Member, Provider } from '../upstream/provider.ts';
+import { fullBudget, isRejection, onRequest, onRetry } from '../upstream/retry.ts';
+import type { ChatRequest } from '../wire/request.ts';
+import type { Route } from './plan.ts';
+import { outcomeOf } from './respond.ts';
+
+/** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
+const DRAIN_AFTER_DISCONNECT_MS = 60_000;
+/** How long the body of a rejection is read, so that its connection can be reused. */
+const REJECTION_DRAIN_MS = 1_000;
+
+export interface DispatcherParts {
+  /** The active providers, by name. */
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly retry: RetryPolicy;
+  /** How long an upstream may be silent in a stream before the client gets a comment, in milliseconds; undefined: never. */
+  readonly keepAliveMs: number | undefined;
+  readonly log: Log;
+  /** An attempt is over. `failure` says what went wrong, where the upstream is to blame. */
+  onAttempt(upstream: string, failure: string | undefined): void;
+}
+
+/** A request that is to be dispatched. */
+export interface Dispatchable {
+  readonly requestId: string;
+  readonly request: ChatRequest;
+  /** The model that was asked for, then its fallbacks. */
+  readonly routes: readonly [Route, ...Route[]];
+  readonly meter: Meter;
+  readonly sink: StreamSink;
+}
+
+/** A model, and the upstream that is asked for it. */
+interface Target {
+  readonly route: Route;
+  readonly member: Member;
+}
+
+/** Dispatches requests. They share one retry budget. */
+export class Dispatcher {
+  readonly parts: DispatcherParts;
+  /** What must never reach a client. Those of all providers, since one upstream may quote another. */
+  readonly secrets: readonly string[];
+  #budget = fullBudget(performance.now());
+
+  constructor(parts: DispatcherParts) {
+    this.parts = parts;
+    this.secrets = [...new Set([...parts.providers.values()].flatMap((provider) => provider.secrets))];
+  }
+
+  dispatch(dispatchable: Dispatchable): Dispatch {
+    this.#budget = onRequest(this.#budget, this.parts.retry, performance.now());
+    return new Dispatch(dispatchable, this);
+  }
+
+  /** Takes one retry from the budget. False where none is left. */
+  takeRetry(): boolean {
+    const left = onRetry(this.#budget, this.parts.retry);
+    if (left === undefined) return false;
+    this.#budget = left;
+    return true;
+  }
+}
+
+export class Dispatch {
+  readonly #request: Dispatchable;
+  readonly #dispatcher: Dispatcher;
+  readonly #tried = new Map<Model, Set<Member>>();
+  readonly #startedAtMs = performance.now();
+  #target: Target | undefined;
+  #attempt: Attempt | undefined;
+  #attemptStartedAtMs = 0;
+  #attempts = 0;
+  /** For each rejection that came over a connection: whether it was read to its end. */
+  readonly #rejections: Promise<boolean>[] = [];
+  #aborted = false;
+  #isOver = false;
+  #drainTimer: NodeJS.Timeout | undefined;
+
+  constructor(request: Dispatchable, dispatcher: Dispatcher) {
+    this.#request = request;
+    this.#dispatcher = dispatcher;
+  }
+
+  /** The model of the current attempt, or of the last one. */
+  get model(): Model {
+    return (this.#target?.route ?? this.#request.routes[0]).model;
+  }
+
+  /** Who serves it; undefined until an upstream is asked. */
+  get served(): Served | undefined {
+    if (this.#target === undefined) return undefined;
+    return { model: this.model.id, upstream: this.#target.member.name, attempts: this.#attempts };
+  }
+
+  /** From dispatch to the first byte of the answer that was relayed, in whole milliseconds. */
+  get firstByteMs(): number | undefined {
+    const { firstByteMs } = this.#attempt ?? {};
+    if (firstByteMs === undefined) return undefined;
+    return firstByteMs + Math.round(this.#attemptStartedAtMs - this.#startedAtMs);
+  }
+
+  /** True once an upstream may have begun to work. */
+  get sent(): boolean {
+    return this.#attempt?.sent === true;
+  }
+
+  /** Aborts the current attempt; there is no other. */
+  abort(kind: 'aborted' | 'stopped' = 'aborted'): void {
+    this.#aborted = true;
+    this.#attempt?.abort(kind);
+  }
+
+  /** The client has left: there is no further attempt, and the answer is read on only where the provider says so. */
+  clientLeft(): void {
+    if (this.#isOver) return;
+    if (this.#target?.member.onDisconnect !== 'drain' || !this.sent) return this.abort();
+    this.#aborted = true;
+    this.#drainTimer = setTimeout(() => this.#attempt?.abort(), DRAIN_AFTER_DISCONNECT_MS);
+  }
+
+  /** Relays all but the last bytes, which wait for the settlement. */
+  async run(): Promise<RelayResult> {
+    try {
+      let target = this.#find('available') ?? this.#find('last_resort');
+      while (target !== undefined) {
+        const result = await this.#try(target);
+        if (result.kind === 'answered') {
+          return this.#attempts > 1 ? await this.#afterRetries(result.relayed) : result.relayed;
+        }
+        target = result.next;
+      }
+      return this.#noneAvailable();
+    } finally {
+      this.#isOver = true;
+      clearTimeout(this.#drainTimer);
+    }
+  }
+
+  /** Only a complete rejection proves that no work was done: after any other, the request is not free. */
+  async #afterRetries(relayed: RelayResult): Promise<RelayResult> {
+    const result = withoutClientRetry(relayed);
+    if (relayed.metered !== NO_WORK) return result;
+    const areComplete = (await Promise.all(this.#rejections)).every((isComplete) => isComplete);
+    return areComplete ? result : { ...result, metered: this.#request.meter.figures() };
+  }
+
+  async #try(target: Target): Promise<AttemptResult> {
+    const { request, meter, sink } = this.#request;
+    const { parts } = this.#dispatcher;
+    const { route, member } = target;
+    this.#target = target;
+    this.#triedFor(route.model).add(member);
+    this.#attempts++;
+    this.#attemptStartedAtMs = performance.now();
+    let failure: string | undefined;
+    try {
+      const attempt = member.attempt(request, route.model.upstream, route.capTokens);
+      this.#attempt = attempt;
+      const rejection = await rejectionOf(attempt);
+      failure = rejection?.cause;
+      if (rejection?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
+      const next = rejection && this.#takeNext();
+      if (next !== undefined) {
+        if (attempt.sent) this.#rejections.push(attempt.drain(REJECTION_DRAIN_MS));
+        return { kind: 'rejected', next };
+      }
+      const { stream, includeUsage: showUsage } = request;
+      const options = { stream, showUsage, secrets: this.#dispatcher.secrets, keepAliveMs: parts.keepAliveMs };
+      const relayed = await relayAnswer(attempt, sink, meter, options);
+      const isFailure = outcomeOf(relayed.termination) === 'upstream_error' && !attempt.wasAborted;
+      failure = isFailure ? (relayed.note ?? '') : undefined;
+      return { kind: 'answered', relayed };
+    } finally {
+      member.release();
+      parts.onAttempt(member.name, failure);
+    }
+  }
+
+  /** The next target after a rejection, for one retry of the budget. Undefined where there may be no further attempt. */
+  #takeNext(): Target | undefined {
+    const { retry, log } = this.#dispatcher.parts;
+    if (this.#aborted || this.#attempts >= retry.attempts) return undefined;
+    const next = this.#find('available');
+    if (next === undefined || !this.#dispatcher.takeRetry()) return undefined;
+    const { requestId } = this.#request;
+    const [from, to] = [this.#target, next].map((target) => `${target?.member.name} for ${target?.route.model.id}`);
+    log.info({ request_id: requestId, from, to }, `${requestId}: rejected by ${from}; retrying at ${to}`);
+    return next;
+  }
+
+  #find(among: Among): Target | undefined {
+    for (const route of this.#request.routes) {
+      const { model } = route;
+      const member = this.#providerOf(route).pick(model.upstream, this.#triedFor(model), among);
+      if (member !== undefined) return { route, member };
+    }
+    return undefined;
+  }
+
+  #noneAvailable(): RelayResult {
+    const waits = this.#request.routes.map((route) => this.#providerOf(route).waitMs(route.model.upstream));
+    const retryAfterS = Math.max(1, Math.ceil(Math.min(...waits) / 1000));
+    return {
+      metered: NO_WORK,
+      termination: { kind: 'error', error: { ...NO_UPSTREAM_AVAILABLE, retryAfterS } },
+      note: 'no upstream is available: circuits are open, or upstreams asked to back off',
+    };
+  }
+
+  #providerOf({ model }: Route): Provider {
+    return this.#dispatcher.parts.providers.get(model.provider) as Provider;
+  }
+
+  #triedFor(model: Model): Set<Member> {
+    const tried = this.#tried.get(model) ?? new Set();
+    this.#tried.set(model, tried);
+    return tried;
+  }
+}
+
+/** What an attempt led to. */
+type AttemptResult =
+  | { readonly kind: 'answered'; readonly relayed: RelayResult }
+  /** The upstream did not take the request, and another one is to be tried. */
+  | { readonly kind: 'rejected'; readonly next: Target };
+
+/** Why an upstream cannot have begun to work. */
+interface Rejection {
+  /** For the operator. */
+  readonly cause: string;
+  /** True where the upstream would not serve another model either. */
+  readonly isOfUpstream: boolean;
+}
+
+/** The rejection, where the upstream cannot have begun to work: no connection was made, or it rejected the request. */
+async function rejectionOf(attempt: Attempt): Promise<Rejection | undefined> {
+  try {
+    const { status } = await attempt.head();
+    if (!isRejection(status)) return undefined;
+    return { cause: `the upstream answered ${status}`, isOfUpstream: status !== 429 };
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    return attempt.sent || attempt.wasAborted ? undefined : { cause: error.message, isOfUpstream: true };
+  }
+}
+
+/** The gateway has retried for the client. If clients retried as well, an outage would multiply. */
+function withoutClientRetry(relayed: RelayResult): RelayResult {
+  const { termination } = relayed;
+  if (termination.kind !== 'error' || termination.error.code !== 'upstream_error') return relayed;
+  return { ...relayed, termination: { ...termination, error: { ...termination.error, shouldRetry: false } } };
+}

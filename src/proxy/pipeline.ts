@@ -1,0 +1,288 @@
+/** The life of one request: authenticated, admitted, relayed, settled, ended. */
+
+import { type Catalog, type Model, usageCost } from '../catalog/catalog.ts';
+import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
+import type { TokenUsage } from '../core/usage.ts';
+import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
+import { BodyError } from '../http/body.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
+import type { Log } from '../observe/log.ts';
+import type { Monitor } from '../observe/monitor.ts';
+import { errorForFailure } from '../relay/failures.ts';
+import { Meter, type Metered } from '../relay/meter.ts';
+import { DONE_BYTES, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
+import type { TokenCounter } from '../tokens/counter.ts';
+import { countUsage } from '../tokens/usage.ts';
+import { sampleInput } from '../wire/estimate.ts';
+import type { ChatRequest } from '../wire/request.ts';
+import { type Admitted, liveRequestOf } from './admitted.ts';
+import type { Dispatch, Dispatcher } from './dispatch.ts';
+import { InProgress } from './in-progress.ts';
+import { KnownKeys } from './known-keys.ts';
+import { listModels } from './list-models.ts';
+import { admissionRequest, plansFor } from './plan.ts';
+import { errorForRefusal } from './refusals.ts';
+import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
+import { ExchangeSink, finish, outcomeOf } from './respond.ts';
+
+export interface PipelineParts {
+  readonly catalog: Catalog;
+  readonly ledger: Ledger;
+  readonly counter: TokenCounter;
+  readonly monitor: Monitor;
+  readonly dispatcher: Dispatcher;
+  /** Whether the held maximum is written into requests that declare none. */
+  readonly capOutput: boolean;
+  /** What the model listing shows as `created`, in seconds since 1970. */
+  readonly modelsCreatedS: number;
+  readonly log: Log;
+}
+
+export class Pipeline {
+  readonly #parts: PipelineParts;
+  readonly #dispatches = new Set<Dispatch>();
+  readonly #knownKeys = new KnownKeys();
+  /** Requests that ask for admission, or were admitted and are not settled. */
+  readonly #unsettled = new InProgress();
+  /** Requests of any kind that are being answered, including those whose body is still arriving. */
+  readonly #answering = new InProgress();
+  #stopping = false;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers a request for a chat completion. Never throws. */
+  async complete(exchange: Exchange): Promise<void> {
+    await this.#guarded(exchange, () => this.#complete(exchange));
+  }
+
+  /** Answers a request for the list of models, or with an id for one of them. Never throws. */
+  async models(exchange: Exchange, id?: string): Promise<void> {
+    await this.#guarded(exchange, async () => {
+      const refused = await listModels(this.#parts, exchange, id);
+      if (refused !== undefined) this.#refuse(exchange, refused.error, refused.reason);
+    });
+  }
+
+  /** Answers with an error. Under `/v1` the rate-limit headers are those of the key, if the request has one. Never throws. */
+  async refuse(exchange: Exchange, error: ClientError): Promise<void> {
+    await this.#guarded(exchange, async () => {
+      const credential = credentialOf(exchange.request.headers.authorization);
+      if (exchange.showsLimits && credential.ok) {
+        const identity = await this.#parts.ledger.identify(credential.keyHash);
+        exchange.showLimits(identity.figures);
+      }
+      exchange.sendError(error);
+    });
+  }
+
+  /** Aborts every request in flight: its client gets an error, and what it used is charged. Takes no more. */
+  abortAll(): void {
+    this.#stopping = true;
+    for (const dispatch of this.#dispatches) dispatch.abort();
+  }
+
+  /** How many requests are not settled yet. */
+  get unsettled(): number {
+    return this.#unsettled.count;
+  }
+
+  /** Resolves once every request is settled. */
+  settled(): Promise<void> {
+    return this.#unsettled.none();
+  }
+
+  /** Resolves once no request is being answered. No new one may come meanwhile. */
+  idle(): Promise<void> {
+    return this.#answering.none();
+  }
+
+  /**
+   * The life of a request for a completion, in order. Every way out after admission goes through the one settlement, and
+   * the last bytes of the response wait for it.
+   */
+  async #complete(exchange: Exchange): Promise<void> {
+    const { catalog, ledger, monitor } = this.#parts;
+    const credential = credentialOf(exchange.request.headers.authorization);
+    if (!credential.ok) return exchange.sendError(credential.error);
+    const { keyHash } = credential;
+
+    const early = await this.#resolveAtHand(exchange, keyHash);
+    let permitted = early && permittedByAdmission(early);
+    if (permitted === undefined) {
+      const identity = await ledger.identify(keyHash);
+      exchange.showLimits(identity.figures);
+      if (identity.kind === 'unknown') {
+        this.#forgetKey(exchange, keyHash);
+        return exchange.sendError(INVALID_API_KEY);
+      }
+      exchange.identifyKey(identity.keyId);
+      if (identity.kind === 'disabled') return this.#refuse(exchange, API_KEY_DISABLED);
+      this.#knownKeys.add(keyHash, identity.keyId);
+
+      const resolution = early ?? this.#resolve(exchange, await exchange.readBody());
+      const permission = permit(resolution, identity.allowlist, catalog);
+      if (!permission.ok) return this.#refuse(exchange, permission.error);
+      permitted = permission.permitted;
+    }
+
+    this.#unsettled.enter();
+    try {
+      const admitted = await this.#admit(exchange, keyHash, permitted);
+      if (admitted === undefined) return;
+      monitor.open(liveRequestOf(admitted));
+      await this.#settle(admitted, await this.#dispatch(admitted));
+    } finally {
+      monitor.drop(exchange.requestId);
+      this.#unsettled.leave();
+    }
+  }
+
+  /**
+   * Resolves the body early if all of it is here and the key was seen before. Admission checks the key anyway, so most
+   * requests ask the ledger once instead of twice.
+   */
+  async #resolveAtHand(exchange: Exchange, keyHash: string): Promise<Resolution | undefined> {
+    const keyId = this.#knownKeys.get(keyHash);
+    const body = keyId === undefined ? undefined : await exchange.bufferedBody();
+    if (keyId === undefined || body === undefined) return undefined;
+    exchange.identifyKey(keyId);
+    return this.#resolve(exchange, body);
+  }
+
+  #resolve(exchange: Exchange, body: Buffer): Resolution {
+    const resolution = resolveRequest(this.#parts.catalog, body);
+    exchange.nameModel(resolution.modelName);
+    return resolution;
+  }
+
+  /** Asks the ledger for a lease, with the fallbacks of the model and then without. Undefined once the request is refused. */
+  async #admit(exchange: Exchange, keyHash: string, { request, models }: Permitted): Promise<Admitted | undefined> {
+    const plans = plansFor(request, models, this.#parts.capOutput);
+    for (const plan of plans) {
+      const admission = await this.#parts.ledger.admit(admissionRequest(exchange.requestId, keyHash, plan));
+      exchange.showLimits(admission.figures);
+      if (admission.admitted) {
+        const [asked, ...others] = plan.routes;
+        const routes = [asked, ...others.filter(({ model }) => admission.fallbacks?.includes(model.id))] as const;
+        return { exchange, request, model: asked.model, routes, meter: new Meter(plan.inputTokens) };
+      }
+      if (plan !== plans.at(-1)) continue;
+      const { refusal } = admission;
+      if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, keyHash);
+      const error = errorForRefusal(refusal, models[0].id, plan.holdNanos);
+      this.#refuse(exchange, error, error.code === 'rate_limited' ? refusal.reason : error.code);
+    }
+    return undefined;
+  }
+
+  #forgetKey(exchange: Exchange, keyHash: string): void {
+    this.#knownKeys.delete(keyHash);
+    exchange.forgetKey();
+  }
+
+  /** Refuses a request. It takes nothing; where its key is known, the operator sees that it came. */
+  #refuse(exchange: Exchange, error: ClientError, reason: string = error.code): void {
+    const { keyId } = exchange;
+    if (keyId !== undefined) {
+      this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
+      this.#parts.monitor.refuse({ id: exchange.requestId, keyId, model: exchange.model ?? '', code: error.code });
+    }
+    exchange.sendError(error);
+  }
+
+  /** Sends the request upstream and relays the answer, whatever it is. Never throws, since there is a lease to settle. */
+  async #dispatch(admitted: Admitted): Promise<RelayResult> {
+    const { exchange, request, routes, meter } = admitted;
+    if (exchange.gone)
+      return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
+    if (this.#stopping)
+      return { metered: NO_WORK, termination: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
+    const dispatch = this.#parts.dispatcher.dispatch({
+      requestId: exchange.requestId,
+      request,
+      routes,
+      meter,
+      sink: new ExchangeSink(exchange, () => admitted.dispatch?.model.id),
+    });
+    admitted.dispatch = dispatch;
+    this.#dispatches.add(dispatch);
+    exchange.onGone(() => dispatch.clientLeft());
+    try {
+      return await dispatch.run();
+    } catch (error) {
+      this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'internal error while relaying');
+      dispatch.abort();
+      const termination: Termination = exchange.streamStarted
+        ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: DONE_BYTES }
+        : { kind: 'error', error: FAILED_AFTER_DISPATCH };
+      return { metered: dispatch.sent ? meter.figures() : NO_WORK, termination, note: 'internal error' };
+    } finally {
+      this.#dispatches.delete(dispatch);
+    }
+  }
+
+  /** The one settlement. The last bytes go out only after it. */
+  async #settle({ exchange, request, dispatch, model: asked }: Admitted, relayed: RelayResult): Promise<void> {
+    const { metered, termination } = relayed;
+    const { requestId } = exchange;
+    const model = dispatch?.model ?? asked;
+    exchange.serveBy(dispatch?.model.id);
+    try {
+      const usage = await this.#usageOf(metered, request);
+      const { source, completionId } = metered;
+      const outcome = outcomeOf(termination);
+      const { served, firstByteMs } = dispatch ?? {};
+      const end = { outcome, usage, source, costNanos: usageCost(model, usage), firstByteMs, served };
+      exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end }));
+      this.#parts.monitor.end(requestId, end);
+      this.#logNote(requestId, model, relayed);
+      finish(exchange, termination);
+    } catch (error) {
+      this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
+    }
+  }
+
+  async #usageOf({ usage, written }: Metered, { messages, tools }: ChatRequest): Promise<TokenUsage> {
+    return written === undefined
+      ? usage
+      : countUsage(this.#parts.counter, usage, sampleInput(messages, tools), written);
+  }
+
+  #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {
+    const notes = [note, metered.isReportUnusable ? UNUSABLE_REPORT : undefined].filter((text) => text !== undefined);
+    if (notes.length === 0) return;
+    const fields = { request_id: requestId, model: model.id, outcome: outcomeOf(termination) };
+    this.#parts.log.warn(fields, `${requestId} ${model.id}: ${notes.join('; ')}`);
+  }
+
+  /** Runs `work`, and answers what it throws: a body that cannot be read, a ledger that cannot write, a bug of ours. */
+  async #guarded(exchange: Exchange, work: () => Promise<void>): Promise<void> {
+    this.#answering.enter();
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof BodyError) {
+        if (error.error !== undefined) this.#refuse(exchange, error.error);
+        return;
+      }
+      this.#fail(exchange, error, NOT_FORWARDED);
+    } finally {
+      this.#answering.leave();
+    }
+  }
+
+  #fail(exchange: Exchange, error: unknown, response: ClientError): void {
+    const what = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'internal error';
+    this.#parts.log.error({ request_id: exchange.requestId, err: error }, what);
+    if (exchange.streamStarted) exchange.endStream(response, DONE_BYTES);
+    else exchange.sendError(response);
+  }
+}
+
+const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';
+
+/** The answer to a request that is admitted while the process shuts down. */
+const STOPPING = errorForFailure('aborted');

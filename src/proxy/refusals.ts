@@ -1,0 +1,64 @@
+/** The errors that clients read for the ledger's refusals. */
+import { type ClientError, rateLimited } from '../core/errors.ts';
+import { formatUsd, type Nanos } from '../core/money.ts';
+import { printableName } from '../core/printable.ts';
+import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
+import type { Refusal } from '../ledger/ledger.ts';
+
+/** The error for a refusal of a request for `model` that would have held `holdNanos`. */
+export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nanos): ClientError {
+  switch (refusal.reason) {
+    case 'unknown_key':
+      return INVALID_API_KEY;
+    case 'key_disabled':
+      return API_KEY_DISABLED;
+    case 'model_not_allowed':
+      return modelNotAllowed(model);
+    case 'spend_limit_reached':
+      return {
+        code: 'spend_limit_reached',
+        message:
+          `This key has reached its monthly spend limit of ${formatUsd(refusal.limitNanos)} USD. It resets next month (UTC). ` +
+          'The operator can raise it: inf-gw limits set <key> --spend-limit <usd>',
+      };
+    case 'insufficient_credit':
+      return {
+        code: 'insufficient_credit',
+        message:
+          `The account balance does not cover this request, which may cost ${formatUsd(holdNanos)} USD. ` +
+          'The operator can add credit: inf-gw credit add <usd>',
+      };
+    case 'larger_than_token_limit':
+      return {
+        code: 'rate_limited',
+        message:
+          `This request alone exceeds the limit of ${refusal.limit} tokens per minute, so waiting does not help. ` +
+          'Send less, declare a smaller max_tokens, or have the limit raised.',
+        retryAfterS: 60,
+        shouldRetry: false,
+      };
+    case 'requests_per_minute':
+      return rateLimited(`The limit of ${refusal.limit} requests per minute is reached.`, refusal.retryAfterS);
+    case 'tokens_per_minute':
+      return rateLimited(`The limit of ${refusal.limit} tokens per minute is reached.`, refusal.retryAfterS);
+    case 'concurrency':
+      return rateLimited(`The limit of ${refusal.limit} concurrent requests is reached.`, refusal.retryAfterS);
+    case 'money_spoken_for':
+      return rateLimited('The remaining money is held for requests in flight.', refusal.retryAfterS);
+  }
+}
+
+export function modelNotAllowed(model: string): ClientError {
+  return {
+    code: 'model_not_allowed',
+    message: `This key may not use the model "${printableName(model)}". GET /v1/models lists the models it may use.`,
+  };
+}
+
+export function modelNotFound(model: string): ClientError {
+  const hint = model.includes('/') ? '' : ' Model names include their provider: <provider>/<model>.';
+  return {
+    code: 'model_not_found',
+    message: `The model "${printableName(model)}" does not exist.${hint} GET /v1/models lists the models.`,
+  };
+}

@@ -1,0 +1,48 @@
+/** Splits a range of time into whole months, whole days, and the partial days at its ends. Pure. */
+import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
+
+/** A part of a range, by the table that has its figures. `from` is inclusive, `to` exclusive. */
+export type Period =
+  | { readonly kind: 'months'; readonly from: string; readonly to: string }
+  | { readonly kind: 'days'; readonly from: string; readonly to: string }
+  | { readonly kind: 'moments'; readonly from: number; readonly to: number };
+
+/** From the year 10000 on, days no longer sort as text. */
+const END_MS = Date.UTC(9999, 11, 1);
+
+/** The parts of a range of milliseconds since 1970, UTC; an undefined end is open. */
+export function periodsOf(
+  sinceMs: number | undefined,
+  untilMs: number | undefined,
+  finest: 'months' | 'days',
+): Period[] {
+  const since = Math.min(Math.max(sinceMs ?? 0, 0), END_MS);
+  const until = Math.min(Math.max(untilMs ?? END_MS, 0), END_MS);
+  const [firstDay, lastDay] = [Math.ceil(since / DAY_MS) * DAY_MS, Math.floor(until / DAY_MS) * DAY_MS];
+  const periods: Period[] =
+    firstDay >= lastDay
+      ? [moments(since, until)]
+      : [moments(since, firstDay), ...wholeDays(firstDay, lastDay, finest), moments(lastDay, until)];
+  return periods.filter(({ from, to }) => from < to);
+}
+
+function wholeDays(firstDay: number, lastDay: number, finest: 'months' | 'days'): Period[] {
+  const [firstMonth, lastMonth] = [monthStart(firstDay - 1, 1), monthStart(lastDay, 0)];
+  if (finest === 'days' || firstMonth >= lastMonth) return [days(firstDay, lastDay)];
+  const months: Period = { kind: 'months', from: utcMonth(firstMonth), to: utcMonth(lastMonth) };
+  return [days(firstDay, firstMonth), months, days(lastMonth, lastDay)];
+}
+
+/** The start of the month that is `later` months after the month of `ms`. */
+export function monthStart(ms: number, later: number): number {
+  const date = new Date(ms);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
+}
+
+function days(fromMs: number, toMs: number): Period {
+  return { kind: 'days', from: utcDay(fromMs), to: utcDay(toMs) };
+}
+
+function moments(from: number, to: number): Period {
+  return { kind: 'moments', from, to };
+}

@@ -1,0 +1,57 @@
+/** Single requests as operators read them, in flight or ended, and the result of correcting one. */
+import type { Nanos } from '../core/money.ts';
+import type { Outcome } from '../core/settlement.ts';
+import type { UsageSource } from '../core/usage.ts';
+
+/** A request that was admitted. */
+export interface RequestRecord {
+  readonly id: string;
+  readonly keyId: string;
+  /** The name of its key. */
+  readonly key: string;
+  /** The model that served it; while it is in flight, the model that was requested. */
+  readonly model: string;
+  readonly requestedModel: string;
+  readonly admittedAtMs: number;
+  /** Undefined if the request ended before the state file recorded holds. */
+  readonly holdNanos: Nanos | undefined;
+  /** Undefined while it is in flight. */
+  readonly end: RequestEnd | undefined;
+}
+
+/** How a request ended, and what it was charged. */
+export interface RequestEnd {
+  readonly settledAtMs: number;
+  readonly outcome: Outcome;
+  readonly source: UsageSource;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  readonly costNanos: Nanos;
+  /** The upstream's id of the completion. */
+  readonly completionId: string | undefined;
+  /** From dispatch to the first byte of the upstream's response. */
+  readonly firstByteMs: number | undefined;
+  /** The provider's upstream that served. Undefined if none was asked, or if the file did not record it yet. */
+  readonly upstream: string | undefined;
+  /** The number of attempts on all upstreams. Undefined when `upstream` is. */
+  readonly attempts: number | undefined;
+  /** When an operator corrected the cost. */
+  readonly correctedAtMs: number | undefined;
+}
+
+export interface RequestQuery {
+  readonly keyId: string | undefined;
+  /** Admitted then or later. */
+  readonly sinceMs: number | undefined;
+  /** Only requests that ended in an error. */
+  readonly errors: boolean;
+  /** The number of requests to return at most. */
+  readonly limit: number;
+}
+
+/** The result of correcting what a request was charged. Only a request charged as held can be corrected. */
+export type Correction =
+  | { readonly kind: 'done'; readonly request: RequestRecord }
+  | { readonly kind: 'no_such_request' | 'in_flight' }
+  | { readonly kind: 'not_held'; readonly source: UsageSource };

@@ -1,0 +1,211 @@
+/** The SQLite database: how it is opened, checked, migrated and locked for a transaction. */
+
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { UserError } from '../../core/errors.ts';
+import type { Durability } from '../../core/settings.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { StateFileError } from './state-file.ts';
+import { explained, isBusy } from './storage-errors.ts';
+
+export type Sqlite = Database.Database;
+export type Statement = Database.Statement<unknown[]>;
+
+/** Marks a database as ours: "infg" in ASCII. */
+const APPLICATION_ID = 0x69_6e_66_67;
+const PRIVATE_MODE = 0o600;
+/** In older versions, two connections that write or checkpoint at the same time can corrupt a WAL database. */
+const SAFE_VERSION = [3, 51, 3] as const;
+/** The pause between two attempts at the lock. SQLite's own pauses are so long that a busy ledger starves a command. */
+const RETRY_MS = 0.3;
+/** How long a command waits for the lock before it fails. */
+const LOCK_WAIT_MS = 5_000;
+/** The log is truncated to this length when it restarts, after a long reader has made it grow. */
+const LOG_BYTES = 64 * 1024 * 1024;
+
+/** SQLite's `synchronous` mode for each durability: FULL syncs the log at every commit, NORMAL only at checkpoints. */
+const SYNCHRONOUS: Readonly<Record<Durability, number>> = { full: 2, crash: 1 };
+
+/** Opens the state file, creating it if there is none, and migrates its tables. Throws a UserError. */
+export function openDatabase(path: string, durability: Durability = 'full'): { database: Sqlite; created: boolean } {
+  const created = createPrivately(path);
+  let database: Sqlite | undefined;
+  try {
+    // No busy handler: `withRetry` waits, in short steps.
+    database = new Database(path, { timeout: 0 });
+    const opened = database;
+    // This check comes first, so that a wrong path does not change another program's file.
+    withRetry(() => refuseForeign(opened, path));
+    makePrivate(path);
+    prepareDatabase(database, path, durability);
+    return { database, created };
+  } catch (error) {
+    database?.close();
+    throw explained(error, path);
+  }
+}
+
+/** Creates an empty file that only its owner can read. Returns false if the file exists. Throws a UserError. */
+export function createPrivately(path: string): boolean {
+  try {
+    if (existsSync(path)) {
+      if (statSync(path).isFile()) return false;
+      throw new UserError(`${path} is not a file; set \`state:\` in the config to another path`);
+    }
+    mkdirSync(dirname(path), { recursive: true });
+    closeSync(openSync(path, 'a', PRIVATE_MODE));
+    return true;
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new UserError(`cannot create the state file ${path} (${code}); set \`state:\` in the config to another path`);
+  }
+}
+
+/** Throws a UserError unless the file is one of ours, or empty. */
+function refuseForeign(database: Sqlite, path: string): void {
+  const isEmpty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
+  if (isEmpty || database.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
+  throw new UserError(`${path} belongs to another program; set \`state:\` in the config to another file`);
+}
+
+function makePrivate(path: string): void {
+  if ((statSync(path).mode & 0o077) === 0) return;
+  try {
+    chmodSync(path, PRIVATE_MODE);
+  } catch {
+    throw new UserError(`other users can read ${path}, and its mode cannot be changed; run chmod 600 as its owner`);
+  }
+}
+
+function prepareDatabase(database: Sqlite, path: string, durability: Durability): void {
+  // Even this reads the file's header, which is locked while another process opens or closes the file.
+  const version = withRetry(() => database.prepare('SELECT sqlite_version()').pluck().get() as string);
+  if (isOlder(version, SAFE_VERSION)) {
+    throw new UserError(
+      `SQLite ${version} can corrupt a database in use; inf-gw needs ${SAFE_VERSION.join('.')} or later: run npm ci again`,
+    );
+  }
+  withRetry(() => {
+    database.pragma('journal_mode = WAL');
+    // better-sqlite3's default for WAL is NORMAL, with which a power cut can lose the last commits.
+    database.pragma(`synchronous = ${SYNCHRONOUS[durability]}`);
+    // A checkpoint every 16 MB of log instead of every 4 MB: a lone request waits 0.17 ms for its commits, not 0.21.
+    database.pragma('wal_autocheckpoint = 4000');
+    database.pragma(`journal_size_limit = ${LOG_BYTES}`);
+  });
+  immediately(database, () => migrate(database, path));
+}
+
+/** Commits a write that changes nothing, to find out whether the file can be written. Throws what SQLite throws. */
+export function writeNothing(database: Sqlite, lockWaitMs?: number): void {
+  const write = () => {
+    assertKnownVersion(database);
+    database.pragma(`user_version = ${MIGRATIONS.length}`);
+  };
+  immediately(database, write, lockWaitMs);
+}
+
+/** Throws a UserError unless commits are as durable as configured. SQLite reports its real mode only after a write. */
+export function assertDurability(database: Sqlite, durability: Durability): void {
+  writeNothing(database);
+  const mode = database.pragma('journal_mode', { simple: true });
+  const synchronous = database.pragma('synchronous', { simple: true });
+  if (mode === 'wal' && synchronous === SYNCHRONOUS[durability]) return;
+  throw new UserError(
+    `SQLite uses journal_mode = ${mode} and synchronous = ${synchronous} for the state file: move the file to a local disk`,
+  );
+}
+
+function isOlder(version: string, than: readonly number[]): boolean {
+  const parts = version.split('.').map(Number);
+  for (const [index, least] of than.entries()) {
+    const part = parts[index] ?? 0;
+    if (part !== least) return part < least;
+  }
+  return false;
+}
+
+function versionOf(database: Sqlite): number {
+  return database.pragma('user_version', { simple: true }) as number;
+}
+
+/** Throws a StateFileError if a newer version of the program has migrated the tables since this one opened the file. */
+export function assertKnownVersion(database: Sqlite): void {
+  if (versionOf(database) === MIGRATIONS.length) return;
+  throw new StateFileError('a newer inf-gw has migrated the state file: restart this one with that version');
+}
+
+function migrate(database: Sqlite, path: string): void {
+  const version = versionOf(database);
+  if (version > MIGRATIONS.length) {
+    throw new UserError(
+      `${path} was written by a newer inf-gw (schema version ${version}; this one knows ${MIGRATIONS.length}): update inf-gw`,
+    );
+  }
+  if (version === 0) database.pragma(`application_id = ${APPLICATION_ID}`);
+  for (const [index, step] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    database.exec(step);
+    database.pragma(`user_version = ${index + 1}`);
+  }
+}
+
+/** The statements that every batch runs, prepared once per connection. */
+interface Housekeeping {
+  readonly begin: Statement;
+  readonly commit: Statement;
+  readonly dataVersion: Statement;
+}
+
+const housekeeping = new WeakMap<Sqlite, Housekeeping>();
+
+function housekeepingOf(database: Sqlite): Housekeeping {
+  let statements = housekeeping.get(database);
+  if (statements === undefined) {
+    statements = {
+      begin: database.prepare('BEGIN IMMEDIATE'),
+      commit: database.prepare('COMMIT'),
+      dataVersion: database.prepare('PRAGMA data_version').pluck(),
+    };
+    housekeeping.set(database, statements);
+  }
+  return statements;
+}
+
+/**
+ * Runs `work` in a transaction that takes the write lock at once, and rolls back if it throws. Waits for the lock for
+ * `lockWaitMs` milliseconds at most.
+ */
+export function immediately<T>(database: Sqlite, work: () => T, lockWaitMs = LOCK_WAIT_MS): T {
+  const { begin, commit } = housekeepingOf(database);
+  withRetry(() => begin.run(), lockWaitMs);
+  try {
+    const result = work();
+    commit.run();
+    return result;
+  } catch (error) {
+    if (database.inTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+const sleepCell = new Int32Array(new SharedArrayBuffer(4));
+
+function withRetry<T>(work: () => T, waitMs = LOCK_WAIT_MS): T {
+  const deadline = performance.now() + waitMs;
+  while (true) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      Atomics.wait(sleepCell, 0, 0, RETRY_MS);
+    }
+  }
+}
+
+/** A number that changes whenever another connection has committed. */
+export function dataVersion(database: Sqlite): number {
+  return housekeepingOf(database).dataVersion.get() as number;
+}

@@ -1,0 +1,129 @@
+/** Holds and the journal: what is written when a request is admitted and when it ends. Callers hold the lock. */
+
+import type { Nanos } from '../../core/money.ts';
+import type { Settlement } from '../../core/settlement.ts';
+import { isErrorOutcome } from '../../core/settlement.ts';
+import type { HoldRow, RecentEntry } from '../journal.ts';
+import type { Sqlite, Statement } from './database.ts';
+import { SumWriter } from './sums.ts';
+
+export class Journal {
+  readonly #database: Sqlite;
+  readonly #insertHold: Statement;
+  readonly #deleteHold: Statement;
+  readonly #insertRow: Statement;
+  readonly #sums: SumWriter;
+  readonly #month: Statement;
+
+  constructor(database: Sqlite) {
+    this.#database = database;
+    this.#insertHold =
+      database.prepare(`INSERT INTO holds (request_id, key_id, model, admitted_at_ms, input_tokens, output_tokens, hold_nanos)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`);
+    this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
+    this.#insertRow = database.prepare(
+      `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
+         cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms, requested_model, upstream,
+         attempts)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#sums = new SumWriter(database);
+    this.#month = database
+      .prepare('SELECT coalesce(sum(cost_nanos), 0) FROM usage_months WHERE month = ? AND key_id = ?')
+      .pluck()
+      .safeIntegers();
+  }
+
+  hold(hold: HoldRow): void {
+    this.#insertHold.run(
+      hold.requestId,
+      hold.keyId,
+      hold.model,
+      hold.admittedAtMs,
+      hold.inputTokens,
+      hold.outputTokens,
+      hold.holdNanos,
+    );
+  }
+
+  /** Moves a request from the holds to the journal. The next `writeCharges` writes what it is charged. */
+  settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
+    const { source, usage, costNanos, served } = end;
+    const model = served?.model ?? hold.model;
+    const { promptTokens, cachedTokens, completionTokens } = usage;
+    this.#deleteHold.run(hold.requestId);
+    this.#insertRow.run(
+      hold.requestId,
+      hold.keyId,
+      model,
+      hold.admittedAtMs,
+      wallMs,
+      end.outcome,
+      source,
+      promptTokens,
+      cachedTokens,
+      completionTokens,
+      costNanos,
+      hold.holdNanos,
+      end.completionId ?? null,
+      end.firstByteMs ?? null,
+      model === hold.model ? null : hold.model,
+      served?.upstream ?? null,
+      served?.attempts ?? null,
+    );
+    const isError = isErrorOutcome(end.outcome);
+    const { keyId, admittedAtMs } = hold;
+    this.#sums.add({ keyId, model, source, admittedAtMs, isError, promptTokens, completionTokens, costNanos });
+  }
+
+  /** Charges everything settled since the last call, in days, months and the balance. Ends each transaction that settles. */
+  writeCharges(): void {
+    this.#sums.write();
+  }
+
+  /** Discards what was settled since the last `writeCharges`: the transaction was rolled back. */
+  forgetCharges(): void {
+    this.#sums.forget();
+  }
+
+  /** What a key was charged in a month, with what is not written yet. */
+  chargedInMonth(keyId: string, month: string): Nanos {
+    return (this.#month.get(month, keyId) as bigint) + this.#sums.pendingCharge(keyId, month);
+  }
+
+  openHolds(): HoldRow[] {
+    const rows = this.#database.prepare('SELECT * FROM holds').safeIntegers().all() as Record<
+      string,
+      bigint | string
+    >[];
+    return rows.map((row) => ({
+      requestId: row.request_id as string,
+      keyId: row.key_id as string,
+      model: row.model as string,
+      admittedAtMs: Number(row.admitted_at_ms),
+      inputTokens: Number(row.input_tokens),
+      outputTokens: Number(row.output_tokens),
+      holdNanos: row.hold_nanos as bigint,
+    }));
+  }
+
+  /** The requests that ended at `sinceMs` or later. Reads the journal from its end, so its length does not matter. */
+  recent(sinceMs: number): RecentEntry[] {
+    const rows = this.#database
+      .prepare(
+        'SELECT key_id, admitted_at_ms, settled_at_ms, prompt_tokens + completion_tokens AS tokens FROM journal ORDER BY id DESC',
+      )
+      .iterate() as IterableIterator<{ key_id: string; admitted_at_ms: number; settled_at_ms: number; tokens: number }>;
+    const recent: RecentEntry[] = [];
+    for (const row of rows) {
+      if (row.settled_at_ms < sinceMs) break;
+      recent.push({
+        keyId: row.key_id,
+        admittedAtMs: row.admitted_at_ms,
+        settledAtMs: row.settled_at_ms,
+        tokens: row.tokens,
+      });
+    }
+    return recent;
+  }
+}

@@ -1,0 +1,117 @@
+/** Single requests: those in the journal, those in flight, and the correction of one that was charged as held. */
+
+import { utcDay, utcMonth } from '../../core/clock.ts';
+import type { Nanos } from '../../core/money.ts';
+import type { Outcome } from '../../core/settlement.ts';
+import type { UsageSource } from '../../core/usage.ts';
+import type { Correction, RequestEnd, RequestQuery, RequestRecord } from '../requests.ts';
+import { immediately, type Sqlite } from './database.ts';
+import { IS_ERROR } from './sql.ts';
+
+type Row = Record<string, bigint | string | null>;
+
+const ENDED = `SELECT j.*, coalesce(k.name, j.key_id) AS key FROM journal AS j LEFT JOIN keys AS k ON k.id = j.key_id`;
+const OPEN = `SELECT h.*, coalesce(k.name, h.key_id) AS key FROM holds AS h LEFT JOIN keys AS k ON k.id = h.key_id`;
+
+export class RequestStore {
+  readonly #database: Sqlite;
+
+  constructor(database: Sqlite) {
+    this.#database = database;
+  }
+
+  /** Requests that have ended, newest admission first. */
+  list({ keyId, sinceMs, errors, limit }: RequestQuery): RequestRecord[] {
+    const filters = [
+      'j.admitted_at_ms >= $since',
+      ...(keyId === undefined ? [] : ['j.key_id = $key']),
+      ...(errors ? [IS_ERROR] : []),
+    ];
+    const sql = `${ENDED} WHERE ${filters.join(' AND ')} ORDER BY j.admitted_at_ms DESC, j.id DESC LIMIT $limit`;
+    const parameters = { since: sinceMs ?? 0, limit, ...(keyId !== undefined && { key: keyId }) };
+    return (this.#database.prepare(sql).safeIntegers().all(parameters) as Row[]).map(toRecord);
+  }
+
+  /**
+   * A request by its id, in flight or ended, or the latest one with that completion id. Completion ids have no index,
+   * because it would cost each request a page of the log: finding one scans the journal backwards.
+   */
+  find(id: string): RequestRecord | undefined {
+    return this.#findByRequestId(id) ?? this.#one(`${ENDED} WHERE j.completion_id = ? ORDER BY j.id DESC LIMIT 1`, id);
+  }
+
+  /** Replaces the charge of a request that a crash left open: in its row, the balance, its day and its month. */
+  correct(id: string, costNanos: Nanos, wallMs: number): Correction {
+    // Before the lock is taken: scanning the journal must not block the gateway.
+    const found = this.find(id);
+    if (found === undefined) return { kind: 'no_such_request' };
+    return immediately(this.#database, () => {
+      const request = this.#findByRequestId(found.id);
+      if (request === undefined) return { kind: 'no_such_request' };
+      if (request.end === undefined) return { kind: 'in_flight' };
+      const { source } = request.end;
+      if (source !== 'held') return { kind: 'not_held', source };
+      this.#charge(request, costNanos - request.end.costNanos);
+      this.#database
+        .prepare('UPDATE journal SET cost_nanos = ?, corrected_at_ms = ? WHERE request_id = ?')
+        .run(costNanos, wallMs, request.id);
+      return { kind: 'done', request: this.#findByRequestId(request.id) as RequestRecord };
+    });
+  }
+
+  /** Adds an amount, possibly negative, to the cost of a held request in the sums and the balance. */
+  #charge({ keyId, model, admittedAtMs }: RequestRecord, nanos: Nanos): void {
+    const changes = [
+      ['usage_days', 'day', utcDay(admittedAtMs)],
+      ['usage_months', 'month', utcMonth(admittedAtMs)],
+    ] as const;
+    for (const [table, period, value] of changes) {
+      this.#database
+        .prepare(
+          `UPDATE ${table} SET cost_nanos = cost_nanos + ? WHERE ${period} = ? AND key_id = ? AND model = ? AND source = 'held'`,
+        )
+        .run(nanos, value, keyId, model);
+    }
+    this.#database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?').run(nanos);
+  }
+
+  #findByRequestId(id: string): RequestRecord | undefined {
+    return this.#one(`${ENDED} WHERE j.request_id = ?`, id) ?? this.#one(`${OPEN} WHERE h.request_id = ?`, id);
+  }
+
+  #one(sql: string, id: string): RequestRecord | undefined {
+    const row = this.#database.prepare(sql).safeIntegers().get(id) as Row | undefined;
+    return row && toRecord(row);
+  }
+}
+
+function toRecord(row: Row): RequestRecord {
+  return {
+    id: row.request_id as string,
+    keyId: row.key_id as string,
+    key: row.key as string,
+    model: row.model as string,
+    requestedModel: (row.requested_model ?? row.model) as string,
+    admittedAtMs: Number(row.admitted_at_ms),
+    holdNanos: (row.hold_nanos ?? undefined) as bigint | undefined,
+    end: row.settled_at_ms === undefined ? undefined : toEnd(row),
+  };
+}
+
+function toEnd(row: Row): RequestEnd {
+  const number = (value: Row[string] | undefined) => (typeof value === 'bigint' ? Number(value) : undefined);
+  return {
+    settledAtMs: Number(row.settled_at_ms),
+    outcome: row.outcome as Outcome,
+    source: row.source as UsageSource,
+    promptTokens: Number(row.prompt_tokens),
+    cachedTokens: Number(row.cached_tokens),
+    completionTokens: Number(row.completion_tokens),
+    costNanos: row.cost_nanos as bigint,
+    completionId: (row.completion_id ?? undefined) as string | undefined,
+    firstByteMs: number(row.first_byte_ms),
+    upstream: (row.upstream ?? undefined) as string | undefined,
+    attempts: number(row.attempts),
+    correctedAtMs: number(row.corrected_at_ms),
+  };
+}

@@ -1,0 +1,33 @@
+/** Drops journal rows that are older than the retention period, and seals their sums. */
+import { immediately, type Sqlite } from './database.ts';
+import { ADD_FIGURES, ADMISSION_DAY, ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.ts';
+
+/** The number of rows per transaction: some 10 ms, which requests can wait for. */
+const STEP_ROWS = 1_000;
+
+const ROWS = 'id IN (SELECT value FROM json_each($ids))';
+const SEAL = `INSERT INTO sealed_days (day, ${SUM_COLUMNS}) SELECT day, ${SUM_NAMES}, ${sumsOf(SUM_FIGURES)}
+  FROM (SELECT ${ADMISSION_DAY} AS day, ${SUM_NAMES}, ${ROW_FIGURES} FROM journal WHERE ${ROWS})
+  GROUP BY day, ${SUM_NAMES} ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`;
+
+/**
+ * Drops the oldest of the rows that were admitted before `beforeMs`, at most as many as one step takes. Returns true if
+ * there may be more. No step changes the sums of the journal and the sealed days together.
+ */
+export function dropOldRows(database: Sqlite, beforeMs: number, lockWaitMs?: number): boolean {
+  const step = () => {
+    const ids = database
+      // A request that ran for days and has just ended still counts in the windows.
+      .prepare(
+        'SELECT id FROM journal WHERE admitted_at_ms < $before AND settled_at_ms < $before ORDER BY admitted_at_ms LIMIT $most',
+      )
+      .pluck()
+      .all({ before: beforeMs, most: STEP_ROWS });
+    if (ids.length === 0) return false;
+    const parameters = { ids: JSON.stringify(ids) };
+    database.prepare(SEAL).run(parameters);
+    database.prepare(`DELETE FROM journal WHERE ${ROWS}`).run(parameters);
+    return ids.length === STEP_ROWS;
+  };
+  return immediately(database, step, lockWaitMs);
+}

@@ -1,0 +1,59 @@
+/** Usage reports: what they can be asked for, and what they contain. */
+import type { Nanos } from '../core/money.ts';
+
+/** What the rows of a usage report can stand for. */
+export const USAGE_GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+
+export interface UsageQuery {
+  /** Undefined asks for a single row with the sum of everything. */
+  readonly by: UsageGroup | undefined;
+  readonly keyId: string | undefined;
+  readonly model: string | undefined;
+  /** Inclusive, by time of admission. */
+  readonly sinceMs: number | undefined;
+  /** Exclusive. */
+  readonly untilMs: number | undefined;
+}
+
+/** The sums of one group. Only the fields that name the group are defined. */
+export interface UsageRow {
+  readonly key: string | undefined;
+  readonly keyId: string | undefined;
+  readonly model: string | undefined;
+  readonly day: string | undefined;
+  readonly month: string | undefined;
+  readonly source: string | undefined;
+  readonly requests: number;
+  readonly errors: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly costNanos: Nanos;
+}
+
+export interface UsageReport {
+  readonly rows: readonly UsageRow[];
+  /** Days that the range covers in part and whose journal rows were dropped. The rows do not include them. */
+  readonly droppedDays: readonly string[];
+}
+
+/** A key's figures for one month. */
+export interface MonthFigures {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly costNanos: Nanos;
+}
+
+/** How often a key was refused for one reason in a month. */
+export interface RefusalRow {
+  readonly code: string;
+  readonly reason: string;
+  readonly requests: number;
+  readonly lastAtMs: number;
+}
+
+/** The refusals of a key for one reason in a month that are to be added to those stored. */
+export interface RefusalCount extends RefusalRow {
+  readonly month: string;
+  readonly keyId: string;
+}

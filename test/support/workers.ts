@@ -1,0 +1,29 @@
+/** The threads of a gateway that runs in this process, and what each of them carries, as it says itself. */
+import type { Worker } from 'node:worker_threads';
+
+/** Does something, and gives the threads that were started meanwhile along with its result. */
+export async function withNewThreads<T>(work: () => Promise<T>): Promise<{ result: T; threads: Worker[] }> {
+  const threads: Worker[] = [];
+  const note = (thread: Worker) => threads.push(thread);
+  process.on('worker', note);
+  try {
+    return { result: await work(), threads };
+  } finally {
+    process.off('worker', note);
+  }
+}
+
+/** How many requests each worker says that it has, when `ask` makes the gateway ask all of them. */
+export async function inFlightByThread(
+  threads: readonly Worker[],
+  ask: () => Promise<unknown>,
+): Promise<readonly number[]> {
+  const counts: number[] = [];
+  const listen = (message: { kind: string; answer: unknown }) => {
+    if (message.kind === 'answer' && typeof message.answer === 'number') counts.push(message.answer);
+  };
+  for (const thread of threads) thread.on('message', listen);
+  await ask();
+  for (const thread of threads) thread.off('message', listen);
+  return counts;
+}

@@ -1,0 +1,30 @@
+/** The Markdown pages: prose wraps at 100 columns, and the page on tests names every folder of them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { projectFile, sourcesIn, tableRows } from '../support/sources.ts';
+
+const MAX_COLUMNS = 100;
+const pages = sourcesIn('*.md').concat(sourcesIn('docs/*.md'));
+
+/** The lines of prose that are too long. Tables, code blocks and lines that are one link cannot be wrapped. */
+function longLines({ path, text }: { readonly path: string; readonly text: string }): string[] {
+  let isCode = false;
+  return text.split('\n').flatMap((line, index) => {
+    if (line.startsWith('```')) isCode = !isCode;
+    const canWrap = !isCode && !line.startsWith('|') && /\S\s+\S/.test(line.replace(/\[[^\]]*\]\([^)]*\)/g, 'link'));
+    return canWrap && [...line].length > MAX_COLUMNS ? [`${path}:${index + 1}`] : [];
+  });
+}
+
+test('Markdown prose wraps at 100 columns', () => {
+  assert.deepEqual(pages.flatMap(longLines), []);
+});
+
+test('the page on tests names every folder of them, and no other', () => {
+  const named = tableRows(projectFile('docs/testing.md'), '| where |').flatMap(([where = '']) =>
+    [...where.matchAll(/`test\/(\w[\w-]*)\/`/g)].map(([, folder]) => folder),
+  );
+  const paths = sourcesIn('test/*/**/*.ts').map(({ path }) => path.split('/')[1] ?? '');
+  const folders = [...new Set(paths)].filter((folder) => folder !== 'support');
+  assert.deepEqual(named.toSorted(), folders.toSorted());
+});

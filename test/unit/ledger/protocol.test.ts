@@ -1,0 +1,90 @@
+/** What travels between threads arrives as it was sent, whatever it is. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { Answer, Command } from '../../../src/ledger/protocol.ts';
+import { packCommand, packReply, unpackCommand, unpackReply } from '../../../src/ledger/protocol.ts';
+
+/** As messages bring them: with the usual prototype. */
+const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
+  fc.record(model, { noNullPrototype: true }) as fc.Arbitrary<T>;
+const text = fc.string();
+const whole = fc.nat();
+const nanos = fc.bigInt({ min: 0n, max: 10n ** 18n });
+const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+
+const admission = record({
+  requestId: text,
+  keyHash: text,
+  model: text,
+  reservedTokens: whole,
+  inputTokens: whole,
+  outputTokens: whole,
+  holdNanos: nanos,
+});
+const settlement = record({
+  requestId: text,
+  outcome: fc.constantFrom('ok' as const, 'cancelled' as const, 'upstream_error' as const),
+  usage: record({ promptTokens: whole, cachedTokens: whole, completionTokens: whole }),
+  source: fc.constantFrom('reported' as const, 'counted' as const),
+  costNanos: nanos,
+  completionId: maybe(text),
+  firstByteMs: maybe(whole),
+  served: maybe(record({ model: text, upstream: text, attempts: whole })),
+});
+const command: fc.Arbitrary<Command> = fc.oneof(
+  record({ kind: fc.constant('admit' as const), request: admission }),
+  record({ kind: fc.constant('settle' as const), settlement }),
+  record({ kind: fc.constant('identify' as const), keyHash: text }),
+  record({ kind: fc.constant('snapshot' as const), keyIds: fc.array(text) }),
+);
+
+const figures = record({
+  limitRequests: whole,
+  remainingRequests: whole,
+  resetRequestsS: whole,
+  limitTokens: whole,
+  remainingTokens: whole,
+  resetTokensS: whole,
+});
+const refused = { admitted: false as const, refusal: { reason: 'unknown_key' as const } };
+const ANSWERS: Readonly<Record<string, (figures: fc.Arbitrary<unknown>) => fc.Arbitrary<unknown>>> = {
+  admit: (each) => fc.oneof(record({ admitted: fc.constant(true), figures: each }), fc.constant(refused)),
+  settle: (each) => each,
+  identify: (each) => record({ kind: fc.constant('unknown'), figures: each }),
+  snapshot: () => fc.constant({ balanceNanos: 5n, heldNanos: 0n, busiest: [], keys: [] }),
+};
+
+describe('between threads', () => {
+  test('a command arrives as it was sent', () => {
+    fc.assert(
+      fc.property(whole, command, (ticket, sent) => {
+        assert.deepEqual(unpackCommand(structuredClone(packCommand({ ticket, command: sent }))), {
+          ticket,
+          command: sent,
+        });
+      }),
+    );
+  });
+
+  test('an answer arrives as it was given', () => {
+    const asked = command.chain((each) =>
+      (ANSWERS[each.kind] as (typeof ANSWERS)[string])(figures).map((answer) => ({ each, answer: answer as Answer })),
+    );
+    fc.assert(
+      fc.property(whole, asked, (ticket, { each, answer }) => {
+        const packed = packReply({ ticket, command: each }, { ticket, answer });
+        assert.deepEqual(unpackReply(structuredClone(packed)), { ticket, answer });
+      }),
+    );
+  });
+
+  test('so does that there is none', () => {
+    fc.assert(
+      fc.property(whole, command, text, (ticket, each, unavailable) => {
+        const packed = packReply({ ticket, command: each }, { ticket, unavailable });
+        assert.deepEqual(unpackReply(structuredClone(packed)), { ticket, unavailable });
+      }),
+    );
+  });
+});

@@ -1,0 +1,83 @@
+/** SQLite's log stays bounded: what a long reader let grow is cut back, and readers without a gap are waited for. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Account } from '../../../src/state/sqlite/account.ts';
+import { openDatabase } from '../../../src/state/sqlite/database.ts';
+import { LogBound } from '../../../src/state/sqlite/log-bound.ts';
+
+const READER = fileURLToPath(new URL('../../writers/reader.ts', import.meta.url));
+const LARGE_BYTES = 512 * 1024;
+const READING_MS = 10_000;
+const BOUND_BYTES = 64 * 1024 * 1024;
+
+function openLog(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'inf-gw-log-'));
+  const path = join(folder, 'state.db');
+  const { database } = openDatabase(path, 'crash');
+  t.after(() => {
+    database.close();
+    rmSync(folder, { recursive: true });
+  });
+  const account = new Account(database);
+  const size = () => statSync(`${path}-wal`).size;
+  const enter = () => account.enter(1n, 'a line in the log', 0);
+  return { path, database, size, enter };
+}
+
+/** Readers in a process of their own: within one, two libraries do not see each other's locks. They read on until they are
+ * stopped. */
+async function startReaders(t: TestContext, path: string, count: number, eachMs: number): Promise<() => Promise<void>> {
+  const words = [READER, path, READING_MS, count, eachMs].map(String);
+  const child = spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  t.after(stop);
+  await once(child.stdout, 'data');
+  return stop;
+}
+
+describe('the log', () => {
+  test('is cut back to 64 MB once a long reader that made it grow is gone', async (t) => {
+    const { path, size, enter } = openLog(t);
+    const stop = await startReaders(t, path, 1, READING_MS);
+    while (size() < 1.1 * BOUND_BYTES) enter();
+    await stop();
+    // The first of these copies all of it into the file, and the next one begins the log anew.
+    for (let entry = 0; entry < 3; entry++) enter();
+    assert.ok(size() <= BOUND_BYTES, `${size()} bytes`);
+  });
+
+  test('starts anew though readers overlap all the time', async (t) => {
+    const { path, database, size, enter } = openLog(t);
+    await startReaders(t, path, 2, 10);
+    while (size() < LARGE_BYTES) {
+      enter();
+      await pause(1);
+    }
+    const large = size();
+    new LogBound(database, LARGE_BYTES).keep();
+    for (let entry = 0; entry < 10; entry++) enter();
+    assert.equal(size(), large, 'what is written goes where the old log was');
+  });
+
+  test('is not waited for where a single reader holds most of it', async (t) => {
+    const { path, database, size, enter } = openLog(t);
+    await startReaders(t, path, 1, READING_MS);
+    while (size() < LARGE_BYTES) enter();
+    const large = size();
+    // Were the reader waited for, it would be gone before the last of these is done.
+    for (let look = 0; look < 10; look++) new LogBound(database, LARGE_BYTES).keep();
+    enter();
+    assert.ok(size() > large, 'the log goes on');
+  });
+});

@@ -1,0 +1,191 @@
+/** Counted refusals: they reach the file together, add up there, and wait where it cannot be written. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import type { Worker } from 'node:worker_threads';
+import { hashKey, mintKey } from '../../../src/core/api-key.ts';
+import { utcMonth } from '../../../src/core/clock.ts';
+import type { CountedRefusal } from '../../../src/core/settlement.ts';
+import { startLedger } from '../../../src/ledger/client.ts';
+import { LedgerUnavailable } from '../../../src/ledger/ledger.ts';
+import { openDatabase } from '../../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../../src/state/sqlite/keys.ts';
+import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
+import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
+import { UsageReader } from '../../../src/state/sqlite/usage.ts';
+import { bounded, until } from '../../support/wait.ts';
+import { type Bench, NOON, openBench } from '../ledger/bench.ts';
+
+const BUSY: Omit<CountedRefusal, 'keyId'> = { code: 'rate_limited', reason: 'concurrency' };
+const BROKE: Omit<CountedRefusal, 'keyId'> = { code: 'insufficient_credit', reason: 'insufficient_credit' };
+
+function count(bench: Bench, keyId: string, ...refusals: readonly Omit<CountedRefusal, 'keyId'>[]): void {
+  bench.engine.process(refusals.map((refusal) => ({ kind: 'count_refusal', refusal: { keyId, ...refusal } })));
+}
+
+describe('counted refusals', () => {
+  test('are in the file when they were written, by key, code and reason, the most frequent first', (t) => {
+    const bench = openBench(t);
+    const [key, other] = [bench.newKey(), bench.newKey()];
+    count(bench, key.id, BROKE, BUSY, BUSY);
+    bench.clock.advance(10);
+    count(bench, other.id, BUSY);
+    count(bench, key.id, { ...BUSY, reason: 'requests_per_minute' }, BUSY);
+    assert.ok(bench.engine.hasRefusals);
+    bench.engine.writeRefusals();
+    assert.ok(!bench.engine.hasRefusals);
+    const { usage } = bench.operator;
+    assert.deepEqual(usage.refusalsOf(key.id, '2026-11'), [
+      { ...BUSY, requests: 3, lastAtMs: NOON + 10 },
+      { ...BROKE, requests: 1, lastAtMs: NOON },
+      { ...BUSY, reason: 'requests_per_minute', requests: 1, lastAtMs: NOON + 10 },
+    ]);
+    assert.deepEqual(usage.refusalsOf(other.id, '2026-11'), [{ ...BUSY, requests: 1, lastAtMs: NOON + 10 }]);
+    assert.deepEqual(usage.refusalsOf(key.id, '2026-10'), []);
+  });
+
+  test('add up over many writings, and are written once', (t) => {
+    const bench = openBench(t);
+    const { id } = bench.newKey();
+    for (let i = 0; i < 3; i++) {
+      count(bench, id, BUSY, BUSY);
+      bench.clock.advance(1_000);
+      bench.engine.writeRefusals();
+      bench.engine.writeRefusals();
+    }
+    const [row] = bench.operator.usage.refusalsOf(id, '2026-11');
+    assert.deepEqual([row?.requests, row?.lastAtMs], [6, NOON + 2_000]);
+  });
+
+  test('count in the month in which they were refused, though they are written in the next', (t) => {
+    const bench = openBench(t);
+    const { id } = bench.newKey();
+    bench.clock.wall = Date.UTC(2026, 10, 30, 23, 59, 59, 999);
+    count(bench, id, BUSY);
+    bench.clock.advance(1);
+    count(bench, id, BUSY);
+    bench.engine.writeRefusals();
+    for (const month of ['2026-11', '2026-12']) {
+      assert.deepEqual(
+        bench.operator.usage.refusalsOf(id, month).map(({ requests }) => requests),
+        [1],
+        month,
+      );
+    }
+  });
+
+  test('keep the moment of the last one when the wall clock was set back', (t) => {
+    const bench = openBench(t);
+    const { id } = bench.newKey();
+    count(bench, id, BUSY);
+    bench.engine.writeRefusals();
+    bench.clock.wall -= 3_600_000;
+    count(bench, id, BUSY);
+    bench.engine.writeRefusals();
+    const [row] = bench.operator.usage.refusalsOf(id, '2026-11');
+    assert.deepEqual([row?.requests, row?.lastAtMs], [2, NOON]);
+  });
+
+  test('wait where the file cannot be written, and are written once it can', (t) => {
+    const bench = openBench(t);
+    const { id } = bench.newKey();
+    count(bench, id, BUSY);
+    bench.database.pragma('query_only = ON');
+    assert.throws(() => bench.engine.writeRefusals(), isStorageError);
+    count(bench, id, BUSY);
+    assert.throws(() => bench.engine.writeRefusals(), isStorageError);
+    assert.ok(bench.engine.hasRefusals);
+    bench.database.pragma('query_only = OFF');
+    bench.engine.writeRefusals();
+    assert.equal(bench.operator.usage.refusalsOf(id, '2026-11')[0]?.requests, 2);
+  });
+});
+
+/** The ledger in its thread, on a file with one key, and the operator's view of that file. */
+async function openThread(test: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-refusals-'));
+  const path = join(directory, 'state.db');
+  const { database } = openDatabase(path);
+  const secret = mintKey();
+  const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
+  const change = new KeyStore(database).create(secret, { ...none, name: 'app' }, Date.now());
+  assert.ok(change.kind === 'done');
+  const started = once(process, 'worker') as Promise<[Worker]>;
+  const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
+  const running = await startLedger(
+    { path, durability: 'full', creditEnforced: false, ...limits },
+    { onStorageFault: () => {}, onStorageRecovered: () => {}, onDeath: (error) => assert.fail(error) },
+  );
+  const [thread] = await started;
+  test.after(async () => {
+    await running.close();
+    await thread.terminate();
+    database.close();
+    rmSync(directory, { recursive: true });
+  });
+  const { id } = change.key;
+  const refused = () => new UsageReader(database).refusalsOf(id, utcMonth(Date.now()))[0]?.requests ?? 0;
+  const request = {
+    requestId: 'req_1',
+    keyHash: hashKey(secret),
+    model: 'mock/echo',
+    reservedTokens: 1,
+    inputTokens: 1,
+    outputTokens: 1,
+    holdNanos: 0n,
+  };
+  return {
+    ledger: running.client,
+    close: () => running.close(),
+    thread,
+    path,
+    database,
+    refused,
+    request,
+    refusal: { ...BUSY, keyId: id },
+  };
+}
+
+describe('refusals that the ledger is told of', () => {
+  test('are in the file a moment later', async (t) => {
+    const { ledger, refusal, refused } = await openThread(t);
+    for (let i = 0; i < 5; i++) ledger.countRefusal(refusal);
+    await until(() => refused() === 5);
+  });
+
+  test('are in the file when it is closed at once', async (t) => {
+    const { ledger, close, refusal, refused } = await openThread(t);
+    for (let i = 0; i < 5; i++) ledger.countRefusal(refusal);
+    await close();
+    assert.equal(refused(), 5);
+  });
+
+  test('outlast a fault of the file, also those that come in one batch with what is not admitted because of it', async (t) => {
+    const { ledger, close, database, refusal, refused, request } = await openThread(t);
+    // Another version of the tables is a fault that is noticed at once, and that passes.
+    database.pragma(`user_version = ${MIGRATIONS.length + 1}`);
+    const admission = ledger.admit(request);
+    ledger.countRefusal(refusal);
+    await assert.rejects(admission, LedgerUnavailable);
+    ledger.countRefusal(refusal);
+    await assert.rejects(ledger.identify(request.keyHash), LedgerUnavailable);
+    database.pragma(`user_version = ${MIGRATIONS.length}`);
+    await until(() => ledger.fault === undefined);
+    ledger.countRefusal(refusal);
+    await close();
+    assert.equal(refused(), 3);
+  });
+
+  test('do not keep the thread from ending when the file has gone', async (t) => {
+    const { ledger, close, thread, path, refusal } = await openThread(t);
+    renameSync(path, `${path}-elsewhere`);
+    const ended = bounded(once(thread, 'exit'), 'the thread ends');
+    ledger.countRefusal(refusal);
+    await close();
+    await ended;
+  });
+});

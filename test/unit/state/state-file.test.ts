@@ -1,0 +1,48 @@
+/** The state file as a place on the disk: whatever has become of its path is a fault that may pass, in words that help. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { StateFile, StateFileError } from '../../../src/state/sqlite/state-file.ts';
+import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
+
+/** What happens to the folder, and what is said of it. */
+const CHANGES: readonly (readonly [what: string, change: (folder: string) => void, says: RegExp])[] = [
+  ['the file is gone', (folder) => unlinkSync(join(folder, 's.db')), /s\.db is gone: if it was moved, move it back/],
+  ['its log is gone', (folder) => unlinkSync(join(folder, 's.db-wal')), /s\.db-wal is gone/],
+  ['the folder is gone', (folder) => renameSync(folder, `${folder}-away`), /s\.db is gone/],
+  [
+    'another file is there',
+    (folder) => {
+      writeFileSync(join(folder, 'other'), '');
+      renameSync(join(folder, 'other'), join(folder, 's.db'));
+    },
+    /another file has replaced .*s\.db/,
+  ],
+  [
+    'the folder leads in a circle',
+    (folder) => {
+      renameSync(folder, `${folder}-away`);
+      symlinkSync(folder, folder);
+    },
+    /s\.db cannot be reached \(ELOOP\): check the permissions of its directory/,
+  ],
+];
+
+for (const [what, change, says] of CHANGES) {
+  test(`a fault that may pass is told where ${what}`, (t) => {
+    const home = mkdtempSync(join(tmpdir(), 'inf-gw-place-'));
+    t.after(() => rmSync(home, { recursive: true }));
+    const folder = join(home, 'state');
+    mkdirSync(folder);
+    for (const name of ['s.db', 's.db-wal']) writeFileSync(join(folder, name), '');
+    const file = new StateFile(join(folder, 's.db'));
+    assert.doesNotThrow(() => file.assertInPlace());
+    change(folder);
+    assert.throws(
+      () => file.assertInPlace(),
+      (error) => error instanceof StateFileError && isStorageError(error) && says.test(error.message),
+    );
+  });
+}

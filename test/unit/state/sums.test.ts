@@ -1,0 +1,67 @@
+/** What requests come to is written once for a batch: it counts before that, and is gone with a batch that is taken back. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { DAY_MS } from '../../../src/core/clock.ts';
+import type { Admission } from '../../../src/ledger/ledger.ts';
+import { openBench, USD } from '../ledger/bench.ts';
+
+describe('within a batch', () => {
+  test('a charge counts against a spend limit that is read anew before it is written', (t) => {
+    const bench = openBench(t, { creditEnforced: false });
+    const key = bench.newKey({ spendLimitNanos: 500n });
+    const id = bench.admit(key);
+    const { path: _, durability: __, ...settings } = bench.options;
+    const answers = bench.engine.process([
+      { kind: 'settle', settlement: bench.settlement(id, { costNanos: 500n }) },
+      // Every key is read anew after this.
+      { kind: 'configure', settings },
+      { kind: 'admit', request: bench.request(key) },
+    ]);
+    const { admitted, refusal } = answers[2] as Extract<Admission, { admitted: false }>;
+    assert.deepEqual([admitted, refusal], [false, { reason: 'spend_limit_reached', limitNanos: 500n }]);
+  });
+
+  test('requests of several keys, models, sources, days and months each count where they belong', (t) => {
+    const bench = openBench(t);
+    bench.addCredit(USD);
+    const [one, other] = [bench.newKey(), bench.newKey()];
+    const before = [bench.admit(one), bench.admit(other, { model: 'mock/free' })];
+    bench.clock.advance(10 * DAY_MS);
+    const after = [bench.admit(one), bench.admit(one)];
+    const settle = (id: string, costNanos: bigint, more = {}) =>
+      ({ kind: 'settle', settlement: bench.settlement(id, { costNanos, ...more }) }) as const;
+    bench.engine.process([
+      settle(before[0] as string, 1n),
+      settle(after[0] as string, 10n),
+      settle(before[1] as string, 100n, { outcome: 'upstream_error', source: 'counted' }),
+      settle(after[1] as string, 1_000n),
+    ]);
+    const rows = bench
+      .rows('usage_months')
+      .map((row) => [row.month, row.model, row.source, row.requests, row.errors, row.cost_nanos]);
+    assert.deepEqual(rows.toSorted(), [
+      ['2026-11', 'mock/echo', 'reported', 1n, 0n, 1n],
+      ['2026-11', 'mock/free', 'counted', 1n, 1n, 100n],
+      ['2026-12', 'mock/echo', 'reported', 2n, 0n, 1_010n],
+    ]);
+    assert.equal(bench.rows('usage_days').length, 3);
+    assert.equal(bench.operator.account.balance().balanceNanos, USD - 1_111n);
+    const [november] = bench.rows('usage_months');
+    assert.ok(Number(november?.last_at_ms) < bench.clock.wallMs() - 9 * DAY_MS);
+  });
+});
+
+test('a batch that is taken back leaves nothing for the next one to write', (t) => {
+  const bench = openBench(t);
+  bench.addCredit(USD);
+  const key = bench.newKey();
+  const [first, second] = [bench.admit(key), bench.admit(key)];
+  const settle = { kind: 'settle', settlement: bench.settlement(first, { costNanos: 7n }) } as const;
+  assert.throws(() => bench.engine.process([settle, settle]), /settled twice/);
+  bench.settle(second, { costNanos: 5n });
+  assert.equal(bench.operator.account.balance().balanceNanos, USD - 5n);
+  assert.equal(bench.operator.usage.monthOf(key.id, '2026-11').requests, 1);
+  bench.settle(first, { costNanos: 7n });
+  assert.equal(bench.operator.account.balance().balanceNanos, USD - 12n);
+});

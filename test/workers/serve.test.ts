@@ -1,0 +1,185 @@
+/** `serve` with several threads: what it logs, how it ends, and what becomes of it when one of its threads dies. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { audit } from '../../src/audit/audit.ts';
+import { chunk, DONE, usageChunk } from '../support/answers.ts';
+import {
+  type BalanceJson,
+  CONCURRENCY,
+  CONFIG,
+  inParallel,
+  linesOf,
+  PROGRAM,
+  type Serving,
+  Workplace,
+} from '../support/cli.ts';
+import { FakeUpstream } from '../support/fake-upstream.ts';
+import { bounded, until } from '../support/wait.ts';
+
+/** So many that all go to the same thread of two by chance less than once in a million times. */
+const STREAMS = 24;
+const TWO_THREADS = `threads: 2\n${CONFIG}`;
+const STALLING = {
+  model: 'mock/paid',
+  stream: true,
+  max_tokens: 100,
+  messages: [{ role: 'user', content: '/stall 1' }],
+};
+
+/** Lines of more bytes than a pipe takes as one piece. */
+const LONG_PATH = `/v1/${'x'.repeat(2_500)}`;
+const BURSTS = 60;
+const BURST = 6;
+
+/** A stream that a client reads, and what has come of it. */
+class OpenStream {
+  readonly #reader: ReadableStreamDefaultReader<string>;
+  text = '';
+
+  private constructor(response: Response) {
+    const body = response.body as ReadableStream<Uint8Array<ArrayBuffer>>;
+    this.#reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  }
+
+  /** Asks for one, and waits for its first event. */
+  static async open(serving: Serving, key: string, fields: Record<string, unknown>): Promise<OpenStream> {
+    const stream = new OpenStream(await serving.chat(key, fields));
+    await stream.#read();
+    return stream;
+  }
+
+  /** Everything up to the end. */
+  async rest(): Promise<string> {
+    while (await this.#read());
+    return this.text;
+  }
+
+  async #read(): Promise<boolean> {
+    const { done, value } = await this.#reader.read();
+    this.text += value ?? '';
+    return !done;
+  }
+}
+
+function openStreams(serving: Serving, key: string, fields: Record<string, unknown>): Promise<OpenStream[]> {
+  return Promise.all(Array.from({ length: STREAMS }, () => OpenStream.open(serving, key, fields)));
+}
+
+/** True when none of several new connections is taken, whichever thread it would go to. */
+async function isRefused(serving: Serving): Promise<boolean> {
+  const tries = Array.from({ length: STREAMS }, () =>
+    fetch(`${serving.url}/healthz`).then(
+      () => false,
+      () => true,
+    ),
+  );
+  return (await Promise.all(tries)).every(Boolean);
+}
+
+function assertClean(place: Workplace): void {
+  const checks = audit(place.statePath, { onProgress: () => {} });
+  assert.deepEqual(
+    checks.flatMap(({ differences }) => differences),
+    [],
+  );
+}
+
+/** A module that, imported before the program, throws in a worker's thread as soon as it can take the file `die` away. */
+const DYING = `data:text/javascript,${encodeURIComponent(`
+  import { renameSync } from 'node:fs';
+  import { isMainThread, workerData } from 'node:worker_threads';
+  const take = () => { try { renameSync('die', 'died'); } catch { return; } throw new Error('provoked'); };
+  if (!isMainThread && workerData?.ledger !== undefined) setInterval(take, 5);
+`)}`;
+
+describe('`serve` with two threads', { concurrency: CONCURRENCY }, () => {
+  test('logs whole lines of JSON, one for each request', async (t) => {
+    const place = new Workplace(t, TWO_THREADS);
+    const serving = await place.serve();
+    const ids = await inParallel(Array.from({ length: BURSTS }), async () => {
+      const burst = await Promise.all(Array.from({ length: BURST }, () => fetch(`${serving.url}${LONG_PATH}`)));
+      return Promise.all(burst.map(async (response) => [response.headers.get('x-request-id'), await response.text()]));
+    });
+    // What a slow reader has not taken by then may be lost at the end.
+    await until(() => linesOf(serving.text).length > BURSTS * BURST);
+    assert.equal(await serving.stop(), 0);
+    const logged = linesOf(serving.text).flatMap((line) => (JSON.parse(line).request_id as string | undefined) ?? []);
+    assert.deepEqual(logged.toSorted(), ids.flatMap((burst) => burst.map(([id]) => String(id))).toSorted());
+  });
+
+  test('on SIGTERM lets the streams of both finish, takes nothing new, and settles everything: status 0', async (t) => {
+    const upstream = await FakeUpstream.start();
+    t.after(() => upstream.close());
+    upstream.follow((call) => {
+      call.stream();
+      call.send(chunk('first'));
+    });
+    const models = '{ model: { input: 1000, output: 1000 } }';
+    const host = `  host: { kind: openai, base_url: "http://127.0.0.1:${upstream.port}/v1", models: ${models} }\n`;
+    const place = new Workplace(t, TWO_THREADS + host);
+    const serving = await place.serve();
+    const [{ key }] = await Promise.all([place.createKey('app'), place.json('credit', 'add', '1000')]);
+    const streams = await openStreams(serving, key, { model: 'host/model', stream: true });
+    serving.signal('SIGTERM');
+    await serving.logged(new RegExp(`SIGTERM: shutting down, .* ${STREAMS} requests in flight`));
+    await until(() => isRefused(serving));
+    for (const call of upstream.calls) {
+      call.send(chunk(' last', 'stop') + usageChunk() + DONE);
+      call.end();
+    }
+    for (const stream of streams) assert.match(await stream.rest(), /first[\s\S]* last[\s\S]*data: \[DONE\]\n\n$/);
+    assert.deepEqual(await serving.ended, { status: 0, signal: null });
+    const [usage] = await place.json<{ requests: number; errors: number }[]>('usage');
+    assert.deepEqual([usage?.requests, usage?.errors], [STREAMS, 0]);
+    assert.equal((await place.json<BalanceJson>('credit', 'show')).held_usd, '0.00');
+    assertClean(place);
+  });
+
+  test('cuts what runs longer than `drain`, in both, and charges it', async (t) => {
+    const place = new Workplace(t, `timeouts: { drain: 50ms }\n${TWO_THREADS}`);
+    const serving = await place.serve();
+    const [{ key }] = await Promise.all([place.createKey('app'), place.json('credit', 'add', '1000')]);
+    const streams = await openStreams(serving, key, STALLING);
+    assert.equal(await serving.stop(), 0);
+    for (const stream of streams) {
+      assert.match(await stream.rest(), /data: \{"error":\{"code":"upstream_error".*\n\ndata: \[DONE\]\n\n$/);
+    }
+    const [usage] = await place.json<{ requests: number; errors: number; cost_usd: string }[]>('usage');
+    assert.deepEqual([usage?.requests, usage?.errors], [STREAMS, STREAMS]);
+    assert.ok(Number(usage?.cost_usd) > 0);
+    assert.equal((await place.json<BalanceJson>('credit', 'show')).held_usd, '0.00');
+    assertClean(place);
+  });
+
+  test('ends with status 1 when one of them dies, and what was open is charged as held at the next start', async (t) => {
+    const place = new Workplace(t, TWO_THREADS);
+    const serving = await place.serve(['--import', DYING, PROGRAM, 'serve']);
+    const [{ key }] = await Promise.all([place.createKey('app'), place.json('credit', 'add', '1000')]);
+    const streams = await openStreams(serving, key, STALLING);
+    const { held_usd } = await place.json<BalanceJson>('credit', 'show');
+    place.write('die', '');
+    assert.deepEqual(await bounded(serving.ended, 'the process ends'), { status: 1, signal: null });
+    await serving.logged(/internal error: a thread died/);
+    for (const stream of streams) await assert.rejects(stream.rest());
+    const second = await place.serve();
+    await second.logged(new RegExp(`charged the holds of ${STREAMS} requests left open`));
+    const sources = await place.json<{ source: string; requests: number; cost_usd: string }[]>(
+      ...['usage', '--by', 'source'],
+    );
+    assert.deepEqual(
+      sources.map(({ source, requests, cost_usd }) => [source, requests, cost_usd]),
+      [['held', STREAMS, held_usd]],
+    );
+    assert.equal(await second.stop(), 0);
+    assertClean(place);
+  });
+
+  test('are shown by `config check`', async (t) => {
+    const place = new Workplace(t, `journal_retention: 90d\n${TWO_THREADS}`);
+    const { threads, journal_retention } = await place.json<Record<string, unknown>>('config', 'check');
+    assert.deepEqual([threads, journal_retention], [2, '90d']);
+    const { stdout } = await place.run(['config', 'check']);
+    assert.match(stdout, /^threads +2$/m);
+    assert.match(stdout, /^journal retention +90d$/m);
+  });
+});
