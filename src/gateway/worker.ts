@@ -43,14 +43,14 @@ export interface WorkerParts {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly log: Log;
-  readonly patience?: Patience | undefined;
+  readonly grace?: GracePeriods | undefined;
 }
 
-/** How long a worker waits for what only the speed of the machine decides, in milliseconds. */
-export interface Patience {
-  /** For the count of a request's tokens; then the estimate stands. */
+/** How long to wait where only the speed of the machine matters, in milliseconds. */
+export interface GracePeriods {
+  /** For the count of a request's tokens. */
   readonly countMs?: number;
-  /** For aborted requests to be settled, once the time to drain is over. */
+  /** For aborted requests to settle, once the drain time is over. */
   readonly abortMs?: number;
 }
 
@@ -80,7 +80,7 @@ class LocalWorker implements Worker {
   readonly #previous = new Set<Setup>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log, patience: { countMs, abortMs } = {} }: WorkerParts) {
+  constructor({ config, ledger, log, grace: { countMs, abortMs } = {} }: WorkerParts) {
     this.#ledger = ledger;
     this.#log = log;
     this.#counter = new TokenCounter(countMs);

@@ -8,7 +8,7 @@ import { RawConnection } from '../support/raw.ts';
 
 const LONG_MS = 60_000;
 /** Those who read are given the time that a busy machine takes to end their answers. */
-const PATIENT = { patience: { abortMs: 50_000 } };
+const PATIENT = { grace: { abortMs: 50_000 } };
 const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
 
 /** A stream of which one event has come; `finish` lets the upstream end it. */

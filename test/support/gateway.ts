@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { mintKey } from '../../src/core/api-key.ts';
 import { parseUsd } from '../../src/core/money.ts';
 import { type Gateway, startGateway } from '../../src/gateway/gateway.ts';
-import type { Patience } from '../../src/gateway/worker.ts';
+import type { GracePeriods } from '../../src/gateway/worker.ts';
 import { openLog } from '../../src/observe/log.ts';
 import type { KeyState, OwnLimits } from '../../src/state/keys.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
@@ -44,7 +44,7 @@ export interface GatewayOptions {
   readonly provider?: Record<string, unknown>;
   /** Credit to start with, in USD. */
   readonly credit?: string;
-  readonly patience?: Patience;
+  readonly grace?: GracePeriods;
 }
 
 export interface Reply {
@@ -230,11 +230,11 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);
   if (credit > 0n) new Account(database).enter(credit, 'to start with', Date.now());
-  const patience = { countMs: COUNT_MS, ...options.patience };
+  const grace = { countMs: COUNT_MS, ...options.grace };
   const onFatal = (error: Error) => {
     throw error;
   };
-  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { patience }));
+  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { grace }));
   return new TestGateway(started, upstream, folder, database);
 }
 

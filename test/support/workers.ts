@@ -1,5 +1,6 @@
 /** The threads of a gateway that runs in this process, and what each of them carries, as it says itself. */
 import type { Worker } from 'node:worker_threads';
+import type { FromWorker } from '../../src/gateway/worker-protocol.ts';
 
 /** Does something, and gives the threads that were started meanwhile along with its result. */
 export async function withNewThreads<T>(work: () => Promise<T>): Promise<{ result: T; threads: Worker[] }> {
@@ -19,8 +20,8 @@ export async function inFlightByThread(
   ask: () => Promise<unknown>,
 ): Promise<readonly number[]> {
   const counts: number[] = [];
-  const listen = (message: { kind: string; answer: unknown }) => {
-    if (message.kind === 'answer' && typeof message.answer === 'number') counts.push(message.answer);
+  const listen = (message: FromWorker) => {
+    if (message.kind === 'reply' && typeof message.reply === 'number') counts.push(message.reply);
   };
   for (const thread of threads) thread.on('message', listen);
   await ask();
