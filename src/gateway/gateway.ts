@@ -69,7 +69,7 @@ export class Gateway {
         draining: this.#draining,
         workers,
         ledger,
-        storageFault: client.fault,
+        storageFault: client.storageFault,
       },
       query,
     );

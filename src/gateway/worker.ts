@@ -195,7 +195,7 @@ class LocalWorker implements Worker {
         return exchange.sendJson(200, '{"status":"ok"}');
       case 'readyz':
         if (this.#listener.draining) return sendReadiness(exchange, 'draining');
-        return sendReadiness(exchange, this.#ledger.fault === undefined ? 'ready' : 'storage_fault');
+        return sendReadiness(exchange, this.#ledger.storageFault === undefined ? 'ready' : 'storage_fault');
     }
   }
 }
