@@ -154,7 +154,7 @@ describe('usage that nobody reported', () => {
 
   test('is estimated by its bytes where it was passed on without being read', async (t) => {
     const written = new TextSample();
-    written.addUnread(1_000);
+    written.addUnparsed(1_000);
     const usage = await countUsage(openCounter(t), ESTIMATE, input, written);
     assert.equal(usage.completionTokens, Math.ceil(1_000 / 3.8));
   });
