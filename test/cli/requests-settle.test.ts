@@ -1,4 +1,7 @@
-/** `requests settle`: corrects what a killed gateway left open, everywhere at once, and nothing else. */
+/**
+ * `requests settle` corrects the charge of a request that a killed gateway left open, everywhere,
+ * and no other.
+ */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import {
@@ -13,19 +16,19 @@ import {
 import type { RequestJson } from '../support/request-json.ts';
 
 const say = (content: string) => [{ role: 'user', content }];
-/** Six tokens of input and up to a hundred of output, at 0.001 and 0.002 USD. */
+/** Six input tokens and up to a hundred output tokens, at 0.001 and 0.002 USD. */
 const OPEN = { model: 'mock/paid', stream: true, max_tokens: 100, messages: say('/stall 1') };
 const HELD = '0.206000';
 const PAID = { model: 'mock/paid', max_tokens: 1 };
 
-/** Sends a request that stays open, and gives its id. */
+/** Sends a request that stays open, and returns its id. */
 async function openRequest(serving: Serving, key: string): Promise<string> {
   const response = await serving.chat(key, OPEN);
   await response.body?.getReader().read();
   return response.headers.get('x-request-id') ?? '';
 }
 
-/** A gateway that was killed with a request open and was started again, with ten USD of credit. */
+/** A gateway with ten USD of credit that was killed with a request open, then restarted. */
 async function killed(test: TestContext, options = '') {
   const place = new Workplace(test);
   const first = await place.serve();
@@ -39,7 +42,7 @@ async function killed(test: TestContext, options = '') {
 const settle = (place: Workplace, id: string, cost: string) =>
   place.json<RequestJson>('requests', 'settle', id, '--cost', cost);
 
-/** Runs commands that must succeed in a row in one process, and gives their documents. */
+/** Runs commands in one process, which must all succeed, and returns their documents. */
 async function documents<Documents extends unknown[]>(place: Workplace, ...commands: string[]): Promise<Documents> {
   const answers = await place.runAll(commands.map((words) => [...words.split(' '), '--json']));
   for (const [index, { status, stderr }] of answers.entries()) assert.equal(status, 0, `${commands[index]}: ${stderr}`);
@@ -52,7 +55,7 @@ async function assertSound(place: Workplace): Promise<void> {
 }
 
 describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
-  test('corrects the balance, the month of the key, and usage by day and by source, and the audit agrees', async (t) => {
+  test('corrects the balance, the key’s month, and usage by day and by source, and the audit passes', async (t) => {
     const { place, app, id } = await killed(t);
     const [held, settled, shown, balance, key, byDay, bySource] = await documents<
       [RequestJson, RequestJson, RequestJson, BalanceJson, KeyJson, unknown, unknown]
@@ -93,7 +96,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     await assertSound(place);
   });
 
-  test('usage by source tells what was reported, counted and held, and sums to the whole', async (t) => {
+  test('usage by source shows what was reported, counted and held, and adds up to the total', async (t) => {
     const { place, app, serving } = await killed(t);
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
     assert.equal(await serving.chatOutcome(app.key, { ...PAID, messages: say('/no-usage') }), '200');
@@ -109,7 +112,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +6 +100 +106 +0\.206000\n/);
   });
 
-  test('is obeyed at once by a running gateway: the spend limit and the credit go by what is charged now', async (t) => {
+  test('takes effect in a running gateway at once: spend limit and credit go by the corrected charge', async (t) => {
     const { place, app, id, serving } = await killed(t, '--spend-limit 0.2');
     assert.equal(await serving.chatOutcome(app.key, PAID), '402 spend_limit_reached');
     await settle(place, id, '0.01');
@@ -127,7 +130,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     await assertSound(place);
   });
 
-  test('can be repeated, and the last correction is the one that counts, also after a restart', async (t) => {
+  test('can be repeated, and the last correction counts, also after a restart', async (t) => {
     const { place, id, serving } = await killed(t);
     const steps = [
       ['1', '9.00'],
@@ -151,7 +154,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     await assertSound(place);
   });
 
-  test('refuses what was reported or counted, what is under way, and what there is not: status 1, nothing changed', async (t) => {
+  test('rejects requests that were reported or counted, are in flight, or do not exist: status 1, nothing changed', async (t) => {
     const { place, app, serving } = await killed(t);
     const [reported, counted] = await Promise.all(
       ['hello', '/no-usage'].map(async (content) => {
@@ -182,7 +185,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await documents(place, ...questions), before);
   });
 
-  test('a wrong amount, or none, ends with status 2 and changes nothing', async (t) => {
+  test('an invalid or missing amount ends with status 2 and changes nothing', async (t) => {
     const { place, id } = await killed(t);
     const wrong = ['-1', 'free', '', '1e3', '0x1', '1,5', '1.0000000001', '1000000001', 'NaN', ' 1', '+1'];
     const words = [...wrong.map((cost) => ['settle', id, '--cost', cost]), ['settle', id], ['settle', '--cost', '1']];
