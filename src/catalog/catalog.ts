@@ -1,4 +1,4 @@
-/** The catalog: the models that are configured, and their prices. */
+/** The catalog: the models in the config, their prices, and what requests to them cost. */
 
 import type { ModelTerms } from '../core/model-terms.ts';
 import { costRoundedUp, type Nanos } from '../core/money.ts';
@@ -9,11 +9,11 @@ export interface Model extends ModelTerms {
   /** `<provider>/<name>`. */
   readonly id: string;
   readonly provider: string;
-  /** False when its provider lacks its credential. */
+  /** False while its provider is not active: the variable with its credential is not set. */
   readonly active: boolean;
 }
 
-/** What a catalog is made from: the providers of the config, as far as it concerns the catalog. */
+/** A provider in the config, as far as the catalog needs it. */
 export interface CatalogSource {
   readonly name: string;
   readonly missingVariable: string | undefined;
@@ -21,7 +21,7 @@ export interface CatalogSource {
 }
 
 export class Catalog {
-  /** Every configured model, in the order of the config. */
+  /** Every model in the config, in its order. */
   readonly models: readonly Model[];
   readonly #active: ReadonlyMap<string, Model>;
 
@@ -37,7 +37,7 @@ export class Catalog {
     this.#active = new Map(this.models.filter((model) => model.active).map((model) => [model.id, model]));
   }
 
-  /** The model that a client names, if it exists and can be called. */
+  /** The model with this id, if it exists and is active. */
   find(id: string): Model | undefined {
     return this.#active.get(id);
   }
@@ -48,18 +48,18 @@ export class Catalog {
     return allowlist === null ? models : models.filter(({ id }) => allowlist.includes(id));
   }
 
-  /** The models that a key with this allowlist may call; null allows all. */
+  /** The active models that a key with this allowlist may call; null allows all. */
   callable(allowlist: readonly string[] | null): Model[] {
     return this.models.filter((model) => model.active && (allowlist === null || allowlist.includes(model.id)));
   }
 }
 
-/** What a request would cost if it used this many tokens, none of them cached. */
+/** The cost of a request with these tokens, none of them cached. */
 export function expectedCost(model: Model, inputTokens: number, outputTokens: number): Nanos {
   return usageCost(model, { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens });
 }
 
-/** What a request cost. Rounded up to the nanodollar, once. */
+/** The cost of a request. Rounded up once, to the nanodollar. */
 export function usageCost(model: Model, usage: TokenUsage): Nanos {
   return costRoundedUp([
     { tokens: usage.promptTokens - usage.cachedTokens, nanosPerMillion: model.input },

@@ -14,7 +14,7 @@ async function serve(command: Command): Promise<void> {
   const config = configOf(command);
   // Loaded here so that other commands do not wait for the HTTP client and the logger.
   const [{ runGateway }, { openLog }] = await Promise.all([import('../gateway/serve.ts'), import('../observe/log.ts')]);
-  const log = await openLog(config.logLevel, process.stderr.isTTY);
+  const log = await openLog(config.logLevel, process.stderr.isTTY ? 'pretty' : 'json');
   try {
     process.exitCode = await runGateway(config, log, () => configOf(command));
   } finally {

@@ -1,4 +1,4 @@
-/** Turns a checked file into the config: fills secrets in, resolves paths, checks what spans several fields. */
+/** Turns a parsed file into the config: expands secrets, resolves paths, and checks what spans several fields. */
 
 import { resolve } from 'node:path';
 import type { Limits } from '../core/limits.ts';
@@ -7,10 +7,10 @@ import type { Config, MockProviderConfig, ModelConfig, ProviderConfig, UpstreamC
 import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
 import { expandReferences } from './secrets.ts';
 
-/** Told of each problem: the path of the field, and what was expected. */
-export type Report = (path: PropertyKey[], message: string) => void;
+/** Records a problem: the path of the field, and what was expected there. */
+export type AddProblem = (path: PropertyKey[], message: string) => void;
 
-/** Where a config comes from, and what its references are resolved against. */
+/** Where a config comes from, and what its references and paths are resolved against. */
 export interface ConfigSource {
   readonly path: string | undefined;
   readonly modifiedAtS: number;
@@ -18,20 +18,20 @@ export interface ConfigSource {
   readonly baseDirectory: string;
 }
 
-/** Resolves a config whose shape is sound. When something was reported, the result is not to be used. */
-export function buildConfig(parsed: ParsedConfig, source: ConfigSource, report: Report): Config {
-  return new ConfigBuilder(parsed, source, report).build();
+/** Builds a config from a file of valid shape. If it records a problem, the result must not be used. */
+export function buildConfig(parsed: ParsedConfig, source: ConfigSource, addProblem: AddProblem): Config {
+  return new ConfigBuilder(parsed, source, addProblem).build();
 }
 
 class ConfigBuilder {
   readonly #parsed: ParsedConfig;
   readonly #source: ConfigSource;
-  readonly #report: Report;
+  readonly #addProblem: AddProblem;
 
-  constructor(parsed: ParsedConfig, source: ConfigSource, report: Report) {
+  constructor(parsed: ParsedConfig, source: ConfigSource, addProblem: AddProblem) {
     this.#parsed = parsed;
     this.#source = source;
-    this.#report = report;
+    this.#addProblem = addProblem;
   }
 
   build(): Config {
@@ -70,7 +70,7 @@ class ConfigBuilder {
     const tiers = { ...(this.#parsed.tiers ?? { standard: DEFAULT_TIER }) };
     const tier = Object.hasOwn(tiers, this.#parsed.tier) ? tiers[this.#parsed.tier] : undefined;
     if (tier === undefined) {
-      this.#report(['tier'], `expected one of the tiers: ${Object.keys(tiers).join(', ') || 'there are none'}`);
+      this.#addProblem(['tier'], `expected one of the tiers: ${Object.keys(tiers).join(', ') || '(none configured)'}`);
     }
     const { rpm, tpm, concurrency, models_rpm } = tier ?? DEFAULT_TIER;
     return { rpm, tpm, concurrency, modelsRpm: models_rpm };
@@ -112,14 +112,17 @@ class ConfigBuilder {
     const { base_url, api_key, upstreams } = parsed;
     if (upstreams === undefined) {
       if (base_url === undefined) {
-        this.#report(['providers', provider, 'base_url'], 'expected an address, or a list of upstreams with one each');
+        this.#addProblem(
+          ['providers', provider, 'base_url'],
+          'expected an address, or a list of upstreams with an address each',
+        );
         return [];
       }
       return [this.#upstream(provider, [provider], { base_url, api_key, weight: 1 })];
     }
     for (const field of ['base_url', 'api_key'] as const) {
-      const message = `${field} belongs into each of the upstreams, where there is a list of them`;
-      if (parsed[field] !== undefined) this.#report(['providers', provider, field], message);
+      const message = `set ${field} in each of the upstreams instead`;
+      if (parsed[field] !== undefined) this.#addProblem(['providers', provider, field], message);
     }
     return upstreams.map((upstream, i) => {
       const name = upstreams.length === 1 ? provider : `${provider}#${i + 1}`;
@@ -133,7 +136,7 @@ class ConfigBuilder {
     const missingVariable = address.missingVariable ?? key?.missingVariable;
     return {
       name,
-      baseUrl: this.#baseUrl([...path, 'base_url'], address.value, missingVariable !== undefined),
+      baseUrl: this.#baseUrl([...path, 'base_url'], { value: address.value, missingVariable }),
       shownBaseUrl: parsed.base_url,
       apiKey: key && this.#headerValue([...path, 'api_key'], key.value),
       weight: parsed.weight,
@@ -141,13 +144,13 @@ class ConfigBuilder {
     };
   }
 
-  /** Fills in what a text of a provider refers to. */
-  #expand(path: PropertyKey[], text: string): { value: string; missingVariable: string | undefined } {
-    const report = (message: string) => this.#report(['providers', ...path], message);
-    if (LOOSE_REFERENCE.test(text)) report(`expected \${NAME} or \${file:/path}: this $ begins neither`);
+  /** Expands the references in a field of a provider. */
+  #expand(path: PropertyKey[], text: string): Expanded {
+    const addProblem = (message: string) => this.#addProblem(['providers', ...path], message);
+    if (MALFORMED_REFERENCE.test(text)) addProblem(`expected \${NAME} or \${file:/path}; this $ starts neither`);
     const expansion = expandReferences(text, this.#source.environment, this.#source.baseDirectory);
     if (expansion.kind === 'value') return { value: expansion.value, missingVariable: undefined };
-    if (expansion.kind === 'unreadable') report(expansion.reason);
+    if (expansion.kind === 'unreadable') addProblem(expansion.reason);
     return { value: '', missingVariable: expansion.kind === 'unset' ? expansion.variable : undefined };
   }
 
@@ -156,42 +159,53 @@ class ConfigBuilder {
     return { connectMs: connect, firstByteMs: first_byte, idleMs: idle };
   }
 
-  #baseUrl(path: PropertyKey[], text: string, unset: boolean): string {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
+  /** Checks an address. One of an inactive upstream may be incomplete. */
+  #baseUrl(path: PropertyKey[], { value, missingVariable }: Expanded): string {
+    const url = URL.canParse(value) ? new URL(value) : undefined;
     if (url?.pathname.endsWith('/chat/completions')) {
-      this.#report(['providers', ...path], 'expected the address without /chat/completions, which is added to it');
-    }
-    const usable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-    if (!usable && !unset) {
-      this.#report(
+      this.#addProblem(
         ['providers', ...path],
-        'expected an address that begins with http:// or https:// and holds no password, such as https://api.openai.com/v1',
+        'expected the address without /chat/completions, which the gateway appends',
       );
     }
-    return text;
+    const isUsable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+    if (!isUsable && missingVariable === undefined) {
+      this.#addProblem(
+        ['providers', ...path],
+        'expected an address that begins with http:// or https:// and contains no password, such as https://api.openai.com/v1',
+      );
+    }
+    return value;
   }
 
   #headerName(provider: string, header: string): void {
     const path = ['providers', provider, 'headers', header];
-    if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(header)) this.#report(path, 'expected the name of an HTTP header');
-    else if (OWN_HEADERS.has(header.toLowerCase())) this.#report(path, 'this header is set by the gateway itself');
+    if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(header)) this.#addProblem(path, 'expected the name of an HTTP header');
+    else if (OWN_HEADERS.has(header.toLowerCase())) this.#addProblem(path, 'this header is set by the gateway');
   }
 
   #headerValue(field: PropertyKey[], value: string): string {
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
       // The value itself may be a secret, so it is not shown.
-      this.#report(
+      this.#addProblem(
         ['providers', ...field],
-        'the value holds a line break or another character that no HTTP header can carry',
+        'expected a value without line breaks or other characters that an HTTP header cannot contain',
       );
     }
     return value;
   }
 }
 
-/** A `$` that looks like the beginning of a reference, and is none. */
-const LOOSE_REFERENCE = /\$(?!\{[^}]*\})[A-Za-z_{]/;
+/** A field with its references expanded; empty if one of them names a variable that is not set. */
+interface Expanded {
+  readonly value: string;
+  readonly missingVariable: string | undefined;
+}
 
+/** A `$` that was probably meant to start a reference, such as `$NAME` or an unclosed `${NAME`. */
+const MALFORMED_REFERENCE = /\$(?!\{[^}]*\})[A-Za-z_{]/;
+
+/** Headers of upstream requests that the gateway or its HTTP client sets. */
 const OWN_HEADERS = new Set([
   'host',
   'accept',
@@ -220,7 +234,7 @@ function toModel(name: string, fields: ParsedProvider['models'][string]): ModelC
   };
 }
 
-/** `off` is read as a text or as false. */
+/** YAML 1.2 reads `off` as a string, YAML 1.1 as false. */
 function unlessOff(value: number | 'off' | false): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }

@@ -1,11 +1,11 @@
-/** The shape of the config file, as zod checks it. Field names are those of the file. */
+/** The shape of the config file, for zod. Fields have the names that they have in the file. */
 import { z } from 'zod';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
 
-/** A string that `parse` understands; the message says what it should have looked like. */
-function spelled<T>(parse: (text: string) => T | undefined, expected: string) {
+/** A string that `parse` can read; `expected` is the message if it cannot. */
+function parsed<T>(parse: (text: string) => T | undefined, expected: string) {
   return z.string({ error: () => expected }).transform((text, context): T => {
     const value = parse(text);
     if (value !== undefined) return value;
@@ -14,26 +14,25 @@ function spelled<T>(parse: (text: string) => T | undefined, expected: string) {
   });
 }
 
-/** The same, or off. */
-function orOff<T>(parse: (text: string) => T | undefined, expected: string) {
-  return z.union([z.literal('off'), z.literal(false), spelled(parse, expected)], { error: () => expected });
+/** A string that `parse` can read, or off. */
+function parsedOrOff<T>(parse: (text: string) => T | undefined, expected: string) {
+  return z.union([z.literal('off'), z.literal(false), parsed(parse, expected)], { error: () => expected });
 }
 
-const duration = spelled(parseDuration, 'expected a duration such as 500ms, 10s, 5m or 1h');
+const duration = parsed(parseDuration, 'expected a duration such as 500ms, 10s, 5m or 1h');
 const RETENTION_EXPECTED = 'expected a number of days such as 90d, or off';
-const retention = orOff(parseDays, RETENTION_EXPECTED);
-const size = spelled(parseSize, 'expected a size such as 512kb or 32mb, 256mb at most');
-const listen = spelled(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
+const retention = parsedOrOff(parseDays, RETENTION_EXPECTED);
+const size = parsed(parseSize, 'expected a size such as 512kb or 32mb, at most 256mb');
+const listen = parsed(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
 
-/** More cores than the machines have that one process is made for. */
+/** More cores than a machine has that a single process is meant for. */
 const MAX_THREADS = 64;
-/** Each attempt can take as long as the time-outs allow. */
+/** A request can take this many times as long as the timeouts allow for one attempt. */
 const MAX_ATTEMPTS = 10;
-/** Shares of the requests, beside each other. */
 const MAX_WEIGHT = 1000;
-/** More than one process can have open files for on most systems. */
+/** More open files than most systems allow a process. */
 const MAX_CONNECTIONS = 1_000_000;
-/** More tokens than any model gives. */
+/** More output tokens than any model can produce. */
 const MAX_TOKENS = 1_000_000_000;
 
 function wholeNumber(minimum: number, maximum = MAX_TOKENS) {
@@ -45,10 +44,10 @@ function wholeNumber(minimum: number, maximum = MAX_TOKENS) {
     .max(maximum, expected);
 }
 
-const PRICE_EXPECTED = 'expected a price in USD per million tokens: a number of at least 0, with nine decimals at most';
+const PRICE_EXPECTED = 'expected a price in USD per million tokens: a number of at least 0, with at most nine decimals';
 /** USD per million tokens, as nanodollars per million tokens. */
 const price = z.number({ error: () => PRICE_EXPECTED }).transform((usd, context): Nanos => {
-  // Nine decimals hold every price exactly; a number that needs more is not what its author meant.
+  // Nothing is rounded: a price with more than nine decimals is a mistake.
   const text = usd >= 0 && usd < 1e9 ? usd.toFixed(9) : '';
   const nanos = Number(text) === usd ? parseUsd(text) : undefined;
   if (nanos !== undefined) return nanos;
@@ -56,10 +55,10 @@ const price = z.number({ error: () => PRICE_EXPECTED }).transform((usd, context)
   return z.NEVER;
 });
 
-const text = z.string({ error: () => 'expected a text' }).min(1, 'expected a text that is not empty');
+const text = z.string({ error: () => 'expected a string' }).min(1, 'expected a non-empty string');
 const flag = z.boolean({ error: () => 'expected true or false' });
 
-// YAML 1.2 reads off as a text, older readers as false: both are meant the same.
+// YAML 1.2 reads off as a string, YAML 1.1 as false.
 function onOff(on: string, expected: string) {
   return z.union([z.literal(on), z.literal('off'), z.literal(false)], { error: () => expected });
 }
@@ -83,15 +82,15 @@ const SHARE_EXPECTED = 'expected a share such as 20%, from 0% to 100%';
 const retry = z.strictObject({
   attempts: wholeNumber(1, MAX_ATTEMPTS).default(3),
   budget: z
-    .union([z.number().min(0, SHARE_EXPECTED).max(1, SHARE_EXPECTED), spelled(parseShare, SHARE_EXPECTED)], {
+    .union([z.number().min(0, SHARE_EXPECTED).max(1, SHARE_EXPECTED), parsed(parseShare, SHARE_EXPECTED)], {
       error: () => SHARE_EXPECTED,
     })
     .default(0.2),
 });
 
 const overload = z.strictObject({
-  loop_delay: orOff(parseDuration, 'expected a duration such as 500ms, or off').default(500),
-  memory: orOff(parseMemory, 'expected a size such as 512mb or 2gb, or off').default('off'),
+  loop_delay: parsedOrOff(parseDuration, 'expected a duration such as 500ms, or off').default(500),
+  memory: parsedOrOff(parseMemory, 'expected a size such as 512mb or 2gb, or off').default('off'),
 });
 
 const upstreamTimeouts = z.strictObject({
@@ -129,9 +128,9 @@ const openaiProvider = z.strictObject({
   api_key: text.optional(),
   upstreams: z
     .array(upstream, { error: () => 'expected a list of upstreams, such as  - { base_url: https://… }' })
-    .min(1, 'expected one upstream at least')
+    .min(1, 'expected at least one upstream')
     .optional(),
-  headers: z.record(z.string(), text, { error: () => 'expected a map of header names to texts' }).optional(),
+  headers: z.record(z.string(), text, { error: () => 'expected a map of header names to strings' }).optional(),
   stream_usage: onOff('on', 'expected on or off').default('on'),
   on_disconnect: z.enum(['abort', 'drain'], { error: () => 'expected abort or drain' }).default('abort'),
   timeouts: upstreamTimeouts.optional(),
@@ -166,7 +165,7 @@ export const configSchema = z.strictObject({
   cap_output: flag.default(false),
   timeouts: timeouts.prefault({}),
   retry: retry.prefault({}),
-  stream_keep_alive: orOff(parseDuration, 'expected a duration such as 15s, or off').default(15_000),
+  stream_keep_alive: parsedOrOff(parseDuration, 'expected a duration such as 15s, or off').default(15_000),
   log: z
     .strictObject({
       level: z

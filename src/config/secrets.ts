@@ -1,17 +1,17 @@
-/** `${NAME}` and `${file:/path}` in config values. */
+/** References in config values: `${NAME}` to an environment variable, `${file:/path}` to a file. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 export type Expansion =
   | { readonly kind: 'value'; readonly value: string }
-  /** The variable is not set, or set to nothing. */
+  /** The variable is not set, or blank. */
   | { readonly kind: 'unset'; readonly variable: string }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
 const REFERENCE = /\$\{([^}]*)\}/g;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Replaces every reference in `text`. Relative file names are relative to `baseDirectory`. */
+/** Expands every reference in `text`. Relative paths are resolved against `baseDirectory`. */
 export function expandReferences(text: string, environment: NodeJS.ProcessEnv, baseDirectory: string): Expansion {
   let failed: Expansion | undefined;
   const value = text.replace(REFERENCE, (whole, reference: string) => {
@@ -27,7 +27,7 @@ export function expandReferences(text: string, environment: NodeJS.ProcessEnv, b
 
 function readVariable(name: string, environment: NodeJS.ProcessEnv): Expansion {
   if (!VARIABLE.test(name)) {
-    return { kind: 'unreadable', reason: `\${${name}} is neither a variable's name nor file:/path` };
+    return { kind: 'unreadable', reason: `\${${name}} is neither a variable name nor file:/path` };
   }
   const value = environment[name];
   return typeof value !== 'string' || value.trim() === ''

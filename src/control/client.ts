@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { userInfo } from 'node:os';
 import { UserError } from '../core/errors.ts';
 import { request } from '../core/node-http.ts';
-import type { SnapshotQuery } from '../observe/monitor.ts';
+import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { encodeQuery, isShared, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
 
 /** How long an answer may take, in milliseconds. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { tmpdir, userInfo } from 'node:os';
 import { basename, join } from 'node:path';
-import { withoutLinks } from '../core/files.ts';
+import { resolveLinks } from '../core/files.ts';
 import {
   EVERYTHING,
   MAX_ENDED,
@@ -10,7 +10,7 @@ import {
   type RequestRow,
   type SnapshotQuery,
   type UpstreamHealth,
-} from '../observe/monitor.ts';
+} from '../observe/worker-snapshot.ts';
 
 /** The longest path a socket can have, in bytes: 104 on macOS and 108 on Linux, minus the terminating zero. */
 const MAX_SOCKET_BYTES = 103;
@@ -20,7 +20,7 @@ const SHARED_PREFIX = `inf-gw-${userInfo().uid}-`;
 
 /** The control socket of a state file: beside it, or in the temporary directory if that path is too long for a socket. */
 export function socketPathOf(statePath: string): string {
-  const path = withoutLinks(statePath);
+  const path = resolveLinks(statePath);
   const beside = `${path}-control`;
   if (Buffer.byteLength(beside) <= MAX_SOCKET_BYTES) return beside;
   const digest = createHash('sha256').update(path).digest('hex').slice(0, 16);

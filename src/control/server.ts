@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { UserError } from '../core/errors.ts';
 import { createServer } from '../core/node-http.ts';
-import type { SnapshotQuery } from '../observe/monitor.ts';
+import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { decodeQuery, nextQuery, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
 
 /** What the socket can ask of the gateway. */

@@ -1,4 +1,4 @@
-/** Network addresses as the config and messages spell them. */
+/** Network addresses, and how the config and messages write them. */
 
 /** A host and a port to listen on. */
 export interface ListenAddress {

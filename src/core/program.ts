@@ -1,8 +1,8 @@
-/** What this program is called where it was started, and its version. */
+/** The version of this program, and how to type its name. */
 import { readFileSync } from 'node:fs';
 
-/** As package.json has it. */
+/** The version in package.json. */
 export const VERSION: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
-/** How the program is typed: in a checkout, and so under npm's own commands, it is not on the path. */
+/** The command for this program. Under `npm start` and the like it runs from a checkout, so it is not on the PATH. */
 export const PROGRAM = process.env.npm_lifecycle_event === undefined ? 'inf-gw' : 'npx inf-gw';

@@ -5,7 +5,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
 import { Tickets } from '../core/tickets.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/monitor.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { Worker } from './worker.ts';
 import type { FromWorker, ToWorker, WorkerCall, WorkerReplies, WorkerReply, WorkerStart } from './worker-protocol.ts';
 

@@ -4,7 +4,7 @@ import { type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../control/server.ts';
 import { UserError } from '../core/errors.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
-import type { SnapshotQuery } from '../observe/monitor.ts';
+import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { announceProviders, announceStart, counted } from './announce.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 

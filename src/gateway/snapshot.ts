@@ -6,8 +6,14 @@ import { fileSize } from '../core/files.ts';
 import { formatUsd } from '../core/money.ts';
 import { VERSION } from '../core/program.ts';
 import type { KeyActivity, LedgerSnapshot } from '../ledger/ledger.ts';
-import type { RequestRow, SnapshotQuery, UpstreamHealth, UpstreamState, WorkerSnapshot } from '../observe/monitor.ts';
 import { merged, type Second } from '../observe/traffic.ts';
+import type {
+  RequestRow,
+  SnapshotQuery,
+  UpstreamHealth,
+  UpstreamState,
+  WorkerSnapshot,
+} from '../observe/worker-snapshot.ts';
 
 export interface SnapshotParts {
   readonly config: Config;

@@ -1,6 +1,6 @@
 /** What the commands and the dashboard both say, in the same words. Pure. */
 import { PROGRAM } from '../core/program.ts';
-import type { UpstreamState } from '../observe/monitor.ts';
+import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import type { KeyChange } from '../state/keys.ts';
 import type { RefusalRow } from '../state/usage.ts';
 import { count } from './format.ts';

@@ -1,4 +1,7 @@
-/** Failures of upstreams as errors for the client: which status, and which of the upstream's words. */
+/**
+ * Maps upstream failures to errors for the client, with as much of the upstream's message as it may
+ * read.
+ */
 import type { ClientError } from '../core/errors.ts';
 import { type Attempt, type FailureKind, UpstreamFailure } from '../upstream/attempt.ts';
 import {
@@ -11,13 +14,13 @@ import {
 import type { Meter } from './meter.ts';
 import { NO_WORK, type RelayResult } from './relay.ts';
 
-/** The statuses with which a host says that the request itself is wrong. */
-const REQUEST_FAULTS: ReadonlySet<number> = new Set([400, 413, 422]);
-/** An error answer longer than this is not read to its end. */
+/** Statuses with which a host says that the request itself is invalid. */
+const INVALID_REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
+/** A longer error response is not read to its end. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
-/** Reads an upstream's answer that is no success. Complete, it proves that no work was done. */
-export async function relayErrorAnswer(
+/** Relays a response with an error status. If it is complete, the upstream did no work. */
+export async function relayErrorResponse(
   attempt: Attempt,
   status: number,
   meter: Meter,
@@ -33,14 +36,14 @@ export async function relayErrorAnswer(
   };
 }
 
-/** For the operator. What the upstream said is not logged: it may quote the prompt. */
+/** Hints for the operator. The upstream's message is not logged, since it may quote the prompt. */
 const HINTS: Readonly<Record<number, string>> = {
   401: ': check the api_key of the provider',
   403: ': check what the api_key of the provider may do',
   404: ': check the base_url of the provider and the upstream name of the model',
 };
 
-/** All bytes of an answer, or undefined where there are more than `maximum`. */
+/** All bytes of a response, or undefined if there are more than `maximum`. */
 export async function readAll(attempt: Attempt, maximum: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -52,58 +55,60 @@ export async function readAll(attempt: Attempt, maximum: number): Promise<Buffer
   return Buffer.concat(chunks);
 }
 
-/** What a client is told when the upstream answered with this status. */
+/** The client error for an upstream response with this status. */
 function errorForStatus(status: number, words: UpstreamWords | undefined, secrets: readonly string[]): ClientError {
-  const isRequestFault = REQUEST_FAULTS.has(status) && (words === undefined || !isAboutTheOperator(words));
-  const mayPassOn = isRequestFault || status === 429 || status >= 500;
+  const isRequestInvalid = INVALID_REQUEST_STATUSES.has(status) && (words === undefined || !isAboutTheOperator(words));
+  const mayPassOn = isRequestInvalid || status === 429 || status >= 500;
   const message = mayPassOn && words !== undefined ? wordsForClients(words, secrets) : undefined;
-  if (isRequestFault) {
-    return { code: 'invalid_request', message: message ?? `The provider refused the request with status ${status}.` };
+  if (isRequestInvalid) {
+    return { code: 'invalid_request', message: message ?? `The provider rejected the request with status ${status}.` };
   }
-  const said = message === undefined ? '.' : `: ${message}`;
-  return { code: 'upstream_error', message: `The provider of the model answered with status ${status}${said}` };
+  return { code: 'upstream_error', message: withDetail(`The provider responded with status ${status}`, message) };
 }
 
-/** What a client is told of an error that stands within an answer of status 200. */
-export function errorWithin(value: unknown, secrets: readonly string[]): ClientError {
+/** The client error for an error within a response with status 200. */
+export function errorForErrorValue(value: unknown, secrets: readonly string[]): ClientError {
   const words = readErrorValue(value);
   const mayPassOn = words !== undefined && !words.labels.some((label) => WITHHELD.has(label));
   const message = mayPassOn ? wordsForClients(words, secrets) : undefined;
-  const said = message === undefined ? '.' : `: ${message}`;
-  return { code: 'upstream_error', message: `The provider of the model reported an error${said}` };
+  return { code: 'upstream_error', message: withDetail('The provider reported an error', message) };
 }
 
-/** The words of an upstream are withheld with these, also where they come as the code of an error. */
+function withDetail(sentence: string, detail: string | undefined): string {
+  return detail === undefined ? `${sentence}.` : `${sentence}: ${detail}`;
+}
+
+/** Codes with which an upstream's message is withheld, as it is with these statuses. */
 const WITHHELD: ReadonlySet<string> = new Set(['401', '403', '404']);
 
-/** What a client is told when no complete answer came. */
+/** The client error for an attempt without a complete response. */
 export function errorForFailure(kind: FailureKind): ClientError {
   return { code: 'upstream_error', message: FAILURE_MESSAGES[kind] };
 }
 
 const FAILURE_MESSAGES = {
-  not_connected: 'The provider of the model cannot be reached. Try again later, or use another model.',
-  first_byte_timeout: 'The provider of the model did not answer in time. Try again later, or use another model.',
-  idle_timeout: 'The provider of the model stopped in the middle of its answer. Try again later, or use another model.',
-  broken: 'The connection to the provider of the model broke off. Try again later, or use another model.',
-  stopped: 'The operator of the gateway has stopped this request.',
+  not_connected: 'The provider cannot be reached. Try again later, or use another model.',
+  first_byte_timeout: 'The provider did not respond in time. Try again later, or use another model.',
+  idle_timeout: 'The provider stopped sending before its response was complete. Try again later, or use another model.',
+  broken: 'The connection to the provider was lost. Try again later, or use another model.',
+  stopped: 'The gateway operator stopped this request.',
   aborted: 'The gateway is shutting down and could not finish this request. Try again.',
 } as const;
 
-/** What a client is told of an answer that is not in the chat-completions format. */
-export const NOT_THE_PROTOCOL: ClientError = {
+/** The client error for an upstream response that is not in the chat-completions format. */
+export const INVALID_RESPONSE: ClientError = {
   code: 'upstream_error',
-  message: 'The provider of the model sent an answer that is not in the chat-completions format.',
+  message: 'The provider sent a response that is not in the chat-completions format.',
 };
 
-/** What a client is told where no upstream of the model may be asked; it comes with `Retry-After`. */
+/** The client error if no upstream of the model is available; it is sent with `Retry-After`. */
 export const NO_UPSTREAM_AVAILABLE: ClientError = {
   code: 'upstream_error',
   message:
-    'The provider of the model has asked for a pause, or has failed too often, so it is not asked at the moment. Try again after the seconds in Retry-After, or use another model.',
+    'The provider is temporarily unavailable: it asked clients to back off, or it failed repeatedly. Try again after the time in Retry-After, or use another model.',
 };
 
-/** The end of a request whose attempt failed before anything was sent to the client. */
+/** The result of an attempt that failed before anything was sent to the client. */
 export function relayFailure(attempt: Attempt, error: unknown, meter: Meter): RelayResult {
   if (!(error instanceof UpstreamFailure)) throw error;
   return {

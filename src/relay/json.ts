@@ -1,38 +1,42 @@
-/** Relays an answer that comes in one piece: its bytes go out as they are, once they have proved to be an answer. */
+/**
+ * Relays a response that is not a stream: its bytes are sent unchanged once they have been
+ * validated.
+ */
 
 import { isObject, parseJson } from '../core/json.ts';
 import type { Attempt } from '../upstream/attempt.ts';
-import { readAnswer } from '../wire/completion.ts';
+import { readCompletion } from '../wire/completion.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorWithin, NOT_THE_PROTOCOL, readAll } from './failures.ts';
+import { errorForErrorValue, INVALID_RESPONSE, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';
 import { NO_WORK, type RelayResult } from './relay.ts';
 
-/** The longest answer that is taken. Pictures in base64 make the longest ones. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** The longest response that is accepted. The longest ones hold images in base64. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** Reads the answer to its end. Throws an UpstreamFailure where it has none. */
+/** Reads the whole response. Rejects with an UpstreamFailure if it is incomplete. */
 export async function relayJson(attempt: Attempt, meter: Meter, secrets: readonly string[]): Promise<RelayResult> {
-  const body = await readAll(attempt, MAX_ANSWER_BYTES);
+  const body = await readAll(attempt, MAX_RESPONSE_BYTES);
   if (body === undefined) {
     attempt.abort();
-    return notTheProtocol(meter, `the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+    return invalidResponse(meter, `the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
   }
   const answer = parseJson(body.toString('utf8'))?.value;
-  if (!isObject(answer)) return notTheProtocol(meter, 'the answer is not a JSON object');
-  const facts = readAnswer(answer);
+  if (!isObject(answer)) return invalidResponse(meter, 'the response is not a JSON object');
+  const facts = readCompletion(answer);
   if (isErrorValue(answer) && facts.choices === undefined) {
     return {
       metered: NO_WORK,
-      termination: { kind: 'error', error: errorWithin(answer, secrets) },
-      note: 'an error with status 200',
+      termination: { kind: 'error', error: errorForErrorValue(answer, secrets) },
+      note: 'the upstream sent an error with status 200',
     };
   }
   meter.read(facts);
-  if (facts.choices === undefined) return notTheProtocol(meter, 'the answer has no choices');
+  if (facts.choices === undefined) return invalidResponse(meter, 'the response has no choices');
   return { metered: meter.figures(), termination: { kind: 'json', body }, note: undefined };
 }
 
-export function notTheProtocol(meter: Meter, note: string): RelayResult {
-  return { metered: meter.figures(), termination: { kind: 'error', error: NOT_THE_PROTOCOL }, note };
+/** The result for a response that is not in the chat-completions format. */
+export function invalidResponse(meter: Meter, note: string): RelayResult {
+  return { metered: meter.figures(), termination: { kind: 'error', error: INVALID_RESPONSE }, note };
 }

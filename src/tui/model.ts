@@ -4,7 +4,7 @@ import type { Model as CatalogModel } from '../catalog/catalog.ts';
 import type { SecondRow, Snapshot } from '../control/protocol.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
-import type { RequestRow } from '../observe/monitor.ts';
+import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { KeyRecord, KeyState, OwnLimits } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Tone } from './draw/line.ts';

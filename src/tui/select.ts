@@ -1,6 +1,6 @@
 /** What a view shows of the model, in which order, and what it has to ask the gateway for. Pure. */
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { MAX_ENDED, type RequestRow, type SnapshotQuery, type UpstreamState } from '../observe/monitor.ts';
+import { MAX_ENDED, type RequestRow, type SnapshotQuery, type UpstreamState } from '../observe/worker-snapshot.ts';
 import type { KeySort, Model, StoredKey } from './model.ts';
 
 /** The last result: sorting 10,000 keys takes 5 ms, and a key press needs it several times. */

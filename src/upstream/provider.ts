@@ -2,7 +2,7 @@
 import type { ChatRequest } from '../wire/request.ts';
 import type { Attempt } from './attempt.ts';
 import { type Breaker, type BreakerState, CLOSED, onAttempt, onSignal, type Signal, stateOf } from './breaker.ts';
-import { type Among, available, availableOrLastResort, choose } from './choice.ts';
+import { type Among, choose, eligible } from './choice.ts';
 import { isRejection, parseRetryAfter } from './retry.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -172,8 +172,7 @@ export class Provider {
       unavailableCount: member.unavailableCount(model),
       backoffUntilMs: member.backoffUntilMs(model),
     }));
-    const indexes = among === 'available' ? available(candidates, nowMs) : availableOrLastResort(candidates, nowMs);
-    const choice = choose(candidates, indexes);
+    const choice = choose(candidates, eligible(candidates, nowMs, among));
     if (choice === undefined) return undefined;
     for (const [index, member] of untried.entries()) member.credit = choice.credits[index] as number;
     return untried[choice.index];

@@ -37,7 +37,7 @@ function writeJournal(statePath: string, entries: readonly Entry[]): void {
       };
       journal.settle(hold, end, admittedAtMs + 1);
     }
-    journal.writeSums();
+    journal.writeCharges();
   });
   database.close();
 }

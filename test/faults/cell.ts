@@ -84,9 +84,9 @@ export interface Family {
 }
 
 export const CANNOT_BE_REACHED = 'cannot be reached';
-export const NOT_IN_TIME = 'did not answer in time';
-export const STOPPED = 'stopped in the middle of its answer';
-export const BROKE_OFF = 'broke off';
+export const NOT_IN_TIME = 'did not respond in time';
+export const STOPPED_SENDING = 'stopped sending before its response was complete';
+export const CONNECTION_LOST = 'was lost';
 export const REPORTED = 'reported an error';
 export const NOT_THE_FORMAT = 'not in the chat-completions format';
 

@@ -1,4 +1,4 @@
-/** The clients of a soak: streams that are read, left, or not read, and JSON requests in between. */
+/** The clients of a soak test: streams that are read, abandoned, or not read, and JSON requests in between. */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Site } from '../control/site.ts';
@@ -7,16 +7,16 @@ import { FAULTS, type Wish } from './host.ts';
 
 export const STREAMS = 100;
 const JSON_CLIENTS = 8;
-/** Providers that fail: several, so that each has its successes, too. */
+/** Providers that fail. There are several, so that each also has successes. */
 export const FAULTY_PROVIDERS = 8;
 const JSON_PAUSE_MS = 50;
-/** How long one reads nothing. */
+/** How long a client stops reading, in milliseconds. */
 const STALL_MS = 2_000;
 const LEAVES_WITHIN_MS = 1_500;
 
 type Manner = 'reads' | 'leaves' | 'stalls';
 
-/** Counts of what has ended so far. */
+/** Counts of requests that have ended. */
 export interface Tally {
   complete: number;
   failed: number;
@@ -44,7 +44,7 @@ export class Clients {
     this.#ended = Promise.all([...streams, ...jsons]);
   }
 
-  /** Lets each come to the end of what it is doing. */
+  /** Waits until each client has finished its request. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#ended;

@@ -1,6 +1,6 @@
 /**
- * A soak: `npm run test:soak [-- --minutes N] [--seed N]`. A hundred streams at a time, with clients that leave or stop
- * reading, faults of the host, and edits of keys. Ends with status 1 if anything is left behind.
+ * A soak test: `npm run test:soak [-- --minutes N] [--seed N]`. A hundred streams at a time, with clients that hang up or
+ * stop reading, failures of the upstream, and edits of keys. Exits with 1 if anything is left behind.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -17,12 +17,12 @@ import { SoakHost } from './host.ts';
 import { SAMPLE_HEAD, type Sample, sampleLine, slope, takeSample } from './samples.ts';
 
 const MINUTE_MS = 60_000;
-/** A short soak is looked at more often. */
+/** A short soak test is sampled more often. */
 const SAMPLES_AT_LEAST = 12;
 const EDIT_EVERY_MS = 10_000;
 const MOST_SHOWN = 20;
 const DESCRIPTORS_WITHIN = 5;
-/** In MB, over ten minutes. Less time than that tells nothing. */
+/** The largest growth, in MB over ten minutes. Shorter runs show nothing. */
 const MOST_SLOPE = 1;
 const SLOPE_COUNTS_FROM_MINUTES = 10;
 const LIMITS = { rpm: 100_000_000, tpm: 100_000_000_000, concurrency: 10_000 };
@@ -44,7 +44,7 @@ async function openSite(scope: RunScope): Promise<Site> {
   return site;
 }
 
-/** Starts what starts with the first request, and with the first one whose tokens have to be counted. */
+/** Triggers what starts with the first request, and with the first token count. */
 async function warmUp(site: Site, key: SiteKey): Promise<void> {
   site.upstream.follow(answering(completion('hi', { usage: undefined })));
   const answer = await site.chat(key, { model: 'good/model' });
@@ -52,7 +52,7 @@ async function warmUp(site: Site, key: SiteKey): Promise<void> {
   await answer.text();
 }
 
-/** What the operator does meanwhile, one thing after the other; none of it touches the requests under way. */
+/** What the operator does meanwhile, one thing after another; none of it affects requests in flight. */
 async function edit(site: Site, key: SiteKey, other: SiteKey, isOver: () => boolean): Promise<number> {
   const rows = [
     ['limits', 'set', key.id, '--rpm', '99999999'],
@@ -69,7 +69,7 @@ async function edit(site: Site, key: SiteKey, other: SiteKey, isOver: () => bool
   return edits;
 }
 
-/** What is still there once nobody asks for anything any more. */
+/** What is left once all clients have stopped. */
 async function leftBehind(site: Site, host: SoakHost, pid: number, descriptorsAtStart: number): Promise<string[]> {
   await until(() => countHolds(site.database) === 0 && host.open === 0).catch(() => {});
   const [holds, answering, idle] = [countHolds(site.database), host.open, host.sockets];

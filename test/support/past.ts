@@ -48,7 +48,7 @@ export function writePast(database: Sqlite, requests: readonly PastRequest[]): v
   const journal = new Journal(database);
   immediately(database, () => {
     for (const request of requests) settle(journal, request);
-    journal.writeSums();
+    journal.writeCharges();
   });
 }
 

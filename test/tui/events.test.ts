@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { SecondRow } from '../../src/control/protocol.ts';
-import { MAX_ENDED } from '../../src/observe/monitor.ts';
+import { MAX_ENDED } from '../../src/observe/worker-snapshot.ts';
 import type { View } from '../../src/tui/model.ts';
 import { snapshotQuery } from '../../src/tui/select.ts';
 import { withEnded, withSeconds } from '../../src/tui/update/step.ts';

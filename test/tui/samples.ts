@@ -4,7 +4,7 @@
 import type { Model as CatalogModel } from '../../src/catalog/catalog.ts';
 import type { SecondRow, Snapshot } from '../../src/control/protocol.ts';
 import { emptyHistogram, record } from '../../src/observe/histogram.ts';
-import type { RequestRow } from '../../src/observe/monitor.ts';
+import type { RequestRow } from '../../src/observe/worker-snapshot.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
 import type { UsageRow } from '../../src/state/usage.ts';
 import type { Line } from '../../src/tui/draw/line.ts';

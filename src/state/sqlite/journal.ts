@@ -1,4 +1,7 @@
-/** Holds and the journal: what is written when a request is admitted, and when it ends. Callers hold the lock. */
+/**
+ * Holds and the journal: what is written when a request is admitted and when it ends. Callers hold
+ * the lock.
+ */
 
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
@@ -46,7 +49,10 @@ export class Journal {
     );
   }
 
-  /** Ends a hold: its row goes, and the journal's comes. What it is charged is written with the next `writeSums`. */
+  /**
+   * Moves a request from the holds to the journal. The next `writeCharges` writes what it is
+   * charged.
+   */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
     const { source, usage, costNanos, served } = end;
     const model = served?.model ?? hold.model;
@@ -76,17 +82,20 @@ export class Journal {
     this.#sums.add({ keyId, model, source, admittedAtMs, isError, promptTokens, completionTokens, costNanos });
   }
 
-  /** Charges what was settled since the last time, in days, months and the balance. Ends each transaction that settles. */
-  writeSums(): void {
+  /**
+   * Charges everything settled since the last call, in days, months and the balance. Ends each
+   * transaction that settles.
+   */
+  writeCharges(): void {
     this.#sums.write();
   }
 
-  /** The transaction was taken back. */
-  forgetSums(): void {
+  /** Discards what was settled since the last `writeCharges`: the transaction was rolled back. */
+  forgetCharges(): void {
     this.#sums.forget();
   }
 
-  /** What a key was charged in a month. */
+  /** What a key was charged in a month, with what is not written yet. */
   chargedInMonth(keyId: string, month: string): Nanos {
     return (this.#month.get(month, keyId) as bigint) + this.#sums.pendingCharge(keyId, month);
   }
@@ -107,7 +116,10 @@ export class Journal {
     }));
   }
 
-  /** The requests that ended at `sinceMs` or later. Walks back from the journal's end, so its length does not matter. */
+  /**
+   * The requests that ended at `sinceMs` or later. Reads the journal from its end, so its length
+   * does not matter.
+   */
   recent(sinceMs: number): RecentEntry[] {
     const rows = this.#database
       .prepare(

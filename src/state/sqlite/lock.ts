@@ -1,10 +1,13 @@
-/** Locks between gateways. The operating system releases them when the process ends, however it ends. */
+/**
+ * Locks between gateways. The operating system releases them when the process ends, however it
+ * ends.
+ */
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
-import { withoutLinks } from '../../core/files.ts';
+import { resolveLinks } from '../../core/files.ts';
 import { createPrivately } from './database.ts';
 import { explained, isBusy } from './storage-errors.ts';
 
@@ -15,7 +18,7 @@ export interface Lock {
 /** Locks a state file for this gateway. Throws a UserError if another gateway has locked it. */
 export function lockState(path: string): Lock {
   // A symbolic link leads to the same file, so it needs the same lock.
-  const lockPath = `${withoutLinks(path)}-lock`;
+  const lockPath = `${resolveLinks(path)}-lock`;
   const lock = tryLockFile(lockPath);
   if (lock !== undefined) return lock;
   throw new UserError(
@@ -28,9 +31,9 @@ const ADDRESS_WAIT_MS = 5_000;
 const RETRY_MS = 20;
 
 /**
- * Locks a port from the check that it is free until the threads listen on it. When several threads share a port, the
- * operating system would let another process share it too. Throws a UserError if another gateway holds the lock for
- * longer than 5 s.
+ * Locks a port from the check that it is free until the threads listen on it. When several threads
+ * share a port, the operating system would let another process share it too. Throws a UserError if
+ * another gateway holds the lock for longer than 5 s.
  */
 export async function lockPort(port: number): Promise<Lock> {
   const path = join(tmpdir(), `inf-gw-${userInfo().uid}-${port}.lock`);
@@ -46,8 +49,8 @@ export async function lockPort(port: number): Promise<Lock> {
 }
 
 /**
- * Locks a file with an exclusive SQLite transaction, which is a lock of the operating system and writes nothing.
- * Returns undefined if another process holds the lock.
+ * Locks a file with an exclusive SQLite transaction, which is a lock of the operating system and
+ * writes nothing. Returns undefined if another process holds the lock.
  */
 function tryLockFile(path: string): Lock | undefined {
   createPrivately(path);

@@ -1,6 +1,6 @@
 /** Events and effects of the dashboard, and the parts of a step that several of them share. */
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
-import { MAX_ENDED, type RequestRow } from '../../observe/monitor.ts';
+import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
 import type { Tone } from '../draw/line.ts';
 import type { Action, KeyDetail, Model, Range, Stored } from '../model.ts';

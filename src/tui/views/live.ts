@@ -1,6 +1,6 @@
 /** The Live view: requests in flight, then those that recently ended or were refused. */
 import { type Nanos, parseUsd } from '../../core/money.ts';
-import type { RequestRow } from '../../observe/monitor.ts';
+import type { RequestRow } from '../../observe/worker-snapshot.ts';
 import { ago, count, duration, milliseconds, short, usd, usdInColumn } from '../../operator/format.ts';
 import { servedBy, servedModel } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';

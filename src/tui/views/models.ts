@@ -2,7 +2,7 @@
 
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
 import type { Nanos } from '../../core/money.ts';
-import type { UpstreamHealth, UpstreamState } from '../../observe/monitor.ts';
+import type { UpstreamHealth, UpstreamState } from '../../observe/worker-snapshot.ts';
 import { count, short, usd } from '../../operator/format.ts';
 import { UPSTREAM_STATES } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';

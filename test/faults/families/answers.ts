@@ -2,7 +2,18 @@
 import { gzipSync } from 'node:zlib';
 import { answering, chunk, completion, DONE, event } from '../../support/answers.ts';
 import type { Script } from '../../support/fake-upstream.ts';
-import { BROKE_OFF, cut, type Family, failed, fault, HELLO, NOT_THE_FORMAT, on, streamFault, whole } from '../cell.ts';
+import {
+  CONNECTION_LOST,
+  cut,
+  type Family,
+  failed,
+  fault,
+  HELLO,
+  NOT_THE_FORMAT,
+  on,
+  streamFault,
+  whole,
+} from '../cell.ts';
 import {
   ANSWER,
   answered,
@@ -70,13 +81,13 @@ export const ANSWERS: Family = {
       on(answering(''), notTheFormat),
       on(
         inTurn((call) => call.stream(), inOrder),
-        failed(BROKE_OFF),
+        failed(CONNECTION_LOST),
       ),
     ),
     fault(
       'sends no choices',
       on(answering({ id: 'chatcmpl-1', object: 'chat.completion' }), notTheFormat),
-      on(events({ id: 'chatcmpl-1', object: 'chat.completion.chunk' }), cut(BROKE_OFF)),
+      on(events({ id: 'chatcmpl-1', object: 'chat.completion.chunk' }), cut(CONNECTION_LOST)),
     ),
     streamFault(
       'sends only `[DONE]`',
@@ -114,7 +125,7 @@ export const ANSWERS: Family = {
       ),
       on(
         compressed(STREAM_TYPE, () => gzipSync(EVENTS), {}),
-        failed(BROKE_OFF),
+        failed(CONNECTION_LOST),
       ),
     ),
     fault(

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { hashKey, isWellFormedKey, mintKey, previewKey, withoutKeys } from '../../../src/core/api-key.ts';
+import { hashKey, isWellFormedKey, mintKey, previewKey, redactKeys } from '../../../src/core/api-key.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const PREFIX_LENGTH = 'sk-inf-'.length;
@@ -106,7 +106,7 @@ test('a key is stored as its SHA-256 and shown by its last four characters', () 
 
 test('a key that stands in a text is taken out of it, and other words stay', () => {
   const [one, other] = [mintKey(), mintKey()];
-  assert.equal(withoutKeys(`/v1/models/${one}x?a=${other}.`), '/v1/models/sk-inf-…?a=sk-inf-….');
+  assert.equal(redactKeys(`/v1/models/${one}x?a=${other}.`), '/v1/models/sk-inf-…?a=sk-inf-….');
   const innocent = 'sk-inf- is how a key begins: sk-inf-<key>';
-  assert.equal(withoutKeys(innocent), innocent);
+  assert.equal(redactKeys(innocent), innocent);
 });

@@ -2,13 +2,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, mock, test } from 'node:test';
 import type { Outcome } from '../../../src/core/settlement.ts';
-import {
-  EVERYTHING,
-  type LiveRequest,
-  Monitor,
-  type RequestEnd,
-  type UpstreamFacts,
-} from '../../../src/observe/monitor.ts';
+import { type LiveRequest, Monitor, type RequestEnd, type UpstreamFacts } from '../../../src/observe/monitor.ts';
+import { EVERYTHING } from '../../../src/observe/worker-snapshot.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 1);
 const USED = { promptTokens: 30, cachedTokens: 0, completionTokens: 12 };

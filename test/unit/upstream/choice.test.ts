@@ -3,13 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { CLOSED, OPENS_AFTER_FAILURES, onAttempt, onSignal } from '../../../src/upstream/breaker.ts';
-import {
-  available,
-  availableOrLastResort,
-  type Candidate,
-  choose,
-  LAST_RESORT_MAX_UNAVAILABLE,
-} from '../../../src/upstream/choice.ts';
+import { type Candidate, choose, eligible, LAST_RESORT_MAX_UNAVAILABLE } from '../../../src/upstream/choice.ts';
 
 const NOW = 1_000_000;
 
@@ -154,8 +148,8 @@ describe('asked can be', () => {
   for (const [name, fields, sound, lastResort] of CASES) {
     test(name, () => {
       const candidates = fields.map(candidate);
-      assert.deepEqual(available(candidates, NOW), sound);
-      assert.deepEqual(availableOrLastResort(candidates, NOW), lastResort);
+      assert.deepEqual(eligible(candidates, NOW, 'available'), sound);
+      assert.deepEqual(eligible(candidates, NOW, 'last_resort'), lastResort);
     });
   }
 });

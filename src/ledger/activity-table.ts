@@ -1,10 +1,13 @@
-/** What all keys are doing that were used since the start: about 1 KB for each, and what its windows hold. */
+/**
+ * The activity of every key used since the start. A key takes about 1 KB, and 16 bytes per entry of
+ * its windows.
+ */
 
 import type { RecentEntry } from '../state/journal.ts';
 import { Activity } from './activity.ts';
 import type { KeyActivity } from './ledger.ts';
 
-export class Activities {
+export class ActivityTable {
   readonly #byKey = new Map<string, Activity>();
 
   of(keyId: string): Activity {
@@ -16,9 +19,9 @@ export class Activities {
     return activity;
   }
 
-  /** Fills the windows with what was admitted and settled in the last minute before a start. */
+  /** Fills the windows with the requests of the last minute before a start. */
   rebuild(recent: readonly RecentEntry[], wallMs: number, nowMs: number): void {
-    // A wall clock that was set back since would put entries into the future.
+    // If the wall clock was set back since, entries would lie in the future.
     const monotonic = (atMs: number) => nowMs - Math.max(0, wallMs - atMs);
     for (const entry of recent.toSorted((a, b) => a.settledAtMs - b.settledAtMs)) {
       if (entry.tokens > 0) this.of(entry.keyId).tokens.add(monotonic(entry.settledAtMs), entry.tokens);
@@ -28,7 +31,10 @@ export class Activities {
     }
   }
 
-  /** The keys with most requests in the last minute first, so many at most. One pass, for there may be 100,000 of them. */
+  /**
+   * The busiest keys by requests in the last minute, `most` of them at most. One pass: there may be
+   * 100,000 keys.
+   */
   busiest(most: number, nowMs: number): KeyActivity[] {
     const top: { keyId: string; requests: number }[] = [];
     for (const [keyId, activity] of this.#byKey) {
@@ -45,7 +51,7 @@ export class Activities {
     );
   }
 
-  /** The figures of these keys, as far as they were used since the start. */
+  /** The figures of these keys. Keys that were not used since the start are left out. */
   figures(keyIds: readonly string[], nowMs: number): KeyActivity[] {
     return keyIds.flatMap((keyId) => {
       const activity = this.#byKey.get(keyId);

@@ -1,28 +1,31 @@
-/** Relays one answer of an upstream, whatever it is: a completion, a stream, an error, or none at all. */
+/** Relays one upstream response: a completion, a stream, an error, or a failed attempt. */
 import type { Attempt, ResponseHead } from '../upstream/attempt.ts';
-import { relayErrorAnswer, relayFailure } from './failures.ts';
-import { notTheProtocol, relayJson } from './json.ts';
+import { relayErrorResponse, relayFailure } from './failures.ts';
+import { invalidResponse, relayJson } from './json.ts';
 import type { Meter } from './meter.ts';
 import type { RelayResult, StreamSink } from './relay.ts';
 import { relayStream } from './stream.ts';
 
-export interface AnswerOptions {
-  /** Whether the client asked for a stream. */
+export interface RelayOptions {
+  /** Whether the client requested a stream. */
   readonly stream: boolean;
-  /** Whether it asked for the chunk of a stream that holds nothing but usage. */
+  /** Whether the client requested the chunk that holds only usage. */
   readonly showUsage: boolean;
   /** What must never reach a client. */
   readonly secrets: readonly string[];
-  /** After how much silence a stream that has begun gets a comment, in milliseconds; undefined for never. */
+  /**
+   * How long the upstream may be silent before the client gets a keep-alive comment, in
+   * milliseconds.
+   */
   readonly keepAliveMs: number | undefined;
 }
 
-/** Relays all but the last bytes, which wait for the settlement. */
-export async function relayAnswer(
+/** Relays everything but the final bytes, which wait for the settlement. */
+export async function relayResponse(
   attempt: Attempt,
   sink: StreamSink,
   meter: Meter,
-  options: AnswerOptions,
+  options: RelayOptions,
 ): Promise<RelayResult> {
   let relayed: RelayResult;
   try {
@@ -30,7 +33,7 @@ export async function relayAnswer(
   } catch (error) {
     relayed = relayFailure(attempt, error, meter);
   }
-  return sink.gone ? { ...relayed, termination: { kind: 'client_gone' }, note: 'the client left' } : relayed;
+  return sink.gone ? { ...relayed, termination: { kind: 'client_gone' }, note: 'the client hung up' } : relayed;
 }
 
 async function relayByHead(
@@ -38,18 +41,18 @@ async function relayByHead(
   attempt: Attempt,
   sink: StreamSink,
   meter: Meter,
-  options: AnswerOptions,
+  options: RelayOptions,
 ): Promise<RelayResult> {
-  if (head.status < 200 || head.status > 299) return relayErrorAnswer(attempt, head.status, meter, options.secrets);
+  if (head.status < 200 || head.status > 299) return relayErrorResponse(attempt, head.status, meter, options.secrets);
   if (head.contentEncoding !== undefined) {
     attempt.abort();
-    return notTheProtocol(meter, 'the answer is compressed, though identity was asked for');
+    return invalidResponse(meter, 'the response is compressed, although identity was requested');
   }
   const isEventStream = /^\s*text\/event-stream\b/i.test(head.contentType);
   if (options.stream && isEventStream) return relayStream(attempt, sink, meter, options);
   const relayed = await relayJson(attempt, meter, options.secrets);
-  // A whole completion is no stream: a client that waits for events could not read it.
+  // A client that expects events could not read a plain completion.
   if (options.stream && relayed.termination.kind === 'json')
-    return notTheProtocol(meter, 'a completion came instead of a stream');
+    return invalidResponse(meter, 'the response is a completion, although a stream was requested');
   return relayed;
 }
