@@ -59,13 +59,13 @@ async function documents<Documents extends unknown[]>(place: Workplace, ...comma
   return answers.map(({ stdout }) => JSON.parse(stdout) as unknown) as Documents;
 }
 
-async function assertSound(place: Workplace): Promise<void> {
+async function assertConsistent(place: Workplace): Promise<void> {
   const { status, stderr } = await place.run(['audit']);
   assert.equal(status, 0, stderr);
 }
 
 describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
-  test('corrects the balance, the month of the key, and usage by day and by source, and the audit agrees', async (t) => {
+  test('corrects the balance, the key’s month, and usage by day and by source, and the audit passes', async (t) => {
     const place = killed(t);
     await place.serve();
     const [held, settled, shown, balance, key, byDay, bySource] = await documents<
@@ -104,10 +104,10 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
       'source,requests,errors,prompt_tokens,completion_tokens,total_tokens,cost_usd',
       'held,1,1,6,100,106,0.012300',
     ]);
-    await assertSound(place);
+    await assertConsistent(place);
   });
 
-  test('usage by source tells what was reported, counted and held, and sums to the whole', async (t) => {
+  test('usage by source shows what was reported, counted and held, and adds up to the total', async (t) => {
     const place = killed(t);
     const serving = await place.serve();
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
@@ -124,7 +124,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +6 +100 +106 +0\.206000\n/);
   });
 
-  test('is obeyed at once by a running gateway: the spend limit and the credit go by what is charged now', async (t) => {
+  test('takes effect in a running gateway at once: spend limit and credit go by the corrected charge', async (t) => {
     const place = killed(t);
     const serving = await place.serve();
     await place.json('limits', 'set', 'app', '--spend-limit', '0.2');
@@ -141,10 +141,10 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     await settle(place, id, '0');
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
     assert.equal(await serving.stop(), 0);
-    await assertSound(place);
+    await assertConsistent(place);
   });
 
-  test('can be repeated, and the last correction is the one that counts, also after a restart', async (t) => {
+  test('can be repeated, and the last correction counts, also after a restart', async (t) => {
     const place = killed(t);
     const serving = await place.serve();
     const steps = [
@@ -166,10 +166,10 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const shown = await place.run(['requests', 'show', id]);
     assert.match(shown.stdout, /cost +0\.000000001 USD, corrected at \d{4}-/);
     assert.equal(await again.stop(), 0);
-    await assertSound(place);
+    await assertConsistent(place);
   });
 
-  test('refuses what was reported or counted, what is under way, and what there is not: status 1, nothing changed', async (t) => {
+  test('rejects requests that were reported or counted, are in flight, or do not exist: status 1, nothing changed', async (t) => {
     const place = killed(t);
     const serving = await place.serve();
     const [reported, counted] = await Promise.all(
@@ -201,7 +201,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await documents(place, ...questions), before);
   });
 
-  test('a wrong amount, or none, ends with status 2 and changes nothing', async (t) => {
+  test('an invalid or missing amount ends with status 2 and changes nothing', async (t) => {
     const place = killed(t);
     const wrong = ['-1', 'free', '', '1e3', '0x1', '1,5', '1.0000000001', '1000000001', 'NaN', ' 1', '+1'];
     const words = [...wrong.map((cost) => ['settle', id, '--cost', cost]), ['settle', id], ['settle', '--cost', '1']];

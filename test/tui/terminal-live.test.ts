@@ -49,7 +49,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
       const journaled = await place.json<RequestJson>('requests', 'show', id);
       const { outcome, source, prompt_tokens: input, completion_tokens: output, cost_usd: cost } = journaled;
       assert.deepEqual(ROW.exec(screen)?.slice(1), [String(output), Number(cost).toFixed(6), outcome]);
-      assert.match(screen, new RegExp(`tokens +${input} in, ${output} out, ${source}`));
+      assert.match(screen, new RegExp(`tokens +${input} in, ${output} out \\(${source}\\)`));
     };
 
     for (const [title, directive] of [
