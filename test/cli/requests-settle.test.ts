@@ -1,4 +1,7 @@
-/** `requests settle`: corrects what a killed gateway left open, everywhere at once, and nothing else. */
+/**
+ * `requests settle` corrects the charge of a request that a killed gateway left open, everywhere,
+ * and no other.
+ */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, describe, type TestContext, test } from 'node:test';
@@ -14,12 +17,12 @@ import {
 import type { RequestJson } from '../support/request-json.ts';
 
 const say = (content: string) => [{ role: 'user', content }];
-/** Six tokens of input and up to a hundred of output, at 0.001 and 0.002 USD. */
+/** Six input tokens and up to a hundred output tokens, at 0.001 and 0.002 USD. */
 const OPEN = { model: 'mock/paid', stream: true, max_tokens: 100, messages: say('/stall 1') };
 const HELD = '0.206000';
 const PAID = { model: 'mock/paid', max_tokens: 1 };
 
-/** Sends a request that stays open, and gives its id. */
+/** Sends a request that stays open, and returns its id. */
 async function openRequest(serving: Serving, key: string): Promise<string> {
   const response = await serving.chat(key, OPEN);
   await response.body?.getReader().read();
@@ -27,8 +30,8 @@ async function openRequest(serving: Serving, key: string): Promise<string> {
 }
 
 /**
- * The state file of a gateway that was killed with a request open and was started again, with ten USD of credit. Made once:
- * each test has a copy.
+ * The state file of a gateway with ten USD of credit that was killed with a request open, then
+ * restarted. Created once: each test has a copy.
  */
 const left = new Workplace({ after });
 const first = await left.serve();
@@ -39,7 +42,7 @@ await first.ended;
 assert.equal(await (await left.serve()).stop(), 0);
 const bytes = left.read('state.db');
 
-/** A workplace with that file. */
+/** A workplace with a copy of it. */
 function killed(test: TestContext): Workplace {
   const place = new Workplace(test);
   writeFileSync(place.statePath, bytes, { mode: 0o600 });
@@ -49,20 +52,20 @@ function killed(test: TestContext): Workplace {
 const settle = (place: Workplace, id: string, cost: string) =>
   place.json<RequestJson>('requests', 'settle', id, '--cost', cost);
 
-/** Runs commands that must succeed in a row in one process, and gives their documents. */
+/** Runs commands in one process, which must all succeed, and returns their documents. */
 async function documents<Documents extends unknown[]>(place: Workplace, ...commands: string[]): Promise<Documents> {
   const answers = await place.runAll(commands.map((words) => [...words.split(' '), '--json']));
   for (const [index, { status, stderr }] of answers.entries()) assert.equal(status, 0, `${commands[index]}: ${stderr}`);
   return answers.map(({ stdout }) => JSON.parse(stdout) as unknown) as Documents;
 }
 
-async function assertSound(place: Workplace): Promise<void> {
+async function assertConsistent(place: Workplace): Promise<void> {
   const { status, stderr } = await place.run(['audit']);
   assert.equal(status, 0, stderr);
 }
 
 describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
-  test('corrects the balance, the month of the key, and usage by day and by source, and the audit agrees', async (t) => {
+  test('corrects the balance, the key’s month, and usage by day and by source, and the audit passes', async (t) => {
     const place = killed(t);
     await place.serve();
     const [held, settled, shown, balance, key, byDay, bySource] = await documents<
@@ -101,10 +104,10 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
       'source,requests,errors,prompt_tokens,completion_tokens,total_tokens,cost_usd',
       'held,1,1,6,100,106,0.012300',
     ]);
-    await assertSound(place);
+    await assertConsistent(place);
   });
 
-  test('usage by source tells what was reported, counted and held, and sums to the whole', async (t) => {
+  test('usage by source shows what was reported, counted and held, and adds up to the total', async (t) => {
     const place = killed(t);
     const serving = await place.serve();
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
@@ -121,7 +124,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +6 +100 +106 +0\.206000\n/);
   });
 
-  test('is obeyed at once by a running gateway: the spend limit and the credit go by what is charged now', async (t) => {
+  test('takes effect in a running gateway at once: spend limit and credit go by the corrected charge', async (t) => {
     const place = killed(t);
     const serving = await place.serve();
     await place.json('limits', 'set', 'app', '--spend-limit', '0.2');
@@ -138,10 +141,10 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     await settle(place, id, '0');
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
     assert.equal(await serving.stop(), 0);
-    await assertSound(place);
+    await assertConsistent(place);
   });
 
-  test('can be repeated, and the last correction is the one that counts, also after a restart', async (t) => {
+  test('can be repeated, and the last correction counts, also after a restart', async (t) => {
     const place = killed(t);
     const serving = await place.serve();
     const steps = [
@@ -163,10 +166,10 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const shown = await place.run(['requests', 'show', id]);
     assert.match(shown.stdout, /cost +0\.000000001 USD, corrected at \d{4}-/);
     assert.equal(await again.stop(), 0);
-    await assertSound(place);
+    await assertConsistent(place);
   });
 
-  test('refuses what was reported or counted, what is under way, and what there is not: status 1, nothing changed', async (t) => {
+  test('rejects requests that were reported or counted, are in flight, or do not exist: status 1, nothing changed', async (t) => {
     const place = killed(t);
     const serving = await place.serve();
     const [reported, counted] = await Promise.all(
@@ -198,7 +201,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await documents(place, ...questions), before);
   });
 
-  test('a wrong amount, or none, ends with status 2 and changes nothing', async (t) => {
+  test('an invalid or missing amount ends with status 2 and changes nothing', async (t) => {
     const place = killed(t);
     const wrong = ['-1', 'free', '', '1e3', '0x1', '1,5', '1.0000000001', '1000000001', 'NaN', ' 1', '+1'];
     const words = [...wrong.map((cost) => ['settle', id, '--cost', cost]), ['settle', id], ['settle', '--cost', '1']];

@@ -19,21 +19,21 @@ const line = fc.array(
 );
 const share = fc.double({ min: 0, max: 1e12, noNaN: true });
 
-/** A width as string-width measures it, which is not what the code under test goes by for plain texts. */
+/** The width according to string-width, which the code under test does not use for plain texts. */
 const widthOfLine = (each: Line) => stringWidth(textOf(each));
 
 describe('lines', () => {
-  test('are exactly as wide as they are told', () => {
+  test('are fitted to exactly the width asked for', () => {
     fc.assert(fc.property(line, width, (each, columns) => assert.equal(widthOfLine(fitLine(each, columns)), columns)));
   });
 
-  test('show that something is missing, also where a part of them fits exactly', () => {
+  test('show that something is missing, also if a part of them fits exactly', () => {
     assert.equal(textOf(fitLine([{ text: 'abcd' }, { text: 'ef' }], 4)), 'abc…');
     assert.equal(textOf(fitLine([{ text: 'abc' }, { text: '漢字' }, { text: 'x' }], 5)), 'abc… ');
     assert.equal(textOf(fitLine([{ text: 'abcd' }, { text: '' }], 4)), 'abcd');
   });
 
-  test('beside each other are as wide as both and the gap', () => {
+  test('side by side are as wide as both and the gap', () => {
     const block = fc.record({ lines: fc.array(line, { maxLength: 4 }), width });
     fc.assert(
       fc.property(block, block, (left, right) => {
@@ -44,7 +44,7 @@ describe('lines', () => {
     );
   });
 
-  test('at both edges give up the right one where there is no room', () => {
+  test('at both edges drop the right one if there is no room', () => {
     const [left, right] = [[{ text: 'left' }], [{ text: 'right' }]];
     assert.equal(textOf(spread(left, right, 12)), 'left   right');
     assert.equal(textOf(spread(left, right, 9)), 'left     ');
@@ -63,7 +63,7 @@ const column = fc.record({
 });
 type Shape = typeof column extends fc.Arbitrary<infer T> ? T : never;
 
-/** A table of texts; every other column gives its cells as spans. */
+/** A table of texts in which every other column has spans for cells. */
 function columnsOf(shapes: readonly Shape[]): Column<readonly string[]>[] {
   const grown = shapes.findIndex(({ grows }) => grows);
   return shapes.map(({ head, width: columns, align: side, rank }, index) => ({
@@ -77,7 +77,7 @@ function columnsOf(shapes: readonly Shape[]): Column<readonly string[]>[] {
 }
 
 describe('tables', () => {
-  test('are never wider or higher than they are told, and clean', () => {
+  test('are never wider or higher than asked, and clean', () => {
     const rows = fc.array(fc.array(text, { maxLength: 6 }), { maxLength: 12 });
     const shapes = fc.array(column, { minLength: 1, maxLength: 6 });
     fc.assert(
@@ -95,7 +95,7 @@ describe('tables', () => {
     );
   });
 
-  test('leave out the columns of the highest rank first', () => {
+  test('drop the columns of the highest rank first', () => {
     const columns = (['a', 'b', 'c'] as const).map((head, index) => ({
       head,
       width: 3,
@@ -152,7 +152,7 @@ describe('tables', () => {
 });
 
 describe('bars', () => {
-  test('are exactly as wide as they are told, and something is never shown as nothing', () => {
+  test('are exactly as wide as asked, and any use shows', () => {
     fc.assert(
       fc.property(share, share, width, (used, limit, columns) => {
         const [filled, rest] = bar(used, limit, columns).map((each) => each.text);
@@ -188,7 +188,7 @@ describe('bars', () => {
 describe('charts', () => {
   const values = fc.array(fc.oneof(fc.constant(0), share), { maxLength: 80 });
 
-  test('are exactly as wide and high as they are told, and something is never shown as nothing', () => {
+  test('are exactly as wide and high as asked, and any value shows', () => {
     fc.assert(
       fc.property(values, fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 6 }), (list, columns, height) => {
         const lines = chart(list, columns, height).map(textOf);
@@ -203,7 +203,7 @@ describe('charts', () => {
     );
   });
 
-  test('show the last values on the right, the largest from bottom to top', () => {
+  test('show the last values on the right, and the largest at full height', () => {
     assert.deepEqual(chart([9, 0, 1, 2, 4, 8], 5, 2).map(textOf), ['    █', ' ▂▄██']);
     assert.deepEqual(chart([1], 3, 1).map(textOf), ['  █']);
     assert.deepEqual(chart([], 3, 1).map(textOf), ['   ']);

@@ -1,4 +1,6 @@
-/** Whole screens, as they are seen: each view with a gateway, at the size that every terminal has. */
+/**
+ * Whole screens as users see them: each view with a gateway, at the smallest common terminal size.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Model, View } from '../../src/tui/model.ts';
@@ -193,7 +195,7 @@ none                                     none used yet
  1-5 Tab views  + credit  R reload  q quit  ? help
 `;
 
-/** The texts above begin and end with a line break of their own. */
+/** The texts above begin and end with an extra line break. */
 function assertScreen(model: Model, expected: string): void {
   assert.equal(`\n${screenText(model)}\n`, expected);
 }
@@ -210,29 +212,29 @@ describe('at 80 by 24', () => {
     test(`the view ${view} looks like this`, () => assertScreen(serving(view), expected));
   }
 
-  test('a confirmation lies over its view', () => {
+  test('a confirmation is drawn over its view', () => {
     assertScreen(press(serving('keys'), 'D', 'b', 'a').model, DELETING);
   });
 
-  test('without a gateway the stored figures are there, and it says so', () => assertScreen(alone(), ALONE));
+  test('without a gateway the stored figures are shown, and the screen says so', () => assertScreen(alone(), ALONE));
 });
 
-describe('the head tells how the gateway stands', () => {
-  const fault = 'the disk is full';
+describe('the status line shows the state of the gateway', () => {
+  const storageFault = 'the disk is full';
   const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
     ['it serves', serving(), /● serving 127\.0\.0\.1:8787 {2}up 1d2h/],
-    ['there is none yet', alone(), /○ no gateway running; showing stored figures/],
-    ['it has gone', after(serving(), { kind: 'disconnected' }), /○ gateway stopped; waiting for it to start/],
+    ['none has been running', alone(), /○ no gateway running; showing stored figures/],
+    ['it has stopped', after(serving(), { kind: 'disconnected' }), /○ gateway stopped; waiting for it to start/],
     [
-      'its socket is somebody else’s',
+      'its socket belongs to another user',
       after(serving(), { kind: 'disconnected', socketError: 'another user owns it' }),
       /○ another user owns it/,
     ],
     ['it shuts down', serving('overview', { ...SNAPSHOT, draining: true }), /● shutting down/],
-    ['it cannot write', serving('overview', { ...SNAPSHOT, storage_fault: fault }), /● the disk is full/],
+    ['it cannot write', serving('overview', { ...SNAPSHOT, storage_fault: storageFault }), /● the disk is full/],
     [
       'it cannot write and shuts down',
-      serving('overview', { ...SNAPSHOT, draining: true, storage_fault: fault }),
+      serving('overview', { ...SNAPSHOT, draining: true, storage_fault: storageFault }),
       /full/,
     ],
   ];
@@ -249,7 +251,7 @@ describe('a view says why it is empty', () => {
   const none = { ...STORED, keys: [], models: [] };
   const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
     ['no keys', alone('keys', none), /No keys yet\. Press n to create one\./],
-    ['a filter that nothing passes', press(alone('keys'), '/', 'z', 'z').model, /No key has "zz" in its name/],
+    ['a filter that nothing matches', press(alone('keys'), '/', 'z', 'z').model, /No key has "zz" in its name/],
     ['no gateway to watch', alone('live'), /No gateway is running\./],
     [
       'no request yet',
@@ -269,13 +271,13 @@ describe('a view says why it is empty', () => {
 
 const LARGE = storedKey(3, 'large', { rpm: 123_456_789, tpm: 123_456_789_012, concurrency: 123_456 });
 
-describe('nothing that has to be read is cut off', () => {
+describe('nothing that must be read is cut off', () => {
   const screens: readonly (readonly [what: string, model: Model])[] = [
     ...['?', '+', 'n', 'd', 'r', 'D', 'm', 'l'].map(
       (key) => [`the dialog of ${key}`, press(serving('keys'), key).model] as const,
     ),
     [
-      'every fault of a form',
+      'every problem of a form',
       press(serving('keys'), 'n', 'down', 'x', 'down', 'x', 'down', 'x', 'down', 'x', 'enter').model,
     ],
     ['the details of a key', press(serving('keys'), 'enter').model],
@@ -292,13 +294,13 @@ describe('nothing that has to be read is cut off', () => {
     test(what, () => assert.doesNotMatch(screenText(model).replaceAll('sk-inf-…', ''), /…(?! 5)/));
   }
 
-  test('the longest name is shown whole where it has to be typed', () => {
+  test('the longest name is shown in full where it has to be typed', () => {
     const name = 'n'.repeat(64);
     const model = press(alone('keys', { ...STORED, keys: [storedKey(1, name)] }, { columns: 60, rows: 16 }), 'D').model;
     assert.match(screenText(model), /│ n{56} │\n│ n{8} {48} │/);
   });
 
-  test('the end of what is typed is seen, however long it is', () => {
+  test('the end of what is typed is visible, however long it is', () => {
     const { model } = press(alone('keys'), 'n', ...'x'.repeat(90), 'e', 'n', 'd');
     assert.match(screenText(model), /…x+end▏/);
     const deleting = press(

@@ -1,4 +1,4 @@
-/** That whatever is to be shown, the screen keeps its shape: so many lines, each as wide as it is, and nothing that moves the cursor. */
+/** Whatever it shows, the screen has exactly its rows and columns, and nothing moves the cursor. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -36,10 +36,10 @@ const HOSTILE_NAMES: Readonly<Record<string, string>> = {
   'control characters': 'a\u0000b\rc\nd\te\u009b1m\u0085\u007f',
   'wide characters': '漢字かな交じり文'.repeat(8),
   'half a hundred combining marks': `e${'\u0301\u0489'.repeat(32)}`,
-  'marks with nothing to stand on': '\u0301\u20dd\u0903',
+  'marks without a base character': '\u0301\u20dd\u0903',
   'right-to-left text': 'שלום עולם العربية',
-  'turned directions': '\u202eabc\u202d\u2066def\u2069\u200f',
-  'lines that end': 'one\u2028two\u2029three',
+  'overridden text directions': '\u202eabc\u202d\u2066def\u2069\u200f',
+  'line separators': 'one\u2028two\u2029three',
   '64 emoji': '👩‍👩‍👧‍👦'.repeat(64),
   'flags and skins': '🇨🇭🇺🇳👍🏽🏿❤️1️⃣'.repeat(8),
   'parts of syllables': '각힣ᄀᆨก็ำनी'.repeat(5),
@@ -87,7 +87,7 @@ function modelsWith(name: string, size: { columns: number; rows: number }): Mode
   });
 }
 
-/** The dialogs of the screen, opened over the key of that name. */
+/** The dialogs, opened over a key of that name. */
 function dialogsWith(name: string, size: { columns: number; rows: number }): Model[] {
   const keys = alone('keys', { ...storedWith(name), keys: [storedKey(1, name)] }, size);
   const live = after(alone('live', STORED, size), { kind: 'snapshot', snapshot: snapshotWith(name) });

@@ -1,4 +1,7 @@
-/** What people type for limits, amounts, names, models, notes and times: what is accepted, and what was expected instead. */
+/**
+ * What people type for limits, amounts, names, models, notes and times: what is accepted, and what
+ * was expected instead.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -64,7 +67,7 @@ const NOTE = 'Expected at most 500 characters, none of them control characters.'
 const MOMENT = 'Expected a date (2026-11-01), a time (2026-11-01T12:00:00Z), or how long ago (7d, 12h).';
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const LENGTH = 'A name has 1 to 64 characters.';
-const CONTROL = 'A name holds no control characters.';
+const CONTROL = 'A name cannot contain control characters.';
 
 const TABLES: Readonly<Record<string, Table>> = {
   'requests per minute': {
@@ -125,9 +128,9 @@ const TABLES: Readonly<Record<string, Table>> = {
     ),
     rejected: [
       ...each(['', 'x'.repeat(65), '😀'.repeat(65)], LENGTH),
-      ...each([' a', 'a ', ' ', '\ta', 'a\n'], 'A name does not begin or end with a space.'),
+      ...each([' a', 'a ', ' ', '\ta', 'a\n'], 'A name cannot begin or end with a space.'),
       ...each(['a\u0007b', 'a\u001b[0mb', 'a\nb', 'a\u202eb', 'a\u200bb', 'a\u2028b', 'a\ud800b'], CONTROL),
-      ...each([`key_${'0'.repeat(26)}`], 'A name must not look like the id of a key.'),
+      ...each([`key_${'0'.repeat(26)}`], 'A name cannot look like a key id.'),
     ],
   },
   'a model': {
