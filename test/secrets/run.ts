@@ -13,11 +13,11 @@ function show(title: string, { found, bytes, requests }: Search): void {
 
 const scope = new RunScope();
 try {
-  const sound = await search(scope, cellsFor(['stays', 'leaves', 'leaves in the same moment']), false);
-  show('as it is', sound);
-  const exposed = await search(scope, [], true);
-  show('giving them away', exposed);
-  const leaks = [...sound.found].flatMap(([place, names]) => names.map((name) => `${name} in ${place}`));
+  const asItIs = await search(scope, cellsFor(['stays', 'leaves', 'leaves in the same moment']), 'as it is');
+  show('as it is', asItIs);
+  const exposed = await search(scope, [], 'exposed');
+  show('exposed', exposed);
+  const leaks = [...asItIs.found].flatMap(([place, names]) => names.map((name) => `${name} in ${place}`));
   const deviations = [...leaks, ...notFound(exposed.found)];
   for (const text of deviations) console.error(text);
   console.log(`${deviations.length} deviations`);

@@ -21,7 +21,7 @@ const WITH_CALLS = {
 const CHUNK_WITH_CALLS = event({ choices: [{ index: 0, delta: { tool_calls: CALLS }, finish_reason: 'tool_calls' }] });
 
 /** A request with a secret in each of its parts. */
-export function requestOf(model: string, stream: boolean): Record<string, unknown> {
+export function requestOf(model: string, { stream }: { stream: boolean }): Record<string, unknown> {
   const tool = { type: 'function', function: { name: 'open', description: TOOL_TEXT, parameters: { type: 'object' } } };
   return { model, stream, messages: [{ role: 'user', content: PROMPT }], tools: [tool], user: TOOL_TEXT };
 }
