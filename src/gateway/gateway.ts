@@ -19,7 +19,7 @@ export interface GatewayEvents {
 }
 
 /** Settings that are not the operator's, and so not in the config. */
-export type GatewayOptions = Pick<WorkerParts, 'counting'>;
+export type GatewayOptions = Pick<WorkerParts, 'grace'>;
 
 export class Gateway {
   readonly summary: LedgerSummary;
@@ -69,7 +69,7 @@ export class Gateway {
         draining: this.#draining,
         workers,
         ledger,
-        storageFault: client.fault,
+        storageFault: client.storageFault,
       },
       query,
     );
@@ -173,12 +173,12 @@ async function startWorkers(
   ledger: RunningLedger,
   { log, write }: OpenLog,
   events: GatewayEvents,
-  { counting }: GatewayOptions,
+  { grace }: GatewayOptions,
 ): Promise<Worker[]> {
   const workers: Worker[] = [];
   let portLock: Lock | undefined;
   try {
-    if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log, counting })];
+    if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log, grace })];
     let { listen } = config;
     // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so none would notice.
     if (listen.port !== 0) {
@@ -186,7 +186,7 @@ async function startWorkers(
       await assertFree(listen);
     }
     while (workers.length < config.threads) {
-      const start = { config: { ...config, listen }, ledger: ledger.connect(), counting };
+      const start = { config: { ...config, listen }, ledger: ledger.connect(), grace };
       const worker = await startRemoteWorker(start, { onLog: write, onDeath: events.onFatal });
       workers.push(worker);
       // If the system chose the port, the other workers share it.

@@ -13,7 +13,7 @@ import { Monitor } from '../observe/monitor.ts';
 import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
-import { type CounterOptions, TokenCounter } from '../tokens/counter.ts';
+import { TokenCounter } from '../tokens/counter.ts';
 import { logExchange, logPressure } from './access-log.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
 
@@ -43,7 +43,15 @@ export interface WorkerParts {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly log: Log;
-  readonly counting?: CounterOptions | undefined;
+  readonly grace?: GracePeriods | undefined;
+}
+
+/** How long to wait where only the speed of the machine matters, in milliseconds. */
+export interface GracePeriods {
+  /** For the count of a request's tokens. */
+  readonly countMs?: number;
+  /** For aborted requests to settle, once the drain time is over. */
+  readonly abortMs?: number;
 }
 
 /** Starts a worker in this thread. Throws a UserError if it cannot listen on the address; nothing is left running then. */
@@ -63,6 +71,7 @@ class LocalWorker implements Worker {
   readonly #ledger: Ledger;
   readonly #log: Log;
   readonly #counter: TokenCounter;
+  readonly #abortGraceMs: number;
   readonly #loopDelay = new LoopDelayMeter();
   readonly #monitor: Monitor;
   readonly #listener: Listener;
@@ -71,10 +80,11 @@ class LocalWorker implements Worker {
   readonly #previous = new Set<Setup>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log, counting }: WorkerParts) {
+  constructor({ config, ledger, log, grace: { countMs, abortMs } = {} }: WorkerParts) {
     this.#ledger = ledger;
     this.#log = log;
-    this.#counter = new TokenCounter(counting);
+    this.#counter = new TokenCounter(countMs);
+    this.#abortGraceMs = abortMs ?? ABORT_GRACE_MS;
     this.#monitor = new Monitor({
       upstreams: () => upstreamsOf(this.#current.providers),
       inFlight: () => this.#listener.inFlight,
@@ -128,15 +138,15 @@ class LocalWorker implements Worker {
     // An answer may still be read though its client has hung up.
     if (!(await isDoneWithin(idle.then(settlements), milliseconds))) {
       for (const { pipeline } of setups) pipeline.abortAll();
-      await isDoneWithin(idle, ABORT_GRACE_MS);
+      await isDoneWithin(idle, this.#abortGraceMs);
     }
     this.#listener.close();
     // A request may still be settling after its connection has closed.
     const settled = settlements();
-    const isSettled = await isDoneWithin(settled, ABORT_GRACE_MS);
+    const isSettled = await isDoneWithin(settled, this.#abortGraceMs);
     // Requests that wait for a token count are settled by their estimates.
     await this.#counter.close();
-    if (!isSettled) await isDoneWithin(settled, ABORT_GRACE_MS);
+    if (!isSettled) await isDoneWithin(settled, this.#abortGraceMs);
     const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(setups.map((setup) => this.#tearDown(setup)));
     return unsettled;
@@ -185,7 +195,7 @@ class LocalWorker implements Worker {
         return exchange.sendJson(200, '{"status":"ok"}');
       case 'readyz':
         if (this.#listener.draining) return sendReadiness(exchange, 'draining');
-        return sendReadiness(exchange, this.#ledger.fault === undefined ? 'ready' : 'storage_fault');
+        return sendReadiness(exchange, this.#ledger.storageFault === undefined ? 'ready' : 'storage_fault');
     }
   }
 }

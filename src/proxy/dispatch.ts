@@ -3,10 +3,10 @@ import type { Model } from '../catalog/catalog.ts';
 import type { RetryPolicy } from '../core/settings.ts';
 import type { Served } from '../core/settlement.ts';
 import type { Log } from '../observe/log.ts';
-import { relayAnswer } from '../relay/answer.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Meter } from '../relay/meter.ts';
 import { NO_WORK, type RelayResult, type StreamSink } from '../relay/relay.ts';
+import { relayResponse } from '../relay/response.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
@@ -178,7 +178,7 @@ export class Dispatch {
       }
       const { stream, includeUsage: showUsage } = request;
       const options = { stream, showUsage, secrets: this.#dispatcher.secrets, keepAliveMs: parts.keepAliveMs };
-      const relayed = await relayAnswer(attempt, sink, meter, options);
+      const relayed = await relayResponse(attempt, sink, meter, options);
       const isFailure = outcomeOf(relayed.termination) === 'upstream_error' && !attempt.wasAborted;
       failure = isFailure ? (relayed.note ?? '') : undefined;
       return { kind: 'answered', relayed };

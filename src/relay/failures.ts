@@ -20,7 +20,7 @@ const INVALID_REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Relays a response with an error status. If it is complete, the upstream did no work. */
-export async function relayErrorAnswer(
+export async function relayErrorResponse(
   attempt: Attempt,
   status: number,
   meter: Meter,

@@ -5,7 +5,7 @@
 
 import { isObject, parseJson } from '../core/json.ts';
 import type { Attempt } from '../upstream/attempt.ts';
-import { readAnswer } from '../wire/completion.ts';
+import { readCompletion } from '../wire/completion.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
 import { errorForErrorValue, INVALID_RESPONSE, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';
@@ -23,7 +23,7 @@ export async function relayJson(attempt: Attempt, meter: Meter, secrets: readonl
   }
   const answer = parseJson(body.toString('utf8'))?.value;
   if (!isObject(answer)) return invalidResponse(meter, 'the response is not a JSON object');
-  const facts = readAnswer(answer);
+  const facts = readCompletion(answer);
   if (isErrorValue(answer) && facts.choices === undefined) {
     return {
       metered: NO_WORK,

@@ -4,7 +4,7 @@
  */
 
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
-import { type AnswerFacts, quotableId } from '../wire/completion.ts';
+import { type CompletionFacts, quotableId } from '../wire/completion.ts';
 import { TextSample, tokensOfBytes } from '../wire/text-sample.ts';
 
 export interface Metered {
@@ -35,7 +35,7 @@ export class Meter {
   }
 
   /** Reads a completion or a chunk. Usage reports are running totals, so the last one counts. */
-  read(facts: AnswerFacts): void {
+  read(facts: CompletionFacts): void {
     this.hasRead = true;
     this.#reported = facts.usage ?? this.#reported;
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
@@ -55,7 +55,7 @@ export class Meter {
   /** Counts bytes that were relayed without being parsed. */
   readUnparsed(bytes: number): void {
     this.hasRead = true;
-    this.#written.addUnread(bytes);
+    this.#written.addUnparsed(bytes);
   }
 
   /** True if every choice that has started has its finish reason. */

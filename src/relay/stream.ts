@@ -3,7 +3,7 @@
 import type { ClientError } from '../core/errors.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
-import { readAnswer } from '../wire/completion.ts';
+import { readCompletion } from '../wire/completion.ts';
 import { DONE, type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
 import { errorForErrorValue, errorForFailure, INVALID_RESPONSE } from './failures.ts';
@@ -155,7 +155,7 @@ class StreamRelay {
     if (!isObject(value)) {
       return { kind: 'error', error: INVALID_RESPONSE, note: 'an event is not a JSON object', isReported: false };
     }
-    const facts = readAnswer(value);
+    const facts = readCompletion(value);
     this.#meter.read(facts);
     const isUsageOnly = facts.hasUsage && (facts.choices ?? 0) === 0;
     return { kind: isUsageOnly && !this.#options.showUsage ? 'hide' : 'forward' };

@@ -137,7 +137,7 @@ export class Attempt {
   }
 
   /** For the source: the response headers have arrived. */
-  answer(head: ResponseHead): void {
+  receiveHead(head: ResponseHead): void {
     this.#head.resolve(head);
   }
 

@@ -107,7 +107,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     controller.rawHeaders = null;
     this.#expectMore();
     const encoding = single(headers['content-encoding']);
-    this.#attempt.answer({
+    this.#attempt.receiveHead({
       status,
       contentType: single(headers['content-type']) ?? '',
       contentEncoding: encoding === 'identity' ? undefined : encoding,

@@ -65,7 +65,7 @@ class ScriptPlayer {
       return;
     }
     this.#after(delayMs, () => {
-      this.#attempt.answer({ status, contentType, contentEncoding: undefined, retryAfter: undefined });
+      this.#attempt.receiveHead({ status, contentType, contentEncoding: undefined, retryAfter: undefined });
       this.#play();
     });
   }

@@ -1,14 +1,22 @@
-/** Tokens without asking: what a request is expected to take in, and what a text comes to. */
+/**
+ * Estimates the input tokens of a request before it is sent, and samples its text for exact
+ * counting.
+ */
 
 import { isObject } from '../core/json.ts';
 import { TextSample, tokensOfBytes } from './text-sample.ts';
 
-/** What the format adds to each message. */
+/** The overhead of the chat format per message. */
 const TOKENS_PER_MESSAGE = 3;
-/** About a 1-megapixel picture at the dearer hosts. Other attachments are counted like a picture. */
+/**
+ * About a 1-megapixel image at the more expensive hosts. Other attachments count as much as an
+ * image.
+ */
 const TOKENS_PER_ATTACHMENT = 1_600;
 
-/** What a request is expected to take in. Data in base64 never counts by its bytes. */
+/**
+ * The estimated input tokens of a request. Base64 data counts as an attachment, not by its bytes.
+ */
 export function estimateInput(messages: readonly unknown[], tools: readonly unknown[]): number {
   let bytes = 0;
   const extra = walkInput(messages, tools, (text) => {
@@ -17,7 +25,7 @@ export function estimateInput(messages: readonly unknown[], tools: readonly unkn
   return tokensOfBytes(bytes) + extra;
 }
 
-/** A request's input to be counted: its text, and the tokens of what is no text. */
+/** A request's input for counting: its text, and the tokens of everything that is not text. */
 export interface InputSample {
   readonly text: TextSample;
   readonly extraTokens: number;
@@ -29,7 +37,7 @@ export function sampleInput(messages: readonly unknown[], tools: readonly unknow
   return { text, extraTokens };
 }
 
-/** Hands every text to `onText`, and returns the tokens of all that is no text. */
+/** Passes every text to `onText`, and returns the tokens of everything that is not text. */
 function walkInput(messages: readonly unknown[], tools: readonly unknown[], onText: (text: string) => void): number {
   const tally: Tally = { onText, attachments: 0 };
   for (const message of messages) countMessage(message, tally);
@@ -42,9 +50,9 @@ interface Tally {
   attachments: number;
 }
 
-/** Fields of a message that name or link something and are not read by the model as text. */
+/** Message fields that name or link something, and are not text to the model. */
 const NOT_TEXT: ReadonlySet<string> = new Set(['role', 'type', 'id', 'tool_call_id']);
-/** Content parts that are an attachment, whatever else stands in them. */
+/** Content parts that are attachments, whatever else they contain. */
 const ATTACHMENTS: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file', 'video_url', 'audio_url']);
 
 function countMessage(message: unknown, tally: Tally): void {
@@ -69,7 +77,7 @@ function countString(text: string, tally: Tally): void {
   else tally.onText(text);
 }
 
-/** Every text within a value. Its depth is bounded by that of the body. */
+/** Passes on every text within a value. The recursion is bounded by MAX_JSON_DEPTH. */
 function countText(value: unknown, tally: Tally): void {
   if (typeof value === 'string') countString(value, tally);
   else if (Array.isArray(value)) for (const item of value) countText(item, tally);

@@ -1,24 +1,24 @@
-/** Whether a text gives a secret away: as it is, in part, or spelled otherwise. */
+/** Detects secrets in a text: verbatim, in part, or encoded. */
 
-/** So many characters of a secret are as telling as all of it. */
+/** A fragment of a secret of this length counts as the secret. */
 const FRAGMENT_CHARACTERS = 12;
 
-/** What is looked for in a text, in lower case. */
+/** What to search for, in lower case. */
 interface Needles {
-  /** Spellings that are no longer than a fragment. */
+  /** Encodings that are shorter than a fragment. */
   readonly whole: readonly string[];
   readonly fragments: ReadonlySet<string>;
 }
 
-/** Made once for a list of secrets: an upstream can have much to say while it is overloaded. */
-const known = new WeakMap<readonly string[], Needles>();
+/** Computed once per list of secrets: an overloaded upstream can send many errors. */
+const cache = new WeakMap<readonly string[], Needles>();
 
-/** True where one of the secrets, or a long enough part of one, stands in the text, whatever its case. */
+/** True if the text contains one of the secrets, or a long enough part of one, in any case. */
 export function holdsSecret(text: string, secrets: readonly string[]): boolean {
-  let needles = known.get(secrets);
+  let needles = cache.get(secrets);
   if (needles === undefined) {
     needles = needlesFor(secrets);
-    known.set(secrets, needles);
+    cache.set(secrets, needles);
   }
   const searched = text.toLowerCase();
   if (needles.whole.some((needle) => searched.includes(needle))) return true;
@@ -29,32 +29,35 @@ export function holdsSecret(text: string, secrets: readonly string[]): boolean {
 }
 
 function needlesFor(secrets: readonly string[]): Needles {
-  const spellings = secrets.flatMap(spellingsOf).map((spelling) => spelling.toLowerCase());
+  const encodings = secrets.flatMap(encodingsOf).map((encoding) => encoding.toLowerCase());
   const fragments = new Set<string>();
-  for (const spelling of spellings) {
-    for (let at = 0; at + FRAGMENT_CHARACTERS <= spelling.length; at++) {
-      fragments.add(spelling.slice(at, at + FRAGMENT_CHARACTERS));
+  for (const encoding of encodings) {
+    for (let at = 0; at + FRAGMENT_CHARACTERS <= encoding.length; at++) {
+      fragments.add(encoding.slice(at, at + FRAGMENT_CHARACTERS));
     }
   }
-  return { whole: spellings.filter(({ length }) => length < FRAGMENT_CHARACTERS), fragments };
+  return { whole: encodings.filter(({ length }) => length < FRAGMENT_CHARACTERS), fragments };
 }
 
-/** How hosts and proxies write what they were sent: as it is, and as it looks in addresses, in JSON and in dumps. */
-function spellingsOf(secret: string): string[] {
+/**
+ * The forms in which hosts and proxies echo what they were sent: verbatim, URL-encoded, in JSON,
+ * hex and base64.
+ */
+function encodingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  const spellings = [
+  const encodings = [
     secret,
     encodeURIComponent(secret.toWellFormed()),
     JSON.stringify(secret).slice(1, -1),
     bytes.toString('hex'),
     ...[0, 1, 2].flatMap((offset) => [base64At(offset, bytes, 'base64'), base64At(offset, bytes, 'base64url')]),
   ];
-  return spellings.filter((spelling) => spelling !== '');
+  return encodings.filter((encoding) => encoding !== '');
 }
 
 /**
- * The characters that these bytes come to wherever they stand within others, so many of which stand before them in a
- * group of three: those that also depend on a neighbour are left out.
+ * The base64 of these bytes within a longer text, if `offset` bytes precede them in their group of
+ * three. Omits the characters that also depend on neighbouring bytes.
  */
 function base64At(offset: number, bytes: Buffer, encoding: 'base64' | 'base64url'): string {
   const length = offset + bytes.length;

@@ -55,7 +55,7 @@ test('a state file of the first version works in everything', async (t) => {
   assert.deepEqual([completion_id, first_byte_ms, held_usd], [null, null, null]);
   assert.equal(Number(cost_usd).toFixed(9), (Number(held.costNanos) / 1e9).toFixed(9));
   const shown = await place.run(['requests', 'show', held.id]);
-  assert.match(shown.stdout, /held +not known\n/);
+  assert.match(shown.stdout, /held +unknown\n/);
   assert.equal(await serving.stop(), 0);
   assert.equal((await place.run(['audit'])).status, 0);
 });

@@ -79,9 +79,9 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
     const shown = (text = '') => (JSON.parse(text) as KeyJson[]).map(({ name }) => name);
     assert.deepEqual(shown(behind?.stdout), ['k3', 'k4']);
     assert.deepEqual(shown(behindDeleted?.stdout), ['k3', 'k4']);
-    assert.match(last?.stdout ?? '', /^There are no keys after k4\.\n$/);
+    assert.match(last?.stdout ?? '', /^No keys after k4\.\n$/);
     assert.deepEqual([unknown?.status, unknown?.stdout], [1, '']);
-    assert.match(unknown?.stderr ?? '', /^error: there is no key "nobody"/);
+    assert.match(unknown?.stderr ?? '', /^error: no such key: "nobody"/);
   });
 
   test(`of ${MANY} keys is complete as JSON, and as a table ends with how to go on`, async (t) => {
@@ -97,7 +97,7 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
       ids,
     );
     assert.deepEqual(namesIn(table?.stdout ?? ''), names(1, 200));
-    const hint = /^There are more: inf-gw (keys list .+)$/.exec(linesOf(table?.stdout ?? '').at(-1) ?? '');
+    const hint = /^More keys: inf-gw (keys list .+)$/.exec(linesOf(table?.stdout ?? '').at(-1) ?? '');
     const next = await place.run(hint?.[1]?.split(' ') ?? []);
     assert.deepEqual(namesIn(next.stdout), names(201, MANY));
     assert.doesNotMatch(next.stdout, /There are more/);
@@ -110,7 +110,7 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
     makeKeys(place, 6);
     await place.run(['keys', 'delete', 'k4', '--yes']);
     const first = await place.run(['keys', 'list', '--all', '--limit', '2']);
-    const hint = /^There are more: inf-gw (keys list .+)$/.exec(linesOf(first.stdout).at(-1) ?? '');
+    const hint = /^More keys: inf-gw (keys list .+)$/.exec(linesOf(first.stdout).at(-1) ?? '');
     const next = await place.run(hint?.[1]?.split(' ') ?? []);
     assert.deepEqual(namesIn(next.stdout), names(3, 4));
   });

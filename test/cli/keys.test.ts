@@ -47,7 +47,7 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
       const refused = await place.run(['keys', 'delete', 'app', '--json'], answer);
       assert.equal(refused.status, 1);
       assert.equal(refused.stdout, '');
-      assert.match(refused.stderr, /Delete the key app .*\(y\/N\)/);
+      assert.match(refused.stderr, /Delete key app .*\(y\/N\)/);
       assert.match(refused.stderr, /nothing was deleted/);
     }
     const deleted = await place.run(['keys', 'delete', 'app', '--json'], 'Y\n');

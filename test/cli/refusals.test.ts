@@ -218,7 +218,7 @@ describe('refused requests', { concurrency: CONCURRENCY }, () => {
     ]);
     assert.match(
       whole?.stdout ?? '',
-      /^name +app\n[\s\S]*\nREFUSED THIS MONTH +WHY +REQUESTS +LAST \(UTC\)\napi_key_disabled +4 /,
+      /^name +app\n[\s\S]*\nREFUSED THIS MONTH +REASON +REQUESTS +LAST \(UTC\)\napi_key_disabled +4 /,
     );
     assert.match(only?.stdout ?? '', /^REFUSED THIS MONTH /);
     assert.equal(linesOf(only?.stdout ?? '').length, 3);
@@ -245,7 +245,7 @@ describe('refused requests', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(rowsOf(place), []);
     assert.deepEqual(await place.json('keys', 'show', 'app', '--refusals'), []);
     const shown = await place.run(['keys', 'show', 'app']);
-    assert.match(shown.stdout, /No request of it was refused this month\.\n$/);
+    assert.match(shown.stdout, /No requests refused this month\.\n$/);
   });
 
   test('of this month alone are shown', async (t) => {

@@ -31,7 +31,7 @@ const FAULTS: readonly (readonly [what: string, config: string, lines: readonly 
     [/^error: durability: restart the gateway to change this/],
   ],
   // Where the socket is follows from the state file.
-  ['another state file', limited(9).replace('state.db', 'other.db'), [/^error: no gateway runs on .*other\.db/]],
+  ['another state file', limited(9).replace('state.db', 'other.db'), [/^error: no gateway is running on .*other\.db/]],
 ];
 
 describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
@@ -42,7 +42,7 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
     place.write('config.yaml', limited(12));
     assert.deepEqual(await place.run(['reload']), {
       status: 0,
-      stdout: 'The gateway serves by the config as it is now.\n',
+      stdout: 'The gateway reloaded its config.\n',
       stderr: '',
     });
     assert.equal(await limitOf(serving.url), '12');
@@ -83,7 +83,7 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await place.run(['reload']), {
       status: 1,
       stdout: '',
-      stderr: `error: no gateway runs on ${place.statePath}; start one with: inf-gw serve\n`,
+      stderr: `error: no gateway is running on ${place.statePath}; start one with: inf-gw serve\n`,
     });
   });
 });

@@ -1,6 +1,7 @@
 /** `requests settle`: corrects what a killed gateway left open, everywhere at once, and nothing else. */
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { writeFileSync } from 'node:fs';
+import { after, describe, type TestContext, test } from 'node:test';
 import {
   type BalanceJson,
   CONCURRENCY,
@@ -25,15 +26,24 @@ async function openRequest(serving: Serving, key: string): Promise<string> {
   return response.headers.get('x-request-id') ?? '';
 }
 
-/** A gateway that was killed with a request open and was started again, with ten USD of credit. */
-async function killed(test: TestContext, options = '') {
+/**
+ * The state file of a gateway that was killed with a request open and was started again, with ten USD of credit. Made once:
+ * each test has a copy.
+ */
+const left = new Workplace({ after });
+const first = await left.serve();
+const [app] = await documents<[NewKeyJson]>(left, 'keys create app', 'credit add 10');
+const id = await openRequest(first, app.key);
+first.signal('SIGKILL');
+await first.ended;
+assert.equal(await (await left.serve()).stop(), 0);
+const bytes = left.read('state.db');
+
+/** A workplace with that file. */
+function killed(test: TestContext): Workplace {
   const place = new Workplace(test);
-  const first = await place.serve();
-  const [app] = await documents<[NewKeyJson]>(place, `keys create app ${options}`.trimEnd(), 'credit add 10');
-  const id = await openRequest(first, app.key);
-  first.signal('SIGKILL');
-  await first.ended;
-  return { place, app, id, serving: await place.serve() };
+  writeFileSync(place.statePath, bytes, { mode: 0o600 });
+  return place;
 }
 
 const settle = (place: Workplace, id: string, cost: string) =>
@@ -53,7 +63,8 @@ async function assertSound(place: Workplace): Promise<void> {
 
 describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
   test('corrects the balance, the month of the key, and usage by day and by source, and the audit agrees', async (t) => {
-    const { place, app, id } = await killed(t);
+    const place = killed(t);
+    await place.serve();
     const [held, settled, shown, balance, key, byDay, bySource] = await documents<
       [RequestJson, RequestJson, RequestJson, BalanceJson, KeyJson, unknown, unknown]
     >(
@@ -94,7 +105,8 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
   });
 
   test('usage by source tells what was reported, counted and held, and sums to the whole', async (t) => {
-    const { place, app, serving } = await killed(t);
+    const place = killed(t);
+    const serving = await place.serve();
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
     assert.equal(await serving.chatOutcome(app.key, { ...PAID, messages: say('/no-usage') }), '200');
     type SourceRow = { source: string; requests: number; cost_usd: string };
@@ -110,7 +122,9 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
   });
 
   test('is obeyed at once by a running gateway: the spend limit and the credit go by what is charged now', async (t) => {
-    const { place, app, id, serving } = await killed(t, '--spend-limit 0.2');
+    const place = killed(t);
+    const serving = await place.serve();
+    await place.json('limits', 'set', 'app', '--spend-limit', '0.2');
     assert.equal(await serving.chatOutcome(app.key, PAID), '402 spend_limit_reached');
     await settle(place, id, '0.01');
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
@@ -128,7 +142,8 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
   });
 
   test('can be repeated, and the last correction is the one that counts, also after a restart', async (t) => {
-    const { place, id, serving } = await killed(t);
+    const place = killed(t);
+    const serving = await place.serve();
     const steps = [
       ['1', '9.00'],
       ['1', '9.00'],
@@ -146,13 +161,14 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const again = await place.serve();
     assert.equal((await place.json<BalanceJson>('credit', 'show')).balance_usd, '9.999999999');
     const shown = await place.run(['requests', 'show', id]);
-    assert.match(shown.stdout, /cost +0\.000000001 USD, corrected by hand at \d{4}-/);
+    assert.match(shown.stdout, /cost +0\.000000001 USD, corrected at \d{4}-/);
     assert.equal(await again.stop(), 0);
     await assertSound(place);
   });
 
   test('refuses what was reported or counted, what is under way, and what there is not: status 1, nothing changed', async (t) => {
-    const { place, app, serving } = await killed(t);
+    const place = killed(t);
+    const serving = await place.serve();
     const [reported, counted] = await Promise.all(
       ['hello', '/no-usage'].map(async (content) => {
         const response = await serving.chat(app.key, { ...PAID, messages: say(content) });
@@ -162,13 +178,13 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     );
     const open = await openRequest(serving, app.key);
     const refusals: readonly (readonly [id: string | undefined, says: RegExp])[] = [
-      [reported?.id, /what was reported; only one that a crash left open/],
-      [reported?.completion, /what was reported/],
-      [counted?.id, /what was counted/],
-      [open, /is under way; it will be charged when it ends/],
-      ['req_none', /there is no request "req_none"/],
-      ["' OR 1=1 --", /there is no request/],
-      ['', /there is no request ""/],
+      [reported?.id, /charged as reported; only a request that a crash left open/],
+      [reported?.completion, /charged as reported/],
+      [counted?.id, /charged as counted/],
+      [open, /is in flight; it is charged when it ends/],
+      ['req_none', /no such request: "req_none"/],
+      ["' OR 1=1 --", /no such request:/],
+      ['', /no such request: ""/],
     ];
     const questions = ['credit show', 'requests', 'usage --by source'];
     const before = await documents(place, ...questions);
@@ -183,7 +199,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
   });
 
   test('a wrong amount, or none, ends with status 2 and changes nothing', async (t) => {
-    const { place, id } = await killed(t);
+    const place = killed(t);
     const wrong = ['-1', 'free', '', '1e3', '0x1', '1,5', '1.0000000001', '1000000001', 'NaN', ' 1', '+1'];
     const words = [...wrong.map((cost) => ['settle', id, '--cost', cost]), ['settle', id], ['settle', '--cost', '1']];
     const answers = await place.runAll(words.map((own) => ['requests', ...own]));

@@ -160,7 +160,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       requested_model: 'mock/paid',
       upstream: null,
       attempts: null,
-      state: 'under_way',
+      state: 'in_flight',
       outcome: null,
       source: null,
       settled_at: null,
@@ -175,7 +175,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       corrected_at: null,
     });
     const shown = await place.run(['requests', 'show', open.id]);
-    assert.match(shown.stdout, /state +under way/);
+    assert.match(shown.stdout, /state +in flight/);
     await open.close();
   });
 
@@ -189,7 +189,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       // The first command on a new file says that it has made it.
       const lines = linesOf(stderr).filter((line) => !line.startsWith('created '));
       assert.equal(lines.length, 1, stderr);
-      assert.match(lines[0] ?? '', /^error: there is no request "/);
+      assert.match(lines[0] ?? '', /^error: no such request: "/);
       assert.ok(!stderr.includes('\u001b'));
     }
     const [empty, json, noKey] = await place.runAll([
@@ -223,12 +223,12 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     const ids = [await idOf(serving.chat(app.key)), await idOf(serving.chat(app.key))];
     const [all, one] = await place.runAll([['requests'], ['requests', '--limit', '1']]);
     const lines = linesOf(all?.stdout ?? '');
-    assert.match(lines[0] ?? '', /^ADMITTED \(UTC\) +KEY +MODEL +END .*COST \(USD\) +SOURCE +ID$/);
+    assert.match(lines[0] ?? '', /^ADMITTED \(UTC\) +KEY +MODEL +OUTCOME .*COST \(USD\) +SOURCE +ID$/);
     assert.deepEqual(
       lines.slice(1).map((line) => line.split(/ +/).at(-1)),
       ids.toReversed(),
     );
-    assert.match(one?.stdout ?? '', /--limit shows more/);
+    assert.match(one?.stdout ?? '', /use --limit for more/);
     assert.equal(linesOf(one?.stdout ?? '').length, 3);
   });
 });

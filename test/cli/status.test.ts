@@ -38,7 +38,7 @@ async function assertNotRunning(place: Workplace): Promise<void> {
   assert.deepEqual(human, {
     status: 1,
     stdout: '',
-    stderr: `no gateway runs on ${place.statePath}; start one with: inf-gw serve\n`,
+    stderr: `no gateway is running on ${place.statePath}; start one with: inf-gw serve\n`,
   });
   assert.deepEqual(
     { ...json, stdout: JSON.parse(json?.stdout ?? '') },
@@ -93,16 +93,16 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual([status, stderr], [0, '']);
     for (const line of [
       /^state +serving$/m,
-      new RegExp(`^version +${VERSION.replaceAll('.', '\\.')}, process \\d+, up for \\d+ `, 'm'),
+      new RegExp(`^version +${VERSION.replaceAll('.', '\\.')}, process \\d+, up \\d+s$`, 'm'),
       new RegExp(`^address +${serving.url}, 1 thread$`, 'm'),
       new RegExp(`^config +${place.directory}/config\\.yaml$`, 'm'),
-      /^requests under way +0$/m,
+      /^in flight +0$/m,
       /^rate +\d+\.\d requests\/s, \d+ tokens\/s, \d+\.\d+ USD\/min$/m,
       /^balance +0\.00 USD, 0\.00 held$/m,
-      /^event loop delay +p50 \d+ ms, p99 \d+ ms, at most \d+ ms$/m,
+      /^event loop delay +p50 \d+ ms, p99 \d+ ms, max \d+ ms$/m,
       /^memory +\d+ MB$/m,
       new RegExp(`^state file +${place.statePath}, \\d+ KB, log \\d+ [KM]B$`, 'm'),
-      /^UPSTREAM, LAST MINUTE +STATE +UNDER WAY +REQUESTS +FAILED +LAST FAILURE$/m,
+      /^UPSTREAM \(LAST MINUTE\) +STATE +IN FLIGHT +REQUESTS +FAILED +LAST FAILURE$/m,
       /^mock +in use +0 +2 +1 +the upstream answered 503$/m,
     ]) {
       assert.match(stdout, line);

@@ -201,6 +201,6 @@ describe('usage', { concurrency: CONCURRENCY }, () => {
       ['usage', '--by', 'key', '--until', '2019-01-01'],
     ]);
     assert.match(table?.stdout ?? '', /^MONTH +REQUESTS +ERRORS .*COST \(USD\)\n2020-01 +1 +0 /);
-    assert.match(nothing?.stdout ?? '', /^Nothing was used/);
+    assert.match(nothing?.stdout ?? '', /^No usage recorded/);
   });
 });

@@ -7,7 +7,7 @@ import { CONCURRENCY } from '../support/cli.ts';
 import { RawConnection } from '../support/raw.ts';
 import { type Fields, rawChat, Site, type SiteKey } from './site.ts';
 
-const RELOADS = 25;
+const RELOADS = 12;
 const CLIENTS = 12;
 
 /** Sends one request after another on a connection of its own until it is stopped. Returns all statuses. */

@@ -1,14 +1,14 @@
 /** The operator stops a request, or the whole gateway. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../../src/config/load.ts';
 import { startGateway } from '../../src/gateway/gateway.ts';
 import { openLog } from '../../src/observe/log.ts';
 import { lockState } from '../../src/state/sqlite/lock.ts';
 import { chunk, DONE, usageChunk } from '../support/answers.ts';
-import { CONCURRENCY } from '../support/cli.ts';
 import { RawConnection } from '../support/raw.ts';
+import { RunScope } from '../support/run-scope.ts';
 import { bounded, until } from '../support/wait.ts';
 import { rawChat, Site } from './site.ts';
 
@@ -19,9 +19,15 @@ const MANY = 600;
 const stopping = (site: Site, id: string | undefined) => site.ask('POST', `/stop-request?id=${id}`);
 
 for (const threads of [1, 2]) {
-  describe(`with ${threads} threads`, { concurrency: CONCURRENCY }, () => {
-    test('a stopped stream ends with an error and [DONE], is charged, and is in the journal', async (t) => {
-      const site = await Site.open(t, { threads });
+  describe(`with ${threads} threads`, () => {
+    const scope = new RunScope();
+    let site: Site;
+    before(async () => {
+      site = await Site.open(scope, { threads });
+    });
+    after(() => scope.end());
+
+    test('a stopped stream ends with an error and [DONE], is charged, and is in the journal', async () => {
       site.upstream.follow((call) => {
         call.stream();
         call.send(chunk('Hello'));
@@ -42,11 +48,11 @@ for (const threads of [1, 2]) {
       assert.deepEqual([upstreams[0]?.requests, upstreams[0]?.failures], [1, 0], 'the provider is not to blame');
       assert.equal((await stopping(site, other.id)).status, 200);
       await other.rest();
-      await site.stop();
+      await until(async () => (await site.snapshot()).in_flight === 0);
+      site.assertSettled();
     });
 
-    test('a request that is stopped before its answer gets an error, and is charged', async (t) => {
-      const site = await Site.open(t, { threads });
+    test('a request that is stopped before its answer gets an error, and is charged', async () => {
       site.upstream.follow(() => {});
       const key = site.key();
       const waiting = site.chat(key);
@@ -58,10 +64,12 @@ for (const threads of [1, 2]) {
       assert.deepEqual([response.status, error.code], [502, 'upstream_error']);
       assert.match(error.message, /operator stopped this request/);
       assert.ok((await site.row(live?.id as string)).cost_nanos > 0);
-      await site.stop();
+      await until(async () => (await site.snapshot()).in_flight === 0);
+      site.assertSettled();
     });
 
     test('a stream whose client does not read can be stopped, too', async (t) => {
+      // It costs more than the credit that the others need.
       const site = await Site.open(t, { threads });
       site.upstream.follow((call) => {
         call.stream();
@@ -80,8 +88,7 @@ for (const threads of [1, 2]) {
       await site.stop();
     });
 
-    test('POST /drain lets requests in flight finish and exits with status 0, as SIGTERM does', async (t) => {
-      const site = await Site.open(t, { threads });
+    test('POST /drain lets requests in flight finish and exits with status 0, as SIGTERM does', async () => {
       const release = Promise.withResolvers<void>();
       site.upstream.follow(async (call) => {
         call.stream();

@@ -71,8 +71,8 @@ export class Trial {
     }
     const serving = await this.#site.start();
     await serving.logged(/^listening on /);
-    const [warning] = serving.log.filter(({ msg }) => /open when the gateway last ended/.test(msg));
-    this.#expect(warning?.msg.startsWith(`${HELD} requests `), `the next start says: ${warning?.msg}`);
+    const [warning] = serving.log.filter(({ msg }) => /left open by the last run/.test(msg));
+    this.#expect(warning?.msg.includes(` ${HELD} requests `), `the next start says: ${warning?.msg}`);
     const { journal, holds } = readState(this.#site.statePath);
     const asHeld = journal.filter(({ source, outcome }) => source === 'held' && outcome === 'interrupted');
     this.#expect(asHeld.length === HELD, `${asHeld.length} requests are charged as held`);

@@ -31,7 +31,7 @@ type Host = (attempt: Attempt) => void;
 
 function answer(attempt: Attempt, status: number, body: unknown): void {
   attempt.begin({ pause() {}, resume() {}, abort() {} });
-  attempt.answer({ ...HEAD, status });
+  attempt.receiveHead({ ...HEAD, status });
   attempt.push(Buffer.from(JSON.stringify(body)));
   attempt.end();
 }

@@ -8,8 +8,9 @@ export interface Sending {
   readonly pieces: readonly Buffer[];
   /** How many whole answers it waits for; it leaves at once for 0. */
   readonly answers: number;
-  /** It gives up when nothing has come for so long. */
+  /** It gives up when nothing has come for so long, and nothing comes while `ask` asks the gateway something else. */
   readonly patienceMs: number;
+  ask?(): Promise<unknown>;
 }
 
 export interface Received {
@@ -23,15 +24,20 @@ export interface Received {
 }
 
 /** Longer than the gateway keeps a connection half open. */
-const ENDING_MS = 10_000;
+const ENDING_MS = 60_000;
 
 /** Sends, receives, ends its half of the connection, and waits until the other half has ended, too. */
-export async function send({ port, pieces, answers, patienceMs }: Sending): Promise<Received> {
+export async function send({ port, pieces, answers, patienceMs, ask }: Sending): Promise<Received> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const received: Buffer[] = [];
   const closed = Promise.withResolvers<void>();
   const satisfied = Promise.withResolvers<'satisfied' | 'gave up'>();
-  const patience = setTimeout(() => satisfied.resolve('gave up'), patienceMs);
+  const giveUp = async () => {
+    const before = received.length;
+    await ask?.();
+    if (received.length === before) satisfied.resolve('gave up');
+  };
+  const patience = setTimeout(() => void giveUp(), patienceMs);
   socket.on('error', () => {});
   socket.once('close', () => closed.resolve());
   socket.on('data', (bytes: Buffer) => {

@@ -8,7 +8,7 @@ import { RequestCampaign } from './request-campaign.ts';
 import { openFuzzSite } from './site.ts';
 
 const SEED = 4;
-const COUNT = 2_000;
+const COUNT = 1_000;
 
 test('whatever clients send and hosts answer: the gateway stays up, makes no fault of its own, tells nothing, and its books agree', async (t) => {
   const fuzz = await openFuzzSite(t);

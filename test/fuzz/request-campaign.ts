@@ -2,6 +2,7 @@
 import { answering, chunk, completion, DONE, streaming, usageChunk } from '../support/answers.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { Random } from '../support/random.ts';
+import { RawConnection } from '../support/raw.ts';
 import { type Campaign, type CaseResult, connectionFaults, seedOf } from './campaign.ts';
 import { send } from './client.ts';
 import { judge } from './oracle.ts';
@@ -12,6 +13,8 @@ import { type FuzzSite, followLong, secretsOf, VENDOR_MODEL } from './site.ts';
 const PATIENCE_MS = 120;
 /** And one that must be served. */
 const LONG_PATIENCE_MS = 60_000;
+/** How often an answer changes between processes and threads on its way. */
+const STEPS = 5;
 /** What the gateway may send to the host. */
 const HEADERS = [
   ...['host', 'connection', 'content-type', 'accept-encoding', 'user-agent', 'authorization', 'x-operator', 'accept'],
@@ -44,6 +47,7 @@ export class RequestCampaign implements Campaign {
       pieces,
       answers: leaves ? 0 : requests,
       patienceMs: isSound ? LONG_PATIENCE_MS : PATIENCE_MS,
+      ask: () => this.#askForHealth(),
     });
     const sent = Buffer.concat(pieces);
     const { answers, isCut, faults } = judge(received.bytes, {
@@ -57,6 +61,15 @@ export class RequestCampaign implements Campaign {
     if (isSound && (isCut || answers.length !== 1 || answers[0]?.status !== 200))
       all.push('a sound request was not served');
     return { answers, faults: all, sent, received: received.bytes };
+  }
+
+  /** Takes as long as an answer does on a machine as busy as this one, by way of the gateway, its ledger and the host. */
+  async #askForHealth(): Promise<void> {
+    for (let step = 0; step < STEPS; step++) {
+      const connection = await RawConnection.open(this.#fuzz.site.port);
+      connection.send('GET /healthz HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n');
+      await connection.rest();
+    }
   }
 
   /** The gateway is a client of the host: what it sends must be sound, whatever it was sent itself. */

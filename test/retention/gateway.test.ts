@@ -152,5 +152,5 @@ test('of what was dropped the commands say so: a part of a day is left out, a re
   assert.deepEqual(await requestsIn('--since', '2020-01-10', '--until', '2020-01-11'), [2, '']);
   const { status, stderr } = await place.run(['requests', 'show', 'req_0']);
   assert.equal(status, 1);
-  assert.match(stderr, /^error: there is no request "req_0": .*older than journal_retention/);
+  assert.match(stderr, /^error: no such request: "req_0"; .*older than journal_retention/);
 });

@@ -8,6 +8,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { mintKey } from '../../src/core/api-key.ts';
 import { parseUsd } from '../../src/core/money.ts';
 import { type Gateway, startGateway } from '../../src/gateway/gateway.ts';
+import type { GracePeriods } from '../../src/gateway/worker.ts';
 import { openLog } from '../../src/observe/log.ts';
 import type { KeyState, OwnLimits } from '../../src/state/keys.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
@@ -34,7 +35,7 @@ const MODELS = {
 };
 
 /** A machine that is busy with other things must change no count: these gateways wait for theirs. */
-const COUNTING = { patienceMs: 60_000 };
+const COUNT_MS = 50_000;
 
 export interface GatewayOptions {
   /** Fields that override those of the usual config. */
@@ -43,6 +44,7 @@ export interface GatewayOptions {
   readonly provider?: Record<string, unknown>;
   /** The initial credit, in USD. */
   readonly credit?: string;
+  readonly grace?: GracePeriods;
 }
 
 export interface Reply {
@@ -228,10 +230,11 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);
   if (credit > 0n) new Account(database).enter(credit, 'to start with', Date.now());
+  const grace = { countMs: COUNT_MS, ...options.grace };
   const onFatal = (error: Error) => {
     throw error;
   };
-  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { counting: COUNTING }));
+  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { grace }));
   return new TestGateway(started, upstream, folder, database);
 }
 

@@ -28,7 +28,7 @@ describe('a pasted text', () => {
   });
 
   test('is no sequence of commands where no text is typed', () => {
-    const made: Model = after(keys, { kind: 'made_key', name: 'app', secret: 'sk-inf-1' });
+    const made: Model = after(keys, { kind: 'key_created', name: 'app', secret: 'sk-inf-1' });
     const places = [keys, ...['d', 'r', 'm', '?'].map((key) => press(keys, key).model), made];
     for (const place of places) assert.deepEqual(paste(place, 'yes, cancel all xyz\n'), place);
   });
@@ -74,7 +74,7 @@ describe('a confirmation', () => {
       const { model, effects } = press(keys, 'D', ...letters(text), 'enter');
       assert.deepEqual(effects, [], text);
       assert.equal(model.dialog?.kind, 'confirm');
-      assert.equal(model.message?.text, 'That is something else; nothing was done.');
+      assert.equal(model.message?.text, 'The text does not match; nothing was changed.');
     }
   });
 
@@ -92,7 +92,7 @@ describe('a confirmation', () => {
   test('is not asked for a request that has ended', () => {
     const { model, effects } = press(serving('live'), 'end', 'x');
     assert.deepEqual([model.dialog, effects], [undefined, []]);
-    assert.equal(model.message?.text, 'This request has ended.');
+    assert.equal(model.message?.text, 'This request has already ended.');
   });
 });
 
@@ -136,7 +136,7 @@ describe('the picker of models', () => {
 
 describe('a key that was just made', () => {
   const secret = 'sk-inf-abcdefghijklmnopqrstuvwxyzabcdefghijklmnop';
-  const made = after(keys, { kind: 'made_key', name: 'app', secret });
+  const made = after(keys, { kind: 'key_created', name: 'app', secret });
 
   test('stays until it is said that it is stored', () => {
     for (const key of ['escape', 'q', ' ', 'y', 'tab', '1'])
@@ -147,7 +147,7 @@ describe('a key that was just made', () => {
   test('is under the cursor afterwards', () => {
     const last = after(
       keys,
-      { kind: 'made_key', name: 'zebra', secret },
+      { kind: 'key_created', name: 'zebra', secret },
       { kind: 'stored', stored: { ...STORED, keys: [...STORED.keys, storedKey(9, 'zebra')] } },
     );
     assert.equal(currentKey(press(last, 'c', 'enter').model)?.record.name, 'zebra');
@@ -175,7 +175,7 @@ describe('a key that was just made', () => {
   test('is lost by a second Ctrl-C and not by the first, nor by q', () => {
     const asked = press(made, 'q', 'escape', 'ctrl+c');
     assert.deepEqual([asked.model.dialog, asked.effects], [{ ...made.dialog, leaving: true }, []]);
-    assert.match(screenText(asked.model), /Ctrl-C once more leaves the dashboard, and the key is gone\./);
+    assert.match(screenText(asked.model), /Press Ctrl-C again to quit\. The key cannot be shown again\./);
     assert.deepEqual(press(asked.model, 'ctrl+c').effects, [{ kind: 'quit' }]);
     assert.equal(press(asked.model, 'enter').model.dialog, undefined);
   });

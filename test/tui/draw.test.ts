@@ -1,12 +1,12 @@
-/** What the screen is drawn with: texts, lines, tables, bars and charts are exactly as wide and as high as they are told. */
+/** Lines, tables, bars and charts of the dashboard are exactly as wide and as high as asked. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
+import { clean } from '../../src/operator/text.ts';
 import { bar, chart, toneOfShare } from '../../src/tui/draw/chart.ts';
 import { beside, fitLine, type Line, lineWidth, spread } from '../../src/tui/draw/line.ts';
 import { type Column, firstShown, table } from '../../src/tui/draw/table.ts';
-import { clean, cut, ending, fit, widthOf, wrapped } from '../../src/tui/draw/text.ts';
 import { textOf } from './samples.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });
@@ -21,63 +21,6 @@ const share = fc.double({ min: 0, max: 1e12, noNaN: true });
 
 /** A width as string-width measures it, which is not what the code under test goes by for plain texts. */
 const widthOfLine = (each: Line) => stringWidth(textOf(each));
-
-describe('texts', () => {
-  test('are exactly as wide as they are told, whatever is in them', () => {
-    fc.assert(
-      fc.property(text, width, align, (each, columns, side) => {
-        assert.equal(stringWidth(fit(each, columns, side)), columns);
-      }),
-    );
-  });
-
-  test('are never wider than they are cut to, at either end', () => {
-    fc.assert(
-      fc.property(cleanText, width, (each, columns) => {
-        for (const shown of [cut(each, columns), ending(each, columns)]) {
-          assert.ok(stringWidth(shown) <= columns);
-          if (stringWidth(each) <= columns) assert.equal(shown, each);
-          else assert.ok(shown.includes('…'));
-        }
-      }),
-    );
-  });
-
-  test('take as many columns as string-width says, also where they are measured by a shorter way', () => {
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom(...'aZ ~─━│╭█▁▏▟…é漢'), { maxLength: 20 }), (signs) => {
-        assert.equal(widthOf(signs.join('')), stringWidth(signs.join('')));
-      }),
-    );
-  });
-
-  test('lose nothing when they are wrapped, and no line is too wide', () => {
-    const words = fc.array(fc.string({ unit: fc.constantFrom(...'abcdefgh漢é') }), { maxLength: 20 });
-    fc.assert(
-      fc.property(words, fc.integer({ min: 2, max: 40 }), (list, columns) => {
-        const lines = wrapped(list.join(' '), columns);
-        for (const each of lines) assert.ok(stringWidth(each) <= columns);
-        assert.equal(lines.join('').replaceAll(' ', ''), list.join(''));
-      }),
-    );
-  });
-
-  const cases: readonly (readonly [what: string, shown: string, expected: string])[] = [
-    ['that fit are filled', fit('ab', 4), 'ab  '],
-    ['that fit are filled on the left', fit('ab', 4, 'right'), '  ab'],
-    ['that do not fit end in an ellipsis', fit('abcdef', 4), 'abc…'],
-    ['are not cut within a wide character', fit('漢字漢字', 4), '漢… '],
-    ['are not cut within what is seen as one character', fit('e\u0301e\u0301e\u0301', 2), 'e\u0301…'],
-    ['have no room at all', cut('abc', 0), ''],
-    ['show their end', ending('abcdef', 4), '…def'],
-    ['lose what could move the cursor', clean('a\u001b[2Jb\nc\u202ed\u2028'), 'a�[2Jb�c�d�'],
-    ['keep the writing of every people', clean('漢字 עברית e\u0301 naïve'), '漢字 עברית e\u0301 naïve'],
-    ['break between words', wrapped('one two three', 8).join('|'), 'one two|three'],
-    ['break within a word that is too long', wrapped('abcdefgh ij', 4).join('|'), 'abcd|efgh|ij'],
-    ['that are empty are one empty line', wrapped('', 4).join('|'), ''],
-  ];
-  for (const [what, shown, expected] of cases) test(what, () => assert.equal(shown, expected));
-});
 
 describe('lines', () => {
   test('are exactly as wide as they are told', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { InvalidArgumentError } from 'commander';
-import { taking } from '../../src/cli/arguments.ts';
+import { parseWith } from '../../src/cli/arguments.ts';
 import {
   type Reader,
   readAmount,
@@ -12,8 +12,8 @@ import {
   readNote,
   readRpm,
   readTpm,
-  whyNot,
 } from '../../src/operator/input.ts';
+import { explainKeyChange } from '../../src/operator/messages.ts';
 import type { Action, Dialog, Model } from '../../src/tui/model.ts';
 import { after, alone, keyId, letters, press, serving } from './samples.ts';
 
@@ -36,7 +36,7 @@ function fill(...texts: readonly string[]): string[] {
 /** What the command line says to such a value. */
 function commandSays(reader: Reader<unknown>, text: string): string {
   try {
-    taking(reader)(text);
+    parseWith(reader)(text);
   } catch (error) {
     if (error instanceof InvalidArgumentError) return error.message;
   }
@@ -135,9 +135,9 @@ describe('a form that is wrong says what the command line says', () => {
         const { model, effects } = press(keys, form, ...way, 'tab', 'enter');
         const { fields, cursor } = formOf(model);
         assert.deepEqual(effects, []);
-        assert.equal(fields[place]?.fault, commandSays(reader, value));
+        assert.equal(fields[place]?.problem, commandSays(reader, value));
         assert.equal(fields[place]?.value, value);
-        assert.equal(fields.filter(({ fault }) => fault !== undefined).length, 1);
+        assert.equal(fields.filter(({ problem }) => problem !== undefined).length, 1);
         assert.equal(cursor, place);
       });
     }
@@ -146,13 +146,13 @@ describe('a form that is wrong says what the command line says', () => {
   test('of a file without a name', () => {
     const { model, effects } = press(serving('usage'), 'w', 'ctrl+u', ' ', 'enter');
     assert.deepEqual(effects, []);
-    assert.equal(formOf(model).fields[0]?.fault, 'Expected the name of a file.');
+    assert.equal(formOf(model).fields[0]?.problem, 'Expected a file name.');
   });
 
   test('of a name that another key has, while it can still be corrected', () => {
     const { model, effects } = press(keys, 'n', ...letters('laptop'), 'enter');
     assert.deepEqual(effects, []);
-    assert.equal(formOf(model).fields[0]?.fault, whyNot({ kind: 'name_taken' }, 'laptop'));
+    assert.equal(formOf(model).fields[0]?.problem, explainKeyChange({ kind: 'name_taken' }, 'laptop'));
     assert.deepEqual(press(model, '2', 'enter').effects, acts({ kind: 'create', name: 'laptop2', limits: NO_LIMITS }));
   });
 
@@ -160,7 +160,7 @@ describe('a form that is wrong says what the command line says', () => {
     const { model } = press(keys, 'n', ...fill('app', '0', 'x', '5', '-1'), 'enter');
     const { fields, cursor } = formOf(model);
     assert.deepEqual(
-      fields.map(({ fault }) => fault !== undefined),
+      fields.map(({ problem }) => problem !== undefined),
       [false, true, true, false, true],
     );
     assert.equal(cursor, 1);
@@ -169,7 +169,7 @@ describe('a form that is wrong says what the command line says', () => {
   test('until it is corrected', () => {
     const wrong = press(keys, 'n', ...fill('app', '0'), 'enter').model;
     const right = press(wrong, 'backspace', '9');
-    assert.equal(formOf(right.model).fields[1]?.fault, undefined);
+    assert.equal(formOf(right.model).fields[1]?.problem, undefined);
     const limits = { ...NO_LIMITS, rpm: 9 };
     assert.deepEqual(press(right.model, 'enter').effects, acts({ kind: 'create', name: 'app', limits }));
   });

@@ -16,7 +16,7 @@ describe('rows of requests', () => {
   test('leave those that have ended where they are, while one of them is chosen', () => {
     assert.deepEqual(idsOf(later), idsOf(live));
     assert.equal(later.live.cursor, chosen.live.cursor);
-    assert.match(screenText(later), /held still, Home lets go/);
+    assert.match(screenText(later), /paused, Home to resume/);
   });
 
   test('are all there once the cursor is at the top again', () => {

@@ -97,7 +97,7 @@ function dialogsWith(name: string, size: { columns: number; rows: number }): Mod
     press(keys, 'n', ...letters(name), 'down', ...letters(name), 'enter').model,
     press(keys, '/', ...letters(name)).model,
     press(live, 'x').model,
-    after(keys, { kind: 'made_key', name, secret: `sk-inf-${'x'.repeat(43)}` }),
+    after(keys, { kind: 'key_created', name, secret: `sk-inf-${'x'.repeat(43)}` }),
   ];
 }
 

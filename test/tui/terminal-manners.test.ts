@@ -1,8 +1,8 @@
 /** How the dashboard behaves on a real terminal: in windows of any size, with hostile names, and when it leaves. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { widthOf } from '../../src/operator/text.ts';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
-import { widthOf } from '../../src/tui/draw/text.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { daysAgo, drawPast, writePast } from '../support/past.ts';
 import { Desk, LARGE, SMALL } from '../support/terminal.ts';

@@ -117,7 +117,7 @@ test('a thread that connects during a storage fault learns of it at once', (t) =
     await assert.rejects(ledger.client.admit(admission), { name: 'LedgerUnavailable' });
     assert.equal(faults.length, 1);
     const late = connectLedger(ledger.connect());
-    await until(() => late.fault === faults[0]);
+    await until(() => late.storageFault === faults[0]);
     renameSync(`${options.path}-moved`, options.path);
-    await until(() => late.fault === undefined);
+    await until(() => late.storageFault === undefined);
   }));

@@ -35,7 +35,7 @@ describe('a quantile', () => {
 
   test('never falls as the share grows', () => {
     fc.assert(
-      fc.property(durations, shares, share, (list, a, b) => {
+      fc.property(durations, shares, shares, (list, a, b) => {
         const histogram = histogramOf(list);
         const [less, more] = [quantile(histogram, Math.min(a, b)) ?? 0, quantile(histogram, Math.max(a, b)) ?? 0];
         assert.ok(less <= more);

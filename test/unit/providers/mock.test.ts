@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DIRECTIVES, type Directives, readDirectives } from '../../../src/providers/mock/directives.ts';
 import { mockScript, type Script, type Step } from '../../../src/providers/mock/mock.ts';
-import { readAnswer } from '../../../src/wire/completion.ts';
+import { readCompletion } from '../../../src/wire/completion.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
 import { chatRequest } from '../wire/chat.ts';
 
@@ -105,7 +105,7 @@ describe('an answer in one piece', () => {
     assert.equal(answer.choices.length, 1);
     assert.match(String(answer.choices[0]?.message?.content), /^You said: hello there\n/);
     assert.equal(answer.choices[0]?.finish_reason, 'stop');
-    const { usage } = readAnswer(answer);
+    const { usage } = readCompletion(answer);
     assert.ok(usage !== undefined && usage.promptTokens > 0 && usage.completionTokens > 0);
   });
 

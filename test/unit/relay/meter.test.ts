@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Meter, type Metered } from '../../../src/relay/meter.ts';
-import { readAnswer } from '../../../src/wire/completion.ts';
+import { readCompletion } from '../../../src/wire/completion.ts';
 
 const INPUT = 50;
 const USAGE = { prompt_tokens: 9, completion_tokens: 4 };
@@ -14,7 +14,7 @@ const piece = (content: string, finish_reason: string | null = null, index = 0) 
 /** What the meter has read after these chunks. */
 function metered(chunks: readonly object[], unread = 0): { figures: Metered; complete: boolean } {
   const meter = new Meter(INPUT);
-  for (const chunk of chunks) meter.read(readAnswer(chunk as Record<string, unknown>));
+  for (const chunk of chunks) meter.read(readCompletion(chunk as Record<string, unknown>));
   if (unread > 0) meter.readUnparsed(unread);
   return { figures: meter.figures(), complete: meter.complete };
 }

@@ -22,7 +22,7 @@ function meet(attempt: Attempt, fate: Fate): void {
   if (fate === 'given up') return attempt.abort();
   const [status, retryAfterS] = typeof fate === 'number' ? [fate, undefined] : fate;
   const retryAfter = retryAfterS === undefined ? undefined : String(retryAfterS);
-  attempt.answer({ status, contentType: '', contentEncoding: undefined, retryAfter });
+  attempt.receiveHead({ status, contentType: '', contentEncoding: undefined, retryAfter });
 }
 
 /** Upstreams that answer when they are told to, and a clock that is moved by hand. */
@@ -187,7 +187,7 @@ describe('the last resort', () => {
     assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, false], 'one is finding out');
     probe.attempt.begin(SOURCE);
     assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, true], 'somebody is there');
-    probe.attempt.answer({ status: 200, contentType: '', contentEncoding: undefined, retryAfter: undefined });
+    probe.attempt.receiveHead({ status: 200, contentType: '', contentEncoding: undefined, retryAfter: undefined });
     await turn();
     assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
   });

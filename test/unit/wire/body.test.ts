@@ -21,8 +21,8 @@ const FAULTY: readonly (readonly [what: string, body: string | Buffer, fault: Re
   ['a string', '"model"', /not a JSON object/],
   ['null', 'null', /not a JSON object/],
   ['a number', '1', /not a JSON object/],
-  ['a field twice', '{"model": "a/b", "n": 1, "model": "c/d"}', /"model".*twice/],
-  ['a field twice, spelled otherwise', String.raw`{"model": "a/b", "mod\u0065l": "c/d"}`, /"model".*twice/],
+  ['a field twice', '{"model": "a/b", "n": 1, "model": "c/d"}', /Duplicate field.*: "model"/],
+  ['a field twice, spelled otherwise', String.raw`{"model": "a/b", "mod\u0065l": "c/d"}`, /Duplicate field.*: "model"/],
   ['nesting without end', nested(201), /more than 200 levels/],
   ['nesting by the thousand', nested(100_000), /more than 200 levels/],
 ];

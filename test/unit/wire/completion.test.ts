@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MAX_REPORTED_TOKENS } from '../../../src/core/usage.ts';
-import { type AnswerFacts, readAnswer, readUsage } from '../../../src/wire/completion.ts';
+import { type CompletionFacts, readCompletion, readUsage } from '../../../src/wire/completion.ts';
 
 /** Usage as a host reports it, and the tokens in, of them cached, and out; undefined where it cannot be used. */
 const USAGE: readonly (readonly [
@@ -92,20 +92,23 @@ const BYTES: readonly (readonly [what: string, choice: object, bytes: number])[]
   ['nonsense', { delta: { content: 5, tool_calls: 'x', function_call: [] } }, 0],
 ];
 
-const bytesOf = ({ progress }: AnswerFacts) => Buffer.byteLength(progress.flatMap(({ written }) => written).join(''));
+const bytesOf = ({ progress }: CompletionFacts) =>
+  Buffer.byteLength(progress.flatMap(({ written }) => written).join(''));
 
 describe('the bytes that the model wrote are those of', () => {
   for (const [what, choice, bytes] of BYTES) {
     test(what, () => {
-      assert.equal(bytesOf(readAnswer({ choices: [choice] })), bytes);
-      assert.equal(bytesOf(readAnswer({ choices: [choice, choice] })), bytes * 2);
+      assert.equal(bytesOf(readCompletion({ choices: [choice] })), bytes);
+      assert.equal(bytesOf(readCompletion({ choices: [choice, choice] })), bytes * 2);
     });
   }
 });
 
 describe('the choices of an answer', () => {
   test('are counted, and each has its index and whether it is finished', () => {
-    const facts = readAnswer({ choices: [{ index: 1, finish_reason: 'stop' }, { index: 0, finish_reason: null }, {}] });
+    const facts = readCompletion({
+      choices: [{ index: 1, finish_reason: 'stop' }, { index: 0, finish_reason: null }, {}],
+    });
     assert.equal(facts.choices, 3);
     assert.deepEqual(facts.progress, [
       { index: 1, finished: true, written: [] },
@@ -115,12 +118,12 @@ describe('the choices of an answer', () => {
   });
 
   test('are none where the list is empty, and unknown where there is no list', () => {
-    assert.equal(readAnswer({ choices: [] }).choices, 0);
-    for (const choices of [undefined, null, {}, 'x']) assert.equal(readAnswer({ choices }).choices, undefined);
+    assert.equal(readCompletion({ choices: [] }).choices, 0);
+    for (const choices of [undefined, null, {}, 'x']) assert.equal(readCompletion({ choices }).choices, undefined);
   });
 
   test('are not finished by an empty reason', () => {
-    assert.equal(readAnswer({ choices: [{ finish_reason: '' }] }).progress[0]?.finished, false);
+    assert.equal(readCompletion({ choices: [{ finish_reason: '' }] }).progress[0]?.finished, false);
   });
 });
 
@@ -128,5 +131,5 @@ test('an answer that is nested beyond all measure is read without a fault', () =
   const depth = 50_000;
   const text = `${'[{"text":'.repeat(depth)}"x"${'}]'.repeat(depth)}`;
   const content = JSON.parse(text) as unknown;
-  assert.doesNotThrow(() => readAnswer({ choices: [{ message: { content } }] }));
+  assert.doesNotThrow(() => readCompletion({ choices: [{ message: { content } }] }));
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { applyEdits, MAX_JSON_DEPTH, membersOf, TooDeep } from '../../../src/wire/members.ts';
+import { applyEdits, MAX_JSON_DEPTH, membersOf, NestingError } from '../../../src/wire/members.ts';
 import { randomObject } from './random-json.ts';
 
 describe('the members of an object', () => {
@@ -37,7 +37,7 @@ describe('the members of an object', () => {
   test('may be nested up to the bound, and no deeper', () => {
     const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
     assert.equal(membersOf(nested(MAX_JSON_DEPTH), 0).length, 1);
-    assert.throws(() => membersOf(nested(MAX_JSON_DEPTH + 1), 0), TooDeep);
+    assert.throws(() => membersOf(nested(MAX_JSON_DEPTH + 1), 0), NestingError);
   });
 });
 

@@ -74,7 +74,7 @@ describe('a text sample', () => {
 
   test('estimates what nobody has read by its bytes, however dense what was read is', () => {
     const sample = sampleOf('!'.repeat(100));
-    sample.addUnread(380);
+    sample.addUnparsed(380);
     assert.equal(sample.tokensOfWhole(90), 90 + 100);
   });
 });

@@ -1,12 +1,12 @@
 /** Relays one upstream response: a completion, a stream, an error, or a failed attempt. */
 import type { Attempt, ResponseHead } from '../upstream/attempt.ts';
-import { relayErrorAnswer, relayFailure } from './failures.ts';
+import { relayErrorResponse, relayFailure } from './failures.ts';
 import { invalidResponse, relayJson } from './json.ts';
 import type { Meter } from './meter.ts';
 import type { RelayResult, StreamSink } from './relay.ts';
 import { relayStream } from './stream.ts';
 
-export interface AnswerOptions {
+export interface RelayOptions {
   /** Whether the client requested a stream. */
   readonly stream: boolean;
   /** Whether the client requested the chunk that holds only usage. */
@@ -21,11 +21,11 @@ export interface AnswerOptions {
 }
 
 /** Relays everything but the final bytes, which wait for the settlement. */
-export async function relayAnswer(
+export async function relayResponse(
   attempt: Attempt,
   sink: StreamSink,
   meter: Meter,
-  options: AnswerOptions,
+  options: RelayOptions,
 ): Promise<RelayResult> {
   let relayed: RelayResult;
   try {
@@ -41,9 +41,9 @@ async function relayByHead(
   attempt: Attempt,
   sink: StreamSink,
   meter: Meter,
-  options: AnswerOptions,
+  options: RelayOptions,
 ): Promise<RelayResult> {
-  if (head.status < 200 || head.status > 299) return relayErrorAnswer(attempt, head.status, meter, options.secrets);
+  if (head.status < 200 || head.status > 299) return relayErrorResponse(attempt, head.status, meter, options.secrets);
   if (head.contentEncoding !== undefined) {
     attempt.abort();
     return invalidResponse(meter, 'the response is compressed, although identity was requested');
