@@ -1,4 +1,6 @@
-/** The Docker image's start command and config, and the systemd unit, run without Docker or systemd. */
+/**
+ * The Docker image's start command and config, and the systemd unit, run without Docker or systemd.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

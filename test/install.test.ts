@@ -10,9 +10,9 @@ interface LockFile {
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
 
 test('installing better-sqlite3, which has prebuilt binaries, does not run node-gyp', () => {
-  // npm runs node-gyp, which needs Python and Node's headers, for every package with a binding.gyp, unless allowScripts
-  // (npm 11.16 and newer) or the lock file forbids it. npm install drops the line from the lock file: put
-  // `"gypfile": false` back after the version of better-sqlite3.
+  // npm runs node-gyp, which needs Python and Node's headers, for every package with a binding.gyp,
+  // unless allowScripts (npm 11.16 and newer) or the lock file forbids it. npm install drops the
+  // line from the lock file: put `"gypfile": false` back after the version of better-sqlite3.
   const lock = JSON.parse(read('package-lock.json')) as LockFile;
   assert.equal(lock.packages['node_modules/better-sqlite3']?.gypfile, false);
   const { allowScripts } = JSON.parse(read('package.json')) as { allowScripts: Record<string, boolean> };

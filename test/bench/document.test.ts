@@ -1,4 +1,7 @@
-/** The output of benchmarks: their part of the document, wrapped prose, and verdicts that follow from the figures. */
+/**
+ * The output of benchmarks: their part of the document, wrapped prose, and verdicts that follow
+ * from the figures.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BARS, shownBar } from '../../bench/bars.ts';

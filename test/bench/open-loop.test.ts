@@ -1,4 +1,7 @@
-/** The load generator at a fixed rate: a stall delays every request that was due meanwhile, and all of them count. */
+/**
+ * The load generator at a fixed rate: a stall delays every request that was due meanwhile, and all
+ * of them count.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The search for secrets after the whole matrix of upstream failures: `npm run test:secrets`. Exits with 1 if it finds one,
- * or misses one in a program that leaks them.
+ * The search for secrets after the whole matrix of upstream failures: `npm run test:secrets`. Exits
+ * with 1 if it finds one, or misses one in a program that leaks them.
  */
 import { cellsFor } from '../faults/table.ts';
 import { RunScope } from '../support/run-scope.ts';

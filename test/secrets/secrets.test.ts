@@ -1,4 +1,7 @@
-/** Keys, prompts and answers are found nowhere except in transit, whatever the provider does; and a scan would find them. */
+/**
+ * Keys, prompts and answers are found nowhere except in transit, whatever the provider does; and a
+ * scan would find them.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { cellsFor } from '../faults/table.ts';

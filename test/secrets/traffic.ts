@@ -1,4 +1,7 @@
-/** Requests and answers full of secrets: ordinary ones, and answers of providers that echo what they received. */
+/**
+ * Requests and answers full of secrets: ordinary ones, and answers of providers that echo what they
+ * received.
+ */
 
 import { HELLO, PROMPT, WORDS } from '../faults/cell.ts';
 import { chunk, completion, DONE, event, usageChunk } from '../support/answers.ts';

@@ -1,4 +1,7 @@
-/** Runs the matrix of failures and traffic full of secrets through a real gateway, and searches everything for them. */
+/**
+ * Runs the matrix of failures and traffic full of secrets through a real gateway, and searches
+ * everything for them.
+ */
 import { fileURLToPath } from 'node:url';
 import { Site } from '../faults/site.ts';
 import type { Cell } from '../faults/table.ts';

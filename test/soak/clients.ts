@@ -1,4 +1,7 @@
-/** The clients of a soak test: streams that are read, abandoned, or not read, and JSON requests in between. */
+/**
+ * The clients of a soak test: streams that are read, abandoned, or not read, and JSON requests in
+ * between.
+ */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Site } from '../control/site.ts';

@@ -1,4 +1,7 @@
-/** The upstream of a soak test: long answers at the pace of a model, and failures if a request asks for one. */
+/**
+ * The upstream of a soak test: long answers at the pace of a model, and failures if a request asks
+ * for one.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import type { FakeUpstream, UpstreamCall } from '../support/fake-upstream.ts';

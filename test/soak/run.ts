@@ -1,6 +1,7 @@
 /**
- * A soak test: `npm run test:soak [-- --minutes N] [--seed N]`. A hundred streams at a time, with clients that hang up or
- * stop reading, failures of the upstream, and edits of keys. Exits with 1 if anything is left behind.
+ * A soak test: `npm run test:soak [-- --minutes N] [--seed N]`. A hundred streams at a time, with
+ * clients that hang up or stop reading, failures of the upstream, and edits of keys. Exits with 1
+ * if anything is left behind.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -52,7 +53,9 @@ async function warmUp(site: Site, key: SiteKey): Promise<void> {
   await answer.text();
 }
 
-/** What the operator does meanwhile, one thing after another; none of it affects requests in flight. */
+/**
+ * What the operator does meanwhile, one thing after another; none of it affects requests in flight.
+ */
 async function edit(site: Site, key: SiteKey, other: SiteKey, isOver: () => boolean): Promise<number> {
   const rows = [
     ['limits', 'set', key.id, '--rpm', '99999999'],

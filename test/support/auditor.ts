@@ -1,6 +1,7 @@
 /**
- * The auditor, for files that a gateway in this process has open. It runs in a process of its own: two copies of SQLite
- * in one process do not see each other's locks, and the second would reset the shared memory of the first.
+ * The auditor, for files that a gateway in this process has open. It runs in a process of its own:
+ * two copies of SQLite in one process do not see each other's locks, and the second would reset the
+ * shared memory of the first.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -25,7 +25,10 @@ function expected(period: string, value: string): string {
     FROM (${ENDED_BY_DAY}) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`;
 }
 
-/** Asserts that the balance is credit minus costs, and that the sums of days and months match the requests. */
+/**
+ * Asserts that the balance is credit minus costs, and that the sums of days and months match the
+ * requests.
+ */
 export function assertBooksBalance(database: Sqlite): void {
   const read = (sql: string) => database.prepare(sql).safeIntegers().all();
   // One transaction, so that all figures are of the same moment.

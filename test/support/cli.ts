@@ -1,4 +1,6 @@
-/** Runs the real command line and the real `serve` in a directory of their own, as in a terminal. */
+/**
+ * Runs the real command line and the real `serve` in a directory of their own, as in a terminal.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -55,7 +57,10 @@ interface Surroundings {
   readonly input?: string;
 }
 
-/** Runs Node with these arguments. It inherits the paths of the environment, but nothing that the program reads. */
+/**
+ * Runs Node with these arguments. It inherits the paths of the environment, but nothing that the
+ * program reads.
+ */
 export async function runNode(words: readonly string[], surroundings: Surroundings): Promise<Result> {
   const child = startNode(words, surroundings);
   child.stdin?.on('error', () => {}).end(surroundings.input ?? '');

@@ -1,4 +1,7 @@
-/** A fake upstream on a TCP port of its own that answers each request as the script of a test says, byte by byte. */
+/**
+ * A fake upstream on a TCP port of its own that answers each request as the script of a test says,
+ * byte by byte.
+ */
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { bounded } from './wait.ts';

@@ -1,4 +1,7 @@
-/** A state file with the first version of the schema, written by hand: keys, credit, a journal with sums, and a hold. */
+/**
+ * A state file with the first version of the schema, written by hand: keys, credit, a journal with
+ * sums, and a hold.
+ */
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { hashKey, mintKey, previewKey } from '../../src/core/api-key.ts';
@@ -36,7 +39,10 @@ export interface OldFile {
   readonly openId: string;
 }
 
-/** Writes the file. Its requests are from the three months before `untilMs`, some at the boundary of a day. */
+/**
+ * Writes the file. Its requests are from the three months before `untilMs`, some at the boundary of
+ * a day.
+ */
 export function writeFirstVersion(path: string, untilMs: number): OldFile {
   const database = new DatabaseSync(path);
   database.exec(

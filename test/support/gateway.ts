@@ -1,4 +1,7 @@
-/** A real gateway on a port of its own, with a state file in a directory of its own and a fake upstream behind it. */
+/**
+ * A real gateway on a port of its own, with a state file in a directory of its own and a fake
+ * upstream behind it.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,7 +37,9 @@ const MODELS = {
   'team/nested': { input: 1, output: 1 },
 };
 
-/** A machine that is busy with other things must change no count: these gateways wait for theirs. */
+/**
+ * A machine that is busy with other things must change no count: these gateways wait for theirs.
+ */
 const COUNT_MS = 50_000;
 
 export interface GatewayOptions {

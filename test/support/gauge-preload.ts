@@ -1,6 +1,7 @@
 /**
- * Loaded into `serve` before the program: on SIGUSR2 it collects garbage and writes a JSON file into its directory, with the
- * memory of the main thread and the delay of its event loop since the last time.
+ * Loaded into `serve` before the program: on SIGUSR2 it collects garbage and writes a JSON file
+ * into its directory, with the memory of the main thread and the delay of its event loop since the
+ * last time.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,4 +1,7 @@
-/** A client that sends arbitrary bytes over TCP, and parses nothing of the answers but their framing. */
+/**
+ * A client that sends arbitrary bytes over TCP, and parses nothing of the answers but their
+ * framing.
+ */
 import { connect, type Socket } from 'node:net';
 import type { TestKey } from './state.ts';
 import { bounded } from './wait.ts';
@@ -53,7 +56,10 @@ export class RawConnection {
     this.#socket.write(bytes);
   }
 
-  /** The next complete answer, interim answers included. Throws if the connection is closed before its end. */
+  /**
+   * The next complete answer, interim answers included. Throws if the connection is closed before
+   * its end.
+   */
   async answer(): Promise<RawAnswer> {
     while (true) {
       const parsed = parseAnswer(this.#received);

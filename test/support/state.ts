@@ -1,4 +1,6 @@
-/** Operations of tests on a state file that they have open: creating keys, and reading the journal. */
+/**
+ * Operations of tests on a state file that they have open: creating keys, and reading the journal.
+ */
 import assert from 'node:assert/strict';
 import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';

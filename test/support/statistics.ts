@@ -8,7 +8,10 @@ export interface Percentiles {
   readonly p999: number;
 }
 
-/** The sample that `share` (0 to 1) of all do not exceed. `sorted` is in ascending order; NaN if it is empty. */
+/**
+ * The sample that `share` (0 to 1) of all do not exceed. `sorted` is in ascending order; NaN if it
+ * is empty.
+ */
 export function percentile(sorted: ArrayLike<number>, share: number): number {
   const index = Math.min(sorted.length - 1, Math.floor(sorted.length * share));
   return sorted[index] ?? Number.NaN;

@@ -1,4 +1,7 @@
-/** Real terminals: a shell in tmux. Tests start the dashboard in it, press keys, and read the screen. */
+/**
+ * Real terminals: a shell in tmux. Tests start the dashboard in it, press keys, and read the
+ * screen.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

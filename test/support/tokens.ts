@@ -1,4 +1,7 @@
-/** Tokens as the gateway should count them if no usage is reported, and their cost with the model of the tests. */
+/**
+ * Tokens as the gateway should count them if no usage is reported, and their cost with the model of
+ * the tests.
+ */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 
 /** The tokens that the format adds to a message. */

@@ -1,4 +1,7 @@
-/** Waiting with a time limit: what does not happen fails its test by name instead of blocking the run. */
+/**
+ * Waiting with a time limit: what does not happen fails its test by name instead of blocking the
+ * run.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Much longer than anything takes, even on a busy machine. */

@@ -1,4 +1,7 @@
-/** Several threads behind one address: they share its connections and limits, and agree on the state file. */
+/**
+ * Several threads behind one address: they share its connections and limits, and agree on the state
+ * file.
+ */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import test, { describe } from 'node:test';

@@ -1,4 +1,7 @@
-/** Quantiles of histograms: close to the exact ones, and the same for counts of one thread or several. */
+/**
+ * Quantiles of histograms: close to the exact ones, and the same for counts of one thread or
+ * several.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';

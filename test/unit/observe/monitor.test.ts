@@ -1,4 +1,7 @@
-/** The monitor of a worker: requests that open, end, are dropped, refused and stopped, and the health of upstreams. */
+/**
+ * The monitor of a worker: requests that open, end, are dropped, refused and stopped, and the
+ * health of upstreams.
+ */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, mock, test } from 'node:test';
 import type { Outcome } from '../../../src/core/settlement.ts';

@@ -1,4 +1,7 @@
-/** The traffic of the last minutes, second by second: counted, forgotten, and added up over several workers. */
+/**
+ * The traffic of the last minutes, second by second: counted, forgotten, and added up over several
+ * workers.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
