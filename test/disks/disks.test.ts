@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { existsSync, unlinkSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
+import { CONCURRENCY } from '../support/cli.ts';
 import { FAULTS } from './faults.ts';
 import { waitOutLock } from './short-lock.ts';
 import { Site } from './site.ts';
 import { Trial } from './trial.ts';
 
 /** They mostly wait: for time-outs of the gateway, and for its processes. */
-const AT_ONCE = 6;
+const AT_ONCE = 2 * CONCURRENCY;
 /** Of those whose gateway is told to end, which takes it a while. */
 const ENDS = ['disk full', 'moved away'];
 
