@@ -5,13 +5,14 @@
 import assert from 'node:assert/strict';
 import { existsSync, unlinkSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
+import { CONCURRENCY } from '../support/cli.ts';
 import { FAULTS } from './faults.ts';
 import { waitOutLock } from './short-lock.ts';
 import { Site } from './site.ts';
 import { Trial } from './trial.ts';
 
 /** The tests mostly wait: for timeouts of the gateway, and for its processes. */
-const AT_ONCE = 6;
+const AT_ONCE = 2 * CONCURRENCY;
 /** The faults during which the gateway is stopped, which takes a while. */
 const ENDS = ['disk full', 'moved away'];
 

@@ -7,6 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { CONCURRENCY } from '../support/cli.ts';
 import { elsewhere, FAULTS } from './faults.ts';
 import { Site } from './site.ts';
 
@@ -149,7 +150,7 @@ const SERVED: readonly { what: string; arrange: (site: Site) => unknown; logged:
   },
 ];
 
-describe('at the start of `serve`', { concurrency: 6 }, () => {
+describe('at the start of `serve`', { concurrency: CONCURRENCY }, () => {
   for (const { what, harm, message, isUntouched } of REFUSED) {
     test(`${what}: it exits with 1 and one line that says what to do`, async (t) => {
       const site = await Site.open(t);
