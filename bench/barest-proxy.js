@@ -1,4 +1,6 @@
-/** The cheapest proxy possible on node:http and undici: `dispatch` with handlers instead of streams. */
+/**
+ * The cheapest proxy possible on node:http and undici: `dispatch` with handlers instead of streams.
+ */
 import { createServer } from 'node:http';
 import { poolTo } from './pool.js';
 

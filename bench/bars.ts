@@ -22,7 +22,9 @@ const RATIO = { other: YARDSTICK, of: 'ratio', unit: '×' } as const;
 const ADDED = { other: YARDSTICK, of: 'difference', is: 'under', unit: ' ms' } as const;
 const VALUE = { of: 'value', is: 'under' } as const;
 
-/** The targets for latencies at a moderate rate: of whole answers, and of the first byte of streams. */
+/**
+ * The targets for latencies at a moderate rate: of whole answers, and of the first byte of streams.
+ */
 function latencyBars(section: string): Bar[] {
   return [
     { row: rowName(section, P50), target: GATEWAY, ...ADDED, limit: 0.6 },

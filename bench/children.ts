@@ -1,4 +1,7 @@
-/** The child processes of a benchmark: calls to them over IPC, and a guarantee that none outlives it. */
+/**
+ * The child processes of a benchmark: calls to them over IPC, and a guarantee that none outlives
+ * it.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { ASK_USAGE, ASK_USAGE_AFTER_GC, type LoadOrder, type UpstreamOrder, type Usage } from './messages.ts';
 

@@ -1,7 +1,7 @@
 /**
- * A short benchmark to run with every change: the CPU time of a fixed number of requests, relative to the bare proxies in
- * the same run. It informs and does not judge: on a busy machine CPU time varies less than speed, but it still varies.
- * `npm run bench:guard`.
+ * A short benchmark to run with every change: the CPU time of a fixed number of requests, relative
+ * to the bare proxies in the same run. It informs and does not judge: on a busy machine CPU time
+ * varies less than speed, but it still varies. `npm run bench:guard`.
  */
 import { GATEWAY, usualServers } from './contestants.ts';
 import { DOCUMENT, documented } from './document.ts';

@@ -29,7 +29,9 @@ export class Load {
     return new Load((await startModule('./load/load.ts')).helper);
   }
 
-  /** Throws a {@link LoadFailure} if a single answer is not as expected, as all of these methods do. */
+  /**
+   * Throws a {@link LoadFailure} if a single answer is not as expected, as all of these methods do.
+   */
   async run(job: LoadJob): Promise<LoadResult> {
     return checked(await this.#helper.ask<LoadResult>({ order: 'run', ...job }));
   }

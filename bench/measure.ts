@@ -1,4 +1,7 @@
-/** A whole benchmark: starts the processes, runs the selected workloads on all servers, and audits their accounts. */
+/**
+ * A whole benchmark: starts the processes, runs the selected workloads on all servers, and audits
+ * their accounts.
+ */
 import { isVariant } from './contestants.ts';
 import { Load, Upstream } from './helpers.ts';
 import type { Options } from './options.ts';

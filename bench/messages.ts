@@ -1,7 +1,10 @@
 /** The messages between the processes of the benchmark. */
 import type { Percentiles } from '../test/support/statistics.ts';
 
-/** When requests are sent: on each connection one after another, or at a fixed rate, however long the others take. */
+/**
+ * When requests are sent: on each connection one after another, or at a fixed rate, however long
+ * the others take.
+ */
 export type Arrivals =
   | { readonly kind: 'closed'; readonly connections: number }
   | { readonly kind: 'open'; readonly perSecond: number };
@@ -15,7 +18,10 @@ export interface RequestSpec {
   readonly stream: boolean;
 }
 
-/** When to stop sending: after a time, or after a number of requests. The last answers arrive a little later. */
+/**
+ * When to stop sending: after a time, or after a number of requests. The last answers arrive a
+ * little later.
+ */
 export type Length = { readonly milliseconds: number } | { readonly requests: number };
 
 export interface LoadJob extends RequestSpec {
@@ -61,7 +67,9 @@ export interface HoldResult {
 export type StreamShape =
   /** With a pace of 0, each event follows as soon as the last one is written. */
   | { readonly events: number; readonly paceMs: number }
-  /** Streams that go on until they are ended. Without a pace they send one event and fall silent. */
+  /**
+   * Streams that go on until they are ended. Without a pace they send one event and fall silent.
+   */
   | { readonly events: 'endless'; readonly paceMs: number | undefined };
 
 /** An order to the upstream. */

@@ -1,6 +1,7 @@
 /**
- * Loaded into every measured process: reports its resource usage when the parent asks over IPC. Plain JavaScript, like
- * the baseline: stripping types would count towards the start-up time and the memory of a process.
+ * Loaded into every measured process: reports its resource usage when the parent asks over IPC.
+ * Plain JavaScript, like the baseline: stripping types would count towards the start-up time and
+ * the memory of a process.
  */
 import { isMainThread } from 'node:worker_threads';
 

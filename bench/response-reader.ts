@@ -7,7 +7,10 @@ const END_OF_LINE = '\r\n';
 /** The position within an answer. In a chunked body, a line with its length precedes each chunk. */
 type Place = 'head' | 'body' | 'chunk_size' | 'chunk' | 'chunk_end' | 'last_chunk_end';
 
-/** Reads one answer at a time: `take` returns true when it is complete, and the next bytes start another one. */
+/**
+ * Reads one answer at a time: `take` returns true when it is complete, and the next bytes start
+ * another one.
+ */
 export class ResponseReader {
   status = 0;
   /** Bytes of the body so far. */
@@ -47,7 +50,10 @@ export class ResponseReader {
     return this.#left === 0 && (this.#place === 'body' || this.#place === 'last_chunk_end');
   }
 
-  /** Takes a head, or a line with the length of a chunk. Returns the bytes taken; 0 while it is incomplete. */
+  /**
+   * Takes a head, or a line with the length of a chunk. Returns the bytes taken; 0 while it is
+   * incomplete.
+   */
   #takeLine(bytes: Buffer, from: number): number {
     const end = bytes.indexOf(this.#place === 'head' ? END_OF_HEAD : END_OF_LINE, from, 'latin1');
     if (end < 0) return 0;
@@ -71,7 +77,9 @@ export class ResponseReader {
     this.#left = Number(length ?? 0);
   }
 
-  /** Takes what has arrived of a body, a chunk, or the line break after it. Returns the bytes taken. */
+  /**
+   * Takes what has arrived of a body, a chunk, or the line break after it. Returns the bytes taken.
+   */
   #takeBody(bytes: Buffer, from: number): number {
     const taken = Math.min(this.#left, bytes.length - from);
     this.#left -= taken;

@@ -31,15 +31,18 @@ export class Row {
     return this.#values.get(target)?.some(Number.isNaN) ?? false;
   }
 
-  /** The median over the rounds. As the others here, undefined if the target was not measured, or failed. */
+  /**
+   * The median over the rounds. As the others here, undefined if the target was not measured, or
+   * failed.
+   */
   median(target: string): number | undefined {
     const values = this.#of(target);
     return values && median(values);
   }
 
   /**
-   * The median of the ratios, round by round. It varies less than the ratio of the medians: while the machine is slow, it
-   * is slow for both.
+   * The median of the ratios, round by round. It varies less than the ratio of the medians: while
+   * the machine is slow, it is slow for both.
    */
   ratio(target: string, other: string): number | undefined {
     return this.#compare(target, other, (value, partner) => value / partner);

@@ -1,6 +1,7 @@
 /**
- * The benchmark: the gateway beside bare node:http + undici proxies, in turn, in the same run on the same machine. Prints
- * one table and writes it to docs/benchmarks.md. `npm run bench -- --help` lists the options.
+ * The benchmark: the gateway beside bare node:http + undici proxies, in turn, in the same run on
+ * the same machine. Prints one table and writes it to docs/benchmarks.md. `npm run bench -- --help`
+ * lists the options.
  */
 import { parseArgs } from 'node:util';
 import { BARS } from './bars.ts';

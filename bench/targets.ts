@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { UPSTREAM_MODEL } from './payloads.ts';
 import { type Access, freePort, nodeProgram, type Started, startServer } from './start-server.ts';
 
-/** The two proxies that the gateway is compared with: one as most are written, and the cheapest possible. */
+/**
+ * The two proxies that the gateway is compared with: one as most are written, and the cheapest
+ * possible.
+ */
 export const BARE_PROXY = 'bare proxy';
 export const BAREST_PROXY = 'barest proxy';
 const PROXY_FILES = { [BARE_PROXY]: './bare-proxy.js', [BAREST_PROXY]: './barest-proxy.js' };
@@ -23,7 +26,10 @@ export interface Server extends Access {
   /** The file with its stderr. */
   readonly logPath: string;
   start(): Promise<Started>;
-  /** Compares its accounts with the number of its answers. Returns what is wrong; undefined if nothing is. */
+  /**
+   * Compares its accounts with the number of its answers. Returns what is wrong; undefined if
+   * nothing is.
+   */
   audit(answers: number): string | undefined;
 }
 

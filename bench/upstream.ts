@@ -12,7 +12,10 @@ let shape: StreamShape = { events: 1, paceMs: 0 };
 /** The endless streams that are open. */
 const held = new Set<Streamer>();
 
-/** Splits the bytes of a connection into requests. There is no pipelining, so they arrive one at a time. */
+/**
+ * Splits the bytes of a connection into requests. There is no pipelining, so they arrive one at a
+ * time.
+ */
 function serve(socket: Socket): void {
   let pending: Buffer | undefined;
   socket.setNoDelay(true);

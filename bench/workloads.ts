@@ -44,10 +44,15 @@ export const P99 = 'p99, ms';
 export const USUAL_CONNECTIONS = 64;
 const CONNECTIONS = [1, 16, USUAL_CONNECTIONS, 256];
 const REQUESTS_PER_SECOND = 1_000;
-/** Each has 50 events per second, like a fast model, for 0.6 s: 60 at once, 3,000 events per second. */
+/**
+ * Each has 50 events per second, like a fast model, for 0.6 s: 60 at once, 3,000 events per second.
+ */
 const STREAMS_PER_SECOND = 100;
 const PACED = { events: 30, paceMs: 20 };
-/** As fast as they are read. A slow reader gets several events in one chunk, which is cheaper for it. */
+/**
+ * As fast as they are read. A slow reader gets several events in one chunk, which is cheaper for
+ * it.
+ */
 const FLOOD = { events: 200, paceMs: 0 };
 const FLOODS_AT_ONCE = 16;
 

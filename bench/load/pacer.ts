@@ -1,6 +1,7 @@
 /**
- * The clock for requests at a fixed rate: a thread that wakes whenever one is due. Node's timers have a resolution of a
- * millisecond, so a request would be late by half of one on average before it is sent.
+ * The clock for requests at a fixed rate: a thread that wakes whenever one is due. Node's timers
+ * have a resolution of a millisecond, so a request would be late by half of one on average before
+ * it is sent.
  */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 

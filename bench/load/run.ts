@@ -8,9 +8,15 @@ import { Pacer, sharedNowMs } from './pacer.ts';
 
 /** With more connections than this the server clearly does not keep up with the rate. */
 const MAX_OPEN_CONNECTIONS = 2_000;
-/** At a fixed rate, connections for the requests of this time are opened in advance; others are opened when needed. */
+/**
+ * At a fixed rate, connections for the requests of this time are opened in advance; others are
+ * opened when needed.
+ */
 const EXPECTED_SECONDS = 0.05;
-/** The two clocks are read one after the other. This keeps a tick from coming before its request is due. */
+/**
+ * The two clocks are read one after the other. This keeps a tick from coming before its request is
+ * due.
+ */
 const TICK_AFTER_MS = 0.02;
 
 export class Run {
@@ -91,8 +97,9 @@ export class Run {
   }
 
   /**
-   * Sends requests when they are due, on a new connection if none is idle. Latencies count from when a request was due,
-   * so they include all delays of a stalled server, and those of the load generator.
+   * Sends requests when they are due, on a new connection if none is idle. Latencies count from
+   * when a request was due, so they include all delays of a stalled server, and those of the load
+   * generator.
    */
   async #sendAtRate(perSecond: number): Promise<void> {
     const { length } = this.#job;

@@ -7,7 +7,10 @@ import { OutsideProcess } from './outside-process.ts';
 
 export interface CommandPeer {
   readonly name: string;
-  /** A shell command. Its environment has `PORT` to listen on, and `UPSTREAM`, the base URL of the upstream. */
+  /**
+   * A shell command. Its environment has `PORT` to listen on, and `UPSTREAM`, the base URL of the
+   * upstream.
+   */
   readonly line: string;
   readonly key: string;
 }

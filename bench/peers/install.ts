@@ -1,4 +1,7 @@
-/** Installs the packages to measure, unless they are there: the versions in the lock file beside this file. */
+/**
+ * Installs the packages to measure, unless they are there: the versions in the lock file beside
+ * this file.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

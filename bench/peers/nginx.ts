@@ -1,4 +1,7 @@
-/** nginx as a plain proxy with one worker, if it is installed: a proxy that is not written in JavaScript. */
+/**
+ * nginx as a plain proxy with one worker, if it is installed: a proxy that is not written in
+ * JavaScript.
+ */
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

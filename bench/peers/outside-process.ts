@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { endWithThisProcess, type Measured, stop } from '../children.ts';
 import type { Usage } from '../messages.ts';
 
-/** Fields of /proc/<pid>/stat, counted from the state: user time, kernel time, and resident pages. */
+/**
+ * Fields of /proc/<pid>/stat, counted from the state: user time, kernel time, and resident pages.
+ */
 const FIELDS = { user: 11, system: 12, pages: 21 };
 
 const sizes = { ticksPerSecond: configured('CLK_TCK'), pageBytes: configured('PAGESIZE') };

@@ -1,4 +1,6 @@
-/** Portkey's open-source gateway, as its own package starts it: no keys, no limits, no accounting. */
+/**
+ * Portkey's open-source gateway, as its own package starts it: no keys, no limits, no accounting.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Access, freePort, nodeProgram, startServer } from '../start-server.ts';

@@ -1,4 +1,7 @@
-/** The gateway beside other gateways, under the same load. `npm run bench:peers -- --help` lists the options. */
+/**
+ * The gateway beside other gateways, under the same load. `npm run bench:peers -- --help` lists the
+ * options.
+ */
 import { parseArgs } from 'node:util';
 import type { Bar } from '../bars.ts';
 import { GATEWAY, usualServers } from '../contestants.ts';

@@ -1,4 +1,6 @@
-/** What the phases of a benchmark share: the processes, the rows to fill, and the count of answers. */
+/**
+ * What the phases of a benchmark share: the processes, the rows to fill, and the count of answers.
+ */
 import { readFileSync } from 'node:fs';
 import { type Load, LoadFailure, type Upstream } from '../helpers.ts';
 import type { Rows } from '../rows.ts';

@@ -105,7 +105,10 @@ const cpuBetween = (before?: Usage, after?: Usage) => (after?.cpuMicroseconds ??
 const kilobytesBetween = (before?: Usage, after?: Usage) =>
   ((after?.rssBytes ?? 0) - (before?.rssBytes ?? 0)) / BYTES_PER_KB;
 
-/** Warms up the server, lets `work` open and observe streams, ends them, and checks that no event was lost. */
+/**
+ * Warms up the server, lets `work` open and observe streams, ends them, and checks that no event
+ * was lost.
+ */
 async function withStreams<T>(
   bench: Bench,
   subject: Subject,

@@ -1,4 +1,7 @@
-/** Makes a state file like that of a gateway after years: many keys, and a long journal with matching sums. */
+/**
+ * Makes a state file like that of a gateway after years: many keys, and a long journal with
+ * matching sums.
+ */
 import { DAY_MS } from '../../src/core/clock.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
@@ -49,7 +52,10 @@ function makeKeys(database: Sqlite, count: number): void {
     .run({ count, madeAt: BigInt(Date.now() - (DAYS + 1) * DAY_MS) });
 }
 
-/** As with real customers, a few keys make most requests. The usage of one request in twenty is counted, not reported. */
+/**
+ * As with real customers, a few keys make most requests. The usage of one request in twenty is
+ * counted, not reported.
+ */
 function makeRows(database: Sqlite, { keys, rows }: Size, from: number, to: number): void {
   database
     .prepare(

@@ -1,4 +1,7 @@
-/** The cost of a large state file, compared with one of ten keys and ten requests. `npm run bench:scale`. */
+/**
+ * The cost of a large state file, compared with one of ten keys and ten requests. `npm run
+ * bench:scale`.
+ */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +23,10 @@ const CONNECTIONS = 64;
 /** The figures of one file, by label. */
 type Figures = Map<string, number>;
 
-/** Commands and their labels. `<id>` stands for the completion of an old request, `<month>` for the current month. */
+/**
+ * Commands and their labels. `<id>` stands for the completion of an old request, `<month>` for the
+ * current month.
+ */
 const COMMANDS: readonly (readonly [what: string, args: readonly string[]])[] = [
   ['`credit show` (the least a command takes), ms', ['credit', 'show']],
   ['`keys list`, a page, ms', ['keys', 'list']],

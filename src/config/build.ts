@@ -1,4 +1,7 @@
-/** Turns a parsed file into the config: expands secrets, resolves paths, and checks what spans several fields. */
+/**
+ * Turns a parsed file into the config: expands secrets, resolves paths, and checks what spans
+ * several fields.
+ */
 
 import { resolve } from 'node:path';
 import type { Limits } from '../core/limits.ts';
@@ -18,7 +21,9 @@ export interface ConfigSource {
   readonly baseDirectory: string;
 }
 
-/** Builds a config from a file of valid shape. If it records a problem, the result must not be used. */
+/**
+ * Builds a config from a file of valid shape. If it records a problem, the result must not be used.
+ */
 export function buildConfig(parsed: ParsedConfig, source: ConfigSource, addProblem: AddProblem): Config {
   return new ConfigBuilder(parsed, source, addProblem).build();
 }

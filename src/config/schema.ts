@@ -25,7 +25,7 @@ const retention = parsedOrOff(parseDays, RETENTION_EXPECTED);
 const size = parsed(parseSize, 'expected a size such as 512kb or 32mb, at most 256mb');
 const listen = parsed(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
 
-/** More cores than a machine has that a single process is meant for. */
+/** More cores than any machine on which a single process makes sense. */
 const MAX_THREADS = 64;
 /** A request can take this many times as long as the timeouts allow for one attempt. */
 const MAX_ATTEMPTS = 10;

@@ -10,8 +10,12 @@ export interface TokenUsage {
 
 export const NO_USAGE: TokenUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 
-/** The source of a figure: the upstream, the gateway's own count, or a hold that a crash left open. */
+/**
+ * The source of a figure: the upstream, the gateway's own count, or a hold that a crash left open.
+ */
 export type UsageSource = 'reported' | 'counted' | 'held';
 
-/** A reported count above this is ignored: no model takes or gives that many tokens in one request. */
+/**
+ * A reported count above this is ignored: no model takes or gives that many tokens in one request.
+ */
 export const MAX_REPORTED_TOKENS = 1_000_000_000;

@@ -1,4 +1,7 @@
-/** A worker: everything that serves requests in one thread, wired together. It keeps nothing of a request that has ended. */
+/**
+ * A worker: everything that serves requests in one thread, wired together. It keeps nothing of a
+ * request that has ended.
+ */
 import type { AddressInfo } from 'node:net';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
@@ -31,8 +34,9 @@ export interface Worker {
   /** Applies a config to new requests. Requests in flight keep the config that they began with. */
   reload(config: Config): Promise<void>;
   /**
-   * Accepts nothing new, waits up to `milliseconds` for requests in flight, then aborts and settles the rest. Resolves
-   * with the number of requests that could not be settled: their holds stay open in the state file.
+   * Accepts nothing new, waits up to `milliseconds` for requests in flight, then aborts and settles
+   * the rest. Resolves with the number of requests that could not be settled: their holds stay open
+   * in the state file.
    */
   stop(milliseconds: number): Promise<number>;
   /** Frees what is left after `stop`. Until then a snapshot can be taken. */
@@ -46,15 +50,18 @@ export interface WorkerParts {
   readonly grace?: GracePeriods | undefined;
 }
 
-/** How long to wait where only the speed of the machine matters, in milliseconds. */
+/** How long to wait for work that only a slow machine delays, in milliseconds. */
 export interface GracePeriods {
-  /** For the count of a request's tokens. */
+  /** For a token count. */
   readonly countMs?: number;
-  /** For aborted requests to settle, once the drain time is over. */
+  /** For aborted requests to settle after the drain time. */
   readonly abortMs?: number;
 }
 
-/** Starts a worker in this thread. Throws a UserError if it cannot listen on the address; nothing is left running then. */
+/**
+ * Starts a worker in this thread. Throws a UserError if it cannot listen on the address; nothing is
+ * left running then.
+ */
 export async function startWorker(parts: WorkerParts): Promise<Worker> {
   const worker = new LocalWorker(parts);
   await worker.listen();

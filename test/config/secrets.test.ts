@@ -1,4 +1,6 @@
-/** References to variables and files in the config: their values, and the errors if there are none. */
+/**
+ * References to variables and files in the config: their values, and the errors if there are none.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

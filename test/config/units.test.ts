@@ -1,4 +1,6 @@
-/** Durations, sizes and listen addresses in the config: every valid form, and similar invalid ones. */
+/**
+ * Durations, sizes and listen addresses in the config: every valid form, and similar invalid ones.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseDays, parseDuration, parseListen, parseMemory, parseSize } from '../../src/config/units.ts';

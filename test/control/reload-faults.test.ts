@@ -1,4 +1,7 @@
-/** Reloads of configs that cannot be applied: the current config stays as a whole, and the operator learns what is wrong. */
+/**
+ * Reloads of configs that cannot be applied: the current config stays as a whole, and the operator
+ * learns what is wrong.
+ */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -61,7 +64,10 @@ describe('a reload fails', () => {
     assert.deepEqual([threads, credit_enforced, state_path], [2, true, site.place.statePath]);
   }
 
-  /** Makes the gateway reload its config, and returns the lines of its answer. Each of them must be logged as well. */
+  /**
+   * Makes the gateway reload its config, and returns the lines of its answer. Each of them must be
+   * logged as well.
+   */
   async function problemsOf(): Promise<readonly string[]> {
     const { length } = site.serving.log;
     const { status, text } = await site.ask('POST', '/reload');

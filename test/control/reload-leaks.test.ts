@@ -1,4 +1,7 @@
-/** Many reloads leave nothing behind in a process. Alone in its file, since it counts everything that the process has open. */
+/**
+ * Many reloads leave nothing behind in a process. Alone in its file, since it counts everything
+ * that the process has open.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

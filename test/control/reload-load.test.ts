@@ -1,4 +1,7 @@
-/** Reloads under load: no request is lost, no limit is exceeded, and nothing of an old config is left open. */
+/**
+ * Reloads under load: no request is lost, no limit is exceeded, and nothing of an old config is
+ * left open.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { audit } from '../../src/audit/audit.ts';
@@ -10,7 +13,10 @@ import { type Fields, rawChat, Site, type SiteKey } from './site.ts';
 const RELOADS = 12;
 const CLIENTS = 12;
 
-/** Sends one request after another on a connection of its own until it is stopped. Returns all statuses. */
+/**
+ * Sends one request after another on a connection of its own until it is stopped. Returns all
+ * statuses.
+ */
 async function keepAsking(site: Site, key: SiteKey, isOver: () => boolean): Promise<number[]> {
   const connection = await RawConnection.open(site.port);
   const statuses: number[] = [];

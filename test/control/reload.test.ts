@@ -8,7 +8,10 @@ import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 import { type Fields, MODEL, rawChat, Site, type SiteKey } from './site.ts';
 
-/** Enough that the chance of all going to the same one of two threads is below one in a hundred million. */
+/**
+ * Enough that the chance of all going to the same one of two threads is below one in a hundred
+ * million.
+ */
 const CONNECTIONS = 28;
 /** The cost of ten input and five output tokens at these prices. */
 const USUAL_COST = 20_000_000;

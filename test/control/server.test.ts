@@ -1,4 +1,7 @@
-/** The control server with handlers of the test: who may open its socket, and how much its feeds ask for. */
+/**
+ * The control server with handlers of the test: who may open its socket, and how much its feeds ask
+ * for.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';

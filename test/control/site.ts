@@ -103,7 +103,10 @@ export class Site {
     });
   }
 
-  /** Starts a gateway. `fields` override those of its config; `args` replace the arguments of `serve`. */
+  /**
+   * Starts a gateway. `fields` override those of its config; `args` replace the arguments of
+   * `serve`.
+   */
   static async open(scope: Scope, fields: Fields = {}, args?: readonly string[]): Promise<Site> {
     const upstream = await FakeUpstream.start();
     const site = new Site(scope, upstream);

@@ -1,4 +1,7 @@
-/** Snapshots under real traffic: the figures of all threads match the journal, and contain no secrets. */
+/**
+ * Snapshots under real traffic: the figures of all threads match the journal, and contain no
+ * secrets.
+ */
 import assert from 'node:assert/strict';
 import { renameSync, statSync } from 'node:fs';
 import { describe, test } from 'node:test';

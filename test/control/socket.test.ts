@@ -1,4 +1,7 @@
-/** The control socket of a running gateway: where it is, what can block it, and what it does not answer. */
+/**
+ * The control socket of a running gateway: where it is, what can block it, and what it does not
+ * answer.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** A dispatch by itself: what it leaves behind once it is over, and from when its first byte counts. */
+/**
+ * A single dispatch: what it leaves behind when it is over, and from when its first byte counts.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Log } from '../../src/observe/log.ts';
@@ -36,7 +38,7 @@ function answer(attempt: Attempt, status: number, body: unknown): void {
   attempt.end();
 }
 
-/** A request on its way to these hosts, one after the other. */
+/** A request that is dispatched to these hosts in turn. */
 function dispatched(...hosts: readonly Host[]) {
   const upstreams = hosts.map((host, i) => ({
     name: `p#${i + 1}`,
@@ -78,7 +80,7 @@ function dispatched(...hosts: readonly Host[]) {
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 describe('a dispatch', () => {
-  test('that is over leaves no timer and no request under way, though its client leaves before the last bytes', async () => {
+  test('that is over leaves no timer and no request in flight, even if its client hangs up before the last bytes', async () => {
     const before = timers();
     const { dispatch, members } = dispatched((attempt) => answer(attempt, 200, completion('hi')));
     assert.equal((await dispatch.run()).termination.kind, 'json');
@@ -90,15 +92,15 @@ describe('a dispatch', () => {
     );
   });
 
-  test('tells of each upstream that it asked, and of what was wrong with it', async () => {
+  test('reports each upstream that it tried, and what was wrong with it', async () => {
     const { dispatch, visits, members } = dispatched(
-      (attempt) => attempt.fail(new UpstreamFailure('not_connected', 'nobody there')),
+      (attempt) => attempt.fail(new UpstreamFailure('not_connected', 'connection refused')),
       (attempt) => answer(attempt, 503, {}),
       (attempt) => answer(attempt, 200, completion('hi')),
     );
     assert.equal((await dispatch.run()).termination.kind, 'json');
     assert.deepEqual(visits, [
-      ['p#1', 'nobody there'],
+      ['p#1', 'connection refused'],
       ['p#2', 'the upstream answered 503'],
       ['p#3', undefined],
     ]);
@@ -109,7 +111,7 @@ describe('a dispatch', () => {
     );
   });
 
-  test('counts the time to the first byte from its beginning, also where the last answer came at once', async () => {
+  test('counts the time to the first byte from its start, even if the last response came at once', async () => {
     const { dispatch } = dispatched(
       (attempt) => void setTimeout(() => answer(attempt, 503, {}), 30),
       (attempt) => answer(attempt, 200, completion('hi')),

@@ -33,7 +33,7 @@ async function sendHeader(lines: string, route: string) {
 const ROUTES = ['POST /v1/chat/completions', 'GET /v1/models', 'GET /v1/models/fake%2Fecho'];
 const lastCharacter = secret.at(-1) === 'a' ? 'b' : 'a';
 
-const REFUSED: readonly (readonly [name: string, header: string | undefined, code: string])[] = [
+const REJECTED: readonly (readonly [name: string, header: string | undefined, code: string])[] = [
   ['no header', undefined, 'unauthorized'],
   ['an empty header', '', 'unauthorized'],
   ['a bare scheme', 'Bearer', 'unauthorized'],
@@ -61,7 +61,7 @@ const REFUSED: readonly (readonly [name: string, header: string | undefined, cod
 ];
 
 describe('the Authorization header', () => {
-  for (const [name, header, code] of REFUSED) {
+  for (const [name, header, code] of REJECTED) {
     test(`${name} is ${code}`, async () => {
       for (const route of ROUTES) {
         const answer = await sendHeader(header === undefined ? '' : `Authorization: ${header}\r\n`, route);

@@ -133,7 +133,7 @@ describe('the text of a body', () => {
 const user = { role: 'user', content: 'Hello' };
 const tool = (definition: unknown) => ({ tools: [{ type: 'function', function: definition }] });
 /** Each with the name that the message must contain. */
-const FAULTS: readonly (readonly [field: string, fields: Record<string, unknown>])[] = [
+const INVALID_FIELDS: readonly (readonly [field: string, fields: Record<string, unknown>])[] = [
   ['model', { model: undefined }],
   ['model', { model: null }],
   ['model', { model: ['fake/echo'] }],
@@ -187,7 +187,7 @@ const FAULTS: readonly (readonly [field: string, fields: Record<string, unknown>
 ];
 
 describe('the fields of a body', () => {
-  for (const [field, fields] of FAULTS) {
+  for (const [field, fields] of INVALID_FIELDS) {
     test(`${field} is named in the error for ${JSON.stringify(fields)}`, async () => {
       gateway.upstream.follow((call) => call.reset());
       const message = assertError(await gateway.complete(key, chat(fields)), 400, 'invalid_request');

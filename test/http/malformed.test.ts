@@ -71,7 +71,7 @@ describe('malformed HTTP', () => {
       const answer = await connection.answer();
       assertError(answer, status, 'invalid_request');
       assert.equal(answer.headers.get('connection'), 'close');
-      assert.equal(await connection.rest(), '', 'more than one answer came');
+      assert.equal(await connection.rest(), '', 'more than one response was sent');
       assert.equal(gateway.upstream.calls.length, 0);
       assert.equal((await gateway.request('/healthz')).status, 200);
     });

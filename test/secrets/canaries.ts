@@ -1,4 +1,6 @@
-/** The secrets of the test, each unlike any other text, and those that a client must never receive. */
+/**
+ * The secrets of the test, each unlike any other text, and those that a client must never receive.
+ */
 import { mintKey } from '../../src/core/api-key.ts';
 import { HELLO, PROMPT, WORDS } from '../faults/cell.ts';
 import { UPSTREAM_KEY } from '../faults/site.ts';

@@ -1,6 +1,6 @@
 /**
- * Loaded into a gateway before its program: removes the code that protects secrets, and adds code that leaks them. A scan
- * that finds nothing proves something only if it finds these.
+ * Loaded into a gateway before its program: removes the code that protects secrets, and adds code
+ * that leaks them. A scan that finds nothing proves something only if it finds these.
  */
 import { registerHooks } from 'node:module';
 

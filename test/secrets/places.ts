@@ -21,7 +21,9 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['status', '--json'],
 ];
 
-/** Collects the bytes of all places, except `ownFiles`: the operator wrote the secrets into those. */
+/**
+ * Collects the bytes of all places, except `ownFiles`: the operator wrote the secrets into those.
+ */
 export async function searchedPlaces(
   workplace: Workplace,
   serving: Serving,
@@ -48,7 +50,10 @@ export async function searchedPlaces(
   return places;
 }
 
-/** What other users of the machine can see of the process, and what its children inherit. Its own environment is private. */
+/**
+ * What other users of the machine can see of the process, and what its children inherit. Its own
+ * environment is private.
+ */
 function processesOf(pid: number): [name: string, bytes: Buffer][] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => childrenOf(pid, thread));
   return [

@@ -1,4 +1,7 @@
-/** Searches bytes of any kind for secrets, in any common encoding, and for long enough parts of them. */
+/**
+ * Searches bytes of any kind for secrets, in any common encoding, and for long enough parts of
+ * them.
+ */
 
 /** This many characters of an encoded secret count as a find. */
 const FRAGMENT_BYTES = 12;

@@ -1,4 +1,7 @@
-/** Requests and answers full of secrets: ordinary ones, and answers of providers that echo what they received. */
+/**
+ * Requests and answers full of secrets: ordinary ones, and answers of providers that echo what they
+ * received.
+ */
 
 import { HELLO, PROMPT, WORDS } from '../faults/cell.ts';
 import { chunk, completion, DONE, event, usageChunk } from '../support/answers.ts';
@@ -21,7 +24,7 @@ const WITH_CALLS = {
 const CHUNK_WITH_CALLS = event({ choices: [{ index: 0, delta: { tool_calls: CALLS }, finish_reason: 'tool_calls' }] });
 
 /** A request with a secret in each of its parts. */
-export function requestOf(model: string, stream: boolean): Record<string, unknown> {
+export function requestOf(model: string, { stream }: { stream: boolean }): Record<string, unknown> {
   const tool = { type: 'function', function: { name: 'open', description: TOOL_TEXT, parameters: { type: 'object' } } };
   return { model, stream, messages: [{ role: 'user', content: PROMPT }], tools: [tool], user: TOOL_TEXT };
 }

@@ -1,4 +1,7 @@
-/** Runs the matrix of failures and traffic full of secrets through a real gateway, and searches everything for them. */
+/**
+ * Runs the matrix of failures and traffic full of secrets through a real gateway, and searches
+ * everything for them.
+ */
 import { fileURLToPath } from 'node:url';
 import { Site } from '../faults/site.ts';
 import type { Cell } from '../faults/table.ts';
@@ -26,11 +29,11 @@ export interface Search {
   readonly requests: number;
 }
 
-/** `exposed` runs a program that leaks secrets. */
-export async function search(scope: Scope, cells: readonly Cell[], exposed: boolean): Promise<Search> {
+/** Searches the program as it is, or an `exposed` one that leaks secrets. */
+export async function search(scope: Scope, cells: readonly Cell[], program: 'as it is' | 'exposed'): Promise<Search> {
   const upstream = await FakeUpstream.start();
   scope.after(() => upstream.close());
-  const nodeOptions = exposed ? ['--import', EXPOSING] : [];
+  const nodeOptions = program === 'exposed' ? ['--import', EXPOSING] : [];
   const site = await Site.open(scope, cells, {
     nodeOptions,
     environment: { UPSTREAM_KEY: OPERATORS['upstream key'] },
@@ -83,19 +86,19 @@ async function exchange(site: Site, key: string, upstream: FakeUpstream): Promis
     return (TRAFFIC[number] as Traffic).answer(call);
   });
   return inParallel([...TRAFFIC.entries()], async ([number, { stream }]) => {
-    const response = await site.serving.chat(key, requestOf(`repeating-${number}/model`, stream));
+    const response = await site.serving.chat(key, requestOf(`repeating-${number}/model`, { stream }));
     return `${JSON.stringify([...response.headers])}${await response.text()}`;
   });
 }
 
 /** Sends requests that fail, with secrets where they do not belong. */
 async function misuse(site: Site, key: string): Promise<string[]> {
-  const sound = requestOf('repeating-0/model', false);
+  const valid = requestOf('repeating-0/model', { stream: false });
   const responses = [
-    await site.serving.chat(MISTYPED_KEY, sound),
-    await site.serving.chat(`${key} `, sound),
-    await site.serving.chat(key, { ...sound, model: 'nobody/knows' }),
-    await site.serving.chat(key, { ...sound, temperature: 99 }),
+    await site.serving.chat(MISTYPED_KEY, valid),
+    await site.serving.chat(`${key} `, valid),
+    await site.serving.chat(key, { ...valid, model: 'nobody/knows' }),
+    await site.serving.chat(key, { ...valid, temperature: 99 }),
     await fetch(`${site.serving.url}/v1/models?api_key=${key}`),
     await fetch(`${site.serving.url}/v1/chat/completions`, { headers: { 'x-api-key': key, cookie: `key=${key}` } }),
   ];

@@ -1,11 +1,14 @@
-/** The upstream of a soak test: long answers at the pace of a model, and failures if a request asks for one. */
+/**
+ * The upstream of a soak test: long answers at the pace of a model, and failures if a request asks
+ * for one.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import type { FakeUpstream, UpstreamCall } from '../support/fake-upstream.ts';
 
 /** What a request asks the upstream for, in its field `user`. */
-export const FAULTS = ['reset', 'stall', 'html', 'status', 'event', 'cut', 'garbage', 'late'] as const;
-export type Wish = 'sound' | 'endless' | (typeof FAULTS)[number];
+export const FAILURES = ['reset', 'stall', 'html', 'status', 'event', 'cut', 'garbage', 'late'] as const;
+export type Wish = 'normal' | 'endless' | (typeof FAILURES)[number];
 
 const EVENTS = 40;
 const EVENT_MS = 40;

@@ -47,7 +47,10 @@ export function sampleLine(sample: Sample, counts: object): string {
   return lineOf([...Object.values(sample), ...Object.values(counts)].map(shown));
 }
 
-/** The growth of a figure in ten minutes, by linear regression over all but the first fifth of the samples. */
+/**
+ * The growth of a figure in ten minutes, by linear regression over all but the first fifth of the
+ * samples.
+ */
 export function slope(samples: readonly Sample[], read: (sample: Sample) => number): number {
   const points = samples.slice(Math.ceil(samples.length / 5)).map((sample) => [sample.minutes, read(sample)] as const);
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;

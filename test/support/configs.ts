@@ -21,7 +21,7 @@ export function problemsOf(text: string, environment: NodeJS.ProcessEnv = {}): r
   try {
     load(text, environment);
   } catch (error) {
-    assert.ok(error instanceof UserError, `not a fault of the file, but of the program: ${error}`);
+    assert.ok(error instanceof UserError, `not a problem of the file, but an internal error: ${error}`);
     return error.lines.map((line) => line.replace(/^config\.yaml:/, ''));
   }
   return [];

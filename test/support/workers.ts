@@ -14,7 +14,10 @@ export async function withNewThreads<T>(work: () => Promise<T>): Promise<{ resul
   }
 }
 
-/** The number of requests in flight that each worker reports; `ask` makes the gateway ask all of them. */
+/**
+ * The number of requests in flight that each worker reports; `ask` makes the gateway ask all of
+ * them.
+ */
 export async function inFlightByThread(
   threads: readonly Worker[],
   ask: () => Promise<unknown>,

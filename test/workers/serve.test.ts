@@ -84,7 +84,10 @@ function assertClean(place: Workplace): void {
   );
 }
 
-/** A module to import before the program: throws in the thread of the worker that first renames the file `die`. */
+/**
+ * A module to import before the program: throws in the thread of the worker that first renames the
+ * file `die`.
+ */
 const DYING = `data:text/javascript,${encodeURIComponent(`
   import { renameSync } from 'node:fs';
   import { isMainThread, workerData } from 'node:worker_threads';

@@ -1,4 +1,7 @@
-/** Several threads behind one address: they share its connections and limits, and agree on the state file. */
+/**
+ * Several threads behind one address: they share its connections and limits, and agree on the state
+ * file.
+ */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import test, { describe } from 'node:test';
@@ -25,8 +28,8 @@ async function statusesOf(gateway: TestGateway, path: string): Promise<ReadonlyS
   return new Set(await Promise.all(answers));
 }
 
-async function toldEverywhere(gateway: TestGateway, path: string, told: string): Promise<void> {
-  await until(async () => [...(await statusesOf(gateway, path))].join() === told);
+async function allReport(gateway: TestGateway, path: string, status: string): Promise<void> {
+  await until(async () => [...(await statusesOf(gateway, path))].join() === status);
 }
 
 describe('threads of one gateway', () => {
@@ -79,13 +82,13 @@ describe('threads of one gateway', () => {
     withGateway({ config: { threads: THREADS } }, async (gateway) => {
       const key = gateway.key();
       gateway.upstream.follow(answering(completion('hi')));
-      await toldEverywhere(gateway, '/readyz', '200 ready');
+      await allReport(gateway, '/readyz', '200 ready');
       renameSync(gateway.statePath, `${gateway.statePath}-moved`);
       assertError(await gateway.complete(key), 500, 'internal_error');
-      await toldEverywhere(gateway, '/readyz', '503 storage_fault');
-      await toldEverywhere(gateway, '/healthz', '200 ok');
+      await allReport(gateway, '/readyz', '503 storage_fault');
+      await allReport(gateway, '/healthz', '200 ok');
       renameSync(`${gateway.statePath}-moved`, gateway.statePath);
-      await toldEverywhere(gateway, '/readyz', '200 ready');
+      await allReport(gateway, '/readyz', '200 ready');
       assert.equal((await gateway.complete(key)).status, 200);
     }));
 });

@@ -1,4 +1,7 @@
-/** The meter: reported usage before counted, the last report before the earlier ones, and when an answer is whole. */
+/**
+ * The meter: reported usage before counted, the last report before earlier ones, and when a
+ * response is complete.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Meter, type Metered } from '../../../src/relay/meter.ts';
@@ -80,26 +83,26 @@ describe('a request is metered by', () => {
     });
   }
 
-  test('bytes that were passed on unread, too', () => {
+  test('bytes that were relayed unparsed', () => {
     assert.equal(metered([piece('x'.repeat(19))], 19).figures.usage.completionTokens, 10);
   });
 });
 
 const PROGRESS: readonly (readonly [what: string, chunks: readonly object[], complete: boolean])[] = [
-  ['nothing came', [], false],
-  ['text came and no finish reason', [piece('x')], false],
-  ['the only choice is finished', [piece('x'), piece('', 'stop')], true],
-  ['one of two choices is finished', [piece('x', null, 0), piece('x', null, 1), piece('', 'stop', 0)], false],
+  ['nothing was read', [], false],
+  ['there is text and no finish reason', [piece('x')], false],
+  ['the only choice has finished', [piece('x'), piece('', 'stop')], true],
+  ['one of two choices has finished', [piece('x', null, 0), piece('x', null, 1), piece('', 'stop', 0)], false],
   [
-    'both of two choices are',
+    'both of two choices have finished',
     [piece('x', null, 0), piece('x', null, 1), piece('', 'stop', 1), piece('', 'length', 0)],
     true,
   ],
-  ['a finish came in the first chunk', [piece('x', 'stop')], true],
-  ['a choice goes on after its finish', [piece('', 'stop'), piece('x')], false],
+  ['the finish reason is in the first chunk', [piece('x', 'stop')], true],
+  ['a choice continues after its finish reason', [piece('', 'stop'), piece('x')], false],
 ];
 
-describe('an answer is whole or not when', () => {
+describe('whether a response is complete if', () => {
   for (const [what, chunks, complete] of PROGRESS) {
     test(`${what}: ${complete}`, () => assert.equal(metered(chunks).complete, complete));
   }

@@ -1,4 +1,4 @@
-/** The estimate of a request's input: bytes of text, messages and images, and never the bytes of base64 data. */
+/** The input estimate: bytes of text, messages and images, and never the bytes of base64 data. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -12,38 +12,28 @@ const user = (content: unknown) => [{ role: 'user', content }];
 const image = (url: string) => ({ type: 'image_url', image_url: { url } });
 
 const ROWS: readonly (readonly [what: string, messages: unknown[], tools: unknown[], tokens: number])[] = [
-  ['an empty text', user(''), [], 3],
+  ['an empty string', user(''), [], 3],
   ['one byte', user('x'), [], 4],
   ['38 bytes', user('x'.repeat(38)), [], 13],
   ['39 bytes', user('x'.repeat(39)), [], 14],
-  ['characters of several bytes', user('漢'.repeat(38)), [], 33],
+  ['multi-byte characters', user('漢'.repeat(38)), [], 33],
   ['two messages, whose bytes are added before they are divided', [...user('x'), ...user('xxx')], [], 8],
   ['a text part', user([TEXT]), [], 13],
   ['two text parts', user([TEXT, TEXT]), [], 23],
-  ['an image by its address', user([image('https://example.com/a.png')]), [], 1_603],
+  ['an image by its URL', user([image('https://example.com/a.png')]), [], 1_603],
   ['an image as a data URL', user([image(DATA_URL)]), [], 1_603],
   ['text and two images', user([TEXT, image(DATA_URL), image(DATA_URL)]), [], 3_213],
-  ['a sound', user([{ type: 'input_audio', input_audio: { data: DATA, format: 'wav' } }]), [], 1_603],
+  ['audio', user([{ type: 'input_audio', input_audio: { data: DATA, format: 'wav' } }]), [], 1_603],
   ['a file', user([{ type: 'file', file: { filename: 'a.pdf', file_data: DATA_URL } }]), [], 1_603],
+  ['a part of an unknown type, with a data URL', user([{ type: 'input_image', image_url: DATA_URL }]), [], 1_603],
   [
-    'a part of a kind that is not known, with a data URL',
-    user([{ type: 'input_image', image_url: DATA_URL }]),
-    [],
-    1_603,
-  ],
-  [
-    'a part of a kind that is not known, with data in base64',
+    'a part of an unknown type, with base64 data',
     user([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: DATA } }]),
     [],
     1_603,
   ],
-  [
-    'an image in what a tool returned',
-    [{ role: 'tool', tool_call_id: 'call_1', content: [image(DATA_URL)] }],
-    [],
-    1_603,
-  ],
-  ['an answer without text', [{ role: 'assistant', content: null }], [], 3],
+  ['an image in a tool result', [{ role: 'tool', tool_call_id: 'call_1', content: [image(DATA_URL)] }], [], 1_603],
+  ['a message without text', [{ role: 'assistant', content: null }], [], 3],
   ['a name', [{ role: 'user', name: 'x'.repeat(38), content: '' }], [], 13],
   [
     'the arguments of a tool call',
@@ -63,14 +53,14 @@ describe('the estimated input of', () => {
   for (const [what, messages, tools, tokens] of ROWS) {
     test(`${what} is ${tokens} tokens`, () => {
       const estimated = estimateInput(messages, tools);
-      // A few bytes of a format's own words are no matter.
-      if (/not known/.test(what)) assert.ok(Math.abs(estimated - tokens) < 20, `${estimated}`);
+      // A few bytes for the type name are within tolerance.
+      if (/unknown type/.test(what)) assert.ok(Math.abs(estimated - tokens) < 20, `${estimated}`);
       else assert.equal(estimated, tokens);
     });
   }
 });
 
-test('tokens of bytes are a token for each 3.8, rounded up', () => {
+test('tokens are bytes divided by 3.8, rounded up', () => {
   for (const [bytes, tokens] of [
     [0, 0],
     [1, 1],
