@@ -147,7 +147,7 @@ function money(model: Model): Line[] {
 }
 
 function timeLeft(balance: Nanos, perMinute: Nanos): string {
-  if (balance <= 0n) return 'empty';
+  if (balance <= 0n) return 'none';
   if (perMinute === 0n) return 'no spending';
   return `${duration(Number((balance * 60n) / perMinute))} at this rate`;
 }
