@@ -12,8 +12,7 @@ import { RawConnection } from '../support/raw.ts';
 import { bounded, until } from '../support/wait.ts';
 import { rawChat, Site } from './site.ts';
 
-const STOPPED =
-  'data: {"error":{"code":"upstream_error","message":"The gateway operator stopped this request."}}\n\n';
+const STOPPED = 'data: {"error":{"code":"upstream_error","message":"The gateway operator stopped this request."}}\n\n';
 /** More than all buffers between an upstream and a client take together. */
 const MANY = 600;
 

@@ -2,7 +2,18 @@
 import { gzipSync } from 'node:zlib';
 import { answering, chunk, completion, DONE, event } from '../../support/answers.ts';
 import type { Script } from '../../support/fake-upstream.ts';
-import { CONNECTION_LOST, cut, type Family, failed, fault, HELLO, NOT_THE_FORMAT, on, streamFault, whole } from '../cell.ts';
+import {
+  CONNECTION_LOST,
+  cut,
+  type Family,
+  failed,
+  fault,
+  HELLO,
+  NOT_THE_FORMAT,
+  on,
+  streamFault,
+  whole,
+} from '../cell.ts';
 import {
   ANSWER,
   answered,
