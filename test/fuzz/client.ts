@@ -1,4 +1,6 @@
-/** A client that sends what it is given over a connection of its own, and keeps all that comes back. */
+/**
+ * A client that sends given bytes over a connection of its own, and keeps everything it receives.
+ */
 import { connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readAnswers } from './http.ts';
@@ -6,26 +8,28 @@ import { readAnswers } from './http.ts';
 export interface Sending {
   readonly port: number;
   readonly pieces: readonly Buffer[];
-  /** How many whole answers it waits for; it leaves at once for 0. */
+  /** How many complete responses it waits for; with 0 it disconnects at once. */
   readonly answers: number;
-  /** It gives up when nothing has come for so long. */
+  /** How long it waits without receiving anything before it disconnects. */
   readonly patienceMs: number;
 }
 
 export interface Received {
   readonly bytes: Buffer;
-  /** The gateway closed the connection before the client had what it waited for. */
+  /** The gateway closed the connection before the client had its responses. */
   readonly wasClosed: boolean;
-  /** Nothing more came, and the client gave up. */
+  /** Nothing more arrived, and the client disconnected. */
   readonly gaveUp: boolean;
-  /** The connection did not end although the client had ended its half. */
+  /** The connection stayed open although the client had ended its half. */
   readonly isStuck: boolean;
 }
 
 /** Longer than the gateway keeps a connection half open. */
 const ENDING_MS = 10_000;
 
-/** Sends, receives, ends its half of the connection, and waits until the other half has ended, too. */
+/**
+ * Sends, receives, ends its half of the connection, and waits until the other half has ended too.
+ */
 export async function send({ port, pieces, answers, patienceMs }: Sending): Promise<Received> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const received: Buffer[] = [];
