@@ -75,7 +75,7 @@ function errorProblems(status: number, text: string): string[] {
     typeof body?.error?.message === 'string' &&
     body.error.message !== '';
   if (!isInShape) return [`an error in no shape: ${status} ${text.slice(0, 300)}`];
-  if (code === 'internal_error') return [`a problem of the gateway: ${text}`];
+  if (code === 'internal_error') return [`an internal error of the gateway: ${text}`];
   const isOfCode = ERROR_STATUS[code] === status;
   const isOfInvalid = code === 'invalid_request' && STATUSES_OF_INVALID.includes(status);
   return isOfCode || isOfInvalid ? [] : [`status ${status} with ${text.slice(0, 300)}`];
