@@ -1,4 +1,4 @@
-/** `models`: the catalog. */
+/** `models`: lists the catalog. */
 
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
@@ -9,7 +9,7 @@ import { configOf, globalOptions } from './state.ts';
 export function registerModels(program: Command): void {
   program
     .command('models')
-    .description('the models in the config, their prices, and whether they can be called')
+    .description('list the models in the config, with their prices and whether they are active')
     .addHelpText('after', '\nExamples:\n  inf-gw models\n  inf-gw models --json')
     .action((_: unknown, command: Command) => models(command));
 }
@@ -26,8 +26,7 @@ function models(command: Command): void {
     active: model.active,
   }));
   if (globalOptions(command).json) return printJson(rows);
-  if (rows.length === 0)
-    return printLine('There are no models in the config; config.example.yaml shows how to name some.');
+  if (rows.length === 0) return printLine('No models in the config. See config.example.yaml for how to add some.');
   printLine('Prices in USD per million tokens.\n');
   printTable(
     [
@@ -48,6 +47,8 @@ function models(command: Command): void {
     ]),
   );
   if (rows.some(({ active }) => !active)) {
-    notice('Active are those whose variables are set in this shell; a gateway that runs may have others.');
+    notice(
+      'A model is active if the variables of its provider are set in this shell; a running gateway may have others.',
+    );
   }
 }

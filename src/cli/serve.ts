@@ -5,14 +5,14 @@ import { configOf } from './state.ts';
 export function registerServe(program: Command): void {
   program
     .command('serve')
-    .description('run the gateway; log lines go to stderr')
+    .description('run the gateway; logs go to stderr')
     .addHelpText('after', '\nExamples:\n  inf-gw serve\n  inf-gw serve --config /etc/inf-gw/config.yaml')
     .action((_: unknown, command: Command) => serve(command));
 }
 
 async function serve(command: Command): Promise<void> {
   const config = configOf(command);
-  // Loaded here, so that the other commands need not wait for the HTTP client and the log.
+  // Loaded here so that other commands do not wait for the HTTP client and the logger.
   const [{ runGateway }, { openLog }] = await Promise.all([import('../gateway/serve.ts'), import('../observe/log.ts')]);
   const log = await openLog(config.logLevel, process.stderr.isTTY ? 'pretty' : 'json');
   try {
@@ -20,6 +20,6 @@ async function serve(command: Command): Promise<void> {
   } finally {
     await log.close();
   }
-  // Whatever is still open, a client that does not let go for one, must not keep a process that has settled everything.
+  // Everything is settled. A client that does not close its connection must not keep us running.
   process.exit();
 }

@@ -1,4 +1,4 @@
-/** What the commands work on: the config, and the state file through the same operations as the gateway. */
+/** What the commands work on: the config and the state file. */
 
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
@@ -7,7 +7,7 @@ import { loadConfig } from '../config/load.ts';
 import { type OpenState, openState } from '../state/sqlite/open-state.ts';
 import { notice } from './output.ts';
 
-/** The options that may stand anywhere. */
+/** The options that every command takes. */
 export interface GlobalOptions {
   readonly config?: string;
   readonly json?: true;
@@ -29,7 +29,7 @@ export interface State extends Pick<OpenState, 'keys' | 'account' | 'usage' | 'r
   readonly nowMs: number;
 }
 
-/** Opens the state file, runs `work` on it, and closes it. A storage error becomes one that says what to do. */
+/** Runs `work` on the state file, then closes it. Storage errors become UserErrors. */
 export function withState<T>(command: Command, work: (state: State) => T): T {
   const config = configOf(command);
   const state = openState(config.statePath, config.durability);

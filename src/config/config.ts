@@ -1,4 +1,7 @@
-/** The config as the program uses it: resolved, with secrets expanded. Only the composition root reads all of it. */
+/**
+ * The config as the program uses it: resolved, with secrets expanded. Only the composition root
+ * reads all of it.
+ */
 
 import type { ListenAddress } from '../core/address.ts';
 import type { Limits } from '../core/limits.ts';
@@ -14,7 +17,12 @@ interface ProviderBase {
   readonly name: string;
   readonly timeouts: UpstreamTimeouts;
   readonly models: readonly ModelConfig[];
-  /** The environment variable that must be set for the provider to be active; undefined if it is active. */
+  /** Names of fields that requests to the provider may not have. */
+  readonly refuseFields: readonly string[];
+  /**
+   * The environment variable that must be set for the provider to be active; undefined if it is
+   * active.
+   */
   readonly missingVariable: string | undefined;
 }
 
@@ -40,7 +48,10 @@ export interface OpenaiProviderConfig extends ProviderBase {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether streamed requests ask for usage with `stream_options`. */
   readonly streamUsage: boolean;
-  /** What to do with an answer whose client hangs up: abort it, or read it to the end to learn its usage. */
+  /**
+   * What to do with an answer whose client hangs up: abort it, or read it to the end to learn its
+   * usage.
+   */
   readonly onDisconnect: 'abort' | 'drain';
 }
 
@@ -50,7 +61,10 @@ export interface MockProviderConfig extends ProviderBase {
 
 export type ProviderConfig = OpenaiProviderConfig | MockProviderConfig;
 
-/** False for a provider or upstream that is skipped because an environment variable it needs is not set. */
+/**
+ * False for a provider or upstream that is skipped because an environment variable it needs is not
+ * set.
+ */
 export function isActive({ missingVariable }: ProviderConfig | UpstreamConfig): boolean {
   return missingVariable === undefined;
 }
@@ -78,7 +92,10 @@ export interface Config {
   /** `idleMs` also limits how long a client may leave a stream unread. */
   readonly timeouts: Timeouts;
   readonly retry: RetryPolicy;
-  /** How long a started stream may be silent before a comment is sent, in milliseconds; undefined for never. */
+  /**
+   * How long a started stream may be silent before a comment is sent, in milliseconds; undefined
+   * for never.
+   */
   readonly streamKeepAliveMs: number | undefined;
   readonly logLevel: string;
   readonly providers: readonly ProviderConfig[];

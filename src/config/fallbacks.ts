@@ -4,8 +4,9 @@ import type { AddProblem } from './build.ts';
 import type { ParsedConfig } from './schema.ts';
 
 /**
- * Records each `fallback` that names an unknown model, the model itself, or the same model twice. `raw` is the whole file:
- * a fallback may name a model that is invalid in another way, which is recorded elsewhere.
+ * Records each `fallback` that names an unknown model, the model itself, or the same model twice.
+ * `raw` is the whole file: a fallback may name a model that is invalid in another way, which is
+ * recorded elsewhere.
  */
 export function checkFallbacks({ providers = {} }: ParsedConfig, raw: unknown, addProblem: AddProblem): void {
   const ids = idsIn(raw);

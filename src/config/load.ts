@@ -1,4 +1,7 @@
-/** Finds, reads and checks the config file. Reports all problems at once, each with its line and column. */
+/**
+ * Finds, reads and checks the config file. Reports all problems at once, each with its line and
+ * column.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { type Document, isMap, isNode, isPair, isSeq, LineCounter, parseDocument, visit } from 'yaml';

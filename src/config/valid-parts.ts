@@ -1,4 +1,7 @@
-/** Extracts the valid parts of an invalid config, so that one run can check them further and report all problems. */
+/**
+ * Extracts the valid parts of an invalid config, so that one run can check them further and report
+ * all problems.
+ */
 import { isObject } from '../core/json.ts';
 import { configSchema, type ParsedConfig, providerSchema } from './schema.ts';
 
@@ -20,7 +23,10 @@ export function validParts(raw: unknown): ParsedConfig {
   return configSchema.parse(valid);
 }
 
-/** Each entry if it is valid, else the substitute under its name; neither if the name itself is invalid. */
+/**
+ * Each entry if it is valid, else the substitute under its name; neither if the name itself is
+ * invalid.
+ */
 function validEntries(
   entries: Record<string, unknown>,
   wrap: (entry: Record<string, unknown>) => unknown,
@@ -30,7 +36,10 @@ function validEntries(
   return Object.assign({}, ...candidates.filter((candidate) => configSchema.safeParse(wrap(candidate)).success));
 }
 
-/** A valid provider with those parts of an invalid one that can be checked further: addresses, keys, headers, models. */
+/**
+ * A valid provider with those parts of an invalid one that can be checked further: addresses, keys,
+ * headers, models.
+ */
 function checkableParts(raw: unknown): unknown {
   const address = { base_url: 'http://placeholder' };
   const isList = isObject(raw) && raw.upstreams !== undefined;

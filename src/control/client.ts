@@ -12,7 +12,10 @@ const TIMEOUT_MS = 10_000;
 /** Connection errors that mean that no gateway runs. */
 const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET']);
 
-/** A snapshot of the gateway; undefined if none runs. Throws a UserError if a gateway runs but does not answer. */
+/**
+ * A snapshot of the gateway; undefined if none runs. Throws a UserError if a gateway runs but does
+ * not answer.
+ */
 export async function readSnapshot(
   socketPath: string,
   query: Partial<SnapshotQuery> = {},
@@ -21,7 +24,10 @@ export async function readSnapshot(
   return answer && (JSON.parse(answer.text) as Snapshot);
 }
 
-/** Makes the gateway reload its config. False if none runs. Throws a UserError with the problems of the config. */
+/**
+ * Makes the gateway reload its config. False if none runs. Throws a UserError with the problems of
+ * the config.
+ */
 export async function reloadConfig(socketPath: string): Promise<boolean> {
   const answer = await ask(socketPath, 'POST', PATHS.reload, [200, 409]);
   if (answer === undefined) return false;
@@ -42,7 +48,10 @@ export interface FeedEvents {
   onEnd(): void;
 }
 
-/** Follows the gateway until it ends or `close()` is called. Throws a UserError if another user owns the socket. */
+/**
+ * Follows the gateway until it ends or `close()` is called. Throws a UserError if another user owns
+ * the socket.
+ */
 export function followGateway(
   socketPath: string,
   query: Partial<SnapshotQuery>,
@@ -73,7 +82,10 @@ export function followGateway(
   };
 }
 
-/** Anybody can create a socket in the temporary directory. Throws a UserError if another user owns this one. */
+/**
+ * Anybody can create a socket in the temporary directory. Throws a UserError if another user owns
+ * this one.
+ */
 function assertOwn(socketPath: string): void {
   if (!isShared(socketPath)) return;
   const owner = lstatSync(socketPath, { throwIfNoEntry: false })?.uid;
@@ -86,7 +98,10 @@ interface Answer {
   readonly text: string;
 }
 
-/** Sends a request. Undefined if no gateway runs. Throws a UserError for any other failure, and for an unexpected status. */
+/**
+ * Sends a request. Undefined if no gateway runs. Throws a UserError for any other failure, and for
+ * an unexpected status.
+ */
 async function ask(
   socketPath: string,
   method: string,

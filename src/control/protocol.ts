@@ -12,13 +12,19 @@ import {
   type UpstreamHealth,
 } from '../observe/worker-snapshot.ts';
 
-/** The longest path a socket can have, in bytes: 104 on macOS and 108 on Linux, minus the terminating zero. */
+/**
+ * The longest path a socket can have, in bytes: 104 on macOS and 108 on Linux, minus the
+ * terminating zero.
+ */
 const MAX_SOCKET_BYTES = 103;
 
 /** Sockets in the temporary directory have names that begin with this. */
 const SHARED_PREFIX = `inf-gw-${userInfo().uid}-`;
 
-/** The control socket of a state file: beside it, or in the temporary directory if that path is too long for a socket. */
+/**
+ * The control socket of a state file: beside it, or in the temporary directory if that path is too
+ * long for a socket.
+ */
 export function socketPathOf(statePath: string): string {
   const path = resolveLinks(statePath);
   const beside = `${path}-control`;
@@ -36,11 +42,15 @@ export const PATHS = {
   /** GET, with a {@link SnapshotQuery} in the URL: a {@link Snapshot}. */
   snapshot: '/snapshot',
   /**
-   * GET, with a {@link SnapshotQuery} in the URL: server-sent events, each a {@link Snapshot}. The first answers the
-   * query, each later one holds what is new since the one before; see {@link nextQuery}.
+   * GET, with a {@link SnapshotQuery} in the URL: server-sent events, each a {@link Snapshot}. The
+   * first answers the query, each later one holds what is new since the one before; see {@link
+   * nextQuery}.
    */
   feed: '/feed',
-  /** POST: reloads the config. 200, or 409 with a {@link ReloadProblem}; the gateway then keeps its config. */
+  /**
+   * POST: reloads the config. 200, or 409 with a {@link ReloadProblem}; the gateway then keeps its
+   * config.
+   */
   reload: '/reload',
   /** POST: shuts down as SIGTERM does. */
   drain: '/drain',
@@ -85,11 +95,12 @@ export function decodeQuery(params: URLSearchParams): SnapshotQuery {
 export function nextQuery(query: SnapshotQuery, { seconds, recent, now_ms: nowMs }: Snapshot): SnapshotQuery {
   return {
     ...query,
-    // The last second and the last millisecond may not be over, so both are sent again. A clock that was set back must
-    // not hide what ends next.
+    // The last second and the last millisecond may not be over, so both are sent again. A clock
+    // that was set back must not hide what ends next.
     sinceS: seconds.at(-1)?.at_s ?? query.sinceS,
     endedSinceMs: Math.min(recent.at(-1)?.ended_at_ms ?? query.endedSinceMs, nowMs),
-    // The first event fills the reader's list; however busy the gateway is, later ones bring no more rows than it shows.
+    // The first event fills the reader's list; however busy the gateway is, later ones bring no
+    // more rows than it shows.
     maxEnded: Math.min(query.maxEnded, query.maxLive),
   };
 }

@@ -42,8 +42,9 @@ export class ControlServer {
   }
 
   /**
-   * Opens the socket. The caller must hold the lock of the state file: an existing socket is then stale. Throws a
-   * UserError if something other than a socket has its path, or it cannot be created.
+   * Opens the socket. The caller must hold the lock of the state file: an existing socket is then
+   * stale. Throws a UserError if something other than a socket has its path, or it cannot be
+   * created.
    */
   listen(): Promise<void> {
     removeStale(this.#path);
@@ -94,7 +95,10 @@ export class ControlServer {
     }
   }
 
-  /** Sends events until the reader leaves. Waits for a slow reader to take one event before it makes the next. */
+  /**
+   * Sends events until the reader leaves. Waits for a slow reader to take one event before it makes
+   * the next.
+   */
   async #feed(response: ServerResponse, first: SnapshotQuery): Promise<void> {
     if (this.#feeds.size >= MAX_FEEDS) return send(response, 429, {});
     this.#feeds.add(response);

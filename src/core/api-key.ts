@@ -29,7 +29,10 @@ export function isWellFormedKey(text: string): boolean {
   return text.slice(PREFIX.length + RANDOM_CHARACTERS) === checksum(body);
 }
 
-/** The SHA-256 of a key in hexadecimal: all that is stored of a key. Keys are random, so they need no salt. */
+/**
+ * The SHA-256 of a key in hexadecimal: all that is stored of a key. Keys are random, so they need
+ * no salt.
+ */
 export function hashKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
@@ -42,7 +45,10 @@ export function previewKey(key: string): string {
 /** Text that may be a key, or the beginning of one. */
 const KEY_LIKE = /sk-inf-[0-9A-Za-z]{12,}/g;
 
-/** Shortens every key in a text to `sk-inf-…`. Clients put keys where none belong: into a path, or a model's name. */
+/**
+ * Shortens every key in a text to `sk-inf-…`. Clients put keys where none belong: into a path, or a
+ * model's name.
+ */
 export function redactKeys(text: string): string {
   return text.replace(KEY_LIKE, `${PREFIX}…`);
 }

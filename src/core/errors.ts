@@ -1,8 +1,11 @@
-/** Errors: every code that a client can receive, with its HTTP status, and errors for the user of the command line. */
+/**
+ * Errors: every code that a client can receive, with its HTTP status, and errors for the user of
+ * the command line.
+ */
 
 /**
- * The closed set of codes and their usual HTTP statuses. `invalid_request` also comes with 404 (no such path), 405,
- * 408, 413, 414, 417 and 431, where HTTP has a more precise status.
+ * The closed set of codes and their usual HTTP statuses. `invalid_request` also comes with 404 (no
+ * such path), 405, 408, 413, 414, 417 and 431, where HTTP has a more precise status.
  */
 export const ERROR_STATUS = {
   invalid_request: 400,
@@ -20,7 +23,10 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** The error that a client receives. The message never contains a secret, an address or a stack trace. */
+/**
+ * The error that a client receives. The message never contains a secret, an address or a stack
+ * trace.
+ */
 export interface ClientError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -41,7 +47,9 @@ export function statusOf(error: ClientError): number {
   return error.status ?? ERROR_STATUS[error.code];
 }
 
-/** The body of an error response, and the data of an error event in a stream: exactly two fields. */
+/**
+ * The body of an error response, and the data of an error event in a stream: exactly two fields.
+ */
 export function errorBody(error: ClientError): string {
   return JSON.stringify({ error: { code: error.code, message: error.message } });
 }

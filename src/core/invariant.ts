@@ -1,6 +1,9 @@
 /** Checks, in production, of what only a bug can make false. */
 
-/** An internal error: something that must never happen has happened. The message says what was seen; no secrets. */
+/**
+ * An internal error: something that must never happen has happened. The message says what was seen;
+ * no secrets.
+ */
 export class InvariantError extends Error {
   override name = 'InvariantError';
 }

@@ -1,4 +1,6 @@
-/** Money: integer nanodollars (1e-9 USD) inside, decimal USD at the edges, and no floating point. */
+/**
+ * Money: integer nanodollars (1e-9 USD) inside, decimal USD at the edges, and no floating point.
+ */
 
 /** An amount in nanodollars. Up to {@link MAX_NANOS} it fits SQLite's 64-bit integers. */
 export type Nanos = bigint;
@@ -12,7 +14,10 @@ const DECIMALS = 9;
 const TOKENS_PER_PRICE = 1_000_000n;
 const USD_PATTERN = /^(\d{1,10})(?:\.(\d{1,9}))?$/;
 
-/** Parses a plain decimal amount of USD, such as `12.5`. Undefined if it is anything else, or above a billion. */
+/**
+ * Parses a plain decimal amount of USD, such as `12.5`. Undefined if it is anything else, or above
+ * a billion.
+ */
 export function parseUsd(text: string): Nanos | undefined {
   const match = USD_PATTERN.exec(text);
   if (match === null) return undefined;

@@ -1,11 +1,17 @@
-/** Calls to another thread: each call takes a numbered ticket, and its reply carries the same number. */
+/**
+ * Calls to another thread: each call takes a numbered ticket, and its reply carries the same
+ * number.
+ */
 
 /** The calls that wait for their replies. */
 export class Tickets<Reply> {
   readonly #waiting = new Map<number, PromiseWithResolvers<Reply>>();
   #next = 1;
 
-  /** Takes a ticket for a call. `reply` settles when `resolve` or `reject` is called with the number of the ticket. */
+  /**
+   * Takes a ticket for a call. `reply` settles when `resolve` or `reject` is called with the number
+   * of the ticket.
+   */
   take(): { readonly ticket: number; readonly reply: Promise<Reply> } {
     const ticket = this.#next++;
     const waiting = Promise.withResolvers<Reply>();

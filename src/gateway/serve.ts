@@ -9,8 +9,8 @@ import { announceProviders, announceStart, counted } from './announce.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 
 /**
- * Runs a gateway until a signal or the control socket stops it. `readConfig` reads the config again for a reload.
- * Resolves with the exit status. Throws a UserError if the gateway cannot start.
+ * Runs a gateway until a signal or the control socket stops it. `readConfig` reads the config again
+ * for a reload. Resolves with the exit status. Throws a UserError if the gateway cannot start.
  */
 export async function runGateway(config: Config, openLog: OpenLog, readConfig: () => Config): Promise<number> {
   const { log } = openLog;
@@ -35,7 +35,9 @@ export async function runGateway(config: Config, openLog: OpenLog, readConfig: (
   return exit.promise;
 }
 
-/** A running gateway under the control of its operator, by signals and through the control socket. */
+/**
+ * A running gateway under the control of its operator, by signals and through the control socket.
+ */
 class Service implements ControlHandlers {
   readonly #gateway: Gateway;
   readonly #log: Log;

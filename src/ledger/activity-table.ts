@@ -1,4 +1,7 @@
-/** The activity of every key used since the start. A key takes about 1 KB, and 16 bytes per entry of its windows. */
+/**
+ * The activity of every key used since the start. A key takes about 1 KB, and 16 bytes per entry of
+ * its windows.
+ */
 
 import type { RecentEntry } from '../state/journal.ts';
 import { Activity } from './activity.ts';
@@ -28,7 +31,10 @@ export class ActivityTable {
     }
   }
 
-  /** The busiest keys by requests in the last minute, `most` of them at most. One pass: there may be 100,000 keys. */
+  /**
+   * The busiest keys by requests in the last minute, `most` of them at most. One pass: there may be
+   * 100,000 keys.
+   */
   busiest(most: number, nowMs: number): KeyActivity[] {
     const top: { keyId: string; requests: number }[] = [];
     for (const [keyId, activity] of this.#byKey) {

@@ -19,7 +19,10 @@ export type RequestWindow = 'requests' | 'listings';
 
 export class Activity {
   readonly requests = new SlidingWindow();
-  /** Tokens of settled requests, at the time of their settlement. Open leases count in `#openTokens`. */
+  /**
+   * Tokens of settled requests, at the time of their settlement. Open leases count in
+   * `#openTokens`.
+   */
   readonly tokens = new SlidingWindow();
   readonly listings = new SlidingWindow();
   /** In order of admission. */
@@ -66,7 +69,9 @@ export class Activity {
     return held;
   }
 
-  /** When the reserved tokens leave the window, taking each lease to end 60 s after its admission. */
+  /**
+   * When the reserved tokens leave the window, taking each lease to end 60 s after its admission.
+   */
   *leavingReservations(): Generator<Leaving> {
     // A rolled-back settlement has put its lease back behind newer ones.
     const leases = [...this.#leases.values()].sort((a, b) => a.admittedMonotonicMs - b.admittedMonotonicMs);
@@ -103,7 +108,9 @@ export class Activity {
   }
 }
 
-/** The rate-limit figures of a client whose key is unknown: the default limits, with nothing used. */
+/**
+ * The rate-limit figures of a client whose key is unknown: the default limits, with nothing used.
+ */
 export function untouchedFigures(name: RequestWindow, limits: Limits): RateFigures {
   const limitRequests = limitOf(name, limits);
   return {

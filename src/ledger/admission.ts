@@ -22,7 +22,10 @@ export interface AdmissionFacts {
 }
 
 const NOTHING: readonly Leaving[] = [];
-/** `Retry-After` for slots and held money: they are released when a request ends, and nobody knows when. */
+/**
+ * `Retry-After` for slots and held money: they are released when a request ends, and nobody knows
+ * when.
+ */
 const SOON_S = 1;
 
 /** The first reason to refuse a request, or undefined. Changes nothing. */

@@ -1,4 +1,7 @@
-/** What must hold of every command before the ledger acts on it. A command that fails a check is an internal error. */
+/**
+ * What must hold of every command before the ledger acts on it. A command that fails a check is an
+ * internal error.
+ */
 import { invariant } from '../core/invariant.ts';
 import type { Settlement } from '../core/settlement.ts';
 import type { AdmissionRequest } from './ledger.ts';
@@ -10,11 +13,12 @@ export function checkCommand(command: Command): void {
   else if (command.kind === 'settle') checkSettlement(command.settlement);
 }
 
-function checkAdmission({ requestId, holdNanos, ...request }: AdmissionRequest): void {
+function checkAdmission(request: AdmissionRequest): void {
+  const { requestId, reservedTokens, inputTokens, outputTokens, holdNanos } = request;
   invariant(requestId !== '', () => 'a request asks for admission without an id');
-  checkTokens(requestId, 'reservedTokens', request.reservedTokens);
-  checkTokens(requestId, 'inputTokens', request.inputTokens);
-  checkTokens(requestId, 'outputTokens', request.outputTokens);
+  checkTokens(requestId, 'reservedTokens', reservedTokens);
+  checkTokens(requestId, 'inputTokens', inputTokens);
+  checkTokens(requestId, 'outputTokens', outputTokens);
   checkNanos(requestId, 'holdNanos', holdNanos);
 }
 

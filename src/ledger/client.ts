@@ -1,4 +1,7 @@
-/** The ledger's client: sends the commands of one turn of the event loop as one message to the ledger thread. */
+/**
+ * The ledger's client: sends the commands of one turn of the event loop as one message to the
+ * ledger thread.
+ */
 
 import { extname } from 'node:path';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
@@ -139,15 +142,15 @@ class LedgerClient implements LedgerControl {
   readonly #port: LedgerPort;
   readonly #tickets = new Tickets<Answer>();
   #outbox: PackedCommand[] = [];
-  #fault: string | undefined;
+  #storageFault: string | undefined;
   #ended: LedgerUnavailable | undefined;
 
   constructor(port: LedgerPort) {
     this.#port = port;
   }
 
-  get fault(): string | undefined {
-    return this.#fault;
+  get storageFault(): string | undefined {
+    return this.#storageFault;
   }
 
   identify(keyHash: string): Promise<Identity> {
@@ -186,8 +189,8 @@ class LedgerClient implements LedgerControl {
   /** To be called with every message from the port. */
   receive(message: FromLedger): void {
     if (message.kind === 'replies') for (const reply of message.replies) this.#deliver(unpackReply(reply));
-    else if (message.kind === 'storage_fault') this.#fault = message.message;
-    else if (message.kind === 'storage_recovered') this.#fault = undefined;
+    else if (message.kind === 'storage_fault') this.#storageFault = message.message;
+    else if (message.kind === 'storage_recovered') this.#storageFault = undefined;
   }
 
   /** No more replies will come: rejects all outstanding calls, and every later one. */

@@ -51,7 +51,10 @@ export class LedgerEngine {
     this.#balanceNanos = store.balance();
   }
 
-  /** Settles what a crash left open, as held, and rebuilds the windows of the last minute. */
+  /**
+   * Settles the requests that a crash left open, and rebuilds the windows of the last minute. To be
+   * called once.
+   */
   recover(): LedgerSummary {
     const nowMs = this.#clock.wallMs();
     const recoveredHolds = settleOpenHolds(this.#store, nowMs);
@@ -66,10 +69,11 @@ export class LedgerEngine {
   }
 
   /**
-   * Decides all commands in order and writes the decisions in one transaction. If it throws, nothing has changed, in the
-   * file or in memory. `lockWaitMs` bounds the wait for another writer, in milliseconds.
+   * Decides all commands in order and writes the decisions in one transaction. If it throws,
+   * nothing has changed, in the file or in memory. `lockWaitMs` bounds the wait for another writer,
+   * in milliseconds.
    *
-   * Throws an InvariantError, an internal error, for a command that no caller can mean or a batch whose sums do not agree.
+   * Throws an InvariantError for an invalid command, or if the totals do not agree after the batch.
    */
   process(commands: readonly Command[], lockWaitMs?: number): Answer[] {
     this.#undo = [];
@@ -105,7 +109,10 @@ export class LedgerEngine {
     return this.#settings.journalRetentionMs;
   }
 
-  /** Drops some of the journal rows that are past their retention, if any. Returns true if there may be more. */
+  /**
+   * Drops some of the journal rows that are past their retention, if any. Returns true if there may
+   * be more.
+   */
   dropOldRows(lockWaitMs?: number): boolean {
     if (this.journalRetentionMs === undefined) return false;
     return this.#store.dropOldRows(this.#clock.wallMs() - this.journalRetentionMs, lockWaitMs);
@@ -118,7 +125,10 @@ export class LedgerEngine {
     return answers;
   }
 
-  /** Throws an InvariantError if the totals in memory are not those of the file and of the open leases. */
+  /**
+   * Throws an InvariantError if the totals in memory are not those of the file and of the open
+   * leases.
+   */
   #checkTotals(commands: number): void {
     const stored = this.#store.balance();
     invariant(
@@ -258,7 +268,8 @@ export class LedgerEngine {
   #settle(settlement: Settlement): RateFigures {
     const { lease, activity } = this.#leases.get(settlement.requestId);
     const nowMs = this.#clock.monotonicMs();
-    // Before the charge is recorded: a key read afterwards would already include it, and it would count twice.
+    // Before the charge is recorded: a key read afterwards would already include it, and it would
+    // count twice.
     const key = this.#keys.byId(lease.hold.keyId);
     this.#store.settle(lease.hold, settlement, this.#clock.wallMs());
     this.#leases.remove(lease, activity);

@@ -30,7 +30,10 @@ export class KeyCache {
     this.#clock = clock;
   }
 
-  /** The key with that hash. An unknown hash is not cached, since its key may be created at any moment. */
+  /**
+   * The key with that hash. An unknown hash is not cached, since its key may be created at any
+   * moment.
+   */
   byHash(hash: string): CachedKey | undefined {
     return this.#current(this.#byHash.get(hash)) ?? this.#remember(this.#store.keyByHash(hash), hash);
   }

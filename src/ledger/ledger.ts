@@ -4,7 +4,10 @@ import type { Nanos } from '../core/money.ts';
 import type { Durability } from '../core/settings.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
 
-/** Settings that can change while the ledger runs. The limits are those of keys that have none of their own. */
+/**
+ * Settings that can change while the ledger runs. The limits are those of keys that have none of
+ * their own.
+ */
 export interface LedgerSettings extends Limits {
   readonly creditEnforced: boolean;
   /** How long journal rows are kept; undefined for ever. */
@@ -44,7 +47,9 @@ export interface AdmissionRequest {
   readonly fallbacks?: readonly string[];
 }
 
-/** Why a request is refused: one reason per precondition, in the order in which they are checked. */
+/**
+ * Why a request is refused: one reason per precondition, in the order in which they are checked.
+ */
 export type Refusal =
   | { readonly reason: 'unknown_key' }
   | { readonly reason: 'key_disabled' }
@@ -78,7 +83,7 @@ export class LedgerUnavailable extends Error {
 /** A promise resolves only after the decision is in the file. All reject with LedgerUnavailable. */
 export interface Ledger {
   /** Why the file cannot be written; undefined while it can. */
-  readonly fault: string | undefined;
+  readonly storageFault: string | undefined;
   /** What the key with this hash may do now. Takes nothing from its limits. */
   identify(keyHash: string): Promise<Identity>;
   /** Admits a request for the list of models, which has a window of its own. */
@@ -86,11 +91,14 @@ export interface Ledger {
   /** All or nothing: a refusal takes no window, no slot and no money. */
   admit(request: AdmissionRequest): Promise<Admission>;
   /**
-   * Ends an admitted request: charges it, and releases its slot and its hold. While the file cannot be written, the
-   * promise stays pending.
+   * Ends an admitted request: charges it, and releases its slot and its hold. While the file cannot
+   * be written, the promise stays pending.
    */
   settle(settlement: Settlement): Promise<RateFigures>;
-  /** Counts a refusal for the operator. It is written a moment later; a crash may lose the last ones. */
+  /**
+   * Counts a refusal for the operator. It is written a moment later; a crash may lose the last
+   * ones.
+   */
   countRefusal(refusal: CountedRefusal): void;
 }
 

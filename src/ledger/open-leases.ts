@@ -45,8 +45,8 @@ export class OpenLeases {
   }
 
   /**
-   * Throws an InvariantError if the sum is not that of the leases. Adds them up only once every as many commands as there
-   * are leases, which costs O(1) per command.
+   * Throws an InvariantError if the sum is not that of the leases. They are added up once per as
+   * many commands as there are leases, so the cost is O(1) per command.
    */
   checkSum(commands: number): void {
     this.#unchecked += commands;

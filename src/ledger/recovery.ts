@@ -1,4 +1,4 @@
-/** What a start does about the requests that a crash left open. */
+/** Recovery after a crash: settles the requests that it left open. */
 import { invariant } from '../core/invariant.ts';
 import type { LedgerStore } from '../state/sqlite/ledger-store.ts';
 

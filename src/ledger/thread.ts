@@ -1,4 +1,6 @@
-/** The ledger thread: collects the commands that arrive while it works, and runs them as one batch. */
+/**
+ * The ledger thread: collects the commands that arrive while it works, and runs them as one batch.
+ */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
@@ -30,7 +32,10 @@ const RETENTION_MS = 600_000;
 const RETENTION_STEP_MS = 50;
 /** The number of batches between two checks of the size of the store's log. */
 const BATCHES_PER_LOG_CHECK = 100;
-/** The number of attempts when closing. After that, unsettled requests stay open and the next start settles them. */
+/**
+ * The number of attempts when closing. After that, unsettled requests stay open and the next start
+ * settles them.
+ */
 const CLOSING_ATTEMPTS = 20;
 
 /** A command, and the port that its reply goes to. */
@@ -46,7 +51,10 @@ class LedgerThread {
   readonly #ports = new Set<MessagePort>();
   readonly #store: LedgerStore;
   readonly #engine: LedgerEngine;
-  /** Bounded by the open requests: each has one command outstanding at a time, and may count one refusal. */
+  /**
+   * Bounded by the open requests: each has one command outstanding at a time, and may count one
+   * refusal.
+   */
   #queue: QueuedCommand[] = [];
   #scheduled = false;
   #batches = 0;
@@ -105,7 +113,7 @@ class LedgerThread {
     });
   }
 
-  /** Tries again after a pause what no new command would trigger. */
+  /** Runs again after a pause, even if no command arrives. */
   #scheduleRetry(): void {
     if (this.#closed) return;
     this.#retryTimer ??= setTimeout(() => {
@@ -142,7 +150,10 @@ class LedgerThread {
     }
   }
 
-  /** While the gateway reports that it is not ready, requests may stop coming. Only a write shows that it is again. */
+  /**
+   * While the gateway reports that it is not ready, requests may stop coming. Only a write shows
+   * that it is again.
+   */
   #probe(): void {
     if (this.#fault?.kind === 'damage') return;
     this.#tryTo(() => this.#store.probe(this.#lockWaitMs));
@@ -177,15 +188,21 @@ class LedgerThread {
     return this.#fault === undefined ? LOCK_WAIT_MS : 0;
   }
 
-  /** The storage fault behind an error. Throws the error if it is an internal one, which ends the thread. */
+  /**
+   * The storage fault behind an error. Throws the error if it is an internal one, which ends the
+   * thread.
+   */
   #faultOf(error: unknown): StorageFault {
     const fault = this.#store.faultOf(error);
     if (fault === undefined) throw error;
-    // During a fault nothing waits for a lock, so another writer is not a reason of its own.
+    // During a fault nothing waits for a lock, so a busy lock is not a new fault.
     return this.#fault !== undefined && fault.kind === 'busy' ? this.#fault : fault;
   }
 
-  /** What cannot be written is not admitted. Settlements stay in the queue until they can be written. */
+  /**
+   * What cannot be written is not admitted. Settlements stay in the queue until they can be
+   * written.
+   */
   #failClosed(batch: readonly QueuedCommand[], fault: StorageFault): void {
     this.#report(fault);
     const settlements = batch.filter(({ envelope }) => envelope.command.kind === 'settle');
@@ -194,7 +211,9 @@ class LedgerThread {
     this.#queue.unshift(...settlements);
   }
 
-  /** Notifies all threads when a storage fault begins, changes or ends, but not of every attempt. */
+  /**
+   * Notifies all threads when a storage fault begins, changes or ends, but not of every attempt.
+   */
   #report(fault: StorageFault | undefined): void {
     const known = this.#fault?.message;
     this.#fault = fault;

@@ -1,4 +1,6 @@
-/** An exact sliding window over the last 60 seconds, entry by entry. Pure: the time is an argument. */
+/**
+ * An exact sliding window over the last 60 seconds, entry by entry. Pure: the time is an argument.
+ */
 
 export const WINDOW_MS = 60_000;
 
@@ -11,8 +13,8 @@ export interface Leaving {
 const INITIAL_CAPACITY = 8;
 
 /**
- * A ring buffer of entries in order of time. An entry added at t counts at every moment before t + 60 s. The ring grows
- * to as many entries as the limit admits in a minute, at 16 bytes each.
+ * A ring buffer of entries in order of time. An entry added at t counts at every moment before t +
+ * 60 s. The ring grows to as many entries as the limit admits in a minute, at 16 bytes each.
  */
 export class SlidingWindow {
   #times = new Float64Array(INITIAL_CAPACITY);
@@ -79,7 +81,10 @@ export class SlidingWindow {
   }
 }
 
-/** When a weight of at least `need` has left, from two sources that are each in order of time. Infinity if never. */
+/**
+ * When a weight of at least `need` has left, from two sources that are each in order of time.
+ * Infinity if never.
+ */
 export function timeUntilFreed(need: number, first: Iterable<Leaving>, second: Iterable<Leaving>): number {
   const sources = [first[Symbol.iterator](), second[Symbol.iterator]()];
   const heads = sources.map((source) => source.next());

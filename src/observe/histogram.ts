@@ -1,7 +1,13 @@
-/** Histograms of durations. Their buckets are fixed, so histograms of several threads can be added. Pure. */
+/**
+ * Histograms of durations. Their buckets are fixed, so histograms of several threads can be added.
+ * Pure.
+ */
 
 const BUCKETS = 64;
-/** The upper bound of each bucket relative to the one before: 64 buckets reach from 1 ms to 20 minutes. */
+/**
+ * The upper bound of each bucket relative to the one before: 64 buckets reach from 1 ms to 20
+ * minutes.
+ */
 const GROWTH = 1.25;
 
 /** How many durations fell into each bucket, the shortest first. */
@@ -20,7 +26,10 @@ export function addHistogram(to: Histogram, from: Histogram): void {
   for (const [index, count] of from.entries()) to[index] = (to[index] ?? 0) + count;
 }
 
-/** The duration that this share of all did not exceed, in milliseconds, accurate to 25 %; undefined if there are none. */
+/**
+ * The duration that this share of all did not exceed, in milliseconds, accurate to 25 %; undefined
+ * if there are none.
+ */
 export function quantile(histogram: Histogram, share: number): number | undefined {
   const total = histogram.reduce((sum, count) => sum + count, 0);
   if (total === 0) return undefined;

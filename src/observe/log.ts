@@ -1,4 +1,7 @@
-/** The log: JSON lines on stderr, or readable lines if stderr is a terminal. The only file that imports pino. */
+/**
+ * The log: JSON lines on stderr, or readable lines if stderr is a terminal. The only file that
+ * imports pino.
+ */
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
 
 export type Log = Logger;
@@ -6,7 +9,9 @@ export type Log = Logger;
 const STDERR = 2;
 /** How long writing the last lines may take, in milliseconds. */
 const CLOSING_MS = 2_000;
-/** How much may be buffered for a slow reader of stderr, in bytes. Beyond that, lines are dropped. */
+/**
+ * How much may be buffered for a slow reader of stderr, in bytes. Beyond that, lines are dropped.
+ */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
 /** The log of the process. */
@@ -25,7 +30,8 @@ export async function openLog(level: string, format: 'json' | 'pretty'): Promise
     return { log: pino(optionsFor(level), pretty), write: (lines) => pretty.write(lines), close: async () => {} };
   }
   const stream = destination({ dest: STDERR, sync: false, maxLength: MAX_BUFFERED_BYTES });
-  // A log that cannot be written, because the disk is full say, must not stop a gateway that can still serve.
+  // A log that cannot be written, because the disk is full say, must not stop a gateway that can
+  // still serve.
   stream.on('error', () => {});
   const log = pino(optionsFor(level), stream);
   let isClosed = false;
@@ -42,8 +48,9 @@ export async function openLog(level: string, format: 'json' | 'pretty'): Promise
 }
 
 /**
- * A log for a thread of a worker. Two threads that write to one pipe would mix their lines, so `send` passes lines to the
- * main thread, once for each turn of the event loop. `flush` sends what is left at once.
+ * A log for a thread of a worker. Two threads that write to one pipe would mix their lines, so
+ * `send` passes lines to the main thread, once for each turn of the event loop. `flush` sends what
+ * is left at once.
  */
 export function forwardedLog(level: string, send: (lines: string) => void): { log: Log; flush(): void } {
   let lines = '';

@@ -8,7 +8,9 @@ export interface LoopDelay {
   readonly max: number;
 }
 
-/** How often the delay is measured. Each time wakes the thread, which takes less than 0.1 % of it. */
+/**
+ * How often the delay is measured. Each time wakes the thread, which takes less than 0.1 % of it.
+ */
 const RESOLUTION_MS = 20;
 const NANOS_PER_MS = 1e6;
 /** Figures are the worse of the last whole span and the current one. */
@@ -40,7 +42,8 @@ export class LoopDelayMeter {
   }
 
   #measured(): LoopDelay {
-    // The histogram records the time between two measurements; the resolution is meant to pass. Empty, it has no maximum.
+    // The histogram records the time between two measurements; the resolution is meant to pass.
+    // Empty, it has no maximum.
     const delay = (nanos: number) => Math.max(0, Math.round(nanos / NANOS_PER_MS) - RESOLUTION_MS);
     const { count, max } = this.#histogram;
     return {

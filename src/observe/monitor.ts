@@ -1,4 +1,7 @@
-/** What one worker is doing: requests in flight, requests that ended last, and the health of its upstreams. In memory only. */
+/**
+ * What one worker is doing: requests in flight, requests that ended last, and the health of its
+ * upstreams. In memory only.
+ */
 
 import { providerOf } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
@@ -116,7 +119,10 @@ export class Monitor {
     });
   }
 
-  /** Counts an attempt. `failure` says what went wrong if the upstream is to blame, and is undefined otherwise. */
+  /**
+   * Counts an attempt. `failure` says what went wrong if the upstream is to blame, and is undefined
+   * otherwise.
+   */
   countAttempt(upstream: string, failure: string | undefined): void {
     this.#traffic.countAttempt(upstream, failure === undefined ? 'ok' : 'failed');
     if (failure !== undefined) this.#failures.set(upstream, { at_ms: Date.now(), message: failure });

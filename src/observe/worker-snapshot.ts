@@ -8,7 +8,10 @@ export const MAX_ENDED = 200;
 /** How many requests in flight a snapshot holds at most. */
 export const MAX_LIVE = 500;
 
-/** What a snapshot should hold. The threads that serve requests make its rows, so ask for no more than is shown. */
+/**
+ * What a snapshot should hold. The threads that serve requests make its rows, so ask for no more
+ * than is shown.
+ */
 export interface SnapshotQuery {
   /** The keys to report the activity of. */
   readonly keyIds: readonly string[];
@@ -53,7 +56,9 @@ export interface RequestRow {
   readonly requested_model?: string;
   /** The provider that serves it; empty for a refused request. */
   readonly provider: string;
-  /** The upstream that serves it, and the attempts so far; both absent until it is sent upstream. */
+  /**
+   * The upstream that serves it, and the attempts so far; both absent until it is sent upstream.
+   */
   readonly upstream?: string;
   readonly attempts?: number;
   readonly stream: boolean;
@@ -81,5 +86,7 @@ export interface UpstreamHealth {
   readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
 }
 
-/** The state of its circuit breaker, or `backing_off`: it sent a `Retry-After` that has not elapsed. */
+/**
+ * The state of its circuit breaker, or `backing_off`: it sent a `Retry-After` that has not elapsed.
+ */
 export type UpstreamState = 'closed' | 'open' | 'half_open' | 'backing_off';

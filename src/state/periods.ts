@@ -27,14 +27,14 @@ export function periodsOf(
 }
 
 function wholeDays(firstDay: number, lastDay: number, finest: 'months' | 'days'): Period[] {
-  const [firstMonth, lastMonth] = [monthAt(firstDay - 1, 1), monthAt(lastDay, 0)];
+  const [firstMonth, lastMonth] = [monthStart(firstDay - 1, 1), monthStart(lastDay, 0)];
   if (finest === 'days' || firstMonth >= lastMonth) return [days(firstDay, lastDay)];
   const months: Period = { kind: 'months', from: utcMonth(firstMonth), to: utcMonth(lastMonth) };
   return [days(firstDay, firstMonth), months, days(lastMonth, lastDay)];
 }
 
 /** The start of the month that is `later` months after the month of `ms`. */
-function monthAt(ms: number, later: number): number {
+export function monthStart(ms: number, later: number): number {
   const date = new Date(ms);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
 }

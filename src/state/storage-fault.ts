@@ -2,6 +2,9 @@
 export interface StorageFault {
   /** Names the file and says what to do. */
   readonly message: string;
-  /** `busy`: another connection holds the lock. `damage`: does not pass by itself. Anything else may pass. */
+  /**
+   * `busy`: another connection holds the lock. `damage`: does not pass by itself. Anything else may
+   * pass.
+   */
   readonly kind: 'busy' | 'damage' | 'other';
 }

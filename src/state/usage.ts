@@ -33,7 +33,10 @@ export interface UsageRow {
 
 export interface UsageReport {
   readonly rows: readonly UsageRow[];
-  /** Days that the range covers in part and whose journal rows were dropped. The rows do not include them. */
+  /**
+   * Days that the range covers in part and whose journal rows were dropped. The rows do not include
+   * them.
+   */
   readonly droppedDays: readonly string[];
 }
 

@@ -1,4 +1,6 @@
-/** References to variables and files in the config: what takes their place, and what is said when there is nothing. */
+/**
+ * References to variables and files in the config: their values, and the errors if there are none.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { expandReferences } from '../../src/config/secrets.ts';
 
-test('references give way to the values of variables and files, and to nothing else', (t) => {
+test('references are replaced with the values of variables and files, and nothing else is', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-secrets-'));
   t.after(() => rmSync(directory, { recursive: true }));
   writeFileSync(join(directory, 'secret.txt'), 'from-file\n');

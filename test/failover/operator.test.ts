@@ -73,7 +73,7 @@ describe('with two upstreams and a fallback model', () => {
       [['spare/model', 1, 0, Number(COST_USD)]],
     );
     const { stdout } = await site.place.run(['requests', 'show', id]);
-    assert.match(stdout, /spare\/model, which stood in for main\/model/);
+    assert.match(stdout, /spare\/model \(fallback for main\/model\)/);
     assert.match(stdout, /spare, after 3 attempts/);
     assert.equal((await site.place.run(['audit'])).status, 0);
   });
@@ -98,7 +98,7 @@ describe('with two upstreams and a fallback model', () => {
     const row = recent.find(({ attempts }) => attempts === 2);
     assert.deepEqual([row?.model, row?.upstream], ['main/model', 'main#2']);
     const status = await site.place.run(['status']);
-    assert.match(status.stdout, /main#1 +left alone: it asked for a pause/);
+    assert.match(status.stdout, /main#1 +backing off/);
   });
 
   test('a reload during the first attempt leaves the request with its original upstreams', async () => {

@@ -5,6 +5,7 @@
 import { answering, chunk, completion, DONE, streaming, usageChunk } from '../support/answers.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { Random } from '../support/random.ts';
+import { RawConnection } from '../support/raw.ts';
 import { type Campaign, type CaseResult, connectionProblems, seedOf } from './campaign.ts';
 import { send } from './client.ts';
 import { judge } from './oracle.ts';
@@ -17,6 +18,8 @@ import { type FuzzSite, followLong, secretsOf, VENDOR_MODEL } from './site.ts';
 const PATIENCE_MS = 120;
 /** The same for a request that must be served. */
 const LONG_PATIENCE_MS = 60_000;
+/** How many times a response passes between processes and threads on its way. */
+const STEPS = 5;
 /** The headers that the gateway may send to the host. */
 const HEADERS = [
   ...['host', 'connection', 'content-type', 'accept-encoding', 'user-agent', 'authorization', 'x-operator', 'accept'],
@@ -49,6 +52,7 @@ export class RequestCampaign implements Campaign {
       pieces,
       answers: leaves ? 0 : requests,
       patienceMs: isValid ? LONG_PATIENCE_MS : PATIENCE_MS,
+      ask: () => this.#askForHealth(),
     });
     const sent = Buffer.concat(pieces);
     const { answers, isCut, problems } = judge(received.bytes, {
@@ -62,6 +66,17 @@ export class RequestCampaign implements Campaign {
     if (isValid && (isCut || answers.length !== 1 || answers[0]?.status !== 200))
       all.push('a valid request was not served');
     return { answers, problems: all, sent, received: received.bytes };
+  }
+
+  /**
+   * Takes about as long as a response through gateway, ledger and host does on a machine this busy.
+   */
+  async #askForHealth(): Promise<void> {
+    for (let step = 0; step < STEPS; step++) {
+      const connection = await RawConnection.open(this.#fuzz.site.port);
+      connection.send('GET /healthz HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n');
+      await connection.rest();
+    }
   }
 
   /** The gateway is a client of the host: what it sends must be valid, whatever it received. */

@@ -6,7 +6,9 @@ import { assertError } from '../support/expect.ts';
 import { chat, startTestGateway, type TestGateway, withGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 
-const LONG_MS = 20_000;
+const LONG_MS = 60_000;
+/** Those who read are given the time that a busy machine takes to end their answers. */
+const PATIENT = { grace: { abortMs: 50_000 } };
 const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
 
 /** A stream of which one event has arrived; `finish` lets the upstream end it. */
@@ -110,7 +112,7 @@ describe('while a gateway drains', () => {
 
 describe('after the drain timeout', () => {
   test('streams get the error line and the end, and are charged', () =>
-    withGateway({}, async (gateway) => {
+    withGateway(PATIENT, async (gateway) => {
       const { key, connection } = await openStream(gateway);
       await gateway.drain(1);
       const { body } = await connection.answer();
@@ -123,7 +125,7 @@ describe('after the drain timeout', () => {
     }));
 
   test('requests without a response get an error, and are charged', () =>
-    withGateway({}, async (gateway) => {
+    withGateway(PATIENT, async (gateway) => {
       gateway.upstream.follow(() => {});
       const key = gateway.key();
       const connection = await RawConnection.open(gateway.port);
@@ -146,7 +148,7 @@ describe('after the drain timeout', () => {
     }));
 
   test('many streams are all settled', () =>
-    withGateway({}, async (gateway) => {
+    withGateway(PATIENT, async (gateway) => {
       const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(gateway)));
       await gateway.drain(1);
       for (const { key, connection } of streams) {

@@ -6,7 +6,7 @@ export interface RequestJson {
   readonly key: string;
   readonly key_id: string;
   readonly model: string;
-  readonly state: 'under_way' | 'ended';
+  readonly state: 'in_flight' | 'ended';
   readonly outcome: string | null;
   readonly source: 'reported' | 'counted' | 'held' | null;
   readonly admitted_at: string;

@@ -18,7 +18,10 @@ export class Account {
     return { balanceNanos: row.balance, heldNanos: row.held };
   }
 
-  /** Adds an amount, possibly negative. Returns undefined, and changes nothing, if the balance would go out of range. */
+  /**
+   * Adds an amount, possibly negative. Returns undefined, and changes nothing, if the balance would
+   * go out of range.
+   */
   enter(amountNanos: Nanos, note: string, wallMs: number): Balance | undefined {
     return immediately(this.#database, () => {
       const balanceNanos = this.balance().balanceNanos + amountNanos;

@@ -1,4 +1,7 @@
-/** Holds and the journal: what is written when a request is admitted and when it ends. Callers hold the lock. */
+/**
+ * Holds and the journal: what is written when a request is admitted and when it ends. Callers hold
+ * the lock.
+ */
 
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
@@ -46,7 +49,10 @@ export class Journal {
     );
   }
 
-  /** Moves a request from the holds to the journal. The next `writeCharges` writes what it is charged. */
+  /**
+   * Moves a request from the holds to the journal. The next `writeCharges` writes what it is
+   * charged.
+   */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
     const { source, usage, costNanos, served } = end;
     const model = served?.model ?? hold.model;
@@ -76,7 +82,10 @@ export class Journal {
     this.#sums.add({ keyId, model, source, admittedAtMs, isError, promptTokens, completionTokens, costNanos });
   }
 
-  /** Charges everything settled since the last call, in days, months and the balance. Ends each transaction that settles. */
+  /**
+   * Charges everything settled since the last call, in days, months and the balance. Ends each
+   * transaction that settles.
+   */
   writeCharges(): void {
     this.#sums.write();
   }
@@ -107,7 +116,10 @@ export class Journal {
     }));
   }
 
-  /** The requests that ended at `sinceMs` or later. Reads the journal from its end, so its length does not matter. */
+  /**
+   * The requests that ended at `sinceMs` or later. Reads the journal from its end, so its length
+   * does not matter.
+   */
   recent(sinceMs: number): RecentEntry[] {
     const rows = this.#database
       .prepare(

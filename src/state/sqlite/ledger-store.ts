@@ -1,4 +1,6 @@
-/** The ledger's store: everything the ledger reads and writes, on one connection to the state file. */
+/**
+ * The ledger's store: everything the ledger reads and writes, on one connection to the state file.
+ */
 import type { Nanos } from '../../core/money.ts';
 import type { Durability } from '../../core/settings.ts';
 import type { Settlement } from '../../core/settlement.ts';
@@ -25,8 +27,8 @@ import { StateFile } from './state-file.ts';
 import { explained, isBusy, isDamage } from './storage-errors.ts';
 
 /**
- * Where a method takes `lockWaitMs`, it waits for another writer for that many milliseconds at most. Any method may
- * throw a storage error, which {@link LedgerStore.faultOf} recognizes.
+ * Where a method takes `lockWaitMs`, it waits for another writer for that many milliseconds at
+ * most. Any method may throw a storage error, which {@link LedgerStore.faultOf} recognizes.
  */
 export class LedgerStore {
   /** Whether opening created the file. */
@@ -40,7 +42,10 @@ export class LedgerStore {
   readonly #balance: Statement;
   #knownChangeCount: number | undefined;
 
-  /** Opens the file, creating it if there is none. Throws a UserError, also if commits are not as durable as asked. */
+  /**
+   * Opens the file, creating it if there is none. Throws a UserError, also if commits are not as
+   * durable as asked.
+   */
   static open(path: string, durability: Durability): LedgerStore {
     const { database, created } = openDatabase(path, durability);
     try {
@@ -70,7 +75,8 @@ export class LedgerStore {
   /**
    * Runs `work` in one transaction and commits. If `work` throws, nothing is written.
    *
-   * `hold`, `settle` and `writeCharges` must be called in it. A transaction that settles must end with `writeCharges`.
+   * `hold`, `settle` and `writeCharges` must be called in it. A transaction that settles must end
+   * with `writeCharges`.
    */
   transaction<T>(work: () => T, lockWaitMs?: number): T {
     try {
@@ -86,7 +92,9 @@ export class LedgerStore {
     this.#journal.hold(hold);
   }
 
-  /** Moves a request from the holds to the journal. Its charge counts in `chargedInMonth` at once. */
+  /**
+   * Moves a request from the holds to the journal. Its charge counts in `chargedInMonth` at once.
+   */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
     this.#journal.settle(hold, end, wallMs);
   }
@@ -96,7 +104,10 @@ export class LedgerStore {
     this.#journal.writeCharges();
   }
 
-  /** The balance as stored. Inside a transaction, only charges that `writeCharges` has written count. */
+  /**
+   * The balance as stored. Inside a transaction, only charges that `writeCharges` has written
+   * count.
+   */
   balance(): Nanos {
     return this.#balance.get() as bigint;
   }
@@ -130,8 +141,8 @@ export class LedgerStore {
   }
 
   /**
-   * A number that changes whenever another process has committed. Throws a storage error if a newer version of the
-   * program has migrated the tables.
+   * A number that changes whenever another process has committed. Throws a storage error if a newer
+   * version of the program has migrated the tables.
    */
   changeCount(): number {
     const count = dataVersion(this.#database);
@@ -150,14 +161,17 @@ export class LedgerStore {
   }
 
   /**
-   * Drops the oldest requests that were admitted before `beforeMs`, in one short transaction; the sums keep what they
-   * used. Returns true if there may be more.
+   * Drops the oldest requests that were admitted before `beforeMs`, in one short transaction; the
+   * sums keep what they used. Returns true if there may be more.
    */
   dropOldRows(beforeMs: number, lockWaitMs?: number): boolean {
     return dropOldRows(this.#database, beforeMs, lockWaitMs);
   }
 
-  /** Keeps the log from growing without bound. To be called between transactions. May block for six seconds. */
+  /**
+   * Keeps the log from growing without bound. To be called between transactions. May block for six
+   * seconds.
+   */
   boundLog(): void {
     this.#logBound.keep();
   }
@@ -172,7 +186,9 @@ export class LedgerStore {
     writeNothing(this.#database, lockWaitMs);
   }
 
-  /** The storage fault behind an error that a method has thrown; undefined for an internal error. */
+  /**
+   * The storage fault behind an error that a method has thrown; undefined for an internal error.
+   */
   faultOf(error: unknown): StorageFault | undefined {
     const described = explained(error, this.#database.name);
     if (described === error) return undefined;

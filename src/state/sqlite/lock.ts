@@ -1,4 +1,7 @@
-/** Locks between gateways. The operating system releases them when the process ends, however it ends. */
+/**
+ * Locks between gateways. The operating system releases them when the process ends, however it
+ * ends.
+ */
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -28,9 +31,9 @@ const ADDRESS_WAIT_MS = 5_000;
 const RETRY_MS = 20;
 
 /**
- * Locks a port from the check that it is free until the threads listen on it. When several threads share a port, the
- * operating system would let another process share it too. Throws a UserError if another gateway holds the lock for
- * longer than 5 s.
+ * Locks a port from the check that it is free until the threads listen on it. When several threads
+ * share a port, the operating system would let another process share it too. Throws a UserError if
+ * another gateway holds the lock for longer than 5 s.
  */
 export async function lockPort(port: number): Promise<Lock> {
   const path = join(tmpdir(), `inf-gw-${userInfo().uid}-${port}.lock`);
@@ -46,8 +49,8 @@ export async function lockPort(port: number): Promise<Lock> {
 }
 
 /**
- * Locks a file with an exclusive SQLite transaction, which is a lock of the operating system and writes nothing.
- * Returns undefined if another process holds the lock.
+ * Locks a file with an exclusive SQLite transaction, which is a lock of the operating system and
+ * writes nothing. Returns undefined if another process holds the lock.
  */
 function tryLockFile(path: string): Lock | undefined {
   createPrivately(path);

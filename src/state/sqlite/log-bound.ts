@@ -1,6 +1,7 @@
 /**
- * Keeps SQLite's write-ahead log from growing without bound. The log restarts only when all of it was copied into the
- * file and nobody reads from it. While readers overlap and writes continue that never happens, so writes must pause.
+ * Keeps SQLite's write-ahead log from growing without bound. The log restarts only when all of it
+ * was copied into the file and nobody reads from it. While readers overlap and writes continue that
+ * never happens, so writes must pause.
  */
 import { fileSize } from '../../core/files.ts';
 import type { Sqlite } from './database.ts';
@@ -12,7 +13,10 @@ const PAUSE_MS = 6_000;
 /** The time between two attempts within a pause. */
 const RETRY_MS = 5;
 
-/** SQLite's result of a checkpoint: whether it was blocked, the pages in the log, and how many of them were copied. */
+/**
+ * SQLite's result of a checkpoint: whether it was blocked, the pages in the log, and how many of
+ * them were copied.
+ */
 interface Checkpoint {
   readonly busy: number;
   readonly log: number;
@@ -33,7 +37,10 @@ export class LogBound {
     this.#dueBytes = largeBytes;
   }
 
-  /** To be called between transactions. If the log is large, it blocks the thread for six seconds at most. */
+  /**
+   * To be called between transactions. If the log is large, it blocks the thread for six seconds at
+   * most.
+   */
   keep(): void {
     const bytes = fileSize(`${this.#database.name}-wal`);
     if (bytes < this.#largeBytes) this.#dueBytes = this.#largeBytes;
@@ -48,7 +55,8 @@ export class LogBound {
       const [row] = this.#database.pragma('wal_checkpoint(RESTART)') as Checkpoint[];
       const { busy, log, checkpointed } = row as Checkpoint;
       if (busy === 0) return true;
-      // A reader that began in the older half of the log is still reading, and may take as long again.
+      // A reader that began in the older half of the log is still reading, and may take as long
+      // again.
       if (log > 0 && checkpointed < log / 2) return false;
       Atomics.wait(sleepCell, 0, 0, RETRY_MS);
     }

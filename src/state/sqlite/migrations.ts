@@ -1,4 +1,7 @@
-/** The numbered steps from an empty file to today's tables. A step that has been released is never changed. */
+/**
+ * The numbered steps from an empty file to today's tables. A step that has been released is never
+ * changed.
+ */
 
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
 export const MIGRATIONS: readonly string[] = [

@@ -1,4 +1,7 @@
-/** Single requests: those in the journal, those in flight, and the correction of one that was charged as held. */
+/**
+ * Single requests: those in the journal, those in flight, and the correction of one that was
+ * charged as held.
+ */
 
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
@@ -33,14 +36,18 @@ export class RequestStore {
   }
 
   /**
-   * A request by its id, in flight or ended, or the latest one with that completion id. Completion ids have no index,
-   * because it would cost each request a page of the log: finding one scans the journal backwards.
+   * A request by its id, in flight or ended, or the latest one with that completion id. Completion
+   * ids have no index, because it would cost each request a page of the log: finding one scans the
+   * journal backwards.
    */
   find(id: string): RequestRecord | undefined {
     return this.#findByRequestId(id) ?? this.#one(`${ENDED} WHERE j.completion_id = ? ORDER BY j.id DESC LIMIT 1`, id);
   }
 
-  /** Replaces the charge of a request that a crash left open: in its row, the balance, its day and its month. */
+  /**
+   * Replaces the charge of a request that a crash left open: in its row, the balance, its day and
+   * its month.
+   */
   correct(id: string, costNanos: Nanos, wallMs: number): Correction {
     // Before the lock is taken: scanning the journal must not block the gateway.
     const found = this.find(id);
@@ -59,7 +66,9 @@ export class RequestStore {
     });
   }
 
-  /** Adds an amount, possibly negative, to the cost of a held request in the sums and the balance. */
+  /**
+   * Adds an amount, possibly negative, to the cost of a held request in the sums and the balance.
+   */
   #charge({ keyId, model, admittedAtMs }: RequestRecord, nanos: Nanos): void {
     const changes = [
       ['usage_days', 'day', utcDay(admittedAtMs)],

@@ -1,4 +1,4 @@
-/** What must never happen: the ledger stops at it, writes nothing of the batch, and says what it saw. */
+/** The ledger's assertions: one that fails rolls the batch back and says what it saw. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { openDatabase } from '../../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { type Bench, type BenchKey, openBench, USD } from './bench.ts';
 
-/** The error of an assertion, by its message. */
+/** Checks that an error is a failed assertion with that message. */
 const seen = (message: RegExp) => (error: unknown) => {
   assert.ok(error instanceof InvariantError, `${error}`);
   assert.match(error.message, message);
@@ -73,7 +73,7 @@ const CASES: readonly { what: string; command: (bench: Bench, key: BenchKey) => 
   })),
 ];
 
-describe('a command that must not exist fails its batch and changes nothing', () => {
+describe('an impossible command fails its batch and changes nothing', () => {
   for (const { what, command, message } of CASES) {
     test(what, (t) => {
       const { bench, key } = withOpenRequest(t);
@@ -90,7 +90,7 @@ describe('a command that must not exist fails its batch and changes nothing', ()
     });
   }
 
-  test('a settlement that comes twice in one batch', (t) => {
+  test('two settlements of one request in a batch', (t) => {
     const { bench } = withOpenRequest(t);
     const file = bench.dump();
     const settle: Command = { kind: 'settle', settlement: bench.settlement('req_open', { costNanos: 20n }) };
@@ -99,7 +99,7 @@ describe('a command that must not exist fails its batch and changes nothing', ()
   });
 });
 
-/** Charges one nano too little with every row of the journal, as a bug in the writing of charges would. */
+/** Charges one nano too little for every journal row, as a bug in writing the charges might. */
 const MISCHARGE = `CREATE TEMP TRIGGER mischarge AFTER INSERT ON journal
   BEGIN UPDATE account SET balance_nanos = balance_nanos + 1; END`;
 
@@ -134,7 +134,7 @@ describe('totals that do not agree fail the batch, and nothing is written', () =
     leases.add(lease, new Activity());
     leases.add(newLease('req_2', 5n), new Activity());
     (lease.hold as { holdNanos: bigint }).holdNanos = 71n;
-    // Adding up waits until as many commands have come as there are leases.
+    // The leases are added up only once there were as many commands as leases.
     leases.checkSum(1);
     assert.throws(() => leases.checkSum(1), seen(/2 open leases hold 76 nanos, but their sum is kept as 75/));
   });
@@ -160,7 +160,7 @@ describe('a lease', () => {
       /req_1 ends a lease that is not open/,
     ],
     [
-      'takes all of its tokens with it',
+      'releases all of its tokens',
       (activity) => {
         const odd = newLease('req_2', 0n, 30);
         activity.open(odd);
@@ -171,7 +171,7 @@ describe('a lease', () => {
       /0 open leases reserve 10 tokens after that of req_2 has ended/,
     ],
     [
-      'takes no tokens of others with it',
+      'releases no tokens of others',
       (activity) => {
         const odd = newLease('req_2', 0n, 30);
         activity.open(odd);
@@ -190,7 +190,7 @@ describe('a lease', () => {
   }
 });
 
-test('a bad command ends the ledger thread with what it saw, and the file keeps the right balance', async (t) => {
+test('an impossible command ends the ledger thread with a message, and the file keeps the right balance', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-invariants-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const path = join(directory, 'state.db');

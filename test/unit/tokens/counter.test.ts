@@ -17,10 +17,10 @@ const SPECIAL = ['<|endoftext|>', '<|endofprompt|>', '<|im_start|>system<|im_end
 const NO_TEXT = [{ length: 1 }] as unknown as string[];
 
 /** However busy the machine is, the count comes first. */
-const PATIENT = { patienceMs: 60_000 };
+const PATIENT_MS = 60_000;
 
-function openCounter(test: TestContext, options = PATIENT): TokenCounter {
-  const counter = new TokenCounter(options);
+function openCounter(test: TestContext, patienceMs = PATIENT_MS): TokenCounter {
+  const counter = new TokenCounter(patienceMs);
   test.after(() => counter.close());
   return counter;
 }
@@ -78,7 +78,7 @@ describe('the token counter', () => {
   });
 
   test('returns no count if its timeout comes first', async (t) => {
-    const counter = openCounter(t, { patienceMs: 0 });
+    const counter = openCounter(t, 0);
     // Starting the thread and loading the tokenizer takes longer than that on any machine.
     assert.equal(await counter.count(['Hello']), undefined);
   });
@@ -108,7 +108,7 @@ describe('the token counter', () => {
   });
 
   test('leaves no thread running, and no order pending, when it is closed', async () => {
-    const counter = new TokenCounter(PATIENT);
+    const counter = new TokenCounter(PATIENT_MS);
     const started = once(process, 'worker') as Promise<[Worker]>;
     const waiting = counter.count(['x'.repeat(1_000_000)]);
     const [thread] = await started;
@@ -121,7 +121,7 @@ describe('the token counter', () => {
   test('does not keep an otherwise idle process running', async (t) => {
     const place = new Workplace(t, null);
     const counter = new URL('../../../src/tokens/counter.ts', import.meta.url).href;
-    const script = `import { TokenCounter } from '${counter}';\nconsole.log(await new TokenCounter({ patienceMs: 60_000 }).count(['Hello']));\n`;
+    const script = `import { TokenCounter } from '${counter}';\nconsole.log(await new TokenCounter(60_000).count(['Hello']));\n`;
     const { status, stdout } = await runNode([place.write('count.mjs', script)], place);
     assert.deepEqual([status, stdout], [0, `${countTokens('Hello')}\n`]);
   });

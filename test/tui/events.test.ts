@@ -1,4 +1,6 @@
-/** What comes to the screen by itself: snapshots, the end of the gateway, messages, time, and the size of the window. */
+/**
+ * Events other than key presses: snapshots, a stopped gateway, messages, time, and the window size.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -12,44 +14,44 @@ import { after, alone, NOW_MS, press, requestRow, SNAPSHOT, STORED, second, serv
 const NOW_S = NOW_MS / 1_000;
 
 describe('a message', () => {
-  const told = after(alone(), { kind: 'outcome', text: 'Done.', tone: 'good' });
+  const shown = after(alone(), { kind: 'outcome', text: 'Done.', tone: 'good' });
 
-  test('stays for six seconds, and goes', () => {
-    assert.equal(after(told, { kind: 'tick', nowMs: NOW_MS + 6_000 }).message?.text, 'Done.');
-    assert.equal(after(told, { kind: 'tick', nowMs: NOW_MS + 6_001 }).message, undefined);
+  test('stays for six seconds', () => {
+    assert.equal(after(shown, { kind: 'tick', nowMs: NOW_MS + 6_000 }).message?.text, 'Done.');
+    assert.equal(after(shown, { kind: 'tick', nowMs: NOW_MS + 6_001 }).message, undefined);
   });
 
-  test('goes by the time of a gateway as well', () => {
+  test('goes by the clock of the gateway as well', () => {
     const later = { ...SNAPSHOT, now_ms: NOW_MS + 7_000 };
-    assert.equal(after(told, { kind: 'snapshot', snapshot: later }).message, undefined);
+    assert.equal(after(shown, { kind: 'snapshot', snapshot: later }).message, undefined);
   });
 
-  test('gives way to the next one, which has its own time', () => {
-    const next = after(told, { kind: 'tick', nowMs: NOW_MS + 5_000 }, { kind: 'outcome', text: 'No.', tone: 'bad' });
+  test('is replaced by the next one, which has its own six seconds', () => {
+    const next = after(shown, { kind: 'tick', nowMs: NOW_MS + 5_000 }, { kind: 'outcome', text: 'No.', tone: 'bad' });
     const later = after(next, { kind: 'tick', nowMs: NOW_MS + 7_000 });
     assert.deepEqual(later.message, { text: 'No.', tone: 'bad', untilMs: NOW_MS + 11_000 });
   });
 
   test('stays while keys are pressed', () => {
-    assert.equal(press(told, '2', 'down', '?').model.message?.text, 'Done.');
+    assert.equal(press(shown, '2', 'down', '?').model.message?.text, 'Done.');
   });
 });
 
 describe('the gateway', () => {
-  test('is shown once it is there', () => {
+  test('is shown once it is running', () => {
     const model = serving();
     assert.deepEqual(model.snapshot, SNAPSHOT);
     assert.equal(model.wasConnected, true);
     assert.equal(model.nowMs, SNAPSHOT.now_ms);
   });
 
-  test('leaves its seconds behind when it goes', () => {
+  test('leaves its seconds on the screen when it stops', () => {
     const model = after(serving(), { kind: 'disconnected' });
     assert.equal(model.snapshot, undefined);
     assert.equal(model.seconds.length, 240);
   });
 
-  test('takes nothing of what is being typed', () => {
+  test('does not disturb what is being typed', () => {
     const typing = press(alone('keys'), 'n', 'a', 'b').model;
     const model = after(typing, { kind: 'snapshot', snapshot: SNAPSHOT }, { kind: 'stored', stored: STORED });
     assert.deepEqual(model.dialog, typing.dialog);
@@ -62,35 +64,30 @@ describe('requests that have ended', () => {
   const times = (list: ReturnType<typeof withEnded>) => list.map(({ ended_at_ms }) => ended_at_ms);
 
   const cases: readonly (readonly [what: string, known: number[], fresh: number[], expected: number[]])[] = [
-    ['follow those that were known', [1, 2], [3, 4], [1, 2, 3, 4]],
-    [
-      'of a millisecond that was not over take the place of what was known of it',
-      [1, 2, 2],
-      [2, 2, 2, 3],
-      [1, 2, 2, 2, 3],
-    ],
-    ['and are none change nothing', [1, 2], [], [1, 2]],
-    ['and are told of from the beginning take the place of all', [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4]],
+    ['follow the known ones', [1, 2], [3, 4], [1, 2, 3, 4]],
+    ['in the last known millisecond replace those known of it', [1, 2, 2], [2, 2, 2, 3], [1, 2, 2, 2, 3]],
+    ['change nothing if there are none', [1, 2], [], [1, 2]],
+    ['replace all if they are reported from the beginning', [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4]],
   ];
   for (const [what, known, fresh, expected] of cases) {
     test(what, () => assert.deepEqual(times(withEnded(rows(...known), rows(...fresh))), expected));
   }
 
-  test('are kept up to the last two hundred', () => {
+  test('are kept up to the last 200', () => {
     const known = rows(...Array.from({ length: 150 }, (_, index) => index));
     const fresh = rows(...Array.from({ length: 100 }, (_, index) => 150 + index));
     const kept = withEnded(known, fresh);
     assert.deepEqual([kept.length, kept[0]?.ended_at_ms, kept.at(-1)?.ended_at_ms], [200, 50, 249]);
   });
 
-  test('stay on the screen while the feed tells of new ones alone', () => {
+  test('stay on the screen while the feed reports only new ones', () => {
     const [fresh] = rows(NOW_MS);
     const model = after(serving('live'), { kind: 'snapshot', snapshot: { ...SNAPSHOT, recent: fresh ? [fresh] : [] } });
     assert.deepEqual(model.ended, [...SNAPSHOT.recent, fresh]);
   });
 });
 
-describe('the gateway is asked for no more than is to be seen', () => {
+describe('the gateway is asked for no more than the view shows', () => {
   const keyIds = STORED.keys.map(({ record }) => record.id).toSorted();
   const cases: readonly (readonly [view: View, keys: boolean, rows: number])[] = [
     ['overview', false, 0],
@@ -107,19 +104,19 @@ describe('the gateway is asked for no more than is to be seen', () => {
     });
   }
 
-  test('further down in Live, for those above the lower edge of the screen', () => {
+  test('further down in Live, as far as the bottom of the screen', () => {
     const model = serving('live');
     const at = (cursor: number) => snapshotQuery({ ...model, live: { ...model.live, cursor } }).maxLive;
     assert.deepEqual([at(0), at(26), at(27), at(76), at(77)], [50, 50, 100, 100, 150]);
   });
 });
 
-test('a new size changes nothing but the size', () => {
+test('a new window size changes nothing else', () => {
   const model = serving('keys');
   assert.deepEqual(after(model, { kind: 'resize', columns: 200, rows: 60 }), { ...model, columns: 200, rows: 60 });
 });
 
-test('figures of Usage replace those that were there', () => {
+test('new usage figures replace the previous ones', () => {
   assert.deepEqual(after(serving('usage'), { kind: 'usage', rows: [] }).usage.rows, []);
 });
 
@@ -139,12 +136,12 @@ describe('seconds', () => {
     test(what, () => assert.deepEqual(ages(withSeconds(at(...known), at(...fresh), NOW_MS)), expected));
   }
 
-  test('that are new count, not those they replace', () => {
+  test('that are fresh replace the known ones', () => {
     const [merged] = withSeconds([second(NOW_S, { requests: 1 })], [second(NOW_S, { requests: 7 })], NOW_MS);
     assert.equal(merged?.requests, 7);
   });
 
-  test('are never twice there, always in order, and bounded, whatever comes', () => {
+  test('are never duplicated, always in order, and bounded, whatever comes', () => {
     const ascending = fc
       .uniqueArray(fc.integer({ min: 0, max: 400 }), { maxLength: 100 })
       .map((list) => at(...list.toSorted((a, b) => b - a)));

@@ -1,9 +1,11 @@
-/** What the command line answers to wrong words and to what cannot be done: exit status, and one line for each fault. */
+/**
+ * Usage errors and failures on the command line: the exit status, and one line for each problem.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inParallel, linesOf, Workplace } from '../support/cli.ts';
 
-const WRONG_WORDS: readonly (readonly string[])[] = [
+const USAGE_ERRORS: readonly (readonly string[])[] = [
   ['frobnicate'],
   ['keys', 'lst'],
   ['config', 'chk'],
@@ -55,7 +57,7 @@ const WRONG_WORDS: readonly (readonly string[])[] = [
   ['usage', '--csv', '--json'],
 ];
 
-/** What is spelled correctly and cannot be done. `app` exists, `gone` was deleted; there is a credit of 1 USD. */
+/** Valid usage that fails: `app` exists, `gone` was deleted, and the balance is 1 USD. */
 const FAILURES: readonly (readonly string[])[] = [
   ['keys', 'show', 'nobody'],
   ['keys', 'show', 'gone'],
@@ -76,25 +78,25 @@ const FAILURES: readonly (readonly string[])[] = [
   ['config', 'check', '--config', 'missing.yaml'],
 ];
 
-test('wrong words end with status 2, what cannot be done with 1, each with one line on stderr', async (t) => {
+test('a usage error ends with status 2, a failure with 1, each with one line on stderr', async (t) => {
   const place = new Workplace(t);
   const preparations = ['keys create app', 'keys create gone', 'keys delete gone --yes', 'credit add 1'];
   const prepared = await place.runAll(preparations.map((words) => words.split(' ')));
   for (const { status, stderr } of prepared) assert.equal(status, 0, stderr);
 
-  const rows = [...WRONG_WORDS, ...FAILURES];
+  const rows = [...USAGE_ERRORS, ...FAILURES];
   const results = await place.runAll(rows);
   assert.equal(results.length, rows.length);
   for (const [index, { status, stdout, stderr }] of results.entries()) {
     await t.test(JSON.stringify(rows[index]), () => {
-      assert.equal(status, index < WRONG_WORDS.length ? 2 : 1, stderr);
+      assert.equal(status, index < USAGE_ERRORS.length ? 2 : 1, stderr);
       assert.equal(stdout, '');
       assert.equal(linesOf(stderr).length, 1, stderr);
       assert.match(stderr, /^error: /);
     });
   }
 
-  await t.test('none of them has changed anything', async () => {
+  await t.test('none of them changed anything', async () => {
     const [keys, balance] = await Promise.all([
       place.json<{ name: string }[]>('keys', 'list'),
       place.json<{ balance_usd: string }>('credit', 'show'),
@@ -107,7 +109,7 @@ test('wrong words end with status 2, what cannot be done with 1, each with one l
   });
 });
 
-test('several faults of a config are as many lines', async (t) => {
+test('each problem of a config is reported on a line of its own', async (t) => {
   const place = new Workplace(t, 'listen: nowhere\ncredit: maybe\n');
   for (const words of [
     ['keys', 'list'],
@@ -123,13 +125,13 @@ test('several faults of a config are as many lines', async (t) => {
   }
 });
 
-test('no command at all is answered with help on stderr and status 2; asked for, help is a result', async (t) => {
+test('without a command, help goes to stderr with status 2; with --help, it is the result', async (t) => {
   const place = new Workplace(t);
   const [nothing, group, help, version, ahead] = await inParallel(
     [[], ['keys'], ['--help'], ['--version'], ['--help', 'keys']],
     (words) => place.runAlone(words),
   );
-  assert.equal(ahead?.stdout, help?.stdout, 'what stands behind it does not matter');
+  assert.equal(ahead?.stdout, help?.stdout, 'what follows does not matter');
   for (const result of [nothing, group]) {
     assert.equal(result?.status, 2);
     assert.equal(result?.stdout, '');

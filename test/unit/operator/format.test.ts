@@ -2,15 +2,27 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { ago, bytes, count, duration, milliseconds, short, usd, usdInColumn } from '../../src/tui/format.ts';
+import {
+  ago,
+  bytes,
+  count,
+  dateTime,
+  duration,
+  exactUsd,
+  milliseconds,
+  short,
+  usd,
+  usdInColumn,
+} from '../../../src/operator/format.ts';
 
 const tables: Readonly<Record<string, readonly (readonly [shown: string, expected: string])[]>> = {
   'a count has its thousands apart': [
     [count(0), '0'],
     [count(999), '999'],
+    [count(1_000), '1,000'],
     [count(1_234_567), '1,234,567'],
   ],
-  'a short figure takes five characters': [
+  'a short count takes five characters': [
     [short(0), '0'],
     [short(0.1), '0.1'],
     [short(8.04), '8.0'],
@@ -30,7 +42,15 @@ const tables: Readonly<Record<string, readonly (readonly [shown: string, expecte
     [short(1e12), '1.0T'],
     [short(1e15), '1000T'],
   ],
-  'USD have two decimals, or as many as it takes': [
+  'an exact amount has its thousands apart and two decimals or more': [
+    [exactUsd(0n), '0.00'],
+    [exactUsd(1n), '0.000000001'],
+    [exactUsd(-150_000n), '-0.000150'],
+    [exactUsd(12_500_000_000n), '12.50'],
+    [exactUsd(-1_234_500_000_001n), '-1,234.500000001'],
+    [exactUsd(1_000_000_000_000_000_000n), '1,000,000,000.00'],
+  ],
+  'an amount at a glance has two decimals, or as many as it takes': [
     [usd(0n), '0.00'],
     [usd(1n), '0.000000001'],
     [usd(150_000n), '0.000150'],
@@ -45,7 +65,7 @@ const tables: Readonly<Record<string, readonly (readonly [shown: string, expecte
     [usd(-50_000_000n), '-0.05'],
     [usd(-2_500_000_000_000n), '-2,500.00'],
   ],
-  'a duration has two units at most': [
+  'a duration has at most two units': [
     [duration(-5), '0s'],
     [duration(0), '0s'],
     [duration(0.9), '0s'],
@@ -60,7 +80,7 @@ const tables: Readonly<Record<string, readonly (readonly [shown: string, expecte
     [duration(90_061), '1d1h'],
     [duration(400 * 86_400), '400d'],
   ],
-  'USD in a column have their points below each other, and are never shown as nothing': [
+  'amounts in a column line up, and are never shown as zero': [
     [usdInColumn(0n, 2), '0.00'],
     [usdInColumn(9_999_999n, 2), '<0.01'],
     [usdInColumn(-9_999_999n, 2), '-<0.01'],
@@ -73,20 +93,21 @@ const tables: Readonly<Record<string, readonly (readonly [shown: string, expecte
     [usdInColumn(999n, 6), '<0.000001'],
     [usdInColumn(12_345_678_999n, 6), '12.345678'],
   ],
-  'what is past has one unit': [
+  'how long ago has one unit': [
     [ago(-3), '0s ago'],
     [ago(59), '59s ago'],
     [ago(3_599), '59m ago'],
     [ago(90_061), '1d ago'],
   ],
-  'milliseconds become seconds': [
+  'milliseconds turn into seconds from 1,000 on': [
     [milliseconds(undefined), '-'],
     [milliseconds(0), '0 ms'],
     [milliseconds(999), '999 ms'],
     [milliseconds(1_000), '1.0 s'],
     [milliseconds(61_250), '61.3 s'],
   ],
-  'bytes are rounded up to KB, and to MB': [
+  'a time is in UTC, to the second': [[dateTime(Date.UTC(2026, 10, 1, 9, 5, 7, 999)), '2026-11-01 09:05:07']],
+  'bytes are rounded up to KB, then to MB': [
     [bytes(0), '0 KB'],
     [bytes(1), '1 KB'],
     [bytes(1_048_575), '1024 KB'],
@@ -101,8 +122,8 @@ for (const [what, rows] of Object.entries(tables)) {
   });
 }
 
-describe('for any figure', () => {
-  test('a short one stays short, and is off by a twentieth at most', () => {
+describe('for any number', () => {
+  test('the short count stays short, and is off by at most a twentieth', () => {
     const units: Readonly<Record<string, number>> = { k: 1e3, M: 1e6, G: 1e9, T: 1e12 };
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e15 - 1 }), (number) => {

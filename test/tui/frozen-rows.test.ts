@@ -1,4 +1,4 @@
-/** Requests that have ended stand still on the screen for as long as one of them is chosen. */
+/** In Live, the rows of ended requests do not move while one of them is selected. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Model } from '../../src/tui/model.ts';
@@ -7,25 +7,25 @@ import { after, endedRow, press, SNAPSHOT, screenText, serving } from './samples
 
 const live = serving('live');
 
-describe('rows of requests', () => {
+describe('the rows of Live', () => {
   const idsOf = (model: Model) => shownRequests(model).map(({ id }) => id);
   const fresh = { ...SNAPSHOT, recent: Array.from({ length: 300 }, () => endedRow(0, 'ok')) };
   const chosen = press(live, 'end').model;
   const later = after(chosen, { kind: 'snapshot', snapshot: fresh });
 
-  test('leave those that have ended where they are, while one of them is chosen', () => {
+  test('stay in place while an ended request is selected', () => {
     assert.deepEqual(idsOf(later), idsOf(live));
     assert.equal(later.live.cursor, chosen.live.cursor);
-    assert.match(screenText(later), /held still, Home lets go/);
+    assert.match(screenText(later), /paused, Home to resume/);
   });
 
-  test('are all there once the cursor is at the top again', () => {
+  test('are all shown once the cursor is at the top again', () => {
     const { model } = press(later, 'home');
     assert.deepEqual(idsOf(model), idsOf(after(live, { kind: 'snapshot', snapshot: fresh })));
     assert.doesNotMatch(screenText(model), /held still/);
   });
 
-  test('hold still where the request under the cursor ends', () => {
+  test('stay in place when the request under the cursor ends', () => {
     const id = idsOf(live)[0] ?? '';
     const ended = { ...SNAPSHOT, live: [], recent: [...SNAPSHOT.recent, endedRow(0, 'ok', { id })] };
     const model = after(press(live, 'enter').model, { kind: 'snapshot', snapshot: ended });
@@ -34,7 +34,7 @@ describe('rows of requests', () => {
     assert.equal(idsOf(model)[model.live.cursor], id);
   });
 
-  test('begin at the top when the view is opened', () => {
+  test('start at the top when the view is opened', () => {
     assert.deepEqual(press(later, '1', '3').model.live, live.live);
   });
 });

@@ -1,10 +1,13 @@
-/** Figures as people read them: short, and of the same width wherever they change. Pure. */
+/** Figures as people read them: counts, amounts, durations, sizes and times. Pure. */
+import { isoTime } from '../core/clock.ts';
 import { formatUsd, NANOS_PER_USD, type Nanos } from '../core/money.ts';
 
 const GROUPED = new Intl.NumberFormat('en-US');
 
+/** 1234567 as `1,234,567`. */
 export function count(number: number): string {
-  return GROUPED.format(number);
+  // Most numbers of a long table need no grouping, which takes a hundred times as long.
+  return Number.isInteger(number) && Math.abs(number) < 1_000 ? String(number) : GROUPED.format(number);
 }
 
 const UNITS = [
@@ -14,7 +17,7 @@ const UNITS = [
   [1e12, 'T'],
 ] as const;
 
-/** 1,234 as it is, 12,345 as `12.3k`, 2,000,000 as `2.0M`: five characters at most, below a thousand T. */
+/** `1,234`, `12.3k`, `2.0M`: at most five characters for a number below 1,000 T. */
 export function short(number: number): string {
   if (number < 9.95 && !Number.isInteger(number)) return number.toFixed(1);
   const whole = Math.round(number);
@@ -24,18 +27,24 @@ export function short(number: number): string {
   return `${times < 99.95 ? times.toFixed(1) : Math.round(times)}${unit}`;
 }
 
-/** USD with two decimals, or with as many as it takes to show something. */
+/** An amount to the nanodollar: `1,234.50`, `0.000150`. */
+export function exactUsd(nanos: Nanos): string {
+  const [whole = '', fraction = ''] = formatUsd(nanos).split('.');
+  return `${whole.replace(/\d{4,}/, (digits) => GROUPED.format(BigInt(digits)))}.${fraction}`;
+}
+
+/** An amount at a glance: two decimals, or as many as it takes to show something. */
 export function usd(nanos: Nanos): string {
   const absolute = nanos < 0n ? -nanos : nanos;
   const cents = NANOS_PER_USD / 100n;
-  if (absolute >= NANOS_PER_USD || absolute === 0n) return `${nanos < 0n ? '-' : ''}${grouped(absolute / cents)}`;
+  if (absolute >= NANOS_PER_USD || absolute === 0n) return exactUsd((nanos / cents) * cents);
   return absolute >= cents ? formatUsd((nanos / 100_000n) * 100_000n) : formatUsd(nanos);
 }
 
-/** From so many USD on cents are left out: the widest amount there is still fits its column. */
+/** From this many USD on, cents are left out so that the largest amount still fits its column. */
 const LARGE_USD = 10_000_000n;
 
-/** USD for a column: the decimal points stand below each other, and too little to be seen is not shown as nothing. */
+/** An amount for a column: decimal points line up, and too small an amount is not shown as 0. */
 export function usdInColumn(nanos: Nanos, decimals: 2 | 6): string {
   const absolute = nanos < 0n ? -nanos : nanos;
   const unit = 10n ** BigInt(9 - decimals);
@@ -46,11 +55,7 @@ export function usdInColumn(nanos: Nanos, decimals: 2 | 6): string {
   return `${nanos < 0n && absolute < NANOS_PER_USD ? '-' : ''}${whole.replace('-0', '0')}.${fraction}`;
 }
 
-function grouped(cents: bigint): string {
-  return `${GROUPED.format(cents / 100n)}.${String(cents % 100n).padStart(2, '0')}`;
-}
-
-/** 75 seconds as `1m15s`, two units at most. */
+/** 75 seconds as `1m15s`: at most two units. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const parts = [
@@ -74,11 +79,18 @@ export function ago(seconds: number): string {
   return `${largest} ago`;
 }
 
+/** How long a request or a part of one took: `130 ms`, `2.5 s`. */
 export function milliseconds(ms: number | undefined): string {
   if (ms === undefined) return '-';
   return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
+/** A size, rounded up to KB (1,024 bytes); from 1 MB on, rounded to MB. */
 export function bytes(number: number): string {
   return number < 1024 * 1024 ? `${Math.ceil(number / 1024)} KB` : `${count(Math.round(number / 1024 / 1024))} MB`;
+}
+
+/** A time in UTC, to the second: `2026-11-01 12:00:00`. */
+export function dateTime(wallMs: number): string {
+  return isoTime(wallMs).slice(0, 19).replace('T', ' ');
 }
