@@ -247,10 +247,8 @@ export class Pipeline {
     }
   }
 
-  async #usageOf({ usage, written }: Metered, { messages, tools }: ChatRequest): Promise<TokenUsage> {
-    return written === undefined
-      ? usage
-      : countUsage(this.#parts.counter, usage, sampleInput(messages, tools), written);
+  async #usageOf({ usage, written }: Metered, request: ChatRequest): Promise<TokenUsage> {
+    return written === undefined ? usage : countUsage(this.#parts.counter, usage, sampleInput(request), written);
   }
 
   #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {
