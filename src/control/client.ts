@@ -1,8 +1,8 @@
 /** The client of the control socket, for commands and the dashboard. */
 import { lstatSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { userInfo } from 'node:os';
 import { UserError } from '../core/errors.ts';
+import { ownUid } from '../core/files.ts';
 import { request } from '../core/node-http.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { encodeQuery, isShared, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
@@ -89,7 +89,7 @@ export function followGateway(
 function assertOwn(socketPath: string): void {
   if (!isShared(socketPath)) return;
   const owner = lstatSync(socketPath, { throwIfNoEntry: false })?.uid;
-  if (owner === undefined || owner === userInfo().uid) return;
+  if (owner === undefined || owner === ownUid()) return;
   throw new UserError(`the control socket ${socketPath} belongs to another user; not connecting to it`);
 }
 

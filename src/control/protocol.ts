@@ -1,8 +1,8 @@
 /** The protocol of the control socket: where the socket is, its paths, queries and answers. */
 import { createHash } from 'node:crypto';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { resolveLinks } from '../core/files.ts';
+import { ownUid, resolveLinks } from '../core/files.ts';
 import {
   EVERYTHING,
   MAX_ENDED,
@@ -19,7 +19,7 @@ import {
 const MAX_SOCKET_BYTES = 103;
 
 /** Sockets in the temporary directory have names that begin with this. */
-const SHARED_PREFIX = `inf-gw-${userInfo().uid}-`;
+const SHARED_PREFIX = `inf-gw-${ownUid()}-`;
 
 /**
  * The control socket of a state file: beside it, or in the temporary directory if that path is too
