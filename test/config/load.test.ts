@@ -64,6 +64,7 @@ test('every key of the config takes effect', () => {
     retry: { attempts: 5, budget: 0.125 },
     streamKeepAliveMs: 20_000,
     logLevel: 'warn',
+    warnings: [],
   });
   const [host, mock] = providers as [OpenaiProviderConfig, ProviderConfig];
   assert.partialDeepStrictEqual(host, {

@@ -55,6 +55,13 @@ export function openDatabase(path: string, durability: Durability = 'full'): { d
   }
 }
 
+/** A database in memory, with the tables of a new state file. */
+export function openEmptyDatabase(): Sqlite {
+  const database = new Database(':memory:');
+  prepareDatabase(database, ':memory:', 'crash');
+  return database;
+}
+
 /** Throws a UserError unless the file is one of ours, or empty. */
 function refuseForeign(database: Sqlite, path: string): void {
   const isEmpty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
