@@ -1,9 +1,9 @@
-/** What slowhttptest does to a gateway, and for how long the gateway may put up with each connection. */
+/** The slowhttptest attacks, and how long the gateway may tolerate each connection. */
 
-/** The time-outs of the gateway that is attacked, in seconds. */
+/** The timeouts of the attacked gateway, in seconds. */
 export const REQUEST_S = 5;
 export const IDLE_S = 5;
-/** For looks that are half a second apart, and for a machine that has other things to do. */
+/** Allows for checks half a second apart, and for a busy machine. */
 const GRACE_S = 3;
 const KEEP_ALIVE_S = 76;
 
@@ -15,18 +15,20 @@ export interface Target {
 
 export interface Attack {
   readonly name: string;
-  /** How long a connection may live, in seconds. */
+  /** The longest that a connection may live, in seconds. */
   readonly boundS: number;
-  /** Of the connections that the run makes. */
+  /** The share of the run's connections. */
   readonly share: number;
-  /** Others are answered at once, and close: few of them are ever seen. */
+  /**
+   * Other attacks get a response at once, and their connections close before most of them are seen.
+   */
   readonly isHeld: boolean;
-  words(target: Target): readonly string[];
+  options(target: Target): readonly string[];
 }
 
-/** slowhttptest has no option for other headers, but takes a cookie as it is. */
+/** slowhttptest has no option for other headers, but accepts a cookie verbatim. */
 const keyed = (key: string) => ['-j', `a=b\r\nAuthorization: Bearer ${key}`];
-/** Pieces come every second, and nobody gives up by itself before the gateway does. */
+/** Data is sent every second, and the attacker never disconnects before the gateway does. */
 const common = ({ connections }: Target, url: string, seconds: number) => [
   ...['-c', String(connections), '-r', String(Math.ceil(connections / 2)), '-i', '1', '-p', '2'],
   ...['-l', String(seconds), '-u', url],
@@ -41,21 +43,21 @@ export const ATTACKS: readonly Attack[] = [
     boundS: REQUEST_S + GRACE_S,
     share: 1,
     isHeld: true,
-    words: (target) => ['-H', '-x', '8', ...common(target, completions(target), 30)],
+    options: (target) => ['-H', '-x', '8', ...common(target, completions(target), 30)],
   },
   {
     name: 'slow bodies (-B)',
     boundS: REQUEST_S + GRACE_S,
     share: 1,
     isHeld: false,
-    words: (target) => ['-B', '-x', '8', '-s', '65536', ...common(target, completions(target), 30)],
+    options: (target) => ['-B', '-x', '8', '-s', '65536', ...common(target, completions(target), 30)],
   },
   {
     name: 'slow bodies with a key (-B)',
     boundS: REQUEST_S + GRACE_S,
     share: 1,
     isHeld: true,
-    words: (target) => [
+    options: (target) => [
       ...['-B', '-x', '8', '-s', '65536', ...keyed(target.key)],
       ...common(target, completions(target), 30),
     ],
@@ -65,23 +67,23 @@ export const ATTACKS: readonly Attack[] = [
     boundS: KEEP_ALIVE_S + GRACE_S,
     share: 1,
     isHeld: false,
-    words: (target) => ['-R', '-a', '5', '-b', '2000', ...common(target, `${target.url}/v1/models`, 20)],
+    options: (target) => ['-R', '-a', '5', '-b', '2000', ...common(target, `${target.url}/v1/models`, 20)],
   },
   {
     name: 'slow reading, short (-X)',
-    // The system takes all of such an answer at once: to the gateway the connection is at rest.
+    // The system buffers such a response completely, so to the gateway the connection is idle.
     boundS: KEEP_ALIVE_S + GRACE_S,
     share: 1,
     isHeld: true,
-    words: (target) => [...READING, ...keyed(target.key), ...common(target, `${target.url}/v1/models/mock/echo`, 90)],
+    options: (target) => [...READING, ...keyed(target.key), ...common(target, `${target.url}/v1/models/mock/echo`, 90)],
   },
   {
     name: 'slow reading, long (-X)',
-    // Only at its second look does the gateway see that nothing is being taken.
+    // Only at its second check does the gateway see that nothing is being read.
     boundS: 2 * IDLE_S + GRACE_S,
-    // More than the system keeps, so that each takes megabytes of it.
+    // More than the system buffers, so that each reads megabytes of it.
     share: 0.1,
     isHeld: true,
-    words: (target) => [...READING, ...keyed(target.key), ...common(target, `${target.url}/v1/models`, 40)],
+    options: (target) => [...READING, ...keyed(target.key), ...common(target, `${target.url}/v1/models`, 40)],
   },
 ];

@@ -1,4 +1,4 @@
-/** The end of an answer that its client takes, but far too slowly: told by a clock that the test moves on. */
+/** The end of a response that its client reads far too slowly, on a clock that the test moves. */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -9,7 +9,7 @@ import { Exchange } from '../../src/http/exchange.ts';
 const STALL_MS = 1_000;
 const SECONDS = 10;
 
-/** As much of a response as an exchange needs: of all that is written, so much is not taken. */
+/** As much of a response as an exchange needs, with this many of the written bytes unread. */
 class Response extends EventEmitter {
   readonly writableLength: number;
   readonly stalls: number[] = [];
@@ -46,7 +46,7 @@ function answer(t: TestContext, untaken: number): Response {
   return response;
 }
 
-test('has the time that it takes at the lowest speed, beside one stall, and no more', (t) => {
+test('may take as long as the minimum rate allows plus one stall, and no longer', (t) => {
   const response = answer(t, SECONDS * MIN_BYTES_PER_SECOND);
   assert.deepEqual(response.stalls, [STALL_MS]);
   t.mock.timers.tick(STALL_MS + SECONDS * 1_000 - 1);
@@ -55,14 +55,14 @@ test('has the time that it takes at the lowest speed, beside one stall, and no m
   assert.ok(response.destroyed);
 });
 
-test('has no bound any more once it is over', (t) => {
+test('has no time limit once it is over', (t) => {
   const response = answer(t, SECONDS * MIN_BYTES_PER_SECOND);
   response.emit('close');
   t.mock.timers.tick(STALL_MS + SECONDS * 1_000);
   assert.ok(!response.destroyed);
 });
 
-test('needs none where all was taken at once', (t) => {
+test('has no time limit if everything was read at once', (t) => {
   const response = answer(t, 0);
   t.mock.timers.tick(STALL_MS + SECONDS * 1_000);
   assert.deepEqual([response.stalls, response.destroyed], [[], false]);

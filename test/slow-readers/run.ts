@@ -1,13 +1,13 @@
 /**
- * Readers that stop reading, at length: `npm run test:readers [-- --readers N] [--each MB]`. Ends with status 1 if the
- * process grows by more than it may, or anything else deviates.
+ * Clients that stop reading, long form: `npm run test:slow-readers [-- --readers N] [--each MB]`.
+ * Exits with status 1 if the process grows by more than it may, or anything else deviates.
  */
 import { parseArgs } from 'node:util';
 import { RunScope } from '../support/run-scope.ts';
 import { stopReading } from './trial.ts';
 
 const BYTES_PER_MB = 1_000_000;
-/** What 200 readers may cost. */
+/** The most that 200 readers may cost. */
 const MOST_GROWTH_MB = 64;
 
 async function main(scope: RunScope): Promise<boolean> {
@@ -21,11 +21,11 @@ async function main(scope: RunScope): Promise<boolean> {
   if (growth > MOST_GROWTH_MB) deviations.push(`the process grew by more than ${MOST_GROWTH_MB} MB`);
   show({
     'readers that stop reading': readers,
-    'what the host has for them, MB': readers * each,
-    'what it could send meanwhile, MB': result.pulledBytes / BYTES_PER_MB,
+    'host has for them, MB': readers * each,
+    'host could send meanwhile, MB': result.pulledBytes / BYTES_PER_MB,
     'in use before, MB': result.usedBefore / BYTES_PER_MB,
     'in use meanwhile, MB': result.usedAfter / BYTES_PER_MB,
-    'in use by a reader, KB': (result.usedAfter - result.usedBefore) / readers / 1_000,
+    'in use per reader, KB': (result.usedAfter - result.usedBefore) / readers / 1_000,
     'memory before, MB': result.memoryBefore / BYTES_PER_MB,
     'memory at most, MB': result.memoryAtMost / BYTES_PER_MB,
     'growth, MB': growth,

@@ -1,4 +1,7 @@
-/** Where a request goes stands in the config, and nothing in the request, in an answer or in the surroundings changes it. */
+/**
+ * The config alone decides where a request goes; nothing in the request, the response or the
+ * environment changes it.
+ */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, completion } from '../support/answers.ts';
@@ -8,7 +11,7 @@ import { FakeUpstream } from '../support/fake-upstream.ts';
 import { chat, startTestGateway, UPSTREAM_KEY } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 
-/** Where requests would go that were led astray. */
+/** Where requests would go if they were diverted. */
 const trap = await FakeUpstream.start();
 trap.follow(answering(completion('trapped')));
 const gateway = await startTestGateway();
@@ -55,12 +58,12 @@ const HEADERS = [
   'origin',
 ];
 
-describe('the upstream of a model is asked, whatever stands', () => {
-  const wanted = `127.0.0.1:${gateway.upstream.port}`;
+describe('the upstream of a model gets the request, whatever is', () => {
+  const expected = `127.0.0.1:${gateway.upstream.port}`;
   const assertAsked = async () => {
     const call = await gateway.upstream.call();
     assert.equal(call.path, '/base/v1/chat/completions');
-    assert.equal(call.header('host'), wanted);
+    assert.equal(call.header('host'), expected);
     assert.equal(call.header('authorization'), `Bearer ${UPSTREAM_KEY}`);
     return call;
   };
@@ -83,7 +86,7 @@ describe('the upstream of a model is asked, whatever stands', () => {
   });
 
   for (const head of [`POST /v1/chat/completions`, `POST http://${authority}/v1/chat/completions`]) {
-    test(`in its host: ${head.replaceAll(String(trap.port), '…')}`, async () => {
+    test(`in its Host header: ${head.replaceAll(String(trap.port), '…')}`, async () => {
       gateway.upstream.follow(answering(completion('hi')));
       const body = chat();
       const connection = await RawConnection.open(gateway.port);
@@ -106,7 +109,7 @@ describe('the upstream of a model is asked, whatever stands', () => {
   }
 });
 
-describe('an upstream leads nobody elsewhere', () => {
+describe('an upstream cannot redirect a request', () => {
   for (const status of [300, 301, 302, 303, 305, 307, 308]) {
     test(`by ${status} with a location`, async () => {
       gateway.upstream.follow(answering('', status, { location: `${astray}/v1`, refresh: `0; url=${astray}` }));
@@ -129,7 +132,7 @@ describe('an upstream leads nobody elsewhere', () => {
   });
 });
 
-test('proxies that stand in the environment are not asked', async (t) => {
+test('proxies in the environment are ignored', async (t) => {
   const host = await FakeUpstream.start();
   t.after(() => host.close());
   host.follow(answering(completion('hi')));

@@ -1,4 +1,4 @@
-/** Heads of requests that two readers could read in two ways are refused, and nothing behind them is acted on. */
+/** Ambiguous request heads are rejected, and nothing after them is processed. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, completion } from '../support/answers.ts';
@@ -14,7 +14,7 @@ const body = chat();
 const behind = gateway.rawCompletion(key, body);
 const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
 
-/** A request for a completion with these headers beside its key. */
+/** A request for a completion with these headers in addition to its key. */
 const post = (headers: string, sent: string, version = '1.1') =>
   `POST /v1/chat/completions HTTP/${version}\r\nAuthorization: Bearer ${key.secret}\r\n${headers}\r\n${sent}`;
 const encoded = (encoding: string) => post(`Host: a\r\nTransfer-Encoding:${encoding}\r\n`, chunks);
@@ -107,18 +107,18 @@ const MALFORMED: readonly (readonly [name: string, bytes: string])[] = [
   ...HOSTS.map((value) => [`Host:${value}`, hosted(value)] as const),
   ...LINES.map((line) => [`the line ${line}`, lined(line)] as const),
   ...['0.9', '1.2', '2.0', '3', '1.10'].map((version) => [`HTTP/${version}`, listed(version)] as const),
-  ['no version at all', 'GET /v1/models\r\n\r\n'],
+  ['no version', 'GET /v1/models\r\n\r\n'],
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-  ['line feeds alone', post('Host: a\r\nContent-Length: 0\r\n', '').replaceAll('\r\n', '\n')],
+  ['only line feeds', post('Host: a\r\nContent-Length: 0\r\n', '').replaceAll('\r\n', '\n')],
   ['a line feed after the request line', targeted('/v1/models').replace('\r\n', '\n')],
-  ['two hosts and an expectation that is none', post('Host: a\r\nHost: b\r\nExpect: tea\r\nContent-Length: 0\r\n', '')],
-  ['a target of another host', targeted('http://b/v1/models')],
+  ['two hosts and an unknown expectation', post('Host: a\r\nHost: b\r\nExpect: tea\r\nContent-Length: 0\r\n', '')],
+  ['a target with another host', targeted('http://b/v1/models')],
   ['a target with another port', targeted('http://a:1/v1/models')],
   ['a target with the port of the other scheme', targeted('https://a:80/v1/models')],
   ['a target with another port that ends in the same digits', targeted('http://a:8080/v1/models')],
   ['a target without the port of its host', targeted('http://a/v1/models', 'a:443')],
-  ['a target with a user', targeted('http://u:p@a/v1/models')],
-  ['a target without its slash', targeted('v1/models')],
+  ['a target with user info', targeted('http://u:p@a/v1/models')],
+  ['a target without a leading slash', targeted('v1/models')],
   ['a target with a space', targeted('/v1/mod els')],
   ['a target with a NUL', targeted('/v1/models\0')],
   ['a chunk size with a sign', encoded(' chunked').replace('\r\n\r\n', '\r\n\r\n-')],
@@ -128,7 +128,7 @@ const MALFORMED: readonly (readonly [name: string, bytes: string])[] = [
   ['a length in a trailer', encoded(' chunked').replace('\r\n0\r\n', '\r\n0\r\nContent-Length: 5\r\n')],
 ];
 
-describe('refused, and the connection closed, with what stands behind it', () => {
+describe('rejected, the connection closed, and nothing after it processed', () => {
   for (const [name, bytes] of MALFORMED) {
     test(JSON.stringify(name), async () => {
       gateway.upstream.follow(answering(completion('hi')));
@@ -141,7 +141,7 @@ describe('refused, and the connection closed, with what stands behind it', () =>
       assert.equal(answer.headers.get('connection'), 'close');
       assert.match(answer.headers.get('x-request-id') ?? '', /^req_/);
       ratesOf(answer.headers);
-      assert.equal(await connection.rest(), '', 'what stood behind it was answered');
+      assert.equal(await connection.rest(), '', 'the request after it was answered');
       assert.equal(gateway.upstream.calls.length, 0);
       const { remainingRequests } = ratesOf((await gateway.request('/v1/nowhere', { key: own })).headers);
       assert.equal(remainingRequests, 600);
@@ -149,22 +149,22 @@ describe('refused, and the connection closed, with what stands behind it', () =>
   }
 });
 
-const SOUND: readonly (readonly [name: string, bytes: string])[] = [
+const VALID: readonly (readonly [name: string, bytes: string])[] = [
   ...['a', 'a:', 'a:80', 'gateway.example:8787', 'under_score', '127.0.0.1:1', '[::1]', '[::ffff:1.2.3.4]:80'].map(
     (host) => [`Host: ${host}`, hosted(` ${host}`)] as const,
   ),
-  ['a target with the port that http has anyway', absolute('http://A:80', 'a')],
-  ['a host with the port that http has anyway', absolute('http://a', 'a:80')],
-  ['a target with the port that https has anyway', absolute('HTTPS://a:443', 'a')],
-  ['an address in brackets, and a port', absolute('http://[::1]:80', '[::1]')],
+  ['a target with the default port of http', absolute('http://A:80', 'a')],
+  ['a host with the default port of http', absolute('http://a', 'a:80')],
+  ['a target with the default port of https', absolute('HTTPS://a:443', 'a')],
+  ['a bracketed address with a port', absolute('http://[::1]:80', '[::1]')],
   ['Transfer-Encoding: Chunked', encoded(' Chunked')],
   ['chunk extensions', encoded(' chunked').replace('\r\n{', ';name=value\r\n{')],
-  ['trailers, which are passed over', encoded(' chunked').replace('\r\n0\r\n', '\r\n0\r\nAuthorization: none\r\n')],
-  ['empty lines ahead', `\r\n\r\n${hosted(' a')}`],
+  ['trailers, which are ignored', encoded(' chunked').replace('\r\n0\r\n', '\r\n0\r\nAuthorization: none\r\n')],
+  ['empty lines before the request', `\r\n\r\n${hosted(' a')}`],
 ];
 
-describe('taken', () => {
-  for (const [name, bytes] of SOUND) {
+describe('accepted', () => {
+  for (const [name, bytes] of VALID) {
     test(JSON.stringify(name), async () => {
       gateway.upstream.follow(answering(completion('hi')));
       const connection = await RawConnection.open(gateway.port);
@@ -176,8 +176,8 @@ describe('taken', () => {
   }
 });
 
-describe('behind the last answer on a connection', () => {
-  test('a request is not acted on, even where it came in one piece with the refused one', async () => {
+describe('after the last response on a connection', () => {
+  test('a request is not processed, even if it arrived together with the rejected one', async () => {
     const own = gateway.key();
     const connection = await RawConnection.open(gateway.port);
     const list = listed('1.1').replace(key.secret, own.secret);
@@ -185,10 +185,10 @@ describe('behind the last answer on a connection', () => {
     assertError(await connection.answer(), 400, 'invalid_request');
     assert.equal(await connection.rest(), '');
     const answer = await gateway.request('/v1/models', { key: own });
-    assert.equal(ratesOf(answer.headers).remainingRequests, 5999, 'the listing behind the refusal was served');
+    assert.equal(ratesOf(answer.headers).remainingRequests, 5999, 'the listing after the rejected request was served');
   });
 
-  test('one with an expectation that is none is not answered either', async () => {
+  test('a request with an unknown expectation is not answered either', async () => {
     const connection = await RawConnection.open(gateway.port);
     connection.send(
       `GET /v1/models HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n${targeted('/v1/models').replace('Host', 'Expect: tea\r\nHost')}`,
@@ -197,7 +197,7 @@ describe('behind the last answer on a connection', () => {
     assert.equal(await connection.rest(), '');
   });
 
-  test('more bytes do not cost a client its answer', async () => {
+  test('more bytes do not cost a client its response', async () => {
     gateway.upstream.follow(answering(completion('hi')));
     const connection = await RawConnection.open(gateway.port);
     connection.send(`${behind.replace('Host', 'Connection: close\r\nHost')}${behind}`);
@@ -207,7 +207,7 @@ describe('behind the last answer on a connection', () => {
   });
 });
 
-test('a body that turns out malformed after its answer gets no second one', async () => {
+test('a body that turns out to be malformed after its response gets no second one', async () => {
   const connection = await RawConnection.open(gateway.port);
   connection.send('POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
   assertError(await connection.answer(), 401, 'unauthorized');
@@ -218,8 +218,8 @@ test('a body that turns out malformed after its answer gets no second one', asyn
 describe('a client that waits for 100 Continue is not asked for its body', () => {
   const rows: readonly (readonly [name: string, head: string, status: number])[] = [
     ['without a key', 'POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n', 401],
-    ['where there is nothing', 'POST /v1/nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n', 404],
-    ['with a method that is not taken', 'PUT /v1/models HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n', 405],
+    ['for an unknown path', 'POST /v1/nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n', 404],
+    ['with a method that is not allowed', 'PUT /v1/models HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n', 405],
     ['that is too large', post(`Host: a\r\nContent-Length: ${2 ** 30}\r\n`, '').slice(0, -2), 413],
     ['that is compressed', post('Host: a\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n', '').slice(0, -2), 400],
     ['with two hosts', post('Host: a\r\nHost: a\r\nContent-Length: 9\r\n', '').slice(0, -2), 400],

@@ -1,4 +1,7 @@
-/** Each bound of a request by its figure: what just keeps it is served, one more is refused, and docs/limits.md names it. */
+/**
+ * Every limit of a request by its figure: the limit is accepted, one more is rejected, and
+ * docs/limits.md agrees.
+ */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { MIN_BYTES_PER_SECOND } from '../../src/http/body.ts';
@@ -21,19 +24,19 @@ const OWN_HEADERS = ['Host: a', `Authorization: Bearer ${key.secret}`];
 const listing = (headers: readonly string[], target = '/v1/models') =>
   `GET ${target} HTTP/1.1\r\n${[...OWN_HEADERS, ...headers].map((line) => `${line}\r\n`).join('')}\r\n`;
 
-/** A block of headers of that many bytes, line ends and all. */
+/** A header block of exactly this many bytes, including line ends. */
 function headersOf(bytes: number): string {
   const rest = bytes - OWN_HEADERS.join('\r\n').length - 'X: '.length - 2 * '\r\n'.length;
   return listing([`X: ${'x'.repeat(rest)}`]);
 }
 
 const HEADS: readonly (readonly [name: string, request: string, status: number])[] = [
-  ['the largest block of headers', headersOf(MAX_HEADER_BYTES), 200],
-  ['a block of one byte more', headersOf(MAX_HEADER_BYTES + 1), 431],
+  ['the largest header block', headersOf(MAX_HEADER_BYTES), 200],
+  ['a header block with one byte more', headersOf(MAX_HEADER_BYTES + 1), 431],
   ['the most headers', listing(Array(MAX_HEADERS - 2).fill('X: 1')), 200],
-  ['one header more', listing(Array(MAX_HEADERS - 1).fill('X: 1')), 431],
+  ['one header too many', listing(Array(MAX_HEADERS - 1).fill('X: 1')), 431],
   ['the longest target', listing([], `/v1/models?${'x'.repeat(MAX_TARGET_BYTES - 11)}`), 200],
-  ['a target of one byte more', listing([], `/v1/models?${'x'.repeat(MAX_TARGET_BYTES - 10)}`), 414],
+  ['a target with one byte more', listing([], `/v1/models?${'x'.repeat(MAX_TARGET_BYTES - 10)}`), 414],
 ];
 
 describe('the head of a request:', () => {
@@ -56,34 +59,39 @@ const withField = (json: string) => `${chat().slice(0, -1)},"x":${json}}`;
 const messages = (count: number) => chat({ messages: Array(count).fill({ role: 'user', content: '' }) });
 const padding = `"${'\\"['.repeat(100_000)}"`;
 
-/** What a body has beside the field of these tests: of `chat()`, and of the field itself. */
+/**
+ * The parts of a body outside the field of these tests: those of `chat()`, and of the field itself.
+ */
 const OWN_PARTS = (chat().match(/[[{,]|"[^"]*"/g) ?? []).length + 2;
-/** So many objects, arrays, strings and commas in all; long enough to be looked at. */
+/**
+ * A body with this many objects, arrays, strings and commas, long enough to be checked before
+ * parsing.
+ */
 const ofParts = (count: number) => withField(`[${'1, '.repeat(count - OWN_PARTS - 1)}1]`);
 
-const BODIES: readonly (readonly [name: string, body: string, fault: RegExp | undefined])[] = [
+const BODIES: readonly (readonly [name: string, body: string, problem: RegExp | undefined])[] = [
   ['the deepest nesting', withField(nested(MAX_JSON_DEPTH - 1)), undefined],
-  ['one level more', withField(nested(MAX_JSON_DEPTH)), /200 levels/],
+  ['one level too many', withField(nested(MAX_JSON_DEPTH)), /200 levels/],
   ['the deepest nesting of a long body', withField(`[${padding},${nested(MAX_JSON_DEPTH - 2)}]`), undefined],
-  ['one level more in a long body', withField(`[${padding},${nested(MAX_JSON_DEPTH - 1)}]`), /200 levels/],
+  ['one level too many in a long body', withField(`[${padding},${nested(MAX_JSON_DEPTH - 1)}]`), /200 levels/],
   ['two million levels', withField(nested(2_000_000)), /200 levels/],
-  ['two million objects, one in the other', withField(nested(2_000_000, '{"a":', '}')), /200 levels|JSON/],
+  ['two million nested objects', withField(nested(2_000_000, '{"a":', '}')), /200 levels|JSON/],
   ['two million open brackets', '['.repeat(2_000_000), /200 levels/],
-  ['a long string that does not end', withField(`"${'x'.repeat(100_000)}`), /JSON/],
+  ['an unterminated long string', withField(`"${'x'.repeat(100_000)}`), /JSON/],
   ['the most parts', ofParts(MAX_JSON_PARTS), undefined],
-  ['one part more', ofParts(MAX_JSON_PARTS + 1), /500000 objects/],
+  ['one part too many', ofParts(MAX_JSON_PARTS + 1), /500000 objects/],
   ['a million empty arrays', withField(`[${'[],'.repeat(1_000_000)}[]]`), /500000 objects/],
   ['the most messages', messages(MAX_MESSAGES), undefined],
-  ['one message more', messages(MAX_MESSAGES + 1), /10000 messages/],
+  ['one message too many', messages(MAX_MESSAGES + 1), /10000 messages/],
 ];
 
 describe('the body of a request:', () => {
-  for (const [name, body, fault] of BODIES) {
-    test(`${name} is ${fault === undefined ? 'taken' : 'refused'}`, async () => {
+  for (const [name, body, problem] of BODIES) {
+    test(`${name} is ${problem === undefined ? 'accepted' : 'rejected'}`, async () => {
       gateway.upstream.follow(answering(completion('hi')));
       const answer = await gateway.complete(key, body);
-      if (fault === undefined) assert.equal(answer.status, 200, answer.text);
-      else assert.match(assertError(answer, 400, 'invalid_request'), fault);
+      if (problem === undefined) assert.equal(answer.status, 200, answer.text);
+      else assert.match(assertError(answer, 400, 'invalid_request'), problem);
     });
   }
 });

@@ -1,6 +1,7 @@
 /**
- * Slow clients in numbers: `npm run test:slow [-- --connections N] [--only TEXT]`. Needs slowhttptest, and Linux. Ends
- * with status 1 if a connection lived too long, or anybody else was not served.
+ * Slow clients in numbers: `npm run test:slow [-- --connections N] [--only TEXT]`. Needs
+ * slowhttptest, and Linux. Exits with status 1 if a connection lived too long, or another client
+ * was not served.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,9 +37,9 @@ function line(cells: readonly (string | number)[]): string {
   return cells.map((cell, index) => (index === 0 ? String(cell).padEnd(30) : String(cell).padStart(11))).join('');
 }
 
-/** Resolves with what it printed. Throws when it cannot be started. */
-async function slowhttptest(words: readonly string[]): Promise<string> {
-  const child = spawn('slowhttptest', ['-v', '0', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Resolves with its output. Throws if it cannot be started. */
+async function slowhttptest(options: readonly string[]): Promise<string> {
+  const child = spawn('slowhttptest', ['-v', '0', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     text += piece;
@@ -48,11 +49,11 @@ async function slowhttptest(words: readonly string[]): Promise<string> {
   return text;
 }
 
-/** True when nothing deviates. */
-async function suffer(attack: Attack, target: Target, key: string): Promise<boolean> {
+/** True if there are no deviations. */
+async function run(attack: Attack, target: Target, key: string): Promise<boolean> {
   const watch = new Watch(target.url, key);
-  await slowhttptest(attack.words(target));
-  // Those that the attackers have left are closed by the gateway as soon as it hears of it.
+  await slowhttptest(attack.options(target));
+  // The gateway closes the connections that the attackers left as soon as it notices.
   await until(() => watch.connections <= 2);
   await watch.end();
   const { probes, completions, mostConnections, longestLifeMs } = watch;
@@ -78,16 +79,16 @@ async function main(scope: RunScope): Promise<boolean> {
     return false;
   }
   const place = new Workplace(scope, CONFIG);
-  const [slow, sound] = [await place.createKey('slow'), await place.createKey('sound')];
+  const [slow, innocent] = [await place.createKey('slow'), await place.createKey('innocent')];
   const serving = await place.serve();
   console.log(line(COLUMNS));
-  let isSound = true;
+  let isPassed = true;
   for (const attack of ATTACKS.filter(({ name }) => name.includes(values.only))) {
     const connections = Math.ceil(Number(values.connections) * attack.share);
     const target = { url: serving.url, key: slow.key, connections };
-    isSound = (await suffer(attack, target, sound.key)) && isSound;
+    isPassed = (await run(attack, target, innocent.key)) && isPassed;
   }
-  return isSound;
+  return isPassed;
 }
 
 const scope = new RunScope();

@@ -1,4 +1,6 @@
-/** A gateway that has more to do than it can refuses new requests early, takes nothing for them, and recovers by itself. */
+/**
+ * An overloaded gateway rejects new requests early, takes nothing for them, and recovers by itself.
+ */
 import assert from 'node:assert/strict';
 import test, { describe } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -13,35 +15,35 @@ import { bounded, until } from '../support/wait.ts';
 const BLOCK = fileURLToPath(new URL('./block-loop.js', import.meta.url));
 
 describe('a gateway is overloaded', () => {
-  const marks = { loopDelayMs: 100, memoryBytes: 1_000, threads: 1 };
+  const thresholds = { loopDelayMs: 100, memoryBytes: 1_000, threads: 1 };
   const none = { loopDelayMs: undefined, memoryBytes: undefined, threads: 1 };
-  type Look = readonly [lateMs: number, memoryBytes: number];
-  const rows: readonly (readonly [name: string, looks: readonly Look[], result: Overload | undefined])[] = [
-    ['not while it is in time', [[0, 0]], undefined],
+  type Sample = readonly [lateMs: number, memoryBytes: number];
+  const rows: readonly (readonly [name: string, samples: readonly Sample[], result: Overload | undefined])[] = [
+    ['not while it is on time', [[0, 0]], undefined],
     ['not when it was late once', [[500, 0]], undefined],
     ['when it is late again', [[500, 0], [101, 0]], 'loop_delay'], // biome-ignore format: a row
-    ['not when it is late again, but less than that', [[500, 0], [100, 0]], undefined], // biome-ignore format: a row
-    ['not when it was in time in between', [[500, 0], [0, 0], [500, 0]], undefined], // biome-ignore format: a row
-    ['no more as soon as it is in time', [[500, 0], [500, 0], [0, 0]], undefined], // biome-ignore format: a row
-    ['when it needs too much memory', [[0, 1_001]], 'memory'],
-    ['not when it needs as much as it may', [[0, 1_000]], undefined],
-    ['no more when it needs less again', [[0, 1_001], [0, 999]], undefined], // biome-ignore format: a row
+    ['not when it is late again, but within the threshold', [[500, 0], [100, 0]], undefined], // biome-ignore format: a row
+    ['not when it was on time in between', [[500, 0], [0, 0], [500, 0]], undefined], // biome-ignore format: a row
+    ['no longer once it is on time', [[500, 0], [500, 0], [0, 0]], undefined], // biome-ignore format: a row
+    ['when it uses too much memory', [[0, 1_001]], 'memory'],
+    ['not when it uses exactly the threshold', [[0, 1_000]], undefined],
+    ['no longer once it uses less', [[0, 1_001], [0, 999]], undefined], // biome-ignore format: a row
   ];
-  for (const [name, looks, result] of rows) {
+  for (const [name, samples, result] of rows) {
     test(name, () => {
       const detector = new OverloadDetector();
-      assert.equal(looks.map(([lateMs, memory]) => detector.sample(marks, lateMs, memory)).at(-1), result);
+      assert.equal(samples.map(([lateMs, memory]) => detector.sample(thresholds, lateMs, memory)).at(-1), result);
     });
   }
 
-  test('never where nothing is set', () => {
+  test('never if no threshold is set', () => {
     const detector = new OverloadDetector();
     for (let i = 0; i < 3; i++) assert.equal(detector.sample(none, 10_000, 1e12), undefined);
   });
 });
 
-describe('the memory that counts against a mark of 1000', () => {
-  /** A process that has 5000 from the system, and uses so much before and after a collection. */
+describe('the memory that is compared with a threshold of 1000', () => {
+  /** A process with 5000 bytes resident, and this much in use before and after a collection. */
   function processOf(usedBytes: number, leftBytes: number, resident = 5_000) {
     let isCollected = false;
     const collections = { count: 0 };
@@ -56,29 +58,29 @@ describe('the memory that counts against a mark of 1000', () => {
     return { meter: new MemoryMeter(source), collections };
   }
 
-  test('is what the system gave, up to the mark', () => {
+  test('is resident memory, up to the threshold', () => {
     const { meter, collections } = processOf(100, 100, 1_000);
     assert.equal(meter.read(1_000, 1, 0), 1_000);
     assert.equal(collections.count, 0);
   });
 
-  test('is what is in use, beyond it, and nothing is collected where that is less', () => {
+  test('is memory in use above it, and nothing is collected if that is below the threshold', () => {
     const { meter, collections } = processOf(900, 100);
     assert.equal(meter.read(1_000, 1, 0), 900);
     assert.equal(collections.count, 0);
   });
 
-  test('is what a collection leaves, where there is more', () => {
+  test('is what remains after a collection if it is above the threshold', () => {
     const { meter } = processOf(4_000, 300);
     assert.equal(meter.read(1_000, 1, 0), 300);
   });
 
-  test('is that of all threads, if the others use as much', () => {
+  test('is that of all threads, assuming that the others use as much', () => {
     const { meter } = processOf(4_000, 300);
     assert.equal(meter.read(1_000, 4, 0), 1_200);
   });
 
-  test('is not had by collecting again and again', () => {
+  test('does not cause one collection after another', () => {
     const { meter, collections } = processOf(4_000, 2_000);
     for (let nowMs = 0; nowMs < 3_000; nowMs += 100) assert.equal(meter.read(1_000, 1, nowMs), 2_000);
     assert.equal(collections.count, 1);
@@ -86,16 +88,16 @@ describe('the memory that counts against a mark of 1000', () => {
     assert.equal(collections.count, 2);
   });
 
-  test('has no garbage in it: a collection frees what nobody holds', async () => {
+  test('excludes garbage: a collection frees what is unreachable', async () => {
     const garbage = new WeakRef({});
-    // A reference is held until the turn ends in which it was made.
+    // A reference is kept until the end of the tick in which it was made.
     await new Promise(setImmediate);
     PROCESS_MEMORY.collect();
     assert.equal(garbage.deref(), undefined);
   });
 });
 
-test('a process whose event loop is blocked again and again refuses, stays alive, and recovers', async (t) => {
+test('a process whose event loop is blocked repeatedly rejects requests, stays alive, and recovers', async (t) => {
   const place = new Workplace(t, `${CONFIG}overload: { loop_delay: 50ms }\n`);
   const key = await place.createKey('app');
   const serving = await place.serve(['--import', BLOCK, PROGRAM, 'serve']);
@@ -116,14 +118,14 @@ test('a process whose event loop is blocked again and again refuses, stays alive
 
   serving.signal('SIGUSR2');
   await until(async () => (await chatStatus()) === 200);
-  const line = await bounded(serving.logged(/refused in the last seconds/), 'the log tells of it');
+  const line = await bounded(serving.logged(/refused in the last seconds/), 'the log reports it');
   assert.equal(line.cause, 'loop_delay');
   assert.ok((line.refused as number) >= 3);
   assert.equal(await serving.stop(), 0);
 });
 
-test('a process that needs too much memory refuses what comes while something else is under way', () =>
-  // Less than this process has in use: it is overloaded from its first look on.
+test('a process that uses too much memory rejects requests while another is in flight', () =>
+  // Less than this process uses: it is overloaded from its first sample on.
   withGateway({ config: { overload: { memory: '64mb' } } }, async (gateway) => {
     const held = Buffer.alloc(64 * 2 ** 20);
     const [holder, other] = [gateway.key(), gateway.key()];
@@ -150,7 +152,7 @@ test('a process that needs too much memory refuses what comes while something el
     gateway.upstream.follow(answering(completion('hi')));
     await until(async () => (await gateway.inFlight()) === 0);
     const next = await gateway.complete(other, chat());
-    assert.equal(next.status, 200, 'what comes when nothing is under way is served, however much memory there is');
+    assert.equal(next.status, 200, 'a lone request is served, however much memory is used');
     assert.equal(ratesOf(next.headers).remainingRequests, 599);
     assert.ok(held.length > 0, 'kept until here');
   }));

@@ -1,4 +1,7 @@
-/** Clients that stop reading their streams while the host goes on: what the gateway keeps for them, and that nothing is lost. */
+/**
+ * Clients that stop reading their streams while the host keeps sending: what the gateway buffers,
+ * and that nothing is lost.
+ */
 import assert from 'node:assert/strict';
 import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,45 +13,54 @@ import { GAUGED_SERVE, readGauge } from '../support/gauge.ts';
 import { residentBytesOf } from '../support/process.ts';
 import { bounded, until } from '../support/wait.ts';
 
-/** Whatever runs clean-ups when it ends. */
+/** Anything that runs clean-ups when it ends. */
 export interface Scope {
   after(cleanUp: () => void | Promise<void>): void;
 }
 
 export interface TrialOptions {
   readonly readers: number;
-  /** What the host has for each of them. */
+  /** What the host has to send to each of them. */
   readonly bytesEach: number;
 }
 
 export interface TrialResult {
-  /** What the main thread has in use after a collection, in bytes: before the streams, and while nobody read. */
+  /**
+   * What the main thread uses after a collection, in bytes: before the streams, and while nobody
+   * was reading.
+   */
   readonly usedBefore: number;
   readonly usedAfter: number;
-  /** Of the whole process, in bytes: after as much traffic to readers that read, and at most while nobody read. */
+  /**
+   * Memory of the process, in bytes: after as much traffic to clients that read, and the most while
+   * nobody was reading.
+   */
   readonly memoryBefore: number;
   readonly memoryAtMost: number;
-  /** What the host could send while nobody read, in bytes, all streams together; most of it is with the system. */
+  /**
+   * How much the host could send while nobody was reading, in bytes, over all streams; the system
+   * holds most of it.
+   */
   readonly pulledBytes: number;
   readonly deviations: readonly string[];
 }
 
-/** What the systems between host and client hold of a stream that nobody reads, or more. */
+/** At least what the systems between host and client buffer of a stream that nobody reads. */
 const WARM_UP_BYTES = 8_000_000;
 const PIECE_CHARACTERS = 4_000;
 const SAMPLE_MS = 50;
-/** So long nothing may move before it counts as standing still. */
+/** How long nothing may move before it counts as stalled. */
 const STILL_MS = 1_000;
-/** Those that read on in the end. */
+/** How many read on in the end. */
 const RESUMED = 3;
 
 const PIECE = Buffer.from(chunk('x'.repeat(PIECE_CHARACTERS)));
 const END = Buffer.from(chunk('', 'stop') + DONE);
 
-/** What a host could send so far. */
+/** How much a host could send so far. */
 class Tap {
   bytes = 0;
-  /** Streams that it has not come to the end of. */
+  /** Streams that it has not finished. */
   open = 0;
   readonly #bytesEach: number;
 
@@ -56,7 +68,7 @@ class Tap {
     this.#bytesEach = bytesEach;
   }
 
-  /** How long a stream is, all its events together. */
+  /** The length of a stream, all events together. */
   get streamBytes(): number {
     return Math.ceil(this.#bytesEach / PIECE.length) * PIECE.length + END.length;
   }
@@ -98,7 +110,10 @@ export async function stopReading(scope: Scope, { readers, bytesEach }: TrialOpt
   return { usedBefore, usedAfter, memoryBefore, memoryAtMost, pulledBytes, deviations };
 }
 
-/** The same traffic as in the trial, with readers that read: what it costs any process is not counted. */
+/**
+ * The same traffic as in the trial, to clients that read, so that what it costs any process is not
+ * counted.
+ */
 async function warmUp(site: Site, key: SiteKey, readers: number, bytesEach: number): Promise<void> {
   const tap = new Tap(Math.min(bytesEach, WARM_UP_BYTES));
   site.upstream.follow((call) => tap.pour(call));
@@ -112,11 +127,11 @@ async function usedBytes(site: Site): Promise<number> {
 
 interface Stream {
   readonly response: IncomingMessage;
-  /** The bytes that came before it was left unread. */
+  /** The bytes that were read before the client stopped reading. */
   readonly first: number;
 }
 
-/** A stream of which the first piece was read, and nothing else is. */
+/** A stream whose first chunk was read, and nothing after it. */
 async function openStream(site: Site, key: SiteKey): Promise<Stream> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const headers = { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' };
@@ -132,7 +147,7 @@ async function openStream(site: Site, key: SiteKey): Promise<Stream> {
     first.resolve(bytes.length);
   });
   response.on('error', () => {});
-  return { response, first: await bounded(first.promise, 'the first piece of a stream') };
+  return { response, first: await bounded(first.promise, 'the first chunk of a stream') };
 }
 
 async function readOn({ response, first }: Stream): Promise<number> {
@@ -146,7 +161,7 @@ async function readOn({ response, first }: Stream): Promise<number> {
   return length;
 }
 
-/** The most memory that the process takes until nothing moves any more. */
+/** The most memory that the process uses until nothing moves any more. */
 async function watchUntilStill(pid: number, tap: Tap): Promise<number> {
   let most = 0;
   let [bytes, movedAtMs] = [tap.bytes, performance.now()];

@@ -1,15 +1,15 @@
-/** Readers that stop reading, in short; `npm run test:readers` does the same at length. */
+/** Clients that stop reading, short form; `npm run test:slow-readers` is the long one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stopReading } from './trial.ts';
 
-/** So long that what the systems in between hold of it is a part. */
+/** Long enough that the buffers of the systems in between hold only a part of it. */
 const BYTES_EACH = 40_000_000;
 const READERS = 20;
-/** Three reads of 64 KB, a sample of the text, and what goes with a request. */
+/** Three reads of 64 KB, a text sample, and the overhead of a request. */
 const MOST_BYTES_A_READER = 550_000;
 
-test('clients that stop reading hold the host back, cost little memory, and get all of it once they read on', async (t) => {
+test('clients that stop reading slow the host down, cost little memory, and get everything once they read on', async (t) => {
   const result = await stopReading(t, { readers: READERS, bytesEach: BYTES_EACH });
   const { usedBefore, usedAfter, pulledBytes, deviations } = result;
   assert.deepEqual(deviations, []);

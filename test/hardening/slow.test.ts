@@ -1,4 +1,4 @@
-/** Clients that are slow on purpose are cut; clients that are slow by nature are not. */
+/** Deliberately slow clients are disconnected; honest slow ones are not. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,7 +13,7 @@ const gateway = await startTestGateway({ config: { timeouts: { request: `${REQUE
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 
-/** Sends pieces with pauses in between until there is an answer, or no more pieces. */
+/** Sends pieces with pauses in between until there is a response, or no more pieces. */
 async function drip(connection: RawConnection, pieces: Iterable<string>, pauseMs: number): Promise<void> {
   let isAnswered = false;
   void connection.has('HTTP/1.1 ').then(() => {
@@ -32,7 +32,7 @@ const post = `POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n${authorization}`
 const body = chat();
 const long = chat({ user: 'x'.repeat(64_000) });
 
-describe('a client that never pauses for long, and never comes to an end, is cut', { concurrency: true }, () => {
+describe('a client that keeps sending slowly without end is disconnected', { concurrency: true }, () => {
   const rows: readonly (readonly [name: string, head: string, piece: (index: number) => string, message: RegExp])[] = [
     ['in its headers', post, (index) => `X-${index}: 1\r\n`, /waiting for the request headers/],
     ['in its body', `${post}Content-Length: ${long.length}\r\n\r\n`, (index) => long[index] ?? '', /bytes per second/],
@@ -56,13 +56,13 @@ describe('a client that never pauses for long, and never comes to an end, is cut
     });
   }
 
-  test('that sends nothing at all', async () => {
+  test('if it sends nothing at all', async () => {
     const connection = await RawConnection.open(gateway.port);
     assertError(await connection.answer(), 408, 'invalid_request');
     await connection.rest();
   });
 
-  test('behind the answer to another request of its own', async () => {
+  test('after the response to an earlier request of its own', async () => {
     const connection = await RawConnection.open(gateway.port);
     connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /heal');
     assert.equal((await connection.answer()).status, 200);
@@ -71,7 +71,7 @@ describe('a client that never pauses for long, and never comes to an end, is cut
   });
 });
 
-test('an honest upload may take longer than the time for its headers', async () => {
+test('an honest upload may take longer than the header timeout', async () => {
   gateway.upstream.follow(answering(completion('hi')));
   const connection = await RawConnection.open(gateway.port);
   connection.send(`${post}Content-Length: ${long.length}\r\n\r\n`);
@@ -82,11 +82,11 @@ test('an honest upload may take longer than the time for its headers', async () 
   connection.leave();
 });
 
-/** More than the system keeps for a connection. */
+/** More than the system buffers for a connection. */
 const LARGE = JSON.stringify(completion('x'.repeat(30_000_000)));
 
-describe('an answer that is not read', () => {
-  test('is not kept for longer than the idle time-out, and was settled long before', () =>
+describe('a response that is not read', () => {
+  test('is dropped after the idle timeout, long after it was settled', () =>
     withGateway({ config: { timeouts: { idle: '200ms' } } }, async (own) => {
       const reader = own.key({ concurrency: 1 });
       own.upstream.follow(answering(LARGE));
@@ -99,7 +99,7 @@ describe('an answer that is not read', () => {
       connection.leave();
     }));
 
-  test('is not kept either where the client asks for more and more', () =>
+  test('is dropped even if the client keeps sending requests', () =>
     withGateway({ config: { timeouts: { idle: '200ms' } } }, async (own) => {
       const reader = own.key();
       own.upstream.follow(answering(LARGE));
@@ -111,7 +111,7 @@ describe('an answer that is not read', () => {
       connection.leave();
     }));
 
-  test('that waits for an earlier one on its connection is not late', () =>
+  test('that waits for an earlier one on its connection does not time out', () =>
     withGateway({ config: { timeouts: { idle: '200ms' } } }, async (own) => {
       const release = Promise.withResolvers<void>();
       own.upstream.follow(async (call) => {
@@ -121,9 +121,9 @@ describe('an answer that is not read', () => {
       const connection = await RawConnection.open(own.port);
       connection.send(`${own.rawCompletion(own.key(), body)}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`);
       await own.upstream.call();
-      // Twice the time-out of a reader, for which there is nothing to read yet.
+      // Twice the read timeout, while there is nothing to read yet.
       await pause(400);
-      assert.equal(await own.inFlight(), 1, 'an answer was given up before its turn');
+      assert.equal(await own.inFlight(), 1, 'a response was dropped before its turn');
       release.resolve();
       assert.equal((await connection.answer()).status, 200);
       assert.equal((await connection.answer()).status, 200);

@@ -1,4 +1,7 @@
-/** Connections are bounded: those at rest make room, what comes beyond is told so and closed, and those in use are served on. */
+/**
+ * The connection limit: idle connections make room, surplus ones get an error and are closed, and
+ * those in use are served.
+ */
 import assert from 'node:assert/strict';
 import test, { afterEach, beforeEach, describe } from 'node:test';
 import { SURPLUS_CONNECTIONS } from '../../src/http/connection-limiter.ts';
@@ -11,7 +14,7 @@ import { until } from '../support/wait.ts';
 const MOST = 3;
 const PROBE = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
 
-describe('with all connections taken', () => {
+describe('at the connection limit', () => {
   let gateway: TestGateway;
   let taken: RawConnection[];
 
@@ -22,7 +25,7 @@ describe('with all connections taken', () => {
 
   afterEach(() => gateway.stop());
 
-  test('those that have one are served', async () => {
+  test('accepted connections are served', async () => {
     const key = gateway.key();
     gateway.upstream.follow(answering(completion('hi')));
     for (const connection of taken) {
@@ -31,7 +34,7 @@ describe('with all connections taken', () => {
     }
   });
 
-  test('a request on another is 429, takes nothing, and its connection is closed', async () => {
+  test('a request on a surplus connection gets 429, takes nothing, and the connection is closed', async () => {
     const key = gateway.key();
     const connection = await RawConnection.open(gateway.port);
     connection.send(gateway.rawCompletion(key, chat()));
@@ -48,14 +51,14 @@ describe('with all connections taken', () => {
     assert.equal(ratesOf((await (next as RawConnection).answer()).headers).remainingRequests, 600);
   });
 
-  test('a probe on another is answered', async () => {
+  test('a health check on a surplus connection is answered', async () => {
     const connection = await RawConnection.open(gateway.port);
     connection.send(PROBE);
     assert.equal((await connection.answer()).status, 200);
     assert.equal(await connection.rest(), '');
   });
 
-  test('one that is answered for an expectation that is none is closed all the same', async () => {
+  test('a surplus connection with an unknown expectation is closed too', async () => {
     const connection = await RawConnection.open(gateway.port);
     connection.send('GET /v1/models HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n');
     const answer = await connection.answer();
@@ -64,12 +67,12 @@ describe('with all connections taken', () => {
     assert.equal(await connection.rest(), '');
   });
 
-  test('another that says nothing is closed, long before its headers are late', async () => {
+  test('a silent surplus connection is closed long before its header timeout', async () => {
     const connection = await RawConnection.open(gateway.port);
     assert.equal(await connection.rest(), '');
   });
 
-  test('those that are far too many are closed without an answer', async () => {
+  test('connections beyond the surplus are closed without a response', async () => {
     const spare = await many(gateway, SURPLUS_CONNECTIONS);
     const late = await RawConnection.open(gateway.port);
     late.send(PROBE);
@@ -77,7 +80,7 @@ describe('with all connections taken', () => {
     for (const connection of spare) connection.leave();
   });
 
-  test('the one that is at rest longest makes room for another, and none that is in use', async () => {
+  test('the longest idle connection makes room for a new one, and none that is in use does', async () => {
     const key = gateway.key();
     const [busy, first, second] = taken as [RawConnection, RawConnection, RawConnection];
     const release = Promise.withResolvers<void>();
@@ -102,7 +105,7 @@ describe('with all connections taken', () => {
     assert.equal((await busy.answer()).status, 200);
   });
 
-  test('a request is served if there is room when it comes, on a connection for which there was none', async () => {
+  test('a surplus connection is served if there is room when its request arrives', async () => {
     const late = await RawConnection.open(gateway.port);
     await probe(taken[0] as RawConnection);
     await probe(late);
@@ -110,13 +113,13 @@ describe('with all connections taken', () => {
     assert.equal(await taken[0]?.rest(), '');
   });
 
-  test('one that leaves makes room for another', async () => {
+  test('a connection that closes makes room for another', async () => {
     taken[0]?.leave();
     await served(gateway, 1);
   });
 });
 
-/** Asks on a connection that is to stay open. */
+/** Sends a request on a connection that stays open. */
 async function probe(connection: RawConnection): Promise<void> {
   connection.send(PROBE);
   const answer = await connection.answer();
@@ -128,7 +131,7 @@ async function many(gateway: TestGateway, count: number): Promise<RawConnection[
   return Promise.all(Array.from({ length: count }, () => RawConnection.open(gateway.port)));
 }
 
-/** So many connections on which requests are served, once they can be had. */
+/** Opens this many accepted connections, as soon as there is room. */
 async function served(gateway: TestGateway, count: number): Promise<RawConnection[]> {
   const connections: RawConnection[] = [];
   await until(async () => {

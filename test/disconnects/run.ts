@@ -1,6 +1,7 @@
 /**
- * How soon a host learns that a client has left: `npm run test:departures [-- --count N]`. Alone, and while other
- * streams and requests keep the gateway busy. Ends with status 1 if it takes too long, or anything is left behind.
+ * How soon a host learns that a client has hung up: `npm run test:disconnects [-- --count N]`. On
+ * an idle gateway, and on one that is busy with other streams and requests. Exits with status 1 if
+ * it takes too long, or anything is left behind.
  */
 import { parseArgs } from 'node:util';
 import { rawChat, Site, type SiteKey } from '../control/site.ts';
@@ -20,9 +21,9 @@ const WORDS = 'some words';
 type Stage = 'before its answer' | 'mid-stream';
 const STAGES: readonly Stage[] = ['before its answer', 'mid-stream'];
 
-/** From the end of its client's connection to the end of the host's, in milliseconds. */
-async function departure(site: Site, key: SiteKey, stage: Stage): Promise<number> {
-  const arrival = Promise.withResolvers<UpstreamCall>();
+/** From the end of the client's connection to the end of the host's, in milliseconds. */
+async function disconnect(site: Site, key: SiteKey, stage: Stage): Promise<number> {
+  const received = Promise.withResolvers<UpstreamCall>();
   const user = stage === 'mid-stream' ? 'stream' : 'silence';
   site.upstream.follow((call) => {
     if (site.upstream.calls.length > KEPT_CALLS) site.upstream.calls.length = 0;
@@ -31,11 +32,11 @@ async function departure(site: Site, key: SiteKey, stage: Stage): Promise<number
       call.stream();
       call.send(chunk(WORDS));
     }
-    arrival.resolve(call);
+    received.resolve(call);
   });
   const connection = await RawConnection.open(site.port);
   connection.send(rawChat(key, { stream: true, user }));
-  const call = await arrival.promise;
+  const call = await received.promise;
   if (stage === 'mid-stream') await connection.has(WORDS);
   const leftAtMs = performance.now();
   connection.leave();
@@ -43,7 +44,7 @@ async function departure(site: Site, key: SiteKey, stage: Stage): Promise<number
   return performance.now() - leftAtMs;
 }
 
-/** Sends one JSON request after another until it is told to end. */
+/** Sends one JSON request after another until `isOver`. */
 async function keepBusy(site: Site, key: SiteKey, isOver: () => boolean): Promise<void> {
   const connection = await RawConnection.open(site.port);
   while (!isOver()) {
@@ -65,7 +66,7 @@ async function main(scope: RunScope): Promise<boolean> {
       let isOver = false;
       const busy = Array.from({ length: clients }, () => keepBusy(site, other, () => isOver));
       const taken: number[] = [];
-      for (let i = 0; i < Number(values.count); i++) taken.push(await departure(site, key, stage));
+      for (let i = 0; i < Number(values.count); i++) taken.push(await disconnect(site, key, stage));
       isOver = true;
       await Promise.all(busy);
       const sorted = taken.toSorted((a, b) => a - b);
@@ -78,10 +79,10 @@ async function main(scope: RunScope): Promise<boolean> {
   await until(() => countHolds(site.database) === 0);
   const rows = site.rows(key);
   const unpaid = rows.filter(({ outcome, cost_nanos }) => outcome !== 'cancelled' || cost_nanos === 0);
-  if (unpaid.length > 0) deviations.push(`${unpaid.length} of ${rows.length} departures were not charged`);
+  if (unpaid.length > 0) deviations.push(`${unpaid.length} of ${rows.length} disconnects were not charged`);
   await site.stop();
   for (const text of deviations) console.error(text);
-  console.log(`${rows.length} departures, ${deviations.length} deviations`);
+  console.log(`${rows.length} disconnects, ${deviations.length} deviations`);
   return deviations.length === 0;
 }
 

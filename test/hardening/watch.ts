@@ -1,15 +1,18 @@
-/** Watches a gateway from outside while it is attacked: its connections, its probes, and a client that has done nothing wrong. */
+/**
+ * Watches an attacked gateway from outside: its connections, its health checks, and an innocent
+ * client.
+ */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const LOOK_MS = 100;
 const PROBE_MS = 250;
-/** A service that takes longer is not available. */
+/** A slower service counts as unavailable. */
 const PATIENCE_MS = 2_000;
 const ESTABLISHED = '01';
 const CLOSE_WAIT = '08';
 
-/** Requests of one kind: how many there were, how many failed, and how long the slowest took. */
+/** Requests of one kind: their number, how many failed, and the slowest. */
 export class Tally {
   count = 0;
   failed = 0;
@@ -23,7 +26,7 @@ export class Tally {
       await response.arrayBuffer();
       isSound = response.status === 200;
     } catch {
-      // It failed, whatever it was.
+      // Any error counts as a failure.
     }
     this.count++;
     if (!isSound) this.failed++;
@@ -39,7 +42,7 @@ export class Watch {
   readonly #url: string;
   readonly #key: string;
   readonly #port: string;
-  /** When each connection was first seen, by the address of its client. */
+  /** When each connection was first seen, by the client's address. */
   readonly #firstSeen = new Map<string, number>();
   #isOver = false;
   readonly #work: Promise<unknown>;
@@ -86,7 +89,7 @@ export class Watch {
     const open = new Set<string>();
     for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)) {
       const [, local = '', remote = '', state, , , , , , inode] = line.trim().split(/\s+/);
-      // Without an inode it is no longer the program's, but the system's.
+      // Without an inode it belongs to the system and no longer to the program.
       if (!local.endsWith(`:${this.#port}`) || inode === '0') continue;
       if (state === ESTABLISHED || state === CLOSE_WAIT) open.add(remote);
     }
