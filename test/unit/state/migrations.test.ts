@@ -181,25 +181,55 @@ describe('a file of the first version', () => {
   });
 });
 
-describe('a file of the second version', () => {
-  /**
-   * As that version left it: without the upstream that served, and without the last use in a month.
-   */
-  function secondVersion(t: TestContext) {
-    const directory = mkdtempSync(join(tmpdir(), 'inf-gw-migrations-'));
-    t.after(() => rmSync(directory, { recursive: true }));
-    const path = join(directory, 'state.db');
-    const { rows } = writeFirstVersion(path, NOON);
-    const old = new DatabaseSync(path);
-    old.exec(`BEGIN; ${MIGRATIONS[1]}; PRAGMA user_version = 2; COMMIT`);
-    old.close();
-    const { database } = openDatabase(path);
-    t.after(() => database.close());
-    return { database, rows, path };
-  }
+/** A file as a version after the first one left it, opened by the current program. */
+function openedVersion(t: TestContext, version: number) {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-migrations-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, 'state.db');
+  const { rows } = writeFirstVersion(path, NOON);
+  const old = new DatabaseSync(path);
+  const steps = MIGRATIONS.slice(1, version).join('\n');
+  old.exec(`BEGIN; ${steps}; PRAGMA user_version = ${version}; COMMIT`);
+  old.close();
+  const { database } = openDatabase(path);
+  t.after(() => database.close());
+  return { database, rows, path };
+}
 
+describe('a file of the third version', () => {
+  test('has the same tables as a new file, agrees with itself, and does not know why requests failed', async (t) => {
+    const { database, rows, path } = openedVersion(t, 3);
+    const fresh = openDatabase(join(path, '..', 'fresh.db')).database;
+    t.after(() => fresh.close());
+    const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
+    assert.deepEqual(schema(database), schema(fresh));
+    const failed = rows.find(({ outcome }) => outcome === 'upstream_error') as OldRow;
+    const { end } = new RequestStore(database).find(failed.id) ?? {};
+    assert.deepEqual([end?.outcome, end?.failure], ['upstream_error', undefined]);
+    engineOn(database);
+    assert.deepEqual(
+      (await auditElsewhere(path)).flatMap(({ differences }) => differences),
+      [],
+    );
+    assertBooksBalance(database);
+  });
+
+  test('keeps why its open requests failed once a gateway has settled them', (t) => {
+    const { database } = openedVersion(t, 3);
+    engineOn(database);
+    const [interrupted] = new RequestStore(database).list({ ...RANGE, errors: true, limit: 1 });
+    assert.equal(interrupted?.end?.outcome, 'interrupted');
+    assert.deepEqual(interrupted?.end?.failure, {
+      reason: 'interrupted',
+      status: undefined,
+      message: 'the gateway stopped before the request ended',
+    });
+  });
+});
+
+describe('a file of the second version', () => {
   test('has the time of the last admission in each month', (t) => {
-    const { database, rows } = secondVersion(t);
+    const { database, rows } = openedVersion(t, 2);
     const months = database.prepare('SELECT month, key_id, model, source, last_at_ms FROM usage_months').all() as {
       month: string;
       key_id: string;
@@ -215,7 +245,7 @@ describe('a file of the second version', () => {
   });
 
   test('has the same tables as a new file, and does not know which upstream served', async (t) => {
-    const { database, rows, path } = secondVersion(t);
+    const { database, rows, path } = openedVersion(t, 2);
     const fresh = openDatabase(join(path, '..', 'fresh.db')).database;
     t.after(() => fresh.close());
     const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
