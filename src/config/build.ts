@@ -5,9 +5,16 @@
 
 import { resolve } from 'node:path';
 import type { Limits } from '../core/limits.ts';
+import type { Prices } from '../core/model-terms.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import type { Config, MockProviderConfig, ModelConfig, ProviderConfig, UpstreamConfig } from './config.ts';
-import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
+import {
+  DEFAULT_TIER,
+  type ParsedConfig,
+  type ParsedPrices,
+  type ParsedProvider,
+  type ParsedUpstream,
+} from './schema.ts';
 import { expandReferences } from './secrets.ts';
 
 /** Records a problem: the path of the field, and what was expected there. */
@@ -87,6 +94,7 @@ class ConfigBuilder {
       name,
       timeouts: this.#timeouts(parsed),
       models: Object.entries(parsed.models).map(([model, fields]) => toModel(model, fields)),
+      refuseFields: parsed.refuse_fields,
       missingVariable: undefined,
     };
     if (parsed.kind === 'mock') return base;
@@ -230,12 +238,29 @@ function toModel(name: string, fields: ParsedProvider['models'][string]): ModelC
   return {
     name,
     upstream: fields.upstream ?? name,
-    input: fields.input,
-    cachedInput: fields.cached_input ?? fields.input,
-    output: fields.output,
+    ...toPrices(fields),
+    serviceTiers: new Map(Object.entries(fields.service_tiers).map(([tier, prices]) => [tier, toPrices(prices)])),
     maxOutput: fields.max_output,
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
     fallback: fields.fallback,
+  };
+}
+
+/** A price that is not set is that of ordinary input or output. */
+function toPrices({ above, ...fields }: ParsedPrices): Prices {
+  return {
+    input: fields.input,
+    cachedInput: fields.cached_input ?? fields.input,
+    output: fields.output,
+    cacheWrite: fields.cache_write ?? fields.input,
+    audioInput: fields.audio_input ?? fields.input,
+    audioOutput: fields.audio_output ?? fields.output,
+    above: above && {
+      tokens: above.tokens,
+      input: above.input,
+      cachedInput: above.cached_input ?? above.input,
+      output: above.output,
+    },
   };
 }
 

@@ -17,6 +17,8 @@ interface ProviderBase {
   readonly name: string;
   readonly timeouts: UpstreamTimeouts;
   readonly models: readonly ModelConfig[];
+  /** Names of fields that requests to the provider may not have. */
+  readonly refuseFields: readonly string[];
   /**
    * The environment variable that must be set for the provider to be active; undefined if it is
    * active.

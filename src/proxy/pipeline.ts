@@ -1,6 +1,7 @@
 /** The life of one request: authenticated, admitted, relayed, settled, ended. */
 
-import { type Catalog, type Model, usageCost } from '../catalog/catalog.ts';
+import type { Catalog, Model } from '../catalog/catalog.ts';
+import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
@@ -234,8 +235,9 @@ export class Pipeline {
       const usage = await this.#usageOf(metered, request);
       const { source, completionId } = metered;
       const outcome = outcomeOf(termination);
+      const prices = pricesFor(model, request.serviceTier, metered.serviceTier);
       const { served, firstByteMs } = dispatch ?? {};
-      const end = { outcome, usage, source, costNanos: usageCost(model, usage), firstByteMs, served };
+      const end = { outcome, usage, source, costNanos: usageCost(prices, usage), firstByteMs, served };
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end }));
       this.#parts.monitor.end(requestId, end);
       this.#logNote(requestId, model, relayed);

@@ -14,6 +14,8 @@ export interface Metered {
   readonly written: TextSample | undefined;
   /** The upstream reported impossible figures, and no others. */
   readonly isReportUnusable: boolean;
+  /** The service tier that the upstream says it used. */
+  readonly serviceTier: string | undefined;
   /** The upstream's id of the completion. */
   readonly completionId: string | undefined;
 }
@@ -23,6 +25,7 @@ export class Meter {
   #reported: TokenUsage | undefined;
   #isReportUnusable = false;
   #firstId: unknown;
+  #serviceTier: string | undefined;
   readonly #written = new TextSample();
   /** True once any part of a response was read: the upstream has done work. */
   hasRead = false;
@@ -41,6 +44,7 @@ export class Meter {
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
     // Every chunk has the id; the first one is as good as any.
     this.#firstId ??= facts.id;
+    if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
     for (const { index, finished, written } of facts.progress) {
       for (const text of written) this.#written.add(text, index);
       if (finished) {
@@ -68,7 +72,11 @@ export class Meter {
    * was reached is assumed to have read the input and written at least one token.
    */
   figures(): Metered {
-    const known = { isReportUnusable: this.#isReportUnusable, completionId: quotableId(this.#firstId) };
+    const known = {
+      isReportUnusable: this.#isReportUnusable,
+      serviceTier: this.#serviceTier,
+      completionId: quotableId(this.#firstId),
+    };
     if (this.#reported !== undefined) {
       return { ...known, usage: this.#reported, source: 'reported', written: undefined };
     }

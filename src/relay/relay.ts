@@ -49,5 +49,6 @@ export const NO_WORK: Metered = {
   source: 'counted',
   written: undefined,
   isReportUnusable: false,
+  serviceTier: undefined,
   completionId: undefined,
 };

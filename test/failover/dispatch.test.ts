@@ -13,21 +13,11 @@ import { readJsonBody } from '../../src/wire/body.ts';
 import { checkRequest } from '../../src/wire/request.ts';
 import { completion } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
+import { flatPrices, testModel } from '../support/models.ts';
 
 const HEAD = { contentType: 'application/json', contentEncoding: undefined, retryAfter: undefined };
 const SINK: StreamSink = { started: false, gone: false, start() {}, write: () => undefined };
-const MODEL = {
-  id: 'p/m',
-  provider: 'p',
-  active: true,
-  upstream: 'm',
-  input: 1n,
-  cachedInput: 1n,
-  output: 1n,
-  maxOutput: undefined,
-  defaultOutput: 512,
-  fallback: [],
-};
+const MODEL = testModel('p/m', flatPrices(1n));
 
 type Host = (attempt: Attempt) => void;
 
