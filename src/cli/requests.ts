@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import type { Failure } from '../core/failure.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { count, dateTime, exactUsd, milliseconds } from '../operator/format.ts';
@@ -87,6 +88,7 @@ function list(options: ListOptions, command: Command, state: State): void {
       { head: 'COST (USD)', usd: true },
       { head: 'SOURCE', rank: 4 },
       { head: 'ID' },
+      ...(records.some(({ end }) => end?.failure !== undefined) ? [{ head: 'FAILURE' }] : []),
     ],
     records.map((request) => [
       dateTime(request.admittedAtMs),
@@ -99,6 +101,7 @@ function list(options: ListOptions, command: Command, state: State): void {
       exactUsd(request.end?.costNanos ?? 0n),
       request.end?.source ?? '',
       request.id,
+      request.end?.failure?.message ?? '',
     ]),
   );
   if (records.length === limit) printLine(dim(`Only the latest ${count(limit)} are shown; use --limit for more.`));
@@ -154,8 +157,13 @@ function requestJson(request: RequestRecord) {
     total_tokens: end === undefined ? null : end.promptTokens + end.completionTokens,
     cost_usd: end === undefined ? null : formatUsd(end.costNanos),
     held_usd: holdNanos === undefined ? null : formatUsd(holdNanos),
+    failure: failureJson(end?.failure),
     corrected_at: end?.correctedAtMs === undefined ? null : isoTime(end.correctedAtMs),
   };
+}
+
+function failureJson(failure: Failure | undefined) {
+  return failure === undefined ? null : { ...failure, status: failure.status ?? null };
 }
 
 function printRequest(request: RequestRecord, command: Command): void {
@@ -185,6 +193,7 @@ function endFields(request: RequestRecord, end: RequestEnd): (readonly [string, 
     ['upstream', end.upstream === undefined ? '-' : servedBy(end.upstream, end.attempts)],
     ['first byte', end.firstByteMs === undefined ? '-' : `after ${milliseconds(end.firstByteMs)}`],
     ['outcome', end.outcome],
+    ...(end.failure === undefined ? [] : [['failure', `${end.failure.message} (${end.failure.reason})`] as const]),
     ['completion', end.completionId ?? '-'],
     ['tokens', `${count(end.promptTokens)} in${cached}, ${count(end.completionTokens)} out; ${SOURCES[end.source]}`],
     ['cost', `${exactUsd(end.costNanos)} USD${correction}`],

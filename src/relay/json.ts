@@ -7,7 +7,7 @@ import { isObject, parseJson } from '../core/json.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { readCompletion } from '../wire/completion.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorForErrorValue, INVALID_RESPONSE, readAll } from './failures.ts';
+import { errorForErrorValue, errorForInvalidResponse, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';
 import { NO_WORK, type RelayResult } from './relay.ts';
 
@@ -27,7 +27,7 @@ export async function relayJson(attempt: Attempt, meter: Meter, secrets: readonl
   if (isErrorValue(answer) && facts.choices === undefined) {
     return {
       metered: NO_WORK,
-      termination: { kind: 'error', error: errorForErrorValue(answer, secrets) },
+      termination: { kind: 'error', error: errorForErrorValue(answer, 'error_answer', secrets) },
       note: 'the upstream sent an error with status 200',
     };
   }
@@ -38,5 +38,5 @@ export async function relayJson(attempt: Attempt, meter: Meter, secrets: readonl
 
 /** The result for a response that is not in the chat-completions format. */
 export function invalidResponse(meter: Meter, note: string): RelayResult {
-  return { metered: meter.figures(), termination: { kind: 'error', error: INVALID_RESPONSE }, note };
+  return { metered: meter.figures(), termination: { kind: 'error', error: errorForInvalidResponse(note) }, note };
 }

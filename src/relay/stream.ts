@@ -6,7 +6,7 @@ import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { readCompletion } from '../wire/completion.ts';
 import { DONE, type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorForErrorValue, errorForFailure, INVALID_RESPONSE } from './failures.ts';
+import { errorForErrorValue, errorForFailure, errorForInvalidResponse } from './failures.ts';
 import type { Meter, Metered } from './meter.ts';
 import { DONE_BYTES, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
 
@@ -105,11 +105,11 @@ class StreamRelay {
       }
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
-      return this.#incomplete(errorForFailure(error.kind), error.message);
+      return this.#incomplete(errorForFailure(error), error.message);
     }
     const rest = this.#splitter.end();
     const result = rest === undefined ? undefined : await this.#forward(this.#read([rest]), { isTerminated: false });
-    return result ?? this.#incomplete(errorForFailure('broken'), 'the stream ended without a final event');
+    return result ?? this.#incomplete(errorForFailure(ENDED_EARLY), ENDED_EARLY.message);
   }
 
   /**
@@ -149,11 +149,12 @@ class StreamRelay {
     if (event.data.trim() === DONE) return { kind: 'done' };
     const value = parseJson(event.data)?.value;
     if (event.name === 'error' || isErrorValue(value)) {
-      const error = errorForErrorValue(value ?? event.data, this.#options.secrets);
+      const error = errorForErrorValue(value ?? event.data, 'error_event', this.#options.secrets);
       return { kind: 'error', error, note: 'the upstream sent an error event', isReported: true };
     }
     if (!isObject(value)) {
-      return { kind: 'error', error: INVALID_RESPONSE, note: 'an event is not a JSON object', isReported: false };
+      const note = 'an event is not a JSON object';
+      return { kind: 'error', error: errorForInvalidResponse(note), note, isReported: false };
     }
     const facts = readCompletion(value);
     this.#meter.read(facts);
@@ -252,6 +253,8 @@ function joined(buffers: readonly Buffer[]): Buffer {
   }
   return Buffer.from(first.buffer, first.byteOffset, end - first.byteOffset);
 }
+
+const ENDED_EARLY = new UpstreamFailure('broken', 'the stream ended without a final event');
 
 const CRLF = '\r\n';
 

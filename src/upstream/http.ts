@@ -129,7 +129,9 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     this.#deadline.clear();
     const code = (error as NodeJS.ErrnoException).code;
     const kind: FailureKind = this.#attempt.sent ? 'broken' : 'not_connected';
-    this.#attempt.fail(new UpstreamFailure(kind, code === undefined ? error.message : `${error.message} (${code})`));
+    const withCode = (text: string) => (code === undefined ? text : `${text} (${code})`);
+    const summary = kind === 'broken' ? 'the connection was lost' : 'no connection to the upstream';
+    this.#attempt.fail(new UpstreamFailure(kind, withCode(error.message), withCode(summary)));
   }
 
   #expectMore(): void {

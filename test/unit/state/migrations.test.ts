@@ -18,7 +18,6 @@ import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { USAGE_GROUPS, type UsageGroup } from '../../../src/state/usage.ts';
-import { auditElsewhere } from '../../support/auditor.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import {
   CREDIT_NANOS,
@@ -181,87 +180,6 @@ describe('a file of the first version', () => {
   });
 });
 
-/** A file as a version after the first one left it, opened by the current program. */
-function openedVersion(t: TestContext, version: number) {
-  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-migrations-'));
-  t.after(() => rmSync(directory, { recursive: true }));
-  const path = join(directory, 'state.db');
-  const { rows } = writeFirstVersion(path, NOON);
-  const old = new DatabaseSync(path);
-  const steps = MIGRATIONS.slice(1, version).join('\n');
-  old.exec(`BEGIN; ${steps}; PRAGMA user_version = ${version}; COMMIT`);
-  old.close();
-  const { database } = openDatabase(path);
-  t.after(() => database.close());
-  return { database, rows, path };
-}
-
-describe('a file of the third version', () => {
-  test('has the same tables as a new file, agrees with itself, and does not know why requests failed', async (t) => {
-    const { database, rows, path } = openedVersion(t, 3);
-    const fresh = openDatabase(join(path, '..', 'fresh.db')).database;
-    t.after(() => fresh.close());
-    const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
-    assert.deepEqual(schema(database), schema(fresh));
-    const failed = rows.find(({ outcome }) => outcome === 'upstream_error') as OldRow;
-    const { end } = new RequestStore(database).find(failed.id) ?? {};
-    assert.deepEqual([end?.outcome, end?.failure], ['upstream_error', undefined]);
-    engineOn(database);
-    assert.deepEqual(
-      (await auditElsewhere(path)).flatMap(({ differences }) => differences),
-      [],
-    );
-    assertBooksBalance(database);
-  });
-
-  test('keeps why its open requests failed once a gateway has settled them', (t) => {
-    const { database } = openedVersion(t, 3);
-    engineOn(database);
-    const [interrupted] = new RequestStore(database).list({ ...RANGE, errors: true, limit: 1 });
-    assert.equal(interrupted?.end?.outcome, 'interrupted');
-    assert.deepEqual(interrupted?.end?.failure, {
-      reason: 'interrupted',
-      status: undefined,
-      message: 'the gateway stopped before the request ended',
-    });
-  });
-});
-
-describe('a file of the second version', () => {
-  test('has the time of the last admission in each month', (t) => {
-    const { database, rows } = openedVersion(t, 2);
-    const months = database.prepare('SELECT month, key_id, model, source, last_at_ms FROM usage_months').all() as {
-      month: string;
-      key_id: string;
-      model: string;
-      source: string;
-      last_at_ms: number;
-    }[];
-    const groups = Map.groupBy(rows, (row) => [utcMonth(row.atMs), row.keyId, row.model, row.source].join(' '));
-    assert.deepEqual(
-      months.map(({ last_at_ms, ...group }) => `${Object.values(group).join(' ')}: ${last_at_ms}`).toSorted(),
-      [...groups].map(([group, own]) => `${group}: ${Math.max(...own.map(({ atMs }) => atMs))}`).toSorted(),
-    );
-  });
-
-  test('has the same tables as a new file, and does not know which upstream served', async (t) => {
-    const { database, rows, path } = openedVersion(t, 2);
-    const fresh = openDatabase(join(path, '..', 'fresh.db')).database;
-    t.after(() => fresh.close());
-    const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
-    assert.deepEqual(schema(database), schema(fresh));
-    const [row] = rows;
-    const request = new RequestStore(database).find(row?.id ?? '');
-    assert.deepEqual([request?.model, request?.requestedModel], [row?.model, row?.model]);
-    assert.deepEqual([request?.end?.upstream, request?.end?.attempts], [undefined, undefined]);
-    assert.deepEqual(
-      (await auditElsewhere(path)).flatMap(({ differences }) => differences),
-      [],
-    );
-    assertBooksBalance(database);
-  });
-});
-
 /** The engine of a gateway that has started on a file. */
 function engineOn(database: Sqlite) {
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
@@ -281,6 +199,7 @@ describe('on a file of the first version', () => {
       keys: 1,
       recoveredHolds: 1,
     });
+    assert.equal(new RequestStore(database).find(openId)?.end?.failure?.reason, 'interrupted');
     assert.equal(new RequestStore(database).correct(openId, 7n, NOON).kind, 'done');
     assert.equal(new Account(database).balance().balanceNanos, balance - 7n);
     assertBooksBalance(database);
