@@ -12,6 +12,7 @@ import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
 import { fullBudget, isRejection, onRequest, onRetry } from '../upstream/retry.ts';
 import type { ChatRequest } from '../wire/request.ts';
+import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import type { Route } from './plan.ts';
 import { outcomeOf } from './respond.ts';
 
@@ -51,12 +52,12 @@ interface Target {
 export class Dispatcher {
   readonly parts: DispatcherParts;
   /** What must never reach a client. Those of all providers, since one upstream may quote another. */
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   #budget = fullBudget(performance.now());
 
   constructor(parts: DispatcherParts) {
     this.parts = parts;
-    this.secrets = [...new Set([...parts.providers.values()].flatMap((provider) => provider.secrets))];
+    this.secrets = mergeSecrets([...parts.providers.values()].map((provider) => provider.secrets));
   }
 
   dispatch(dispatchable: Dispatchable): Dispatch {

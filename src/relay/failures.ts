@@ -6,12 +6,14 @@ import type { ClientError } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { isRejection } from '../upstream/retry.ts';
-import { holdsSecret } from '../wire/secrets.ts';
+import { holdsSecret, type Secrets } from '../wire/secrets.ts';
 import {
   isAboutTheOperator,
   readErrorBody,
   readErrorValue,
+  statusIn,
   type UpstreamWords,
+  WITHHELD_STATUSES,
   wordsForClients,
 } from '../wire/upstream-error.ts';
 import type { Meter } from './meter.ts';
@@ -27,7 +29,7 @@ export async function relayErrorResponse(
   attempt: Attempt,
   status: number,
   meter: Meter,
-  secrets: readonly string[],
+  secrets: Secrets,
 ): Promise<RelayResult> {
   const body = await readAll(attempt, MAX_ERROR_BYTES);
   if (body === undefined) attempt.abort();
@@ -47,9 +49,6 @@ const HINTS: Readonly<Record<number, string>> = {
   404: ': check the base_url of the provider and the upstream name of the model',
   429: ': check the rate limits and the quota at the provider',
 };
-
-/** With these statuses, trying again cannot help before the operator has changed something. */
-const NOT_WORTH_RETRYING: ReadonlySet<number> = new Set([401, 403, 404]);
 
 /** Codes such as `insufficient_quota`: no prompt, name or key looks like that. */
 const CODE_WORD = /^[a-z]{1,20}(?:_[a-z]{1,20}){1,4}$/;
@@ -75,14 +74,14 @@ function failureFor(
   what: string,
   status: number | undefined,
   words: UpstreamWords | undefined,
-  secrets: readonly string[],
+  secrets: Secrets,
 ): Failure {
   const code = words?.labels.find((label) => CODE_WORD.test(label) && !holdsSecret(label, secrets));
   return { reason, status, message: code === undefined ? what : `${what} (${code})` };
 }
 
 /** The client error for an upstream response with this status. */
-function errorForStatus(status: number, words: UpstreamWords | undefined, secrets: readonly string[]): ClientError {
+function errorForStatus(status: number, words: UpstreamWords | undefined, secrets: Secrets): ClientError {
   const reason = isRejection(status) ? 'rejected' : 'http_status';
   const failure = failureFor(reason, `upstream ${status}${HINTS[status] ?? ''}`, status, words, secrets);
   const isRequestInvalid = INVALID_REQUEST_STATUSES.has(status) && (words === undefined || !isAboutTheOperator(words));
@@ -95,7 +94,7 @@ function errorForStatus(status: number, words: UpstreamWords | undefined, secret
   return {
     code: 'upstream_error',
     message: withDetail(`The provider responded with status ${status}`, message),
-    ...(NOT_WORTH_RETRYING.has(status) && { shouldRetry: false }),
+    ...(WITHHELD_STATUSES.has(status) && { shouldRetry: false }),
     failure,
   };
 }
@@ -104,11 +103,11 @@ function errorForStatus(status: number, words: UpstreamWords | undefined, secret
 export function errorForErrorValue(
   value: unknown,
   reason: 'error_event' | 'error_answer',
-  secrets: readonly string[],
+  secrets: Secrets,
 ): ClientError {
   const words = readErrorValue(value);
-  const status = words?.labels.map(Number).find((label) => label >= 400 && label < 600);
-  const isWithheld = status !== undefined && NOT_WORTH_RETRYING.has(status);
+  const status = words && statusIn(words);
+  const isWithheld = status !== undefined && WITHHELD_STATUSES.has(status);
   const message = words === undefined || isWithheld ? undefined : wordsForClients(words, secrets);
   const what = reason === 'error_event' ? 'upstream error in the stream' : 'upstream error with status 200';
   const withStatus = status === undefined ? what : `${what}, code ${status}${HINTS[status] ?? ''}`;

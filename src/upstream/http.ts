@@ -6,6 +6,7 @@ import Pool from 'undici/lib/dispatcher/pool.js';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { bodyFor, endpointOf, type OpenaiEndpoint, type OpenaiHost } from '../providers/openai.ts';
 import type { ChatRequest } from '../wire/request.ts';
+import type { Secrets } from '../wire/secrets.ts';
 import { Attempt, type FailureKind, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import type { Upstream } from './upstream.ts';
@@ -35,7 +36,7 @@ export class HttpUpstream implements Upstream {
     });
   }
 
-  get secrets(): readonly string[] {
+  get secrets(): Secrets {
     return this.#endpoint.secrets;
   }
 

@@ -11,6 +11,7 @@ import { chunk, DONE } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { withStage } from './stage.ts';
+import { NO_SECRETS } from '../../src/wire/secrets.ts';
 
 const COMMENT = ': keep-alive\n\n';
 const EVERY_MS = 15_000;
@@ -91,7 +92,7 @@ class Relay {
   constructor({ isOff = false } = {}) {
     const keepAliveMs = isOff ? undefined : EVERY_MS;
     this.#attempt.begin(SOURCE);
-    this.#ended = relayStream(this.#attempt, this.client, new Meter(1), { showUsage: true, secrets: [], keepAliveMs });
+    this.#ended = relayStream(this.#attempt, this.client, new Meter(1), { showUsage: true, secrets: NO_SECRETS, keepAliveMs });
   }
 
   async send(text: string): Promise<void> {

@@ -11,6 +11,7 @@ import { chunk, DONE } from '../support/answers.ts';
 import { inParallel } from '../support/cli.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
 import { HOST_STREAMS, type HostStream } from './hosts.ts';
+import { NO_SECRETS } from '../../src/wire/secrets.ts';
 
 /** What is relayed of a stream that arrives in these chunks, and what is charged. */
 async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charged: unknown }> {
@@ -29,7 +30,7 @@ async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charg
     },
   };
   const meter = new Meter(7);
-  const ending = relayStream(attempt, sink, meter, { showUsage: false, secrets: [], keepAliveMs: undefined });
+  const ending = relayStream(attempt, sink, meter, { showUsage: false, secrets: NO_SECRETS, keepAliveMs: undefined });
   for (const piece of chunks) {
     attempt.push(piece);
     await turn();
