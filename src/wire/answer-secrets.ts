@@ -28,7 +28,7 @@ export function withoutSecrets(
   answer: Readonly<Record<string, unknown>>,
   secrets: Secrets,
 ): string | undefined {
-  if (!holdsCredential(text, secrets) && !hasErrorInChoice(answer) && !hasOtherMembers(answer)) return undefined;
+  if (!holdsCredential(text, secrets) && !hasErrorInChoice(answer) && !isSuspect(answer, secrets)) return undefined;
   try {
     const edits = membersOf(text, 0).flatMap((member) => editsOf(member, text, secrets));
     return edits.length === 0 ? undefined : applyEdits(text, edits);
@@ -39,8 +39,16 @@ export function withoutSecrets(
   }
 }
 
-function hasOtherMembers(answer: Readonly<Record<string, unknown>>): boolean {
-  for (const name in answer) if (!FORMAT.has(name) && answer[name]) return true;
+/** Whether an answer has an error, or a secret in a member that is not of the format. */
+function isSuspect(answer: Readonly<Record<string, unknown>>, secrets: Secrets): boolean {
+  for (const name in answer) {
+    if (FORMAT.has(name)) continue;
+    const value = answer[name];
+    if (name === 'error' ? Boolean(value) : isSecret(name, secrets)) return true;
+    // Some hosts name a provider in every chunk: a short text is not worth writing as JSON.
+    const text = typeof value === 'string' ? value : value ? JSON.stringify(value) : '';
+    if (isSecret(text, secrets)) return true;
+  }
   return false;
 }
 

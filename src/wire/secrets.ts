@@ -51,7 +51,8 @@ export function holdsSecret(text: string, secrets: Secrets): boolean {
 export function holdsVerbatim(text: string, secrets: Secrets): boolean {
   const { parts, words } = needlesOf(secrets);
   const searched = text.toLowerCase();
-  return words?.test(searched) || parts.some((needle) => searched.includes(needle));
+  for (const part of parts) if (searched.includes(part)) return true;
+  return words?.test(searched) === true;
 }
 
 /** True if the text contains a credential verbatim. */
@@ -86,10 +87,10 @@ function needlesFor({ parts, words }: Secrets): Needles {
   };
 }
 
-/** Matches the word where it is not part of a longer one. */
+/** Matches the word where it is not part of a longer one. `%2F` before it is no part of a word. */
 function wordPattern(word: string): string {
   const text = word.toLowerCase();
-  return `${/^\w/.test(text) ? '(?<!\\w)' : ''}${text.replace(/\W/g, '\\$&')}${/\w$/.test(text) ? '(?!\\w)' : ''}`;
+  return `${/^\w/.test(text) ? '(?:(?<!\\w)|(?<=%[0-9a-f]{2}))' : ''}${text.replace(/\W/g, '\\$&')}${/\w$/.test(text) ? '(?!\\w)' : ''}`;
 }
 
 /**
