@@ -193,9 +193,17 @@ function endFields(request: RequestRecord, end: RequestEnd): (readonly [string, 
     ['upstream', end.upstream === undefined ? '-' : servedBy(end.upstream, end.attempts)],
     ['first byte', end.firstByteMs === undefined ? '-' : `after ${milliseconds(end.firstByteMs)}`],
     ['outcome', end.outcome],
-    ...(end.failure === undefined ? [] : [['failure', `${end.failure.message} (${end.failure.reason})`] as const]),
+    ...failureFields(end.failure),
     ['completion', end.completionId ?? '-'],
     ['tokens', `${count(end.promptTokens)} in${cached}, ${count(end.completionTokens)} out; ${SOURCES[end.source]}`],
     ['cost', `${exactUsd(end.costNanos)} USD${correction}`],
+  ];
+}
+
+function failureFields(failure: Failure | undefined): (readonly [string, string])[] {
+  if (failure === undefined) return [];
+  return [
+    ['failure', failure.message],
+    ['reason', failure.reason],
   ];
 }

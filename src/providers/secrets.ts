@@ -1,6 +1,5 @@
 /** What a client must never learn of a host: its credentials, its address and its headers. Pure. */
 import type { Secrets } from '../wire/secrets.ts';
-import type { OpenaiHost } from './openai.ts';
 
 /** Shorter values are no secrets, and would match in any text. */
 const MIN_SECRET_CHARACTERS = 6;
@@ -27,7 +26,14 @@ const BEFORE_MODEL_NAMES: ReadonlySet<string> = new Set(['deployments', 'engines
 
 const NAMES_OF_CREDENTIALS = /auth|key|token|secret|cookie|session|password|signature|^sig$|^code$/i;
 
-export function secretsOf({ apiKey = '', baseUrl, headers }: OpenaiHost): Secrets {
+/** What the config says of a host, as far as it holds secrets. */
+interface HostAccess {
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export function secretsOf({ apiKey = '', baseUrl, headers }: HostAccess): Secrets {
   const url = new URL(baseUrl);
   const path = secretsOfPath(url.pathname);
   const named = [...url.searchParams, ...Object.entries(headers)];

@@ -6,12 +6,12 @@ import fc from 'fast-check';
 import { Meter } from '../../src/relay/meter.ts';
 import { relayStream } from '../../src/relay/stream.ts';
 import { Attempt } from '../../src/upstream/attempt.ts';
+import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { MAX_EVENT_BYTES } from '../../src/wire/sse.ts';
 import { chunk, DONE } from '../support/answers.ts';
 import { inParallel } from '../support/cli.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
 import { HOST_STREAMS, type HostStream } from './hosts.ts';
-import { NO_SECRETS } from '../../src/wire/secrets.ts';
 
 /** What is relayed of a stream that arrives in these chunks, and what is charged. */
 async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charged: unknown }> {

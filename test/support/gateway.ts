@@ -258,7 +258,10 @@ export async function withGateway(
   }
 }
 
-function configFor(upstream: FakeUpstream, { config, provider, basePath = '/base/v1' }: GatewayOptions): Record<string, unknown> {
+function configFor(
+  upstream: FakeUpstream,
+  { config, provider, basePath = '/base/v1' }: GatewayOptions,
+): Record<string, unknown> {
   const fake = {
     kind: 'openai',
     base_url: `http://127.0.0.1:${upstream.port}${basePath}`,

@@ -6,8 +6,7 @@ import { secretsOf } from '../../../src/providers/secrets.ts';
 import { holdsSecret, type Secrets } from '../../../src/wire/secrets.ts';
 import { wordsForClients } from '../../../src/wire/upstream-error.ts';
 
-const of = (baseUrl: string, apiKey?: string, headers = {}): Secrets =>
-  secretsOf({ baseUrl, apiKey, headers, streamUsage: true });
+const of = (baseUrl: string, apiKey?: string, headers = {}): Secrets => secretsOf({ baseUrl, apiKey, headers });
 
 /** Base URLs as operators have them, with what is a secret in them besides the host. */
 const BASE_URLS: readonly (readonly [baseUrl: string, ...secrets: string[]])[] = [
