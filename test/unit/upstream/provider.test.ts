@@ -10,6 +10,7 @@ import { OPEN_MS, OPENS_AFTER_FAILURES } from '../../../src/upstream/breaker.ts'
 import { LAST_RESORT_MAX_UNAVAILABLE } from '../../../src/upstream/choice.ts';
 import { type Member, Provider } from '../../../src/upstream/provider.ts';
 import type { ChatRequest } from '../../../src/wire/request.ts';
+import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 
 const REQUEST = {} as ChatRequest;
 const NOBODY: ReadonlySet<Member> = new Set();
@@ -39,7 +40,7 @@ class Bench {
       name: `p#${i + 1}`,
       weight,
       upstream: {
-        secrets: [`secret-${i + 1}`],
+        secrets: { ...NO_SECRETS, parts: ['shared', `secret-${i + 1}`], credentials: [`key-${i + 1}`] },
         attempt: () => {
           const attempt = new Attempt();
           this.#attempts.push(attempt);
@@ -295,5 +296,9 @@ describe('an upstream', () => {
 });
 
 test('the secrets of a provider are those of all its upstreams', () => {
-  assert.deepEqual(new Bench([1, 1]).provider.secrets, ['secret-1', 'secret-2']);
+  assert.deepEqual(new Bench([1, 1]).provider.secrets, {
+    parts: ['shared', 'secret-1', 'secret-2'],
+    words: [],
+    credentials: ['key-1', 'key-2'],
+  });
 });
