@@ -1,16 +1,27 @@
 /** Estimates the tokens of texts without a tokenizer, and never by much too few, whatever the text is. */
 import { Buffer } from 'node:buffer';
 import {
+  BLANK,
+  DIGIT,
   decodeCharacters,
   decodeLetters,
   decodeSigns,
   decodeWords,
+  END,
+  INDIC,
   KEY_MASK,
+  KINDS,
   MAX_LETTERS,
   MAX_SIGNS,
+  mayJoin,
+  SEMITIC,
+  SIGN,
   SIGN_CODES,
+  SPLIT_BY_SPACE,
+  scriptOf,
   slotOfSigns,
   slotOfWord,
+  UPPER,
 } from './token-tables.ts';
 import { CHARACTERS, LETTERS, SIGNS, UNIT, WORDS } from './token-weights.ts';
 
@@ -34,22 +45,6 @@ const words = decodeWords(WORDS);
 const signs = decodeSigns(SIGNS);
 const letters = decodeLetters(LETTERS);
 const characters = decodeCharacters(CHARACTERS);
-
-/** What a character is to the tokenizer's cutting. */
-const LOWER = 0;
-const UPPER = 1;
-const DIGIT = 2;
-const BLANK = 3;
-const SIGN = 4;
-const BEYOND = 5;
-const KINDS = Uint8Array.from({ length: 1 << 16 }, (_, code) => {
-  if (code >= 128) return BEYOND;
-  const character = String.fromCharCode(code);
-  if (character >= 'a' && character <= 'z') return LOWER;
-  if (character >= 'A' && character <= 'Z') return UPPER;
-  if (character >= '0' && character <= '9') return DIGIT;
-  return /\s/.test(character) ? BLANK : SIGN;
-});
 
 const TAB = 0x09;
 const NEWLINE = 0x0a;
@@ -78,8 +73,6 @@ const BLANKS_PER_TOKEN = new Map([
 
 /** UTF-16 units that are weighed at once. A longer text is cut, at a cost of at most a token for each cut. */
 const MOST_UNITS = 16_384;
-/** Comes after the last unit: not a character, and so no part of a word. */
-const END = 0xffff;
 /** The text being weighed: to read it from here takes a third of the time that reading it from a string takes. */
 const units = new Uint16Array(MOST_UNITS + 1);
 const unitBytes = Buffer.from(units.buffer);
@@ -99,7 +92,13 @@ function weigh(text: string): number {
 
 function weighUnits(length: number): void {
   for (let at = 0; at < length; ) {
-    const kind = KINDS[units[at] as number] as number;
+    const code = units[at] as number;
+    // Most of a text is words with one space between them.
+    if (code === SPACE && ((units[at + 1] as number) - 97) >>> 0 < 26) {
+      at = weighWord(at + 1, ONE_SPACE, false);
+      continue;
+    }
+    const kind = KINDS[code] as number;
     if (kind <= UPPER) at = weighWord(at, NOTHING, false);
     else if (kind === BLANK) at = weighBlanks(at, length);
     else if (kind === SIGN) at = weighSigns(at, false);
@@ -114,13 +113,13 @@ function weighWord(start: number, lead: number, isJoined: boolean): number {
   let low = 0;
   let high = 0;
   let code = units[at] as number;
-  while (code >= 65 && code <= 90) {
+  while ((code - 65) >>> 0 < 26) {
     high = (high << 5) | (low >>> 25);
     low = ((low << 5) | (code & 31)) & KEY_MASK;
     code = units[++at] as number;
   }
   const uppers = at - start;
-  while (code >= 97 && code <= 122) {
+  while ((code - 97) >>> 0 < 26) {
     high = (high << 5) | (low >>> 25);
     low = ((low << 5) | (code & 31)) & KEY_MASK;
     code = units[++at] as number;
@@ -222,17 +221,25 @@ function weighBeyond(start: number, length: number): number {
   let at = start;
   let tokens = 0;
   let code = units[at] as number;
-  let isIndic = false;
+  let script = 0;
+  if (characters[code] === SPLIT_BY_SPACE && start > 0 && units[start - 1] === SPACE) tokens++;
   while (code >= 128 && at < length) {
-    tokens += characters[code] as number;
-    // Tokens of these scripts may begin or end within a character: a run of them has one more at most.
-    const wasIndic = isIndic;
-    isIndic = code >= 0x0900 && code <= 0x1fff;
-    if (isIndic && !wasIndic) tokens++;
+    tokens += (characters[code] as number) || 1;
+    const before = script;
+    script = scriptOf(code);
+    if (script !== before && (script === INDIC || (script === SEMITIC && at > start))) tokens++;
     code = units[++at] as number;
   }
+  // A digit of two units may keep those after it from being three to a token.
+  if (KINDS[code] === DIGIT && ((units[at - 1] as number) & 0xfc00) === 0xdc00) tokens++;
   weight += UNIT * tokens;
-  return (KINDS[code] as number) <= UPPER ? weighWord(at, NOTHING, mayJoin(units[at - 1] as number)) : at;
+  const isJoining = mayJoin(units[at - 1] as number);
+  if (code !== APOSTROPHE || !isJoining)
+    return (KINDS[code] as number) <= UPPER ? weighWord(at, NOTHING, isJoining) : at;
+  // It contracts after a letter, and begins the next word after a sign: one more covers both.
+  const after = weighContraction(at);
+  if (after > at) weight += UNIT;
+  return after;
 }
 
 /** The bit of a word's way of writing: lower case, with a capital, upper case; at the start of a piece, or after a space. */
@@ -246,7 +253,7 @@ function isKnown(low: number, high: number, form: number): boolean {
   for (;;) {
     const forms = words.forms[slot] as number;
     if (forms === 0) return false;
-    if (words.low[slot] === low && words.high[slot] === high) return (forms & form) !== 0;
+    if (words.keys[2 * slot] === low && words.keys[2 * slot + 1] === high) return (forms & form) !== 0;
     slot = (slot + 1) & (words.forms.length - 1);
   }
 }
@@ -289,9 +296,4 @@ function signWeight(start: number, end: number): number {
     sum += UNIT * (RULES.has(code) ? Math.min(most, 2 + most / RULE_SIGNS_PER_TOKEN) : most);
   }
   return sum;
-}
-
-/** Whether a character beyond ASCII may be a letter or a mark. Known not to be: punctuation, arrows, mathematics, lines. */
-function mayJoin(code: number): boolean {
-  return !((code >= 0x2000 && code <= 0x206f) || (code >= 0x2190 && code <= 0x2bff) || code === END);
 }

@@ -12,8 +12,8 @@ const SIGN_SLOTS = 1 << 12;
 
 /** Words by their letters. `forms` is 0 where a slot is free. */
 export interface WordTable {
-  readonly low: Int32Array;
-  readonly high: Int32Array;
+  /** Two keys for each slot: the last six letters, and those before them. */
+  readonly keys: Int32Array;
   /** A bit for each way of writing the word that is one token: see formOf in scripts/token-weights/words.ts. */
   readonly forms: Uint8Array;
 }
@@ -34,8 +34,7 @@ for (let value = 0; value < DIGITS.length; value++) VALUES[DIGITS.charCodeAt(val
 /** Each word is how many letters it shares with the one before it, its other letters, and its forms. */
 export function decodeWords(packed: string): WordTable {
   const table = {
-    low: new Int32Array(WORD_SLOTS),
-    high: new Int32Array(WORD_SLOTS),
+    keys: new Int32Array(2 * WORD_SLOTS),
     forms: new Uint8Array(WORD_SLOTS),
   };
   const word = new Uint8Array(MAX_LETTERS);
@@ -56,8 +55,8 @@ function addWord(table: WordTable, word: Uint8Array, forms: number): void {
   }
   let slot = slotOfWord(low, high);
   while (table.forms[slot] !== 0) slot = (slot + 1) & (WORD_SLOTS - 1);
-  table.low[slot] = low;
-  table.high[slot] = high;
+  table.keys[2 * slot] = low;
+  table.keys[2 * slot + 1] = high;
   table.forms[slot] = forms;
 }
 
@@ -113,6 +112,9 @@ function copyRow(cells: readonly number[], from: number, to: Uint8Array, start: 
   return from + LETTERS;
 }
 
+/** Stands for a character of one token that a space before it splits in two. */
+export const SPLIT_BY_SPACE = 0;
+
 /** The tokens of each UTF-16 unit from U+0080 on: three to a digit, of two bits each, repeated as weights are. */
 export function decodeCharacters(packed: string): Uint8Array {
   const table = new Uint8Array(1 << 16);
@@ -129,4 +131,38 @@ export function decodeCharacters(packed: string): Uint8Array {
     }
   }
   return table;
+}
+
+/** What a character is to the tokenizer's cutting. */
+export const LOWER = 0;
+export const UPPER = 1;
+export const DIGIT = 2;
+export const BLANK = 3;
+export const SIGN = 4;
+export const BEYOND = 5;
+export const KINDS = Uint8Array.from({ length: 1 << 16 }, (_, code) => {
+  if (code >= 128) return BEYOND;
+  const character = String.fromCharCode(code);
+  if (character >= 'a' && character <= 'z') return LOWER;
+  if (character >= 'A' && character <= 'Z') return UPPER;
+  if (character >= '0' && character <= '9') return DIGIT;
+  return /\s/.test(character) ? BLANK : SIGN;
+});
+
+/** Comes after the last unit: not a character, and so no part of a word. */
+export const END = 0xffff;
+
+/** Whether a character beyond ASCII may be a letter or a mark. Known not to be: punctuation, arrows, mathematics, lines. */
+export function mayJoin(code: number): boolean {
+  return !((code >= 0x2000 && code <= 0x206f) || (code >= 0x2190 && code <= 0x2bff) || code === END);
+}
+
+/** Armenian, Hebrew, Arabic; the scripts of India, Thailand, Georgia, Ethiopia and Cambodia among others; and the rest. */
+export const SEMITIC = 1;
+export const INDIC = 2;
+
+/** Scripts of which tokens begin or end within a character, so that a run of them may have one more. */
+export function scriptOf(code: number): number {
+  if (code < 0x0530 || code >= 0x2000) return 0;
+  return code < 0x0900 ? SEMITIC : INDIC;
 }
