@@ -1,5 +1,5 @@
 /** Packs the tables of the token estimate into strings: src/wire/token-tables.ts unpacks them. */
-import { DIGITS, SIGN_CODES, SPLIT_BY_SPACE } from '../../src/wire/token-tables.ts';
+import { DIGITS, MAX_LETTERS, SIGN_CODES, SPLIT_BY_SPACE } from '../../src/wire/token-tables.ts';
 import { splitCharacters } from './splits.ts';
 import type { Vocabulary } from './vocabulary.ts';
 import type { Word } from './words.ts';
@@ -12,14 +12,14 @@ function digit(value: number): string {
   return found;
 }
 
-/** Each word is how many letters it shares with the one before it, its other letters, and its forms. */
+/** Each word is how many letters it shares with the one before it, its other letters, its forms, and its leads if any. */
 export function packWords(words: readonly Word[]): string {
   let packed = '';
   let previous = '';
-  for (const { letters, forms } of words) {
+  for (const { letters, forms, leads } of words) {
     let shared = 0;
     while (shared < previous.length && previous[shared] === letters[shared]) shared++;
-    packed += digit(shared) + letters.slice(shared) + digit(forms);
+    packed += digit(shared) + letters.slice(shared) + digit(forms) + (leads === 0 ? '' : digit(MAX_LETTERS + leads));
     previous = letters;
   }
   return packed;

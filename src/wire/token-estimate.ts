@@ -1,5 +1,6 @@
 /** Estimates the tokens of texts without a tokenizer, and never by much too few, whatever the text is. */
 import { Buffer } from 'node:buffer';
+import { blankWeight, NEWLINE, RETURN, SPACE, signWeight } from './token-runs.ts';
 import {
   BLANK,
   DIGIT,
@@ -11,9 +12,13 @@ import {
   INDIC,
   KEY_MASK,
   KINDS,
+  LEAD_OF,
   MAX_LETTERS,
   MAX_SIGNS,
   mayJoin,
+  NOTHING,
+  ONE_SPACE,
+  OTHER_SIGN,
   SEMITIC,
   SIGN,
   SIGN_CODES,
@@ -21,6 +26,7 @@ import {
   scriptOf,
   slotOfSigns,
   slotOfWord,
+  UNSAFE_LEADS,
   UPPER,
 } from './token-tables.ts';
 import { CHARACTERS, LETTERS, SIGNS, UNIT, WORDS } from './token-weights.ts';
@@ -46,30 +52,8 @@ const signs = decodeSigns(SIGNS);
 const letters = decodeLetters(LETTERS);
 const characters = decodeCharacters(CHARACTERS);
 
-const TAB = 0x09;
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
-const SPACE = 0x20;
 const APOSTROPHE = 0x27;
 const SLASH = 0x2f;
-
-/** What comes before a word within its piece. A form's bits are shifted by it, so that a sign reads as the start. */
-const NOTHING = 0;
-const ONE_SPACE = 1;
-
-/** Signs of which a long run is few tokens. */
-const RULES = new Set(Array.from('-=*#_./', (sign) => sign.charCodeAt(0)));
-/** A run of one of them is at most two tokens and one for every 16 (measured to 1,000 signs). */
-const RULE_SIGNS_PER_TOKEN = 16;
-/** Stands for the two signs that end a line in some files. */
-const LINE_END = -1;
-/** A run of one kind of blank is at most one token and one for so many blanks (measured to 1,000). */
-const BLANKS_PER_TOKEN = new Map([
-  [SPACE, 16],
-  [TAB, 16],
-  [NEWLINE, 8],
-  [LINE_END, 4],
-]);
 
 /** UTF-16 units that are weighed at once. A longer text is cut, at a cost of at most a token for each cut. */
 const MOST_UNITS = 16_384;
@@ -127,8 +111,12 @@ function weighWord(start: number, lead: number, isJoined: boolean): number {
   const count = at - start;
   const mayBeKnown =
     (uppers <= 1 || uppers === count) && count <= MAX_LETTERS && !isJoined && (code < 128 || !mayJoin(code));
-  if (mayBeKnown && isKnown(low, high & KEY_MASK, formBit(lead, uppers))) weight += UNIT;
-  else weighUnknownWord(start, start + uppers, at);
+  const known = mayBeKnown ? knownTokens(low, high & KEY_MASK, formBit(lead, uppers), lead) : 0;
+  if (known > 0) weight += UNIT * known;
+  else {
+    if (lead >= OTHER_SIGN) weight += UNIT;
+    weighUnknownWord(start, start + uppers, at);
+  }
   return code === APOSTROPHE ? weighContraction(at) : at;
 }
 
@@ -181,13 +169,14 @@ function weighBlanks(start: number, length: number): number {
   while (KINDS[units[at] as number] === BLANK) at++;
   const last = units[at - 1] as number;
   const isSplit = at < length && last !== NEWLINE && last !== RETURN;
-  if (at - start > 1 || !isSplit) weight += blankWeight(start, isSplit ? at - 1 : at);
+  if (at - start > 1 || !isSplit) weight += blankWeight(units, start, isSplit ? at - 1 : at);
   if (!isSplit) return at;
   const kind = KINDS[units[at] as number] as number;
   if (kind <= UPPER && last === SPACE) return weighWord(at, ONE_SPACE, false);
   if (kind === SIGN && last === SPACE) return weighSigns(at, true);
+  if (kind <= UPPER) return weighWord(at, LEAD_OF[last] as number, false);
   weight += UNIT;
-  return kind <= UPPER ? weighWord(at, NOTHING, false) : at;
+  return at;
 }
 
 /** A run of signs with the space before it, and line ends and slashes after it. A single one goes with a word after it. */
@@ -204,15 +193,16 @@ function weighSigns(start: number, hasSpace: boolean): number {
   } while (KINDS[code] === SIGN);
   const count = at - start + (hasSpace ? 1 : 0);
   if (count === 1 && (KINDS[code] as number) <= UPPER) {
-    weight += UNIT;
-    return weighWord(at, NOTHING, false);
+    // After a sign beyond ASCII it is of one run with that, and not of the word.
+    const isLead = start === 0 || (units[start - 1] as number) < 128;
+    return weighWord(at, isLead ? (LEAD_OF[units[start] as number] as number) : OTHER_SIGN, false);
   }
   for (; code === NEWLINE || code === RETURN || code === SLASH; code = units[++at] as number)
     key = (key << 6) | (SIGN_CODES[code] as number);
   const total = at - start + (hasSpace ? 1 : 0);
   const isAlone = (code < 128 || code === END) && (start === 0 || (units[start - 1] as number) < 128);
   if (isCoded && isAlone && total <= MAX_SIGNS && isKnownRun(key)) weight += UNIT;
-  else weight += signWeight(start, at) + (hasSpace ? UNIT : 0);
+  else weight += signWeight(units, start, at) + (hasSpace ? UNIT : 0);
   return at;
 }
 
@@ -232,10 +222,12 @@ function weighBeyond(start: number, length: number): number {
   }
   // A digit of two units may keep those after it from being three to a token.
   if (KINDS[code] === DIGIT && ((units[at - 1] as number) & 0xfc00) === 0xdc00) tokens++;
-  weight += UNIT * tokens;
   const isJoining = mayJoin(units[at - 1] as number);
-  if (code !== APOSTROPHE || !isJoining)
-    return (KINDS[code] as number) <= UPPER ? weighWord(at, NOTHING, isJoining) : at;
+  const isWord = (KINDS[code] as number) <= UPPER;
+  // The last token counts with the word after it.
+  weight += UNIT * (isWord ? tokens - 1 : tokens);
+  if (isWord) return weighWord(at, OTHER_SIGN, isJoining);
+  if (code !== APOSTROPHE || !isJoining) return at;
   // It contracts after a letter, and begins the next word after a sign: one more covers both.
   const after = weighContraction(at);
   if (after > at) weight += UNIT;
@@ -248,12 +240,18 @@ function formBit(lead: number, uppers: number): number {
   return (lead === ONE_SPACE ? 2 : 1) << (2 * way);
 }
 
-function isKnown(low: number, high: number, form: number): boolean {
+/** The tokens of a word and the sign before it, or 0 if they are not known. */
+function knownTokens(low: number, high: number, form: number, lead: number): number {
   let slot = slotOfWord(low, high);
   for (;;) {
     const forms = words.forms[slot] as number;
-    if (forms === 0) return false;
-    if (words.keys[2 * slot] === low && words.keys[2 * slot + 1] === high) return (forms & form) !== 0;
+    if (forms === 0) return 0;
+    if (words.keys[2 * slot] === low && words.keys[2 * slot + 1] === high) {
+      if (lead < OTHER_SIGN) return (forms & form) === 0 ? 0 : 1;
+      const leads = words.leads[slot] as number;
+      if (form === 1 && lead > OTHER_SIGN && ((leads >> (lead - OTHER_SIGN - 1)) & 1) === 1) return 1;
+      return (forms & form) === 0 || (leads & UNSAFE_LEADS) !== 0 ? 0 : 2;
+    }
     slot = (slot + 1) & (words.forms.length - 1);
   }
 }
@@ -266,34 +264,4 @@ function isKnownRun(key: number): boolean {
     if (found === 0) return false;
     slot = (slot + 1) & (signs.length - 1);
   }
-}
-
-/** Each kind of blank in a run is a token, and more of the same hardly more. */
-function blankWeight(start: number, end: number): number {
-  let sum = 0;
-  let last = 0;
-  for (let at = start; at < end; at++) {
-    let code = units[at] as number;
-    if (code === RETURN && at + 1 < end && units[at + 1] === NEWLINE) {
-      code = LINE_END;
-      at++;
-    }
-    sum += UNIT / (code === last ? (BLANKS_PER_TOKEN.get(code) ?? 1) : 1);
-    last = code;
-  }
-  return sum;
-}
-
-/** Each sign is a token at most, and of a ruled line far less. */
-function signWeight(start: number, end: number): number {
-  let sum = 0;
-  for (let at = start; at < end; ) {
-    const code = units[at] as number;
-    const from = at;
-    do at++;
-    while (at < end && units[at] === code);
-    const most = at - from;
-    sum += UNIT * (RULES.has(code) ? Math.min(most, 2 + most / RULE_SIGNS_PER_TOKEN) : most);
-  }
-  return sum;
 }

@@ -4,6 +4,10 @@
 export const MAX_LETTERS = 12;
 /** Signs of the longest run in the table: six bits each, in one key. */
 export const MAX_SIGNS = 5;
+/** Signs that are often one token with the word after them. */
+export const KNOWN_LEADS = '._(\t';
+/** The bit of a word that may be more than one token besides a sign before it. */
+export const UNSAFE_LEADS = 1 << KNOWN_LEADS.length;
 export const KEY_MASK = 0x3fffffff;
 
 /** Slots are over twice as many as words, so that a search seldom takes more than one step. */
@@ -16,6 +20,8 @@ export interface WordTable {
   readonly keys: Int32Array;
   /** A bit for each way of writing the word that is one token: see formOf in scripts/token-weights/words.ts. */
   readonly forms: Uint8Array;
+  /** A bit for each of KNOWN_LEADS with which the word in lower case is one token, and UNSAFE_LEADS. */
+  readonly leads: Uint8Array;
 }
 
 export function slotOfWord(low: number, high: number): number {
@@ -31,22 +37,27 @@ export const DIGITS = '!"#%&()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[
 const VALUES = new Uint8Array(128);
 for (let value = 0; value < DIGITS.length; value++) VALUES[DIGITS.charCodeAt(value)] = value;
 
-/** Each word is how many letters it shares with the one before it, its other letters, and its forms. */
+/** Each word is how many letters it shares with the one before it, its other letters, its forms, and its leads if any. */
 export function decodeWords(packed: string): WordTable {
   const table = {
     keys: new Int32Array(2 * WORD_SLOTS),
     forms: new Uint8Array(WORD_SLOTS),
+    leads: new Uint8Array(WORD_SLOTS),
   };
   const word = new Uint8Array(MAX_LETTERS);
   for (let at = 0; at < packed.length; at++) {
     let length = VALUES[packed.charCodeAt(at++)] as number;
     while (packed.charCodeAt(at) >= 97 && packed.charCodeAt(at) <= 122) word[length++] = packed.charCodeAt(at++) & 31;
-    addWord(table, word.subarray(0, length), VALUES[packed.charCodeAt(at)] as number);
+    const forms = VALUES[packed.charCodeAt(at)] as number;
+    const next = VALUES[packed.charCodeAt(at + 1)] as number;
+    // No word shares so many letters with the one before it: the digit is of leads.
+    if (next > MAX_LETTERS) at++;
+    addWord(table, word.subarray(0, length), forms, next > MAX_LETTERS ? next - MAX_LETTERS : 0);
   }
   return table;
 }
 
-function addWord(table: WordTable, word: Uint8Array, forms: number): void {
+function addWord(table: WordTable, word: Uint8Array, forms: number, leads: number): void {
   let low = 0;
   let high = 0;
   for (const letter of word) {
@@ -58,6 +69,7 @@ function addWord(table: WordTable, word: Uint8Array, forms: number): void {
   table.keys[2 * slot] = low;
   table.keys[2 * slot + 1] = high;
   table.forms[slot] = forms;
+  table.leads[slot] = leads;
 }
 
 /** Code of a sign within a key, from 1; 0 for what no run in the table has. */
@@ -166,3 +178,12 @@ export function scriptOf(code: number): number {
   if (code < 0x0530 || code >= 0x2000) return 0;
   return code < 0x0900 ? SEMITIC : INDIC;
 }
+
+/** What comes before a word within its piece. Other signs follow from 3 on: those of KNOWN_LEADS. */
+export const NOTHING = 0;
+export const ONE_SPACE = 1;
+export const OTHER_SIGN = 2;
+export const LEAD_OF = new Uint8Array(128).fill(OTHER_SIGN);
+Array.from(KNOWN_LEADS).forEach((sign, i) => {
+  LEAD_OF[sign.charCodeAt(0)] = OTHER_SIGN + 1 + i;
+});

@@ -54,6 +54,7 @@ const NASTY: Readonly<Record<string, string>> = {
   'capitals by turns': 'aBcDeFgHiJkL'.repeat(40),
   'words cut by contractions': "a'should've'still".repeat(40),
   'words cut by contractions after a letter with an accent': "é'Venus".repeat(40),
+  'a sign that belongs to the one before it': '\u200d_at\u2011.w'.repeat(60),
   'the name of a special token': '<|endoftext|>'.repeat(40),
   base64: 'kJ8fQz3xV0pLmN7rT2wYbC5dEhG9sAuI1oX4vZ6q'.repeat(20),
   'blanks of all kinds': ' \t\n\r\v\f\u00a0\u3000\r\r\n\t '.repeat(40),
