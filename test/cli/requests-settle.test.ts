@@ -92,7 +92,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const figures = {
       requests: 1,
       errors: 1,
-      prompt_tokens: 6,
+      prompt_tokens: 9,
       completion_tokens: 100,
       total_tokens: 109,
       cost_usd: '0.012300',
