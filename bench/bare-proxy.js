@@ -1,4 +1,7 @@
-/** The yardstick: a bare proxy on node:http and undici as most are written, with `request` and `pipeline`. */
+/**
+ * The baseline: a bare proxy on node:http and undici as most are written, with `request` and
+ * `pipeline`.
+ */
 import { createServer } from 'node:http';
 import { pipeline } from 'node:stream';
 import { poolTo } from './pool.js';

@@ -1,4 +1,6 @@
-/** The least that a proxy on node:http and undici can do: undici's `dispatch`, with handlers instead of streams. */
+/**
+ * The cheapest proxy possible on node:http and undici: `dispatch` with handlers instead of streams.
+ */
 import { createServer } from 'node:http';
 import { poolTo } from './pool.js';
 
@@ -6,7 +8,7 @@ const [port = '', upstreamPort = ''] = process.argv.slice(2);
 
 const pool = poolTo(upstreamPort);
 
-/** Hands an answer on, piece by piece, at the pace of its reader. */
+/** Forwards an answer chunk by chunk, with backpressure. */
 class Forwarder {
   #response;
 
@@ -16,7 +18,7 @@ class Forwarder {
 
   onRequestStart(controller) {
     this.#response.once('close', () => {
-      if (!this.#response.writableFinished) controller.abort(new Error('the client left'));
+      if (!this.#response.writableFinished) controller.abort(new Error('the client hung up'));
     });
   }
 

@@ -1,4 +1,4 @@
-/** The bars that the gateway sets itself, and whether it clears them. */
+/** The performance targets of the gateway, and whether it meets them. */
 import { CRASH, GATEWAY, THREADS, YARDSTICK } from './contestants.ts';
 import { ACTIVE, CPU_PER_EVENT, MEMORY, SILENT } from './phases/holds.ts';
 import { IDLE_MEMORY, PROCESS, START } from './phases/starts.ts';
@@ -6,9 +6,9 @@ import { type Row, rowName } from './rows.ts';
 import { AT_RATE, closedName, P50, P99, STREAMS_AT_RATE, THROUGHPUT, USUAL_CONNECTIONS } from './workloads.ts';
 
 export interface Bar {
-  /** The name of the row that shows it. */
+  /** The name of the row that it is about. */
   readonly row: string;
-  /** Whom it is for, and whom it is measured by where it is no plain value. */
+  /** Who has to meet it, and who it is compared with, unless it is an absolute value. */
   readonly target: string;
   readonly other?: string;
   readonly of: 'value' | 'ratio' | 'difference';
@@ -22,7 +22,9 @@ const RATIO = { other: YARDSTICK, of: 'ratio', unit: '×' } as const;
 const ADDED = { other: YARDSTICK, of: 'difference', is: 'under', unit: ' ms' } as const;
 const VALUE = { of: 'value', is: 'under' } as const;
 
-/** What is asked of latencies at a moderate rate: of whole answers, and of the first byte of streams. */
+/**
+ * The targets for latencies at a moderate rate: of whole answers, and of the first byte of streams.
+ */
 function latencyBars(section: string): Bar[] {
   return [
     { row: rowName(section, P50), target: GATEWAY, ...ADDED, limit: 0.6 },
@@ -42,7 +44,7 @@ export const BARS: readonly Bar[] = [
   ...latencyBars(STREAMS_AT_RATE),
 ];
 
-/** In a cell of the table. Empty where what it is about was not measured. */
+/** A target as a cell of the table. Empty if it was not measured. */
 export function shownBar(bar: Bar, row: Row): string {
   const value = figureOf(bar, row);
   if (value === undefined) return '';

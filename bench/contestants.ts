@@ -1,19 +1,22 @@
-/** Who is measured beside whom, and under which name. */
+/** The servers that are measured beside each other, and their names. */
 import { fileURLToPath } from 'node:url';
 import { BARE_PROXY, BAREST_PROXY, gateway, proxy, type Server } from './targets.ts';
 
 export const CHECKOUT = fileURLToPath(new URL('..', import.meta.url));
-/** As it runs unless configured: one thread, the ledger on, each charge synced to the disk. */
+/** The gateway with its defaults: one thread, the ledger on, every charge synced to disk. */
 export const GATEWAY = 'gateway';
 export const CRASH = 'durability: crash';
 export const THREADS = 'threads: 2';
 export const LOG = 'log: info';
-/** A second checkout. */
+/** The gateway of a second checkout. */
 export const OTHER_GATEWAY = 'other gateway';
-/** What all targets are held against: node:http and undici with no checks and no ledger, as such a proxy is usually written. */
+/**
+ * What targets are compared with: node:http and undici as usually written, with no checks and no
+ * ledger.
+ */
 export const YARDSTICK = BARE_PROXY;
 
-/** Gateways that differ from the usual one in a setting. */
+/** Gateways that differ from the default one in a single setting. */
 const VARIANTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   [CRASH]: { durability: 'crash' },
   [THREADS]: { threads: 2 },
@@ -43,7 +46,7 @@ export async function variantServers(upstreamPort: number): Promise<Server[]> {
   return servers;
 }
 
-/** The gateway of another checkout, which has to be built. */
+/** The gateway of another checkout, which must be built. */
 export function otherGateway(checkout: string, upstreamPort: number): Promise<Server> {
   return gateway({ name: OTHER_GATEWAY, checkout }, upstreamPort);
 }

@@ -1,4 +1,6 @@
-/** Writes the figures of a benchmark into docs/benchmarks.md, and leaves the rest of it as it is. */
+/**
+ * Writes the figures of a benchmark into docs/benchmarks.md, and leaves the rest of it as it is.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { wrapProse } from '../scripts/wrap.ts';
@@ -35,7 +37,10 @@ export function writePart(part: Part, content: string): void {
   writeFileSync(path, withPart(text, part, content));
 }
 
-/** The text with new content between the marks of this part, its prose wrapped. Throws if the marks are missing. */
+/**
+ * The text with new content between the marks of this part, its prose wrapped. Throws if the marks
+ * are missing.
+ */
 export function withPart(text: string, part: Part, content: string): string {
   const from = text.indexOf(begin(part));
   const to = text.indexOf(end(part), from);

@@ -1,7 +1,7 @@
 /**
- * The short form for every change: what a fixed number of requests costs the gateway in CPU time, by what it costs the
- * bare proxies in the same run. It informs: CPU time varies less than speed does on a busy machine, but it varies.
- * `npm run bench:guard`.
+ * A short benchmark to run with every change: the CPU time of a fixed number of requests, relative
+ * to the bare proxies in the same run. It informs and does not judge: on a busy machine CPU time
+ * varies less than speed, but it still varies. `npm run bench:guard`.
  */
 import { GATEWAY, usualServers } from './contestants.ts';
 import { DOCUMENT, documented } from './document.ts';
@@ -14,7 +14,7 @@ import { BARE_PROXY, BAREST_PROXY } from './targets.ts';
 import { CPU_PER_EVENT, CPU_PER_REQUEST, closedName, FLOODS, USUAL_CONNECTIONS, workloads } from './workloads.ts';
 
 const ROUNDS = 5;
-/** Enough that the compiler has done most of its work. */
+/** Enough for V8 to compile most of the hot code. */
 const WARM_UP_MS = 1_000;
 const REQUESTS: Readonly<Record<string, number>> = { [closedName(USUAL_CONNECTIONS)]: 4_000, [FLOODS]: 80 };
 
@@ -26,7 +26,7 @@ const plan = workloads(1)
     figures: workload.figures.filter(({ label }) => label === CPU_PER_REQUEST || label === CPU_PER_EVENT),
   }));
 
-/** What the last full run had, as a reader has to know what is usual. */
+/** The figures of the last full run, for comparison. */
 const usualColumn: Column = {
   head: `in ${DOCUMENT}`,
   cell: (row: Row) => documented('gateway', row.name, ratioColumn(GATEWAY, BAREST_PROXY).head) ?? '',

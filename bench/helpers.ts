@@ -1,10 +1,10 @@
-/** The two processes that a benchmark needs besides what it measures: the load generator and the upstream. */
+/** The two helper processes of a benchmark: the load generator and the upstream. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Helper, PROBE } from './children.ts';
 import type { HoldResult, LoadJob, LoadResult, RequestSpec, StreamShape, Usage } from './messages.ts';
 
-/** Answers that are not what they should be: the run is worth nothing. */
+/** An unexpected answer: the run is void. */
 export class LoadFailure extends Error {}
 
 /** Starts a module of the benchmark, and waits for its first message. */
@@ -29,17 +29,19 @@ export class Load {
     return new Load((await startModule('./load/load.ts')).helper);
   }
 
-  /** Throws a {@link LoadFailure} when a single answer was not as it should be. So do all of these. */
+  /**
+   * Throws a {@link LoadFailure} if a single answer is not as expected, as all of these methods do.
+   */
   async run(job: LoadJob): Promise<LoadResult> {
     return checked(await this.#helper.ask<LoadResult>({ order: 'run', ...job }));
   }
 
-  /** Opens streams, and waits until each of them has brought its first byte. */
+  /** Opens streams, and waits for the first byte of each. */
   async hold(streams: number, spec: RequestSpec): Promise<void> {
     checked(await this.#helper.ask<HoldResult>({ order: 'hold', streams, ...spec }));
   }
 
-  /** What the open streams have brought so far. */
+  /** What the open streams have received so far. */
   async count(): Promise<HoldResult> {
     return checked(await this.#helper.ask<HoldResult>({ order: 'count' }));
   }
@@ -76,7 +78,7 @@ export class Upstream {
     await this.#helper.ask({ order: 'shape', shape });
   }
 
-  /** Ends the streams that go on until they are told, and gives the number of events they have had in all. */
+  /** Ends the endless streams, and returns the number of their events. */
   endStreams(): Promise<number> {
     return this.#helper.ask({ order: 'end streams' });
   }

@@ -1,4 +1,4 @@
-/** What figures depend on: the machine, the versions, and the day. */
+/** What the figures depend on: the machine, the versions, and the date. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os';
@@ -7,10 +7,10 @@ import { CHECKOUT } from './contestants.ts';
 
 const BYTES_PER_GB = 1024 ** 3;
 
-/** Above this something else was at work beside the benchmark. */
+/** Above this load average, something else was running. */
 const IDLE_LOAD = 0.5;
 
-/** To be taken before anything is measured. */
+/** The machine as it was before the first measurement. */
 export interface Machine {
   readonly text: string;
   readonly wasIdle: boolean;
@@ -27,16 +27,16 @@ export function describeMachine(): Machine {
   return { text: lines.join('\n'), wasIdle: load < IDLE_LOAD };
 }
 
-/** Of the package in a folder of the checkout. */
+/** The version of the package in a directory of the checkout. */
 export function versionOf(folder: string): string {
   return (JSON.parse(readFileSync(join(CHECKOUT, folder, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
-/** Nothing where the checkout has no history. */
+/** The commit of the checkout in brackets; empty without a Git history. */
 function commit(): string {
   try {
-    const words = ['describe', '--always', '--dirty', '--abbrev=10'];
-    return ` (${execFileSync('git', words, { cwd: CHECKOUT, encoding: 'utf8', stdio: 'pipe' }).trim()})`;
+    const args = ['describe', '--always', '--dirty', '--abbrev=10'];
+    return ` (${execFileSync('git', args, { cwd: CHECKOUT, encoding: 'utf8', stdio: 'pipe' }).trim()})`;
   } catch {
     return '';
   }

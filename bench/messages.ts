@@ -1,21 +1,27 @@
-/** What the processes of the benchmark tell each other. */
+/** The messages between the processes of the benchmark. */
 import type { Percentiles } from '../test/support/statistics.ts';
 
-/** Requests that follow each other on each connection, or that arrive at a rate, whether or not others have ended. */
+/**
+ * When requests are sent: on each connection one after another, or at a fixed rate, however long
+ * the others take.
+ */
 export type Arrivals =
   | { readonly kind: 'closed'; readonly connections: number }
   | { readonly kind: 'open'; readonly perSecond: number };
 
-/** What is sent, and where to: one port of the loopback. */
+/** What is sent, and to which port of the loopback interface. */
 export interface RequestSpec {
   readonly port: number;
   readonly key: string;
-  /** Whole header lines, for servers that want to be told more. */
+  /** Additional header lines that a server needs. */
   readonly headers: readonly string[];
   readonly stream: boolean;
 }
 
-/** How long requests are sent: for a time, or until there were so many. They end a little later. */
+/**
+ * When to stop sending: after a time, or after a number of requests. The last answers arrive a
+ * little later.
+ */
 export type Length = { readonly milliseconds: number } | { readonly requests: number };
 
 export interface LoadJob extends RequestSpec {
@@ -23,61 +29,63 @@ export interface LoadJob extends RequestSpec {
   readonly length: Length;
 }
 
-/** To the load generator, one at a time; each is answered. */
+/** An order to the load generator. Each is answered before the next is sent. */
 export type LoadOrder =
   | ({ readonly order: 'run' } & LoadJob)
-  /** Opens that many streams, beside those that are open, and answers when each has brought its first byte. */
+  /** Opens more streams, and answers when each has received its first byte. */
   | ({ readonly order: 'hold'; readonly streams: number } & RequestSpec)
-  /** Asks what the streams have brought so far. */
+  /** Asks what the streams have received so far. */
   | { readonly order: 'count' }
   /** Waits until all streams have ended. */
   | { readonly order: 'release' };
 
-/** From the load generator, after a run. */
+/** The result of a run. */
 export interface LoadResult {
   readonly answers: number;
-  /** Events of all streams, the last usage and the `[DONE]` included. */
+  /** Events of all streams, the usage and `[DONE]` included. */
   readonly events: number;
   /** From the first request to the last answer. */
   readonly seconds: number;
-  /** Until the first byte of a body, in milliseconds, from when the request was due. */
+  /** From when a request was due to the first byte of its body, in milliseconds. */
   readonly firstByteMs: Percentiles;
-  /** Until the last byte. */
+  /** From when a request was due to the last byte, in milliseconds. */
   readonly totalMs: Percentiles;
-  /** Why the run is worth nothing. */
+  /** Why the run is void. */
   readonly failure: string | undefined;
 }
 
-/** From the load generator, about streams that are held. */
+/** The state of the streams that are held open. */
 export interface HoldResult {
   readonly ended: number;
   readonly events: number;
-  /** On the load generator's clock. */
+  /** By the clock of the load generator. */
   readonly atMs: number;
   readonly failure: string | undefined;
 }
 
-/** How the streams that begin from now on are. */
+/** The shape of the streams that start from now on. */
 export type StreamShape =
-  /** 0: each event as soon as the last one is out. */
+  /** With a pace of 0, each event follows as soon as the last one is written. */
   | { readonly events: number; readonly paceMs: number }
-  /** Until they are told to end. With no pace they bring one event and fall silent. */
-  | { readonly events: 'until told'; readonly paceMs: number | undefined };
+  /**
+   * Streams that go on until they are ended. Without a pace they send one event and fall silent.
+   */
+  | { readonly events: 'endless'; readonly paceMs: number | undefined };
 
-/** To the upstream. */
+/** An order to the upstream. */
 export type UpstreamOrder =
   | { readonly order: 'shape'; readonly shape: StreamShape }
-  /** Ends the streams that go on until they are told; answered with how many events they have had in all. */
+  /** Ends the endless streams; answered with the number of their events. */
   | { readonly order: 'end streams' };
 
-/** To any process: the words with which it is asked for its usage. */
+/** Asks any process for its usage. */
 export const ASK_USAGE = 'usage';
-/** The same, after what is not needed any more was given back. */
-export const ASK_USAGE_AT_REST = 'usage at rest';
+/** Asks for the usage after a garbage collection. */
+export const ASK_USAGE_AFTER_GC = 'usage after gc';
 
-/** What a process has used since it began. */
+/** What a process has used since it started. */
 export interface Usage {
-  /** Of all its threads, in user and kernel. */
+  /** Of all its threads, in user and kernel mode. */
   readonly cpuMicroseconds: number;
   readonly rssBytes: number;
 }

@@ -1,7 +1,7 @@
-/** The bytes that travel: a request as chat clients send it, and the answers of the upstream, made once. */
+/** The payloads: a typical chat request, and the prebuilt answers of the upstream. */
 import type { RequestSpec } from './messages.ts';
 
-/** The model as the upstream knows it, and as clients of the gateway name it. */
+/** The name of the model at the upstream, and at the gateway. */
 export const UPSTREAM_MODEL = 'bench-model';
 export const GATEWAY_MODEL = `bench/${UPSTREAM_MODEL}`;
 
@@ -45,7 +45,7 @@ export function requestBytes({ port, key, headers, stream }: RequestSpec): Buffe
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** What an upstream recognises a request for a stream by. */
+/** The text by which the upstream recognizes a request for a stream. */
 export const STREAM_MARK = '"stream":true';
 
 /** A whole completion, head and body. */
@@ -70,16 +70,16 @@ export function completionBytes(): Buffer {
   return Buffer.from(`${head}\r\n\r\n${body}`);
 }
 
-/** A stream, in pieces that can be written one by one. */
+/** The parts of a stream, to be written one by one. */
 export interface StreamPieces {
   readonly head: Buffer;
   readonly event: Buffer;
-  /** The finish reason, the usage, the `[DONE]`, and the end of the body. */
+  /** The finish reason, the usage, `[DONE]`, and the end of the body. */
   readonly end: Buffer;
 }
 
-/** Events in {@link StreamPieces}'s `end`. */
-export const ENDING_EVENTS = 3;
+/** How many events `end` of {@link StreamPieces} has. */
+export const FINAL_EVENTS = 3;
 
 export function streamPieces(): StreamPieces {
   const chunk = (delta: object, finishReason: string | null) => ({

@@ -1,4 +1,4 @@
-/** The connections of the bare proxies to the upstream: with the same settings as the gateway's own. */
+/** The connection pool of the bare proxies, with the settings of the gateway's own. */
 import { Pool } from 'undici';
 
 export function poolTo(port) {

@@ -1,13 +1,16 @@
-/** Reads the answers on one connection, as little of them as the load generator has to know. */
+/** Parses the answers on one connection, only as far as the load generator needs. */
 
 const LF = 0x0a;
 const END_OF_HEAD = '\r\n\r\n';
 const END_OF_LINE = '\r\n';
 
-/** Where in an answer the reader stands. Chunks of a chunked body have a line with their length before them. */
+/** The position within an answer. In a chunked body, a line with its length precedes each chunk. */
 type Place = 'head' | 'body' | 'chunk_size' | 'chunk' | 'chunk_end' | 'last_chunk_end';
 
-/** One answer at a time: `take` tells when it is complete, and the next bytes begin another one. */
+/**
+ * Reads one answer at a time: `take` returns true when it is complete, and the next bytes start
+ * another one.
+ */
 export class ResponseReader {
   status = 0;
   /** Bytes of the body so far. */
@@ -15,11 +18,11 @@ export class ResponseReader {
   /** Line feeds in the body so far: an event of a stream has two. */
   lineFeeds = 0;
   #place: Place = 'head';
-  /** What is missing of the body, of a chunk, or of the line end after it. */
+  /** How many bytes are missing from the body, the chunk, or the line break after it. */
   #left = 0;
   #pending: Buffer | undefined;
 
-  /** True when these bytes complete the answer. Keeps none of them beyond the call. */
+  /** True if these bytes complete the answer. Keeps no reference to them. */
   take(received: Buffer): boolean {
     const bytes = this.#pending === undefined ? received : Buffer.concat([this.#pending, received]);
     this.#pending = undefined;
@@ -47,7 +50,10 @@ export class ResponseReader {
     return this.#left === 0 && (this.#place === 'body' || this.#place === 'last_chunk_end');
   }
 
-  /** Takes a head, or a line with the length of a chunk; 0 where it is not all there. */
+  /**
+   * Takes a head, or a line with the length of a chunk. Returns the bytes taken; 0 while it is
+   * incomplete.
+   */
   #takeLine(bytes: Buffer, from: number): number {
     const end = bytes.indexOf(this.#place === 'head' ? END_OF_HEAD : END_OF_LINE, from, 'latin1');
     if (end < 0) return 0;
@@ -71,7 +77,9 @@ export class ResponseReader {
     this.#left = Number(length ?? 0);
   }
 
-  /** Takes what there is of a body, of a chunk, or of its line end. */
+  /**
+   * Takes what has arrived of a body, a chunk, or the line break after it. Returns the bytes taken.
+   */
   #takeBody(bytes: Buffer, from: number): number {
     const taken = Math.min(this.#left, bytes.length - from);
     this.#left -= taken;

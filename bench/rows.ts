@@ -1,15 +1,15 @@
-/** What a benchmark has measured: rows of values, by target and by round. */
+/** The measurements of a benchmark: rows of values, by target and round. */
 import { median, medianOfPairs } from '../test/support/statistics.ts';
 
-/** What a line of the table shows. */
+/** How a row of the table is labelled and formatted. */
 export interface Shape {
   readonly label: string;
   readonly digits: number;
-  /** Of a latency it is also shown what comes on top of the upstream alone. */
+  /** A latency is also shown as the difference from the upstream alone. */
   readonly shows: 'value' | 'latency';
 }
 
-/** Whether the workload was more than the target could do. */
+/** The value of a round in which the workload was too much for the target. */
 const FAILED = Number.NaN;
 
 export class Row {
@@ -26,20 +26,23 @@ export class Row {
     this.#values.set(target, [...(this.#values.get(target) ?? []), value ?? FAILED]);
   }
 
-  /** Whether the target failed at it in any round. */
+  /** Whether the target failed in any round. */
   hasFailed(target: string): boolean {
     return this.#values.get(target)?.some(Number.isNaN) ?? false;
   }
 
-  /** The median over the rounds. Undefined where the target was not measured, or failed: so in all of these. */
+  /**
+   * The median over the rounds. As the others here, undefined if the target was not measured, or
+   * failed.
+   */
   median(target: string): number | undefined {
     const values = this.#of(target);
     return values && median(values);
   }
 
   /**
-   * The median of the ratios, round by round. A machine that is slow for a while is slow for both, so that this varies
-   * less than the ratio of the medians does.
+   * The median of the ratios, round by round. It varies less than the ratio of the medians: while
+   * the machine is slow, it is slow for both.
    */
   ratio(target: string, other: string): number | undefined {
     return this.#compare(target, other, (value, partner) => value / partner);
@@ -71,7 +74,7 @@ export class Rows {
     return this.#rows.get(name);
   }
 
-  /** Undefined for a value that there is not, since the target failed. */
+  /** Adds the value of a round; undefined if the target failed. */
   add(section: string, shape: Shape, target: string, value: number | undefined): void {
     const name = rowName(section, shape.label);
     const row = this.#rows.get(name) ?? new Row(name, shape);

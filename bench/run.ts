@@ -1,6 +1,7 @@
 /**
- * The benchmark: the gateway beside bare node:http + undici proxies, on the same machine, in the same run, turn by
- * turn. Prints one table and writes it into docs/benchmarks.md. `npm run bench -- --help` says what it takes.
+ * The benchmark: the gateway beside bare node:http + undici proxies, in turn, in the same run on
+ * the same machine. Prints one table and writes it to docs/benchmarks.md. `npm run bench -- --help`
+ * lists the options.
  */
 import { parseArgs } from 'node:util';
 import { BARS } from './bars.ts';
@@ -17,7 +18,7 @@ import { DOCUMENT, writePart } from './document.ts';
 import { describeMachine } from './machine.ts';
 import { endOnSignals, measure } from './measure.ts';
 import { type Circumstances, contestants, headroom, method, rowsExplained, verdict, warning } from './narrative.ts';
-import { type Options, optionsOf, SHARED_HELP, SHARED_WORDS } from './options.ts';
+import { type Options, optionsOf, SHARED_HELP, SHARED_OPTIONS } from './options.ts';
 import { FLOOR } from './phases/bench.ts';
 import type { Rows } from './rows.ts';
 import { barColumn, type Column, comparedColumn, ratioColumn, tableOf, valueColumn } from './table.ts';
@@ -25,7 +26,8 @@ import { BARE_PROXY, BAREST_PROXY, type Server } from './targets.ts';
 
 const HELP = `npm run bench [-- …]
 ${SHARED_HELP}
-  --compare CHECKOUT  a second, built checkout of the gateway in place of the variants; likewise`;
+  --compare CHECKOUT  another checkout of the gateway, already built, instead of the variants;
+                      does not write docs/benchmarks.md`;
 
 interface RunOptions extends Options {
   readonly compare: string | undefined;
@@ -78,10 +80,10 @@ async function main(options: RunOptions): Promise<void> {
   console.log(`${circumstances.machine.text}\n\n${table}\n\n${verdict(rows)}\n${headroom(rows)}`);
   if (options.only !== '' || options.compare !== undefined) return;
   writePart('gateway', documentOf(rows, table, circumstances));
-  console.log(`\nwritten into ${DOCUMENT}`);
+  console.log(`\nwrote ${DOCUMENT}`);
 }
 
-const { values } = parseArgs({ options: { ...SHARED_WORDS, compare: { type: 'string' } } });
+const { values } = parseArgs({ options: { ...SHARED_OPTIONS, compare: { type: 'string' } } });
 if (values.help) console.log(HELP);
 else {
   endOnSignals();

@@ -1,51 +1,51 @@
-/** Starts a program that serves, and finds out how long that takes. */
+/** Starts a server, and measures how long that takes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { Helper, type Measured, PROBE } from './children.ts';
 import { requestBytes } from './payloads.ts';
 
-/** How long a process may take for its first 200. */
-const PATIENCE_MS = 15_000;
-/** Between two looks at whether a server answers. */
-const LOOK_AGAIN_MS = 2;
+/** How long a process may take until its first 200, in milliseconds. */
+const START_TIMEOUT_MS = 15_000;
+/** The time between two attempts to get an answer, in milliseconds. */
+const POLL_MS = 2;
 
-/** How a server is spoken to. */
+/** What a client needs to send requests to a server. */
 export interface Access {
   readonly port: number;
   readonly key: string;
-  /** Whole header lines that it wants besides. */
+  /** Additional header lines that the server needs. */
   readonly headers: readonly string[];
 }
 
-/** A server that was started, and how long it took until it answered a request with a 200. */
+/** A running server, and the time from its start to its first 200. */
 export interface Started {
   readonly process: Measured;
   readonly startUpMs: number;
 }
 
-/** A program, and how it is started. */
+/** How to start a program. */
 export interface Program {
   readonly command: string;
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** What it writes to stderr goes there. */
+  /** The file for its stderr. */
   readonly logPath: string;
-  /** How a process is measured that has no probe in it. */
+  /** How to measure a process without the probe. */
   readonly measure?: (child: ChildProcess) => Measured;
 }
 
-/** A script for Node, with the probe in it. */
-export function nodeProgram(words: readonly string[], logPath: string): Program {
-  return { command: process.execPath, words: ['--expose-gc', '--import', PROBE, ...words], logPath };
+/** A Node script with the probe loaded. */
+export function nodeProgram(args: readonly string[], logPath: string): Program {
+  return { command: process.execPath, args: ['--expose-gc', '--import', PROBE, ...args], logPath };
 }
 
 /** Starts a program, and waits for its first 200. */
 export async function startServer(program: Program, access: Access): Promise<Started> {
-  const { command, words, environment, logPath, measure } = program;
+  const { command, args, environment, logPath, measure } = program;
   const log = openSync(logPath, 'a');
   const startedAtMs = performance.now();
-  const child = spawn(command, words, {
+  const child = spawn(command, args, {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', log, ...(measure === undefined ? ['ipc' as const] : [])],
   });
@@ -58,12 +58,12 @@ export async function startServer(program: Program, access: Access): Promise<Sta
   const request = requestBytes({ ...access, stream: false });
   while (!(await answersOk(access.port, request))) {
     if (spawnError !== undefined) throw spawnError;
-    if (child.exitCode !== null || performance.now() - startedAtMs > PATIENCE_MS) {
+    if (child.exitCode !== null || performance.now() - startedAtMs > START_TIMEOUT_MS) {
       await measured.stop();
-      const said = readFileSync(logPath, 'utf8').slice(-2_000);
-      throw new Error(`${[command, ...words].join(' ')} does not answer:\n${said}`);
+      const stderr = readFileSync(logPath, 'utf8').slice(-2_000);
+      throw new Error(`${[command, ...args].join(' ')} does not answer:\n${stderr}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   return { process: measured, startUpMs: performance.now() - startedAtMs };
 }

@@ -1,4 +1,4 @@
-/** Markdown tables that are aligned, so that they can be read as text. */
+/** Markdown tables, aligned so that they are readable as text. */
 import { type Bar, shownBar } from './bars.ts';
 import { FLOOR } from './phases/bench.ts';
 import type { Row } from './rows.ts';
@@ -51,7 +51,7 @@ export function tableOf(rows: readonly Row[], columns: readonly Column[]): strin
   return [write(head), `|${rule.join('|')}|`, ...lines.map(write)].join('\n');
 }
 
-/** A latency also shows what is added to the upstream alone: `0.476 (+0.452)`. */
+/** A latency is shown with the difference from the upstream alone: `0.476 (+0.452)`. */
 function shown(row: Row, name: string): string {
   const { digits, shows } = row.shape;
   if (row.hasFailed(name)) return 'fails';

@@ -1,4 +1,4 @@
-/** What is measured: two proxies that do nothing else, and gateways with a ledger that really works. */
+/** The servers that are measured: two bare proxies, and gateways with a working ledger. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,28 +7,34 @@ import { fileURLToPath } from 'node:url';
 import { UPSTREAM_MODEL } from './payloads.ts';
 import { type Access, freePort, nodeProgram, type Started, startServer } from './start-server.ts';
 
-/** The two proxies that the gateway is held against: one as most are written, and the least that one can do. */
+/**
+ * The two proxies that the gateway is compared with: one as most are written, and the cheapest
+ * possible.
+ */
 export const BARE_PROXY = 'bare proxy';
 export const BAREST_PROXY = 'barest proxy';
 const PROXY_FILES = { [BARE_PROXY]: './bare-proxy.js', [BAREST_PROXY]: './barest-proxy.js' };
 
-/** A table of 100,000 keys is shorter. */
+/** Enough for a table of 100,000 keys. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Something that can be started as often as one likes, and answers requests on a port. */
+/** A server that can be started several times, and answers requests on a port. */
 export interface Server extends Access {
   readonly name: string;
-  /** Whether it may fail at a workload, and the rest is measured all the same. */
+  /** Whether the benchmark goes on if it fails at a workload. */
   readonly mayFail: boolean;
-  /** What it writes to stderr. */
+  /** The file with its stderr. */
   readonly logPath: string;
   start(): Promise<Started>;
-  /** Says what is wrong with the books after so many answers, or nothing. */
+  /**
+   * Compares its accounts with the number of its answers. Returns what is wrong; undefined if
+   * nothing is.
+   */
   audit(answers: number): string | undefined;
 }
 
 export async function proxy(name: keyof typeof PROXY_FILES, upstreamPort: number): Promise<Server> {
-  const access: Access = { port: await freePort(), key: 'nobody-looks-at-it', headers: [] };
+  const access: Access = { port: await freePort(), key: 'ignored', headers: [] };
   const file = fileURLToPath(new URL(PROXY_FILES[name], import.meta.url));
   const logPath = join(temporaryDirectory(), 'stderr.log');
   const program = nodeProgram([file, String(access.port), String(upstreamPort)], logPath);
@@ -46,17 +52,17 @@ export interface GatewayOptions {
   readonly name: string;
   /** The checkout whose `bin/inf-gw.js` is run. */
   readonly checkout: string;
-  /** Fields of its config, over those of all. */
+  /** Fields of its config, in addition to those that all have. */
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-/** A gateway, and its command line. */
+/** A gateway and its commands. */
 export interface GatewayServer extends Server {
-  /** Runs a command and gives what it printed. */
-  run(...words: string[]): string;
+  /** Runs a command and returns its output. */
+  run(...args: string[]): string;
 }
 
-/** Sets a gateway up: a config, a key with limits that nobody reaches, and credit. */
+/** Sets up a gateway: a config, a key with limits out of reach, and credit. */
 export async function gateway(options: GatewayOptions, upstreamPort: number): Promise<GatewayServer> {
   const { name, checkout, settings = {} } = options;
   const program = join(checkout, 'bin', 'inf-gw.js');
@@ -65,13 +71,13 @@ export async function gateway(options: GatewayOptions, upstreamPort: number): Pr
   const port = await freePort();
   const configPath = join(directory, 'config.yaml');
   writeFileSync(configPath, configText(port, upstreamPort, settings));
-  const run = (...words: string[]): string =>
-    execFileSync(process.execPath, [program, ...words, '--config', configPath], {
+  const run = (...args: string[]): string =>
+    execFileSync(process.execPath, [program, ...args, '--config', configPath], {
       encoding: 'utf8',
       stdio: 'pipe',
       maxBuffer: MAX_OUTPUT_BYTES,
     });
-  const command = (...words: string[]): unknown => JSON.parse(run(...words, '--json'));
+  const command = (...args: string[]): unknown => JSON.parse(run(...args, '--json'));
   const limits = ['--rpm', '1000000000', '--tpm', '1000000000000', '--concurrency', '100000'];
   const { key } = command('keys', 'create', 'bench', ...limits) as { key: string };
   command('credit', 'add', '1000000');
@@ -94,14 +100,14 @@ export async function gateway(options: GatewayOptions, upstreamPort: number): Pr
   };
 }
 
-/** A directory that goes with this process, however it ends. */
+/** A directory that is removed when this process exits. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-bench-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** YAML takes JSON as it is. */
+/** JSON is valid YAML. */
 function configText(port: number, upstreamPort: number, settings: Readonly<Record<string, unknown>>): string {
   const bench = {
     kind: 'openai',

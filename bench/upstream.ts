@@ -1,7 +1,7 @@
-/** The fake upstream, a process of its own: answers every request from bytes that were made beforehand. */
+/** The fake upstream, in a process of its own: answers every request with prebuilt bytes. */
 import { createServer, type Socket } from 'node:net';
 import type { StreamShape, UpstreamOrder } from './messages.ts';
-import { completionBytes, ENDING_EVENTS, STREAM_MARK, streamPieces } from './payloads.ts';
+import { completionBytes, FINAL_EVENTS, STREAM_MARK, streamPieces } from './payloads.ts';
 
 const COMPLETION = completionBytes();
 const STREAM = streamPieces();
@@ -9,14 +9,17 @@ const FIRST_EVENT = Buffer.concat([STREAM.head, STREAM.event]);
 const END_OF_HEAD = '\r\n\r\n';
 
 let shape: StreamShape = { events: 1, paceMs: 0 };
-/** Those that go on until they are told. */
+/** The endless streams that are open. */
 const held = new Set<Streamer>();
 
-/** Cuts a connection's bytes into requests. One after another, as HTTP clients without pipelining send them. */
+/**
+ * Splits the bytes of a connection into requests. There is no pipelining, so they arrive one at a
+ * time.
+ */
 function serve(socket: Socket): void {
   let pending: Buffer | undefined;
   socket.setNoDelay(true);
-  // A proxy that is ended breaks its connections.
+  // A proxy that is stopped resets its connections.
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk: Buffer) => {
     pending = pending === undefined ? chunk : Buffer.concat([pending, chunk]);
@@ -32,7 +35,7 @@ function serve(socket: Socket): void {
   });
 }
 
-/** Writes one stream, each event by itself, and waits for a reader that is slow where the stream has no pace. */
+/** Writes one stream, event by event. Without a pace, backpressure sets the speed. */
 class Streamer {
   readonly #socket: Socket;
   readonly #shape = shape;
@@ -45,7 +48,7 @@ class Streamer {
 
   start(): void {
     const { events, paceMs } = this.#shape;
-    if (events === 'until told') held.add(this);
+    if (events === 'endless') held.add(this);
     if (paceMs === 0) {
       this.#flood();
       return;
@@ -54,11 +57,11 @@ class Streamer {
     this.#writeNext();
   }
 
-  /** Writes the end; gives the number of events that there were in all. */
+  /** Writes the end. Returns the number of events in all. */
   end(): number {
     clearInterval(this.#timer);
     if (!this.#socket.destroyed) this.#socket.write(STREAM.end);
-    return this.#sent + ENDING_EVENTS;
+    return this.#sent + FINAL_EVENTS;
   }
 
   #flood(): void {
@@ -67,7 +70,7 @@ class Streamer {
     else setImmediate(() => this.#flood());
   }
 
-  /** False once the stream is over. */
+  /** False once the stream has ended. */
   #writeNext(): boolean {
     if (this.#socket.destroyed || this.#sent === this.#shape.events) {
       this.end();
@@ -79,7 +82,7 @@ class Streamer {
   }
 }
 
-function obey(order: UpstreamOrder): number {
+function execute(order: UpstreamOrder): number {
   if (order.order === 'shape') {
     shape = order.shape;
     return 0;
@@ -90,10 +93,10 @@ function obey(order: UpstreamOrder): number {
 }
 
 process.on('message', (message: UpstreamOrder | string) => {
-  // Words are for the probe.
-  if (typeof message !== 'string') process.send?.(obey(message));
+  // Strings are for the probe.
+  if (typeof message !== 'string') process.send?.(execute(message));
 });
-// The probe would let it end.
+// The probe has unreferenced the channel; this process has to stay.
 process.channel?.ref();
 
 const server = createServer(serve);

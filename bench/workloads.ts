@@ -1,33 +1,33 @@
-/** What the targets are put to while they run, and the figures that are read from it. */
+/** The workloads, and the figures that are taken from them. */
 import type { Arrivals, Length, LoadResult, Usage } from './messages.ts';
-import { ENDING_EVENTS } from './payloads.ts';
+import { FINAL_EVENTS } from './payloads.ts';
 import type { Shape } from './rows.ts';
 
 /** One run of a workload against one target. */
 export interface Sample {
   readonly result: LoadResult;
-  /** Of the target's process; undefined where the target is the upstream. */
+  /** CPU time of the target's process; undefined for the upstream. */
   readonly cpuMicroseconds: number | undefined;
-  /** Right after the run. */
+  /** The usage right after the run. */
   readonly usage: Usage | undefined;
-  /** Of the load generator and the upstream together. */
+  /** CPU time of the load generator and the upstream together. */
   readonly helpersMicroseconds: number;
 }
 
-/** One line of the table. */
+/** One row of the table. */
 export interface Figure extends Shape {
   read(sample: Sample): number | undefined;
 }
 
 export interface Workload {
   readonly name: string;
-  /** What it is, for readers of the table. */
+  /** A description for readers of the table. */
   readonly about: string;
   readonly arrivals: Arrivals;
-  /** Undefined for completions in one piece. */
+  /** Undefined for plain completions. */
   readonly stream: { readonly events: number; readonly paceMs: number } | undefined;
   readonly length: Length;
-  /** Whether it is worth its time for gateways that differ in a setting alone. */
+  /** Whether to run it on gateways that differ only in a setting. */
   readonly forVariants: boolean;
   readonly figures: readonly Figure[];
 }
@@ -40,14 +40,19 @@ export const CPU_PER_EVENT = 'CPU per event, µs';
 export const P50 = 'p50, ms';
 export const P99 = 'p99, ms';
 
-/** As many as run on a machine of an operator with a busy team. */
+/** A typical number for a busy team. */
 export const USUAL_CONNECTIONS = 64;
 const CONNECTIONS = [1, 16, USUAL_CONNECTIONS, 256];
 const REQUESTS_PER_SECOND = 1_000;
-/** Each brings 50 events a second, as a quick model does, for 0.6 s: 60 at once, 3,000 events a second. */
+/**
+ * Each has 50 events per second, like a fast model, for 0.6 s: 60 at once, 3,000 events per second.
+ */
 const STREAMS_PER_SECOND = 100;
 const PACED = { events: 30, paceMs: 20 };
-/** As quickly as they are taken. A reader that lags gets several events in one piece, which is cheaper for it. */
+/**
+ * As fast as they are read. A slow reader gets several events in one chunk, which is cheaper for
+ * it.
+ */
 const FLOOD = { events: 200, paceMs: 0 };
 const FLOODS_AT_ONCE = 16;
 
@@ -100,7 +105,7 @@ function latency(label: string, read: (result: LoadResult) => number): Figure {
 
 function closed(connections: number, scale: number): Workload {
   const isLargest = connections === CONNECTIONS.at(-1);
-  const besides = [
+  const additional = [
     ...(connections === 1
       ? [latency(P50, ({ totalMs }) => totalMs.p50), latency(P99, ({ totalMs }) => totalMs.p99)]
       : []),
@@ -114,7 +119,7 @@ function closed(connections: number, scale: number): Workload {
     stream: undefined,
     length: { milliseconds: 800 * scale },
     forVariants: true,
-    figures: [throughput, cpuPerRequest, ...besides],
+    figures: [throughput, cpuPerRequest, ...additional],
   };
 }
 
@@ -171,9 +176,9 @@ export function workloads(scale: number): Workload[] {
   return [...CONNECTIONS.map((count) => closed(count, scale)), atRate(scale), streamsAtRate(scale), floods(scale)];
 }
 
-/** Throws where a run brought other answers than it should have. */
+/** Throws if a run had unexpected answers. */
 export function checkSample(workload: Workload, result: LoadResult): void {
-  const expected = workload.stream === undefined ? 0 : result.answers * (workload.stream.events + ENDING_EVENTS);
-  if (result.answers === 0) throw new Error(`${workload.name}: no answer at all`);
+  const expected = workload.stream === undefined ? 0 : result.answers * (workload.stream.events + FINAL_EVENTS);
+  if (result.answers === 0) throw new Error(`${workload.name}: no answers`);
   if (result.events !== expected) throw new Error(`${workload.name}: ${result.events} events, not ${expected}`);
 }

@@ -1,4 +1,4 @@
-// `npm start`: makes a config from the example if there is none, and serves.
+// `npm start`: copies the example config if there is no config, then serves.
 import { copyFileSync, existsSync } from 'node:fs';
 
 const root = new URL('..', import.meta.url);

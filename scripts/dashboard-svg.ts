@@ -1,8 +1,8 @@
-/** Draws the dashboard of a made-up gateway as a picture for the README: `npm run make:dashboard-svg`. */
+/** Draws the dashboard of a demo gateway for the README: `npm run make:dashboard-svg`. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { widthOf } from '../src/operator/text.ts';
 import type { Line, Span, Tone } from '../src/tui/draw/line.ts';
-import { widthOf } from '../src/tui/draw/text.ts';
 import { frame } from '../src/tui/frame.ts';
 import { demoModel } from './demo-model.ts';
 
@@ -20,7 +20,7 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Columns of charts as areas: as letters they would have gaps between the lines, in fonts lower than a line. */
+/** Charts are drawn as areas: as text they would have gaps where a font is lower than a line. */
 const BLOCKS = /^[ ▁-█]+$/;
 const BELOW_FIRST_BLOCK = 0x2580;
 
@@ -61,7 +61,7 @@ function lineSvg(line: Line, row: number): string {
     .join('');
 }
 
-/** The picture, as the file in docs/ holds it. */
+/** The content of docs/dashboard.svg. */
 export function dashboardSvg(): string {
   const width = COLUMNS * CELL.width + 2 * MARGIN;
   const height = ROWS * CELL.height + 2 * MARGIN;

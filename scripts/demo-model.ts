@@ -1,4 +1,4 @@
-/** A made-up gateway with some traffic, as the dashboard would see it: that of the tests, with more going on. */
+/** A demo gateway as the dashboard sees it: the one of the tests, with more traffic. */
 import type { SecondRow, Snapshot } from '../src/control/protocol.ts';
 import { formatUsd, NANOS_PER_USD } from '../src/core/money.ts';
 import { emptyHistogram, record } from '../src/observe/histogram.ts';
@@ -27,7 +27,7 @@ function key([name, rpm, requests]: (typeof KEYS)[number], index: number) {
   return storedKey(index, name, { rpm, spendLimitNanos: index < 3 ? 500n * NANOS_PER_USD : null }, month);
 }
 
-/** Waves with some noise, the same each time. */
+/** A wave with some noise, the same on every run. */
 function wave(index: number): SecondRow {
   const noise = ((index * 7_919) % 97) / 97;
   const requests = Math.round(24 + 9 * Math.sin(index / 9) + 6 * Math.sin(index / 2.3) + 6 * noise);

@@ -2,7 +2,9 @@
 
 const WIDTH = 100;
 
-/** The text with each line of prose broken at 100 columns. Tables, headings, comments and code stay as they are. */
+/**
+ * Breaks each line of prose at 100 columns. Tables, headings, comments and code stay as they are.
+ */
 export function wrapProse(markdown: string): string {
   let isCode = false;
   const lines = markdown.split('\n').flatMap((line) => {

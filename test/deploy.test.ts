@@ -1,4 +1,6 @@
-/** The Docker image's start command and config, and the systemd unit, run without Docker or systemd. */
+/**
+ * The Docker image's start command and config, and the systemd unit, run without Docker or systemd.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +24,7 @@ test('the image’s start command listens on 0.0.0.0 and keeps its state on the 
   const [command, ...words] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
   assert.equal(command, 'node');
 
-  // The paths of the image become paths here; port 0 leaves the image's port to whoever has it on this machine.
+  // Paths of the image are mapped to paths here. Port 0 avoids a conflict on the image's port.
   const config = join(volume, 'config.yaml');
   const inImage = readFileSync(join(ROOT, 'deploy/container.yaml'), 'utf8');
   assert.match(inImage, /^listen: 0\.0\.0\.0:8787$/m);
@@ -43,7 +45,7 @@ test('the image’s start command listens on 0.0.0.0 and keeps its state on the 
   assert.deepEqual(await ended, [0, null]);
 });
 
-test('the systemd unit starts files that the project has', () => {
+test('the systemd unit starts files that exist in the project', () => {
   const unit = readFileSync(join(ROOT, 'deploy/inf-gw.service'), 'utf8');
   const [program = '', script = '', ...words] = (/^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '').split(' ');
   const wrapper = readFileSync(join(ROOT, 'deploy/inf-gw.sh'), 'utf8');

@@ -27,6 +27,8 @@ const folder = mkdtempSync(join(temporaryRoot(), 'inf-gw-tests-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 process.env.TMPDIR = folder;
+// By it the program knows that npm runs it, and says `npx inf-gw` where it names a command.
+delete process.env.npm_lifecycle_event;
 // A third of the time of a short test goes into stripping types and compiling what others have compiled as well.
 process.env.NODE_COMPILE_CACHE = join(folder, 'compile-cache');
 

@@ -4,20 +4,20 @@ import { ResponseReader } from '../response-reader.ts';
 
 const READ_BYTES = 64 * 1024;
 
-/** Told what happens on a connection. */
+/** Events of a connection. */
 export interface ConnectionEvents {
   onOpen(connection: Connection): void;
-  /** The first byte of a body is there. */
+  /** The first byte of a body has arrived. */
   onFirstByte?(connection: Connection): void;
-  /** An answer is complete: when its body began and ended, on the monotonic clock. */
+  /** An answer is complete; the times of its first and last byte are monotonic. */
   onAnswer(connection: Connection, firstByteAtMs: number, endAtMs: number): void;
-  onFault(why: string): void;
+  onError(reason: string): void;
 }
 
-/** At most one request is under way on it. */
+/** A connection with at most one request in flight. */
 export class Connection {
   readonly reader = new ResponseReader();
-  /** From when on the time of the request under way counts. */
+  /** When the request in flight was due: its latency counts from then. */
   dueAtMs = 0;
   readonly #socket: Socket;
   readonly #events: ConnectionEvents;
@@ -38,8 +38,8 @@ export class Connection {
       },
     });
     this.#socket.once('connect', () => events.onOpen(this));
-    this.#socket.on('error', (error) => events.onFault(error.message));
-    this.#socket.on('close', () => events.onFault('the server closed a connection'));
+    this.#socket.on('error', (error) => events.onError(error.message));
+    this.#socket.on('close', () => events.onError('the server closed a connection'));
   }
 
   send(request: Buffer, dueAtMs: number): void {

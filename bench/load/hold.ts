@@ -1,37 +1,37 @@
-/** Streams that are held open all at once, while others look at what they cost. */
+/** Streams that are held open at the same time while their cost is measured. */
 import type { HoldResult, RequestSpec } from '../messages.ts';
 import { requestBytes } from '../payloads.ts';
 import { Connection } from './connection.ts';
 
-/** Streams that begin together would have their events together, as those of many people never do. */
-const STARTS_A_TICK = 20;
+/** Streams are started a few at a time: the events of real clients do not coincide. */
+const STARTS_PER_TICK = 20;
 const TICK_MS = 10;
 
 export class Hold {
   readonly #connections: Connection[] = [];
   readonly #over = Promise.withResolvers<void>();
-  #allBegun = Promise.withResolvers<void>();
-  #wanted = 0;
-  #begun = 0;
+  #allStarted = Promise.withResolvers<void>();
+  #requested = 0;
+  #started = 0;
   #ended = 0;
   #failure: string | undefined;
 
-  /** Whether no stream is open any more. */
+  /** Whether all streams have ended. */
   get isOver(): boolean {
-    return this.#failure !== undefined || this.#ended === this.#wanted;
+    return this.#failure !== undefined || this.#ended === this.#requested;
   }
 
-  /** Opens so many streams, beside those that are open; resolves when all have begun. */
+  /** Opens more streams. Resolves when all have started. */
   async open(streams: number, spec: RequestSpec): Promise<HoldResult> {
     const request = requestBytes(spec);
-    this.#wanted += streams;
-    this.#allBegun = Promise.withResolvers();
+    this.#requested += streams;
+    this.#allStarted = Promise.withResolvers();
     const timer = setInterval(() => {
-      const missing = this.#wanted - this.#connections.length;
-      for (let i = 0; i < Math.min(STARTS_A_TICK, missing); i++) this.#connect(spec.port, request);
+      const missing = this.#requested - this.#connections.length;
+      for (let i = 0; i < Math.min(STARTS_PER_TICK, missing); i++) this.#connect(spec.port, request);
       if (missing === 0) clearInterval(timer);
     }, TICK_MS);
-    await this.#allBegun.promise;
+    await this.#allStarted.promise;
     clearInterval(timer);
     return this.count();
   }
@@ -52,23 +52,23 @@ export class Hold {
     const connection = new Connection(port, {
       onOpen: (open) => open.send(request, performance.now()),
       onFirstByte: () => {
-        this.#begun++;
-        if (this.#begun === this.#wanted) this.#allBegun.resolve();
+        this.#started++;
+        if (this.#started === this.#requested) this.#allStarted.resolve();
       },
       onAnswer: ({ reader: { status } }) => {
         this.#ended++;
         if (status !== 200) this.#fail(`the server answered ${status}`);
-        if (this.#ended === this.#wanted) this.#over.resolve();
+        if (this.#ended === this.#requested) this.#over.resolve();
       },
-      onFault: (why) => this.#fail(why),
+      onError: (reason) => this.#fail(reason),
     });
     this.#connections.push(connection);
   }
 
-  #fail(why: string): void {
-    this.#failure ??= why;
+  #fail(reason: string): void {
+    this.#failure ??= reason;
     this.#close();
-    this.#allBegun.resolve();
+    this.#allStarted.resolve();
     this.#over.resolve();
   }
 

@@ -1,11 +1,11 @@
-/** The load generator, a process of its own: does what it is ordered over IPC, one order at a time. */
+/** The load generator, in a process of its own: executes orders over IPC, one at a time. */
 import type { HoldResult, LoadOrder, LoadResult } from '../messages.ts';
 import { Hold } from './hold.ts';
 import { Run } from './run.ts';
 
 let hold = new Hold();
 
-async function obey(order: LoadOrder): Promise<LoadResult | HoldResult> {
+async function execute(order: LoadOrder): Promise<LoadResult | HoldResult> {
   switch (order.order) {
     case 'run':
       return new Run(order).measure();
@@ -20,9 +20,9 @@ async function obey(order: LoadOrder): Promise<LoadResult | HoldResult> {
 }
 
 process.on('message', async (message: LoadOrder | string) => {
-  // Words are for the probe.
-  if (typeof message !== 'string') process.send?.(await obey(message));
+  // Strings are for the probe.
+  if (typeof message !== 'string') process.send?.(await execute(message));
 });
-// The probe would let it end.
+// The probe has unreferenced the channel; this process has to stay.
 process.channel?.ref();
 process.send?.('ready');

@@ -1,6 +1,7 @@
 /**
- * The load generator's clock for requests that arrive at a rate: a thread that wakes whenever one is due. Timers of
- * Node fire once a millisecond at the best, so that a request would be late by half of one before it is even sent.
+ * The clock for requests at a fixed rate: a thread that wakes whenever one is due. Node's timers
+ * have a resolution of a millisecond, so a request would be late by half of one on average before
+ * it is sent.
  */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
@@ -14,7 +15,7 @@ export function sharedNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Calls `onTick` when a request is due, and now and then when none is. */
+/** Calls `onTick` whenever a request is due, and sometimes when none is. */
 export class Pacer {
   readonly #worker: Worker;
   readonly #onTick: () => void;

@@ -6,11 +6,17 @@ import { requestBytes } from '../payloads.ts';
 import { Connection } from './connection.ts';
 import { Pacer, sharedNowMs } from './pacer.ts';
 
-/** More requests than this under way, and the server does not keep up with the rate at all. */
+/** With more connections than this the server clearly does not keep up with the rate. */
 const MAX_OPEN_CONNECTIONS = 2_000;
-/** Of those that arrive at a rate, so many are expected to be under way at once: others get a connection when they come. */
+/**
+ * At a fixed rate, connections for the requests of this time are opened in advance; others are
+ * opened when needed.
+ */
 const EXPECTED_SECONDS = 0.05;
-/** So that a tick is never before the request that it is for, when the two clocks are read one after the other. */
+/**
+ * The two clocks are read one after the other. This keeps a tick from coming before its request is
+ * due.
+ */
 const TICK_AFTER_MS = 0.02;
 
 export class Run {
@@ -24,7 +30,7 @@ export class Run {
   #startedAtMs = 0;
   #lastAnswerAtMs = 0;
   #sent = 0;
-  #underWay = 0;
+  #inFlight = 0;
   #lineFeeds = 0;
   #sending = true;
   #failure: string | undefined;
@@ -55,7 +61,7 @@ export class Run {
     };
   }
 
-  /** Connections are made before the clock starts. */
+  /** Opens connections before the clock starts. */
   #open(count: number): Promise<void> {
     return new Promise((resolve) => {
       const onOpen = (connection: Connection) => {
@@ -70,7 +76,7 @@ export class Run {
     const connection = new Connection(this.#job.port, {
       onOpen,
       onAnswer: (...answer) => this.#answered(...answer),
-      onFault: (why) => this.#fail(why),
+      onError: (reason) => this.#fail(reason),
     });
     this.#connections.add(connection);
   }
@@ -83,7 +89,7 @@ export class Run {
     clearTimeout(clock);
   }
 
-  /** One answer calls for the next request, until there were enough. */
+  /** Sends the next request after an answer, until there are enough. */
   #sendNext(connection: Connection, dueAtMs: number): void {
     const { length } = this.#job;
     if ('requests' in length && this.#sent >= length.requests) this.#stop();
@@ -91,8 +97,9 @@ export class Run {
   }
 
   /**
-   * Requests go out when they are due; where no connection is idle, another one is made. Their time counts from when
-   * they were due, whatever kept them: a server that stalls delays all that come meanwhile, and so does the generator.
+   * Sends requests when they are due, on a new connection if none is idle. Latencies count from
+   * when a request was due, so they include all delays of a stalled server, and those of the load
+   * generator.
    */
   async #sendAtRate(perSecond: number): Promise<void> {
     const { length } = this.#job;
@@ -100,7 +107,7 @@ export class Run {
     const sendDue = () => {
       const due = Math.min(total, Math.floor(((performance.now() - this.#startedAtMs) * perSecond) / 1000));
       while (this.#sent < due && this.#sending) {
-        this.#sendAnyhow(this.#startedAtMs + ((this.#sent + 1) * 1000) / perSecond);
+        this.#sendNow(this.#startedAtMs + ((this.#sent + 1) * 1000) / perSecond);
       }
       if (this.#sent >= total) this.#stop();
     };
@@ -112,25 +119,25 @@ export class Run {
     await pacer.stop();
   }
 
-  #sendAnyhow(dueAtMs: number): void {
+  #sendNow(dueAtMs: number): void {
     const idle = this.#idle.pop();
     if (idle !== undefined) this.#send(idle, dueAtMs);
     else if (this.#connections.size >= MAX_OPEN_CONNECTIONS) this.#fail('the server does not keep up with the rate');
     else {
       this.#sent++;
-      this.#underWay++;
+      this.#inFlight++;
       this.#connect((connection) => connection.send(this.#request, dueAtMs));
     }
   }
 
   #send(connection: Connection, dueAtMs: number): void {
     this.#sent++;
-    this.#underWay++;
+    this.#inFlight++;
     connection.send(this.#request, dueAtMs);
   }
 
   #answered(connection: Connection, firstByteAtMs: number, endAtMs: number): void {
-    this.#underWay--;
+    this.#inFlight--;
     this.#lastAnswerAtMs = endAtMs;
     const { status, lineFeeds } = connection.reader;
     if (status !== 200) this.#fail(`the server answered ${status}`);
@@ -139,16 +146,16 @@ export class Run {
     this.#totalsMs.push(endAtMs - connection.dueAtMs);
     if (this.#job.arrivals.kind === 'closed') this.#sendNext(connection, endAtMs);
     else this.#idle.push(connection);
-    if (!this.#sending && this.#underWay === 0) this.#done.resolve();
+    if (!this.#sending && this.#inFlight === 0) this.#done.resolve();
   }
 
   #stop(): void {
     this.#sending = false;
-    if (this.#underWay === 0) this.#done.resolve();
+    if (this.#inFlight === 0) this.#done.resolve();
   }
 
-  #fail(why: string): void {
-    this.#failure ??= why;
+  #fail(reason: string): void {
+    this.#failure ??= reason;
     this.#sending = false;
     this.#done.resolve();
   }

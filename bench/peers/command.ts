@@ -1,4 +1,4 @@
-/** Any other gateway, started by a command that its operator types. */
+/** Any other gateway, started by a command line. */
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { type Access, freePort, startServer } from '../start-server.ts';
@@ -7,7 +7,10 @@ import { OutsideProcess } from './outside-process.ts';
 
 export interface CommandPeer {
   readonly name: string;
-  /** A line for the shell. Finds in its environment `PORT` to listen on, and `UPSTREAM`, the base URL behind it. */
+  /**
+   * A shell command. Its environment has `PORT` to listen on, and `UPSTREAM`, the base URL of the
+   * upstream.
+   */
   readonly line: string;
   readonly key: string;
 }
@@ -17,8 +20,8 @@ export async function commandPeer({ name, line, key }: CommandPeer, upstreamPort
   const logPath = join(temporaryDirectory(), 'stderr.log');
   const program = {
     command: 'sh',
-    // In place of the shell, so that what is measured and ended is the program itself.
-    words: ['-c', `exec ${line}`],
+    // `exec` replaces the shell, so that the program itself is measured and stopped.
+    args: ['-c', `exec ${line}`],
     environment: { PORT: String(access.port), UPSTREAM: `http://127.0.0.1:${upstreamPort}/v1` },
     logPath,
     measure: (child: ChildProcess) => new OutsideProcess(child),

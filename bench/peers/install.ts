@@ -1,11 +1,14 @@
-/** Brings the packages that are measured, where they are not there yet: the exact ones of the lock file beside this. */
+/**
+ * Installs the packages to measure, unless they are there: the versions in the lock file beside
+ * this file.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FOLDER = import.meta.dirname;
 
-/** Throws where npm does, without a registry say. */
+/** Throws if npm fails, because the registry cannot be reached say. */
 export function installPeers(): void {
   if (isInstalled()) return;
   console.error('npm ci --prefix bench/peers');

@@ -1,4 +1,7 @@
-/** nginx as a plain proxy with one worker, where it is installed: what a proxy that is not written in JavaScript does. */
+/**
+ * nginx as a plain proxy with one worker, if it is installed: a proxy that is not written in
+ * JavaScript.
+ */
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,35 +11,35 @@ import { OutsideProcess } from './outside-process.ts';
 
 export const NGINX = 'nginx';
 
-/** More than streams and requests at a rate ever open, on both sides. */
+/** More than any workload opens, on both sides. */
 const MAX_CONNECTIONS = 16_384;
 const KEPT_TO_UPSTREAM = 2_048;
 
-/** Undefined where there is none. */
+/** The version of nginx; undefined if it is not installed. */
 export function nginxVersion(): string | undefined {
   const { status, stderr } = spawnSync('nginx', ['-v'], { encoding: 'utf8' });
   return status === 0 ? /\/([\d.]+)/.exec(stderr)?.[1] : undefined;
 }
 
 export async function nginx(upstreamPort: number): Promise<Server> {
-  const access: Access = { port: await freePort(), key: 'nobody-looks-at-it', headers: [] };
+  const access: Access = { port: await freePort(), key: 'ignored', headers: [] };
   const folder = temporaryDirectory();
   const configPath = join(folder, 'nginx.conf');
   writeFileSync(configPath, configText(folder, access.port, upstreamPort));
   const logPath = join(folder, 'stderr.log');
   const measure = (child: ChildProcess) => new OutsideProcess(child);
-  const words = ['-c', configPath, '-p', folder, '-e', 'stderr'];
+  const args = ['-c', configPath, '-p', folder, '-e', 'stderr'];
   return {
     name: NGINX,
     ...access,
     mayFail: true,
     logPath,
-    start: () => startServer({ command: 'nginx', words, logPath, measure }, access),
+    start: () => startServer({ command: 'nginx', args, logPath, measure }, access),
     audit: () => undefined,
   };
 }
 
-/** One process, no log, bodies passed on as they come, connections kept on both sides: as lean as the bare proxies. */
+/** One process, no log, no buffering, keep-alive on both sides: as lean as the bare proxies. */
 function configText(folder: string, port: number, upstreamPort: number): string {
   const scratch = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${folder}/${kind};`,

@@ -1,10 +1,12 @@
-/** A process that has no probe in it: what it uses is read from /proc, so on Linux alone. */
+/** A process without the probe. Its usage is read from /proc, so this works on Linux only. */
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { endWithThisProcess, type Measured, stop } from '../children.ts';
 import type { Usage } from '../messages.ts';
 
-/** In /proc/<pid>/stat, from the state on: time in user, in the kernel, and pages in memory. */
+/**
+ * Fields of /proc/<pid>/stat, counted from the state: user time, kernel time, and resident pages.
+ */
 const FIELDS = { user: 11, system: 12, pages: 21 };
 
 const sizes = { ticksPerSecond: configured('CLK_TCK'), pageBytes: configured('PAGESIZE') };
@@ -23,7 +25,7 @@ export class OutsideProcess implements Measured {
 
   async usage(): Promise<Usage> {
     const stat = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8');
-    // The name of the program stands in brackets, and may have spaces in it.
+    // The name of the program is in parentheses, and may contain spaces.
     const fields = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
@@ -35,7 +37,7 @@ export class OutsideProcess implements Measured {
     };
   }
 
-  usageAtRest(): Promise<Usage> {
+  usageAfterGc(): Promise<Usage> {
     return this.usage();
   }
 

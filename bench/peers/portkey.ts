@@ -1,4 +1,6 @@
-/** Portkey's open-source gateway, as its own package starts it: no keys, no limits, no accounting. */
+/**
+ * Portkey's open-source gateway, as its own package starts it: no keys, no limits, no accounting.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Access, freePort, nodeProgram, startServer } from '../start-server.ts';
@@ -14,10 +16,10 @@ export function portkeyVersion(): string {
 
 export async function portkey(upstreamPort: number): Promise<Server> {
   const program = join(PACKAGE, 'build', 'start-server.js');
-  if (!existsSync(program)) throw new Error('npm ci --prefix bench/peers has not brought it');
+  if (!existsSync(program)) throw new Error(`not found: ${program}; run npm ci --prefix bench/peers`);
   const access: Access = {
     port: await freePort(),
-    key: 'nobody-looks-at-it',
+    key: 'ignored',
     headers: ['x-portkey-provider: openai', `x-portkey-custom-host: http://127.0.0.1:${upstreamPort}/v1`],
   };
   const logPath = join(temporaryDirectory(), 'stderr.log');

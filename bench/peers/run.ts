@@ -1,4 +1,7 @@
-/** The same work for the gateway and for other gateways: `npm run bench:peers -- --help` says what it takes. */
+/**
+ * The gateway beside other gateways, under the same load. `npm run bench:peers -- --help` lists the
+ * options.
+ */
 import { parseArgs } from 'node:util';
 import type { Bar } from '../bars.ts';
 import { GATEWAY, usualServers } from '../contestants.ts';
@@ -6,7 +9,7 @@ import { DOCUMENT, writePart } from '../document.ts';
 import { describeMachine } from '../machine.ts';
 import { endOnSignals, measure } from '../measure.ts';
 import { headroom, method, warning } from '../narrative.ts';
-import { type Options, optionsOf, SHARED_HELP, SHARED_WORDS } from '../options.ts';
+import { type Options, optionsOf, SHARED_HELP, SHARED_OPTIONS } from '../options.ts';
 import { FLOOR } from '../phases/bench.ts';
 import { rowName } from '../rows.ts';
 import { barColumn, type Column, ratioColumn, tableOf, valueColumn } from '../table.ts';
@@ -19,9 +22,10 @@ import { PORTKEY, portkey, portkeyVersion } from './portkey.ts';
 
 const HELP = `npm run bench:peers [-- …]
 ${SHARED_HELP}
-  --command LINE      measure what this line starts as well; it finds PORT and UPSTREAM in its environment
-  --name NAME         what to call that
-  --key KEY           what to send it as a key`;
+  --command LINE      also measure the gateway that this shell command starts; its environment has
+                      PORT to listen on and UPSTREAM, the base URL of the upstream
+  --name NAME         its name in the table
+  --key KEY           the API key to send to it`;
 
 const BARS: readonly Bar[] = [
   {
@@ -35,7 +39,7 @@ const BARS: readonly Bar[] = [
   },
 ];
 
-/** A peer, what it is in a line, and how it is set up. */
+/** Another gateway: its name, a line about it, and how to set it up. */
 interface Peer {
   readonly name: string;
   readonly about: string;
@@ -109,15 +113,15 @@ ${table}
 ${method(circumstances)}
 `,
   );
-  console.log(`\nwritten into ${DOCUMENT}`);
+  console.log(`\nwrote ${DOCUMENT}`);
 }
 
 const { values } = parseArgs({
-  options: { ...SHARED_WORDS, command: { type: 'string' }, name: { type: 'string' }, key: { type: 'string' } },
+  options: { ...SHARED_OPTIONS, command: { type: 'string' }, name: { type: 'string' }, key: { type: 'string' } },
 });
 if (values.help) console.log(HELP);
 else {
   endOnSignals();
-  const { command: line, name = 'another', key = 'nobody-looks-at-it' } = values;
+  const { command: line, name = 'another', key = 'ignored' } = values;
   await main(optionsOf(values), line === undefined ? undefined : { line, name, key });
 }

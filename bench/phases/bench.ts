@@ -1,21 +1,23 @@
-/** What all parts of a benchmark work with: the processes, the rows that they fill, and the answers that they count. */
+/**
+ * What the phases of a benchmark share: the processes, the rows to fill, and the count of answers.
+ */
 import { readFileSync } from 'node:fs';
 import { type Load, LoadFailure, type Upstream } from '../helpers.ts';
 import type { Rows } from '../rows.ts';
 import type { Access, Started } from '../start-server.ts';
 import type { Server } from '../targets.ts';
 
-/** Of columns: the upstream with nothing before it. */
+/** The column of the upstream with nothing in front of it. */
 export const FLOOR = 'upstream alone';
 
-/** Of what a server has written to stderr, where it fails. */
-const LAST_WORDS = 2_000;
+/** How much of the stderr of a failed server is shown, in characters. */
+const LOG_TAIL = 2_000;
 
-/** What the load is sent to. */
+/** A server that load is sent to. */
 export interface Subject extends Access {
   readonly name: string;
   readonly mayFail: boolean;
-  /** The upstream has none. */
+  /** Undefined for the upstream. */
   readonly logPath?: string;
 }
 
@@ -26,7 +28,7 @@ export function floorOf(upstream: Upstream): Subject {
 export interface Lengths {
   readonly rounds: number;
   readonly starts: number;
-  /** Of the usual lengths. */
+  /** The factor on the usual durations. */
   readonly scale: number;
 }
 
@@ -47,7 +49,7 @@ export class Bench {
     this.lengths = parts.lengths;
   }
 
-  /** There and back again, so that nobody always comes first. */
+  /** Every other round in reverse order, so that nobody always comes first. */
   inTurn<T>(all: readonly T[], round: number): readonly T[] {
     return round % 2 === 0 ? all : all.toReversed();
   }
@@ -62,33 +64,33 @@ export class Bench {
     this.#answers.set(name, (this.#answers.get(name) ?? 0) + answers);
   }
 
-  /** Throws where a server has not booked each of its answers once. */
+  /** Throws if a server has not accounted for each of its answers exactly once. */
   audit(): void {
     for (const server of this.servers) {
-      const fault = server.audit(this.#answers.get(server.name) ?? 0);
-      if (fault !== undefined) throw new Error(fault);
+      const problem = server.audit(this.#answers.get(server.name) ?? 0);
+      if (problem !== undefined) throw new Error(problem);
     }
   }
 
-  /** Does the work; undefined where it was too much for a target that may fail. */
+  /** Does the work. Undefined if it was too much for a target that may fail. */
   async attempt<T>(what: string, target: Subject, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof LoadFailure)) throw error;
-      if (!target.mayFail) throw new Error(`${target.name}: ${what}: ${error.message}\n${lastWords(target)}`);
-      this.tell(`${target.name} fails at ${what}: ${error.message}`);
+      if (!target.mayFail) throw new Error(`${target.name}: ${what}: ${error.message}\n${logTail(target)}`);
+      this.report(`${target.name} fails at ${what}: ${error.message}`);
       return undefined;
     }
   }
 
-  /** For whoever waits. */
-  tell(what: string): void {
+  /** Shows progress. */
+  report(what: string): void {
     const seconds = Math.round((performance.now() - this.#startedAtMs) / 1000);
     console.error(`${String(seconds).padStart(4)} s  ${what}`);
   }
 }
 
-function lastWords({ logPath }: Subject): string {
-  return logPath === undefined ? '' : readFileSync(logPath, 'utf8').slice(-LAST_WORDS);
+function logTail({ logPath }: Subject): string {
+  return logPath === undefined ? '' : readFileSync(logPath, 'utf8').slice(-LOG_TAIL);
 }

@@ -1,4 +1,4 @@
-/** What many streams cost that are open at once: the CPU of each event, and the memory of each stream. */
+/** The cost of many open streams: the CPU time of each event, and the memory of each stream. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Measured } from '../children.ts';
 import type { Usage } from '../messages.ts';
@@ -11,7 +11,7 @@ const SILENT_STREAMS = 4_000;
 const EVENTS_PER_SECOND = 20;
 const SETTLE_MS = 500;
 const WINDOW_MS = 2_000;
-/** A process that has served nothing yet would grow by what it loads and compiles. */
+/** Without this, code that is loaded and compiled would count as memory of streams. */
 const WARM_UP = { connections: 10, completions: 2_000, streams: 200, events: 10 };
 const BYTES_PER_KB = 1024;
 
@@ -42,13 +42,13 @@ export const holdings: readonly Holding[] = [
   },
 ];
 
-/** Each in a process of its own, since one that had much memory at some time gives it back when it likes. */
+/** Uses a new process each time: one that has used much memory may keep it for long. */
 export async function measureHolds(bench: Bench, plan: readonly Holding[], servers: readonly Server[]): Promise<void> {
   if (plan.length === 0) return;
   const floor = floorOf(bench.upstream);
   for (let round = 0; round < bench.lengths.rounds; round++) {
     for (const holding of plan) {
-      bench.tell(`${holding.name}, round ${round + 1} of ${bench.lengths.rounds}`);
+      bench.report(`${holding.name}, round ${round + 1} of ${bench.lengths.rounds}`);
       if (holding.paceMs !== undefined) await measure(bench, holding, floor);
       for (const server of bench.inTurn(servers, round)) {
         const { process } = await bench.start(server);
@@ -62,25 +62,25 @@ export async function measureHolds(bench: Bench, plan: readonly Holding[], serve
 async function measure(bench: Bench, { name, paceMs }: Holding, subject: Subject, process?: Measured): Promise<void> {
   const add = (shape: Shape, value: number | undefined) => bench.rows.add(name, shape, subject.name, value);
   if (paceMs === undefined) {
-    add(MEMORY, await bench.attempt(name, subject, () => lookAtSilent(bench, subject, process)));
+    add(MEMORY, await bench.attempt(name, subject, () => observeSilent(bench, subject, process)));
     return;
   }
-  const seen = await bench.attempt(name, subject, () => lookAtActive(bench, subject, paceMs, process));
+  const seen = await bench.attempt(name, subject, () => observeActive(bench, subject, paceMs, process));
   add(DELIVERED, seen?.eventsPerSecond);
   if (process === undefined) return;
   add(CPU_PER_EVENT, seen?.cpuPerEvent);
   add(MEMORY, seen?.kilobytes);
 }
 
-function lookAtActive(bench: Bench, subject: Subject, paceMs: number, process?: Measured) {
+function observeActive(bench: Bench, subject: Subject, paceMs: number, process?: Measured) {
   const look = async () => ({ usage: await process?.usage(), streams: await bench.load.count() });
   return withStreams(bench, subject, paceMs, async (open) => {
-    const before = await process?.usageAtRest();
+    const before = await process?.usageAfterGc();
     await open(STREAMS);
     const first = await look();
     await pause(WINDOW_MS * bench.lengths.scale);
     const last = await look();
-    const after = await process?.usageAtRest();
+    const after = await process?.usageAfterGc();
     const events = last.streams.events - first.streams.events;
     return {
       eventsPerSecond: (events * 1000) / (last.streams.atMs - first.streams.atMs),
@@ -90,13 +90,13 @@ function lookAtActive(bench: Bench, subject: Subject, paceMs: number, process?: 
   });
 }
 
-/** What the later ones take: for the first of them a process has some memory at hand anyway. */
-function lookAtSilent(bench: Bench, subject: Subject, process?: Measured): Promise<number> {
+/** The memory of the later streams: for the first ones a process has enough to spare. */
+function observeSilent(bench: Bench, subject: Subject, process?: Measured): Promise<number> {
   return withStreams(bench, subject, undefined, async (open) => {
     await open(STREAMS);
-    const before = await process?.usageAtRest();
+    const before = await process?.usageAfterGc();
     await open(SILENT_STREAMS - STREAMS);
-    const after = await process?.usageAtRest();
+    const after = await process?.usageAfterGc();
     return kilobytesBetween(before, after) / (SILENT_STREAMS - STREAMS);
   });
 }
@@ -105,7 +105,10 @@ const cpuBetween = (before?: Usage, after?: Usage) => (after?.cpuMicroseconds ??
 const kilobytesBetween = (before?: Usage, after?: Usage) =>
   ((after?.rssBytes ?? 0) - (before?.rssBytes ?? 0)) / BYTES_PER_KB;
 
-/** Warms the server up, lets `work` open streams and look at them, ends them, and counts what came of them. */
+/**
+ * Warms up the server, lets `work` open and observe streams, ends them, and checks that no event
+ * was lost.
+ */
 async function withStreams<T>(
   bench: Bench,
   subject: Subject,
@@ -115,7 +118,7 @@ async function withStreams<T>(
   const { load, upstream } = bench;
   const { name, port, key, headers } = subject;
   await warmUp(bench, subject);
-  await upstream.shapeStreams({ events: 'until told', paceMs });
+  await upstream.shapeStreams({ events: 'endless', paceMs });
   const open = async (streams: number) => {
     await load.hold(streams, { port, key, headers, stream: true });
     await pause(SETTLE_MS);
@@ -124,11 +127,11 @@ async function withStreams<T>(
     const seen = await work(open);
     const sent = await upstream.endStreams();
     const { ended, events } = await load.release();
-    if (events !== sent) throw new Error(`${name}: ${events} events came of ${sent}`);
+    if (events !== sent) throw new Error(`${name}: ${events} of ${sent} events arrived`);
     bench.countAnswers(name, ended);
     return seen;
   } finally {
-    // Where that failed, they would go on for ever.
+    // If that failed, the streams are still open.
     await upstream.endStreams();
   }
 }

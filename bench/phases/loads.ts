@@ -1,19 +1,19 @@
-/** The workloads, on servers that run all the while, turn by turn. */
+/** Runs the workloads on all servers in turn. The servers keep running in between. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Measured } from '../children.ts';
 import type { Usage } from '../messages.ts';
 import { checkSample, type Sample, type Workload } from '../workloads.ts';
 import { type Bench, floorOf, type Subject } from './bench.ts';
 
-/** A server that was asked for more than it can do goes on with that for a while. */
+/** An overloaded server needs a while to recover. */
 const RECOVERY_MS = 2_000;
 
 interface Target extends Subject {
-  /** Undefined for the upstream, which is there for comparison alone. */
+  /** Undefined for the upstream, which is there only for comparison. */
   readonly process: Measured | undefined;
 }
 
-/** `isVariant`: of a gateway that differs in a setting alone. */
+/** `isVariant` is true for the name of a gateway that differs only in a setting. */
 export async function measureLoads(
   bench: Bench,
   plan: readonly Workload[],
@@ -25,14 +25,14 @@ export async function measureLoads(
     bench.servers.map(async (server) => ({ ...server, process: (await bench.start(server)).process })),
   );
   const targets: readonly Target[] = [{ ...floorOf(bench.upstream), process: undefined }, ...started];
-  bench.tell('warming up');
+  bench.report('warming up');
   const shortPlan = plan.map((workload) => ({ ...workload, length: { milliseconds: warmUpMs / plan.length } }));
   for (const target of targets) for (const workload of shortPlan) await sample(bench, workload, target);
   for (let round = 0; round < bench.lengths.rounds; round++) {
     for (const workload of plan) {
-      bench.tell(`${workload.name}, round ${round + 1} of ${bench.lengths.rounds}`);
-      const concerned = targets.filter(({ name }) => workload.forVariants || !isVariant(name));
-      for (const target of bench.inTurn(concerned, round)) await measure(bench, workload, target);
+      bench.report(`${workload.name}, round ${round + 1} of ${bench.lengths.rounds}`);
+      const participants = targets.filter(({ name }) => workload.forVariants || !isVariant(name));
+      for (const target of bench.inTurn(participants, round)) await measure(bench, workload, target);
     }
   }
   for (const { process } of started) await process.stop();
@@ -42,7 +42,7 @@ async function measure(bench: Bench, workload: Workload, target: Target): Promis
   const taken = await sample(bench, workload, target);
   for (const figure of workload.figures) {
     const value = taken && figure.read(taken);
-    // The upstream has no process to look at.
+    // Some figures do not exist for the upstream.
     if (taken === undefined || value !== undefined) bench.rows.add(workload.name, figure, target.name, value);
   }
 }

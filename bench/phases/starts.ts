@@ -1,9 +1,9 @@
-/** How long each server takes until its first 200, and what it takes in memory when it has nothing to do. */
+/** The time from the start of each server to its first 200, and its memory while idle. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Shape } from '../rows.ts';
 import type { Bench } from './bench.ts';
 
-/** What a fresh process does besides its first request is over by then. */
+/** Long enough for a new process to become idle. */
 const IDLE_MS = 300;
 const BYTES_PER_MB = 1024 * 1024;
 
@@ -14,7 +14,7 @@ export const IDLE_MEMORY: Shape = { label: 'idle memory, MB', digits: 0, shows: 
 export async function measureStarts(bench: Bench): Promise<void> {
   const { rows, servers, lengths } = bench;
   for (let round = 0; round < lengths.starts; round++) {
-    bench.tell(`starts, ${round + 1} of ${lengths.starts}`);
+    bench.report(`starts, ${round + 1} of ${lengths.starts}`);
     for (const server of bench.inTurn(servers, round)) {
       const { process, startUpMs } = await bench.start(server);
       await pause(IDLE_MS);

@@ -1,4 +1,7 @@
-/** Makes a state file as a gateway leaves it after years: many keys, and a long journal that agrees with its sums. */
+/**
+ * Makes a state file like that of a gateway after years: many keys, and a long journal with
+ * matching sums.
+ */
 import { DAY_MS } from '../../src/core/clock.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
@@ -8,18 +11,18 @@ export interface Size {
   readonly rows: number;
 }
 
-/** Rows are spread over so many days until now. */
+/** How many days the rows are spread over, up to now. */
 const DAYS = 90;
 const STEP_ROWS = 500_000;
 
-/** Told what is being done, and how much of it is. */
+/** Called with the current step, and how much of it is done. */
 export type Progress = (what: string, done: number, of: number) => void;
 
-/** Fills the file at `path`, which must not exist. Random, but for the sums. */
+/** Creates the file at `path`, which must not exist. Its rows are random; its sums are right. */
 export function makeLargeState(path: string, { keys, rows }: Size, onProgress: Progress): void {
   const { database } = openDatabase(path, 'crash');
   try {
-    // Nobody minds if this file is lost on the way.
+    // It does not matter if this file is lost in a crash.
     database.pragma('synchronous = OFF');
     new Account(database).enter(1_000_000_000_000_000n, 'to start with', Date.now());
     onProgress('keys', 0, keys);
@@ -49,7 +52,10 @@ function makeKeys(database: Sqlite, count: number): void {
     .run({ count, madeAt: BigInt(Date.now() - (DAYS + 1) * DAY_MS) });
 }
 
-/** Few keys are used much and most of them little, as it is with customers; one request in twenty is counted. */
+/**
+ * As with real customers, a few keys make most requests. The usage of one request in twenty is
+ * counted, not reported.
+ */
 function makeRows(database: Sqlite, { keys, rows }: Size, from: number, to: number): void {
   database
     .prepare(

@@ -1,4 +1,7 @@
-/** Makes a large state file to try things on: `npm run make:large-state -- --path FILE [--keys N] [--rows N]`. */
+/**
+ * Makes a large state file for experiments: `npm run make:large-state -- --path FILE [--keys N]
+ * [--rows N]`.
+ */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { makeLargeState } from './large-state.ts';

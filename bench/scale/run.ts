@@ -1,4 +1,7 @@
-/** What a large state file costs: the same things on one with ten keys and ten requests. `npm run bench:scale`. */
+/**
+ * The cost of a large state file, compared with one of ten keys and ten requests. `npm run
+ * bench:scale`.
+ */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,11 +20,14 @@ const TIMES = 5;
 const LOAD_MS = 2_000;
 const CONNECTIONS = 64;
 
-/** Figures of one file, by what they are of. */
+/** The figures of one file, by label. */
 type Figures = Map<string, number>;
 
-/** What a person types, and what it is of. `<id>` stands for the completion of an old request, `<month>` for this one. */
-const COMMANDS: readonly (readonly [what: string, words: readonly string[]])[] = [
+/**
+ * Commands and their labels. `<id>` stands for the completion of an old request, `<month>` for the
+ * current month.
+ */
+const COMMANDS: readonly (readonly [what: string, args: readonly string[]])[] = [
   ['`credit show` (the least a command takes), ms', ['credit', 'show']],
   ['`keys list`, a page, ms', ['keys', 'list']],
   ['`keys show`, ms', ['keys', 'show', 'app-000001']],
@@ -72,9 +78,9 @@ async function measureServing(server: GatewayServer, load: Load, figures: Figure
 }
 
 function measureCommands(server: GatewayServer, path: string, figures: Figures): void {
-  const words = { '<id>': oldCompletion(path), '<month>': `${new Date().toISOString().slice(0, 7)}-01` };
+  const values = { '<id>': oldCompletion(path), '<month>': `${new Date().toISOString().slice(0, 7)}-01` };
   for (const [what, command] of COMMANDS) {
-    const filled = command.map((word) => words[word as keyof typeof words] ?? word);
+    const filled = command.map((arg) => values[arg as keyof typeof values] ?? arg);
     const times: number[] = [];
     for (let i = 0; i < (command[0] === 'audit' ? 1 : TIMES); i++) {
       const startedAt = performance.now();

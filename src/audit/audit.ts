@@ -1,34 +1,35 @@
 /**
- * The auditor: proves on a state file that balance, sums, holds and journal agree. It shares no code with the ledger,
- * not even its way to SQLite, so that a fault there cannot hide itself here.
+ * The auditor: checks that balance, sums, holds and journal of a state file agree. It shares no
+ * code with the ledger, not even the SQLite package, so that a bug in the ledger cannot hide itself
+ * here.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { type Findings, JournalWalk, MAX_NANOS } from './journal.ts';
 
-/** One thing that was proved, or not. */
+/** The result of one check. */
 export interface Check {
   readonly name: string;
-  /** How many rows were looked at. */
+  /** The number of rows that were checked. */
   readonly rows: number;
-  /** What does not agree; empty where everything does. At most {@link MAX_DIFFERENCES} of them are named. */
+  /** What does not agree, {@link MAX_DIFFERENCES} at most; empty if everything agrees. */
   readonly differences: readonly string[];
 }
 
 export interface AuditOptions {
-  /** Told how many rows of the journal were read so far, and how many there are. */
+  /** Called with the number of journal rows read so far, and the number of all. */
   onProgress(read: number, of: number): void;
 }
 
-/** How many differences of a kind are named; the last line says how many more there are. */
+/** The number of differences that a check lists. A last line gives the number of the others. */
 const MAX_DIFFERENCES = 20;
-/** The schema that this auditor knows. */
-const KNOWN_VERSION = 3n;
+/** The schema version that this auditor can read. */
+const KNOWN_VERSION = 4n;
 
 type Row = Record<string, bigint | string | null>;
 
-/** Audits a state file, also that of a running gateway: all is read as of one moment. Throws a UserError. */
+/** Audits a state file, as of one moment: a gateway may be running. Throws a UserError. */
 export function audit(path: string, options: AuditOptions): Check[] {
   const database = open(path);
   try {
@@ -62,14 +63,14 @@ class Auditor {
     const [version] = this.#all('PRAGMA user_version');
     if (version?.user_version !== KNOWN_VERSION) {
       throw new UserError(
-        `this is version ${version?.user_version} of the state file; this inf-gw audits version ${KNOWN_VERSION}`,
+        `the state file has schema version ${version?.user_version}; this inf-gw audits version ${KNOWN_VERSION}`,
       );
     }
     const findings = this.#walk();
-    const { rows, rowFaults, dayRows, dayDifferences, monthRows, monthDifferences } = findings;
+    const { rows, rowDifferences, dayRows, dayDifferences, monthRows, monthDifferences } = findings;
     return [
       this.#file(),
-      check('journal rows', rows, rowFaults),
+      check('journal rows', rows, rowDifferences),
       this.#balance(findings),
       this.#credit(),
       check('sums by day', dayRows, dayDifferences),
@@ -96,38 +97,41 @@ class Auditor {
     return new JournalWalk(this.#database).run((read) => this.#options.onProgress(read, total));
   }
 
-  /** The balance is the sum of the credit entries less the sum of the journal's costs, those of dropped rows too. */
+  /**
+   * The balance is the sum of the credit entries less the costs in the journal, those of dropped
+   * rows included.
+   */
   #balance({ costNanos, rows, sealedRows }: Findings): Check {
     const accounts = this.#all('SELECT balance_nanos FROM account');
     const [credit] = this.#all('SELECT coalesce(sum(amount_nanos), 0) AS nanos, count(*) AS rows FROM credit_entries');
     const expected = (credit?.nanos as bigint) - costNanos;
     const actual = accounts[0]?.balance_nanos as bigint | undefined;
-    const differences = accounts.length === 1 ? [] : [`there are ${accounts.length} accounts instead of one`];
+    const differences = accounts.length === 1 ? [] : [`there are ${accounts.length} accounts, not one`];
     if (actual !== undefined && actual !== expected) {
       differences.push(`the balance is ${formatUsd(actual)} USD, but credit less costs is ${formatUsd(expected)} USD`);
     }
     return check('balance', Number(credit?.rows) + rows + sealedRows, differences);
   }
 
-  /** Each entry is within range, and none is nothing. */
+  /** Each entry is within range, and none is zero. */
   #credit(): Check {
     const rows = this.#all('SELECT id, amount_nanos AS amount, balance_nanos AS balance FROM credit_entries');
-    const faulty = rows.filter(({ amount, balance }) => amount === 0n || isTooLarge(amount) || isTooLarge(balance));
+    const wrong = rows.filter(({ amount, balance }) => amount === 0n || isTooLarge(amount) || isTooLarge(balance));
     return check(
       'credit entries',
       rows.length,
-      faulty.map(({ id }) => `entry ${id} has an amount or a balance out of range`),
+      wrong.map(({ id }) => `entry ${id} has an amount or a balance out of range`),
     );
   }
 
-  /** A request is either under way or in the journal, never both. */
+  /** A request is either in flight or in the journal, never both. */
   #holds(): Check {
     const rows = this.#all(
       `SELECT request_id, hold_nanos, input_tokens, output_tokens,
          EXISTS (SELECT 1 FROM journal WHERE journal.request_id = holds.request_id) AS ended FROM holds`,
     );
     const differences = rows.flatMap(({ request_id: id, ended, hold_nanos: nanos, ...tokens }) => [
-      ...(ended === 1n ? [`request ${id} is held, though it stands in the journal`] : []),
+      ...(ended === 1n ? [`request ${id} has a hold, but it is in the journal`] : []),
       ...([nanos, ...Object.values(tokens)].some((figure) => (figure as bigint) < 0n)
         ? [`the hold of ${id} is negative`]
         : []),
@@ -135,10 +139,10 @@ class Auditor {
     return check('holds', rows.length, differences);
   }
 
-  /** Whoever has a row exists. */
+  /** Every key that has a row exists. */
   #keys(): Check {
     const known = new Set(this.#all('SELECT id FROM keys').map((row) => row.id));
-    // The sums by day have a row for every key that has one in the journal: that was proved before.
+    // Every key in the journal is in the sums by day, as another check has shown.
     const named = this.#all(
       'SELECT key_id FROM usage_days UNION SELECT key_id FROM holds UNION SELECT key_id FROM refusals',
     );

@@ -1,4 +1,7 @@
-/** Walks through the journal day by day: each row by itself, and the sums of each day and month against those stored. */
+/**
+ * Reads the journal day by day: checks each row, and compares the sums of each day and month with
+ * those stored.
+ */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { DAY_MS } from '../core/clock.ts';
 import { SUM_COLUMNS, Sums } from './sums.ts';
@@ -6,23 +9,24 @@ import { SUM_COLUMNS, Sums } from './sums.ts';
 /** No amount is larger than a billion USD. */
 export const MAX_NANOS = 10n ** 18n;
 
-/** What is never true of a sound row, in SQL, and what is said of a row of which it is. */
-const FAULTS: readonly (readonly [condition: string, says: string])[] = [
+/** SQL conditions that no valid row meets, and how to describe a row that meets one. */
+const INVALID: readonly (readonly [condition: string, description: string])[] = [
   [
     `prompt_tokens < 0 OR completion_tokens < 0 OR cost_nanos < 0 OR cost_nanos > ${MAX_NANOS}`,
     'has a figure out of range',
   ],
-  ['cached_tokens NOT BETWEEN 0 AND prompt_tokens', 'has more cached tokens than tokens of input'],
+  ['cached_tokens NOT BETWEEN 0 AND prompt_tokens', 'has more cached tokens than input tokens'],
   [
     "outcome NOT IN ('ok', 'cancelled', 'interrupted', 'upstream_error', 'invalid_request', 'internal_error')",
-    'has an outcome that there is not',
+    'has an unknown outcome',
   ],
-  ["(outcome = 'interrupted') <> (source = 'held')", 'was interrupted and not charged as held, or the other way round'],
+  ["(outcome = 'interrupted') <> (source = 'held')", 'was interrupted but not charged as held, or the other way round'],
   [
     "source = 'held' AND corrected_at_ms IS NULL AND cost_nanos <> coalesce(hold_nanos, cost_nanos)",
-    'is charged as held, but with another amount than it held',
+    'is charged as held, but not with the amount of its hold',
   ],
-  ["source <> 'held' AND corrected_at_ms IS NOT NULL", 'was corrected, though it is not charged as held'],
+  ["outcome IN ('ok', 'cancelled') AND failure_reason IS NOT NULL", 'did not fail, but has a reason for a failure'],
+  ["source <> 'held' AND corrected_at_ms IS NOT NULL", 'was corrected, but is not charged as held'],
   ['settled_at_ms < 0 OR admitted_at_ms < 0', 'has a time before 1970'],
 ];
 
@@ -34,29 +38,29 @@ const SUMS_OF_SEALS = `SELECT ${SUM_COLUMNS} FROM sealed_days WHERE day = ?`;
 
 export interface Findings {
   readonly rows: number;
-  /** Rows whose sums were sealed when they were dropped. */
+  /** Rows that were dropped, and whose sums were sealed. */
   readonly sealedRows: number;
   readonly dayRows: number;
   readonly monthRows: number;
-  readonly rowFaults: readonly string[];
+  readonly rowDifferences: readonly string[];
   readonly dayDifferences: readonly string[];
   readonly monthDifferences: readonly string[];
-  /** What all requests cost, those of dropped rows too. */
+  /** The cost of all requests, those of dropped rows included. */
   readonly costNanos: bigint;
 }
 
-/** One day's share of the journal is in memory at a time, and one month's sums. */
+/** Holds the sums of one day and one month in memory at a time. */
 export class JournalWalk {
   readonly #database: DatabaseSync;
   readonly #ofDay: Sums;
   readonly #ofMonth: Sums;
-  readonly #rowFaults: StatementSync;
+  readonly #invalidRows: StatementSync;
   #rows = 0;
   #sealedRows = 0;
   #dayRows = 0;
   #monthRows = 0;
   #costNanos = 0n;
-  readonly #faults: string[] = [];
+  readonly #differences: string[] = [];
   readonly #dayDifferences: string[] = [];
   readonly #monthDifferences: string[] = [];
 
@@ -65,9 +69,9 @@ export class JournalWalk {
     database.exec('PRAGMA temp_store = MEMORY');
     this.#ofDay = new Sums(database, 'of_day', 'usage_days', 'day');
     this.#ofMonth = new Sums(database, 'of_month', 'usage_months', 'month');
-    const conditions = FAULTS.map(([condition]) => `(${condition})`);
-    this.#rowFaults = database.prepare(
-      `SELECT request_id, ${conditions.map((condition, i) => `${condition} AS fault${i}`).join(', ')} FROM journal
+    const conditions = INVALID.map(([condition]) => `(${condition})`);
+    this.#invalidRows = database.prepare(
+      `SELECT request_id, ${conditions.map((condition, i) => `${condition} AS invalid${i}`).join(', ')} FROM journal
        WHERE admitted_at_ms >= ? AND admitted_at_ms < ? AND (${conditions.join(' OR ')})`,
     );
   }
@@ -87,14 +91,14 @@ export class JournalWalk {
       sealedRows: this.#sealedRows,
       dayRows: this.#dayRows,
       monthRows: this.#monthRows,
-      rowFaults: this.#faults,
+      rowDifferences: this.#differences,
       dayDifferences: this.#dayDifferences,
       monthDifferences: this.#monthDifferences,
       costNanos: this.#costNanos,
     };
   }
 
-  /** Every day that the journal, the sums or the seals know of, in order. */
+  /** Every day in the journal, the sums or the sealed days, in order. */
   #days(): string[] {
     const days = new Set(
       this.#all('SELECT DISTINCT day FROM usage_days UNION SELECT day FROM sealed_days').map(({ day }) => String(day)),
@@ -119,14 +123,14 @@ export class JournalWalk {
     this.#count(day);
     this.#dayRows += this.#ofDay.storedRows(day);
     this.#dayDifferences.push(...this.#ofDay.differences(day));
-    for (const { request_id: id, ...faults } of this.#rowFaults.all(from, from + DAY_MS)) {
-      for (const [i, fault] of Object.values(faults).entries()) {
-        if (fault === 1n) this.#faults.push(`request ${id} ${FAULTS[i]?.[1]}`);
+    for (const { request_id: id, ...conditions } of this.#invalidRows.all(from, from + DAY_MS)) {
+      for (const [i, isMet] of Object.values(conditions).entries()) {
+        if (isMet === 1n) this.#differences.push(`request ${id} ${INVALID[i]?.[1]}`);
       }
     }
   }
 
-  /** Adds a day's rows and costs to those of all. */
+  /** Adds a day's rows and costs to the totals. */
   #count(day: string): void {
     const [ofDay] = this.#all(
       'SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(cost_nanos), 0) AS cost_nanos FROM temp.of_day',
@@ -145,7 +149,7 @@ export class JournalWalk {
     this.#ofMonth.clear();
   }
 
-  /** Sums of months in which there was not a single day. */
+  /** Compares the stored sums of months that have no day. */
   #strayMonths(): void {
     const strays = this.#all(
       `SELECT DISTINCT month FROM usage_months WHERE month NOT IN

@@ -1,4 +1,7 @@
-/** Sums by key, model and source, as the journal comes to them, held against those that stand in the file. */
+/**
+ * Sums by key, model and source, added up from the journal and compared with those stored in the
+ * file.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 
 const NAMES = ['key_id', 'model', 'source'] as const;
@@ -8,14 +11,14 @@ export const SUM_COLUMNS = [...NAMES, ...FIGURES].join(', ');
 type SumRow = Readonly<Record<(typeof NAMES)[number], string> & Record<(typeof FIGURES)[number], bigint>>;
 
 /**
- * The sums of one period, in a temporary table: comparing whole tables within SQLite takes a tenth of the time that
- * reading their rows would.
+ * The sums of one period, in a temporary table: comparing whole tables in SQLite takes a tenth of
+ * the time of reading their rows.
  */
 export class Sums {
   readonly #database: DatabaseSync;
   /** The temporary table. */
   readonly #table: string;
-  /** The table of the file, and its column for the period. */
+  /** The table with the stored sums, and its column for the period. */
   readonly #stored: string;
   readonly #period: string;
 
@@ -34,7 +37,7 @@ export class Sums {
     this.#database.exec(`DELETE FROM ${this.#table}`);
   }
 
-  /** Adds the rows of a query that has the columns of sums. */
+  /** Adds the rows of a query, which must have the columns in SUM_COLUMNS. */
   add(query: string, ...parameters: (string | number)[]): void {
     const additions = FIGURES.map((figure) => `${figure} = ${figure} + excluded.${figure}`).join(', ');
     this.#database
@@ -45,18 +48,18 @@ export class Sums {
       .run(...parameters);
   }
 
-  /** Adds other sums. */
+  /** Adds all rows of other sums. */
   addAll(other: Sums): void {
     this.add(`SELECT ${SUM_COLUMNS} FROM ${other.#table}`);
   }
 
-  /** How many rows the file has for a period. */
+  /** The number of rows stored for a period. */
   storedRows(period: string): number {
     const sql = `SELECT count(*) AS rows FROM ${this.#stored} WHERE ${this.#period} = ?`;
     return Number(this.#database.prepare(sql).get(period)?.rows);
   }
 
-  /** How the stored sums of a period differ: wrong, missing, or with no row of the journal behind them. */
+  /** How the stored sums of a period differ: wrong, missing, or without a row in the journal. */
   differences(period: string): string[] {
     const expected = `SELECT ${SUM_COLUMNS} FROM ${this.#table}`;
     const stored = `SELECT ${SUM_COLUMNS} FROM ${this.#stored} WHERE ${this.#period} = ?`;

@@ -1,29 +1,32 @@
-/** The catalog: the models that are configured, and their prices. */
+/** The catalog: the models in the config. */
 
 import type { ModelTerms } from '../core/model-terms.ts';
-import { costRoundedUp, type Nanos } from '../core/money.ts';
-import type { TokenUsage } from '../core/usage.ts';
 
 /** A model that clients can name. */
 export interface Model extends ModelTerms {
   /** `<provider>/<name>`. */
   readonly id: string;
   readonly provider: string;
-  /** False when its provider lacks its credential. */
+  /** False while its provider is not active: the variable with its credential is not set. */
   readonly active: boolean;
+  /** Names of fields that requests to its provider may not have. */
+  readonly refuseFields: readonly string[];
 }
 
-/** What a catalog is made from: the providers of the config, as far as it concerns the catalog. */
+/** A provider in the config, as far as the catalog needs it. */
 export interface CatalogSource {
   readonly name: string;
   readonly missingVariable: string | undefined;
+  readonly refuseFields: readonly string[];
   readonly models: readonly (ModelTerms & { readonly name: string })[];
 }
 
 export class Catalog {
-  /** Every configured model, in the order of the config. */
+  /** Every model in the config, in its order. */
   readonly models: readonly Model[];
   readonly #active: ReadonlyMap<string, Model>;
+  /** The variable that each provider lacks which was left out. */
+  readonly #missingVariables: ReadonlyMap<string, string | undefined>;
 
   constructor(providers: readonly CatalogSource[]) {
     this.models = providers.flatMap((provider) =>
@@ -32,14 +35,22 @@ export class Catalog {
         id: `${provider.name}/${name}`,
         provider: provider.name,
         active: provider.missingVariable === undefined,
+        refuseFields: provider.refuseFields,
       })),
     );
+    this.#missingVariables = new Map(providers.map(({ name, missingVariable }) => [name, missingVariable]));
     this.#active = new Map(this.models.filter((model) => model.active).map((model) => [model.id, model]));
   }
 
-  /** The model that a client names, if it exists and can be called. */
+  /** The model with this id, if it exists and is active. */
   find(id: string): Model | undefined {
     return this.#active.get(id);
+  }
+
+  /** The variable that is not set, if the model with this id is in the config but was left out for it. */
+  missingVariableOf(id: string): string | undefined {
+    const model = this.models.find((each) => each.id === id);
+    return model && this.#missingVariables.get(model.provider);
   }
 
   /** The fallbacks of a model that a key with this allowlist may use, in their order. */
@@ -48,22 +59,8 @@ export class Catalog {
     return allowlist === null ? models : models.filter(({ id }) => allowlist.includes(id));
   }
 
-  /** The models that a key with this allowlist may call; null allows all. */
+  /** The active models that a key with this allowlist may call; null allows all. */
   callable(allowlist: readonly string[] | null): Model[] {
     return this.models.filter((model) => model.active && (allowlist === null || allowlist.includes(model.id)));
   }
-}
-
-/** What a request would cost if it used this many tokens, none of them cached. */
-export function expectedCost(model: Model, inputTokens: number, outputTokens: number): Nanos {
-  return usageCost(model, { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens });
-}
-
-/** What a request cost. Rounded up to the nanodollar, once. */
-export function usageCost(model: Model, usage: TokenUsage): Nanos {
-  return costRoundedUp([
-    { tokens: usage.promptTokens - usage.cachedTokens, nanosPerMillion: model.input },
-    { tokens: usage.cachedTokens, nanosPerMillion: model.cachedInput },
-    { tokens: usage.completionTokens, nanosPerMillion: model.output },
-  ]);
 }

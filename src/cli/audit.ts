@@ -1,20 +1,22 @@
-/** `audit`: proves that the figures of a state file agree with each other. */
+/** `audit`: checks that the figures in a state file agree with each other. */
 
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Check } from '../audit/audit.ts';
 import { UserError } from '../core/errors.ts';
-import { count, notice, printJson, printLine, printTable } from './output.ts';
+import { count } from '../operator/format.ts';
+import { closeToOthers } from '../state/sqlite/open-state.ts';
+import { notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
-/** A journal shorter than this is read before anybody asks how far it is. */
+/** A shorter journal is read too quickly for progress to be worth showing. */
 const LONG_JOURNAL_ROWS = 200_000;
 const DIFFERENCES_FOUND = 1;
 
 export function registerAudit(program: Command): void {
   program
     .command('audit')
-    .description('prove that balance, sums, holds and journal of the state file agree; also while a gateway runs')
+    .description('check that balance, totals, holds and journal agree; safe while a gateway runs')
     .addHelpText('after', '\nExamples:\n  inf-gw audit\n  inf-gw audit --json')
     .action((_: unknown, command: Command) => run(command));
 }
@@ -22,8 +24,9 @@ export function registerAudit(program: Command): void {
 async function run(command: Command): Promise<void> {
   const { statePath } = configOf(command);
   if (!existsSync(statePath))
-    throw new UserError(`there is no state file ${statePath}; the first command that needs one makes it`);
-  // Loaded here, so that the other commands need not wait for it.
+    throw new UserError(`no state file at ${statePath}; serve, keys create or credit add creates it`);
+  closeToOthers(statePath);
+  // Loaded here so that other commands do not wait for it.
   const { audit } = await import('../audit/audit.ts');
   const checks = audit(statePath, { onProgress: showProgress });
   const ok = checks.every(({ differences }) => differences.length === 0);
@@ -43,7 +46,7 @@ function checkJson({ name, rows, differences }: Check) {
   return { check: name, rows, differences };
 }
 
-/** A line that is written over, where a person waits for it. */
+/** Updates one line in place, where a person is watching. */
 function showProgress(read: number, of: number): void {
   if (of < LONG_JOURNAL_ROWS || !process.stderr.isTTY) return;
   process.stderr.write(`\rread ${count(read)} of ${count(of)} journal rows${read >= of ? '\n' : ''}`);

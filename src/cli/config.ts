@@ -1,17 +1,18 @@
-/** `config check`: validates the config, and shows what would run. Secrets are masked. */
+/** `config check`: validates the config and shows what would run. Secrets are masked. */
 import type { Command } from 'commander';
 import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { formatAddress } from '../core/address.ts';
 import { DAY_MS } from '../core/clock.ts';
-import { count, printFields, printJson, printLine, printTable } from './output.ts';
+import { count, milliseconds } from '../operator/format.ts';
+import { notice, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerConfig(program: Command): void {
   program
     .command('config')
-    .description('the config file')
+    .description('check the config file')
     .command('check')
-    .description('validate the config, and show what would run, secrets masked')
+    .description('validate the config and show what would run, with secrets masked')
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw config check\n  inf-gw config check --config /etc/inf-gw/config.yaml --json',
@@ -21,25 +22,27 @@ export function registerConfig(program: Command): void {
 
 function check(command: Command): void {
   const config = configOf(command);
+  for (const warning of config.warnings) notice(`warning: ${warning}`);
   if (globalOptions(command).json) return printJson(configJson(config));
   const { tier } = config;
-  printLine(`${config.path ?? 'No config file: the defaults'} — sound.\n`);
+  printLine(config.path === undefined ? 'No config file: using the defaults.' : `${config.path} is valid.`);
+  printLine();
   printFields([
     ['listen', formatAddress(config.listen)],
     ['threads', count(config.threads)],
     ['state file', config.statePath],
     ['credit', config.creditEnforced ? 'enforced' : 'off'],
-    ['largest body', `${count(config.maxBodyBytes)} bytes`],
+    ['max body size', `${count(config.maxBodyBytes)} bytes`],
     ['cap output', config.capOutput ? 'yes' : 'no'],
     ['durability', config.durability],
     ['journal retention', retentionOf(config)],
     ['log level', config.logLevel],
-    ['time for a client’s headers', `${config.timeouts.requestMs} ms`],
-    ['time to finish at the end', `${config.timeouts.drainMs} ms`],
+    ['request timeout', milliseconds(config.timeouts.requestMs)],
+    ['drain timeout', milliseconds(config.timeouts.drainMs)],
     ['default tier', config.tierName],
     ['  requests per minute', count(tier.rpm)],
     ['  tokens per minute', count(tier.tpm)],
-    ['  requests at once', count(tier.concurrency)],
+    ['  concurrent requests', count(tier.concurrency)],
     ['  model listings per minute', count(tier.modelsRpm)],
   ]);
   printLine();
@@ -60,7 +63,7 @@ function check(command: Command): void {
   );
 }
 
-/** As the config spells it. */
+/** As the config file writes it. */
 function retentionOf({ journalRetentionMs: milliseconds }: Config): string {
   return milliseconds === undefined ? 'off' : `${milliseconds / DAY_MS}d`;
 }
@@ -119,18 +122,18 @@ function upstreamJson(upstream: UpstreamConfig) {
   };
 }
 
-/** Where there is one upstream alone, its address and its key are those of the provider. */
+/** A provider with a single upstream has its address and its key. */
 function soleUpstream([sole, ...others]: readonly ReturnType<typeof upstreamJson>[]) {
   if (sole === undefined || others.length > 0) return { base_url: null, api_key: null };
   return { base_url: sole.base_url, api_key: sole.api_key };
 }
 
-/** A query can hold a signature. References to variables are shown as they stand in the file. */
+/** A query may hold a signature. References to variables are shown as the config file has them. */
 function withoutQueryValues(address: string): string {
   return address.replace(/([?&][^=&]*=)(?!\$\{)[^&]*/g, '$1…');
 }
 
-/** Enough to tell two secrets apart, and no more. */
+/** Enough to distinguish two secrets, and no more. */
 function masked(secret: string | undefined): string | null {
   if (secret === undefined || secret === '') return null;
   return secret.length < 16 ? '…' : `…${secret.slice(-4)}`;

@@ -1,59 +1,81 @@
-/** `credit`: the account's balance, and what was added to it. */
+/** `credit`: the account balance, and what was added to it and removed. */
 import type { Command } from 'commander';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
+import { exactUsd } from '../operator/format.ts';
 import { readAmountAboveZero, readNote } from '../operator/input.ts';
+import { BALANCE_TOO_LARGE } from '../operator/messages.ts';
 import type { Balance } from '../state/account.ts';
-import { taking } from './arguments.ts';
-import { printFields, printJson, printLine, printTable, usd } from './output.ts';
+import { parseWith } from './arguments.ts';
+import { isConfirmed } from './confirm.ts';
+import { printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
+interface EntryOptions {
+  readonly note?: string;
+  readonly yes?: true;
+}
+
 export function registerCredit(program: Command): void {
-  const credit = program.command('credit').description('the account’s balance, which pays for requests');
+  const credit = program.command('credit').description('manage the account balance, which pays for requests');
 
   credit
     .command('show')
-    .description('show the balance, and what requests under way hold of it')
+    .description('show the balance, and how much of it requests in flight hold')
     .addHelpText('after', '\nExample:\n  inf-gw credit show')
     .action((_: unknown, command: Command) =>
       withState(command, (state) => printBalance(state.account.balance(), command)),
     );
 
-  for (const [verb, effect, sign] of [
+  for (const [verb, description, sign] of [
     ['add', 'add to the balance', 1n],
-    ['remove', 'take from the balance, to correct an entry', -1n],
+    ['remove', 'remove from the balance, to correct an entry', -1n],
   ] as const) {
-    credit
+    const change = credit
       .command(verb)
-      .description(effect)
-      .argument('<usd>', 'an amount such as 25 or 0.50', taking(readAmountAboveZero))
-      .option('--note <text>', 'what it was for, to be seen in the history')
+      .description(description)
+      .argument('<usd>', 'an amount such as 25 or 0.50', parseWith(readAmountAboveZero))
+      .option('--note <text>', 'what it is for, as shown in the history')
       .addHelpText(
         'after',
         `\nExamples:\n  inf-gw credit ${verb} 25\n  inf-gw credit ${verb} 25 --note "invoice 2026-11"`,
       )
-      .action((nanos: Nanos, options: { note?: string }, command: Command) =>
-        enter(sign * nanos, options.note ?? '', command),
-      );
+      .action((nanos: Nanos, options: EntryOptions, command: Command) => enter(sign * nanos, options, command));
+    if (sign < 0n) change.option('--yes', 'do not ask for confirmation when the balance would fall below zero');
   }
 
   credit
     .command('history')
-    .description('list what was added and removed, the oldest first')
+    .description('list what was added and removed, oldest first')
     .addHelpText('after', '\nExample:\n  inf-gw credit history')
     .action((_: unknown, command: Command) => history(command));
 }
 
-function enter(amountNanos: Nanos, note: string, command: Command): void {
+async function enter(amountNanos: Nanos, { note = '', yes }: EntryOptions, command: Command): Promise<void> {
   const reading = readNote(note);
   if (!reading.ok) command.error(`error: --note: ${reading.expected}`);
-  withState(command, (state) => {
-    const balance = state.account.enter(amountNanos, note, state.nowMs);
-    if (balance === undefined) throw new UserError('the balance would pass a billion USD; nothing was changed');
-    printBalance(balance, command);
-  });
+  if (amountNanos < 0n && !yes) await confirmDebt(amountNanos, command);
+  withState(
+    command,
+    (state) => {
+      const balance = state.account.enter(amountNanos, note, state.nowMs);
+      if (balance === undefined) throw new UserError(BALANCE_TOO_LARGE);
+      printBalance(balance, command);
+    },
+    { creates: true },
+  );
+}
+
+/** Requests are refused while the balance is below zero, so an entry that leads there is probably a slip. */
+async function confirmDebt(amountNanos: Nanos, command: Command): Promise<void> {
+  const balanceNanos = withState(command, (state) => state.account.balance().balanceNanos);
+  const afterNanos = balanceNanos + amountNanos;
+  if (afterNanos >= 0n) return;
+  const change = `from ${exactUsd(balanceNanos)} to ${exactUsd(afterNanos)} USD`;
+  if (await isConfirmed(`This takes the balance ${change}. Remove it? (y/N) `)) return;
+  throw new UserError(`nothing was removed: it would take the balance ${change}; to remove it, answer y or use --yes`);
 }
 
 function printBalance({ balanceNanos, heldNanos }: Balance, command: Command): void {
@@ -66,9 +88,9 @@ function printBalance({ balanceNanos, heldNanos }: Balance, command: Command): v
     });
   }
   printFields([
-    ['balance', usd(balanceNanos)],
-    ['held by requests under way', usd(heldNanos)],
-    ['available', usd(availableNanos)],
+    ['balance', `${exactUsd(balanceNanos)} USD`],
+    ['held by requests in flight', `${exactUsd(heldNanos)} USD`],
+    ['available', `${exactUsd(availableNanos)} USD`],
   ]);
 }
 
@@ -85,13 +107,13 @@ function history(command: Command): void {
         })),
       );
     }
-    if (entries.length === 0) return printLine(`Nothing was added yet. Add credit with: ${PROGRAM} credit add <usd>`);
+    if (entries.length === 0) return printLine(`No credit yet. Add some with: ${PROGRAM} credit add <usd>`);
     printTable(
       [{ head: 'AT' }, { head: 'AMOUNT (USD)', usd: true }, { head: 'BALANCE (USD)', usd: true }, { head: 'NOTE' }],
       entries.map((entry) => [
         isoTime(entry.atMs),
-        formatUsd(entry.amountNanos),
-        formatUsd(entry.balanceNanos),
+        exactUsd(entry.amountNanos),
+        exactUsd(entry.balanceNanos),
         entry.note,
       ]),
     );

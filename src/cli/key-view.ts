@@ -1,19 +1,20 @@
-/** A key as the commands show it. */
+/** Keys as the commands show them: as JSON, as fields, and in a table. */
 
 import type { Command } from 'commander';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
-import { whyNot } from '../operator/input.ts';
+import { count, dateTime, exactUsd } from '../operator/format.ts';
+import { allowlistText, explainKeyChange, refusalReason } from '../operator/messages.ts';
 import { type KeyChange, type KeyRecord, limitsInForce } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { count, dim, notice, printFields, printJson, printLine, printTable, usd } from './output.ts';
+import { notice, printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
 
-/** The JSON shape of a key. `limits` holds the numbers in force. */
+/** The JSON of a key. `limits` are those in effect, its own or the tier's. */
 export function keyJson(key: KeyRecord, state: State, month = monthOf(key, state)) {
   const { rpm, tpm, concurrency } = limitsInForce(key, state.config.tier);
   return {
@@ -33,12 +34,12 @@ function monthOf(key: KeyRecord, state: State): MonthFigures {
   return state.usage.monthOf(key.id, utcMonth(state.nowMs));
 }
 
-/** Up to so many keys, the figures of each are looked up by themselves; of more, those of all keys are read in one go. */
-const LOOKED_UP = 1_000;
+/** From more keys than this on, reading the figures of all keys is faster than looking up each. */
+const MAX_LOOKUPS = 1_000;
 
 /** This month's figures of these keys. */
 function monthsOf(keys: readonly KeyRecord[], state: State): ReadonlyMap<string, MonthFigures> {
-  if (keys.length > LOOKED_UP) return state.usage.month(utcMonth(state.nowMs));
+  if (keys.length > MAX_LOOKUPS) return state.usage.month(utcMonth(state.nowMs));
   return new Map(keys.map((key) => [key.id, monthOf(key, state)]));
 }
 
@@ -47,21 +48,21 @@ export function keysJson(keys: readonly KeyRecord[], state: State) {
   return keys.map((key) => keyJson(key, state, figures.get(key.id) ?? NO_FIGURES));
 }
 
-/** Prints a key: as JSON where that is asked for, else all that there is to say of it. */
+/** Prints a key, as JSON if the command asks for it. */
 export function printResult(key: KeyRecord, command: Command, state: State): void {
   if (globalOptions(command).json) printJson(keyJson(key, state));
   else printKey(key, state);
 }
 
-/** Models that are not in the catalog may be on a list, since the config may get them later; a typing error may not. */
+/** An unknown model is no error, since the config may get it later. But it may be a typo. */
 export function warnOfUnknownModels(models: readonly string[], state: State): void {
   const known = new Set(state.catalog.models.map((model) => model.id));
   for (const model of models) {
-    if (!known.has(model)) notice(`note: ${model} is not in the config; \`${PROGRAM} models\` lists what is`);
+    if (!known.has(model)) notice(`note: ${model} is not in the config; list models with \`${PROGRAM} models\``);
   }
 }
 
-/** Prints all that there is to say of a key. */
+/** Prints everything about a key. */
 export function printKey(key: KeyRecord, state: State): void {
   const month = monthOf(key, state);
   const lastUse = state.usage.lastUseOf(key.id);
@@ -76,17 +77,15 @@ export function printKey(key: KeyRecord, state: State): void {
     ['created', isoTime(key.createdAtMs)],
     ['requests per minute', limit(key.rpm, tier.rpm)],
     ['tokens per minute', limit(key.tpm, tier.tpm)],
-    ['requests at once', limit(key.concurrency, tier.concurrency)],
-    ['monthly spend limit', key.spendLimitNanos === null ? 'none' : usd(key.spendLimitNanos)],
+    ['concurrent requests', limit(key.concurrency, tier.concurrency)],
+    ['monthly spend limit', key.spendLimitNanos === null ? 'none' : `${exactUsd(key.spendLimitNanos)} USD`],
     ['models', allowlistText(key.allowlist)],
     ['last used', lastUse === undefined ? 'never' : isoTime(lastUse)],
-    ['this month (UTC)', `${count(month.requests)} requests, ${count(month.tokens)} tokens, ${usd(month.costNanos)}`],
+    [
+      'this month (UTC)',
+      `${count(month.requests)} requests, ${count(month.tokens)} tokens, ${exactUsd(month.costNanos)} USD`,
+    ],
   ]);
-}
-
-export function allowlistText(allowlist: readonly string[] | null): string {
-  if (allowlist === null) return 'all';
-  return allowlist.length === 0 ? 'none' : allowlist.join(', ');
 }
 
 export function printKeys(keys: readonly KeyRecord[], state: State): void {
@@ -99,7 +98,7 @@ export function printKeys(keys: readonly KeyRecord[], state: State): void {
       { head: 'STATE' },
       { head: 'RPM', number: true },
       { head: 'TPM', number: true, rank: 4 },
-      { head: 'AT ONCE', number: true, rank: 4 },
+      { head: 'CONCURRENCY', number: true, rank: 4 },
       { head: 'LIMIT (USD)', usd: true },
       { head: 'REQUESTS', number: true },
       { head: 'TOKENS', number: true, rank: 1 },
@@ -109,6 +108,7 @@ export function printKeys(keys: readonly KeyRecord[], state: State): void {
     keys.map((key) => {
       const month = figures.get(key.id) ?? NO_FIGURES;
       const limits = limitsInForce(key, state.config.tier);
+      const { allowlist } = key;
       return [
         key.name,
         key.id,
@@ -117,52 +117,39 @@ export function printKeys(keys: readonly KeyRecord[], state: State): void {
         count(limits.rpm),
         count(limits.tpm),
         count(limits.concurrency),
-        key.spendLimitNanos === null ? '-' : formatUsd(key.spendLimitNanos),
+        key.spendLimitNanos === null ? '-' : exactUsd(key.spendLimitNanos),
         count(month.requests),
         count(month.tokens),
-        formatUsd(month.costNanos),
-        key.allowlist === null
-          ? 'all'
-          : key.allowlist.length === 1
-            ? String(key.allowlist[0])
-            : `${key.allowlist.length} models`,
+        exactUsd(month.costNanos),
+        allowlist === null || allowlist.length === 1 ? allowlistText(allowlist) : `${allowlist.length} models`,
       ];
     }),
   );
-  printLine(dim('Requests, tokens and cost are those of this month (UTC).'));
+  printLine('Requests, tokens and cost are for this month (UTC).', 'dim');
 }
 
-/** The JSON shape of how often a key was refused, and why. */
+/** The JSON of how often a key was refused for one reason. */
 export function refusalJson({ code, reason, requests, lastAtMs }: RefusalRow) {
   return { code, reason, requests, last_at: isoTime(lastAtMs) };
 }
 
-/** Prints why a key was refused this month, if it was. */
+/** Prints how often a key was refused this month, by reason. */
 export function printRefusals(refusals: readonly RefusalRow[]): void {
-  if (refusals.length === 0) return printLine(dim('No request of it was refused this month.'));
+  if (refusals.length === 0) return printLine('No requests refused this month.', 'dim');
   printTable(
-    [{ head: 'REFUSED THIS MONTH' }, { head: 'WHY' }, { head: 'REQUESTS', number: true }, { head: 'LAST (UTC)' }],
-    refusals.map(({ code, reason, requests, lastAtMs }) => [
-      code,
-      reason === code ? '' : reason.replaceAll('_', ' '),
-      count(requests),
-      isoTime(lastAtMs).replace('T', ' ').slice(0, 19),
-    ]),
+    [{ head: 'REFUSED THIS MONTH' }, { head: 'REASON' }, { head: 'REQUESTS', number: true }, { head: 'LAST (UTC)' }],
+    refusals.map((row) => [row.code, refusalReason(row) ?? '', count(row.requests), dateTime(row.lastAtMs)]),
   );
 }
 
-/** The key of that id or name. Throws a UserError where there is none. */
-export function existing(key: KeyRecord | undefined, idOrName: string): KeyRecord {
-  if (key === undefined) throw noSuchKey(idOrName);
-  return key;
+/** The key that was found. Throws a UserError if there is none. */
+export function keyOrThrow(key: KeyRecord | undefined, idOrName: string): KeyRecord {
+  if (key !== undefined) return key;
+  throw new UserError(explainKeyChange({ kind: 'no_such_key' }, idOrName));
 }
 
-/** The key that a change has made of it. Throws a UserError where the change could not be made. */
-export function changed(change: KeyChange, idOrName: string): KeyRecord {
+/** The key as it is after a change. Throws a UserError if the change was not possible. */
+export function changedKeyOrThrow(change: KeyChange, idOrName: string): KeyRecord {
   if (change.kind === 'done') return change.key;
-  throw new UserError(whyNot(change, idOrName));
-}
-
-function noSuchKey(idOrName: string): UserError {
-  return new UserError(whyNot({ kind: 'no_such_key' }, idOrName));
+  throw new UserError(explainKeyChange(change, idOrName));
 }

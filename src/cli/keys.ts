@@ -8,11 +8,12 @@ import type { Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { readAmount, readConcurrency, readCount, readKeyName, readRpm, readTpm } from '../operator/input.ts';
 import type { KeyRecord, KeyState } from '../state/keys.ts';
-import { modelId, taking } from './arguments.ts';
+import { parseModelIds, parseWith } from './arguments.ts';
+import { isConfirmed } from './confirm.ts';
 import {
-  changed,
-  existing,
+  changedKeyOrThrow,
   keyJson,
+  keyOrThrow,
   keysJson,
   printKey,
   printKeys,
@@ -20,10 +21,10 @@ import {
   refusalJson,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { bold, dim, notice, printJson, printLine } from './output.ts';
+import { notice, printJson, printLine } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
-/** Keys in a table, unless it is said how many. */
+/** How many keys a table shows without --limit. */
 const TABLE_ROWS = 200;
 const MAX_LISTED = 1_000_000;
 
@@ -42,35 +43,35 @@ interface CreateOptions {
 }
 
 export function registerKeys(program: Command): void {
-  const keys = program.command('keys').description('create, list, show, enable, disable, delete and rotate keys');
+  const keys = program.command('keys').description('manage API keys');
 
   keys
     .command('create')
-    .description('make a key, and print it once')
-    .argument('<name>', 'what the key is for, such as the name of the app', taking(readKeyName))
-    .option('--rpm <n>', 'requests per minute (default: the tier’s)', taking(readRpm))
-    .option('--tpm <n>', 'tokens per minute, input and output (default: the tier’s)', taking(readTpm))
-    .option('--concurrency <n>', 'requests at once (default: the tier’s)', taking(readConcurrency))
-    .option(
-      '--spend-limit <usd>',
-      'the most that the key may spend in a calendar month, UTC (default: no limit)',
-      taking(readAmount),
-    )
-    .option('--allow <model>', 'a model that the key may call; repeat it for more (default: all models)', modelId)
+    .description('create a key and print it; it is shown only once')
+    .argument('<name>', 'a name, such as that of the app that uses it', parseWith(readKeyName))
+    .option('--rpm <n>', 'requests per minute (default: the tier’s)', parseWith(readRpm))
+    .option('--tpm <n>', 'tokens per minute, input and output (default: the tier’s)', parseWith(readTpm))
+    .option('--concurrency <n>', 'concurrent requests (default: the tier’s)', parseWith(readConcurrency))
+    .option('--spend-limit <usd>', 'spend limit per calendar month, UTC (default: none)', parseWith(readAmount))
+    .option('--allow <model>', 'allow this model; repeat for more (default: all models)', parseModelIds)
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw keys create my-app\n  inf-gw keys create trial --rpm 60 --spend-limit 5 --allow openai/gpt-4o-mini',
     )
     .action((name: string, options: CreateOptions, command: Command) =>
-      withState(command, (state) => create(name, options, command, state)),
+      withState(command, (state) => create(name, options, command, state), { creates: true }),
     );
 
   keys
     .command('list')
-    .description('list the keys, with their limits and this month’s figures')
-    .option('--all', 'deleted keys too')
-    .option('--limit <n>', `so many at most (default: ${TABLE_ROWS}; with --json all)`, taking(readCount(MAX_LISTED)))
-    .option('--after <key>', 'those made after this one: id or name')
+    .description('list keys, with their limits and this month’s usage')
+    .option('--all', 'include deleted keys')
+    .option(
+      '--limit <n>',
+      `at most this many (default: ${TABLE_ROWS}; all with --json)`,
+      parseWith(readCount(MAX_LISTED)),
+    )
+    .option('--after <key>', 'only keys created after this one (id or name)')
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw keys list\n  inf-gw keys list --limit 50 --after my-app\n  inf-gw keys list --all --json',
@@ -81,19 +82,19 @@ export function registerKeys(program: Command): void {
     .command('show')
     .description('show a key')
     .argument('<key>', 'id or name')
-    .option('--refusals', 'only how often it was refused this month, and why')
+    .option('--refusals', 'show only how often it was refused this month, and why')
     .addHelpText('after', '\nExamples:\n  inf-gw keys show my-app\n  inf-gw keys show my-app --refusals --json')
     .action((key: string, options: { refusals?: true }, command: Command) =>
-      withState(command, (state) => show(existing(state.keys.find(key), key), options, command, state)),
+      withState(command, (state) => show(keyOrThrow(state.keys.find(key), key), options, command, state)),
     );
 
-  for (const [verb, keyState, effect] of [
-    ['enable', 'enabled', 'let a key work again'],
-    ['disable', 'disabled', 'refuse a key from now on, until it is enabled'],
+  for (const [verb, keyState, description] of [
+    ['enable', 'enabled', 'enable a key that was disabled'],
+    ['disable', 'disabled', 'refuse a key until it is enabled again'],
   ] as const) {
     keys
       .command(verb)
-      .description(effect)
+      .description(description)
       .argument('<key>', 'id or name')
       .addHelpText('after', `\nExample:\n  inf-gw keys ${verb} my-app`)
       .action((key: string, _: unknown, command: Command) =>
@@ -103,19 +104,19 @@ export function registerKeys(program: Command): void {
 
   keys
     .command('delete')
-    .description('refuse a key for ever; its usage stays on record')
+    .description('delete a key permanently; its usage is kept')
     .argument('<key>', 'id or name')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', '\nExamples:\n  inf-gw keys delete my-app\n  inf-gw keys delete my-app --yes')
     .action(remove);
 
   keys
     .command('rotate')
-    .description('make a successor with the same settings; the old key works until you disable it')
+    .description('create a successor with the same settings; the old key works until you disable it')
     .argument('<key>', 'id or name')
     .addHelpText(
       'after',
-      '\nExample:\n  inf-gw keys rotate my-app     makes my-app-2; move your app to it, then:\n  inf-gw keys disable my-app',
+      '\nExample:\n  inf-gw keys rotate my-app     creates my-app-2; move your app to it, then:\n  inf-gw keys disable my-app',
     )
     .action((key: string, _: unknown, command: Command) => withState(command, (state) => rotate(key, command, state)));
 }
@@ -135,27 +136,28 @@ function create(name: string, options: CreateOptions, command: Command, state: S
     state.nowMs,
   );
   warnOfUnknownModels(options.allow ?? [], state);
-  printNewKey(changed(change, name), secret, command, state);
+  printNewKey(changedKeyOrThrow(change, name), secret, command, state);
 }
 
 function list({ all = false, limit, after }: ListOptions, command: Command, state: State): void {
-  const afterId = after === undefined ? undefined : existing(state.keys.findWithDeleted(after), after).id;
+  const previous = after === undefined ? undefined : keyOrThrow(state.keys.findWithDeleted(after), after);
+  const afterId = previous?.id;
   const { json } = globalOptions(command);
   const most = limit ?? (json ? undefined : TABLE_ROWS);
   const records = state.keys.list({ withDeleted: all, afterId, limit: most });
   if (json) return printJson(keysJson(records, state));
   if (records.length === 0) {
     return printLine(
-      after === undefined
-        ? `There are no keys yet. Create one with: ${PROGRAM} keys create my-app`
-        : `There are no keys after ${after}.`,
+      previous === undefined
+        ? `No keys yet. Create one with: ${PROGRAM} keys create my-app`
+        : `No keys after ${previous.name}.`,
     );
   }
   printKeys(records, state);
   const last = records.at(-1) as KeyRecord;
   if (records.length === most && state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 }).length > 0) {
-    const asBefore = `${all ? ' --all' : ''}${limit === undefined ? '' : ` --limit ${limit}`}`;
-    printLine(dim(`There are more: ${PROGRAM} keys list${asBefore} --after ${last.id}`));
+    const sameOptions = `${all ? ' --all' : ''}${limit === undefined ? '' : ` --limit ${limit}`}`;
+    printLine(`More keys: ${PROGRAM} keys list${sameOptions} --after ${last.id}`, 'dim');
   }
 }
 
@@ -172,48 +174,36 @@ function show(record: KeyRecord, options: { refusals?: true }, command: Command,
 }
 
 function setState(key: string, keyState: KeyState, command: Command, state: State): void {
-  const record = changed(state.keys.setState(key, keyState), key);
+  const record = changedKeyOrThrow(state.keys.setState(key, keyState), key);
   if (globalOptions(command).json) printJson(keyJson(record, state));
   else printLine(`${record.name} is ${keyState}.`);
 }
 
 async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {
-  const { id, name, state: keyState } = withState(command, (state) => existing(state.keys.find(key), key));
-  if (keyState === 'deleted') throw new UserError(`the key ${name} is deleted already`);
-  if (!options.yes && !(await isConfirmed(`Delete the key ${name} for ever? (y/N) `))) {
-    throw new UserError('nothing was deleted; answer y, or add --yes');
+  const { id, name, state: keyState } = withState(command, (state) => keyOrThrow(state.keys.find(key), key));
+  if (keyState === 'deleted') throw new UserError(`key ${name} is already deleted`);
+  if (!options.yes && !(await isConfirmed(`Delete key ${name} permanently? (y/N) `))) {
+    throw new UserError('nothing was deleted; to delete, answer y or use --yes');
   }
-  // By its id: the name may have gone to another key meanwhile.
+  // By id: another key may have been given the name in the meantime.
   withState(command, (state) => setState(id, 'deleted', command, state));
-}
-
-/** Asks on stderr and reads a line from stdin. No answer is a no. */
-async function isConfirmed(question: string): Promise<boolean> {
-  const { createInterface } = await import('node:readline');
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  // Not `prompt.question`, which overlooks an answer without a line break at its end.
-  const answer = await new Promise<string>((resolve) => {
-    prompt.once('line', resolve).once('close', () => resolve(''));
-    prompt.setPrompt(question);
-    prompt.prompt();
-  });
-  prompt.close();
-  return /^y(es)?$/i.test(answer.trim());
 }
 
 function rotate(key: string, command: Command, state: State): void {
   const secret = mintKey();
-  const record = changed(state.keys.rotate(key, secret, state.nowMs), key);
+  const { id, name } = keyOrThrow(state.keys.find(key), key);
+  const record = changedKeyOrThrow(state.keys.rotate(id, secret, state.nowMs), key);
   printNewKey(record, secret, command, state);
-  if (!globalOptions(command).json)
-    printLine(`\nThe old key still works. When your app uses the new one: ${PROGRAM} keys disable ${key}`);
+  if (globalOptions(command).json) return;
+  printLine();
+  printLine(`The old key still works. Once your app uses the new one, run: ${PROGRAM} keys disable ${name}`);
 }
 
-/** The one time that a key is shown. */
+/** The only place that ever prints a key. */
 function printNewKey(record: KeyRecord, secret: string, command: Command, state: State): void {
   if (globalOptions(command).json) return printJson({ ...keyJson(record, state), key: secret });
-  printLine(bold(secret));
-  notice('This is the only time that the key is shown: store it now.');
+  printLine(secret, 'bold');
+  notice('This key is shown only once. Store it now.');
   printLine();
   printKey(record, state);
 }

@@ -1,10 +1,10 @@
 /** `limits`: shows and sets the limits of a key. */
 import type { Command } from 'commander';
 import type { Nanos } from '../core/money.ts';
-import { orWord, readAmount, readConcurrency, readRpm, readTpm } from '../operator/input.ts';
+import { keywordOr, readAmount, readConcurrency, readRpm, readTpm } from '../operator/input.ts';
 import type { OwnLimits } from '../state/keys.ts';
-import { taking } from './arguments.ts';
-import { changed, existing, printResult } from './key-view.ts';
+import { parseWith } from './arguments.ts';
+import { changedKeyOrThrow, keyOrThrow, printResult } from './key-view.ts';
 import { withState } from './state.ts';
 
 interface SetOptions {
@@ -15,31 +15,27 @@ interface SetOptions {
 }
 
 export function registerLimits(program: Command): void {
-  const limits = program.command('limits').description('show and set the limits of a key');
+  const limits = program.command('limits').description('manage the limits of a key');
 
   limits
     .command('show')
-    .description('show the limits in force')
+    .description('show the limits in effect')
     .argument('<key>', 'id or name')
     .addHelpText('after', '\nExample:\n  inf-gw limits show my-app')
     .action((key: string, _: unknown, command: Command) =>
       withState(command, (state) => {
-        printResult(existing(state.keys.find(key), key), command, state);
+        printResult(keyOrThrow(state.keys.find(key), key), command, state);
       }),
     );
 
   limits
     .command('set')
-    .description('set limits; those that are not named stay. In force when the command returns')
+    .description('set limits; the others stay as they are. In effect when the command returns')
     .argument('<key>', 'id or name')
-    .option('--rpm <n|default>', 'requests per minute', taking(orWord('default', readRpm)))
-    .option('--tpm <n|default>', 'tokens per minute, input and output', taking(orWord('default', readTpm)))
-    .option('--concurrency <n|default>', 'requests at once', taking(orWord('default', readConcurrency)))
-    .option(
-      '--spend-limit <usd|none>',
-      'the most that the key may spend in a calendar month, UTC',
-      taking(orWord('none', readAmount)),
-    )
+    .option('--rpm <n|default>', 'requests per minute', parseWith(keywordOr('default', readRpm)))
+    .option('--tpm <n|default>', 'tokens per minute, input and output', parseWith(keywordOr('default', readTpm)))
+    .option('--concurrency <n|default>', 'concurrent requests', parseWith(keywordOr('default', readConcurrency)))
+    .option('--spend-limit <usd|none>', 'spend limit per calendar month, UTC', parseWith(keywordOr('none', readAmount)))
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw limits set my-app --rpm 120 --spend-limit 25\n  inf-gw limits set my-app --rpm default --spend-limit none',
@@ -50,7 +46,7 @@ export function registerLimits(program: Command): void {
 function set(key: string, options: SetOptions, command: Command): void {
   const { rpm, tpm, concurrency, spendLimit } = options;
   if ([rpm, tpm, concurrency, spendLimit].every((value) => value === undefined)) {
-    command.error('error: name at least one of --rpm, --tpm, --concurrency, --spend-limit');
+    command.error('error: give at least one of --rpm, --tpm, --concurrency, --spend-limit');
   }
   const limits: Partial<OwnLimits> = {
     ...(rpm !== undefined && { rpm: rpm === 'default' ? null : rpm }),
@@ -59,6 +55,6 @@ function set(key: string, options: SetOptions, command: Command): void {
     ...(spendLimit !== undefined && { spendLimitNanos: spendLimit === 'none' ? null : spendLimit }),
   };
   withState(command, (state) => {
-    printResult(changed(state.keys.setLimits(key, limits), key), command, state);
+    printResult(changedKeyOrThrow(state.keys.setLimits(key, limits), key), command, state);
   });
 }

@@ -1,4 +1,4 @@
-/** The command line: gathers the commands, and turns what goes wrong into one line and an exit status. */
+/** The command line: registers the commands, and turns errors into lines and an exit status. */
 
 import { Command, CommanderError } from 'commander';
 import { UserError } from '../core/errors.ts';
@@ -7,7 +7,7 @@ import { notice } from './output.ts';
 
 type Register = (program: Command) => void;
 
-/** The commands, in the order in which they are listed. Each is loaded when it is asked for: together they take 50 ms. */
+/** In the order of the help text. Each is loaded when it is needed: all of them take 50 ms. */
 const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   serve: async () => (await import('./serve.ts')).registerServe,
   status: async () => (await import('./status.ts')).registerStatus,
@@ -25,57 +25,85 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
 };
 
 const FAILED = 1;
-const WRONG_WORDS = 2;
+const USAGE_ERROR = 2;
 
-/** Before the name of a command, this is about all of them. */
+/** Ahead of a command, these print the help of the whole program. */
 const HELP = ['-h', '--help'];
 
-/** The program with those of its commands that the words need: all of them, unless they begin with the name of one. */
-export async function buildProgram(words: readonly string[] = []): Promise<Command> {
+/** The program with the command that `args` name, or all if they name none or ask for help. */
+export async function buildProgram(args: readonly string[] = []): Promise<Command> {
   const program = new Command('inf-gw')
     .description('A self-hosted gateway to language models: exact limits, durable spend, one process and one file.')
     .version(VERSION, '-V, --version', 'print the version')
     .option('-c, --config <file>', 'the config file (default: $INF_GW_CONFIG, then ./config.yaml)')
     .option('--json', 'print one JSON document')
     .configureOutput({
-      // Suggestions come on lines of their own; a fault is one line.
-      outputError: (text, write) =>
-        write(`${text.trim().replaceAll(/\s*\n\s*/g, ' ')} (add --help for what there is)\n`),
+      // Commander puts suggestions on lines of their own; an error here is one line.
+      outputError: (text) => notice(`${text.trim().replaceAll(/\s*\n\s*/g, ' ')} (see --help)`),
     })
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           make a key\n  inf-gw credit add 25                pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
+      '\nExamples:\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           create a key\n  inf-gw credit add 25                add credit to pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
     );
-  const name = words.some((word) => HELP.includes(word)) ? undefined : firstWord(words);
+  const name = args.some((arg) => HELP.includes(arg)) ? undefined : operandsOf(args)[0];
   const needed = name !== undefined && Object.hasOwn(COMMANDS, name) ? [name] : Object.keys(COMMANDS);
   for (const each of needed) (await (COMMANDS[each] as () => Promise<Register>)())(program);
   return program;
 }
 
-/** The first word that is no option, and not the value of one. */
-function firstWord(words: readonly string[]): string | undefined {
-  return words.find((word, i) => !word.startsWith('-') && !['-c', '--config'].includes(words[i - 1] ?? ''));
+/** The arguments that are neither an option nor the value of a global one. */
+function operandsOf(args: readonly string[]): string[] {
+  return args.filter((arg, i) => !arg.startsWith('-') && !['-c', '--config'].includes(args[i - 1] ?? ''));
 }
 
-/** Runs the command that the words name, and sets the exit status. */
-export async function main(words: readonly string[]): Promise<void> {
-  // A reader that has seen enough, such as head, closes the pipe: no fault.
+/**
+ * Whether `args` ask for the help of a command that does not exist. Commander would print the help
+ * of the program, or of the group, as if that were the answer.
+ */
+function asksForHelpOfNothing(program: Command, args: readonly string[]): boolean {
+  const options = args.findIndex((arg) => arg.startsWith('-') && !isGlobal(arg));
+  if (!HELP.includes(args[options] ?? '')) return false;
+  let command = program;
+  for (const word of operandsOf(args.slice(0, options))) {
+    // What follows the name of a command without commands of its own is an argument.
+    if (command.commands.length === 0) return false;
+    const found = command.commands.find((each) => each.name() === word);
+    if (found === undefined) return word !== 'help';
+    command = found;
+  }
+  return false;
+}
+
+function isGlobal(option: string): boolean {
+  return option === '--json' || option === '-c' || option.startsWith('--config');
+}
+
+function withoutHelp(args: readonly string[]): string[] {
+  return args.filter((arg) => !HELP.includes(arg));
+}
+
+/** Runs a command and sets the exit status. */
+export async function main(args: readonly string[]): Promise<void> {
+  // A reader such as `head` closes the pipe once it has seen enough; that is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
   try {
-    const program = await buildProgram(words);
-    await program.parseAsync(words, { from: 'user' });
+    const program = await buildProgram(args);
+    await program.parseAsync(asksForHelpOfNothing(program, args) ? withoutHelp(args) : args, { from: 'user' });
   } catch (error) {
     process.exitCode = exitStatusOf(error);
   }
 }
 
 function exitStatusOf(error: unknown): number {
-  // Commander has printed its own message.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_WORDS;
+  // Commander has already printed its message.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
   if (error instanceof UserError) for (const line of error.lines) notice(`error: ${line}`);
-  else
-    notice(`error: fault of the program: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  else for (const line of internalError(error).split('\n')) notice(line);
   return FAILED;
+}
+
+function internalError(error: unknown): string {
+  return `error: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

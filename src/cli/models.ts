@@ -1,34 +1,29 @@
-/** `models`: the catalog. */
+/** `models`: lists the models that the running gateway serves, or that the config would give. */
 
 import type { Command } from 'commander';
-import { Catalog } from '../catalog/catalog.ts';
-import { formatUsd } from '../core/money.ts';
+import { readModels } from '../control/client.ts';
+import { socketPathOf } from '../control/protocol.ts';
+import { modelRows } from '../gateway/served.ts';
 import { notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerModels(program: Command): void {
   program
     .command('models')
-    .description('the models in the config, their prices, and whether they can be called')
+    .description('list the models of the running gateway, or of the config: prices, and whether they are active')
     .addHelpText('after', '\nExamples:\n  inf-gw models\n  inf-gw models --json')
     .action((_: unknown, command: Command) => models(command));
 }
 
-function models(command: Command): void {
-  const catalog = new Catalog(configOf(command).providers);
-  const rows = catalog.models.map((model) => ({
-    id: model.id,
-    provider: model.provider,
-    upstream: model.upstream,
-    input_usd: formatUsd(model.input),
-    cached_input_usd: formatUsd(model.cachedInput),
-    output_usd: formatUsd(model.output),
-    active: model.active,
-  }));
+async function models(command: Command): Promise<void> {
+  const config = configOf(command);
+  // The gateway may have been started with other variables, and may not have reloaded the config.
+  const served = await readModels(socketPathOf(config.statePath));
+  const rows = served ?? modelRows(config);
   if (globalOptions(command).json) return printJson(rows);
-  if (rows.length === 0)
-    return printLine('There are no models in the config; config.example.yaml shows how to name some.');
-  printLine('Prices in USD per million tokens.\n');
+  if (rows.length === 0) return printLine('No models in the config. See config.example.yaml for how to add some.');
+  printLine('Prices in USD per million tokens.');
+  printLine();
   printTable(
     [
       { head: 'MODEL' },
@@ -48,6 +43,10 @@ function models(command: Command): void {
     ]),
   );
   if (rows.some(({ active }) => !active)) {
-    notice('Active are those whose variables are set in this shell; a gateway that runs may have others.');
+    notice(
+      served === undefined
+        ? 'A model is active if the variables of its provider are set in this shell; the gateway may be started with others.'
+        : 'The gateway was started without a variable that the providers of the other models need; see `status`.',
+    );
   }
 }

@@ -1,14 +1,18 @@
-/** `requests`: lists single requests, tells all about one, and corrects what one was charged that a crash left open. */
+/** `requests`: lists and shows single requests, and corrects charges that a crash left open. */
 import type { Command } from 'commander';
+import { redactKeys } from '../core/api-key.ts';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import type { Failure } from '../core/failure.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
-import { readAmount, readCount } from '../operator/input.ts';
+import { count, dateTime, exactUsd, milliseconds } from '../operator/format.ts';
+import { readAmount, readCount, readMoment } from '../operator/input.ts';
+import { servedBy, servedModel } from '../operator/messages.ts';
 import type { Correction, RequestEnd, RequestRecord } from '../state/requests.ts';
-import { moment, taking } from './arguments.ts';
-import { existing } from './key-view.ts';
-import { count, dim, printFields, printJson, printLine, printTable, usd } from './output.ts';
+import { parseWith } from './arguments.ts';
+import { keyOrThrow } from './key-view.ts';
+import { printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 const MAX_LISTED = 100_000;
@@ -22,15 +26,19 @@ interface ListOptions {
 }
 
 export function registerRequests(program: Command): void {
-  const requests = program.command('requests').description('single requests that were admitted');
+  const requests = program.command('requests').description('list, show and correct admitted requests');
 
   requests
     .command('list', { isDefault: true })
-    .description('list requests that have ended, the latest first')
-    .option('--key <key>', 'of this key only: id or name')
-    .option('--since <time>', 'admitted from then on: a date, a time, or 7d, 12h', moment(Date.now()))
-    .option('--errors', 'only those that ended in an error')
-    .option('--limit <n>', 'so many at most', taking(readCount(MAX_LISTED)), DEFAULT_LISTED)
+    .description('list requests that have ended, latest first')
+    .option('--key <key>', 'only this key (id or name)')
+    .option(
+      '--since <time>',
+      'admitted from this time on: a date, a time, or how long ago (7d, 12h)',
+      parseWith(readMoment(Date.now())),
+    )
+    .option('--errors', 'only requests that ended in an error')
+    .option('--limit <n>', 'at most this many', parseWith(readCount(MAX_LISTED)), DEFAULT_LISTED)
     .addHelpText(
       'after',
       '\nExamples:\n  inf-gw requests\n  inf-gw requests --errors --since 1h\n  inf-gw requests --key my-app --limit 500 --json',
@@ -39,81 +47,85 @@ export function registerRequests(program: Command): void {
 
   requests
     .command('show')
-    .description('tell all about one request')
-    .argument('<id>', 'the X-Request-Id of its response, or the id of its completion')
+    .description('show everything about one request')
+    .argument('<id>', 'the X-Request-Id of the response, or the id of the completion')
     .addHelpText('after', '\nExamples:\n  inf-gw requests show req_06fb…\n  inf-gw requests show chatcmpl-9xK…')
     .action((id: string, _: unknown, command: Command) =>
       withState(command, (state) => {
         const request = state.requests.find(id);
         if (request === undefined) throw noSuchRequest(id);
-        print(request, command);
+        printRequest(request, command);
       }),
     );
 
   requests
     .command('settle')
-    .description('correct what a request was charged that a crash had left open (its source is `held`)')
-    .argument('<id>', 'the id of the request')
-    .requiredOption('--cost <usd>', 'what it did cost, as the provider’s bill says', taking(readAmount))
+    .description('correct the charge of a request that a crash left open (its source is `held`)')
+    .argument('<id>', 'the request id')
+    .requiredOption('--cost <usd>', 'the actual cost, as billed by the provider', parseWith(readAmount))
     .addHelpText('after', '\nExample:\n  inf-gw requests settle req_06fb… --cost 0.0123')
     .action((id: string, { cost }: { cost: Nanos }, command: Command) =>
-      withState(command, (state) => print(corrected(state.requests.correct(id, cost, state.nowMs), id), command)),
+      withState(command, (state) =>
+        printRequest(correctedOrThrow(state.requests.correct(id, cost, state.nowMs), id), command),
+      ),
     );
 }
 
 function list(options: ListOptions, command: Command, state: State): void {
-  const key = options.key === undefined ? undefined : existing(state.keys.findWithDeleted(options.key), options.key);
+  const key = options.key === undefined ? undefined : keyOrThrow(state.keys.findWithDeleted(options.key), options.key);
   const { since: sinceMs, errors = false, limit } = options;
   const records = state.requests.list({ keyId: key?.id, sinceMs, errors, limit });
   if (globalOptions(command).json) return printJson(records.map(requestJson));
-  if (records.length === 0) return printLine('There are no such requests.');
+  if (records.length === 0) return printLine('No such requests.');
   printTable(
     [
       { head: 'ADMITTED (UTC)' },
       { head: 'KEY' },
       { head: 'MODEL', rank: 1 },
-      { head: 'END' },
+      { head: 'OUTCOME' },
       { head: 'MS', number: true, rank: 3 },
       { head: 'TOKENS IN', number: true, rank: 2 },
       { head: 'TOKENS OUT', number: true, rank: 2 },
       { head: 'COST (USD)', usd: true },
       { head: 'SOURCE', rank: 4 },
       { head: 'ID' },
+      ...(records.some(({ end }) => end?.failure !== undefined) ? [{ head: 'FAILURE' }] : []),
     ],
     records.map((request) => [
-      isoTime(request.admittedAtMs).replace('T', ' ').slice(0, 19),
+      dateTime(request.admittedAtMs),
       request.key,
       request.model,
       request.end?.outcome ?? '',
       count(durationOf(request) ?? 0),
       count(request.end?.promptTokens ?? 0),
       count(request.end?.completionTokens ?? 0),
-      formatUsd(request.end?.costNanos ?? 0n),
+      exactUsd(request.end?.costNanos ?? 0n),
       request.end?.source ?? '',
       request.id,
+      request.end?.failure?.message ?? '',
     ]),
   );
-  if (records.length === limit) printLine(dim(`The latest ${count(limit)}; --limit shows more.`));
+  if (records.length === limit) printLine(`Only the latest ${count(limit)} are shown; use --limit for more.`, 'dim');
 }
 
-function corrected(correction: Correction, id: string): RequestRecord {
+function correctedOrThrow(correction: Correction, id: string): RequestRecord {
   switch (correction.kind) {
     case 'done':
       return correction.request;
     case 'no_such_request':
       throw noSuchRequest(id);
     case 'in_flight':
-      throw new UserError(`the request ${id} is under way; it will be charged when it ends`);
+      throw new UserError(`request ${id} is in flight; it is charged when it ends`);
     case 'not_held':
       throw new UserError(
-        `the request ${id} was charged with what was ${correction.source}; only one that a crash left open can be corrected`,
+        `request ${id} was charged as ${correction.source}; only a request that a crash left open can be corrected`,
       );
   }
 }
 
 function noSuchRequest(id: string): UserError {
   return new UserError(
-    `there is no request ${JSON.stringify(id)}: it was refused, is older than journal_retention, or is misspelt; \`${PROGRAM} requests\` lists those there are`,
+    `no such request: ${JSON.stringify(redactKeys(id))}; it was refused, is older than journal_retention, or is misspelled; list requests with \`${PROGRAM} requests\``,
   );
 }
 
@@ -121,7 +133,7 @@ function durationOf({ admittedAtMs, end }: RequestRecord): number | undefined {
   return end && Math.max(0, end.settledAtMs - admittedAtMs);
 }
 
-/** The JSON shape of a request. Of one that is under way the end is null, field by field. */
+/** The JSON of a request. While it is in flight, every field about its end is null. */
 function requestJson(request: RequestRecord) {
   const { end, holdNanos } = request;
   return {
@@ -133,7 +145,7 @@ function requestJson(request: RequestRecord) {
     requested_model: request.requestedModel,
     upstream: end?.upstream ?? null,
     attempts: end?.attempts ?? null,
-    state: end === undefined ? 'under_way' : 'ended',
+    state: end === undefined ? 'in_flight' : 'ended',
     outcome: end?.outcome ?? null,
     source: end?.source ?? null,
     admitted_at: isoTime(request.admittedAtMs),
@@ -146,50 +158,53 @@ function requestJson(request: RequestRecord) {
     total_tokens: end === undefined ? null : end.promptTokens + end.completionTokens,
     cost_usd: end === undefined ? null : formatUsd(end.costNanos),
     held_usd: holdNanos === undefined ? null : formatUsd(holdNanos),
+    failure: failureJson(end?.failure),
     corrected_at: end?.correctedAtMs === undefined ? null : isoTime(end.correctedAtMs),
   };
 }
 
-function print(request: RequestRecord, command: Command): void {
+function failureJson(failure: Failure | undefined) {
+  return failure === undefined ? null : { ...failure, status: failure.status ?? null };
+}
+
+function printRequest(request: RequestRecord, command: Command): void {
   if (globalOptions(command).json) return printJson(requestJson(request));
   const { end, holdNanos } = request;
   printFields([
     ['request', request.id],
     ['key', `${request.key} (${request.keyId})`],
-    ['model', modelOf(request)],
+    ['model', servedModel(request.model, request.requestedModel)],
     ['admitted', isoTime(request.admittedAtMs)],
-    ['held', holdNanos === undefined ? 'not known' : usd(holdNanos)],
-    ...(end === undefined ? [['state', 'under way'] as const] : endFields(request)),
+    ['held', holdNanos === undefined ? 'unknown' : `${exactUsd(holdNanos)} USD`],
+    ...(end === undefined ? [['state', 'in flight'] as const] : endFields(request, end)),
   ]);
 }
 
 const SOURCES = {
-  reported: 'as the provider reported',
+  reported: 'reported by the provider',
   counted: 'counted by the gateway',
-  held: 'as held: the gateway ended before the request did',
+  held: 'charged as held, because the gateway stopped before the request ended',
 } as const;
 
-function upstreamOf({ upstream, attempts = 1 }: RequestEnd): string {
-  if (upstream === undefined) return '-';
-  return attempts === 1 ? upstream : `${upstream}, after ${count(attempts)} attempts`;
-}
-
-function modelOf({ model, requestedModel }: RequestRecord): string {
-  return model === requestedModel ? model : `${model}, which stood in for ${requestedModel}`;
-}
-
-function endFields(request: RequestRecord): (readonly [string, string])[] {
-  const { end } = request;
-  if (end === undefined) return [];
+function endFields(request: RequestRecord, end: RequestEnd): (readonly [string, string])[] {
   const cached = end.cachedTokens === 0 ? '' : ` (${count(end.cachedTokens)} cached)`;
-  const correction = end.correctedAtMs === undefined ? '' : `, corrected by hand at ${isoTime(end.correctedAtMs)}`;
+  const correction = end.correctedAtMs === undefined ? '' : `, corrected at ${isoTime(end.correctedAtMs)}`;
   return [
-    ['ended', `${isoTime(end.settledAtMs)}, after ${count(durationOf(request) ?? 0)} ms`],
-    ['upstream', upstreamOf(end)],
-    ['first byte', end.firstByteMs === undefined ? '-' : `after ${count(end.firstByteMs)} ms`],
-    ['end', end.outcome],
+    ['ended', `${isoTime(end.settledAtMs)}, after ${milliseconds(durationOf(request))}`],
+    ['upstream', end.upstream === undefined ? '-' : servedBy(end.upstream, end.attempts)],
+    ['first byte', end.firstByteMs === undefined ? '-' : `after ${milliseconds(end.firstByteMs)}`],
+    ['outcome', end.outcome],
+    ...failureFields(end.failure),
     ['completion', end.completionId ?? '-'],
     ['tokens', `${count(end.promptTokens)} in${cached}, ${count(end.completionTokens)} out; ${SOURCES[end.source]}`],
-    ['cost', `${usd(end.costNanos)}${correction}`],
+    ['cost', `${exactUsd(end.costNanos)} USD${correction}`],
+  ];
+}
+
+function failureFields(failure: Failure | undefined): (readonly [string, string])[] {
+  if (failure === undefined) return [];
+  return [
+    ['failure', failure.message],
+    ['reason', failure.reason],
   ];
 }

@@ -1,12 +1,14 @@
 /** `usage`: requests, tokens and cost by key, model, day, month or source. */
 
 import { type Command, Option } from 'commander';
-import { formatUsd } from '../core/money.ts';
-import { usageCsv, usageShape } from '../operator/export.ts';
+import { usageCsv, usageJson } from '../operator/export.ts';
+import { count, exactUsd } from '../operator/format.ts';
+import { readMoment } from '../operator/input.ts';
+import { NO_USAGE } from '../operator/messages.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
-import { moment } from './arguments.ts';
-import { existing } from './key-view.ts';
-import { type Column, count, notice, printJson, printLine, printTable } from './output.ts';
+import { parseWith } from './arguments.ts';
+import { keyOrThrow } from './key-view.ts';
+import { type Column, notice, printCsv, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface UsageOptions {
@@ -19,32 +21,33 @@ interface UsageOptions {
 }
 
 export function registerUsage(program: Command): void {
-  const nowMs = Date.now();
+  const parseMoment = parseWith(readMoment(Date.now()));
   program
     .command('usage')
-    .description('requests, tokens and cost, by time of admission (UTC)')
-    .addOption(new Option('--by <group>', 'a row for each').choices(USAGE_GROUPS))
-    .option('--key <key>', 'of this key only: id or name')
-    .option('--model <model>', 'of this model only')
-    .option('--since <time>', 'from then on: a date, a time, or 7d, 12h', moment(nowMs))
-    .option('--until <time>', 'before then', moment(nowMs))
-    .option('--csv', 'comma-separated values')
+    .description('show requests, tokens and cost, by time of admission (UTC)')
+    .addOption(new Option('--by <group>', 'group by').choices(USAGE_GROUPS))
+    .option('--key <key>', 'only this key (id or name)')
+    .option('--model <model>', 'only this model')
+    .option('--since <time>', 'from this time on: a date, a time, or how long ago (7d, 12h)', parseMoment)
+    .option('--until <time>', 'before this time', parseMoment)
+    .option('--csv', 'print comma-separated values')
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw usage --by key --since 7d\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by source     which figures the providers reported, and which the gateway counted itself',
+      '\nExamples:\n  inf-gw usage --by key --since 7d\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by source     what the providers reported and what the gateway counted',
     )
     .action((options: UsageOptions, command: Command) => usage(options, command));
 }
 
 function usage(options: UsageOptions, command: Command): void {
   const { since, until } = options;
-  // --json belongs to the program, so commander's own check for conflicts does not see it.
-  if (options.csv && globalOptions(command).json) command.error('error: --csv and --json exclude each other; name one');
+  // --json is an option of the program, which commander's own check for conflicts does not see.
+  if (options.csv && globalOptions(command).json) command.error('error: --csv and --json cannot be used together');
   if (since !== undefined && until !== undefined && since >= until) {
     command.error('error: --since must be before --until');
   }
   withState(command, (state) => {
-    const key = options.key === undefined ? undefined : existing(state.keys.findWithDeleted(options.key), options.key);
+    const key =
+      options.key === undefined ? undefined : keyOrThrow(state.keys.findWithDeleted(options.key), options.key);
     const { rows, droppedDays } = state.usage.report({
       by: options.by,
       keyId: key?.id,
@@ -54,15 +57,14 @@ function usage(options: UsageOptions, command: Command): void {
     });
     for (const day of droppedDays) {
       notice(
-        `note: the single requests of ${day} are dropped from the journal (journal_retention); ask for the whole day`,
+        `note: the journal no longer has the requests of ${day} (journal_retention); use a range of whole days to include it`,
       );
     }
     if (options.csv) {
-      process.stdout.write(usageCsv(rows, options.by));
-      return;
+      return printCsv(usageCsv(rows, options.by));
     }
-    if (globalOptions(command).json) return printJson(rows.map((row) => usageShape(row, options.by)));
-    if (rows.length === 0) return printLine('Nothing was used.');
+    if (globalOptions(command).json) return printJson(rows.map((row) => usageJson(row, options.by)));
+    if (rows.length === 0) return printLine(NO_USAGE);
     printRows(rows, options.by);
   });
 }
@@ -86,7 +88,7 @@ function printRows(rows: readonly UsageRow[], by: UsageGroup | undefined): void 
       count(row.promptTokens),
       count(row.completionTokens),
       count(row.promptTokens + row.completionTokens),
-      formatUsd(row.costNanos),
+      exactUsd(row.costNanos),
     ]),
   );
 }

@@ -1,16 +1,26 @@
-/** Turns a checked file into the config: fills secrets in, resolves paths, checks what spans several fields. */
+/**
+ * Turns a parsed file into the config: expands secrets, resolves paths, and checks what spans
+ * several fields.
+ */
 
 import { resolve } from 'node:path';
 import type { Limits } from '../core/limits.ts';
+import type { Prices } from '../core/model-terms.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import type { Config, MockProviderConfig, ModelConfig, ProviderConfig, UpstreamConfig } from './config.ts';
-import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
+import {
+  DEFAULT_TIER,
+  type ParsedConfig,
+  type ParsedPrices,
+  type ParsedProvider,
+  type ParsedUpstream,
+} from './schema.ts';
 import { expandReferences } from './secrets.ts';
 
-/** Told of each problem: the path of the field, and what was expected. */
-export type Report = (path: PropertyKey[], message: string) => void;
+/** Records a problem: the path of the field, and what was expected there. */
+export type AddProblem = (path: PropertyKey[], message: string) => void;
 
-/** Where a config comes from, and what its references are resolved against. */
+/** Where a config comes from, and what its references and paths are resolved against. */
 export interface ConfigSource {
   readonly path: string | undefined;
   readonly modifiedAtS: number;
@@ -18,20 +28,23 @@ export interface ConfigSource {
   readonly baseDirectory: string;
 }
 
-/** Resolves a config whose shape is sound. When something was reported, the result is not to be used. */
-export function buildConfig(parsed: ParsedConfig, source: ConfigSource, report: Report): Config {
-  return new ConfigBuilder(parsed, source, report).build();
+/**
+ * Builds a config from a file of valid shape. If it records a problem, the result must not be used.
+ */
+export function buildConfig(parsed: ParsedConfig, source: ConfigSource, addProblem: AddProblem): Config {
+  return new ConfigBuilder(parsed, source, addProblem).build();
 }
 
 class ConfigBuilder {
   readonly #parsed: ParsedConfig;
   readonly #source: ConfigSource;
-  readonly #report: Report;
+  readonly #addProblem: AddProblem;
+  readonly #warnings: string[] = [];
 
-  constructor(parsed: ParsedConfig, source: ConfigSource, report: Report) {
+  constructor(parsed: ParsedConfig, source: ConfigSource, addProblem: AddProblem) {
     this.#parsed = parsed;
     this.#source = source;
-    this.#report = report;
+    this.#addProblem = addProblem;
   }
 
   build(): Config {
@@ -63,6 +76,7 @@ class ConfigBuilder {
       streamKeepAliveMs: typeof parsed.stream_keep_alive === 'number' ? parsed.stream_keep_alive : undefined,
       logLevel: parsed.log.level,
       providers,
+      warnings: this.#warnings,
     };
   }
 
@@ -70,7 +84,7 @@ class ConfigBuilder {
     const tiers = { ...(this.#parsed.tiers ?? { standard: DEFAULT_TIER }) };
     const tier = Object.hasOwn(tiers, this.#parsed.tier) ? tiers[this.#parsed.tier] : undefined;
     if (tier === undefined) {
-      this.#report(['tier'], `expected one of the tiers: ${Object.keys(tiers).join(', ') || 'there are none'}`);
+      this.#addProblem(['tier'], `expected one of the tiers: ${Object.keys(tiers).join(', ') || '(none configured)'}`);
     }
     const { rpm, tpm, concurrency, models_rpm } = tier ?? DEFAULT_TIER;
     return { rpm, tpm, concurrency, modelsRpm: models_rpm };
@@ -82,6 +96,7 @@ class ConfigBuilder {
       name,
       timeouts: this.#timeouts(parsed),
       models: Object.entries(parsed.models).map(([model, fields]) => toModel(model, fields)),
+      refuseFields: parsed.refuse_fields,
       missingVariable: undefined,
     };
     if (parsed.kind === 'mock') return base;
@@ -112,14 +127,17 @@ class ConfigBuilder {
     const { base_url, api_key, upstreams } = parsed;
     if (upstreams === undefined) {
       if (base_url === undefined) {
-        this.#report(['providers', provider, 'base_url'], 'expected an address, or a list of upstreams with one each');
+        this.#addProblem(
+          ['providers', provider, 'base_url'],
+          'expected an address, or a list of upstreams with an address each',
+        );
         return [];
       }
       return [this.#upstream(provider, [provider], { base_url, api_key, weight: 1 })];
     }
     for (const field of ['base_url', 'api_key'] as const) {
-      const message = `${field} belongs into each of the upstreams, where there is a list of them`;
-      if (parsed[field] !== undefined) this.#report(['providers', provider, field], message);
+      const message = `set ${field} in each of the upstreams instead`;
+      if (parsed[field] !== undefined) this.#addProblem(['providers', provider, field], message);
     }
     return upstreams.map((upstream, i) => {
       const name = upstreams.length === 1 ? provider : `${provider}#${i + 1}`;
@@ -129,11 +147,11 @@ class ConfigBuilder {
 
   #upstream(name: string, path: PropertyKey[], parsed: ParsedUpstream): UpstreamConfig {
     const address = this.#expand([...path, 'base_url'], parsed.base_url);
-    const key = parsed.api_key === undefined ? undefined : this.#expand([...path, 'api_key'], parsed.api_key);
+    const key = parsed.api_key === undefined ? undefined : this.#apiKey([...path, 'api_key'], parsed.api_key);
     const missingVariable = address.missingVariable ?? key?.missingVariable;
     return {
       name,
-      baseUrl: this.#baseUrl([...path, 'base_url'], address.value, missingVariable !== undefined),
+      baseUrl: this.#baseUrl([...path, 'base_url'], { value: address.value, missingVariable }),
       shownBaseUrl: parsed.base_url,
       apiKey: key && this.#headerValue([...path, 'api_key'], key.value),
       weight: parsed.weight,
@@ -141,14 +159,28 @@ class ConfigBuilder {
     };
   }
 
-  /** Fills in what a text of a provider refers to. */
-  #expand(path: PropertyKey[], text: string): { value: string; missingVariable: string | undefined } {
-    const report = (message: string) => this.#report(['providers', ...path], message);
-    if (LOOSE_REFERENCE.test(text)) report(`expected \${NAME} or \${file:/path}: this $ begins neither`);
+  /** Blanks come along when a key is copied, and no key has any around it. */
+  #apiKey(path: PropertyKey[], text: string): Expanded {
+    const expanded = this.#expand(path, text);
+    const value = expanded.value.trim();
+    if (expanded.hadBlanks || value !== expanded.value) {
+      this.#warnings.push(`${['providers', ...path].map(String).join('.')}: removed the blanks around the key`);
+    }
+    return { ...expanded, value };
+  }
+
+  /** Expands the references in a field of a provider. */
+  #expand(path: PropertyKey[], text: string): Expanded {
+    const addProblem = (message: string) => this.#addProblem(['providers', ...path], message);
+    if (MALFORMED_REFERENCE.test(text)) addProblem(`expected \${NAME} or \${file:/path}; this $ starts neither`);
     const expansion = expandReferences(text, this.#source.environment, this.#source.baseDirectory);
-    if (expansion.kind === 'value') return { value: expansion.value, missingVariable: undefined };
-    if (expansion.kind === 'unreadable') report(expansion.reason);
-    return { value: '', missingVariable: expansion.kind === 'unset' ? expansion.variable : undefined };
+    if (expansion.kind === 'value') return { ...expansion, missingVariable: undefined };
+    if (expansion.kind === 'unreadable') addProblem(expansion.reason);
+    return {
+      value: '',
+      hadBlanks: false,
+      missingVariable: expansion.kind === 'unset' ? expansion.variable : undefined,
+    };
   }
 
   #timeouts(parsed: ParsedProvider): UpstreamTimeouts {
@@ -156,42 +188,54 @@ class ConfigBuilder {
     return { connectMs: connect, firstByteMs: first_byte, idleMs: idle };
   }
 
-  #baseUrl(path: PropertyKey[], text: string, unset: boolean): string {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
+  /** Checks an address. One of an inactive upstream may be incomplete. */
+  #baseUrl(path: PropertyKey[], { value, missingVariable }: Pick<Expanded, 'value' | 'missingVariable'>): string {
+    const url = URL.canParse(value) ? new URL(value) : undefined;
     if (url?.pathname.endsWith('/chat/completions')) {
-      this.#report(['providers', ...path], 'expected the address without /chat/completions, which is added to it');
-    }
-    const usable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-    if (!usable && !unset) {
-      this.#report(
+      this.#addProblem(
         ['providers', ...path],
-        'expected an address that begins with http:// or https:// and holds no password, such as https://api.openai.com/v1',
+        'expected the address without /chat/completions, which the gateway appends',
       );
     }
-    return text;
+    const isUsable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+    if (!isUsable && missingVariable === undefined) {
+      this.#addProblem(
+        ['providers', ...path],
+        'expected an address that begins with http:// or https:// and contains no password, such as https://api.openai.com/v1',
+      );
+    }
+    return value;
   }
 
   #headerName(provider: string, header: string): void {
     const path = ['providers', provider, 'headers', header];
-    if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(header)) this.#report(path, 'expected the name of an HTTP header');
-    else if (OWN_HEADERS.has(header.toLowerCase())) this.#report(path, 'this header is set by the gateway itself');
+    if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(header)) this.#addProblem(path, 'expected the name of an HTTP header');
+    else if (OWN_HEADERS.has(header.toLowerCase())) this.#addProblem(path, 'this header is set by the gateway');
   }
 
   #headerValue(field: PropertyKey[], value: string): string {
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
       // The value itself may be a secret, so it is not shown.
-      this.#report(
+      this.#addProblem(
         ['providers', ...field],
-        'the value holds a line break or another character that no HTTP header can carry',
+        'expected a value without line breaks or other characters that an HTTP header cannot contain',
       );
     }
     return value;
   }
 }
 
-/** A `$` that looks like the beginning of a reference, and is none. */
-const LOOSE_REFERENCE = /\$(?!\{[^}]*\})[A-Za-z_{]/;
+/** A field with its references expanded; empty if one of them names a variable that is not set. */
+interface Expanded {
+  readonly value: string;
+  readonly hadBlanks: boolean;
+  readonly missingVariable: string | undefined;
+}
 
+/** A `$` that was probably meant to start a reference, such as `$NAME` or an unclosed `${NAME`. */
+const MALFORMED_REFERENCE = /\$(?!\{[^}]*\})[A-Za-z_{]/;
+
+/** Headers of upstream requests that the gateway or its HTTP client sets. */
 const OWN_HEADERS = new Set([
   'host',
   'accept',
@@ -211,16 +255,33 @@ function toModel(name: string, fields: ParsedProvider['models'][string]): ModelC
   return {
     name,
     upstream: fields.upstream ?? name,
-    input: fields.input,
-    cachedInput: fields.cached_input ?? fields.input,
-    output: fields.output,
+    ...toPrices(fields),
+    serviceTiers: new Map(Object.entries(fields.service_tiers).map(([tier, prices]) => [tier, toPrices(prices)])),
     maxOutput: fields.max_output,
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
     fallback: fields.fallback,
   };
 }
 
-/** `off` is read as a text or as false. */
+/** A price that is not set is that of ordinary input or output. */
+function toPrices({ above, ...fields }: ParsedPrices): Prices {
+  return {
+    input: fields.input,
+    cachedInput: fields.cached_input ?? fields.input,
+    output: fields.output,
+    cacheWrite: fields.cache_write ?? fields.input,
+    audioInput: fields.audio_input ?? fields.input,
+    audioOutput: fields.audio_output ?? fields.output,
+    above: above && {
+      tokens: above.tokens,
+      input: above.input,
+      cachedInput: above.cached_input ?? above.input,
+      output: above.output,
+    },
+  };
+}
+
+/** YAML 1.2 reads `off` as a string, YAML 1.1 as false. */
 function unlessOff(value: number | 'off' | false): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }

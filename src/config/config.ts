@@ -1,11 +1,14 @@
-/** The config as the program uses it: resolved, with secrets filled in. Only the composition root reads all of it. */
+/**
+ * The config as the program uses it: resolved, with secrets expanded. Only the composition root
+ * reads all of it.
+ */
 
 import type { ListenAddress } from '../core/address.ts';
 import type { Limits } from '../core/limits.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
 import type { Durability, RetryPolicy, Timeouts, UpstreamTimeouts } from '../core/settings.ts';
 
-/** A model as configured. */
+/** A model in the config. */
 export interface ModelConfig extends ModelTerms {
   readonly name: string;
 }
@@ -14,33 +17,41 @@ interface ProviderBase {
   readonly name: string;
   readonly timeouts: UpstreamTimeouts;
   readonly models: readonly ModelConfig[];
-  /** The variable that is not set, where that keeps the provider from running. */
+  /** Names of fields that requests to the provider may not have. */
+  readonly refuseFields: readonly string[];
+  /**
+   * The environment variable that must be set for the provider to be active; undefined if it is
+   * active.
+   */
   readonly missingVariable: string | undefined;
 }
 
-/** One of the addresses that a provider can be reached at, with its own credential. */
+/** One of the addresses of a provider, with its own credential. */
 export interface UpstreamConfig {
-  /** The provider's name, with a number where there are several. */
+  /** The provider's name, with `#1`, `#2` and so on if it has several upstreams. */
   readonly name: string;
   readonly baseUrl: string;
-  /** As the file spells it: what is filled in for a reference may be a secret. */
+  /** The address as written in the file: an expanded reference may be a secret. */
   readonly shownBaseUrl: string;
   readonly apiKey: string | undefined;
-  /** Its share of the requests, beside the weights of the others. */
+  /** Its share of the requests, relative to the weights of the others. */
   readonly weight: number;
-  /** The variable that is not set, where that keeps it from running. */
+  /** The environment variable that must be set for it to be active; undefined if it is active. */
   readonly missingVariable: string | undefined;
 }
 
 export interface OpenaiProviderConfig extends ProviderBase {
   readonly kind: 'openai';
-  /** One at least. */
+  /** At least one. */
   readonly upstreams: readonly UpstreamConfig[];
-  /** Sent upstream with each request. */
+  /** Added to every request to the upstreams. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether streams ask for usage with `stream_options`. */
+  /** Whether streamed requests ask for usage with `stream_options`. */
   readonly streamUsage: boolean;
-  /** What becomes of an answer whose client leaves: broken off, or read to its end so that its usage is known. */
+  /**
+   * What to do with an answer whose client hangs up: abort it, or read it to the end to learn its
+   * usage.
+   */
   readonly onDisconnect: 'abort' | 'drain';
 }
 
@@ -50,38 +61,46 @@ export interface MockProviderConfig extends ProviderBase {
 
 export type ProviderConfig = OpenaiProviderConfig | MockProviderConfig;
 
-/** False for a provider, or one of its upstreams, that is left out, since its credential is not there. */
+/**
+ * False for a provider or upstream that is skipped because an environment variable it needs is not
+ * set.
+ */
 export function isActive({ missingVariable }: ProviderConfig | UpstreamConfig): boolean {
   return missingVariable === undefined;
 }
 
 export interface Config {
-  /** The file that was read; undefined when the program runs on its defaults. */
+  /** The file that was read; undefined if there is none and the defaults apply. */
   readonly path: string | undefined;
   readonly listen: ListenAddress;
-  /** How many threads carry requests. */
+  /** How many workers serve requests. */
   readonly threads: number;
   readonly statePath: string;
   readonly tierName: string;
   readonly tier: Limits;
   readonly creditEnforced: boolean;
-  /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
+  /** What a commit survives: `full` a power failure, `crash` only a crash of the process. */
   readonly durability: Durability;
-  /** How long rows of the journal are kept; undefined for ever. */
+  /** How long rows of the journal are kept; undefined to keep them forever. */
   readonly journalRetentionMs: number | undefined;
   readonly maxBodyBytes: number;
-  /** Of all threads together. */
+  /** The limit for all workers together. */
   readonly maxConnections: number;
-  /** From where on new requests are refused; undefined where nothing is. */
+  /** The marks above which new requests are refused; undefined means no mark. */
   readonly overload: { readonly loopDelayMs: number | undefined; readonly memoryBytes: number | undefined };
   readonly capOutput: boolean;
-  /** `idleMs` also bounds how long a client may leave a stream unread. */
+  /** `idleMs` also limits how long a client may leave a stream unread. */
   readonly timeouts: Timeouts;
   readonly retry: RetryPolicy;
-  /** After how much silence a stream that has begun gets a comment, in milliseconds; undefined for never. */
+  /**
+   * How long a started stream may be silent before a comment is sent, in milliseconds; undefined
+   * for never.
+   */
   readonly streamKeepAliveMs: number | undefined;
   readonly logLevel: string;
   readonly providers: readonly ProviderConfig[];
-  /** Seconds since 1970 when the file was last changed: what `created` shows for a model. */
+  /** What is odd in the file, but can be used. Each names the field. */
+  readonly warnings: readonly string[];
+  /** When the file was last changed, in seconds since 1970: the `created` of its models. */
   readonly modifiedAtS: number;
 }

@@ -1,22 +1,23 @@
-/** Checks the models that stand in for others: one that is not there would be noticed only when it is needed. */
+/** Checks the fallbacks of models when the config is read, not when one is needed. */
 import { isObject } from '../core/json.ts';
-import type { Report } from './build.ts';
+import type { AddProblem } from './build.ts';
 import type { ParsedConfig } from './schema.ts';
 
 /**
- * Reports each `fallback` that names no model, the model itself, or the same model twice. `raw` is the whole file, in which
- * models may have faults of other kinds.
+ * Records each `fallback` that names an unknown model, the model itself, or the same model twice.
+ * `raw` is the whole file: a fallback may name a model that is invalid in another way, which is
+ * recorded elsewhere.
  */
-export function checkFallbacks({ providers = {} }: ParsedConfig, raw: unknown, report: Report): void {
+export function checkFallbacks({ providers = {} }: ParsedConfig, raw: unknown, addProblem: AddProblem): void {
   const ids = idsIn(raw);
   for (const [provider, { models }] of Object.entries(providers)) {
     for (const [model, { fallback }] of Object.entries(models)) {
       for (const [i, id] of fallback.entries()) {
         const path = ['providers', provider, 'models', model, 'fallback', i];
         if (!ids.has(id))
-          report(path, `there is no model ${JSON.stringify(id)} in this file; expected <provider>/<model>`);
-        else if (id === `${provider}/${model}`) report(path, 'a model cannot stand in for itself');
-        else if (fallback.indexOf(id) !== i) report(path, 'this model stands in the list already');
+          addProblem(path, `no such model in this file: ${JSON.stringify(id)}; expected <provider>/<model>`);
+        else if (id === `${provider}/${model}`) addProblem(path, 'a model cannot be its own fallback');
+        else if (fallback.indexOf(id) !== i) addProblem(path, 'this model is already in the list');
       }
     }
   }

@@ -1,47 +1,56 @@
-/** Finds, reads and checks the config file. Every problem is reported at once, each by line and column. */
+/**
+ * Finds, reads and checks the config file. Reports all problems at once, each with its line and
+ * column.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { type Document, isMap, isNode, isPair, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import type { z } from 'zod';
 import { UserError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
-import { buildConfig, type Report } from './build.ts';
+import { type AddProblem, buildConfig } from './build.ts';
 import type { Config } from './config.ts';
 import { checkFallbacks } from './fallbacks.ts';
-import { configSchema, type ParsedConfig, providerSchema } from './schema.ts';
+import { configSchema } from './schema.ts';
+import { validParts } from './valid-parts.ts';
 
 const DEFAULT_FILE = 'config.yaml';
 const VARIABLE = 'INF_GW_CONFIG';
 
-/** Where the words and the surroundings of the program come from. */
+/** What decides which file is read, and how it is read. */
 export interface LoadOptions {
   /** The value of `--config`. */
   readonly path?: string | undefined;
   readonly environment: NodeJS.ProcessEnv;
+  /** The working directory. */
   readonly directory: string;
 }
 
-/** Loads the config. Throws a UserError with one line for each problem. */
+/** Loads the config. Throws a UserError with a line for each problem. */
 export function loadConfig(options: LoadOptions): Config {
   const named = options.path ?? (options.environment[VARIABLE] || undefined);
   const path = resolve(options.directory, named ?? DEFAULT_FILE);
-  const source = readSource(path, named !== undefined);
+  const source = readSource(path, named === undefined ? 'optional' : 'required');
   if (source === undefined) return defaultConfig(options.directory);
   const shownPath = relative(options.directory, path).startsWith('..') ? path : relative(options.directory, path);
   return parseConfig(source.text, { ...options, path, shownPath, modifiedAtS: source.modifiedAtS });
 }
 
-function readSource(path: string, required: boolean): { text: string; modifiedAtS: number } | undefined {
+function readSource(
+  path: string,
+  presence: 'optional' | 'required',
+): { text: string; modifiedAtS: number } | undefined {
   try {
     return { text: readFileSync(path, 'utf8'), modifiedAtS: Math.floor(statSync(path).mtimeMs / 1000) };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    if (code === 'ENOENT' && !required) return undefined;
-    throw new UserError(`cannot read the config file ${path} (${code}); name another with --config or $${VARIABLE}`);
+    if (code === 'ENOENT' && presence === 'optional') return undefined;
+    throw new UserError(
+      `cannot read the config file ${path} (${code}); set another path with --config or $${VARIABLE}`,
+    );
   }
 }
 
-/** With no file at all: the defaults, and the mock provider alone. */
+/** The config without a file: the defaults, and the mock provider. */
 function defaultConfig(directory: string): Config {
   const parsed = configSchema.parse({
     providers: { mock: { kind: 'mock', models: { echo: { input: 0, output: 0 } } } },
@@ -63,21 +72,21 @@ function parseConfig(text: string, options: ParseOptions): Config {
     offset: error.pos[0],
     message: error.message,
   }));
-  const report = (path: PropertyKey[], message: string) => {
+  const addProblem: AddProblem = (path, message) => {
     const where = path.length === 0 ? '' : `${path.map(String).join('.')}: `;
     problems.push({ offset: offsetOf(document, path), message: where + message });
   };
   visit(document, {
     Alias: (_, alias) => {
       if (alias.resolve(document) === undefined) {
-        problems.push({ offset: alias.range?.[0] ?? 0, message: `there is no anchor for the alias *${alias.source}` });
+        problems.push({ offset: alias.range?.[0] ?? 0, message: `the alias *${alias.source} has no anchor` });
       }
     },
   });
-  // A key that stands there twice leaves a document that can be read; other faults of the YAML do not.
+  // A document with a duplicate key can be checked further; one with another YAML error cannot.
   const isReadable =
     document.errors.every((error) => error.code === 'DUPLICATE_KEY') && problems.length === document.errors.length;
-  const config = isReadable ? checkDocument(document, options, report) : undefined;
+  const config = isReadable ? checkDocument(document, options, addProblem) : undefined;
   if (config !== undefined && problems.length === 0) return config;
   const located = problems
     .sort((a, b) => a.offset - b.offset)
@@ -88,79 +97,40 @@ function parseConfig(text: string, options: ParseOptions): Config {
   throw new UserError(located);
 }
 
-function checkDocument(document: Document.Parsed, options: ParseOptions, report: Report): Config | undefined {
+function checkDocument(document: Document.Parsed, options: ParseOptions, addProblem: AddProblem): Config | undefined {
   const raw: unknown = document.toJS() ?? {};
   const result = configSchema.safeParse(raw);
   const { path, modifiedAtS, environment } = options;
   const source = { path, modifiedAtS, environment, baseDirectory: dirname(path) };
   if (result.success) {
-    checkFallbacks(result.data, raw, report);
-    return buildConfig(result.data, source, report);
+    checkFallbacks(result.data, raw, addProblem);
+    return buildConfig(result.data, source, addProblem);
   }
-  for (const issue of result.error.issues) reportIssue(issue, report);
-  // What is sound on its own is still checked further, so that its problems show in the same run.
-  const sound = soundParts(raw);
-  checkFallbacks(sound, raw, report);
-  buildConfig(sound, source, report);
+  for (const issue of result.error.issues) addIssue(issue, addProblem);
+  // The rest is checked further, so that one run shows all problems.
+  const valid = validParts(raw);
+  checkFallbacks(valid, raw, addProblem);
+  buildConfig(valid, source, addProblem);
   return undefined;
 }
 
-/** The config with the defaults in place of every part that is not sound. */
-function soundParts(raw: unknown): ParsedConfig {
-  const fields = isObject(raw) ? raw : {};
-  const sound: Record<string, unknown> = {};
-  for (const [name, schema] of Object.entries(configSchema.shape)) {
-    if (schema.safeParse(fields[name]).success) sound[name] = fields[name];
-  }
-  sound.tiers = isObject(fields.tiers) ? soundEntries(fields.tiers, (tiers) => ({ tiers }), {}) : undefined;
-  const providers = isObject(fields.providers) ? fields.providers : {};
-  sound.providers = Object.assign(
-    {},
-    ...Object.entries(providers).map(([name, provider]) =>
-      soundEntries({ [name]: provider }, (entry) => ({ providers: entry }), soundProvider(provider)),
-    ),
-  );
-  return configSchema.parse(sound);
-}
-
-/** Each entry if it is sound, else the substitute; nothing where its name is the fault. */
-function soundEntries(
-  entries: Record<string, unknown>,
-  wrap: (entry: Record<string, unknown>) => unknown,
-  substitute: unknown,
-): Record<string, unknown> {
-  const candidates = Object.entries(entries).flatMap(([name, value]) => [{ [name]: substitute }, { [name]: value }]);
-  return Object.assign({}, ...candidates.filter((candidate) => configSchema.safeParse(wrap(candidate)).success));
-}
-
-/** What can be checked further of a provider that is not sound: its address, its key and its headers. */
-function soundProvider(raw: unknown): unknown {
-  const address = { base_url: 'http://stand-in' };
-  const isList = isObject(raw) && raw.upstreams !== undefined;
-  const stand = { kind: 'openai', models: {}, ...(isList ? { upstreams: [address] } : address) };
-  if (!isObject(raw) || raw.kind !== 'openai') return stand;
-  const names = [...(isList ? ['upstreams'] : ['base_url', 'api_key']), 'headers', 'models'];
-  const fields = names.map((name) => ({ [name]: raw[name] }));
-  return Object.assign(stand, ...fields.filter((field) => providerSchema.safeParse({ ...stand, ...field }).success));
-}
-
-function reportIssue(issue: z.core.$ZodIssue, report: Report): void {
+/** Records a problem that zod found, in the words of this program. */
+function addIssue(issue: z.core.$ZodIssue, addProblem: AddProblem): void {
   switch (issue.code) {
     case 'unrecognized_keys':
-      for (const key of issue.keys)
-        report([...issue.path, key], 'unknown key; see config.example.yaml for those there are');
+      for (const key of issue.keys) addProblem([...issue.path, key], 'unknown key; config.example.yaml lists all keys');
       return;
     case 'invalid_key':
-      for (const inner of issue.issues) report(issue.path, inner.message);
+      for (const inner of issue.issues) addProblem(issue.path, inner.message);
       return;
     case 'invalid_type':
-      report(
+      addProblem(
         issue.path,
         issue.message.startsWith('expected') ? issue.message : `expected a ${describeType(issue.expected)}`,
       );
       return;
     default:
-      report(issue.path, issue.message);
+      addProblem(issue.path, issue.message);
   }
 }
 
@@ -168,7 +138,7 @@ function describeType(expected: string): string {
   return expected === 'object' || expected === 'record' ? 'map' : expected;
 }
 
-/** The offset of a path's own key, or of the nearest thing above it that stands in the file. */
+/** The offset of the field at a path, or of the nearest enclosing field that is in the file. */
 function offsetOf(document: Document.Parsed, path: PropertyKey[]): number {
   let node: unknown = document.contents;
   let offset = 0;

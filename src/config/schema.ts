@@ -1,11 +1,11 @@
-/** The shape of the config file, as zod checks it. Field names are those of the file. */
+/** The shape of the config file, for zod. Fields have the names that they have in the file. */
 import { z } from 'zod';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
 
-/** A string that `parse` understands; the message says what it should have looked like. */
-function spelled<T>(parse: (text: string) => T | undefined, expected: string) {
+/** A string that `parse` can read; `expected` is the message if it cannot. */
+function parsed<T>(parse: (text: string) => T | undefined, expected: string) {
   return z.string({ error: () => expected }).transform((text, context): T => {
     const value = parse(text);
     if (value !== undefined) return value;
@@ -14,26 +14,25 @@ function spelled<T>(parse: (text: string) => T | undefined, expected: string) {
   });
 }
 
-/** The same, or off. */
-function orOff<T>(parse: (text: string) => T | undefined, expected: string) {
-  return z.union([z.literal('off'), z.literal(false), spelled(parse, expected)], { error: () => expected });
+/** A string that `parse` can read, or off. */
+function parsedOrOff<T>(parse: (text: string) => T | undefined, expected: string) {
+  return z.union([z.literal('off'), z.literal(false), parsed(parse, expected)], { error: () => expected });
 }
 
-const duration = spelled(parseDuration, 'expected a duration such as 500ms, 10s, 5m or 1h');
+const duration = parsed(parseDuration, 'expected a duration such as 500ms, 10s, 5m or 1h');
 const RETENTION_EXPECTED = 'expected a number of days such as 90d, or off';
-const retention = orOff(parseDays, RETENTION_EXPECTED);
-const size = spelled(parseSize, 'expected a size such as 512kb or 32mb, 256mb at most');
-const listen = spelled(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
+const retention = parsedOrOff(parseDays, RETENTION_EXPECTED);
+const size = parsed(parseSize, 'expected a size such as 512kb or 32mb, at most 256mb');
+const listen = parsed(parseListen, 'expected host:port, such as 127.0.0.1:8787 or [::1]:8787');
 
-/** More cores than the machines have that one process is made for. */
+/** More cores than any machine on which a single process makes sense. */
 const MAX_THREADS = 64;
-/** Each attempt can take as long as the time-outs allow. */
+/** A request can take this many times as long as the timeouts allow for one attempt. */
 const MAX_ATTEMPTS = 10;
-/** Shares of the requests, beside each other. */
 const MAX_WEIGHT = 1000;
-/** More than one process can have open files for on most systems. */
+/** More open files than most systems allow a process. */
 const MAX_CONNECTIONS = 1_000_000;
-/** More tokens than any model gives. */
+/** More output tokens than any model can produce. */
 const MAX_TOKENS = 1_000_000_000;
 
 function wholeNumber(minimum: number, maximum = MAX_TOKENS) {
@@ -45,10 +44,10 @@ function wholeNumber(minimum: number, maximum = MAX_TOKENS) {
     .max(maximum, expected);
 }
 
-const PRICE_EXPECTED = 'expected a price in USD per million tokens: a number of at least 0, with nine decimals at most';
+const PRICE_EXPECTED = 'expected a price in USD per million tokens: a number of at least 0, with at most nine decimals';
 /** USD per million tokens, as nanodollars per million tokens. */
 const price = z.number({ error: () => PRICE_EXPECTED }).transform((usd, context): Nanos => {
-  // Nine decimals hold every price exactly; a number that needs more is not what its author meant.
+  // Nothing is rounded: a price with more than nine decimals is a mistake.
   const text = usd >= 0 && usd < 1e9 ? usd.toFixed(9) : '';
   const nanos = Number(text) === usd ? parseUsd(text) : undefined;
   if (nanos !== undefined) return nanos;
@@ -56,10 +55,10 @@ const price = z.number({ error: () => PRICE_EXPECTED }).transform((usd, context)
   return z.NEVER;
 });
 
-const text = z.string({ error: () => 'expected a text' }).min(1, 'expected a text that is not empty');
+const text = z.string({ error: () => 'expected a string' }).min(1, 'expected a non-empty string');
 const flag = z.boolean({ error: () => 'expected true or false' });
 
-// YAML 1.2 reads off as a text, older readers as false: both are meant the same.
+// YAML 1.2 reads off as a string, YAML 1.1 as false.
 function onOff(on: string, expected: string) {
   return z.union([z.literal(on), z.literal('off'), z.literal(false)], { error: () => expected });
 }
@@ -83,15 +82,15 @@ const SHARE_EXPECTED = 'expected a share such as 20%, from 0% to 100%';
 const retry = z.strictObject({
   attempts: wholeNumber(1, MAX_ATTEMPTS).default(3),
   budget: z
-    .union([z.number().min(0, SHARE_EXPECTED).max(1, SHARE_EXPECTED), spelled(parseShare, SHARE_EXPECTED)], {
+    .union([z.number().min(0, SHARE_EXPECTED).max(1, SHARE_EXPECTED), parsed(parseShare, SHARE_EXPECTED)], {
       error: () => SHARE_EXPECTED,
     })
     .default(0.2),
 });
 
 const overload = z.strictObject({
-  loop_delay: orOff(parseDuration, 'expected a duration such as 500ms, or off').default(500),
-  memory: orOff(parseMemory, 'expected a size such as 512mb or 2gb, or off').default('off'),
+  loop_delay: parsedOrOff(parseDuration, 'expected a duration such as 500ms, or off').default(500),
+  memory: parsedOrOff(parseMemory, 'expected a size such as 512mb or 2gb, or off').default('off'),
 });
 
 const upstreamTimeouts = z.strictObject({
@@ -100,11 +99,30 @@ const upstreamTimeouts = z.strictObject({
   idle: duration.optional(),
 });
 
-const model = z.strictObject({
+const basePrices = { input: price, cached_input: price.optional(), output: price };
+const prices = z.strictObject({
+  ...basePrices,
+  cache_write: price.optional(),
+  audio_input: price.optional(),
+  audio_output: price.optional(),
+  above: z
+    .strictObject(
+      { tokens: wholeNumber(1), ...basePrices },
+      { error: () => 'expected tokens and prices, such as  above: { tokens: 200000, input: 2.50, output: 15 }' },
+    )
+    .optional(),
+});
+
+const TIER_NAME = /^(?!(?:auto|default)$)[a-z0-9_-]{1,64}$/;
+const serviceTiers = z.record(
+  z.string().regex(TIER_NAME, 'expected a service tier other than auto and default, which have the ordinary prices'),
+  prices,
+  { error: () => 'expected a map of service tiers to prices, such as  priority: { input: 3.50, output: 14 }' },
+);
+
+const model = prices.extend({
   upstream: text.optional(),
-  input: price,
-  cached_input: price.optional(),
-  output: price,
+  service_tiers: serviceTiers.default({}),
   max_output: wholeNumber(1).optional(),
   default_output: wholeNumber(1).default(512),
   fallback: z.array(text, { error: () => 'expected a list of models, <provider>/<model>' }).default([]),
@@ -116,6 +134,10 @@ const models = z.record(
   model,
   { error: () => 'expected a map of model names to prices, such as  gpt-4o-mini: { input: 0.15, output: 0.60 }' },
 );
+
+const refuseFields = z
+  .array(text, { error: () => 'expected a list of field names, such as  [models, route]' })
+  .default([]);
 
 const upstream = z.strictObject({
   base_url: text,
@@ -129,10 +151,11 @@ const openaiProvider = z.strictObject({
   api_key: text.optional(),
   upstreams: z
     .array(upstream, { error: () => 'expected a list of upstreams, such as  - { base_url: https://… }' })
-    .min(1, 'expected one upstream at least')
+    .min(1, 'expected at least one upstream')
     .optional(),
-  headers: z.record(z.string(), text, { error: () => 'expected a map of header names to texts' }).optional(),
+  headers: z.record(z.string(), text, { error: () => 'expected a map of header names to strings' }).optional(),
   stream_usage: onOff('on', 'expected on or off').default('on'),
+  refuse_fields: refuseFields,
   on_disconnect: z.enum(['abort', 'drain'], { error: () => 'expected abort or drain' }).default('abort'),
   timeouts: upstreamTimeouts.optional(),
   models,
@@ -140,6 +163,7 @@ const openaiProvider = z.strictObject({
 
 const mockProvider = z.strictObject({
   kind: z.literal('mock'),
+  refuse_fields: refuseFields,
   timeouts: upstreamTimeouts.optional(),
   models,
 });
@@ -166,7 +190,7 @@ export const configSchema = z.strictObject({
   cap_output: flag.default(false),
   timeouts: timeouts.prefault({}),
   retry: retry.prefault({}),
-  stream_keep_alive: orOff(parseDuration, 'expected a duration such as 15s, or off').default(15_000),
+  stream_keep_alive: parsedOrOff(parseDuration, 'expected a duration such as 15s, or off').default(15_000),
   log: z
     .strictObject({
       level: z
@@ -187,5 +211,6 @@ export const configSchema = z.strictObject({
 
 export type ParsedConfig = z.infer<typeof configSchema>;
 export type ParsedProvider = z.infer<typeof providerSchema>;
+export type ParsedPrices = z.infer<typeof prices>;
 export type ParsedUpstream = z.infer<typeof upstream>;
 export const DEFAULT_TIER = tier.parse({});

@@ -1,13 +1,16 @@
-/** Values with a unit, as the config file spells them. */
+/** Parses values with units, as the config file has them. */
 import type { ListenAddress } from '../core/address.ts';
 import { DAY_MS } from '../core/clock.ts';
 
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
 const MILLISECONDS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
-/** What a 32-bit timer can wait: 24.8 days. */
+/** The longest delay of a timer in Node: 24.8 days. */
 const MAX_DURATION_MS = 2_147_483_647;
 
-/** `10s`, `500ms`, `5m`, `1h` in milliseconds. Undefined when it is no duration between 1 ms and 24 days. */
+/**
+ * `10s`, `500ms`, `5m` or `1h` in milliseconds. Undefined unless it is a duration from 1 ms to 24.8
+ * days.
+ */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text);
   if (match === null) return undefined;
@@ -17,7 +20,7 @@ export function parseDuration(text: string): number | undefined {
 
 const SHARE = /^(\d{1,3}(?:\.\d{1,3})?)%$/;
 
-/** `20%` as 0.2. Undefined when it is no share between 0 and 1. */
+/** `20%` as 0.2. Undefined unless it is a percentage from 0 to 100. */
 export function parseShare(text: string): number | undefined {
   const percent = Number(SHARE.exec(text)?.[1]);
   return percent <= 100 ? percent / 100 : undefined;
@@ -25,17 +28,20 @@ export function parseShare(text: string): number | undefined {
 
 const DAYS = /^(\d{1,5})d$/;
 
-/** `90d` in milliseconds. Undefined when it is no number of days, one at least. */
+/** `90d` in milliseconds. Undefined unless it is a number of days, at least one. */
 export function parseDays(text: string): number | undefined {
   const days = Number(DAYS.exec(text)?.[1] ?? 0);
   return days >= 1 ? days * DAY_MS : undefined;
 }
 
 const SIZE = /^(\d+)(kb|mb)$/i;
-/** Bodies are held in memory as a whole and as a string: Node's longest string is 512 MB. */
+/** A body is held in memory as a string, and Node's longest string is 512 MB. */
 const MAX_SIZE_BYTES = 256 * 1024 * 1024;
 
-/** `512kb`, `32mb` in bytes; the units are powers of two. Undefined when it is no size between 1 KB and 256 MB. */
+/**
+ * `512kb` or `32mb` in bytes; units are powers of two. Undefined unless it is a size from 1 KB to
+ * 256 MB.
+ */
 export function parseSize(text: string): number | undefined {
   const match = SIZE.exec(text);
   if (match === null) return undefined;
@@ -45,10 +51,13 @@ export function parseSize(text: string): number | undefined {
 
 const MEMORY = /^(\d{1,6})(mb|gb)$/i;
 const MEGABYTE = 1024 * 1024;
-/** Less than the program needs at rest is no bound. */
+/** The idle program needs nearly as much. */
 const MIN_MEMORY_BYTES = 64 * MEGABYTE;
 
-/** `512mb`, `2gb` in bytes; the units are powers of two. Undefined when it is no size of at least 64 MB. */
+/**
+ * `512mb` or `2gb` in bytes; units are powers of two. Undefined unless it is a size of at least 64
+ * MB.
+ */
 export function parseMemory(text: string): number | undefined {
   const match = MEMORY.exec(text);
   if (match === null) return undefined;
@@ -58,7 +67,7 @@ export function parseMemory(text: string): number | undefined {
 
 const LISTEN = /^(?:\[([0-9a-fA-F:.%]+)\]|([^\s:[\]]+)):(\d{1,5})$/;
 
-/** `127.0.0.1:8787`, `localhost:8787`, `[::1]:8787`; port 0 lets the system choose. */
+/** `127.0.0.1:8787`, `localhost:8787` or `[::1]:8787`; port 0 lets the system choose one. */
 export function parseListen(text: string): ListenAddress | undefined {
   const match = LISTEN.exec(text);
   if (match === null) return undefined;

@@ -1,18 +1,21 @@
 /** The client of the control socket, for commands and the dashboard. */
 import { lstatSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { userInfo } from 'node:os';
 import { UserError } from '../core/errors.ts';
+import { ownUid } from '../core/files.ts';
 import { request } from '../core/node-http.ts';
-import type { SnapshotQuery } from '../observe/monitor.ts';
-import { encodeQuery, isShared, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
+import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
+import { encodeQuery, isShared, type ModelRow, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
 
 /** How long an answer may take, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 /** Connection errors that mean that no gateway runs. */
 const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET']);
 
-/** A snapshot of the gateway; undefined if none runs. Throws a UserError if a gateway runs but does not answer. */
+/**
+ * A snapshot of the gateway; undefined if none runs. Throws a UserError if a gateway runs but does
+ * not answer.
+ */
 export async function readSnapshot(
   socketPath: string,
   query: Partial<SnapshotQuery> = {},
@@ -21,7 +24,16 @@ export async function readSnapshot(
   return answer && (JSON.parse(answer.text) as Snapshot);
 }
 
-/** Makes the gateway reload its config. False if none runs. Throws a UserError with the problems of the config. */
+/** The models that the gateway serves; undefined if none runs, or it is too old to say. Throws a UserError as above. */
+export async function readModels(socketPath: string): Promise<readonly ModelRow[] | undefined> {
+  const answer = await ask(socketPath, 'GET', PATHS.models, [200, 404]);
+  return answer?.status === 200 ? (JSON.parse(answer.text) as ModelRow[]) : undefined;
+}
+
+/**
+ * Makes the gateway reload its config. False if none runs. Throws a UserError with the problems of
+ * the config.
+ */
 export async function reloadConfig(socketPath: string): Promise<boolean> {
   const answer = await ask(socketPath, 'POST', PATHS.reload, [200, 409]);
   if (answer === undefined) return false;
@@ -42,7 +54,10 @@ export interface FeedEvents {
   onEnd(): void;
 }
 
-/** Follows the gateway until it ends or `close()` is called. Throws a UserError if another user owns the socket. */
+/**
+ * Follows the gateway until it ends or `close()` is called. Throws a UserError if another user owns
+ * the socket.
+ */
 export function followGateway(
   socketPath: string,
   query: Partial<SnapshotQuery>,
@@ -73,11 +88,14 @@ export function followGateway(
   };
 }
 
-/** Anybody can create a socket in the temporary directory. Throws a UserError if another user owns this one. */
+/**
+ * Anybody can create a socket in the temporary directory. Throws a UserError if another user owns
+ * this one.
+ */
 function assertOwn(socketPath: string): void {
   if (!isShared(socketPath)) return;
   const owner = lstatSync(socketPath, { throwIfNoEntry: false })?.uid;
-  if (owner === undefined || owner === userInfo().uid) return;
+  if (owner === undefined || owner === ownUid()) return;
   throw new UserError(`the control socket ${socketPath} belongs to another user; not connecting to it`);
 }
 
@@ -86,7 +104,10 @@ interface Answer {
   readonly text: string;
 }
 
-/** Sends a request. Undefined if no gateway runs. Throws a UserError for any other failure, and for an unexpected status. */
+/**
+ * Sends a request. Undefined if no gateway runs. Throws a UserError for any other failure, and for
+ * an unexpected status.
+ */
 async function ask(
   socketPath: string,
   method: string,

@@ -1,8 +1,8 @@
 /** The protocol of the control socket: where the socket is, its paths, queries and answers. */
 import { createHash } from 'node:crypto';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { withoutLinks } from '../core/files.ts';
+import { ownUid, resolveLinks } from '../core/files.ts';
 import {
   EVERYTHING,
   MAX_ENDED,
@@ -10,17 +10,23 @@ import {
   type RequestRow,
   type SnapshotQuery,
   type UpstreamHealth,
-} from '../observe/monitor.ts';
+} from '../observe/worker-snapshot.ts';
 
-/** The longest path a socket can have, in bytes: 104 on macOS and 108 on Linux, minus the terminating zero. */
+/**
+ * The longest path a socket can have, in bytes: 104 on macOS and 108 on Linux, minus the
+ * terminating zero.
+ */
 const MAX_SOCKET_BYTES = 103;
 
 /** Sockets in the temporary directory have names that begin with this. */
-const SHARED_PREFIX = `inf-gw-${userInfo().uid}-`;
+const SHARED_PREFIX = `inf-gw-${ownUid()}-`;
 
-/** The control socket of a state file: beside it, or in the temporary directory if that path is too long for a socket. */
+/**
+ * The control socket of a state file: beside it, or in the temporary directory if that path is too
+ * long for a socket.
+ */
 export function socketPathOf(statePath: string): string {
-  const path = withoutLinks(statePath);
+  const path = resolveLinks(statePath);
   const beside = `${path}-control`;
   if (Buffer.byteLength(beside) <= MAX_SOCKET_BYTES) return beside;
   const digest = createHash('sha256').update(path).digest('hex').slice(0, 16);
@@ -36,11 +42,17 @@ export const PATHS = {
   /** GET, with a {@link SnapshotQuery} in the URL: a {@link Snapshot}. */
   snapshot: '/snapshot',
   /**
-   * GET, with a {@link SnapshotQuery} in the URL: server-sent events, each a {@link Snapshot}. The first answers the
-   * query, each later one holds what is new since the one before; see {@link nextQuery}.
+   * GET, with a {@link SnapshotQuery} in the URL: server-sent events, each a {@link Snapshot}. The
+   * first answers the query, each later one holds what is new since the one before; see {@link
+   * nextQuery}.
    */
   feed: '/feed',
-  /** POST: reloads the config. 200, or 409 with a {@link ReloadProblem}; the gateway then keeps its config. */
+  /** GET: the models that the gateway serves, as an array of {@link ModelRow}. */
+  models: '/models',
+  /**
+   * POST: reloads the config. 200, or 409 with a {@link ReloadProblem}; the gateway then keeps its
+   * config.
+   */
   reload: '/reload',
   /** POST: shuts down as SIGTERM does. */
   drain: '/drain',
@@ -85,11 +97,12 @@ export function decodeQuery(params: URLSearchParams): SnapshotQuery {
 export function nextQuery(query: SnapshotQuery, { seconds, recent, now_ms: nowMs }: Snapshot): SnapshotQuery {
   return {
     ...query,
-    // The last second and the last millisecond may not be over, so both are sent again. A clock that was set back must
-    // not hide what ends next.
+    // The last second and the last millisecond may not be over, so both are sent again. A clock
+    // that was set back must not hide what ends next.
     sinceS: seconds.at(-1)?.at_s ?? query.sinceS,
     endedSinceMs: Math.min(recent.at(-1)?.ended_at_ms ?? query.endedSinceMs, nowMs),
-    // The first event fills the reader's list; however busy the gateway is, later ones bring no more rows than it shows.
+    // The first event fills the reader's list; however busy the gateway is, later ones bring no
+    // more rows than it shows.
     maxEnded: Math.min(query.maxEnded, query.maxLive),
   };
 }
@@ -118,6 +131,23 @@ export interface KeyActivityRow {
   readonly open: number;
 }
 
+/** A model in the config of the gateway. Prices are in USD per million tokens. */
+export interface ModelRow {
+  readonly id: string;
+  readonly provider: string;
+  readonly upstream: string;
+  readonly input_usd: string;
+  readonly cached_input_usd: string;
+  readonly output_usd: string;
+  readonly active: boolean;
+}
+
+/** A provider or upstream that is left out because an environment variable is not set. */
+export interface SkippedRow {
+  readonly name: string;
+  readonly missing_variable: string;
+}
+
 /** The state of a running gateway. */
 export interface Snapshot {
   readonly version: string;
@@ -143,6 +173,7 @@ export interface Snapshot {
   /** Of the slowest worker, over the last five to ten seconds. */
   readonly loop_delay_ms: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly upstreams: readonly UpstreamHealth[];
+  readonly skipped: readonly SkippedRow[];
   readonly seconds: readonly SecondRow[];
   /** The keys with the most requests in the last minute, the busiest first. */
   readonly busiest: readonly KeyActivityRow[];

@@ -1,4 +1,4 @@
-/** How quickly things go, from the seconds of a snapshot. Pure. */
+/** Rates of traffic, from the seconds of a snapshot. Pure. */
 import { formatUsd, parseUsd } from '../core/money.ts';
 import type { SecondRow } from './protocol.ts';
 
@@ -8,7 +8,7 @@ export interface Rates {
   readonly usdPerMin: string;
 }
 
-/** Means over the last `spanS` seconds that are over. */
+/** Averages over the last `spanS` complete seconds. */
 export function ratesOf(seconds: readonly SecondRow[], nowMs: number, spanS: number): Rates {
   const nowS = Math.floor(nowMs / 1000);
   const within = seconds.filter(({ at_s }) => at_s >= nowS - spanS && at_s < nowS);

@@ -3,12 +3,13 @@ import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { UserError } from '../core/errors.ts';
 import { createServer } from '../core/node-http.ts';
-import type { SnapshotQuery } from '../observe/monitor.ts';
-import { decodeQuery, nextQuery, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
+import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
+import { decodeQuery, type ModelRow, nextQuery, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
 
 /** What the socket can ask of the gateway. */
 export interface ControlHandlers {
   snapshot(query: SnapshotQuery): Promise<Snapshot>;
+  models(): readonly ModelRow[];
   /** Throws a UserError if the config cannot be applied. */
   reload(): Promise<void>;
   drain(): void;
@@ -42,8 +43,9 @@ export class ControlServer {
   }
 
   /**
-   * Opens the socket. The caller must hold the lock of the state file: an existing socket is then stale. Throws a
-   * UserError if something other than a socket has its path, or it cannot be created.
+   * Opens the socket. The caller must hold the lock of the state file: an existing socket is then
+   * stale. Throws a UserError if something other than a socket has its path, or it cannot be
+   * created.
    */
   listen(): Promise<void> {
     removeStale(this.#path);
@@ -70,6 +72,8 @@ export class ControlServer {
     switch (`${request.method} ${pathname}`) {
       case `GET ${PATHS.snapshot}`:
         return send(response, 200, await this.#handlers.snapshot(decodeQuery(searchParams)));
+      case `GET ${PATHS.models}`:
+        return send(response, 200, this.#handlers.models());
       case `GET ${PATHS.feed}`:
         return this.#feed(response, decodeQuery(searchParams));
       case `POST ${PATHS.reload}`:
@@ -94,7 +98,10 @@ export class ControlServer {
     }
   }
 
-  /** Sends events until the reader leaves. Waits for a slow reader to take one event before it makes the next. */
+  /**
+   * Sends events until the reader leaves. Waits for a slow reader to take one event before it makes
+   * the next.
+   */
   async #feed(response: ServerResponse, first: SnapshotQuery): Promise<void> {
     if (this.#feeds.size >= MAX_FEEDS) return send(response, 429, {});
     this.#feeds.add(response);

@@ -1,4 +1,4 @@
-/** Network addresses as the config and messages spell them. */
+/** Network addresses, and how the config and messages write them. */
 
 /** A host and a port to listen on. */
 export interface ListenAddress {
@@ -9,4 +9,9 @@ export interface ListenAddress {
 /** `host:port`, with brackets around an IPv6 address. */
 export function formatAddress({ host, port }: ListenAddress): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Whether only this machine can reach an IP address. */
+export function isLoopback(address: string): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address);
 }

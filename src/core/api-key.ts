@@ -1,4 +1,4 @@
-/** The API key as a string: how one is made, recognised, shown and stored. */
+/** API keys as strings: how they are made, recognised, displayed and stored. */
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -10,40 +10,46 @@ const RANDOM_CHARACTERS = 34;
 const CHECKSUM_CHARACTERS = 6;
 const WELL_FORMED = /^sk-inf-[0-9A-Za-z]{40}$/;
 
-/** A new key, from the operating system's random numbers unless others are given. */
+/** Makes a new key. Random bytes come from the operating system unless a test gives others. */
 export function mintKey(random: (bytes: number) => Uint8Array = randomBytes): string {
   let body = '';
   while (body.length < RANDOM_CHARACTERS) {
     for (const byte of random(RANDOM_CHARACTERS)) {
-      // 248 = 4 * 62: the bytes above it would favour the first characters of the alphabet.
+      // 248 = 4 * 62: bytes from there on would favour the first characters of the alphabet.
       if (byte < 248 && body.length < RANDOM_CHARACTERS) body += BASE62.charAt(byte % 62);
     }
   }
   return PREFIX + body + checksum(body);
 }
 
-/** True when the text has a key's form and its checksum is right. Says nothing about whether the key exists. */
+/** True if the text has the form of a key and a valid checksum. The key need not exist. */
 export function isWellFormedKey(text: string): boolean {
   if (!WELL_FORMED.test(text)) return false;
   const body = text.slice(PREFIX.length, PREFIX.length + RANDOM_CHARACTERS);
   return text.slice(PREFIX.length + RANDOM_CHARACTERS) === checksum(body);
 }
 
-/** The SHA-256 of a key in hexadecimal, which is all that is stored of it. A key is random, so no salt is needed. */
+/**
+ * The SHA-256 of a key in hexadecimal: all that is stored of a key. Keys are random, so they need
+ * no salt.
+ */
 export function hashKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
-/** The form in which a key is displayed: `sk-inf-…` and its last four characters. */
+/** A key as it is displayed: `sk-inf-…` and its last four characters. */
 export function previewKey(key: string): string {
   return `${PREFIX}…${key.slice(-4)}`;
 }
 
-/** What may hold a key in a place where none belongs: a path, the name of a model. */
+/** Text that may be a key, or the beginning of one. */
 const KEY_LIKE = /sk-inf-[0-9A-Za-z]{12,}/g;
 
-/** The text without the keys that stand in it. */
-export function withoutKeys(text: string): string {
+/**
+ * Shortens every key in a text to `sk-inf-…`. Clients put keys where none belong: into a path, or a
+ * model's name.
+ */
+export function redactKeys(text: string): string {
   return text.replace(KEY_LIKE, `${PREFIX}…`);
 }
 

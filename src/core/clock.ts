@@ -1,9 +1,9 @@
-/** Time as an argument: wall time for what is written down, monotonic time for windows and timers. */
+/** Time as a dependency: wall time for what is stored, monotonic time for windows and timers. */
 
 export interface Clock {
-  /** Milliseconds since 1970, UTC. May step. */
+  /** Milliseconds since 1970, UTC. Jumps when the clock is set. */
   wallMs(): number;
-  /** Milliseconds since some fixed moment of this thread. Never steps. */
+  /** Milliseconds since some fixed moment of this thread. Never jumps. */
   monotonicMs(): number;
 }
 
@@ -13,7 +13,8 @@ export const systemClock: Clock = {
 };
 
 export const DAY_MS = 86_400_000;
-// Asked for the same day several times a request; writing a date takes a microsecond.
+
+// Each request asks for the day several times, and formatting a date takes a microsecond.
 let lastDay = { number: Number.NaN, text: '' };
 
 /** The calendar day in UTC: `2026-11-21`. */

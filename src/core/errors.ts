@@ -1,8 +1,13 @@
-/** The error catalogue: every code that a client can read, with its status. */
+/**
+ * Errors: every code that a client can receive, with its HTTP status, and errors for the user of
+ * the command line.
+ */
+
+import type { Failure } from './failure.ts';
 
 /**
- * The closed set of codes and their usual HTTP statuses. `invalid_request` also comes with 404 (no such path), 405,
- * 408, 413, 414, 417 and 431, where HTTP has a status of its own for what is wrong.
+ * The closed set of codes and their usual HTTP statuses. `invalid_request` also comes with 404 (no
+ * such path), 405, 408, 413, 414, 417 and 431, where HTTP has a more precise status.
  */
 export const ERROR_STATUS = {
   invalid_request: 400,
@@ -20,53 +25,61 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** What a client is told when its request fails. The message never holds a secret, an address or a stack. */
+/**
+ * The error that a client receives. The message never contains a secret, an address or a stack
+ * trace.
+ */
 export interface ClientError {
   readonly code: ErrorCode;
   readonly message: string;
-  /** HTTP status, where it is not the usual one of the code. */
+  /** The HTTP status, if it is not the usual one of the code. */
   readonly status?: number;
-  /** Seconds for `Retry-After`. */
+  /** The value of `Retry-After`, in seconds. */
   readonly retryAfterS?: number;
-  /** False forbids the official clients to try again by themselves. */
+  /** False keeps the official client libraries from retrying. */
   readonly shouldRetry?: false;
-  /** For `Allow`, with 405. */
+  /** The value of `Allow`, with 405. */
   readonly allow?: string;
-  /** The connection cannot be used any further. */
+  /** The connection closes after this response. */
   readonly close?: true;
+  /** For the journal: why an admitted request failed. Never sent. */
+  readonly failure?: Failure;
 }
 
-/** The status line's number for an error. */
+/** The HTTP status of an error. */
 export function statusOf(error: ClientError): number {
   return error.status ?? ERROR_STATUS[error.code];
 }
 
-/** The body of an error answer, and of an error event in a stream: exactly two fields. */
+/**
+ * The body of an error response, and the data of an error event in a stream: exactly two fields.
+ */
 export function errorBody(error: ClientError): string {
   return JSON.stringify({ error: { code: error.code, message: error.message } });
 }
 
-/** A fault of the gateway itself, before a request was forwarded. The details belong in the log. */
+/** An internal error before the request was sent upstream. The details are in the log only. */
 export const NOT_FORWARDED: ClientError = {
   code: 'internal_error',
-  message: 'The gateway could not take this request. It was not forwarded; the log of the gateway says why.',
+  message: 'Internal error. The request was not sent to a provider. The gateway log has the details.',
 };
 
-/** A fault of the gateway itself, when the provider may have begun to work. */
+/** An internal error after the request was sent upstream. */
 export const FAILED_AFTER_DISPATCH: ClientError = {
   code: 'internal_error',
-  message: 'The gateway failed while it answered. The provider may have worked on the request, and it may be charged.',
+  message: 'Internal error. The request was sent to the provider, may have been processed, and may be charged.',
   shouldRetry: false,
+  failure: { reason: 'internal_error', status: undefined, message: 'internal error; the gateway log has the details' },
 };
 
-/** A 429 whose message says how long to wait. */
+/** A 429 error whose message says how long to wait. */
 export function rateLimited(message: string, retryAfterS: number): ClientError {
   return { code: 'rate_limited', message: `${message} Try again in ${retryAfterS} s.`, retryAfterS };
 }
 
-/** A fault that a person can mend: its message is shown as it stands, without a stack. */
+/** An error that the user can fix. Its message is shown as it is, without a stack trace. */
 export class UserError extends Error {
-  /** Each line says what was wrong, where, and what to do. */
+  /** Each line says what is wrong, where, and what to do. */
   readonly lines: readonly string[];
   constructor(lines: string | readonly string[]) {
     const list = typeof lines === 'string' ? [lines] : lines;

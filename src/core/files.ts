@@ -1,7 +1,7 @@
-/** What is to be known of files without opening them. */
+/** Facts about files and their owners that need no open file. */
 import { realpathSync, statSync } from 'node:fs';
 
-/** In bytes; 0 where it cannot be told. */
+/** The size in bytes; 0 if the file does not exist or cannot be examined. */
 export function fileSize(path: string): number {
   try {
     return statSync(path).size;
@@ -10,11 +10,19 @@ export function fileSize(path: string): number {
   }
 }
 
-/** The file itself where the path is a link to it; the path as it is where there is no such file. */
-export function withoutLinks(path: string): string {
+/** Resolves symbolic links. Returns the path unchanged if there is no such file. */
+export function resolveLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch {
     return path;
   }
+}
+
+/**
+ * The id of the user that this process runs as; 0 where the system has none. Not `os.userInfo`,
+ * which throws where the id has no passwd entry, as with `docker run --user 1234`.
+ */
+export function ownUid(): number {
+  return process.getuid?.() ?? 0;
 }

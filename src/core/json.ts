@@ -1,6 +1,6 @@
-/** Reading JSON that came from outside. */
+/** Reads JSON from outside the program. */
 
-/** The value of a JSON text, or undefined where it is none. */
+/** Parses a JSON text. Undefined if it is malformed; the value is wrapped, since it may be null. */
 export function parseJson(text: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) };
@@ -9,7 +9,7 @@ export function parseJson(text: string): { readonly value: unknown } | undefined
   }
 }
 
-/** True for what JSON calls an object. */
+/** True for a JSON object: neither null nor an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,22 +1,37 @@
-/** What a model costs, and how much it can give. */
+/** The terms of a model: its prices, its maximum output, and its fallbacks. */
 import type { Nanos } from './money.ts';
 
-/** The provider in a model id: what comes before the first slash. */
+/** The provider in a model id: the part before the first slash. */
 export function providerOf(modelId: string): string {
   return modelId.split('/', 1)[0] as string;
 }
 
-/** Prices are in nanodollars per million tokens. */
-export interface ModelTerms {
-  /** The upstream's own name for the model. */
-  readonly upstream: string;
+/** Prices in nanodollars per million tokens. */
+export interface Prices {
   readonly input: Nanos;
   readonly cachedInput: Nanos;
   readonly output: Nanos;
-  /** The most tokens that one answer can have; undefined where there is no bound. */
+  /** Input that the host writes to its prompt cache. */
+  readonly cacheWrite: Nanos;
+  readonly audioInput: Nanos;
+  readonly audioOutput: Nanos;
+  /** The prices of a request with more input tokens than `tokens`; undefined if they do not change. */
+  readonly above: LongContextPrices | undefined;
+}
+
+export interface LongContextPrices extends Pick<Prices, 'input' | 'cachedInput' | 'output'> {
+  readonly tokens: number;
+}
+
+export interface ModelTerms extends Prices {
+  /** The name that the upstream has for the model. */
+  readonly upstream: string;
+  /** The prices of each `service_tier` that requests may name, besides `auto` and `default`. */
+  readonly serviceTiers: ReadonlyMap<string, Prices>;
+  /** The most output tokens of one answer; undefined if unlimited. */
   readonly maxOutput: number | undefined;
-  /** What is held as output, in tokens, where a request declares no maximum. */
+  /** The output tokens to hold money for if a request declares no maximum. */
   readonly defaultOutput: number;
-  /** Ids of the models that stand in for it where it cannot be had, the best first. */
+  /** Ids of the models to use while this one is unavailable, in the order of preference. */
   readonly fallback: readonly string[];
 }

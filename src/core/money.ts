@@ -1,18 +1,23 @@
-/** Money: integer nanodollars (1e-9 USD) inside, decimal USD at the edges. No floating point in between. */
+/**
+ * Money: integer nanodollars (1e-9 USD) inside, decimal USD at the edges, and no floating point.
+ */
 
-/** An amount in nanodollars. Within SQLite's 64-bit integers as long as it stays under {@link MAX_NANOS}. */
+/** An amount in nanodollars. Up to {@link MAX_NANOS} it fits SQLite's 64-bit integers. */
 export type Nanos = bigint;
 
 export const NANOS_PER_USD = 1_000_000_000n;
 
-/** The largest single amount that is accepted: a billion USD, a ninth of what a 64-bit integer holds. */
+/** The largest amount that is accepted: a billion USD, a ninth of what a 64-bit integer holds. */
 export const MAX_NANOS: Nanos = 1_000_000_000n * NANOS_PER_USD;
 
 const DECIMALS = 9;
 const TOKENS_PER_PRICE = 1_000_000n;
 const USD_PATTERN = /^(\d{1,10})(?:\.(\d{1,9}))?$/;
 
-/** Reads a plain decimal amount of USD, such as `12.5`. Undefined when it is no such number, or above a billion. */
+/**
+ * Parses a plain decimal amount of USD, such as `12.5`. Undefined if it is anything else, or above
+ * a billion.
+ */
 export function parseUsd(text: string): Nanos | undefined {
   const match = USD_PATTERN.exec(text);
   if (match === null) return undefined;
@@ -21,24 +26,24 @@ export function parseUsd(text: string): Nanos | undefined {
   return nanos <= MAX_NANOS ? nanos : undefined;
 }
 
-/** Writes an amount as decimal USD with two to nine decimals, such as `0.000150`. */
+/** Formats an amount as decimal USD with two to nine decimals, such as `0.000150`. */
 export function formatUsd(nanos: Nanos): string {
   const sign = nanos < 0n ? '-' : '';
   const absolute = nanos < 0n ? -nanos : nanos;
   const fraction = (absolute % NANOS_PER_USD).toString().padStart(DECIMALS, '0');
   const shown = fraction.replace(/0+$/, '').padEnd(2, '0');
-  // Six decimals are the unit in which prices of single requests are read; odd lengths in between are hard to compare.
+  // Costs of single requests are easiest to compare with six decimals each.
   const padded = shown.length > 2 && shown.length < 6 ? shown.padEnd(6, '0') : shown;
   return `${sign}${absolute / NANOS_PER_USD}.${padded}`;
 }
 
-/** Tokens of one sort and what a million of them cost. */
+/** Tokens of one kind, and the price of a million of them. */
 export interface PricedTokens {
   readonly tokens: number;
   readonly nanosPerMillion: Nanos;
 }
 
-/** The cost of a request, rounded up to the nanodollar, once over all its parts. */
+/** The cost of a request. The sum over its parts is rounded up once, to the nanodollar. */
 export function costRoundedUp(parts: readonly PricedTokens[]): Nanos {
   let total = 0n;
   for (const part of parts) total += BigInt(part.tokens) * part.nanosPerMillion;

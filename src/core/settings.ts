@@ -1,11 +1,11 @@
-/** Settings that more than one room acts on, by the names that the config gives them. */
+/** Settings that several rooms share, named as in the config. */
 
-/** How long an upstream may take, in milliseconds. */
+/** Timeouts of a request to an upstream, in milliseconds. */
 export interface UpstreamTimeouts {
   readonly connectMs: number;
-  /** Until the response headers. */
+  /** Until the response headers arrive. */
   readonly firstByteMs: number;
-  /** Between any two bytes. */
+  /** Between two bytes of the response. */
   readonly idleMs: number;
 }
 
@@ -17,13 +17,13 @@ export interface Timeouts extends UpstreamTimeouts {
   readonly drainMs: number;
 }
 
-/** When a request may be tried again. */
+/** When a request may be retried. */
 export interface RetryPolicy {
-  /** How many attempts one request may take in all. */
+  /** The most attempts of one request, the first included. */
   readonly attempts: number;
-  /** Retries as a share of the requests: 0.2 is one for five. 0 forbids them. */
+  /** Retries as a share of all requests: 0.2 allows one for every five. 0 forbids them. */
   readonly budget: number;
 }
 
-/** What a commit survives: `full` a power cut, `crash` only the end of the process. */
+/** What a commit survives: `full` a power failure, `crash` only a crash of the process. */
 export type Durability = 'full' | 'crash';

@@ -1,12 +1,13 @@
-/** How an admitted request ends: its outcome, who served it, and what it is charged. */
+/** The end of an admitted request: its outcome, who served it, and what it is charged. */
 import type { ErrorCode } from './errors.ts';
+import type { Failure } from './failure.ts';
 import type { Nanos } from './money.ts';
 import type { TokenUsage, UsageSource } from './usage.ts';
 
-/** `cancelled`: the client left. `interrupted`: the process ended first. */
+/** `cancelled`: the client hung up. `interrupted`: the process ended before the request did. */
 export type Outcome = 'ok' | 'cancelled' | 'interrupted' | ErrorCode;
 
-/** The outcomes that usage figures do not count as errors. A client that leaves is no error. */
+/** The outcomes that usage does not count as errors. A client that hangs up is no error. */
 export const NON_ERROR_OUTCOMES: readonly Outcome[] = ['ok', 'cancelled'];
 
 export function isErrorOutcome(outcome: Outcome): boolean {
@@ -15,15 +16,15 @@ export function isErrorOutcome(outcome: Outcome): boolean {
 
 /** Who served a request. */
 export interface Served {
-  /** `<provider>/<model>`. Not the model the client named where a fallback served. */
+  /** `<provider>/<model>`: the model that the client named, or a fallback. */
   readonly model: string;
-  /** The last upstream of that provider that was asked, by the operator's name for it. */
+  /** The last upstream that was tried, by its name in the logs: `<provider>`, or `<provider>#2`. */
   readonly upstream: string;
-  /** How many attempts it took, over all upstreams. */
+  /** The number of attempts, over all upstreams. */
   readonly attempts: number;
 }
 
-/** The one end of an admitted request. */
+/** What ends an admitted request. There is one for each. */
 export interface Settlement {
   readonly requestId: string;
   readonly outcome: Outcome;
@@ -34,14 +35,16 @@ export interface Settlement {
   readonly completionId: string | undefined;
   /** From dispatch to the first byte of the upstream's answer, in whole milliseconds. */
   readonly firstByteMs: number | undefined;
-  /** Undefined where no upstream was asked, or nobody knows which. */
+  /** Undefined if no upstream was tried, or it is not known which. */
   readonly served?: Served | undefined;
+  /** Why it failed. Undefined if it did not fail, or if the outcome says it all. */
+  readonly failure?: Failure | undefined;
 }
 
-/** A request of a valid key that was refused. */
+/** A refused request of a valid key. */
 export interface CountedRefusal {
   readonly keyId: string;
   readonly code: ErrorCode;
-  /** Which of the causes of that code it was. */
+  /** The reason, if the code has several. */
   readonly reason: string;
 }

@@ -1,11 +1,17 @@
-/** Calls to another thread: each call takes a ticket, and its reply comes back under that number. */
+/**
+ * Calls to another thread: each call takes a numbered ticket, and its reply carries the same
+ * number.
+ */
 
-/** The calls of one thread that wait for their replies. */
+/** The calls that wait for their replies. */
 export class Tickets<Reply> {
   readonly #waiting = new Map<number, PromiseWithResolvers<Reply>>();
   #next = 1;
 
-  /** Takes a ticket for a call. The promise settles once `resolve` or `reject` is called with its number. */
+  /**
+   * Takes a ticket for a call. `reply` settles when `resolve` or `reject` is called with the number
+   * of the ticket.
+   */
   take(): { readonly ticket: number; readonly reply: Promise<Reply> } {
     const ticket = this.#next++;
     const waiting = Promise.withResolvers<Reply>();
@@ -13,16 +19,17 @@ export class Tickets<Reply> {
     return { ticket, reply: waiting.promise };
   }
 
-  /** Delivers a reply. A ticket that nobody holds any more is ignored. */
+  /** Delivers a reply. Does nothing if no call waits for it. */
   resolve(ticket: number, reply: Reply): void {
     this.#remove(ticket)?.resolve(reply);
   }
 
+  /** Fails a call. Does nothing if no call waits for it. */
   reject(ticket: number, error: Error): void {
     this.#remove(ticket)?.reject(error);
   }
 
-  /** Rejects every waiting call: nobody is left to answer. */
+  /** Fails every waiting call: no more replies will come. */
   rejectAll(error: Error): void {
     for (const ticket of [...this.#waiting.keys()]) this.reject(ticket, error);
   }

@@ -1,4 +1,7 @@
-/** The access log: one line for each request, and a warning while requests are refused for lack of resources. */
+/**
+ * The access log: one line for each request, and a warning while requests are refused for lack of
+ * resources.
+ */
 import { printableName } from '../core/printable.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Pressure } from '../http/listener.ts';

@@ -1,14 +1,16 @@
 /** The composition root: turns a config into a running gateway. */
+import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
 import { assertFree } from '../http/address.ts';
+import { lockPort, type PortLock } from '../http/port-lock.ts';
 import { type RunningLedger, startLedger } from '../ledger/client.ts';
 import type { LedgerSettings, LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
-import type { SnapshotQuery } from '../observe/monitor.ts';
-import { type Lock, lockPort, lockState } from '../state/sqlite/lock.ts';
+import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
+import { type Lock, lockState } from '../state/sqlite/lock.ts';
 import { startRemoteWorker } from './remote-worker.ts';
 import { buildSnapshot } from './snapshot.ts';
 import { startWorker, type Worker, type WorkerParts } from './worker.ts';
@@ -18,8 +20,8 @@ export interface GatewayEvents {
   onFatal(error: Error): void;
 }
 
-/** Settings that are not the operator's, and so not in the config. */
-export type GatewayOptions = Pick<WorkerParts, 'counting'>;
+/** Options that tests set and operators do not need, so they are not in the config. */
+export type GatewayOptions = Pick<WorkerParts, 'grace'>;
 
 export class Gateway {
   readonly summary: LedgerSummary;
@@ -69,7 +71,7 @@ export class Gateway {
         draining: this.#draining,
         workers,
         ledger,
-        storageFault: client.fault,
+        storageFault: client.storageFault,
       },
       query,
     );
@@ -82,8 +84,8 @@ export class Gateway {
   }
 
   /**
-   * Applies a config to new requests; requests in flight keep the one they began with. Throws a UserError, and changes
-   * nothing, if a field has changed that only a restart can apply.
+   * Applies a config to new requests; requests in flight keep the one they began with. Throws a
+   * UserError, and changes nothing, if a field has changed that only a restart can apply.
    */
   async reload(config: Config): Promise<void> {
     // Without a file the defaults apply, but an operator who reloads does not mean those.
@@ -101,9 +103,10 @@ export class Gateway {
   }
 
   /**
-   * Waits up to `milliseconds` for requests in flight, then aborts and settles the rest, and closes. Resolves with the
-   * number of requests that could not be settled: their holds stay open in the state file. `beforeUnlock` is called
-   * last, while no other gateway can open the state file yet.
+   * Waits up to `milliseconds` for requests in flight, then aborts and settles the rest, and
+   * closes. Resolves with the number of requests that could not be settled: their holds stay open
+   * in the state file. `beforeUnlock` is called last, while no other gateway can open the state
+   * file yet.
    */
   async stop(milliseconds: number, beforeUnlock = () => {}): Promise<number> {
     this.#draining = true;
@@ -140,7 +143,10 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Starts a gateway. Throws a UserError if it cannot use the state file or the address; nothing is left running then. */
+/**
+ * Starts a gateway. Throws a UserError if it cannot use the state file or the address; nothing is
+ * left running then.
+ */
 export async function startGateway(
   config: Config,
   openLog: OpenLog,
@@ -148,6 +154,8 @@ export async function startGateway(
   options: GatewayOptions = {},
 ): Promise<Gateway> {
   const { log } = openLog;
+  // A start that fails for its address must leave no new state file behind.
+  if (!existsSync(config.statePath)) await assertFree(config.listen);
   const lock = lockState(config.statePath);
   try {
     const ledger = await startLedger(
@@ -167,26 +175,30 @@ export async function startGateway(
   }
 }
 
-/** A single worker runs in this thread. Several have threads of their own; this one then handles signals and the log. */
+/**
+ * A single worker runs in this thread. Several have threads of their own; this one then handles
+ * signals and the log.
+ */
 async function startWorkers(
   config: Config,
   ledger: RunningLedger,
   { log, write }: OpenLog,
   events: GatewayEvents,
-  { counting }: GatewayOptions,
+  { grace }: GatewayOptions,
 ): Promise<Worker[]> {
   const workers: Worker[] = [];
-  let portLock: Lock | undefined;
+  let portLock: PortLock | undefined;
   try {
-    if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log, counting })];
+    if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log, grace })];
     let { listen } = config;
-    // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so none would notice.
+    // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so
+    // none would notice.
     if (listen.port !== 0) {
-      portLock = await lockPort(listen.port);
+      portLock = await lockPort(listen);
       await assertFree(listen);
     }
     while (workers.length < config.threads) {
-      const start = { config: { ...config, listen }, ledger: ledger.connect(), counting };
+      const start = { config: { ...config, listen }, ledger: ledger.connect(), grace };
       const worker = await startRemoteWorker(start, { onLog: write, onDeath: events.onFatal });
       workers.push(worker);
       // If the system chose the port, the other workers share it.

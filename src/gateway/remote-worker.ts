@@ -5,7 +5,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
 import { Tickets } from '../core/tickets.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/monitor.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { Worker } from './worker.ts';
 import type { FromWorker, ToWorker, WorkerCall, WorkerReplies, WorkerReply, WorkerStart } from './worker-protocol.ts';
 
@@ -15,11 +15,15 @@ const THREAD_FILE = new URL(`./worker-thread${extname(import.meta.url)}`, import
 export interface RemoteWorkerEvents {
   /** Lines for the log of the process. */
   onLog(lines: string): void;
-  /** The thread died of an internal error. The holds of its requests stay open in the state file. */
+  /**
+   * The thread died of an internal error. The holds of its requests stay open in the state file.
+   */
   onDeath(error: Error): void;
 }
 
-/** Starts a worker in a thread of its own. Throws a UserError if it cannot listen on the address. */
+/**
+ * Starts a worker in a thread of its own. Throws a UserError if it cannot listen on the address.
+ */
 export function startRemoteWorker(start: WorkerStart, events: RemoteWorkerEvents): Promise<Worker> {
   const thread = new Thread(THREAD_FILE, { workerData: start, transferList: [start.ledger] });
   return new Promise((resolve, reject) => {

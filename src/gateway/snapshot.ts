@@ -6,8 +6,16 @@ import { fileSize } from '../core/files.ts';
 import { formatUsd } from '../core/money.ts';
 import { VERSION } from '../core/program.ts';
 import type { KeyActivity, LedgerSnapshot } from '../ledger/ledger.ts';
-import type { RequestRow, SnapshotQuery, UpstreamHealth, UpstreamState, WorkerSnapshot } from '../observe/monitor.ts';
 import { merged, type Second } from '../observe/traffic.ts';
+import type {
+  RequestRow,
+  SnapshotQuery,
+  UpstreamHealth,
+  UpstreamState,
+  WorkerSnapshot,
+} from '../observe/worker-snapshot.ts';
+
+import { skippedParts } from './served.ts';
 
 export interface SnapshotParts {
   readonly config: Config;
@@ -43,6 +51,7 @@ export function buildSnapshot(parts: SnapshotParts, { maxLive, maxEnded }: Snaps
     in_flight: workers.reduce((sum, { inFlight }) => sum + inFlight, 0),
     loop_delay_ms: slowestLoop(workers),
     upstreams: mergedUpstreams(workers),
+    skipped: skippedParts(config),
     seconds: merged(workers.map(({ seconds }) => seconds)).map(secondRow),
     busiest: (ledger?.busiest ?? []).map(activityRow),
     keys: (ledger?.keys ?? []).map(activityRow),

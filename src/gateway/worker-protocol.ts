@@ -2,15 +2,15 @@
 import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/monitor.ts';
-import type { CounterOptions } from '../tokens/counter.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import type { GracePeriods } from './worker.ts';
 
 /** What a worker's thread is started with. */
 export interface WorkerStart {
   readonly config: Config;
   /** Its connection to the ledger thread. */
   readonly ledger: MessagePort;
-  readonly counting?: CounterOptions | undefined;
+  readonly grace?: GracePeriods | undefined;
 }
 
 /** A call of a worker's method. */

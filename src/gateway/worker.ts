@@ -1,4 +1,7 @@
-/** A worker: everything that serves requests in one thread, wired together. It keeps nothing of a request that has ended. */
+/**
+ * A worker: everything that serves requests in one thread, wired together. It keeps nothing of a
+ * request that has ended.
+ */
 import type { AddressInfo } from 'node:net';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
@@ -9,10 +12,11 @@ import { untouchedFigures } from '../ledger/activity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import { LoopDelayMeter } from '../observe/loop-delay.ts';
-import { Monitor, type SnapshotQuery, type WorkerSnapshot } from '../observe/monitor.ts';
+import { Monitor } from '../observe/monitor.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
-import { type CounterOptions, TokenCounter } from '../tokens/counter.ts';
+import { TokenCounter } from '../tokens/counter.ts';
 import { logExchange, logPressure } from './access-log.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
 
@@ -30,8 +34,9 @@ export interface Worker {
   /** Applies a config to new requests. Requests in flight keep the config that they began with. */
   reload(config: Config): Promise<void>;
   /**
-   * Accepts nothing new, waits up to `milliseconds` for requests in flight, then aborts and settles the rest. Resolves
-   * with the number of requests that could not be settled: their holds stay open in the state file.
+   * Accepts nothing new, waits up to `milliseconds` for requests in flight, then aborts and settles
+   * the rest. Resolves with the number of requests that could not be settled: their holds stay open
+   * in the state file.
    */
   stop(milliseconds: number): Promise<number>;
   /** Frees what is left after `stop`. Until then a snapshot can be taken. */
@@ -42,10 +47,21 @@ export interface WorkerParts {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly log: Log;
-  readonly counting?: CounterOptions | undefined;
+  readonly grace?: GracePeriods | undefined;
 }
 
-/** Starts a worker in this thread. Throws a UserError if it cannot listen on the address; nothing is left running then. */
+/** How long to wait for work that only a slow machine delays, in milliseconds. */
+export interface GracePeriods {
+  /** For a token count. */
+  readonly countMs?: number;
+  /** For aborted requests to settle after the drain time. */
+  readonly abortMs?: number;
+}
+
+/**
+ * Starts a worker in this thread. Throws a UserError if it cannot listen on the address; nothing is
+ * left running then.
+ */
 export async function startWorker(parts: WorkerParts): Promise<Worker> {
   const worker = new LocalWorker(parts);
   await worker.listen();
@@ -62,6 +78,7 @@ class LocalWorker implements Worker {
   readonly #ledger: Ledger;
   readonly #log: Log;
   readonly #counter: TokenCounter;
+  readonly #abortGraceMs: number;
   readonly #loopDelay = new LoopDelayMeter();
   readonly #monitor: Monitor;
   readonly #listener: Listener;
@@ -70,10 +87,11 @@ class LocalWorker implements Worker {
   readonly #previous = new Set<Setup>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log, counting }: WorkerParts) {
+  constructor({ config, ledger, log, grace: { countMs, abortMs } = {} }: WorkerParts) {
     this.#ledger = ledger;
     this.#log = log;
-    this.#counter = new TokenCounter(counting);
+    this.#counter = new TokenCounter(countMs);
+    this.#abortGraceMs = abortMs ?? ABORT_GRACE_MS;
     this.#monitor = new Monitor({
       upstreams: () => upstreamsOf(this.#current.providers),
       inFlight: () => this.#listener.inFlight,
@@ -127,15 +145,15 @@ class LocalWorker implements Worker {
     // An answer may still be read though its client has hung up.
     if (!(await isDoneWithin(idle.then(settlements), milliseconds))) {
       for (const { pipeline } of setups) pipeline.abortAll();
-      await isDoneWithin(idle, ABORT_GRACE_MS);
+      await isDoneWithin(idle, this.#abortGraceMs);
     }
     this.#listener.close();
     // A request may still be settling after its connection has closed.
     const settled = settlements();
-    const isSettled = await isDoneWithin(settled, ABORT_GRACE_MS);
+    const isSettled = await isDoneWithin(settled, this.#abortGraceMs);
     // Requests that wait for a token count are settled by their estimates.
     await this.#counter.close();
-    if (!isSettled) await isDoneWithin(settled, ABORT_GRACE_MS);
+    if (!isSettled) await isDoneWithin(settled, this.#abortGraceMs);
     const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(setups.map((setup) => this.#tearDown(setup)));
     return unsettled;
@@ -184,7 +202,7 @@ class LocalWorker implements Worker {
         return exchange.sendJson(200, '{"status":"ok"}');
       case 'readyz':
         if (this.#listener.draining) return sendReadiness(exchange, 'draining');
-        return sendReadiness(exchange, this.#ledger.fault === undefined ? 'ready' : 'storage_fault');
+        return sendReadiness(exchange, this.#ledger.storageFault === undefined ? 'ready' : 'storage_fault');
     }
   }
 }
@@ -197,7 +215,10 @@ function listenerSettings(config: Config): ListenerSettings {
     // The kernel spreads connections over the threads that share the port.
     maxConnections: Math.ceil(config.maxConnections / config.threads),
     overload: { ...config.overload, threads: config.threads },
-    figures: { requests: untouchedFigures(config.tier), listings: untouchedFigures(config.tier, true) },
+    figures: {
+      requests: untouchedFigures('requests', config.tier),
+      listings: untouchedFigures('listings', config.tier),
+    },
   };
 }
 

@@ -101,9 +101,9 @@ export class Listener {
     this.#server.maxConnections = options.maxConnections + SURPLUS_CONNECTIONS;
     this.#server.on('connection', (socket) => this.#connections.add(socket));
     this.#server.on('drop', () => this.#countRejected('connections'));
-    this.#server.on('request', (request, response) => this.#take(request, response, 'nothing'));
-    this.#server.on('checkContinue', (request, response) => this.#take(request, response, 'continue'));
-    this.#server.on('checkExpectation', (request, response) => this.#take(request, response, 'unknown'));
+    this.#server.on('request', (request, response) => this.#onRequest(request, response, 'nothing'));
+    this.#server.on('checkContinue', (request, response) => this.#onRequest(request, response, 'continue'));
+    this.#server.on('checkExpectation', (request, response) => this.#onRequest(request, response, 'unknown'));
     this.#server.on('connect', (_, socket) => {
       writeRaw(
         socket as Socket,
@@ -160,7 +160,7 @@ export class Listener {
     this.#overload.stop();
   }
 
-  #take(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {
+  #onRequest(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {
     const { socket } = request;
     // Anything after the last request of a connection must be ignored: it could be smuggled.
     if (this.#open.get(socket)?.shouldKeepAlive === false || !socket.writable) return;

@@ -1,27 +1,34 @@
-/** What one key is doing: its windows, and the leases of its requests under way. In memory only. */
+/** The activity of one key: its windows and its open leases. In memory only. */
+import { invariant } from '../core/invariant.ts';
 import type { Limits, RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { HoldRow } from '../state/journal.ts';
 import { type Leaving, SlidingWindow, secondsUntil, WINDOW_MS } from './window.ts';
 
-/** What admission handed out: a slot, tokens and a hold. */
+/** What admission hands out: a slot, tokens and a hold. */
 export interface Lease {
   readonly hold: HoldRow;
   readonly reservedTokens: number;
-  /** The month that the charge will count in. */
+  /** The month in which the charge will count, such as `2026-11`. */
   readonly month: string;
   readonly admittedMonotonicMs: number;
 }
 
+/** Which window of a key the rate-limit figures describe. */
+export type RequestWindow = 'requests' | 'listings';
+
 export class Activity {
   readonly requests = new SlidingWindow();
-  /** Tokens of settled requests, dated at their settlement. Those of open leases are `openTokens`. */
+  /**
+   * Tokens of settled requests, at the time of their settlement. Open leases count in
+   * `#openTokens`.
+   */
   readonly tokens = new SlidingWindow();
   readonly listings = new SlidingWindow();
   /** In order of admission. */
   readonly #leases = new Map<string, Lease>();
   #openTokens = 0;
-  /** When the newest open lease was admitted; undefined where that has to be looked up. */
+  /** When the newest open lease was admitted; undefined if it must be looked up. */
   #newestAdmittedMs: number | undefined;
 
   get openRequests(): number {
@@ -29,44 +36,54 @@ export class Activity {
   }
 
   open(lease: Lease): void {
-    this.#leases.set(lease.hold.requestId, lease);
+    const { requestId } = lease.hold;
+    invariant(!this.#leases.has(requestId), () => `request ${requestId} opens a second lease`);
+    this.#leases.set(requestId, lease);
     this.#openTokens += lease.reservedTokens;
-    // Nothing is admitted before what is open already, but a lease that comes back may be older than others.
+    // A new lease is the newest, but one that a rollback restores may be older than others.
     const newest = this.#leases.size === 1 ? lease.admittedMonotonicMs : this.#newestAdmittedMs;
     this.#newestAdmittedMs = newest === undefined ? undefined : Math.max(newest, lease.admittedMonotonicMs);
   }
 
   end(lease: Lease): void {
-    if (!this.#leases.delete(lease.hold.requestId)) return;
+    const { requestId } = lease.hold;
+    invariant(this.#leases.get(requestId) === lease, () => `request ${requestId} ends a lease that is not open`);
+    this.#leases.delete(requestId);
     this.#openTokens -= lease.reservedTokens;
+    invariant(
+      this.#leases.size > 0 ? this.#openTokens >= 0 : this.#openTokens === 0,
+      () => `${this.#leases.size} open leases reserve ${this.#openTokens} tokens after that of ${requestId} has ended`,
+    );
     if (lease.admittedMonotonicMs === this.#newestAdmittedMs) this.#newestAdmittedMs = undefined;
   }
 
-  /** Tokens of the last minute, and those that open leases reserve. */
+  /** Tokens of the last minute and those reserved by open leases. */
   tokensUsed(nowMs: number): number {
     return this.tokens.total(nowMs) + this.#openTokens;
   }
 
-  /** What the open leases of that month hold. */
+  /** The sum of the holds of the leases opened in that month. */
   heldIn(month: string): Nanos {
     let held = 0n;
     for (const lease of this.#leases.values()) if (lease.month === month) held += lease.hold.holdNanos;
     return held;
   }
 
-  /** When the open reservations leave, if each is taken to end 60 s after its admission. */
+  /**
+   * When the reserved tokens leave the window, taking each lease to end 60 s after its admission.
+   */
   *leavingReservations(): Generator<Leaving> {
-    // A settlement that could not be written has put its lease back behind newer ones.
+    // A rolled-back settlement has put its lease back behind newer ones.
     const leases = [...this.#leases.values()].sort((a, b) => a.admittedMonotonicMs - b.admittedMonotonicMs);
     for (const lease of leases) {
       yield { atMs: lease.admittedMonotonicMs + WINDOW_MS, weight: lease.reservedTokens };
     }
   }
 
-  /** The figures of the request and token windows; `listing` shows the window of model listings instead of requests. */
-  figures(limits: Limits, nowMs: number, listing = false): RateFigures {
-    const window = listing ? this.listings : this.requests;
-    const limitRequests = listing ? limits.modelsRpm : limits.rpm;
+  /** The rate-limit figures: of that window, and of the tokens. */
+  figures(name: RequestWindow, limits: Limits, nowMs: number): RateFigures {
+    const window = this[name];
+    const limitRequests = limitOf(name, limits);
     const usedRequests = window.total(nowMs);
     const usedTokens = this.tokensUsed(nowMs);
     return {
@@ -91,9 +108,11 @@ export class Activity {
   }
 }
 
-/** The figures of a sender that is not known: the default limits, with nothing used. */
-export function untouchedFigures(limits: Limits, listing = false): RateFigures {
-  const limitRequests = listing ? limits.modelsRpm : limits.rpm;
+/**
+ * The rate-limit figures of a client whose key is unknown: the default limits, with nothing used.
+ */
+export function untouchedFigures(name: RequestWindow, limits: Limits): RateFigures {
+  const limitRequests = limitOf(name, limits);
   return {
     limitRequests,
     remainingRequests: limitRequests,
@@ -102,4 +121,8 @@ export function untouchedFigures(limits: Limits, listing = false): RateFigures {
     remainingTokens: limits.tpm,
     resetTokensS: 0,
   };
+}
+
+function limitOf(name: RequestWindow, limits: Limits): number {
+  return name === 'requests' ? limits.rpm : limits.modelsRpm;
 }

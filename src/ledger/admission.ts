@@ -1,4 +1,4 @@
-/** Whether a request is admitted: every precondition in its fixed order, each refusal by name. Pure. */
+/** Decides whether a request is admitted: every precondition, in a fixed order. Pure. */
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { KeyRecord } from '../state/keys.ts';
@@ -6,26 +6,29 @@ import type { Activity } from './activity.ts';
 import type { AdmissionRequest, Refusal } from './ledger.ts';
 import { type Leaving, secondsUntil, timeUntilFreed } from './window.ts';
 
-/** All that a decision rests on, as it stands at this moment. */
+/** Everything a decision depends on, at one moment. */
 export interface AdmissionFacts {
   readonly key: KeyRecord;
   readonly limits: Limits;
   readonly activity: Activity;
-  /** This month, and what the key was charged in it. */
+  /** The current month, and what the key was charged in it. */
   readonly month: string;
   readonly chargedNanos: Nanos;
   readonly balanceNanos: Nanos;
-  /** What all requests under way hold, of all keys. */
+  /** The sum of all open holds, of all keys. */
   readonly heldNanos: Nanos;
   readonly creditEnforced: boolean;
   readonly nowMs: number;
 }
 
 const NOTHING: readonly Leaving[] = [];
-/** Slots and held money come free when a request ends, which nobody can foresee. */
+/**
+ * `Retry-After` for slots and held money: they are released when a request ends, and nobody knows
+ * when.
+ */
 const SOON_S = 1;
 
-/** The first reason to refuse, or undefined. Changes nothing. */
+/** The first reason to refuse a request, or undefined. Changes nothing. */
 export function refusalOf(request: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
   const { key } = facts;
   if (key.state === 'deleted') return { reason: 'unknown_key' };
@@ -49,7 +52,7 @@ function needsCredit(request: AdmissionRequest, facts: AdmissionFacts): boolean 
   return facts.creditEnforced && request.holdNanos > 0n;
 }
 
-/** Where several limits are passed, the first in order is named, and the wait is the longest of all. */
+/** If several limits are exceeded, the reason is the first of them and the wait the longest. */
 function refusalForRate(request: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
   const { limits } = facts;
   if (request.reservedTokens > limits.tpm) return { reason: 'larger_than_token_limit', limit: limits.tpm };
@@ -66,7 +69,7 @@ function refusalForRate(request: AdmissionRequest, facts: AdmissionFacts): Refus
   return first && { ...first, retryAfterS: Math.max(...refusals.map((refusal) => refusal.retryAfterS)) };
 }
 
-/** Seconds until one more request fits, or 0 when it does now. */
+/** Seconds until one more request fits, or 0 if it fits now. */
 function waitForRequests({ activity, limits, nowMs }: AdmissionFacts): number {
   const need = activity.requests.total(nowMs) + 1 - limits.rpm;
   return need <= 0 ? 0 : secondsUntil(timeUntilFreed(need, activity.requests.leaving(), NOTHING), nowMs);
@@ -78,7 +81,7 @@ function waitForTokens(request: AdmissionRequest, { activity, limits, nowMs }: A
   return secondsUntil(timeUntilFreed(need, activity.tokens.leaving(), activity.leavingReservations()), nowMs);
 }
 
-/** True when the money is there, but requests under way may still take it. */
+/** True if the money is there, but open holds may still use it. */
 function isMoneySpokenFor(request: AdmissionRequest, facts: AdmissionFacts): boolean {
   const { spendLimitNanos } = facts.key;
   if (spendLimitNanos !== null) {
@@ -88,7 +91,7 @@ function isMoneySpokenFor(request: AdmissionRequest, facts: AdmissionFacts): boo
   return needsCredit(request, facts) && facts.balanceNanos - facts.heldNanos < request.holdNanos;
 }
 
-/** Seconds until the key may list models again, or 0 when it may now. */
+/** Seconds until the key may list models again, or 0 if it may now. */
 export function waitForListing({
   activity,
   limits,

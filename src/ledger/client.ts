@@ -1,4 +1,7 @@
-/** The ledger as promises: sends what a turn of the event loop asks for as one message to the ledger thread. */
+/**
+ * The ledger's client: sends the commands of one turn of the event loop as one message to the
+ * ledger thread.
+ */
 
 import { extname } from 'node:path';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
@@ -22,30 +25,30 @@ import {
 import type { Answer, Answers, Command, FromLedger, Reply, ToLedger } from './protocol.ts';
 import { type PackedCommand, packCommand, unpackReply } from './protocol.ts';
 
-// The thread's file has the ending of this one: .ts from the sources, .js once built.
+// The thread's file has the same extension as this one: .ts in the sources, .js once built.
 const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 
-/** Told of what the ledger cannot answer for by itself. */
+/** Events the ledger reports outside of replies. */
 export interface LedgerEvents {
-  /** The file cannot be written at the moment. */
+  /** The file cannot be written. The message says why and what to do. */
   onStorageFault(message: string): void;
   /** It can be written again. */
   onStorageRecovered(): void;
-  /** The thread has ended by a fault of the program. Nothing can be admitted any more. */
+  /** An internal error has ended the thread. Nothing can be admitted any more. */
   onDeath(error: Error): void;
 }
 
-/** The ledger thread, for the thread that started it. */
+/** A running ledger thread, as the thread that started it sees it. */
 export interface RunningLedger {
   readonly client: LedgerControl;
   readonly summary: LedgerSummary;
-  /** A way to it for another thread, to be handed to `connectLedger` there. */
+  /** Opens a port for another thread, which passes it to `connectLedger`. */
   connect(): MessagePort;
-  /** Writes what was asked for so far and closes the file. Requests that are not settled stay open in it. */
+  /** Runs the commands sent so far, then closes the file. Unsettled requests stay open in it. */
   close(): Promise<void>;
 }
 
-/** Starts the ledger thread. Throws a UserError when the state file cannot be used. */
+/** Starts the ledger thread. Throws a UserError if the state file cannot be used. */
 export function startLedger(options: LedgerOptions, events: LedgerEvents): Promise<RunningLedger> {
   const worker = new Worker(THREAD, { workerData: options });
   return new Promise((resolve, reject) => {
@@ -54,12 +57,16 @@ export function startLedger(options: LedgerOptions, events: LedgerEvents): Promi
       worker.off('error', reject);
       if (message.kind === 'ready') resolve(new LedgerWorker(worker, message.summary, events));
       else
-        reject(new UserError(message.kind === 'failed' ? message.lines : `unexpected ${message.kind} from the ledger`));
+        reject(
+          new UserError(
+            message.kind === 'failed' ? message.lines : `unexpected message from the ledger thread: ${message.kind}`,
+          ),
+        );
     });
   });
 }
 
-/** The ledger as seen from a thread that has not started it. */
+/** The ledger for a thread that has not started it. */
 export function connectLedger(port: MessagePort): Ledger {
   const client = new LedgerClient(port);
   port.on('message', (message: FromLedger) => client.receive(message));
@@ -126,7 +133,7 @@ class LedgerWorker implements RunningLedger {
   }
 }
 
-/** The ledger's end of a port. */
+/** A port to the ledger thread. */
 interface LedgerPort {
   postMessage(message: ToLedger): void;
 }
@@ -135,15 +142,15 @@ class LedgerClient implements LedgerControl {
   readonly #port: LedgerPort;
   readonly #tickets = new Tickets<Answer>();
   #outbox: PackedCommand[] = [];
-  #fault: string | undefined;
+  #storageFault: string | undefined;
   #ended: LedgerUnavailable | undefined;
 
   constructor(port: LedgerPort) {
     this.#port = port;
   }
 
-  get fault(): string | undefined {
-    return this.#fault;
+  get storageFault(): string | undefined {
+    return this.#storageFault;
   }
 
   identify(keyHash: string): Promise<Identity> {
@@ -163,7 +170,7 @@ class LedgerClient implements LedgerControl {
   }
 
   countRefusal(refusal: CountedRefusal): void {
-    // Nobody waits for it, and a ledger that cannot answer has told so otherwise.
+    // Nothing waits for it, and a ledger that cannot answer reports that elsewhere.
     this.#ask({ kind: 'count_refusal', refusal }).catch(() => {});
   }
 
@@ -179,20 +186,20 @@ class LedgerClient implements LedgerControl {
     return this.#ended !== undefined;
   }
 
-  /** For those who listen at the port. */
+  /** To be called with every message from the port. */
   receive(message: FromLedger): void {
     if (message.kind === 'replies') for (const reply of message.replies) this.#deliver(unpackReply(reply));
-    else if (message.kind === 'storage_fault') this.#fault = message.message;
-    else if (message.kind === 'storage_recovered') this.#fault = undefined;
+    else if (message.kind === 'storage_fault') this.#storageFault = message.message;
+    else if (message.kind === 'storage_recovered') this.#storageFault = undefined;
   }
 
-  /** From here on nobody answers: whoever waits is told. */
+  /** No more replies will come: rejects all outstanding calls, and every later one. */
   end(reason: string): void {
     this.#ended ??= new LedgerUnavailable(reason);
     this.#tickets.rejectAll(this.#ended);
   }
 
-  /** Sends what was asked for in this turn of the event loop. */
+  /** Sends the commands of this turn of the event loop. */
   flush(): void {
     const commands = this.#outbox;
     this.#outbox = [];
@@ -202,10 +209,10 @@ class LedgerClient implements LedgerControl {
   #ask<K extends keyof Answers>(command: Extract<Command, { kind: K }>): Promise<Answers[K]> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const { ticket, reply } = this.#tickets.take();
-    // Everything that one turn of the event loop asks for travels together: a message costs as much as 20 commands.
+    // The commands of one turn are sent together: a message costs as much as 20 commands.
     if (this.#outbox.length === 0) setImmediate(() => this.flush());
     this.#outbox.push(packCommand({ ticket, command }));
-    // The thread answers each command with what belongs to its kind.
+    // The thread answers each command with the answer of its kind.
     return reply as Promise<Answers[K]>;
   }
 

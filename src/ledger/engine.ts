@@ -1,141 +1,141 @@
-/** The ledger's decisions and their writing: batches of commands in, one transaction each, answers out. */
+/** The ledger's engine: decides batches of commands and writes each batch in one transaction. */
 
 import { type Clock, utcMonth } from '../core/clock.ts';
+import { invariant } from '../core/invariant.ts';
 import type { RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Settlement } from '../core/settlement.ts';
-import { Account } from '../state/sqlite/account.ts';
-import { assertKnownVersion, dataVersion, immediately, type Sqlite } from '../state/sqlite/database.ts';
-import { Journal } from '../state/sqlite/journal.ts';
-import { KeyStore } from '../state/sqlite/keys.ts';
-import { RefusalCounts } from '../state/sqlite/refusal-counts.ts';
-import { Activities } from './activities.ts';
+import type { LedgerStore } from '../state/sqlite/ledger-store.ts';
 import { type Activity, type Lease, untouchedFigures } from './activity.ts';
+import { ActivityTable } from './activity-table.ts';
 import { type AdmissionFacts, refusalOf, waitForListing } from './admission.ts';
+import { checkCommand } from './checks.ts';
 import { type CachedKey, KeyCache } from './key-cache.ts';
 import type {
   Admission,
   AdmissionRequest,
   Identity,
-  LedgerOptions,
   LedgerSettings,
   LedgerSnapshot,
   LedgerSummary,
   ListingAdmission,
 } from './ledger.ts';
+import { OpenLeases } from './open-leases.ts';
 import { type Answer, type Command, isWritten } from './protocol.ts';
+import { settleOpenHolds } from './recovery.ts';
+import { RefusalCounts } from './refusal-counts.ts';
 import { WINDOW_MS } from './window.ts';
 
-/** How many keys are told of as the busiest ones. */
+/** The number of busiest keys in a snapshot. */
 const BUSIEST_KEYS = 20;
-/** The end of a request that a crash has left open. */
-const INTERRUPTED = {
-  outcome: 'interrupted',
-  source: 'held',
-  completionId: undefined,
-  firstByteMs: undefined,
-} as const;
 
 export class LedgerEngine {
-  readonly #database: Sqlite;
+  readonly #store: LedgerStore;
   #settings: LedgerSettings;
   readonly #clock: Clock;
-  readonly #keyStore: KeyStore;
-  readonly #account: Account;
-  readonly #journal: Journal;
   readonly #keys: KeyCache;
-  readonly #refusals: RefusalCounts;
-
-  readonly #activities = new Activities();
-  /** The lease of each open request, and what its key is doing. */
-  readonly #openRequests = new Map<string, { readonly lease: Lease; readonly activity: Activity }>();
+  readonly #refusals = new RefusalCounts();
+  readonly #activities = new ActivityTable();
+  readonly #leases = new OpenLeases();
   #balanceNanos: Nanos;
-  #heldNanos: Nanos = 0n;
-  #dataVersion: number;
-  /** How to take back, newest first, what the batch under way changed in memory. */
+  #changeCount: number;
+  /** How to undo what the current batch has changed in memory, oldest change first. */
   #undo: (() => void)[] = [];
 
-  constructor(database: Sqlite, options: LedgerOptions, clock: Clock) {
-    this.#database = database;
-    this.#settings = options;
+  constructor(store: LedgerStore, settings: LedgerSettings, clock: Clock) {
+    this.#store = store;
+    this.#settings = settings;
     this.#clock = clock;
-    this.#keyStore = new KeyStore(database);
-    this.#account = new Account(database);
-    this.#journal = new Journal(database);
-    this.#keys = new KeyCache(this.#keyStore, this.#journal, options, clock);
-    this.#refusals = new RefusalCounts(database);
-    this.#dataVersion = dataVersion(database);
-    this.#balanceNanos = this.#account.balance().balanceNanos;
+    this.#keys = new KeyCache(store, settings, clock);
+    this.#changeCount = store.changeCount();
+    this.#balanceNanos = store.balance();
   }
 
-  /** Settles what a crash left open, as held, and rebuilds the windows of the last minute. */
-  recover(created: boolean): LedgerSummary {
+  /**
+   * Settles the requests that a crash left open, and rebuilds the windows of the last minute. To be
+   * called once.
+   */
+  recover(): LedgerSummary {
     const nowMs = this.#clock.wallMs();
-    const holds = immediately(this.#database, () => {
-      const open = this.#journal.openHolds();
-      for (const hold of open) {
-        const usage = { promptTokens: hold.inputTokens, cachedTokens: 0, completionTokens: hold.outputTokens };
-        this.#journal.settle(hold, { ...INTERRUPTED, usage, costNanos: hold.holdNanos }, nowMs);
-      }
-      this.#journal.writeSums();
-      return open;
-    });
-    this.#activities.rebuild(this.#journal.recent(nowMs - WINDOW_MS), nowMs, this.#clock.monotonicMs());
-    this.#balanceNanos = this.#account.balance().balanceNanos;
+    const recoveredHolds = settleOpenHolds(this.#store, nowMs);
+    this.#activities.rebuild(this.#store.recent(nowMs - WINDOW_MS), nowMs, this.#clock.monotonicMs());
+    this.#balanceNanos = this.#store.balance();
     return {
-      created,
+      created: this.#store.created,
       balanceNanos: this.#balanceNanos,
-      keys: this.#keyStore.count(),
-      recoveredHolds: holds.length,
+      keys: this.#store.countKeys(),
+      recoveredHolds,
     };
   }
 
   /**
-   * Decides all commands in their order and writes what they decided in one transaction. When it throws, nothing was
-   * changed, in the file or in memory. `lockWaitMs` bounds the wait for another writer, in milliseconds.
+   * Decides all commands in order and writes the decisions in one transaction. If it throws,
+   * nothing has changed, in the file or in memory. `lockWaitMs` bounds the wait for another writer,
+   * in milliseconds.
+   *
+   * Throws an InvariantError for an invalid command, or if the totals do not agree after the batch.
    */
   process(commands: readonly Command[], lockWaitMs?: number): Answer[] {
     this.#undo = [];
-    // First of all, and for good: a refusal stays one, whatever becomes of the batch.
+    // First, and outside the transaction: a refusal counts even if the batch fails.
     for (const command of commands) {
       if (command.kind === 'count_refusal') this.#refusals.count(command.refusal, this.#clock.wallMs());
     }
     try {
+      for (const command of commands) checkCommand(command);
       if (!commands.some(isWritten)) return this.#decideAll(commands);
-      return immediately(this.#database, () => this.#decideAndWrite(commands), lockWaitMs);
+      return this.#store.transaction(() => this.#decideAndWrite(commands), lockWaitMs);
     } catch (error) {
-      this.#journal.forgetSums();
       for (const undo of this.#undo.reverse()) undo();
-      // Keys that were read within the batch may have seen charges that were taken back.
+      // Keys that were read within the batch may include charges that were rolled back.
       this.#keys.clear();
       throw error;
     }
   }
 
-  /** How long rows of the journal are to be kept; undefined for ever. */
+  /** True while refusals are counted that are not in the file. */
+  get hasRefusals(): boolean {
+    return !this.#refusals.isEmpty;
+  }
+
+  /** Writes the counted refusals. If it throws, they are kept. */
+  writeRefusals(lockWaitMs?: number): void {
+    this.#store.writeRefusals(this.#refusals.all(), lockWaitMs);
+    this.#refusals.clear();
+  }
+
+  /** How long journal rows are kept; undefined for ever. */
   get journalRetentionMs(): number | undefined {
     return this.#settings.journalRetentionMs;
   }
 
-  /** True while refusals are counted that the file has not got. */
-  get hasRefusals(): boolean {
-    return this.#refusals.isPending;
-  }
-
-  /** Writes the counted refusals. When it throws they are kept. */
-  writeRefusals(lockWaitMs?: number): void {
-    const write = () => {
-      assertKnownVersion(this.#database);
-      this.#refusals.write();
-    };
-    immediately(this.#database, write, lockWaitMs);
-    this.#refusals.forget();
+  /**
+   * Drops some of the journal rows that are past their retention, if any. Returns true if there may
+   * be more.
+   */
+  dropOldRows(lockWaitMs?: number): boolean {
+    if (this.journalRetentionMs === undefined) return false;
+    return this.#store.dropOldRows(this.#clock.wallMs() - this.journalRetentionMs, lockWaitMs);
   }
 
   #decideAndWrite(commands: readonly Command[]): Answer[] {
     const answers = this.#decideAll(commands);
-    this.#journal.writeSums();
+    this.#store.writeCharges();
+    this.#checkTotals(commands.length);
     return answers;
+  }
+
+  /**
+   * Throws an InvariantError if the totals in memory are not those of the file and of the open
+   * leases.
+   */
+  #checkTotals(commands: number): void {
+    const stored = this.#store.balance();
+    invariant(
+      stored === this.#balanceNanos,
+      () => `the balance is ${stored} nanos in the file and ${this.#balanceNanos} in memory`,
+    );
+    this.#leases.checkSum(commands);
   }
 
   #decideAll(commands: readonly Command[]): Answer[] {
@@ -164,13 +164,12 @@ export class LedgerEngine {
   }
 
   #noticeOtherWriters(): void {
-    const version = dataVersion(this.#database);
-    if (version === this.#dataVersion) return;
-    assertKnownVersion(this.#database);
+    const count = this.#store.changeCount();
+    if (count === this.#changeCount) return;
     this.#keys.clear();
-    this.#balanceNanos = this.#account.balance().balanceNanos;
-    // Last of all: a read that fails must be made again with the next batch.
-    this.#dataVersion = version;
+    this.#balanceNanos = this.#store.balance();
+    // Last: if a read fails, the next batch must repeat it.
+    this.#changeCount = count;
   }
 
   #configure(settings: LedgerSettings): void {
@@ -186,9 +185,9 @@ export class LedgerEngine {
   #identify(keyHash: string): Identity {
     const key = this.#keys.byHash(keyHash);
     if (key === undefined || key.record.state === 'deleted') {
-      return { kind: 'unknown', figures: untouchedFigures(this.#settings) };
+      return { kind: 'unknown', figures: untouchedFigures('requests', this.#settings) };
     }
-    const figures = this.#activities.of(key.record.id).figures(key.limits, this.#clock.monotonicMs());
+    const figures = this.#activities.of(key.record.id).figures('requests', key.limits, this.#clock.monotonicMs());
     if (key.record.state === 'disabled') return { kind: 'disabled', keyId: key.record.id, figures };
     return { kind: 'enabled', keyId: key.record.id, allowlist: key.record.allowlist, figures };
   }
@@ -196,12 +195,12 @@ export class LedgerEngine {
   #admitListing(keyHash: string): ListingAdmission {
     const key = this.#keys.byHash(keyHash);
     if (key === undefined || key.record.state === 'deleted') {
-      return { kind: 'unknown', figures: untouchedFigures(this.#settings, true) };
+      return { kind: 'unknown', figures: untouchedFigures('listings', this.#settings) };
     }
     const { id: keyId, state, allowlist } = key.record;
     const activity = this.#activities.of(keyId);
     const nowMs = this.#clock.monotonicMs();
-    const figures = () => activity.figures(key.limits, nowMs, true);
+    const figures = () => activity.figures('listings', key.limits, nowMs);
     if (state === 'disabled') return { kind: 'disabled', keyId, figures: figures() };
     const retryAfterS = waitForListing({ activity, limits: key.limits, nowMs });
     if (retryAfterS > 0) {
@@ -215,17 +214,21 @@ export class LedgerEngine {
   #admit(request: AdmissionRequest): Admission {
     const key = this.#keys.byHash(request.keyHash);
     if (key === undefined || key.record.state === 'deleted') {
-      return { admitted: false, refusal: { reason: 'unknown_key' }, figures: untouchedFigures(this.#settings) };
+      return {
+        admitted: false,
+        refusal: { reason: 'unknown_key' },
+        figures: untouchedFigures('requests', this.#settings),
+      };
     }
     const activity = this.#activities.of(key.record.id);
     const facts = this.#facts(key, activity);
     const refusal = refusalOf(request, facts);
     if (refusal !== undefined) {
-      return { admitted: false, refusal, figures: activity.figures(key.limits, facts.nowMs) };
+      return { admitted: false, refusal, figures: activity.figures('requests', key.limits, facts.nowMs) };
     }
-    // From here on nothing refuses any more.
+    // From here on the request is admitted.
     this.#open(request, facts);
-    const figures = activity.figures(key.limits, facts.nowMs);
+    const figures = activity.figures('requests', key.limits, facts.nowMs);
     if (request.fallbacks === undefined) return { admitted: true, figures };
     const { allowlist } = key.record;
     return { admitted: true, figures, fallbacks: request.fallbacks.filter((id) => allowlist?.includes(id) ?? true) };
@@ -239,7 +242,7 @@ export class LedgerEngine {
       month: key.month,
       chargedNanos: key.chargedNanos,
       balanceNanos: this.#balanceNanos,
-      heldNanos: this.#heldNanos,
+      heldNanos: this.#leases.heldNanos,
       creditEnforced: this.#settings.creditEnforced,
       nowMs: this.#clock.monotonicMs(),
     };
@@ -255,28 +258,27 @@ export class LedgerEngine {
       month: utcMonth(admittedAtMs),
       admittedMonotonicMs: nowMs,
     };
-    this.#journal.hold(hold);
+    this.#leases.add(lease, activity);
+    this.#undo.push(() => this.#leases.remove(lease, activity));
     activity.requests.add(nowMs, 1);
     this.#undo.push(() => activity.requests.undoAdd());
-    this.#addLease(lease, activity);
-    this.#undo.push(() => this.#removeLease(lease, activity));
+    this.#store.hold(hold);
   }
 
   #settle(settlement: Settlement): RateFigures {
-    const open = this.#openRequests.get(settlement.requestId);
-    if (open === undefined) {
-      throw new Error(`request ${settlement.requestId} is not open: it was settled twice or never admitted`);
-    }
-    const { lease, activity } = open;
+    const { lease, activity } = this.#leases.get(settlement.requestId);
     const nowMs = this.#clock.monotonicMs();
-    // Read before the charge is written: a key that is read afterwards would count it twice.
+    // Before the charge is recorded: a key read afterwards would already include it, and it would
+    // count twice.
     const key = this.#keys.byId(lease.hold.keyId);
-    this.#journal.settle(lease.hold, settlement, this.#clock.wallMs());
-    this.#removeLease(lease, activity);
-    this.#undo.push(() => this.#addLease(lease, activity));
+    this.#store.settle(lease.hold, settlement, this.#clock.wallMs());
+    this.#leases.remove(lease, activity);
+    this.#undo.push(() => this.#leases.add(lease, activity));
     this.#countTokens(activity, settlement, nowMs);
     this.#countCharge(lease, key, settlement.costNanos);
-    return key === undefined ? untouchedFigures(this.#settings) : activity.figures(key.limits, nowMs);
+    return key === undefined
+      ? untouchedFigures('requests', this.#settings)
+      : activity.figures('requests', key.limits, nowMs);
   }
 
   #countTokens(activity: Activity, { usage }: Settlement, nowMs: number): void {
@@ -299,21 +301,9 @@ export class LedgerEngine {
     const nowMs = this.#clock.monotonicMs();
     return {
       balanceNanos: this.#balanceNanos,
-      heldNanos: this.#heldNanos,
+      heldNanos: this.#leases.heldNanos,
       busiest: this.#activities.busiest(BUSIEST_KEYS, nowMs),
       keys: this.#activities.figures(keyIds, nowMs),
     };
-  }
-
-  #addLease(lease: Lease, activity: Activity): void {
-    activity.open(lease);
-    this.#openRequests.set(lease.hold.requestId, { lease, activity });
-    this.#heldNanos += lease.hold.holdNanos;
-  }
-
-  #removeLease(lease: Lease, activity: Activity): void {
-    activity.end(lease);
-    this.#openRequests.delete(lease.hold.requestId);
-    this.#heldNanos -= lease.hold.holdNanos;
   }
 }

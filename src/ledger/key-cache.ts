@@ -1,11 +1,10 @@
-/** Keys as the file has them, remembered until another process commits. */
+/** A cache of keys as they are stored, valid until another process commits. */
 
 import { type Clock, utcMonth } from '../core/clock.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import { type KeyRecord, limitsInForce } from '../state/keys.ts';
-import type { Journal } from '../state/sqlite/journal.ts';
-import type { KeyStore } from '../state/sqlite/keys.ts';
+import type { LedgerStore } from '../state/sqlite/ledger-store.ts';
 
 /** A key, the limits in force for it, and what it was charged this month. */
 export interface CachedKey {
@@ -15,34 +14,35 @@ export interface CachedKey {
   chargedNanos: Nanos;
 }
 
-/** How many keys are remembered; past that the cache starts anew. A key takes about 1 KB. */
+/** When the cache is full it is cleared. A key takes about 1 KB. */
 const MAX_CACHED_KEYS = 100_000;
 
 export class KeyCache {
-  readonly #keys: KeyStore;
-  readonly #journal: Journal;
+  readonly #store: LedgerStore;
   #defaults: Limits;
   readonly #clock: Clock;
   readonly #byHash = new Map<string, CachedKey>();
   readonly #byId = new Map<string, CachedKey>();
 
-  constructor(keys: KeyStore, journal: Journal, defaults: Limits, clock: Clock) {
-    this.#keys = keys;
-    this.#journal = journal;
+  constructor(store: LedgerStore, defaults: Limits, clock: Clock) {
+    this.#store = store;
     this.#defaults = defaults;
     this.#clock = clock;
   }
 
-  /** The key of that hash. A hash that is not known is asked for anew each time: it may be made at any moment. */
+  /**
+   * The key with that hash. An unknown hash is not cached, since its key may be created at any
+   * moment.
+   */
   byHash(hash: string): CachedKey | undefined {
-    return this.#current(this.#byHash.get(hash)) ?? this.#remember(this.#keys.byHash(hash), hash);
+    return this.#current(this.#byHash.get(hash)) ?? this.#remember(this.#store.keyByHash(hash), hash);
   }
 
   byId(id: string): CachedKey | undefined {
-    return this.#current(this.#byId.get(id)) ?? this.#remember(this.#keys.find(id), undefined);
+    return this.#current(this.#byId.get(id)) ?? this.#remember(this.#store.keyById(id), undefined);
   }
 
-  /** From here on other limits are in force for keys that have none of their own. */
+  /** Changes the limits of keys that have none of their own. */
   configure(defaults: Limits): void {
     this.#defaults = defaults;
     this.clear();
@@ -53,7 +53,7 @@ export class KeyCache {
     this.#byId.clear();
   }
 
-  /** A cached key whose month is over is no longer current. */
+  /** Undefined once the month of the cached charge is over. */
   #current(cached: CachedKey | undefined): CachedKey | undefined {
     return cached?.month === utcMonth(this.#clock.wallMs()) ? cached : undefined;
   }
@@ -66,7 +66,7 @@ export class KeyCache {
       record,
       limits: limitsInForce(record, this.#defaults),
       month,
-      chargedNanos: this.#journal.chargedInMonth(record.id, month),
+      chargedNanos: this.#store.chargedInMonth(record.id, month),
     };
     this.#byId.set(record.id, cached);
     if (hash !== undefined) this.#byHash.set(hash, cached);

@@ -1,13 +1,16 @@
-/** The ledger as its callers see it: every decision about keys, limits and money, and all that is remembered. */
+/** The ledger's interface: every decision about keys, limits and money. */
 import type { Limits, RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Durability } from '../core/settings.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
 
-/** What can change while the ledger runs: the limits where a key has none of its own, and how credit and journal are kept. */
+/**
+ * Settings that can change while the ledger runs. The limits are those of keys that have none of
+ * their own.
+ */
 export interface LedgerSettings extends Limits {
   readonly creditEnforced: boolean;
-  /** How long rows of the journal are kept; undefined for ever. */
+  /** How long journal rows are kept; undefined for ever. */
   readonly journalRetentionMs: number | undefined;
 }
 
@@ -17,7 +20,7 @@ export interface LedgerOptions extends LedgerSettings {
   readonly durability: Durability;
 }
 
-/** What is known of the sender of a request, by the hash of its key. */
+/** What the ledger knows about a client, by the hash of its key. */
 export type Identity =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
   | { readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures }
@@ -28,7 +31,7 @@ export type Identity =
       readonly figures: RateFigures;
     };
 
-/** What a request asks admission for. */
+/** What a request needs in order to be admitted. */
 export interface AdmissionRequest {
   readonly requestId: string;
   readonly keyHash: string;
@@ -36,15 +39,17 @@ export interface AdmissionRequest {
   readonly model: string;
   /** Tokens to reserve in the window: estimated input, and the declared output if there is one. */
   readonly reservedTokens: number;
-  /** What the hold was computed from: a crash is charged with these. */
+  /** What the hold was computed from. After a crash the request is charged for these. */
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
-  /** Models that may serve in its place, where there are any: those that the key may call come back. */
+  /** Fallback models. The admission returns those that the key may call. */
   readonly fallbacks?: readonly string[];
 }
 
-/** Why admission says no. One name for each precondition, in the order in which they are checked. */
+/**
+ * Why a request is refused: one reason per precondition, in the order in which they are checked.
+ */
 export type Refusal =
   | { readonly reason: 'unknown_key' }
   | { readonly reason: 'key_disabled' }
@@ -61,60 +66,66 @@ export type Admission =
   | { readonly admitted: true; readonly figures: RateFigures; readonly fallbacks?: readonly string[] }
   | { readonly admitted: false; readonly refusal: Refusal; readonly figures: RateFigures };
 
-/** What the program says of its state when it starts. */
+/** The state of the ledger at its start. */
 export interface LedgerSummary {
   readonly created: boolean;
   readonly balanceNanos: Nanos;
   readonly keys: number;
-  /** Requests that a crash had left open, now charged as held. */
+  /** Requests that a crash had left open and that are now charged as held. */
   readonly recoveredHolds: number;
 }
 
-/** Thrown when the ledger cannot write, so that nothing may be admitted. */
+/** Thrown when the ledger cannot write, so that nothing can be admitted. */
 export class LedgerUnavailable extends Error {
   override name = 'LedgerUnavailable';
 }
 
-/** Every promise is answered after what it decided is in the file. All reject with LedgerUnavailable. */
+/** A promise resolves only after the decision is in the file. All reject with LedgerUnavailable. */
 export interface Ledger {
-  /** Why the file cannot be written at the moment; undefined while it can. */
-  readonly fault: string | undefined;
-  /** Who the holder of this key is at this moment. Takes nothing. */
+  /** Why the file cannot be written; undefined while it can. */
+  readonly storageFault: string | undefined;
+  /** What the key with this hash may do now. Takes nothing from its limits. */
   identify(keyHash: string): Promise<Identity>;
-  /** Enters the window of model listings. */
+  /** Admits a request for the list of models, which has a window of its own. */
   admitListing(keyHash: string): Promise<ListingAdmission>;
   /** All or nothing: a refusal takes no window, no slot and no money. */
   admit(request: AdmissionRequest): Promise<Admission>;
-  /** Ends an admitted request: charges it, frees its slot and its hold. Waits out a disk that cannot be written. */
+  /**
+   * Ends an admitted request: charges it, and releases its slot and its hold. While the file cannot
+   * be written, the promise stays pending.
+   */
   settle(settlement: Settlement): Promise<RateFigures>;
-  /** Counts a refusal, for the operator. It is in the file a moment later; a crash may lose the last ones. */
+  /**
+   * Counts a refusal for the operator. It is written a moment later; a crash may lose the last
+   * ones.
+   */
   countRefusal(refusal: CountedRefusal): void;
 }
 
-/** What a key is doing at this moment. */
+/** The activity of a key at one moment. */
 export interface KeyActivity {
   readonly keyId: string;
   /** Of the last 60 seconds. */
   readonly requests: number;
-  /** Of the last 60 seconds, and what requests under way reserve. */
+  /** Of the last 60 seconds, and those reserved by open leases. */
   readonly tokens: number;
-  /** Requests under way. */
+  /** Requests in flight. */
   readonly open: number;
 }
 
-/** How the account and the keys stand at this moment. */
+/** The account and the keys at one moment. */
 export interface LedgerSnapshot {
   readonly balanceNanos: Nanos;
   readonly heldNanos: Nanos;
-  /** The keys with most requests in the last minute first. */
+  /** By requests in the last minute, most first. */
   readonly busiest: readonly KeyActivity[];
-  /** Those that were asked for, as far as they have done anything since the start. */
+  /** The requested keys, without those not used since the start. */
   readonly keys: readonly KeyActivity[];
 }
 
-/** What the operator's side of the process asks of the ledger. */
+/** The ledger with what the main thread needs for the operator. */
 export interface LedgerControl extends Ledger {
-  /** Holds from the next decision on. */
+  /** Takes effect with the next decision. */
   configure(settings: LedgerSettings): Promise<void>;
   snapshot(keyIds: readonly string[]): Promise<LedgerSnapshot>;
 }

@@ -1,14 +1,13 @@
-/** The ledger thread: gathers what arrives while it works, and hands it to the engine as one batch. */
+/**
+ * The ledger thread: collects the commands that arrive while it works, and runs them as one batch.
+ */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import { assertDurability, openDatabase, type Sqlite, writeNothing } from '../state/sqlite/database.ts';
-import { LogBound } from '../state/sqlite/log-bound.ts';
-import { dropOldRows } from '../state/sqlite/retention.ts';
-import { StateFile } from '../state/sqlite/state-file.ts';
-import { explained, isBusy, isDamage, isStorageError } from '../state/sqlite/storage-errors.ts';
+import { LedgerStore } from '../state/sqlite/ledger-store.ts';
+import type { StorageFault } from '../state/storage-fault.ts';
 import { LedgerEngine } from './engine.ts';
-import type { LedgerOptions } from './ledger.ts';
+import type { LedgerOptions, LedgerSettings } from './ledger.ts';
 import {
   type Answer,
   type Envelope,
@@ -21,77 +20,68 @@ import {
   unpackCommand,
 } from './protocol.ts';
 
-/** How long a batch waits for another writer. Requests that meet a longer lock are refused. */
+/** How long a batch waits for another writer. Requests that meet a longer lock fail. */
 const LOCK_WAIT_MS = 2_000;
-/** A pause between two tries to write to a file that could not be written. */
+/** The pause between two attempts at a file that cannot be written. */
 const RETRY_MS = 100;
-/** How long counted refusals may wait for those that come after them. */
+/** How long counted refusals wait, so that later ones are written with them. */
 const REFUSALS_MS = 100;
-/** Between two looks for rows of the journal that have become too old. */
+/** The time between two searches for journal rows past their retention. */
 const RETENTION_MS = 600_000;
-/** Between two steps while there are more: requests go first. */
+/** The pause between two steps of a search that found more. Requests come first. */
 const RETENTION_STEP_MS = 50;
-/** How many batches are written between two looks at the size of SQLite's log. */
-const RUNS_PER_LOOK = 100;
-/** How many tries are made at the end, before settlements are left to the next start as open holds. */
-const CLOSING_TRIES = 20;
+/** The number of batches between two checks of the size of the store's log. */
+const BATCHES_PER_LOG_CHECK = 100;
+/**
+ * The number of attempts when closing. After that, unsettled requests stay open and the next start
+ * settles them.
+ */
+const CLOSING_ATTEMPTS = 20;
 
-interface Fault {
-  readonly message: string;
-  /** It does not pass by itself. */
-  readonly isDamage: boolean;
-}
-
-/** A command, and where its answer goes. */
-interface Asked {
+/** A command, and the port that its reply goes to. */
+interface QueuedCommand {
   readonly envelope: Envelope;
   readonly port: MessagePort;
 }
 
 class LedgerThread {
-  /** Of the thread that started this one. */
+  /** The port of the main thread. */
   readonly #main: MessagePort;
-  /** Of all threads that ask. */
+  /** The ports of all threads that send commands. */
   readonly #ports = new Set<MessagePort>();
-  readonly #database: Sqlite;
+  readonly #store: LedgerStore;
   readonly #engine: LedgerEngine;
-  readonly #path: string;
-  readonly #stateFile: StateFile;
-  readonly #logBound: LogBound;
-  /** Bounded by the requests that are open: each asks for one thing at a time, and may note that it was refused. */
-  #queue: Asked[] = [];
+  /**
+   * Bounded by the open requests: each has one command outstanding at a time, and may count one
+   * refusal.
+   */
+  #queue: QueuedCommand[] = [];
   #scheduled = false;
-  #runs = 0;
+  #batches = 0;
   #closing = false;
   #closed = false;
-  #closingTries = 0;
+  #closingAttempts = 0;
   #retryTimer: NodeJS.Timeout | undefined;
   #refusalsTimer: NodeJS.Timeout | undefined;
   #retentionTimer: NodeJS.Timeout | undefined;
-  /** Why the file cannot be written, for as long as it cannot. */
-  #fault: Fault | undefined;
+  /** Why the file cannot be written; undefined while it can. */
+  #fault: StorageFault | undefined;
 
-  constructor(port: MessagePort, options: LedgerOptions) {
+  constructor(port: MessagePort, store: LedgerStore, settings: LedgerSettings) {
     this.#main = port;
-    this.#path = options.path;
-    const { database, created } = openDatabase(options.path, options.durability);
-    assertDurability(database, options.durability);
-    this.#database = database;
-    this.#stateFile = new StateFile(options.path);
-    this.#logBound = new LogBound(database);
-    this.#engine = new LedgerEngine(database, options, systemClock);
-    send(port, { kind: 'ready', summary: this.#engine.recover(created) });
+    this.#store = store;
+    this.#engine = new LedgerEngine(store, settings, systemClock);
+    send(port, { kind: 'ready', summary: this.#engine.recover() });
     this.#connect(port);
     this.#dropOldRows();
   }
 
-  /** Drops what has become too old, in small steps, and looks again after a while. */
+  /** Drops journal rows past their retention in small steps, and searches again after a while. */
   #dropOldRows(): void {
-    const { journalRetentionMs } = this.#engine;
     let isMore = false;
-    if (journalRetentionMs !== undefined && this.#fault === undefined) {
+    if (this.#engine.journalRetentionMs !== undefined && this.#fault === undefined) {
       this.#tryTo(() => {
-        isMore = dropOldRows(this.#database, systemClock.wallMs() - journalRetentionMs, this.#lockWaitMs);
+        isMore = this.#engine.dropOldRows(this.#lockWaitMs);
       });
     }
     if (this.#fault !== undefined) this.#scheduleRetry();
@@ -113,7 +103,7 @@ class LedgerThread {
     this.#schedule();
   }
 
-  /** The batch starts once everything that has arrived by now was received. */
+  /** Starts a batch after the messages that have already arrived are received. */
   #schedule(): void {
     if (this.#scheduled || this.#closed) return;
     this.#scheduled = true;
@@ -123,7 +113,7 @@ class LedgerThread {
     });
   }
 
-  /** What nobody asks for again is tried again after a pause. */
+  /** Runs again after a pause, even if no command arrives. */
   #scheduleRetry(): void {
     if (this.#closed) return;
     this.#retryTimer ??= setTimeout(() => {
@@ -138,20 +128,22 @@ class LedgerThread {
     if (batch.length > 0) this.#process(batch);
     else if (this.#fault !== undefined) this.#probe();
     if (this.#engine.hasRefusals) this.#writeRefusalsSoon();
-    if (++this.#runs % RUNS_PER_LOOK === 0 && this.#fault === undefined) this.#tryTo(() => this.#logBound.keep());
-    if (this.#closing && (this.#queue.length === 0 || ++this.#closingTries > CLOSING_TRIES)) this.#close();
+    if (++this.#batches % BATCHES_PER_LOG_CHECK === 0 && this.#fault === undefined) {
+      this.#tryTo(() => this.#store.boundLog());
+    }
+    if (this.#closing && (this.#queue.length === 0 || ++this.#closingAttempts > CLOSING_ATTEMPTS)) this.#close();
     else if (this.#fault !== undefined) this.#scheduleRetry();
   }
 
-  #process(batch: readonly Asked[]): void {
+  #process(batch: readonly QueuedCommand[]): void {
     const commands = batch.map(({ envelope }) => envelope.command);
     const writes = commands.some(isWritten);
     try {
-      if (writes) this.#stateFile.assertInPlace();
+      if (writes) this.#store.assertInPlace();
       const answers = this.#engine.process(commands, this.#lockWaitMs);
       if (writes) this.#report(undefined);
       reply(batch, ({ ticket }, index) => ({ ticket, answer: answers[index] as Answer }));
-      // Rows may be too old now that were not before.
+      // The retention may be shorter now.
       if (commands.some(({ kind }) => kind === 'configure')) this.#dropOldRows();
     } catch (error) {
       this.#failClosed(batch, this.#faultOf(error));
@@ -159,11 +151,12 @@ class LedgerThread {
   }
 
   /**
-   * Nobody may ask for anything while the gateway says that it is not ready: whether it is again, only a write tells.
+   * While the gateway reports that it is not ready, requests may stop coming. Only a write shows
+   * that it is again.
    */
   #probe(): void {
-    if (this.#fault?.isDamage) return;
-    this.#tryTo(() => writeNothing(this.#database, this.#lockWaitMs));
+    if (this.#fault?.kind === 'damage') return;
+    this.#tryTo(() => this.#store.probe(this.#lockWaitMs));
   }
 
   #writeRefusalsSoon(): void {
@@ -178,33 +171,39 @@ class LedgerThread {
     if (this.#fault !== undefined) this.#scheduleRetry();
   }
 
-  /** Writes what nobody waits for. */
+  /** Writes something that no command waits for, and reports a storage fault. */
   #tryTo(write: () => void): void {
     try {
-      this.#stateFile.assertInPlace();
+      this.#store.assertInPlace();
       write();
-      // A write elsewhere in a damaged file tells nothing.
-      if (!this.#fault?.isDamage) this.#report(undefined);
+      // In a damaged file, a write to another page proves nothing.
+      if (this.#fault?.kind !== 'damage') this.#report(undefined);
     } catch (error) {
       this.#report(this.#faultOf(error));
     }
   }
 
-  /** While a fault lasts nobody waits: requests are refused at once. */
+  /** During a storage fault nothing waits for a lock: requests fail at once. */
   get #lockWaitMs(): number {
     return this.#fault === undefined ? LOCK_WAIT_MS : 0;
   }
 
-  /** A fault of the disk or of another process in words. Throws what is a fault of the program. */
-  #faultOf(error: unknown): Fault {
-    if (!isStorageError(error)) throw error;
-    // A writer who is met while nobody waits is no fault of its own.
-    if (this.#fault !== undefined && isBusy(error)) return this.#fault;
-    return { message: (explained(error, this.#path) as Error).message, isDamage: isDamage(error) };
+  /**
+   * The storage fault behind an error. Throws the error if it is an internal one, which ends the
+   * thread.
+   */
+  #faultOf(error: unknown): StorageFault {
+    const fault = this.#store.faultOf(error);
+    if (fault === undefined) throw error;
+    // During a fault nothing waits for a lock, so a busy lock is not a new fault.
+    return this.#fault !== undefined && fault.kind === 'busy' ? this.#fault : fault;
   }
 
-  /** Nothing may be admitted that cannot be written down; what has ended is kept until it can. */
-  #failClosed(batch: readonly Asked[], fault: Fault): void {
+  /**
+   * What cannot be written is not admitted. Settlements stay in the queue until they can be
+   * written.
+   */
+  #failClosed(batch: readonly QueuedCommand[], fault: StorageFault): void {
     this.#report(fault);
     const settlements = batch.filter(({ envelope }) => envelope.command.kind === 'settle');
     const others = batch.filter(({ envelope }) => envelope.command.kind !== 'settle');
@@ -212,8 +211,10 @@ class LedgerThread {
     this.#queue.unshift(...settlements);
   }
 
-  /** Tells when the state of the file changes, and not with every try. */
-  #report(fault: Fault | undefined): void {
+  /**
+   * Notifies all threads when a storage fault begins, changes or ends, but not of every attempt.
+   */
+  #report(fault: StorageFault | undefined): void {
     const known = this.#fault?.message;
     this.#fault = fault;
     if (fault?.message === known) return;
@@ -231,7 +232,7 @@ class LedgerThread {
     clearTimeout(this.#retentionTimer);
     this.#writeRefusals();
     send(this.#main, { kind: 'closed' });
-    this.#database.close();
+    this.#store.close();
     for (const port of this.#ports) port.close();
   }
 }
@@ -240,8 +241,8 @@ function send(port: MessagePort, message: FromLedger): void {
   port.postMessage(message);
 }
 
-/** One message to each of those who asked. */
-function reply(batch: readonly Asked[], replyTo: (envelope: Envelope, index: number) => Reply): void {
+/** Replies to a batch with one message per port. */
+function reply(batch: readonly QueuedCommand[], replyTo: (envelope: Envelope, index: number) => Reply): void {
   const byPort = new Map<MessagePort, PackedReply[]>();
   for (const [index, { envelope, port }] of batch.entries()) {
     const packed = packReply(envelope, replyTo(envelope, index));
@@ -252,13 +253,16 @@ function reply(batch: readonly Asked[], replyTo: (envelope: Envelope, index: num
   for (const [port, replies] of byPort) send(port, { kind: 'replies', replies });
 }
 
-function main(port: MessagePort, options: LedgerOptions): void {
+function main(port: MessagePort, { path, durability, ...settings }: LedgerOptions): void {
+  let store: LedgerStore | undefined;
   try {
-    new LedgerThread(port, options);
+    store = LedgerStore.open(path, durability);
+    new LedgerThread(port, store, settings);
   } catch (error) {
-    const told = explained(error, options.path);
-    if (!(told instanceof UserError)) throw error;
-    send(port, { kind: 'failed', lines: told.lines });
+    const fault = store?.faultOf(error);
+    if (fault !== undefined) return send(port, { kind: 'failed', lines: [fault.message] });
+    if (!(error instanceof UserError)) throw error;
+    send(port, { kind: 'failed', lines: error.lines });
   }
 }
 

@@ -1,8 +1,10 @@
-/** An exact sliding window: what entered it in the last 60 seconds, entry by entry. Pure; time is an argument. */
+/**
+ * An exact sliding window over the last 60 seconds, entry by entry. Pure: the time is an argument.
+ */
 
 export const WINDOW_MS = 60_000;
 
-/** Something that leaves the window at a known time. Times are monotonic milliseconds. */
+/** A weight that leaves the window at a known time, in monotonic milliseconds. */
 export interface Leaving {
   readonly atMs: number;
   readonly weight: number;
@@ -11,8 +13,8 @@ export interface Leaving {
 const INITIAL_CAPACITY = 8;
 
 /**
- * A ring of entries in the order of their times. An entry made at t counts for every moment before t + 60 s. It holds as
- * many entries as the limit admits in a minute, 16 bytes each.
+ * A ring buffer of entries in order of time. An entry added at t counts at every moment before t +
+ * 60 s. The ring grows to as many entries as the limit admits in a minute, at 16 bytes each.
  */
 export class SlidingWindow {
   #times = new Float64Array(INITIAL_CAPACITY);
@@ -21,7 +23,7 @@ export class SlidingWindow {
   #size = 0;
   #total = 0;
 
-  /** The weight of all entries of the 60 seconds before `nowMs`. */
+  /** The total weight of the entries of the 60 seconds before `nowMs`. */
   total(nowMs: number): number {
     while (this.#size > 0 && this.#timeAt(0) + WINDOW_MS <= nowMs) {
       this.#total -= this.#weightAt(0);
@@ -31,7 +33,7 @@ export class SlidingWindow {
     return this.#total;
   }
 
-  /** Adds an entry. `nowMs` is not before that of any earlier entry. */
+  /** Adds an entry. `nowMs` must not be before that of an earlier entry. */
   add(nowMs: number, weight: number): void {
     if (this.#size === this.#times.length) this.#grow();
     const index = (this.#head + this.#size) % this.#times.length;
@@ -41,14 +43,14 @@ export class SlidingWindow {
     this.#total += weight;
   }
 
-  /** Takes the newest entry back. */
+  /** Removes the newest entry. */
   undoAdd(): void {
     if (this.#size === 0) return;
     this.#total -= this.#weightAt(this.#size - 1);
     this.#size--;
   }
 
-  /** When the newest entry leaves; undefined when the window is empty. */
+  /** When the newest entry leaves; undefined if the window is empty. */
   emptyAtMs(): number | undefined {
     return this.#size === 0 ? undefined : this.#timeAt(this.#size - 1) + WINDOW_MS;
   }
@@ -79,7 +81,10 @@ export class SlidingWindow {
   }
 }
 
-/** When at least `need` has left, given what leaves in order of time from two sources. Infinity if it never does. */
+/**
+ * When a weight of at least `need` has left, from two sources that are each in order of time.
+ * Infinity if never.
+ */
 export function timeUntilFreed(need: number, first: Iterable<Leaving>, second: Iterable<Leaving>): number {
   const sources = [first[Symbol.iterator](), second[Symbol.iterator]()];
   const heads = sources.map((source) => source.next());
@@ -101,7 +106,11 @@ function leavingAt(head: IteratorResult<Leaving> | undefined): number {
   return head === undefined || head.done === true ? Number.POSITIVE_INFINITY : head.value.atMs;
 }
 
-/** Whole seconds from now until then, rounded up, at least 1. */
+const WINDOW_S = WINDOW_MS / 1000;
+
+/** Whole seconds from now until then, rounded up, from 1 to 60. */
 export function secondsUntil(thenMs: number, nowMs: number): number {
-  return Math.max(1, Math.ceil((thenMs - nowMs) / 1000));
+  // Nothing stays longer than the window. The difference of two sums may be a rounding error more
+  // than that, which would make it 61 seconds.
+  return Math.min(WINDOW_S, Math.max(1, Math.ceil((thenMs - nowMs) / 1000)));
 }

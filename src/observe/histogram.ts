@@ -1,18 +1,24 @@
-/** Counts durations in classes that grow by a quarter, so that counts of several threads can be added. Pure. */
+/**
+ * Histograms of durations. Their buckets are fixed, so histograms of several threads can be added.
+ * Pure.
+ */
 
-const CLASSES = 64;
-/** Each class is so much longer than the one before; 64 of them reach from 1 ms to 20 minutes. */
+const BUCKETS = 64;
+/**
+ * The upper bound of each bucket relative to the one before: 64 buckets reach from 1 ms to 20
+ * minutes.
+ */
 const GROWTH = 1.25;
 
-/** How many durations fell into each class, the shortest first. */
+/** How many durations fell into each bucket, the shortest first. */
 export type Histogram = number[];
 
 export function emptyHistogram(): Histogram {
-  return new Array<number>(CLASSES).fill(0);
+  return new Array<number>(BUCKETS).fill(0);
 }
 
 export function record(histogram: Histogram, milliseconds: number): void {
-  const index = Math.min(CLASSES - 1, Math.max(0, Math.ceil(Math.log(Math.max(1, milliseconds)) / Math.log(GROWTH))));
+  const index = Math.min(BUCKETS - 1, Math.max(0, Math.ceil(Math.log(Math.max(1, milliseconds)) / Math.log(GROWTH))));
   histogram[index] = (histogram[index] ?? 0) + 1;
 }
 
@@ -20,7 +26,10 @@ export function addHistogram(to: Histogram, from: Histogram): void {
   for (const [index, count] of from.entries()) to[index] = (to[index] ?? 0) + count;
 }
 
-/** The duration in milliseconds that this share of all was within, to a quarter; undefined where there is none. */
+/**
+ * The duration that this share of all did not exceed, in milliseconds, accurate to 25 %; undefined
+ * if there are none.
+ */
 export function quantile(histogram: Histogram, share: number): number | undefined {
   const total = histogram.reduce((sum, count) => sum + count, 0);
   if (total === 0) return undefined;

@@ -1,31 +1,38 @@
-/** The log: JSON lines on stderr, pretty where that is a terminal. The only place that knows pino. */
+/**
+ * The log: JSON lines on stderr, or readable lines if stderr is a terminal. The only file that
+ * imports pino.
+ */
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import { replaceUnprintable } from '../core/printable.ts';
 
 export type Log = Logger;
 
 const STDERR = 2;
-/** How long the last lines may take, in milliseconds. */
+/** How long writing the last lines may take, in milliseconds. */
 const CLOSING_MS = 2_000;
-/** What may wait for a slow reader of the log before lines are dropped, in bytes. */
+/**
+ * How much may be buffered for a slow reader of stderr, in bytes. Beyond that, lines are dropped.
+ */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
 /** The log of the process. */
 export interface OpenLog {
   readonly log: Log;
-  /** Writes lines that another thread has made. */
+  /** Writes lines that another thread formatted. */
   write(lines: string): void;
-  /** Writes what is left, as far as its reader takes it. */
+  /** Writes what is buffered, unless the reader has stopped reading. */
   close(): Promise<void>;
 }
 
-/** Opens the log. Lines are written as soon as stderr takes them. */
-export async function openLog(level: string, isTerminal: boolean): Promise<OpenLog> {
-  if (isTerminal) {
+/** Opens the log. Lines are written as soon as stderr accepts them. */
+export async function openLog(level: string, format: 'json' | 'pretty'): Promise<OpenLog> {
+  if (format === 'pretty') {
     const pretty = await prettyStream();
     return { log: pino(optionsFor(level), pretty), write: (lines) => pretty.write(lines), close: async () => {} };
   }
   const stream = destination({ dest: STDERR, sync: false, maxLength: MAX_BUFFERED_BYTES });
-  // A log that cannot be written, on a full disk say, must not stop a gateway that can still serve.
+  // A log that cannot be written, because the disk is full say, must not stop a gateway that can
+  // still serve.
   stream.on('error', () => {});
   const log = pino(optionsFor(level), stream);
   let isClosed = false;
@@ -33,7 +40,7 @@ export async function openLog(level: string, isTerminal: boolean): Promise<OpenL
     if (!isClosed) stream.write(lines);
   };
   const close = () => {
-    // What comes later is lost. The stream would throw, and that in the midst of ending.
+    // Later lines are lost: the stream would throw, in the middle of a shutdown.
     isClosed = true;
     log.level = 'silent';
     return endWithin(stream);
@@ -42,8 +49,9 @@ export async function openLog(level: string, isTerminal: boolean): Promise<OpenL
 }
 
 /**
- * A log for a thread: two that write to one pipe would cut into each other's lines, so `send` hands them to the one that
- * writes, those of a turn of the event loop together. `flush` hands over what is left.
+ * A log for a thread of a worker. Two threads that write to one pipe would mix their lines, so
+ * `send` passes lines to the main thread, once for each turn of the event loop. `flush` sends what
+ * is left at once.
  */
 export function forwardedLog(level: string, send: (lines: string) => void): { log: Log; flush(): void } {
   let lines = '';
@@ -72,12 +80,13 @@ async function prettyStream(): Promise<DestinationStream> {
     sync: true,
     translateTime: 'SYS:HH:MM:ss',
     colorize: process.env.NO_COLOR === undefined,
-    // The messages say it all; the fields are for machines.
+    // Messages are complete without the fields, which are for machines.
     hideObject: true,
+    messageFormat: (line, messageKey, _, { colors }) => colors.cyan(replaceUnprintable(String(line[messageKey] ?? ''))),
   });
 }
 
-/** A reader that lags gets what is left; one that has stopped reading must not keep the process. */
+/** Waits for a slow reader to take what is left, but not for one that has stopped reading. */
 function endWithin(stream: ReturnType<typeof destination>): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, CLOSING_MS).unref();

@@ -1,36 +1,38 @@
-/** How long a thread's event loop keeps others waiting. */
+/** Measures the delay of a thread's event loop. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Milliseconds, of the last seconds. */
+/** Delays over the last five to ten seconds, in milliseconds. */
 export interface LoopDelay {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
 }
 
-/** How often it is measured: it wakes the thread so often, which takes less than a thousandth of it. */
+/**
+ * How often the delay is measured. Each time wakes the thread, which takes less than 0.1 % of it.
+ */
 const RESOLUTION_MS = 20;
 const NANOS_PER_MS = 1e6;
-/** What is told is the worse of the last whole span and of the one that is passing. */
+/** Figures are the worse of the last whole span and the current one. */
 const SPAN_MS = 5_000;
 
 export class LoopDelayMeter {
   readonly #histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   readonly #timer: NodeJS.Timeout;
-  #before: LoopDelay = { p50: 0, p99: 0, max: 0 };
+  #previous: LoopDelay = { p50: 0, p99: 0, max: 0 };
 
   constructor() {
     this.#histogram.enable();
     this.#timer = setInterval(() => {
-      this.#before = this.#measured();
+      this.#previous = this.#measured();
       this.#histogram.reset();
     }, SPAN_MS).unref();
   }
 
-  /** The same for whoever looks, however often. */
+  /** Reading changes nothing, so all readers see the same figures. */
   read(): LoopDelay {
     const now = this.#measured();
-    const worse = (figure: keyof LoopDelay) => Math.max(now[figure], this.#before[figure]);
+    const worse = (figure: keyof LoopDelay) => Math.max(now[figure], this.#previous[figure]);
     return { p50: worse('p50'), p99: worse('p99'), max: worse('max') };
   }
 
@@ -40,7 +42,8 @@ export class LoopDelayMeter {
   }
 
   #measured(): LoopDelay {
-    // The histogram holds the length of each round, of which the resolution is meant to pass. An empty one has no largest.
+    // The histogram records the time between two measurements; the resolution is meant to pass.
+    // Empty, it has no maximum.
     const delay = (nanos: number) => Math.max(0, Math.round(nanos / NANOS_PER_MS) - RESOLUTION_MS);
     const { count, max } = this.#histogram;
     return {

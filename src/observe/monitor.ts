@@ -1,17 +1,25 @@
-/** What one worker is doing: requests in flight, requests that ended last, and the health of its upstreams. In memory only. */
+/**
+ * What one worker is doing: requests in flight, requests that ended last, and the health of its
+ * upstreams. In memory only.
+ */
 
+import type { Failure } from '../core/failure.ts';
 import { providerOf } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { isErrorOutcome, type Outcome, type Served } from '../core/settlement.ts';
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
 import type { LoopDelay } from './loop-delay.ts';
-import { type Second, Traffic } from './traffic.ts';
+import { Traffic } from './traffic.ts';
+import {
+  MAX_ENDED,
+  type RequestRow,
+  type SnapshotQuery,
+  type UpstreamHealth,
+  type UpstreamState,
+  type WorkerSnapshot,
+} from './worker-snapshot.ts';
 
-/** How many ended and refused requests a worker remembers, and a snapshot holds at most. */
-export const MAX_ENDED = 200;
-/** How many requests in flight a snapshot holds at most. */
-export const MAX_LIVE = 500;
-/** The health of an upstream covers so many seconds. */
+/** The span that the health of an upstream covers, in seconds. */
 const HEALTH_S = 60;
 
 /** The part of a request that never changes. */
@@ -41,87 +49,11 @@ export interface LiveFigures {
   readonly firstByteMs: number | undefined;
 }
 
-/** A request as operators see it: in flight, ended, or refused. */
-export interface RequestRow {
-  readonly id: string;
-  readonly key_id: string;
-  /** The model that serves it. */
-  readonly model: string;
-  /** The model the client named; absent where that one serves. */
-  readonly requested_model?: string;
-  /** The provider that serves it; empty for a refused request. */
-  readonly provider: string;
-  /** The upstream that serves it, and the attempts so far; both absent until it is sent upstream. */
-  readonly upstream?: string;
-  readonly attempts?: number;
-  readonly stream: boolean;
-  readonly admitted_at_ms: number;
-  /** Absent while it is in flight. */
-  readonly ended_at_ms?: number;
-  /** How it ended, or the error code it was refused with. */
-  readonly outcome?: string;
-  readonly source?: UsageSource;
-  readonly first_byte_ms?: number;
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly cost_usd: string;
-}
-
-/** The health of an upstream over the last minute. */
-export interface UpstreamHealth {
-  readonly provider: string;
-  /** The provider's name, with a number where it has several upstreams. */
-  readonly upstream: string;
-  readonly state: UpstreamState;
-  readonly in_flight: number;
-  readonly requests: number;
-  readonly failures: number;
-  readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
-}
-
-/** The state of its circuit breaker, or `backing_off`: it sent a `Retry-After` that has not elapsed. */
-export type UpstreamState = 'closed' | 'open' | 'half_open' | 'backing_off';
-
 /** An upstream in the config, and its state at the moment. */
 export interface UpstreamFacts {
   readonly provider: string;
   readonly name: string;
   readonly state: UpstreamState;
-}
-
-/** What a snapshot should hold. The threads that serve requests make its rows, so ask for no more than is shown. */
-export interface SnapshotQuery {
-  /** The keys to report the activity of. */
-  readonly keyIds: readonly string[];
-  /** Leaves out the seconds before this one, since 1970. */
-  readonly sinceS: number;
-  /** Leaves out the requests that ended earlier, in milliseconds since 1970. */
-  readonly endedSinceMs: number;
-  /** At most so many requests in flight, the oldest first. */
-  readonly maxLive: number;
-  /** At most so many ended requests, the latest. */
-  readonly maxEnded: number;
-}
-
-/** The query for everything except the activity of single keys. */
-export const EVERYTHING: SnapshotQuery = {
-  keyIds: [],
-  sinceS: 0,
-  endedSinceMs: 0,
-  maxLive: MAX_LIVE,
-  maxEnded: MAX_ENDED,
-};
-
-/** One worker's part of a snapshot. */
-export interface WorkerSnapshot {
-  /** Requests in flight, those that were not admitted yet included. */
-  readonly inFlight: number;
-  readonly loopDelay: LoopDelay;
-  readonly seconds: readonly Second[];
-  readonly live: readonly RequestRow[];
-  /** The latest last. */
-  readonly recent: readonly RequestRow[];
-  readonly upstreams: readonly UpstreamHealth[];
 }
 
 /** What the monitor needs to know of a request that ends. */
@@ -132,6 +64,8 @@ export interface RequestEnd {
   readonly costNanos: Nanos;
   readonly firstByteMs: number | undefined;
   readonly served: Served | undefined;
+  /** Why it failed. */
+  readonly failure?: Failure | undefined;
 }
 
 /** A refused request of a valid key. */
@@ -175,7 +109,7 @@ export class Monitor {
     if (request === undefined) return;
     this.#live.delete(id);
     const nowMs = Date.now();
-    const { usage, costNanos, firstByteMs, outcome } = end;
+    const { usage, costNanos, firstByteMs, outcome, failure } = end;
     const tokens = usage.promptTokens + usage.completionTokens;
     this.#traffic.countEnded({ tokens, costNanos, firstByteMs });
     if (isErrorOutcome(outcome)) this.#traffic.countError(outcome);
@@ -184,11 +118,14 @@ export class Monitor {
     const facts = { id, keyId, model, stream, admittedAtMs };
     this.#remember({
       endedAtMs: nowMs,
-      row: () => ({ ...rowOf(facts, end, end.served), ended_at_ms: nowMs, outcome }),
+      row: () => ({ ...rowOf(facts, end, end.served), ended_at_ms: nowMs, outcome, ...(failure && { failure }) }),
     });
   }
 
-  /** Counts an attempt. `failure` says what went wrong if the upstream is to blame, and is undefined otherwise. */
+  /**
+   * Counts an attempt. `failure` says what went wrong if the upstream is to blame, and is undefined
+   * otherwise.
+   */
   countAttempt(upstream: string, failure: string | undefined): void {
     this.#traffic.countAttempt(upstream, failure === undefined ? 'ok' : 'failed');
     if (failure !== undefined) this.#failures.set(upstream, { at_ms: Date.now(), message: failure });

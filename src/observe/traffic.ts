@@ -1,4 +1,7 @@
-/** The traffic of the last minutes, second by second: each worker counts its own, and a snapshot adds them up. */
+/**
+ * The traffic of the last minutes, second by second: each worker counts its own, and a snapshot
+ * adds them up.
+ */
 import type { Nanos } from '../core/money.ts';
 import { addHistogram, emptyHistogram, type Histogram, record } from './histogram.ts';
 

@@ -1,8 +1,8 @@
-/** Usage rows as programs read them: the fields of JSON and CSV, which are the same. Pure. */
+/** Usage rows as programs read them: JSON and CSV with the same fields. Pure. */
 import { formatUsd } from '../core/money.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 
-/** The fields that name a row, by its group. */
+/** The fields that name a row, by group. */
 const NAMES: Readonly<Record<UsageGroup, readonly ('key' | 'key_id' | 'model' | 'day' | 'month' | 'source')[]>> = {
   key: ['key', 'key_id'],
   model: ['model'],
@@ -13,11 +13,11 @@ const NAMES: Readonly<Record<UsageGroup, readonly ('key' | 'key_id' | 'model' | 
 
 const FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
 
-export function usageHeads(by: UsageGroup | undefined): string[] {
+export function usageFields(by: UsageGroup | undefined): string[] {
   return [...(by === undefined ? [] : NAMES[by]), ...FIGURES];
 }
 
-export function usageShape(row: UsageRow, by: UsageGroup | undefined): Record<string, string | number> {
+export function usageJson(row: UsageRow, by: UsageGroup | undefined): Record<string, string | number> {
   const names = {
     key: row.key ?? '',
     key_id: row.keyId ?? '',
@@ -38,9 +38,9 @@ export function usageShape(row: UsageRow, by: UsageGroup | undefined): Record<st
   };
 }
 
-/** Comma-separated values, quoted where they need it, with a line of heads. */
+/** Comma-separated values with a header line; values are quoted where they need it. */
 export function usageCsv(rows: readonly UsageRow[], by: UsageGroup | undefined): string {
-  const lines = [usageHeads(by), ...rows.map((row) => Object.values(usageShape(row, by)).map(String))];
+  const lines = [usageFields(by), ...rows.map((row) => Object.values(usageJson(row, by)).map(String))];
   return lines.map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
 }
 

@@ -1,10 +1,11 @@
-/** What people type for limits, amounts, names and models: one reading of it, and one message, for commands and forms. */
+/** Reads what people type, in commands and in forms: one reader for each kind of value. */
+import { DAY_MS } from '../core/clock.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
-import { checkKeyName, type KeyChange } from '../state/keys.ts';
+import { isPrintable } from '../core/printable.ts';
+import { checkKeyName } from '../state/keys.ts';
 
-/** A value, or what was expected instead, as a sentence. */
+/** A value, or a sentence that says what was expected instead. */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly expected: string };
 
 export type Reader<T> = (text: string) => Reading<T>;
@@ -20,7 +21,7 @@ function wholeNumber(maximum: number): Reader<number> {
 export const readRpm = wholeNumber(MAX_RPM);
 export const readTpm = wholeNumber(MAX_TPM);
 export const readConcurrency = wholeNumber(MAX_CONCURRENCY);
-/** How many rows are wanted. */
+/** How many rows to list. */
 export const readCount = wholeNumber;
 
 export const readAmount: Reader<Nanos> = (text) => {
@@ -28,7 +29,7 @@ export const readAmount: Reader<Nanos> = (text) => {
   if (value !== undefined) return { ok: true, value };
   return {
     ok: false,
-    expected: 'Expected an amount of USD such as 25 or 0.50: nine decimals, and a billion, at most.',
+    expected: 'Expected an amount in USD such as 25 or 0.50, up to a billion, with at most nine decimals.',
   };
 };
 
@@ -38,37 +39,68 @@ export const readAmountAboveZero: Reader<Nanos> = (text) => {
 };
 
 export const readKeyName: Reader<string> = (text) => {
-  const fault = checkKeyName(text);
-  if (fault === undefined) return { ok: true, value: text };
-  return { ok: false, expected: `${fault[0]?.toUpperCase()}${fault.slice(1)}.` };
+  const problem = checkKeyName(text);
+  if (problem === undefined) return { ok: true, value: text };
+  return { ok: false, expected: `${problem[0]?.toUpperCase()}${problem.slice(1)}.` };
 };
 
 export const readModelId: Reader<string> = (text) => {
-  if (/^[^/\s]+\/\S+$/.test(text)) return { ok: true, value: text };
+  if (text.includes('*')) {
+    return {
+      ok: false,
+      expected: 'A * stands for nothing here: name each model, or clear the allowlist to allow all.',
+    };
+  }
+  if (text.includes(','))
+    return { ok: false, expected: 'Expected one model, without a comma: put blanks between models.' };
+  if (/^[^/\s]+\/\S+$/.test(text) && isPrintable(text)) return { ok: true, value: text };
   return { ok: false, expected: 'Expected <provider>/<model>, such as openai/gpt-4o-mini.' };
 };
 
 const MAX_NOTE_CHARACTERS = 500;
 
 export const readNote: Reader<string> = (text) => {
-  if (text.length <= MAX_NOTE_CHARACTERS && !/\p{Cc}/u.test(text)) return { ok: true, value: text };
-  return { ok: false, expected: `Expected ${MAX_NOTE_CHARACTERS} characters at most, and no control characters.` };
+  if (text.length <= MAX_NOTE_CHARACTERS && isPrintable(text)) return { ok: true, value: text };
+  return {
+    ok: false,
+    expected: `Expected at most ${MAX_NOTE_CHARACTERS} characters, none of them control or format characters.`,
+  };
 };
 
-/** A word that stands for a value, beside what another reader takes. */
-export function orWord<T, W extends string>(word: W, reader: Reader<T>): Reader<T | W> {
-  return (text) => (text === word ? { ok: true, value: word } : reader(text));
+export const readPath: Reader<string> = (text) => {
+  const value = text.trim();
+  return value === '' ? { ok: false, expected: 'Expected a file name.' } : { ok: true, value };
+};
+
+const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS };
+
+/**
+ * Reads `2026-11-01`, `2026-11-01T12:00:00Z`, or how long ago: `7d`, `12h`. Without a zone: UTC.
+ */
+export function readMoment(nowMs: number): Reader<number> {
+  return (text) => {
+    const [, number, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
+    const value = number === undefined ? parseTime(text) : nowMs - Number(number) * (UNITS_MS[unit] ?? 0);
+    if (value !== undefined) return { ok: true, value };
+    return {
+      ok: false,
+      expected: 'Expected a date (2026-11-01), a time (2026-11-01T12:00:00Z), or how long ago (7d, 12h).',
+    };
+  };
 }
 
-/** Why a key could not be changed, and what to do. */
-export function whyNot(change: Exclude<KeyChange, { kind: 'done' }>, idOrName: string): string {
-  const name = JSON.stringify(idOrName);
-  switch (change.kind) {
-    case 'no_such_key':
-      return `there is no key ${name}; \`${PROGRAM} keys list\` shows those there are`;
-    case 'deleted':
-      return `the key ${name} was deleted, which is for ever; make another with ${PROGRAM} keys create`;
-    case 'name_taken':
-      return `there is a key named ${name} already; take another name, or delete that key first`;
-  }
+function parseTime(text: string): number | undefined {
+  const parts = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text);
+  if (parts === null) return undefined;
+  const [, date = '', time = '00:00', zone = 'Z'] = parts;
+  // Date would turn 30 February into 1 March.
+  const midnight = Date.parse(`${date}T00:00:00Z`);
+  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== date) return undefined;
+  const at = Date.parse(`${date}T${time}${zone}`);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** Reads a keyword such as `default`, or what another reader reads. */
+export function keywordOr<T, K extends string>(keyword: K, reader: Reader<T>): Reader<T | K> {
+  return (text) => (text === keyword ? { ok: true, value: keyword } : reader(text));
 }

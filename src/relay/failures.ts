@@ -1,27 +1,35 @@
-/** Failures of upstreams as errors for the client: which status, and which of the upstream's words. */
+/**
+ * Maps upstream failures to errors for the client, with as much of the upstream's message as it may
+ * read.
+ */
 import type { ClientError } from '../core/errors.ts';
-import { type Attempt, type FailureKind, UpstreamFailure } from '../upstream/attempt.ts';
+import type { Failure } from '../core/failure.ts';
+import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
+import { isRejection } from '../upstream/retry.ts';
+import { holdsSecret, type Secrets } from '../wire/secrets.ts';
 import {
   isAboutTheOperator,
   readErrorBody,
   readErrorValue,
+  statusIn,
   type UpstreamWords,
+  WITHHELD_STATUSES,
   wordsForClients,
 } from '../wire/upstream-error.ts';
 import type { Meter } from './meter.ts';
 import { NO_WORK, type RelayResult } from './relay.ts';
 
-/** The statuses with which a host says that the request itself is wrong. */
-const REQUEST_FAULTS: ReadonlySet<number> = new Set([400, 413, 422]);
-/** An error answer longer than this is not read to its end. */
+/** Statuses with which a host says that the request itself is invalid. */
+const INVALID_REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
+/** A longer error response is not read to its end. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
-/** Reads an upstream's answer that is no success. Complete, it proves that no work was done. */
-export async function relayErrorAnswer(
+/** Relays a response with an error status. If it is complete, the upstream did no work. */
+export async function relayErrorResponse(
   attempt: Attempt,
   status: number,
   meter: Meter,
-  secrets: readonly string[],
+  secrets: Secrets,
 ): Promise<RelayResult> {
   const body = await readAll(attempt, MAX_ERROR_BYTES);
   if (body === undefined) attempt.abort();
@@ -33,14 +41,19 @@ export async function relayErrorAnswer(
   };
 }
 
-/** For the operator. What the upstream said is not logged: it may quote the prompt. */
+/** Hints for the operator. The upstream's message is not logged, since it may quote the prompt. */
 const HINTS: Readonly<Record<number, string>> = {
   401: ': check the api_key of the provider',
+  402: ': check the balance at the provider',
   403: ': check what the api_key of the provider may do',
   404: ': check the base_url of the provider and the upstream name of the model',
+  429: ': check the rate limits and the quota at the provider',
 };
 
-/** All bytes of an answer, or undefined where there are more than `maximum`. */
+/** Codes such as `insufficient_quota`: no prompt, name or key looks like that. */
+const CODE_WORD = /^[a-z]{1,20}(?:_[a-z]{1,20}){1,4}$/;
+
+/** All bytes of a response, or undefined if there are more than `maximum`. */
 export async function readAll(attempt: Attempt, maximum: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -52,63 +65,112 @@ export async function readAll(attempt: Attempt, maximum: number): Promise<Buffer
   return Buffer.concat(chunks);
 }
 
-/** What a client is told when the upstream answered with this status. */
-function errorForStatus(status: number, words: UpstreamWords | undefined, secrets: readonly string[]): ClientError {
-  const isRequestFault = REQUEST_FAULTS.has(status) && (words === undefined || !isAboutTheOperator(words));
-  const mayPassOn = isRequestFault || status === 429 || status >= 500;
+/**
+ * What the journal says of an upstream's error. Of its words, only a code: its sentences may quote
+ * the prompt.
+ */
+function failureFor(
+  reason: Failure['reason'],
+  what: string,
+  status: number | undefined,
+  words: UpstreamWords | undefined,
+  secrets: Secrets,
+): Failure {
+  const code = words?.labels.find((label) => CODE_WORD.test(label) && !holdsSecret(label, secrets));
+  return { reason, status, message: code === undefined ? what : `${what} (${code})` };
+}
+
+/** The client error for an upstream response with this status. */
+function errorForStatus(status: number, words: UpstreamWords | undefined, secrets: Secrets): ClientError {
+  const reason = isRejection(status) ? 'rejected' : 'http_status';
+  const failure = failureFor(reason, `upstream ${status}${HINTS[status] ?? ''}`, status, words, secrets);
+  const isRequestInvalid = INVALID_REQUEST_STATUSES.has(status) && (words === undefined || !isAboutTheOperator(words));
+  const mayPassOn = isRequestInvalid || status === 429 || status >= 500;
   const message = mayPassOn && words !== undefined ? wordsForClients(words, secrets) : undefined;
-  if (isRequestFault) {
-    return { code: 'invalid_request', message: message ?? `The provider refused the request with status ${status}.` };
+  if (isRequestInvalid) {
+    const generic = `The provider rejected the request with status ${status}.`;
+    return { code: 'invalid_request', message: message ?? generic, failure };
   }
-  const said = message === undefined ? '.' : `: ${message}`;
-  return { code: 'upstream_error', message: `The provider of the model answered with status ${status}${said}` };
+  return {
+    code: 'upstream_error',
+    message: withDetail(`The provider responded with status ${status}`, message),
+    ...(WITHHELD_STATUSES.has(status) && { shouldRetry: false }),
+    failure,
+  };
 }
 
-/** What a client is told of an error that stands within an answer of status 200. */
-export function errorWithin(value: unknown, secrets: readonly string[]): ClientError {
+/** The client error for an error within a response with status 200. */
+export function errorForErrorValue(
+  value: unknown,
+  reason: 'error_event' | 'error_answer',
+  secrets: Secrets,
+): ClientError {
   const words = readErrorValue(value);
-  const mayPassOn = words !== undefined && !words.labels.some((label) => WITHHELD.has(label));
-  const message = mayPassOn ? wordsForClients(words, secrets) : undefined;
-  const said = message === undefined ? '.' : `: ${message}`;
-  return { code: 'upstream_error', message: `The provider of the model reported an error${said}` };
+  const status = words && statusIn(words);
+  const isWithheld = status !== undefined && WITHHELD_STATUSES.has(status);
+  const message = words === undefined || isWithheld ? undefined : wordsForClients(words, secrets);
+  const what = reason === 'error_event' ? 'upstream error in the stream' : 'upstream error with status 200';
+  const withStatus = status === undefined ? what : `${what}, code ${status}${HINTS[status] ?? ''}`;
+  return {
+    code: 'upstream_error',
+    message: withDetail('The provider reported an error', message),
+    ...(isWithheld && { shouldRetry: false }),
+    failure: failureFor(reason, withStatus, undefined, words, secrets),
+  };
 }
 
-/** The words of an upstream are withheld with these, also where they come as the code of an error. */
-const WITHHELD: ReadonlySet<string> = new Set(['401', '403', '404']);
+function withDetail(sentence: string, detail: string | undefined): string {
+  return detail === undefined ? `${sentence}.` : `${sentence}: ${detail}`;
+}
 
-/** What a client is told when no complete answer came. */
-export function errorForFailure(kind: FailureKind): ClientError {
-  return { code: 'upstream_error', message: FAILURE_MESSAGES[kind] };
+/** The client error for an attempt without a complete response. */
+export function errorForFailure({ kind, summary }: UpstreamFailure): ClientError {
+  const failure: Failure =
+    kind === 'aborted'
+      ? { reason: 'shutdown', status: undefined, message: 'the gateway shut down before the request ended' }
+      : { reason: kind, status: undefined, message: summary };
+  return { code: 'upstream_error', message: FAILURE_MESSAGES[kind], failure };
 }
 
 const FAILURE_MESSAGES = {
-  not_connected: 'The provider of the model cannot be reached. Try again later, or use another model.',
-  first_byte_timeout: 'The provider of the model did not answer in time. Try again later, or use another model.',
-  idle_timeout: 'The provider of the model stopped in the middle of its answer. Try again later, or use another model.',
-  broken: 'The connection to the provider of the model broke off. Try again later, or use another model.',
-  stopped: 'The operator of the gateway has stopped this request.',
+  not_connected: 'The provider cannot be reached. Try again later, or use another model.',
+  first_byte_timeout: 'The provider did not respond in time. Try again later, or use another model.',
+  idle_timeout: 'The provider stopped sending before its response was complete. Try again later, or use another model.',
+  broken: 'The connection to the provider was lost. Try again later, or use another model.',
+  stopped: 'The gateway operator stopped this request.',
   aborted: 'The gateway is shutting down and could not finish this request. Try again.',
 } as const;
 
-/** What a client is told of an answer that is not in the chat-completions format. */
-export const NOT_THE_PROTOCOL: ClientError = {
-  code: 'upstream_error',
-  message: 'The provider of the model sent an answer that is not in the chat-completions format.',
-};
+/** The client error for a request that is admitted while the process shuts down. */
+export const SHUTTING_DOWN = errorForFailure(new UpstreamFailure('aborted', 'stopped before dispatch'));
 
-/** What a client is told where no upstream of the model may be asked; it comes with `Retry-After`. */
+/** The client error for an upstream response that is not in the chat-completions format. */
+export function errorForInvalidResponse(why: string): ClientError {
+  return {
+    code: 'upstream_error',
+    message: 'The provider sent a response that is not in the chat-completions format.',
+    failure: { reason: 'not_the_protocol', status: undefined, message: why },
+  };
+}
+
+/** The client error if no upstream of the model is available; it is sent with `Retry-After`. */
 export const NO_UPSTREAM_AVAILABLE: ClientError = {
   code: 'upstream_error',
   message:
-    'The provider of the model has asked for a pause, or has failed too often, so it is not asked at the moment. Try again after the seconds in Retry-After, or use another model.',
+    'The provider is temporarily unavailable: it asked clients to back off, or it failed repeatedly. Try again after the time in Retry-After, or use another model.',
+  failure: {
+    reason: 'no_upstream',
+    status: undefined,
+    message: 'no upstream is available: circuits are open, or upstreams asked to back off',
+  },
 };
 
-/** The end of a request whose attempt failed before anything was sent to the client. */
+/** The result of an attempt that failed before anything was sent to the client. */
 export function relayFailure(attempt: Attempt, error: unknown, meter: Meter): RelayResult {
   if (!(error instanceof UpstreamFailure)) throw error;
   return {
     metered: attempt.sent ? meter.figures() : NO_WORK,
-    termination: { kind: 'error', error: errorForFailure(error.kind) },
+    termination: { kind: 'error', error: errorForFailure(error) },
     note: error.message,
   };
 }

@@ -1,38 +1,51 @@
-/** Relays an answer that comes in one piece: its bytes go out as they are, once they have proved to be an answer. */
+/**
+ * Relays a response that is not a stream: its bytes are sent unchanged once they have been
+ * validated.
+ */
 
 import { isObject, parseJson } from '../core/json.ts';
 import type { Attempt } from '../upstream/attempt.ts';
-import { readAnswer } from '../wire/completion.ts';
+import { withoutSecrets } from '../wire/answer-secrets.ts';
+import { readCompletion } from '../wire/completion.ts';
+import type { Secrets } from '../wire/secrets.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorWithin, NOT_THE_PROTOCOL, readAll } from './failures.ts';
+import { errorForErrorValue, errorForInvalidResponse, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';
 import { NO_WORK, type RelayResult } from './relay.ts';
 
-/** The longest answer that is taken. Pictures in base64 make the longest ones. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** The longest response that is accepted. The longest ones hold images in base64. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** Reads the answer to its end. Throws an UpstreamFailure where it has none. */
-export async function relayJson(attempt: Attempt, meter: Meter, secrets: readonly string[]): Promise<RelayResult> {
-  const body = await readAll(attempt, MAX_ANSWER_BYTES);
+/** Reads the whole response. Rejects with an UpstreamFailure if it is incomplete. */
+export async function relayJson(attempt: Attempt, meter: Meter, secrets: Secrets): Promise<RelayResult> {
+  const body = await readAll(attempt, MAX_RESPONSE_BYTES);
   if (body === undefined) {
     attempt.abort();
-    return notTheProtocol(meter, `the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+    return invalidResponse(meter, `the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
   }
-  const answer = parseJson(body.toString('utf8'))?.value;
-  if (!isObject(answer)) return notTheProtocol(meter, 'the answer is not a JSON object');
-  const facts = readAnswer(answer);
-  if (isErrorValue(answer) && facts.choices === undefined) {
+  const text = body.toString('utf8');
+  const answer = parseJson(text)?.value;
+  if (!isObject(answer)) return invalidResponse(meter, 'the response is not a JSON object');
+  const facts = readCompletion(answer);
+  if (isErrorValue(answer) && !facts.choices) {
+    if (facts.usage !== undefined) meter.read(facts);
     return {
-      metered: NO_WORK,
-      termination: { kind: 'error', error: errorWithin(answer, secrets) },
-      note: 'an error with status 200',
+      metered: facts.usage === undefined ? NO_WORK : meter.figures(),
+      termination: { kind: 'error', error: errorForErrorValue(answer, 'error_answer', secrets) },
+      note: 'the upstream sent an error with status 200',
     };
   }
   meter.read(facts);
-  if (facts.choices === undefined) return notTheProtocol(meter, 'the answer has no choices');
-  return { metered: meter.figures(), termination: { kind: 'json', body }, note: undefined };
+  if (facts.choices === undefined) return invalidResponse(meter, 'the response has no choices');
+  const clean = withoutSecrets(text, answer, secrets);
+  return clean === undefined
+    ? { metered: meter.figures(), termination: { kind: 'json', body }, note: undefined }
+    : { metered: meter.figures(), termination: { kind: 'json', body: Buffer.from(clean) }, note: SECRETS_REMOVED };
 }
 
-export function notTheProtocol(meter: Meter, note: string): RelayResult {
-  return { metered: meter.figures(), termination: { kind: 'error', error: NOT_THE_PROTOCOL }, note };
+const SECRETS_REMOVED = 'the response held a secret or words about the account, which were removed';
+
+/** The result for a response that is not in the chat-completions format. */
+export function invalidResponse(meter: Meter, note: string): RelayResult {
+  return { metered: meter.figures(), termination: { kind: 'error', error: errorForInvalidResponse(note) }, note };
 }

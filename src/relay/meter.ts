@@ -1,17 +1,22 @@
-/** The meter: what a request has used so far, from what its answer tells and from what has passed. */
+/**
+ * The meter: what a request has used so far, as reported by the upstream or counted from what was
+ * relayed.
+ */
 
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
-import { type AnswerFacts, quotableId } from '../wire/completion.ts';
+import { type CompletionFacts, quotableId } from '../wire/completion.ts';
 import { TextSample, tokensOfBytes } from '../wire/text-sample.ts';
 
 export interface Metered {
   readonly usage: TokenUsage;
   readonly source: UsageSource;
-  /** Where usage was not reported after work was done: what was written, so that its tokens can be counted. */
+  /** The output, for counting its tokens; undefined if usage was reported or no work was done. */
   readonly written: TextSample | undefined;
-  /** The upstream reported figures that cannot be right, and no others. */
+  /** The upstream reported impossible figures, and no others. */
   readonly isReportUnusable: boolean;
-  /** What the upstream calls its completion. */
+  /** The service tier that the upstream says it used. */
+  readonly serviceTier: string | undefined;
+  /** The upstream's id of the completion. */
   readonly completionId: string | undefined;
 }
 
@@ -20,24 +25,26 @@ export class Meter {
   #reported: TokenUsage | undefined;
   #isReportUnusable = false;
   #firstId: unknown;
+  #serviceTier: string | undefined;
   readonly #written = new TextSample();
-  /** True once an answer, or a part of one, was taken in: the upstream has worked. */
+  /** True once any part of a response was read: the upstream has done work. */
   hasRead = false;
   readonly #unfinished = new Set<number>();
   #finished = false;
 
-  /** `estimatedInput`: tokens, for the case that no usage is reported. */
+  /** `estimatedInput`: tokens of the input, in case no usage is reported. */
   constructor(estimatedInput: number) {
     this.#estimatedInput = estimatedInput;
   }
 
-  /** Takes in an answer or a chunk. Of several reports of usage the last one counts: they are running totals. */
-  read(facts: AnswerFacts): void {
+  /** Reads a completion or a chunk. Usage reports are running totals, so the last one counts. */
+  read(facts: CompletionFacts): void {
     this.hasRead = true;
     this.#reported = facts.usage ?? this.#reported;
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
-    // Every chunk has it; the first one will do.
+    // Every chunk has the id; the first one is as good as any.
     this.#firstId ??= facts.id;
+    if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
     for (const { index, finished, written } of facts.progress) {
       for (const text of written) this.#written.add(text, index);
       if (finished) {
@@ -49,23 +56,27 @@ export class Meter {
     }
   }
 
-  /** Takes in bytes that were passed on unread. */
+  /** Counts bytes that were relayed without being parsed. */
   readUnparsed(bytes: number): void {
     this.hasRead = true;
-    this.#written.addUnread(bytes);
+    this.#written.addUnparsed(bytes);
   }
 
-  /** True when every choice that was begun has its finish reason. */
+  /** True if every choice that has started has its finish reason. */
   get complete(): boolean {
     return this.#finished && this.#unfinished.size === 0;
   }
 
   /**
-   * The figures at this moment: as reported, else estimated from what has passed. An upstream that was reached has taken
-   * the input in and is taken to have given at least one token.
+   * The figures so far: as reported, otherwise estimated from what was relayed. An upstream that
+   * was reached is assumed to have read the input and written at least one token.
    */
   figures(): Metered {
-    const known = { isReportUnusable: this.#isReportUnusable, completionId: quotableId(this.#firstId) };
+    const known = {
+      isReportUnusable: this.#isReportUnusable,
+      serviceTier: this.#serviceTier,
+      completionId: quotableId(this.#firstId),
+    };
     if (this.#reported !== undefined) {
       return { ...known, usage: this.#reported, source: 'reported', written: undefined };
     }

@@ -1,36 +1,45 @@
-/** What relaying an answer comes to: how it ended, what it used, and what is still to be sent once that is settled. */
+/**
+ * The result of relaying a response: what it used, and the final bytes, which are sent after
+ * settlement.
+ */
 import type { ClientError } from '../core/errors.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import { DONE_EVENT } from '../wire/sse.ts';
 import type { Metered } from './meter.ts';
 
-/** The last bytes to the client, which wait for the settlement. */
+/** How the response to the client ends. Its final bytes wait for the settlement. */
 export type Termination =
   | { readonly kind: 'json'; readonly body: Buffer }
   | { readonly kind: 'error'; readonly error: ClientError }
-  /** The end of a stream that has begun: an error event if there is an error, then the end as the upstream sent it, or ours. */
+  /**
+   * The end of a stream that has started: an error event if there is an error, then `end`, the
+   * final event.
+   */
   | { readonly kind: 'stream_end'; readonly error: ClientError | undefined; readonly end: Buffer }
   | { readonly kind: 'client_gone' };
 
 export interface RelayResult {
   readonly metered: Metered;
   readonly termination: Termination;
-  /** What happened, for the log. */
+  /** What went wrong, for the log. */
   readonly note: string | undefined;
 }
 
-/** The end of a stream where the upstream sent none. */
+/** The final event of a stream for which the upstream sent none. */
 export const DONE_BYTES = Buffer.from(DONE_EVENT);
 
-/** Where a stream goes. */
+/** The client's side of a stream. */
 export interface StreamSink {
-  /** True once the head was sent. */
+  /** True once the headers were sent. */
   readonly started: boolean;
-  /** True once the client is gone. */
+  /** True once the client has hung up. */
   readonly gone: boolean;
-  /** Sends the 200, before the first bytes. */
+  /** Sends status 200 and the headers. */
   start(): void;
-  /** Resolves when more can be taken, or the client is gone. */
+  /**
+   * Returns a promise if the client is behind: it resolves when the client has caught up or hung
+   * up.
+   */
   write(bytes: Buffer): Promise<void> | undefined;
 }
 
@@ -40,5 +49,6 @@ export const NO_WORK: Metered = {
   source: 'counted',
   written: undefined,
   isReportUnusable: false,
+  serviceTier: undefined,
   completionId: undefined,
 };

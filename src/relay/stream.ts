@@ -1,51 +1,66 @@
-/** Relays a stream, event by event, and meters it as it passes. */
+/** Relays a stream event by event, and meters its usage. */
 
 import type { ClientError } from '../core/errors.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
-import { readAnswer } from '../wire/completion.ts';
-import { DONE, type SseEvent, SseSplitter } from '../wire/sse.ts';
+import { withoutSecrets } from '../wire/answer-secrets.ts';
+import { readCompletion } from '../wire/completion.ts';
+import { holdsCredential, holdsVerbatim, type Secrets } from '../wire/secrets.ts';
+import { DONE, dataEvent, type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorForFailure, errorWithin, NOT_THE_PROTOCOL } from './failures.ts';
+import { errorForErrorValue, errorForFailure, errorForInvalidResponse } from './failures.ts';
 import type { Meter, Metered } from './meter.ts';
 import { DONE_BYTES, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
 
 export interface StreamOptions {
-  /** Whether the client asked for the chunk that holds nothing but usage. */
+  /** Whether the client requested the chunk that holds only usage. */
   readonly showUsage: boolean;
-  readonly secrets: readonly string[];
-  /** After how much silence of the upstream the client gets a comment, in milliseconds; undefined for never. */
+  readonly secrets: Secrets;
+  /**
+   * How long the upstream may be silent before the client gets a keep-alive comment, in
+   * milliseconds; undefined disables them.
+   */
   readonly keepAliveMs: number | undefined;
 }
 
-/** Goes to the client while the upstream is silent, so that nothing between them takes the stream for dead. */
+/**
+ * Sent while the upstream is silent, so that proxies on the way do not close the stream as idle.
+ */
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n');
 
-/** Comments that come before the first event are kept up to this length, and dropped beyond it. */
+/** Comments before the first event are held back up to this size, and dropped beyond it. */
 const MAX_PREAMBLE_BYTES = 64 * 1024;
-/** How long the rest of a stream is read after its end, so that its connection can be used again. */
+/** How long a stream is drained after its final event, so that its connection can be reused. */
 const DRAIN_MS = 1_000;
 
-/** What an event means for the stream. */
-type Verdict = { readonly kind: 'pass' } | { readonly kind: 'hide' } | { readonly kind: 'done' } | ErrorVerdict;
+/** What to do with an event. */
+type EventAction =
+  /** `clean`: the bytes to send in place of the event's own, which hold a secret. */
+  | { readonly kind: 'forward'; readonly clean?: Buffer }
+  | { readonly kind: 'hide' }
+  | { readonly kind: 'done' }
+  | StreamError;
 
-interface ErrorVerdict {
+interface StreamError {
   readonly kind: 'error';
   readonly error: ClientError;
   readonly note: string;
-  /** The upstream itself says that it failed: as its first event, that proves that no work was done. */
-  readonly isAnswer: boolean;
+  /** The upstream itself reported the error. As its first event, this means that it did no work. */
+  readonly isReported: boolean;
 }
 
-/** What came of some events. */
-interface Judged {
-  /** What goes to the client. */
-  readonly passing: Buffer[];
-  /** The bytes of the last event, or an error in its place; undefined where the stream goes on. */
-  readonly ending: Buffer | ErrorVerdict | undefined;
+/** What to do with a batch of events. */
+interface Batch {
+  /** The bytes to send to the client. */
+  readonly forwarded: Buffer[];
+  /** The bytes of the final event, or an error in its place; undefined if the stream goes on. */
+  readonly end: Buffer | StreamError | undefined;
 }
 
-/** Relays until the stream ends in whatever way. The last bytes are left to the caller, who settles first. */
+/**
+ * Relays until the stream ends, however it ends. The caller settles, and then sends the final
+ * bytes.
+ */
 export async function relayStream(
   attempt: Attempt,
   sink: StreamSink,
@@ -63,11 +78,14 @@ class StreamRelay {
   readonly #splitter = new SseSplitter();
   readonly #preamble: Buffer[] = [];
   #preambleBytes = 0;
-  /** An event that is too long to be read has gone out in part: a line of ours must not be glued to it. */
+  /** Only part of an oversized event has been sent: nothing of ours may be written into it. */
   #insideEvent = false;
-  /** The last event has gone out without the last LF of its line end: a line of ours must not come between. */
+  /**
+   * The last event was sent without the LF of its final CRLF: nothing of ours may be written
+   * between.
+   */
   #insideLineEnd = false;
-  /** Bytes are on their way that the client has not made room for: it is the one that is silent. */
+  /** A write is waiting for the client, so the client is behind rather than the upstream silent. */
   #isSending = false;
   #keepAlive: NodeJS.Timeout | undefined;
 
@@ -89,82 +107,109 @@ class StreamRelay {
   async #relay(): Promise<RelayResult> {
     try {
       for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
-        const ended = await this.#take(this.#judged(this.#splitter.push(chunk)));
-        if (ended !== undefined) return ended;
+        const result = await this.#forward(this.#read(this.#splitter.push(chunk)));
+        if (result !== undefined) return result;
       }
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
-      return this.#brokenOff(errorForFailure(error.kind), error.message);
+      return this.#incomplete(errorForFailure(error), error.message);
     }
     const rest = this.#splitter.end();
-    const ended = rest === undefined ? undefined : await this.#take(this.#judged([rest]), true);
-    return ended ?? this.#brokenOff(errorForFailure('broken'), 'the stream ended early');
+    const result = rest === undefined ? undefined : await this.#forward(this.#read([rest]), { isTerminated: false });
+    return result ?? this.#incomplete(errorForFailure(ENDED_EARLY), ENDED_EARLY.message);
   }
 
-  /** Judges events up to the end. What waits for a slow reader holds none of their texts. */
-  #judged(events: readonly SseEvent[]): Judged {
-    const passing: Buffer[] = [];
+  /**
+   * Reads events up to the end. The batch keeps bytes only, so a slow client holds no parsed text
+   * in memory.
+   */
+  #read(events: readonly SseEvent[]): Batch {
+    const forwarded: Buffer[] = [];
     for (const event of events) {
-      const verdict = this.#judge(event);
-      if (verdict.kind === 'pass') this.#pass(event, passing);
-      if (verdict.kind === 'error') return { passing, ending: verdict };
-      if (verdict.kind === 'done') return { passing, ending: event.bytes };
+      const action = this.#readEvent(event);
+      if (action.kind === 'forward')
+        this.#addEvent(action.clean === undefined ? event : { ...event, bytes: action.clean }, forwarded);
+      if (action.kind === 'error') return { forwarded, end: action };
+      if (action.kind === 'done') return { forwarded, end: event.bytes };
     }
-    return { passing, ending: undefined };
+    return { forwarded, end: undefined };
   }
 
-  /** Sends what passes, in one write. Returns the end, if it has come. */
-  async #take({ passing, ending }: Judged, unterminated = false): Promise<RelayResult | undefined> {
-    if (ending === undefined && unterminated && passing.length > 0) passing.push(Buffer.from('\n\n'));
-    await this.#send(passing);
-    if (ending === undefined) return undefined;
-    return 'kind' in ending ? this.#failed(ending) : this.#done(ending, unterminated);
+  /**
+   * Sends a batch in one write. Returns the result if the stream has ended. `isTerminated`: whether
+   * the last event has the blank line that ends it.
+   */
+  async #forward(
+    { forwarded, end }: Batch,
+    { isTerminated } = { isTerminated: true },
+  ): Promise<RelayResult | undefined> {
+    if (end === undefined && !isTerminated && forwarded.length > 0) forwarded.push(Buffer.from('\n\n'));
+    await this.#send(forwarded);
+    if (end === undefined) return undefined;
+    return 'kind' in end ? this.#failed(end) : this.#done(end, isTerminated);
   }
 
-  #judge(event: SseEvent): Verdict {
+  #readEvent(event: SseEvent): EventAction {
     if (event.data === undefined || event.data.trim() === '') {
-      if (!event.complete || this.#insideEvent) this.#meter.readUnparsed(event.bytes.length);
-      return { kind: 'pass' };
+      const isPiece = !event.complete || this.#insideEvent;
+      if (isPiece) this.#meter.readUnparsed(event.bytes.length);
+      return this.#readUnparsed(event.bytes.toString('latin1'), isPiece);
     }
     if (event.data.trim() === DONE) return { kind: 'done' };
     const value = parseJson(event.data)?.value;
     if (event.name === 'error' || isErrorValue(value)) {
-      const error = errorWithin(value ?? event.data, this.#options.secrets);
-      return { kind: 'error', error, note: 'the upstream sent an error event', isAnswer: true };
+      const error = errorForErrorValue(value ?? event.data, 'error_event', this.#options.secrets);
+      return { kind: 'error', error, note: 'the upstream sent an error event', isReported: true };
     }
     if (!isObject(value)) {
-      return { kind: 'error', error: NOT_THE_PROTOCOL, note: 'an event is not a JSON object', isAnswer: false };
+      const note = 'an event is not a JSON object';
+      return { kind: 'error', error: errorForInvalidResponse(note), note, isReported: false };
     }
-    const facts = readAnswer(value);
+    const facts = readCompletion(value);
     this.#meter.read(facts);
     const isUsageOnly = facts.hasUsage && (facts.choices ?? 0) === 0;
-    return { kind: isUsageOnly && !this.#options.showUsage ? 'hide' : 'pass' };
+    if (isUsageOnly && !this.#options.showUsage) return { kind: 'hide' };
+    const clean = withoutSecrets(event.data, value, this.#options.secrets);
+    return clean === undefined ? FORWARD : { kind: 'forward', clean: Buffer.from(dataEvent(clean)) };
   }
 
-  /** Comments wait for the first event that says something: until then an error is an ordinary answer. */
-  #pass(event: SseEvent, passing: Buffer[]): void {
-    const saysSomething = Boolean(event.data?.trim()) || !event.complete;
-    if (!this.#sink.started && !saysSomething) {
+  /** A comment, or a piece of an oversized event, from which nothing can be removed. */
+  #readUnparsed(text: string, isPiece: boolean): EventAction {
+    const { secrets } = this.#options;
+    if (isPiece && holdsCredential(text, secrets)) {
+      const note = 'an oversized event holds a credential';
+      return { kind: 'error', error: errorForInvalidResponse(note), note, isReported: false };
+    }
+    return !isPiece && holdsVerbatim(text, secrets) ? { kind: 'hide' } : FORWARD;
+  }
+
+  /**
+   * Holds back comments until the first event with data: before that, an error still gets an HTTP
+   * status.
+   */
+  #addEvent(event: SseEvent, forwarded: Buffer[]): void {
+    const hasData = Boolean(event.data?.trim()) || !event.complete;
+    if (!this.#sink.started && !hasData) {
       this.#preambleBytes += event.bytes.length;
       if (this.#preambleBytes <= MAX_PREAMBLE_BYTES) this.#preamble.push(event.bytes);
       return;
     }
-    passing.push(...this.#begin());
+    forwarded.push(...this.#start());
     this.#insideEvent = !event.complete;
     this.#insideLineEnd = isCutInCrlf(event.bytes);
-    passing.push(event.bytes);
+    forwarded.push(event.bytes);
   }
 
-  /** Sends the head if it was not sent; returns what goes out before anything else. */
-  #begin(): Buffer[] {
+  /** Starts the stream if it has not started. Returns the bytes to send first. */
+  #start(): Buffer[] {
     if (this.#sink.started) return [];
     this.#sink.start();
     const { keepAliveMs } = this.#options;
-    if (keepAliveMs !== undefined) this.#keepAlive = setInterval(() => this.#beat(), keepAliveMs);
+    if (keepAliveMs !== undefined) this.#keepAlive = setInterval(() => this.#sendKeepAlive(), keepAliveMs);
     return this.#preamble;
   }
 
-  #beat(): void {
+  #sendKeepAlive(): void {
     if (!this.#isSending && !this.#insideEvent && !this.#insideLineEnd) void this.#sink.write(KEEP_ALIVE);
   }
 
@@ -176,12 +221,12 @@ class StreamRelay {
     this.#isSending = false;
   }
 
-  async #done(bytes: Buffer, unterminated: boolean): Promise<RelayResult> {
+  async #done(bytes: Buffer, isTerminated: boolean): Promise<RelayResult> {
     void this.#attempt.drain(DRAIN_MS);
-    // A stream of nothing but its end is an answer too; the client gets it as it is.
-    await this.#send(this.#begin());
-    // Nothing is read any more that could bring the missing half of a line end.
-    const rest = unterminated ? '\n\n' : isCutInCrlf(bytes) ? '\n' : '';
+    // A stream with only a final event is valid, and relayed as it is.
+    await this.#send(this.#start());
+    // The LF of a cut CRLF will not be read any more.
+    const rest = !isTerminated ? '\n\n' : isCutInCrlf(bytes) ? '\n' : '';
     const end = Buffer.concat([bytes, Buffer.from(rest)]);
     return {
       metered: this.#meter.figures(),
@@ -190,31 +235,36 @@ class StreamRelay {
     };
   }
 
-  /** What ends in any way after its finish reason has succeeded. */
-  async #failed({ error, note, isAnswer }: ErrorVerdict): Promise<RelayResult> {
+  async #failed({ error, note, isReported }: StreamError): Promise<RelayResult> {
     this.#attempt.abort();
-    if (isAnswer && !this.#sink.started && !this.#meter.hasRead)
+    if (isReported && !this.#sink.started && !this.#meter.hasRead)
       return { metered: NO_WORK, termination: { kind: 'error', error }, note };
-    return this.#brokenOff(error, note);
+    return this.#incomplete(error, note);
   }
 
-  async #brokenOff(error: ClientError, note: string): Promise<RelayResult> {
-    if (this.#meter.complete) return this.#ended(this.#meter.figures(), undefined, note);
+  /**
+   * The result for a stream without a final event. Once all choices have finished, it is a success.
+   */
+  async #incomplete(error: ClientError, note: string): Promise<RelayResult> {
+    if (this.#meter.complete) return this.#endedByGateway(this.#meter.figures(), undefined, note);
     if (!this.#sink.started) return { metered: this.#charge(), termination: { kind: 'error', error }, note };
     if (this.#insideEvent) await this.#sink.write(Buffer.from('\n\n'));
-    return this.#ended(this.#meter.figures(), error, note);
+    return this.#endedByGateway(this.#meter.figures(), error, note);
   }
 
   #charge(): Metered {
     return this.#attempt.sent ? this.#meter.figures() : NO_WORK;
   }
 
-  #ended(metered: Metered, error: ClientError | undefined, note: string | undefined): RelayResult {
+  #endedByGateway(metered: Metered, error: ClientError | undefined, note: string | undefined): RelayResult {
     return { metered, termination: { kind: 'stream_end', error, end: DONE_BYTES }, note };
   }
 }
 
-/** The buffers as one: without a copy where they stand side by side, as the events of one chunk do. */
+/**
+ * Concatenates buffers, without a copy if they are adjacent in memory, as the events of one chunk
+ * are.
+ */
 function joined(buffers: readonly Buffer[]): Buffer {
   const [first, ...others] = buffers as [Buffer, ...Buffer[]];
   let end = first.byteOffset + first.length;
@@ -225,9 +275,13 @@ function joined(buffers: readonly Buffer[]): Buffer {
   return Buffer.from(first.buffer, first.byteOffset, end - first.byteOffset);
 }
 
+const FORWARD: EventAction = { kind: 'forward' };
+
+const ENDED_EARLY = new UpstreamFailure('broken', 'the stream ended without a final event');
+
 const CRLF = '\r\n';
 
-/** True for an event with CRLF line ends whose last LF is still on its way. */
+/** True for an event with CRLF line ends whose last LF has not arrived. */
 function isCutInCrlf(bytes: Buffer): boolean {
   return bytes.at(-1) === CRLF.charCodeAt(0) && bytes.includes(CRLF);
 }

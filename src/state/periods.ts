@@ -1,16 +1,16 @@
-/** Cuts a range of time into whole months, whole days, and the broken days at its ends. Pure. */
+/** Splits a range of time into whole months, whole days, and the partial days at its ends. Pure. */
 import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
 
-/** A part of a range, and where its figures stand. `from` is inclusive, `to` exclusive. */
+/** A part of a range, by the table that has its figures. `from` is inclusive, `to` exclusive. */
 export type Period =
   | { readonly kind: 'months'; readonly from: string; readonly to: string }
   | { readonly kind: 'days'; readonly from: string; readonly to: string }
   | { readonly kind: 'moments'; readonly from: number; readonly to: number };
 
-/** From the year 10000 on days no longer sort as texts. */
+/** From the year 10000 on, days no longer sort as text. */
 const END_MS = Date.UTC(9999, 11, 1);
 
-/** The parts of a range of milliseconds since 1970, UTC; an end that is undefined is open. */
+/** The parts of a range of milliseconds since 1970, UTC; an undefined end is open. */
 export function periodsOf(
   sinceMs: number | undefined,
   untilMs: number | undefined,
@@ -27,14 +27,14 @@ export function periodsOf(
 }
 
 function wholeDays(firstDay: number, lastDay: number, finest: 'months' | 'days'): Period[] {
-  const [firstMonth, lastMonth] = [monthAt(firstDay - 1, 1), monthAt(lastDay, 0)];
+  const [firstMonth, lastMonth] = [monthStart(firstDay - 1, 1), monthStart(lastDay, 0)];
   if (finest === 'days' || firstMonth >= lastMonth) return [days(firstDay, lastDay)];
   const months: Period = { kind: 'months', from: utcMonth(firstMonth), to: utcMonth(lastMonth) };
   return [days(firstDay, firstMonth), months, days(lastMonth, lastDay)];
 }
 
-/** The beginning of the month that lies that many months after the one of `ms`. */
-function monthAt(ms: number, later: number): number {
+/** The start of the month that is `later` months after the month of `ms`. */
+export function monthStart(ms: number, later: number): number {
   const date = new Date(ms);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
 }

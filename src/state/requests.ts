@@ -1,4 +1,5 @@
 /** Single requests as operators read them, in flight or ended, and the result of correcting one. */
+import type { Failure } from '../core/failure.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
 import type { UsageSource } from '../core/usage.ts';
@@ -32,10 +33,15 @@ export interface RequestEnd {
   readonly completionId: string | undefined;
   /** From dispatch to the first byte of the upstream's response. */
   readonly firstByteMs: number | undefined;
-  /** The provider's upstream that served. Undefined if none was asked, or if the file did not record it yet. */
+  /**
+   * The provider's upstream that served. Undefined if none was asked, or if the file did not record
+   * it yet.
+   */
   readonly upstream: string | undefined;
   /** The number of attempts on all upstreams. Undefined when `upstream` is. */
   readonly attempts: number | undefined;
+  /** Why it failed. Undefined if it did not, or if the file did not record it yet. */
+  readonly failure: Failure | undefined;
   /** When an operator corrected the cost. */
   readonly correctedAtMs: number | undefined;
 }
@@ -50,7 +56,10 @@ export interface RequestQuery {
   readonly limit: number;
 }
 
-/** The result of correcting what a request was charged. Only a request charged as held can be corrected. */
+/**
+ * The result of correcting what a request was charged. Only a request charged as held can be
+ * corrected.
+ */
 export type Correction =
   | { readonly kind: 'done'; readonly request: RequestRecord }
   | { readonly kind: 'no_such_request' | 'in_flight' }

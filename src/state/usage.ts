@@ -33,7 +33,10 @@ export interface UsageRow {
 
 export interface UsageReport {
   readonly rows: readonly UsageRow[];
-  /** Days that the range covers in part and whose journal rows were dropped. The rows do not include them. */
+  /**
+   * Days that the range covers in part and whose journal rows were dropped. The rows do not include
+   * them.
+   */
   readonly droppedDays: readonly string[];
 }
 
@@ -50,4 +53,10 @@ export interface RefusalRow {
   readonly reason: string;
   readonly requests: number;
   readonly lastAtMs: number;
+}
+
+/** The refusals of a key for one reason in a month that are to be added to those stored. */
+export interface RefusalCount extends RefusalRow {
+  readonly month: string;
+  readonly keyId: string;
 }

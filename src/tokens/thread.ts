@@ -1,9 +1,9 @@
-/** The tokenizer's thread: counts the tokens of texts, piece by piece. */
+/** The tokenizer thread: counts the tokens of texts, piece by piece. */
 import { parentPort } from 'node:worker_threads';
 import { countTokens, setMergeCacheSize } from 'gpt-tokenizer/encoding/o200k_base';
 import { piecesOf } from './pieces.ts';
 
-/** Texts to be counted, under a number that the answer comes back with. */
+/** Texts to count, and a number that identifies the result. */
 export interface CountOrder {
   readonly order: number;
   readonly texts: readonly string[];
@@ -11,15 +11,15 @@ export interface CountOrder {
 
 export interface CountResult {
   readonly order: number;
-  /** Of all texts together. */
+  /** The total of all texts. */
   readonly tokens: number;
 }
 
-// Unless it is told otherwise it remembers 100,000 texts. After 15,000 pieces of unbroken text that was a heap of 104 MB,
-// and it went on growing; so bounded it stays at 32.
+// The default caches 100,000 texts: after 15,000 pieces of unbroken text the heap was 104 MB and
+// still growing. With this limit it stays at 32 MB.
 setMergeCacheSize(2_000);
 
-/** Names of special tokens within a text are text. */
+/** Counts the names of special tokens within a text as plain text. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() };
 
 parentPort?.on('message', ({ order, texts }: CountOrder) => {

@@ -1,10 +1,12 @@
-/** Usage that no upstream has reported, counted by the gateway. */
+/** Counts the usage that an upstream did not report. */
 import type { TokenUsage } from '../core/usage.ts';
 import type { InputSample } from '../wire/estimate.ts';
 import type { TextSample } from '../wire/text-sample.ts';
 import type { TokenCounter } from './counter.ts';
 
-/** Counts what went in and what was written, at least one token. What cannot be counted stays as estimated. */
+/**
+ * Counts input and output, at least one token of output. What cannot be counted stays as estimated.
+ */
 export async function countUsage(
   counter: TokenCounter,
   estimate: TokenUsage,

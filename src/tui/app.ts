@@ -1,4 +1,4 @@
-/** The screen itself: Ink draws the lines of the frame, and hands over the keys that are pressed. */
+/** The terminal: Ink draws the lines of the frame and reports the keys that are pressed. */
 import { Box, type Key, render, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { createElement, memo, type ReactElement, useEffect, useSyncExternalStore } from 'react';
 import type { Line } from './draw/line.ts';
@@ -6,11 +6,12 @@ import { painted } from './draw/paint.ts';
 import { frame } from './frame.ts';
 import type { Session } from './session.ts';
 
+/** As https://no-color.org asks. */
 const HAS_COLOURS = (process.env.NO_COLOR ?? '') === '';
 
 /** Draws until the session ends. */
 export async function draw(session: Session): Promise<void> {
-  // The other screen keeps the column of this one, and the first line would begin there.
+  // The alternate screen keeps the cursor's column, and the first line would start there.
   process.stdout.write('\r');
   const app = render(createElement(Screen, { session }), {
     alternateScreen: true,
@@ -19,17 +20,17 @@ export async function draw(session: Session): Promise<void> {
     patchConsole: false,
     interactive: true,
   });
-  // Whatever happens, the terminal is left as it was found.
-  const onFault = (error: Error) => {
+  // Whatever happens, the terminal is restored.
+  const onError = (error: Error) => {
     app.unmount();
-    process.stderr.write(`error: fault of the program: ${error.stack ?? error.message}\n`);
+    process.stderr.write(`error: internal error: ${error.stack ?? error.message}\n`);
     process.exit(1);
   };
-  process.once('uncaughtException', onFault);
+  process.once('uncaughtException', onError);
   const onSignal = () => session.end();
   process.once('SIGTERM', onSignal).once('SIGHUP', onSignal);
-  // A fault while drawing ends the screen by itself.
-  await Promise.race([session.ended, app.waitUntilExit()]).catch(onFault);
+  // Ink unmounts by itself if rendering throws.
+  await Promise.race([session.ended, app.waitUntilExit()]).catch(onError);
   app.unmount();
   await app.waitUntilExit();
 }
@@ -50,7 +51,7 @@ function Screen({ session }: { session: Session }): ReactElement {
   return createElement(Box, { flexDirection: 'column', width: columns, height: rows }, lines);
 }
 
-/** A whole line with its styles is one node: a node for each of its spans would cost six times as much. */
+/** One node for a line with all its styles: a node for each span would cost six times as much. */
 const DrawnLine = memo(
   ({ drawing }: { drawing: string }): ReactElement => createElement(Text, { wrap: 'truncate' }, drawing),
 );
@@ -67,11 +68,11 @@ const NAMED = {
   return: 'enter',
   escape: 'escape',
   backspace: 'backspace',
-  // What terminals send for the key above Enter.
+  // What terminals send for the Backspace key.
   delete: 'backspace',
 } as const;
 
-/** The names of the keys that were pressed: where the program was busy or the line is slow, several come in one piece. */
+/** The keys that were pressed: several at once if the program was busy or the link is slow. */
 function namesOf(input: string, key: Key): string[] {
   if (key.tab) return [key.shift ? 'shift+tab' : 'tab'];
   for (const [field, name] of Object.entries(NAMED)) if (key[field as keyof typeof NAMED]) return [name];
@@ -87,9 +88,9 @@ const CONTROLS: Readonly<Record<string, string>> = {
   '\u007f': 'backspace',
 };
 /** Ctrl-A is 1, Ctrl-Z is 26. */
-const LETTERS_OF_CONTROLS = 0x60;
+const CONTROL_TO_LETTER = 0x60;
 
 function nameOf(character: string): string {
   if (character >= ' ' && character !== '\u007f') return character;
-  return CONTROLS[character] ?? `ctrl+${String.fromCharCode(character.charCodeAt(0) + LETTERS_OF_CONTROLS)}`;
+  return CONTROLS[character] ?? `ctrl+${String.fromCharCode(character.charCodeAt(0) + CONTROL_TO_LETTER)}`;
 }

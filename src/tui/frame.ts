@@ -1,7 +1,8 @@
-/** The whole screen as lines: where things stand, the views, the one that is open, and the keys of the moment. Pure. */
+/** The whole screen as lines: status, tabs, the open view, a message and key hints. Pure. */
+
+import { duration, usd } from '../operator/format.ts';
+import { clean, widthOf } from '../operator/text.ts';
 import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts';
-import { clean, widthOf } from './draw/text.ts';
-import { duration, usd } from './format.ts';
 import { type Model, VIEWS, type View } from './model.ts';
 import { accountOf } from './select.ts';
 import { withDialog } from './views/dialog.ts';
@@ -12,10 +13,10 @@ import { models } from './views/models.ts';
 import { overview } from './views/overview.ts';
 import { usage } from './views/usage.ts';
 
-/** Below this there is no room for anything. */
+/** The smallest terminal that the views fit in. */
 export const MIN_COLUMNS = 60;
 export const MIN_ROWS = 16;
-/** Head, tabs, an empty line, that of messages, and the line at the bottom. */
+/** Status, tabs, an empty line, the message line and the key hints. */
 const FRAME_ROWS = 5;
 
 const BODIES: Readonly<Record<View, (model: Model, height: number) => Line[]>> = {
@@ -33,16 +34,16 @@ const NAMES: Readonly<Record<View, string>> = {
   models: 'Models',
 };
 
-/** As many lines as the screen has, each as wide as it is. */
+/** Exactly as many lines as the screen has rows, each exactly as wide as the screen. */
 export function frame(model: Model): Line[] {
   const { columns, rows } = model;
   if (columns < MIN_COLUMNS || rows < MIN_ROWS) return tooSmall(model);
   const height = rows - FRAME_ROWS;
   const body = BODIES[model.view](model, height).slice(0, height);
   const gap = Array<Line>(height - body.length).fill([]);
-  const lines = [head(model), tabs(model), [], ...body, ...gap, told(model)];
+  const lines = [statusLine(model), tabs(model), [], ...body, ...gap, messageLine(model)];
   const shown = model.dialog === undefined ? lines : withDialog(lines, model.dialog, columns, rows - 1);
-  return [...shown, foot(model)].map((line) => fitLine(line, columns));
+  return [...shown, hintLine(model)].map((line) => fitLine(line, columns));
 }
 
 function tooSmall({ columns, rows }: Model): Line[] {
@@ -50,27 +51,26 @@ function tooSmall({ columns, rows }: Model): Line[] {
   return Array.from({ length: rows }, (_, row) => fitLine(row === 0 ? [{ text }] : [], columns));
 }
 
-function head(model: Model): Line {
+function statusLine(model: Model): Line {
   const { columns } = model;
-  const left = [span(' inf-gw ', { bold: true }), ...standing(model)];
+  const left = [span(' inf-gw ', { bold: true }), ...gatewayStatus(model)];
   const balance = span(`${usd(accountOf(model).balanceNanos)} USD `, { bold: true });
   const labelled = [dim('  balance '), balance];
   const hasRoom = lineWidth(left) + lineWidth(labelled) < columns;
   return spread(left, hasRoom ? labelled : [balance], columns);
 }
 
-/** How the gateway stands. */
-function standing({ snapshot, nowMs, wasConnected, refused }: Model): Line {
-  if (refused !== undefined) return [span('○ ', { tone: 'bad' }), span(clean(refused), { tone: 'bad' })];
+function gatewayStatus({ snapshot, nowMs, wasConnected, socketError }: Model): Line {
+  if (socketError !== undefined) return [span('○ ', { tone: 'bad' }), span(clean(socketError), { tone: 'bad' })];
   if (snapshot === undefined) {
     const state = wasConnected
-      ? 'the gateway has gone; waiting for it'
-      : 'no gateway runs: these are the stored figures';
+      ? 'gateway stopped; waiting for it to start'
+      : 'no gateway running; showing stored figures';
     return [span('○ ', { tone: 'warn' }), span(state, { tone: 'warn' })];
   }
-  const { draining, storage_fault: fault, address, version, started_at_ms: startedAtMs } = snapshot;
-  const tone = fault !== null ? 'bad' : draining ? 'warn' : 'good';
-  const state = fault !== null ? clean(fault) : draining ? 'shutting down' : `serving ${address}`;
+  const { draining, storage_fault: storageFault, address, version, started_at_ms: startedAtMs } = snapshot;
+  const tone = storageFault !== null ? 'bad' : draining ? 'warn' : 'good';
+  const state = storageFault !== null ? clean(storageFault) : draining ? 'shutting down' : `serving ${address}`;
   const up = duration((nowMs - startedAtMs) / 1_000);
   return [dim(`${version}  `), span('● ', { tone }), { text: state }, dim(`  up ${up}`)];
 }
@@ -82,12 +82,12 @@ function tabs({ view }: Model): Line {
   ]);
 }
 
-function told({ message }: Model): Line {
+function messageLine({ message }: Model): Line {
   return message === undefined ? [] : [{ text: ' ' }, span(clean(message.text), { tone: message.tone })];
 }
 
-function foot(model: Model): Line {
-  return [{ text: ' ' }, dim(asManyAsFit(hintsFor(model), model.columns - 1))];
+function hintLine(model: Model): Line {
+  return [{ text: ' ' }, dim(fittingHints(hintsFor(model), model.columns - 1))];
 }
 
 function hintsFor({ dialog, keys: state, view }: Model): readonly string[] {
@@ -95,7 +95,7 @@ function hintsFor({ dialog, keys: state, view }: Model): readonly string[] {
   return view === 'keys' && state.isTyping ? HINTS.typing : HINTS[view];
 }
 
-function asManyAsFit(hints: readonly string[], width: number): string {
+function fittingHints(hints: readonly string[], width: number): string {
   const last = hints.at(-1) ?? '';
   let shown = '';
   for (const hint of hints.slice(0, -1)) {

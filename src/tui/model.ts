@@ -1,10 +1,10 @@
-/** All that the screen shows, as data: what is drawn is a function of this, and keys and news make the next one of it. */
+/** The state of the dashboard as data: the screen is a function of it. */
 
 import type { Model as CatalogModel } from '../catalog/catalog.ts';
 import type { SecondRow, Snapshot } from '../control/protocol.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
-import type { RequestRow } from '../observe/monitor.ts';
+import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { KeyRecord, KeyState, OwnLimits } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Tone } from './draw/line.ts';
@@ -12,17 +12,17 @@ import type { Tone } from './draw/line.ts';
 export const VIEWS = ['overview', 'keys', 'live', 'usage', 'models'] as const;
 export type View = (typeof VIEWS)[number];
 
-/** A key, as the state file has it. */
+/** A key as stored in the state file. */
 export interface StoredKey {
   readonly record: KeyRecord;
   readonly limits: Limits;
-  /** This month's. */
+  /** This month's figures. */
   readonly month: MonthFigures;
   /** Milliseconds since 1970; undefined for never. */
   readonly lastUsedMs: number | undefined;
 }
 
-/** What the state file and the config say. */
+/** What comes from the state file and the config. */
 export interface Stored {
   readonly statePath: string;
   readonly tierName: string;
@@ -31,15 +31,15 @@ export interface Stored {
   readonly heldNanos: Nanos;
   readonly keys: readonly StoredKey[];
   readonly models: readonly CatalogModel[];
-  /** This month's requests and cost of each model, by its id. */
+  /** This month's requests and cost by model id. */
   readonly modelUsage: ReadonlyMap<string, UsageRow>;
 }
 
-/** More of one key than a line can hold. */
+/** What the details of a key show beyond its row. */
 export interface KeyDetail {
   readonly keyId: string;
   readonly byModel: readonly UsageRow[];
-  /** Of the last 30 days, the oldest first. */
+  /** The last 30 days, oldest first. */
   readonly byDay: readonly UsageRow[];
   readonly refusals: readonly RefusalRow[];
 }
@@ -50,7 +50,7 @@ export type KeySort = (typeof KEY_SORTS)[number];
 export const RANGES = ['24h', '7d', '30d', 'this month', 'all'] as const;
 export type Range = (typeof RANGES)[number];
 
-/** What is done to the state file, or to the running gateway. */
+/** A change to the state file, or a command to the running gateway. */
 export type Action =
   | { readonly kind: 'create'; readonly name: string; readonly limits: OwnLimits }
   | { readonly kind: 'set_state'; readonly keyId: string; readonly state: KeyState }
@@ -60,14 +60,14 @@ export type Action =
   | { readonly kind: 'add_credit'; readonly nanos: Nanos; readonly note: string }
   | { readonly kind: 'stop_request'; readonly id: string };
 
-/** A line that is typed into. */
+/** A text field of a form. */
 export interface Field {
   readonly name: string;
   readonly label: string;
   readonly value: string;
-  /** What an empty one means, or what may be typed. */
+  /** What an empty field means, or an example. */
   readonly hint: string;
-  readonly fault: string | undefined;
+  readonly problem: string | undefined;
 }
 
 export type FormPurpose =
@@ -89,7 +89,7 @@ export type Dialog =
       readonly title: string;
       readonly text: string;
       readonly action: Action;
-      /** What has to be typed before it is done; undefined where a `y` is enough. */
+      /** What must be typed to confirm; undefined if a `y` is enough. */
       readonly word: string | undefined;
       readonly typed: string;
     }
@@ -98,7 +98,7 @@ export type Dialog =
       readonly keyId: string;
       readonly name: string;
       readonly options: readonly string[];
-      /** Null stands for all models. */
+      /** Null for all models. */
       readonly chosen: readonly string[] | null;
       readonly cursor: number;
     }
@@ -107,7 +107,7 @@ export type Dialog =
       readonly name: string;
       readonly secret: string;
       readonly copied: boolean;
-      /** Whether the screen was about to be left, which is asked about. */
+      /** Whether the user tried to quit, which has to be confirmed. */
       readonly leaving: boolean;
     }
   | { readonly kind: 'help'; readonly view: View };
@@ -123,15 +123,15 @@ export interface Model {
   readonly rows: number;
   readonly nowMs: number;
   readonly view: View;
-  /** How the gateway stands; undefined while none runs. */
+  /** The last snapshot of the gateway; undefined while none is running. */
   readonly snapshot: Snapshot | undefined;
-  /** Whether there was a gateway since the screen was opened. */
+  /** Whether a gateway has been reached since the dashboard was opened. */
   readonly wasConnected: boolean;
-  /** Why no gateway may be asked; undefined where one may. */
-  readonly refused: string | undefined;
-  /** The last minutes, second by second; those in which nothing happened are left out. */
+  /** Why the control socket cannot be trusted; undefined if it can. */
+  readonly socketError: string | undefined;
+  /** The last few minutes by second, without the seconds in which nothing happened. */
   readonly seconds: readonly SecondRow[];
-  /** The requests that have ended or were refused, as far as they were told of. The latest last. */
+  /** The requests known to have ended or been refused, latest last. */
   readonly ended: readonly RequestRow[];
   readonly stored: Stored;
   readonly keys: {
@@ -139,14 +139,14 @@ export interface Model {
     readonly sort: KeySort;
     readonly filter: string;
     readonly isTyping: boolean;
-    /** The key whose details are open. */
+    /** The details that are open. */
     readonly detail: KeyDetail | undefined;
   };
   readonly live: {
     readonly cursor: number;
     readonly isOpen: boolean;
-    /** While one that has ended is chosen: those that had ended by then, which stand still for as long. */
-    readonly held: readonly RequestRow[] | undefined;
+    /** The ended requests to show while one of them is selected, so that the rows do not move. */
+    readonly frozen: readonly RequestRow[] | undefined;
   };
   readonly usage: {
     readonly by: UsageGroup;
@@ -159,8 +159,8 @@ export interface Model {
   readonly message: Message | undefined;
 }
 
-/** Of the requests: one watches what comes. */
-export const AT_TOP: Model['live'] = { cursor: 0, isOpen: false, held: undefined };
+/** The Live view with nothing selected: the rows move as requests come in. */
+export const AT_TOP: Model['live'] = { cursor: 0, isOpen: false, frozen: undefined };
 
 export function firstModel(stored: Stored, size: { columns: number; rows: number }, nowMs: number): Model {
   return {
@@ -169,7 +169,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     view: 'overview',
     snapshot: undefined,
     wasConnected: false,
-    refused: undefined,
+    socketError: undefined,
     seconds: [],
     ended: [],
     stored,

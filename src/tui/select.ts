@@ -1,9 +1,9 @@
-/** What of the model a view shows, and in which order. Pure. */
+/** What a view shows of the model, in which order, and what it has to ask the gateway for. Pure. */
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { MAX_ENDED, type RequestRow, type SnapshotQuery } from '../observe/monitor.ts';
+import { MAX_ENDED, type RequestRow, type SnapshotQuery, type UpstreamState } from '../observe/worker-snapshot.ts';
 import type { KeySort, Model, StoredKey } from './model.ts';
 
-/** What was asked for last: with 10,000 keys sorting takes 5 ms, and each key that is pressed asks several times. */
+/** The last result: sorting 10,000 keys takes 5 ms, and a key press needs it several times. */
 let last: { readonly of: readonly unknown[]; readonly shown: readonly StoredKey[] } | undefined;
 
 /** The keys that pass the filter, sorted. */
@@ -16,9 +16,9 @@ export function shownKeys({ stored, keys: { filter, sort } }: Model): readonly S
 }
 
 function filteredKeys(keys: readonly StoredKey[], filter: string, sort: KeySort): readonly StoredKey[] {
-  const wanted = filter.toLowerCase();
+  const text = filter.toLowerCase();
   const passing = keys.filter(({ record }) =>
-    [record.name, record.id, record.preview, record.state].some((text) => text.toLowerCase().includes(wanted)),
+    [record.name, record.id, record.preview, record.state].some((field) => field.toLowerCase().includes(text)),
   );
   return passing.toSorted(ORDERS[sort]);
 }
@@ -38,12 +38,12 @@ export function currentKey(model: Model): StoredKey | undefined {
   return shownKeys(model)[model.keys.cursor];
 }
 
-/** Requests under way, the oldest first, and behind them those that have ended, the latest first. */
-export function shownRequests({ snapshot, ended, live: { held } }: Model): readonly RequestRow[] {
-  return snapshot === undefined ? [] : [...snapshot.live, ...(held ?? ended).toReversed()];
+/** Requests in flight, oldest first, then those that have ended, latest first. */
+export function shownRequests({ snapshot, ended, live: { frozen } }: Model): readonly RequestRow[] {
+  return snapshot === undefined ? [] : [...snapshot.live, ...(frozen ?? ended).toReversed()];
 }
 
-/** The balance and what is held of it: of the running gateway, or else as the file has them. */
+/** The balance and the amount held, from the running gateway or else from the state file. */
 export function accountOf({ snapshot, stored }: Model): { readonly balanceNanos: Nanos; readonly heldNanos: Nanos } {
   return {
     balanceNanos: nanosOf(snapshot?.balance_usd) ?? stored.balanceNanos,
@@ -56,18 +56,23 @@ function nanosOf(text: string | null | undefined): Nanos | undefined {
   return text.startsWith('-') ? -(parseUsd(text.slice(1)) ?? 0n) : parseUsd(text);
 }
 
-/** Keys whose live figures are asked for: those around the cursor. */
+/** Whether an upstream in this state gets no requests. */
+export function isUnused(state: UpstreamState): boolean {
+  return state === 'open' || state === 'backing_off';
+}
+
+/** How many keys around the cursor to ask live figures for. */
 const FOLLOWED_KEYS = 60;
-/** So many requests more are asked for at a time, as the cursor goes down. */
+/** How many more requests to ask for as the cursor moves down. */
 const ROWS_STEP = 50;
 
-/** What the gateway is asked for: no more than the view shows. */
+/** What to ask the gateway for: no more than the view shows. */
 export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
   const { view, keys, live, rows } = model;
   const around = Math.max(0, keys.cursor - FOLLOWED_KEYS / 2);
-  const seen = view === 'keys' ? shownKeys(model).slice(around, around + FOLLOWED_KEYS) : [];
+  const visible = view === 'keys' ? shownKeys(model).slice(around, around + FOLLOWED_KEYS) : [];
   return {
-    keyIds: seen.map(({ record }) => record.id),
+    keyIds: visible.map(({ record }) => record.id),
     maxLive: view === 'live' ? Math.ceil((live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0,
     maxEnded: view === 'live' ? MAX_ENDED : 0,
   };
@@ -75,14 +80,14 @@ export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
 
 const byId = new WeakMap<readonly StoredKey[], ReadonlyMap<string, StoredKey>>();
 
-/** The stored keys by their ids: a map of 10,000 is made once for each read of the file, not for each drawing. */
+/** The stored keys by id. The map is built once for each read of the state file. */
 export function keysById({ stored: { keys } }: Model): ReadonlyMap<string, StoredKey> {
   const known = byId.get(keys) ?? new Map(keys.map((key) => [key.record.id, key]));
   byId.set(keys, known);
   return known;
 }
 
-/** The name of a key as far as the file tells it, else its id. */
+/** The name of a key, or its id if the state file does not have it. */
 export function keyNames(model: Model): (id: string) => string {
   const keys = keysById(model);
   return (id) => keys.get(id)?.record.name ?? id;

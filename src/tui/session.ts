@@ -1,4 +1,4 @@
-/** A session at the screen: takes in what happens, keeps the model, and does what it asks for. */
+/** A dashboard session: feeds events to the model and carries out the effects that come back. */
 import { writeFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { followGateway, reloadConfig, stopRequest } from '../control/client.ts';
@@ -6,22 +6,23 @@ import { socketPathOf } from '../control/protocol.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { usageCsv } from '../operator/export.ts';
+import { CONFIG_RELOADED } from '../operator/messages.ts';
 import { firstModel, type Model } from './model.ts';
 import { snapshotQuery } from './select.ts';
 import { Store } from './store.ts';
 import type { Effect, Event } from './update/step.ts';
 import { update } from './update/update.ts';
 
-/** Between two reads of the state file, and between two tries to reach a gateway. */
+/** Between two reads of the state file, and between two attempts to reach a gateway. */
 const REFRESH_MS = 1_000;
-/** With so many keys a read takes some 30 ms, so that it is done less often. */
+/** From this many keys on a read takes some 30 ms, so the file is read less often. */
 const MANY_KEYS = 2_000;
 const REFRESH_MANY_MS = 5_000;
 
 export interface Terminal {
   readonly columns: number;
   readonly rows: number;
-  /** Puts a text into the clipboard of the terminal. */
+  /** Copies a text to the clipboard of the terminal. */
   copy(text: string): void;
 }
 
@@ -40,7 +41,7 @@ export class Session {
   #timer: NodeJS.Timeout;
   #readAtMs = 0;
 
-  /** Throws a UserError where the state file cannot be used. */
+  /** Throws a UserError if the state file cannot be opened. */
   constructor(readConfig: () => Config, terminal: Terminal) {
     const config = readConfig();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -64,7 +65,7 @@ export class Session {
     return this.#model;
   }
 
-  /** Told after each change of the model. Returns how to be told no more. */
+  /** Calls the listener after each change of the model. Returns a function that unsubscribes it. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -79,7 +80,7 @@ export class Session {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Ends it, whatever is on the screen. */
+  /** Ends the session, whatever is on the screen. */
   end(): void {
     this.#end();
   }
@@ -94,7 +95,7 @@ export class Session {
     const nowMs = Date.now();
     const everyMs = this.#model.stored.keys.length > MANY_KEYS ? REFRESH_MANY_MS : REFRESH_MS;
     const isOtherMonth = utcMonth(nowMs) !== utcMonth(this.#readAtMs);
-    if (nowMs - this.#readAtMs >= everyMs && (this.#store.hasNews() || isOtherMonth)) this.#read();
+    if (nowMs - this.#readAtMs >= everyMs && (this.#store.hasChanged() || isOtherMonth)) this.#read();
     if (this.#model.snapshot === undefined) this.dispatch({ kind: 'tick', nowMs });
     const { detail } = this.#model.keys;
     if (this.#model.view === 'keys' && detail !== undefined) this.#perform({ kind: 'load_key', keyId: detail.keyId });
@@ -103,10 +104,10 @@ export class Session {
 
   #read(): void {
     this.#readAtMs = Date.now();
-    this.#guarded(() => this.dispatch({ kind: 'stored', stored: this.#store.read(this.#readAtMs) }));
+    this.#tryRead(() => this.dispatch({ kind: 'stored', stored: this.#store.read(this.#readAtMs) }));
   }
 
-  /** Follows the gateway, if there is one, with what is to be seen. */
+  /** Subscribes to what the screen shows, if a gateway is running. */
   #follow(): void {
     const query = snapshotQuery(this.#model);
     const followed = JSON.stringify(query);
@@ -119,14 +120,16 @@ export class Session {
         onSnapshot: (snapshot) => this.dispatch({ kind: 'snapshot', snapshot }),
         onEnd: () => {
           this.#feed = undefined;
-          const { snapshot, refused } = this.#model;
-          if (snapshot !== undefined || refused !== undefined) this.dispatch({ kind: 'disconnected' });
+          const { snapshot, socketError } = this.#model;
+          if (snapshot !== undefined || socketError !== undefined) this.dispatch({ kind: 'disconnected' });
         },
       });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      // Somebody else's socket may be gone a moment later.
-      if (this.#model.refused !== error.message) this.dispatch({ kind: 'disconnected', refused: error.message });
+      // A socket that belongs to another user may be gone a moment later.
+      if (this.#model.socketError !== error.message) {
+        this.dispatch({ kind: 'disconnected', socketError: error.message });
+      }
     }
   }
 
@@ -138,22 +141,22 @@ export class Session {
       case 'copy':
         return this.#terminal.copy(effect.text);
       case 'load_key':
-        return this.#guarded(() =>
+        return this.#tryRead(() =>
           this.dispatch({ kind: 'key_detail', detail: this.#store.detail(effect.keyId, nowMs) }),
         );
       case 'load_usage':
-        return this.#guarded(() =>
+        return this.#tryRead(() =>
           this.dispatch({ kind: 'usage', rows: this.#store.usage(effect.by, effect.range, nowMs) }),
         );
       case 'export':
         return this.#export(effect.path);
       case 'reload':
-        void this.#asked(() => this.#reload());
+        void this.#ask(() => this.#reload());
         return;
       case 'act':
         if (effect.action.kind === 'stop_request') {
           const { id } = effect.action;
-          void this.#asked(async () => ((await stopRequest(this.#socketPath, id)) ? `${id} is stopped.` : undefined));
+          void this.#ask(async () => ((await stopRequest(this.#socketPath, id)) ? `Stopped ${id}.` : undefined));
           return;
         }
         this.dispatch(this.#store.run(effect.action, nowMs));
@@ -161,35 +164,35 @@ export class Session {
     }
   }
 
-  /** The screen goes by the new config as the gateway does. */
+  /** Reloads the config in the gateway and here. */
   async #reload(): Promise<string> {
     const isServing = await reloadConfig(this.#socketPath);
     this.#config = this.#readConfig();
     this.#store.configure(this.#config);
     this.#read();
-    return isServing ? 'The gateway serves by the config as it is now.' : 'The config was read anew; no gateway runs.';
+    return isServing ? CONFIG_RELOADED : 'Config reloaded. No gateway is running.';
   }
 
   #export(path: string): void {
     const { rows, by } = this.#model.usage;
     try {
-      // Never over a file that is there.
+      // Never overwrites a file.
       writeFileSync(path, usageCsv(rows, by), { flag: 'wx' });
-      this.dispatch({ kind: 'outcome', text: `Written: ${path}`, tone: 'good' });
+      this.dispatch({ kind: 'outcome', text: `Wrote ${path}.`, tone: 'good' });
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      const why = code === 'EEXIST' ? 'there is such a file already; take another name' : `cannot be written (${code})`;
+      const why = code === 'EEXIST' ? 'the file already exists; choose another name' : `cannot be written (${code})`;
       this.dispatch({ kind: 'outcome', text: `${path}: ${why}`, tone: 'bad' });
     }
   }
 
-  /** What the running gateway is asked for. Undefined where it did not take it. */
-  async #asked(ask: () => Promise<string | undefined>): Promise<void> {
+  /** Shows what the gateway answered. `ask` returns undefined if there was nothing to act on. */
+  async #ask(ask: () => Promise<string | undefined>): Promise<void> {
     try {
       const text = await ask();
       this.dispatch(
         text === undefined
-          ? { kind: 'outcome', text: 'No gateway runs, or the request has ended.', tone: 'warn' }
+          ? { kind: 'outcome', text: 'No gateway is running, or the request has already ended.', tone: 'warn' }
           : { kind: 'outcome', text, tone: 'good' },
       );
     } catch (error) {
@@ -198,8 +201,8 @@ export class Session {
     }
   }
 
-  /** A file that cannot be read now may be read a moment later. */
-  #guarded(read: () => void): void {
+  /** Reads from the state file. One that cannot be read now may be readable a moment later. */
+  #tryRead(read: () => void): void {
     try {
       read();
     } catch (error) {

@@ -1,13 +1,14 @@
-/** The state file, as the screen reads and changes it: through the same operations as the commands, in short reads. */
+/** The state file as the dashboard reads and changes it, with the operations of the commands. */
 import { isDeepStrictEqual } from 'node:util';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { mintKey } from '../core/api-key.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import { formatUsd } from '../core/money.ts';
-import { whyNot } from '../operator/input.ts';
+import { count, exactUsd } from '../operator/format.ts';
+import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
 import { type KeyChange, limitsInForce } from '../state/keys.ts';
+import { monthStart } from '../state/periods.ts';
 import { type OpenState, openState } from '../state/sqlite/open-state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Action, KeyDetail, Range, Stored, StoredKey } from './model.ts';
@@ -18,19 +19,19 @@ const DETAIL_DAYS = 30;
 /** How many keys are read at a time. */
 const PAGE_KEYS = 500;
 
-type Done = Extract<Event, { kind: 'outcome' | 'made_key' }>;
+type ActionEvent = Extract<Event, { kind: 'outcome' | 'key_created' }>;
 
 export class Store {
   #config: Config;
   readonly #state: OpenState;
   #models: readonly Model[];
-  /** The keys as they were read last. */
-  #known: readonly StoredKey[] = [];
-  #earlier: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
-  /** Whether the file was made just now. */
+  /** The keys as of the last read. */
+  #keysRead: readonly StoredKey[] = [];
+  #previousUses: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
+  /** Whether opening the file created it. */
   readonly created: boolean;
 
-  /** Throws a UserError where the file cannot be used. */
+  /** Throws a UserError if the file cannot be opened. */
   constructor(config: Config) {
     this.#state = openState(config.statePath, config.durability);
     this.#config = config;
@@ -38,7 +39,7 @@ export class Store {
     this.#models = new Catalog(config.providers).models;
   }
 
-  /** Shows by another config from now on, of the same state file. */
+  /** Uses another config from now on, with the same state file. */
   configure(config: Config): void {
     this.#config = config;
     this.#models = new Catalog(config.providers).models;
@@ -48,7 +49,7 @@ export class Store {
     this.#state.close();
   }
 
-  /** What the file says. Whatever has not changed is the same object as it was. */
+  /** Reads the file. Keys that have not changed are the same objects as before. */
   read(nowMs: number): Stored {
     const config = this.#config;
     const month = utcMonth(nowMs);
@@ -64,38 +65,39 @@ export class Store {
     };
   }
 
-  /** Whether another process has written into the file since this was asked last. */
-  hasNews(): boolean {
+  /** Whether another process has written to the file since the last call. */
+  hasChanged(): boolean {
     return this.#state.hasChanged();
   }
 
-  /** Page by page: with many keys most of what a page brings is known, and goes before the next one comes. */
+  /** Page by page: most keys are unchanged, and their copies are garbage before the next page. */
   #readKeys(month: string): readonly StoredKey[] {
     const figures = this.#state.usage.month(month);
     const lastUses = this.#state.usage.lastUses('in', month);
-    const earlierUses = this.#usesBefore(month);
+    const previousUses = this.#usesBefore(month);
     const read: StoredKey[] = [];
     for (let afterId = ''; ; afterId = read.at(-1)?.record.id ?? '') {
       const page = this.#state.keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
       for (const record of page) {
         const { id } = record;
         const limits = limitsInForce(record, this.#config.tier);
-        const lastUsedMs = lastUses.get(id) ?? earlierUses.get(id);
+        const lastUsedMs = lastUses.get(id) ?? previousUses.get(id);
         const fresh = { record, limits, month: figures.get(id) ?? NO_FIGURES, lastUsedMs };
-        const known = this.#known[read.length];
+        const known = this.#keysRead[read.length];
         read.push(known !== undefined && isDeepStrictEqual(known, fresh) ? known : fresh);
       }
       if (page.length < PAGE_KEYS) break;
     }
-    const isSame = read.length === this.#known.length && read.every((key, index) => key === this.#known[index]);
-    if (!isSame) this.#known = read;
-    return this.#known;
+    const isSame = read.length === this.#keysRead.length && read.every((key, index) => key === this.#keysRead[index]);
+    if (!isSame) this.#keysRead = read;
+    return this.#keysRead;
   }
 
-  /** Read once: no request of a month that is over is still to come. */
+  /** Read once a month: past months get no new requests. */
   #usesBefore(month: string): ReadonlyMap<string, number> {
-    if (this.#earlier?.month !== month) this.#earlier = { month, uses: this.#state.usage.lastUses('before', month) };
-    return this.#earlier.uses;
+    if (this.#previousUses?.month !== month)
+      this.#previousUses = { month, uses: this.#state.usage.lastUses('before', month) };
+    return this.#previousUses.uses;
   }
 
   detail(keyId: string, nowMs: number): KeyDetail {
@@ -105,7 +107,7 @@ export class Store {
     const byDay = new Map(ofKey('day', firstDay).map((row) => [row.day, row]));
     return {
       keyId,
-      byModel: ofKey('model', monthStart(nowMs)),
+      byModel: ofKey('model', monthStart(nowMs, 0)),
       byDay: Array.from({ length: DETAIL_DAYS }, (_, i) => {
         const day = new Date(firstDay + i * DAY_MS).toISOString().slice(0, 10);
         return byDay.get(day) ?? { ...NO_USAGE, day };
@@ -115,12 +117,12 @@ export class Store {
   }
 
   usage(by: UsageGroup, range: Range, nowMs: number): readonly UsageRow[] {
-    const query = { by, keyId: undefined, model: undefined, sinceMs: sinceOf(range, nowMs), untilMs: undefined };
+    const query = { by, keyId: undefined, model: undefined, sinceMs: startOf(range, nowMs), untilMs: undefined };
     return this.#state.usage.report(query).rows;
   }
 
-  /** Does what was asked for. Faults of the file come back as what there is to say. */
-  run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): Done {
+  /** Carries out an action. Storage errors come back as messages. */
+  run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): ActionEvent {
     try {
       return this.#state.run(() => this.#run(action, nowMs));
     } catch (error) {
@@ -129,39 +131,40 @@ export class Store {
     }
   }
 
-  #run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): Done {
+  #run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): ActionEvent {
     const secret = mintKey();
     switch (action.kind) {
       case 'create': {
         const change = this.#state.keys.create(secret, { name: action.name, allowlist: null, ...action.limits }, nowMs);
-        return madeKey(change, action.name, secret);
+        return keyCreated(change, action.name, secret);
       }
       case 'rotate':
-        return madeKey(this.#state.keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
+        return keyCreated(this.#state.keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
       case 'set_state':
-        return told(
+        return outcomeOf(
           this.#state.keys.setState(action.keyId, action.state),
           action.keyId,
           (name) => `${name} is ${action.state}.`,
         );
       case 'set_limits':
-        return told(
+        return outcomeOf(
           this.#state.keys.setLimits(action.keyId, action.limits),
           action.keyId,
-          (name) => `The limits of ${name} are in force.`,
+          (name) => `The limits of ${name} are in effect.`,
         );
       case 'set_allowlist':
-        return told(
+        return outcomeOf(
           this.#state.keys.editAllowlist(action.keyId, () => action.models),
           action.keyId,
-          (name) => `${name} may call ${action.models === null ? 'every model' : `${action.models.length} models`}.`,
+          (name) =>
+            `${name} may call ${action.models === null ? 'every model' : `${count(action.models.length)} models`}.`,
         );
       case 'add_credit': {
         const balance = this.#state.account.enter(action.nanos, action.note, nowMs);
         if (balance === undefined) {
-          return { kind: 'outcome', text: 'the balance would pass a billion USD; nothing was changed', tone: 'bad' };
+          return { kind: 'outcome', text: BALANCE_TOO_LARGE, tone: 'bad' };
         }
-        return { kind: 'outcome', text: `The balance is ${formatUsd(balance.balanceNanos)} USD.`, tone: 'good' };
+        return { kind: 'outcome', text: `The balance is ${exactUsd(balance.balanceNanos)} USD.`, tone: 'good' };
       }
     }
   }
@@ -181,22 +184,17 @@ const NO_USAGE: UsageRow = {
   costNanos: 0n,
 };
 
-function told(change: KeyChange, idOrName: string, say: (name: string) => string): Done {
+function outcomeOf(change: KeyChange, idOrName: string, say: (name: string) => string): ActionEvent {
   if (change.kind === 'done') return { kind: 'outcome', text: say(change.key.name), tone: 'good' };
-  return { kind: 'outcome', text: whyNot(change, idOrName), tone: 'bad' };
+  return { kind: 'outcome', text: explainKeyChange(change, idOrName), tone: 'bad' };
 }
 
-function madeKey(change: KeyChange, idOrName: string, secret: string): Done {
-  if (change.kind === 'done') return { kind: 'made_key', name: change.key.name, secret };
-  return { kind: 'outcome', text: whyNot(change, idOrName), tone: 'bad' };
+function keyCreated(change: KeyChange, idOrName: string, secret: string): ActionEvent {
+  if (change.kind === 'done') return { kind: 'key_created', name: change.key.name, secret };
+  return { kind: 'outcome', text: explainKeyChange(change, idOrName), tone: 'bad' };
 }
 
-function monthStart(nowMs: number): number {
-  const now = new Date(nowMs);
-  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
-}
-
-function sinceOf(range: Range, nowMs: number): number | undefined {
+function startOf(range: Range, nowMs: number): number | undefined {
   switch (range) {
     case '24h':
       return nowMs - DAY_MS;
@@ -205,7 +203,7 @@ function sinceOf(range: Range, nowMs: number): number | undefined {
     case '30d':
       return nowMs - 30 * DAY_MS;
     case 'this month':
-      return monthStart(nowMs);
+      return monthStart(nowMs, 0);
     case 'all':
       return undefined;
   }

@@ -14,7 +14,10 @@ export interface Candidate {
   readonly breaker: Breaker;
   /** How many times in a row it was unavailable: unreachable, or it sent Retry-After. */
   readonly unavailableCount: number;
-  /** When its `Retry-After` elapses. Milliseconds of a monotonic clock; 0 if it sent none. */
+  /**
+   * When its backoff ends or lets a probe through. Milliseconds of a monotonic clock; 0 if it is not
+   * backing off.
+   */
   readonly backoffUntilMs: number;
 }
 
@@ -24,20 +27,18 @@ export interface Candidate {
  */
 export const LAST_RESORT_MAX_UNAVAILABLE = 10;
 
-/** Which upstreams to choose from. */
+/** Whether only available upstreams are eligible or, if there are none, others as a last resort. */
 export type Among = 'available' | 'last_resort';
 
-/** The indexes of the available candidates: not backing off, and let through by their breaker. */
-export function available(candidates: readonly Candidate[], nowMs: number): number[] {
-  return indexesOf(candidates, ({ breaker, backoffUntilMs }) => {
+/**
+ * The indexes of the eligible candidates. An available one has a breaker that lets requests through,
+ * and is not backing off or due for a probe.
+ */
+export function eligible(candidates: readonly Candidate[], nowMs: number, among: Among): number[] {
+  const available = indexesOf(candidates, ({ breaker, backoffUntilMs }) => {
     return backoffUntilMs <= nowMs && allowsRequest(breaker, nowMs);
   });
-}
-
-/** The indexes of the available candidates or, if there are none, of those to try all the same. */
-export function availableOrLastResort(candidates: readonly Candidate[], nowMs: number): number[] {
-  const indexes = available(candidates, nowMs);
-  if (indexes.length > 0) return indexes;
+  if (available.length > 0 || among === 'available') return available;
   return indexesOf(candidates, ({ unavailableCount }) => unavailableCount < LAST_RESORT_MAX_UNAVAILABLE);
 }
 

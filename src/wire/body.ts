@@ -1,10 +1,11 @@
-/** A request body as JSON text: checked as a text, kept as it came, and read where the gateway acts on it. */
+/** Parses and validates a request body as JSON, and keeps its original text. */
 import { isUtf8 } from 'node:buffer';
 import { isObject, parseJson } from '../core/json.ts';
-import { MAX_JSON_DEPTH, type Member, membersOf, TooDeep } from './members.ts';
+import { findSyntaxError, positionAt } from './json-position.ts';
+import { MAX_JSON_DEPTH, type Member, membersOf, NestingError } from './members.ts';
 import { excessOf, MAX_JSON_PARTS } from './structure.ts';
 
-/** A JSON object, with its text. */
+/** A JSON object with its original text. */
 export interface JsonBody {
   readonly text: string;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -15,36 +16,66 @@ export type BodyResult =
   | { readonly ok: true; readonly body: JsonBody }
   | { readonly ok: false; readonly problem: string };
 
-/** A shorter body is parsed in some ten milliseconds, whatever it is; its depth is found later, and it cannot be too rich. */
+/**
+ * A shorter body is parsed in about ten milliseconds, whatever it holds, and has too few bytes for
+ * too many parts. Its depth is checked after parsing.
+ */
 const LONG_BODY_BYTES = 256 * 1024;
 
-/** Reads a body. Refuses what is not UTF-8, not JSON, not an object, too deep, or names a field twice. */
-export function readJsonBody(bytes: Buffer): BodyResult {
-  if (bytes.length === 0) return problem('The body is empty; expected a JSON object.');
-  if (!isUtf8(bytes)) return problem('The body is not valid UTF-8.');
+const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
+
+/**
+ * Parses a body. It must be UTF-8 and a JSON object, not too deep, without duplicate fields. A byte
+ * order mark before it is passed over, and is not part of its text.
+ */
+export function readJsonBody(body: Buffer): BodyResult {
+  const bytes = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? body.subarray(BYTE_ORDER_MARK.length)
+    : body;
+  if (bytes.length === 0) return problem('The request body is empty. Expected a JSON object.');
+  if (!isUtf8(bytes)) return problem(`The request body is not valid UTF-8: ${positionOfInvalidUtf8(bytes)}.`);
   const excess = bytes.length > LONG_BODY_BYTES ? excessOf(bytes) : undefined;
-  if (excess !== undefined) return excess === 'depth' ? TOO_DEEP : TOO_RICH;
+  if (excess !== undefined) return excess === 'depth' ? TOO_DEEP : TOO_MANY_PARTS;
   const text = bytes.toString('utf8');
   const parsed = parseJson(text);
-  if (parsed === undefined) return problem('The body is not valid JSON.');
+  if (parsed === undefined) {
+    return problem(`The request body is not valid JSON: ${positionAt(text, findSyntaxError(text))}.`);
+  }
   const fields = parsed.value;
-  if (!isObject(fields)) return problem('The body is not a JSON object.');
+  if (!isObject(fields)) return problem('The request body is not a JSON object.');
   try {
     const members = membersOf(text, 0);
-    const repeated = firstRepeated(members);
-    // Gateway and upstream might each read another one of the two.
-    if (repeated !== undefined) return problem(`The field ${JSON.stringify(repeated)} stands in the body twice.`);
+    const duplicate = findDuplicate(members);
+    // The gateway and the upstream might each read a different one.
+    if (duplicate !== undefined) return problem(`Duplicate field in the request body: ${JSON.stringify(duplicate)}.`);
     return { ok: true, body: { text, fields, members } };
   } catch (error) {
-    if (error instanceof TooDeep) return TOO_DEEP;
+    if (error instanceof NestingError) return TOO_DEEP;
     throw error;
   }
 }
 
-const TOO_DEEP = problem(`The body is nested more than ${MAX_JSON_DEPTH} levels deep.`);
-const TOO_RICH = problem(`The body has more than ${MAX_JSON_PARTS} objects, arrays, strings and commas.`);
+const TOO_DEEP = problem(`The request body is nested more than ${MAX_JSON_DEPTH} levels deep.`);
+const TOO_MANY_PARTS = problem(`The request body has more than ${MAX_JSON_PARTS} objects, arrays, strings and commas.`);
 
-function firstRepeated(members: readonly Member[]): string | undefined {
+/** Where the first bytes are that are not UTF-8. */
+function positionOfInvalidUtf8(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  // Each invalid sequence was replaced by U+FFFD, which valid text may contain as well.
+  let at = -1;
+  let byteAt = 0;
+  do {
+    const next = text.indexOf(REPLACEMENT, at + 1);
+    byteAt += Buffer.byteLength(text.slice(Math.max(0, at), next));
+    at = next;
+  } while (bytes.subarray(byteAt, byteAt + REPLACEMENT_BYTES.length).equals(REPLACEMENT_BYTES));
+  return positionAt(text, at);
+}
+
+const REPLACEMENT = '\ufffd';
+const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
+
+function findDuplicate(members: readonly Member[]): string | undefined {
   const seen = new Set<string>();
   for (const { key } of members) {
     if (seen.has(key)) return key;

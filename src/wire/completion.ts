@@ -1,32 +1,37 @@
-/** Answers in the chat-completions format: what the gateway reads of a completion and of the chunks of a stream. */
+/**
+ * Extracts what the gateway needs from a completion or a stream chunk: usage, progress, output
+ * text.
+ */
 
 import { isObject } from '../core/json.ts';
-import { MAX_REPORTED_TOKENS, type TokenUsage } from '../core/usage.ts';
+import { MAX_REPORTED_TOKENS, type TokenUsage, type UsageParts } from '../core/usage.ts';
 
-/** What one answer, or one chunk of a stream, tells. */
-export interface AnswerFacts {
-  /** The usage that the upstream reports, if it is usable. */
+/** What one completion, or one chunk of a stream, contains. */
+export interface CompletionFacts {
+  /** The reported usage, if it is usable. */
   readonly usage: TokenUsage | undefined;
-  /** Whether there is an object for usage, usable or not. */
+  /** Whether there is a usage object, usable or not. */
   readonly hasUsage: boolean;
-  /** How many choices it holds; undefined where there is no list of them. */
+  /** The number of choices; undefined if there is no array of them. */
   readonly choices: number | undefined;
   readonly progress: readonly ChoiceProgress[];
-  /** What the upstream calls the completion. */
+  /** The upstream's id of the completion. */
   readonly id: unknown;
+  /** The service tier that the upstream says it used. */
+  readonly serviceTier: unknown;
 }
 
-/** What an answer or a chunk tells of one choice. */
+/** What a completion or a chunk contains of one choice. */
 export interface ChoiceProgress {
   readonly index: number;
   /** Whether it has its finish reason. */
   readonly finished: boolean;
-  /** What the model wrote: text, reasoning, refusals and tool calls. */
+  /** The model's output: text, reasoning, refusals and tool calls. */
   readonly written: readonly string[];
 }
 
 /** Reads a completion or a chunk. */
-export function readAnswer(answer: Readonly<Record<string, unknown>>): AnswerFacts {
+export function readCompletion(answer: Readonly<Record<string, unknown>>): CompletionFacts {
   const choices = Array.isArray(answer.choices) ? answer.choices.filter(isObject) : undefined;
   const progress = (choices ?? []).map((choice, position) => {
     const written: string[] = [];
@@ -41,13 +46,15 @@ export function readAnswer(answer: Readonly<Record<string, unknown>>): AnswerFac
     choices: choices?.length,
     progress,
     id: answer.id,
+    serviceTier: answer.service_tier,
   };
 }
 
 /**
- * Usage as reported, if it can be used: whole numbers from 0 to {@link MAX_REPORTED_TOKENS}, not both zero. Output is
- * the larger of `completion_tokens` and `total_tokens - prompt_tokens`, since some hosts leave reasoning out of the
- * first. Anything else counts as not reported, and the gateway counts for itself.
+ * The reported usage, if it is usable: whole numbers from 0 to {@link MAX_REPORTED_TOKENS}, not
+ * both zero. Output is the larger of `completion_tokens` and `total_tokens - prompt_tokens`, since
+ * some hosts omit reasoning from the former. Otherwise undefined, and the gateway counts the tokens
+ * itself.
  */
 export function readUsage(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
@@ -60,17 +67,33 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
   if (promptTokens + completionTokens === 0) return undefined;
   const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
   const cachedTokens = Math.min(promptTokens, countOf(details.cached_tokens) ?? 0);
-  return { promptTokens, cachedTokens, completionTokens };
+  const parts = readParts(usage, { promptTokens: promptTokens - cachedTokens, completionTokens });
+  return { promptTokens, cachedTokens, completionTokens, ...(parts !== undefined && { parts }) };
+}
+
+/** The reported parts that have prices of their own, within the tokens that are left for them. */
+function readParts(
+  usage: Readonly<Record<string, unknown>>,
+  left: { readonly promptTokens: number; readonly completionTokens: number },
+): UsageParts | undefined {
+  const input = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
+  const output = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
+  const cacheWriteTokens = Math.min(left.promptTokens, countOf(input.cache_write_tokens) ?? 0);
+  const audioInputTokens = Math.min(left.promptTokens - cacheWriteTokens, countOf(input.audio_tokens) ?? 0);
+  const audioOutputTokens = Math.min(left.completionTokens, countOf(output.audio_tokens) ?? 0);
+  if (cacheWriteTokens + audioInputTokens + audioOutputTokens === 0) return undefined;
+  return { cacheWriteTokens, audioInputTokens, audioOutputTokens };
 }
 
 function countOf(value: unknown): number | undefined {
-  const sound = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_REPORTED_TOKENS;
-  return sound ? value : undefined;
+  const isValid =
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_REPORTED_TOKENS;
+  return isValid ? value : undefined;
 }
 
 const WRITTEN_FIELDS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
 
-/** Adds all that stands in a message or a delta as the model's own words. */
+/** Adds all output of the model in a message or a delta. */
 function addWritten(message: unknown, to: string[]): void {
   if (!isObject(message)) return;
   for (const field of WRITTEN_FIELDS) addText(message[field], to);
@@ -86,7 +109,7 @@ function addCall(call: unknown, to: string[]): void {
   addText(call.input, to);
 }
 
-/** Content is a text, or a list of parts that hold one. */
+/** Adds content: a string, or an array of parts with text. */
 function addText(value: unknown, to: string[]): void {
   if (typeof value === 'string') to.push(value);
   else if (Array.isArray(value)) {
@@ -94,10 +117,10 @@ function addText(value: unknown, to: string[]): void {
   }
 }
 
-/** Ids are visible ASCII; whatever else an upstream calls its completion, nobody could type it. */
+/** Visible ASCII. Nobody could type any other id. */
 const QUOTABLE_ID = /^[!-~]{1,200}$/;
 
-/** An id that clients can quote, if it is one. */
+/** The id if it is one that people can quote, for example in a support request. */
 export function quotableId(id: unknown): string | undefined {
   return typeof id === 'string' && QUOTABLE_ID.test(id) ? id : undefined;
 }

@@ -1,18 +1,18 @@
-/** The changes that a request body undergoes on its way upstream. All else keeps its bytes. */
+/** Edits a request body for the upstream; everything else keeps its bytes. */
 import { applyEdits, type Edit, type Member, membersOf } from './members.ts';
 import type { ChatRequest } from './request.ts';
 
-/** What the upstream is to read instead of, or beside, what the client wrote. */
+/** The fields to set in the body for the upstream. */
 export interface UpstreamFields {
   /** The upstream's own name for the model. */
   readonly model: string;
-  /** Ask for usage at the end of the stream. */
+  /** Request usage at the end of the stream. */
   readonly askForUsage: boolean;
-  /** A maximum of output tokens for a request that declares none, and the name of its field. */
+  /** A maximum of output tokens, to be set in this field unless the request declares one there. */
   readonly cap: { readonly field: string; readonly tokens: number } | undefined;
 }
 
-/** The body for the upstream. */
+/** The request body for the upstream. */
 export function editBody(request: ChatRequest, fields: UpstreamFields): string {
   const { text, members } = request.body;
   const find = (key: string) => members.find((member) => member.key === key);
@@ -28,14 +28,16 @@ export function editBody(request: ChatRequest, fields: UpstreamFields): string {
     const options = find('stream_options');
     set('stream_options', withUsage(options === undefined ? 'null' : text.slice(options.valueStart, options.valueEnd)));
   }
-  if (fields.cap !== undefined) set(fields.cap.field, String(fields.cap.tokens));
-  // The body holds `model` at least, so what goes in front of the first member ends with a comma.
+  if (fields.cap !== undefined && typeof request.body.fields[fields.cap.field] !== 'number') {
+    set(fields.cap.field, String(fields.cap.tokens));
+  }
+  // There is at least `model`, so a member that is inserted before the first ends with a comma.
   const first = members[0] as Member;
   if (added.length > 0) edits.push({ start: first.keyStart, end: first.keyStart, replacement: added.join('') });
   return applyEdits(text, edits);
 }
 
-/** `stream_options` with `include_usage: true`, and all else in it as it was. */
+/** `stream_options` with `include_usage: true`, otherwise unchanged. */
 function withUsage(options: string): string {
   if (options === 'null') return '{"include_usage":true}';
   const members = membersOf(options, 0);

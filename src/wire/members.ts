@@ -1,6 +1,9 @@
-/** Where the members of a JSON object stand in its text, so that one can be changed and the others keep their bytes. */
+/**
+ * Locates the members of a JSON object in its text, so that one can be edited and the others keep
+ * their bytes.
+ */
 
-/** The characters that JSON text is built with, as codes. */
+/** Character codes of JSON syntax. */
 export const QUOTE = 0x22;
 export const BACKSLASH = 0x5c;
 export const OPEN_BRACE = 0x7b;
@@ -17,15 +20,20 @@ export interface Member {
   readonly valueEnd: number;
 }
 
-/** Deeper than any request or tool schema in use; what walks a body may count on it. */
+/**
+ * Deeper than any request or tool schema in use. Code that walks a body recursively relies on it.
+ */
 export const MAX_JSON_DEPTH = 200;
 
 /** Thrown for JSON that is nested more than {@link MAX_JSON_DEPTH} levels deep. */
-export class TooDeep extends Error {
-  override name = 'TooDeep';
+export class NestingError extends Error {
+  override name = 'NestingError';
 }
 
-/** The members of the object that begins at `start`, in their order, repeats included. The text is valid JSON. */
+/**
+ * The members of the object that starts at `start`, in order, including duplicates. The text must
+ * be valid JSON. Throws a NestingError.
+ */
 export function membersOf(text: string, start: number): Member[] {
   const members: Member[] = [];
   let at = skipSpace(text, skipSpace(text, start) + 1);
@@ -42,14 +50,14 @@ export function membersOf(text: string, start: number): Member[] {
   return members;
 }
 
-/** A change of a text: what stands from `start` to `end` becomes `replacement`. */
+/** Replaces the text from `start` to `end`, exclusive, with `replacement`. */
 export interface Edit {
   readonly start: number;
   readonly end: number;
   readonly replacement: string;
 }
 
-/** Applies edits that do not overlap. */
+/** Applies edits, which must not overlap. */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
   let result = '';
   let at = 0;
@@ -69,7 +77,10 @@ function skipSpace(text: string, from: number): number {
   }
 }
 
-/** The offset behind the string that begins at `start`. Jumps from quote to quote: bodies can be megabytes of base64. */
+/**
+ * The offset after the string that starts at `start`. Jumps from quote to quote: strings can be
+ * megabytes of base64.
+ */
 function endOfString(text: string, start: number): number {
   let at = start;
   while (true) {
@@ -93,8 +104,8 @@ function endOfValue(text: string, start: number): number {
       continue;
     }
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      // One level is the object itself.
-      if (++depth >= MAX_JSON_DEPTH) throw new TooDeep();
+      // The object that holds the value is a level too.
+      if (++depth >= MAX_JSON_DEPTH) throw new NestingError();
     } else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) {
       return at + 1;
     }
@@ -106,7 +117,7 @@ function endOfScalar(text: string, start: number): number {
   let at = start;
   while (true) {
     const code = text.charCodeAt(at);
-    // A number or a word ends before a comma, a bracket or white space.
+    // A number or literal ends before a comma, a bracket or white space.
     if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || code <= 0x20) return at;
     at++;
   }

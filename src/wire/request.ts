@@ -1,22 +1,30 @@
-/** The chat-completions request: what the gateway checks of it, and the checked form that it acts on. */
+/** Validates a chat-completions request, and extracts the fields that the gateway acts on. */
 
 import { isObject } from '../core/json.ts';
 import { MAX_TPM } from '../core/limits.ts';
+import { printableName } from '../core/printable.ts';
 import type { JsonBody } from './body.ts';
+import { findCaseVariant } from './names.ts';
 
-/** A request whose fields are sound. Everything the gateway does not act on stays in `body`. */
+/** A validated request. Fields that the gateway does not act on stay in `body`. */
 export interface ChatRequest {
   readonly body: JsonBody;
   readonly model: string;
   readonly messages: readonly Readonly<Record<string, unknown>>[];
   readonly tools: readonly unknown[];
   readonly stream: boolean;
-  /** Whether the client itself asked for usage in its stream. */
+  /** Whether the client itself requested usage in its stream. */
   readonly includeUsage: boolean;
-  /** The declared maximum of output tokens for one choice: `max_completion_tokens`, else `max_tokens`. */
+  /**
+   * The declared maximum of output tokens per choice: the larger of `max_completion_tokens` and
+   * `max_tokens`, since hosts read either.
+   */
   readonly maxOutput: number | undefined;
-  /** How many choices are asked for. */
+  /** The number of choices requested. */
   readonly choices: number;
+  readonly serviceTier: string | undefined;
+  /** Whether its input or output may be audio, which can have prices of its own. */
+  readonly hasAudio: boolean;
 }
 
 export type Checked =
@@ -24,24 +32,29 @@ export type Checked =
   | { readonly ok: false; readonly problem: string };
 
 type Fields = Readonly<Record<string, unknown>>;
-/** Says what is wrong with a value, or nothing. */
+/** Returns the problem with a value, or undefined. */
 type Check = (value: unknown, fields: Fields) => string | undefined;
 
-/** The `model` of a body, which is looked at before all other fields. */
+/** The `model` of a body, which is checked before all other fields. */
 export function modelOf(body: JsonBody): string | undefined {
   const { model } = body.fields;
   return typeof model === 'string' ? model : undefined;
 }
 
-/** Checks every field that the gateway acts on. The first problem in the order of the table is named. */
+/**
+ * Validates every field that the gateway acts on, and reports the first problem in the order of
+ * `CHECKS`.
+ */
 export function checkRequest(body: JsonBody, model: string): Checked {
   const { fields } = body;
+  const variant = findVariant(body);
+  if (variant !== undefined) return { ok: false, problem: variant };
   for (const [name, check] of CHECKS) {
     const problem = check(fields[name] ?? undefined, fields);
     if (problem !== undefined) return { ok: false, problem };
   }
   const options = fields.stream_options as Fields | null | undefined;
-  const maxOutput = (fields.max_completion_tokens ?? fields.max_tokens ?? undefined) as number | undefined;
+  const maxima = [fields.max_completion_tokens, fields.max_tokens].filter((value) => typeof value === 'number');
   return {
     ok: true,
     request: {
@@ -51,21 +64,26 @@ export function checkRequest(body: JsonBody, model: string): Checked {
       tools: (fields.tools ?? []) as readonly unknown[],
       stream: fields.stream === true,
       includeUsage: options?.include_usage === true,
-      maxOutput: maxOutput === undefined ? undefined : Math.min(maxOutput, MAX_DECLARED_TOKENS),
+      maxOutput: maxima.length === 0 ? undefined : Math.min(Math.max(...maxima), MAX_DECLARED_TOKENS),
       choices: (fields.n ?? 1) as number,
+      serviceTier: (fields.service_tier ?? undefined) as string | undefined,
+      hasAudio: hasAudio(fields),
     },
   };
 }
 
-/** A larger declared maximum counts as this: it passes every limit of tokens per minute that can be set. */
+/**
+ * A larger declared maximum counts as this, which exceeds every limit on tokens per minute that can
+ * be set.
+ */
 const MAX_DECLARED_TOKENS = MAX_TPM;
-/** Several times what any host takes; each is looked at one by one. */
+/** Several times what any host accepts. */
 export const MAX_MESSAGES = 10_000;
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 const ROLES_WITHOUT_CONTENT: readonly unknown[] = ['assistant', 'function'];
 const MAX_STOPS = 4;
 
-/** null counts as absent in every one of these: it arrives here as undefined. */
+/** In all of these, null counts as absent and is passed as undefined. */
 const CHECKS: readonly (readonly [field: string, check: Check])[] = Object.entries<Check>({
   messages: checkMessages,
   max_tokens: wholeNumber('max_tokens', 1),
@@ -79,29 +97,66 @@ const CHECKS: readonly (readonly [field: string, check: Check])[] = Object.entri
   frequency_penalty: number('frequency_penalty', -2, 2),
   stop: checkStop,
   tools: checkTools,
+  service_tier: (value) =>
+    value === undefined || typeof value === 'string' ? undefined : 'service_tier: expected a string',
 });
+
+/** The fields that decide what a request may do and what it costs. */
+const ACTED_ON: ReadonlySet<string> = new Set([
+  'model',
+  ...CHECKS.map(([name]) => name),
+  'functions',
+  'response_format',
+  'modalities',
+  'audio',
+]);
+const ACTED_ON_IN_STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage']);
+
+function findVariant({ members, fields }: JsonBody): string | undefined {
+  const variant = findCaseVariant(
+    members.map(({ key }) => key),
+    ACTED_ON,
+  );
+  if (variant !== undefined) return variantProblem('', variant);
+  const { stream_options: options } = fields;
+  const inOptions = isObject(options) ? findCaseVariant(Object.keys(options), ACTED_ON_IN_STREAM_OPTIONS) : undefined;
+  return inOptions && variantProblem('stream_options.', inOptions);
+}
+
+function variantProblem(parent: string, { name, resembles }: { name: string; resembles: string }): string {
+  return `${parent}${printableName(name)}: differs from ${parent}${resembles} only by letter case; expected ${resembles}`;
+}
+
+/** Parts of a message that are never audio. */
+const SILENT_PARTS: readonly unknown[] = ['text', 'image_url', 'refusal'];
+
+function hasAudio({ messages, modalities, audio }: Fields): boolean {
+  if (isObject(audio) || (Array.isArray(modalities) && modalities.includes('audio'))) return true;
+  const isAudible = (part: Fields) => !SILENT_PARTS.includes(part.type);
+  return (messages as readonly Fields[]).some(({ content }) => Array.isArray(content) && content.some(isAudible));
+}
 
 function wholeNumber(name: string, minimum: number, maximum?: number): Check {
   const range = maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
   const most = maximum ?? Number.POSITIVE_INFINITY;
   return (value) => {
     if (value === undefined) return undefined;
-    const sound = typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= most;
-    return sound ? undefined : `${name}: expected a whole number ${range}`;
+    const isValid = typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= most;
+    return isValid ? undefined : `${name}: expected a whole number ${range}`;
   };
 }
 
 function number(name: string, minimum: number, maximum: number): Check {
   return (value) => {
     if (value === undefined) return undefined;
-    const sound = typeof value === 'number' && value >= minimum && value <= maximum;
-    return sound ? undefined : `${name}: expected a number from ${minimum} to ${maximum}`;
+    const isValid = typeof value === 'number' && value >= minimum && value <= maximum;
+    return isValid ? undefined : `${name}: expected a number from ${minimum} to ${maximum}`;
   };
 }
 
 function checkMessages(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return 'messages: expected an array of at least one message';
-  if (value.length > MAX_MESSAGES) return `messages: expected an array of ${MAX_MESSAGES} messages at most`;
+  if (value.length > MAX_MESSAGES) return `messages: expected an array of at most ${MAX_MESSAGES} messages`;
   for (const [index, message] of value.entries()) {
     const problem = checkMessage(message, `messages[${index}]`);
     if (problem !== undefined) return problem;
@@ -120,24 +175,24 @@ function checkMessage(message: unknown, where: string): string | undefined {
   }
   if (typeof content === 'string') return undefined;
   if (!Array.isArray(content)) return `${where}.content: expected a string or an array of parts`;
-  const faulty = content.findIndex((part) => !isObject(part) || typeof part.type !== 'string');
-  return faulty < 0 ? undefined : `${where}.content[${faulty}]: expected an object with a type`;
+  const invalid = content.findIndex((part) => !isObject(part) || typeof part.type !== 'string');
+  return invalid < 0 ? undefined : `${where}.content[${invalid}]: expected an object with a type`;
 }
 
 function checkStreamOptions(value: unknown, fields: Fields): string | undefined {
   if (value === undefined) return undefined;
   if (!isObject(value)) return 'stream_options: expected an object';
-  return fields.stream === true ? undefined : 'stream_options: expected only together with stream: true';
+  return fields.stream === true ? undefined : 'stream_options: expected only with stream: true';
 }
 
 function checkStop(value: unknown): string | undefined {
   if (value === undefined || typeof value === 'string') return undefined;
-  const sound =
+  const isValid =
     Array.isArray(value) &&
     value.length >= 1 &&
     value.length <= MAX_STOPS &&
     value.every((item) => typeof item === 'string');
-  return sound ? undefined : `stop: expected a string or an array of 1 to ${MAX_STOPS} strings`;
+  return isValid ? undefined : `stop: expected a string or an array of 1 to ${MAX_STOPS} strings`;
 }
 
 function checkTools(value: unknown): string | undefined {
@@ -159,6 +214,6 @@ function checkTool(tool: unknown, where: string): string | undefined {
   if (!isObject(definition)) return `${where}.function: expected an object with a name`;
   if (typeof definition.name !== 'string' || definition.name === '') return `${where}.function.name: expected a string`;
   const { parameters } = definition;
-  const sound = parameters === undefined || parameters === null || isObject(parameters);
-  return sound ? undefined : `${where}.function.parameters: expected an object`;
+  const isValid = parameters === undefined || parameters === null || isObject(parameters);
+  return isValid ? undefined : `${where}.function.parameters: expected an object`;
 }

@@ -1,60 +1,117 @@
-/** Whether a text gives a secret away: as it is, in part, or spelled otherwise. */
+/** What must never reach a client, and how it is found in a text: verbatim, in part, or encoded. */
 
-/** So many characters of a secret are as telling as all of it. */
-const FRAGMENT_CHARACTERS = 12;
-
-/** What is looked for in a text, in lower case. */
-interface Needles {
-  /** Spellings that are no longer than a fragment. */
-  readonly whole: readonly string[];
-  readonly fragments: ReadonlySet<string>;
+/** The secrets of an upstream, or of several. */
+export interface Secrets {
+  /** Twelve characters of one count as the secret, in any encoding. */
+  readonly parts: readonly string[];
+  /** Too short or too ordinary to count in part: only as whole words, verbatim. */
+  readonly words: readonly string[];
+  /**
+   * Those that nothing but an echo contains. Whole answers are searched for these alone: a model
+   * may well write the name of a host.
+   */
+  readonly credentials: readonly string[];
 }
 
-/** Made once for a list of secrets: an upstream can have much to say while it is overloaded. */
-const known = new WeakMap<readonly string[], Needles>();
+export const NO_SECRETS: Secrets = { parts: [], words: [], credentials: [] };
 
-/** True where one of the secrets, or a long enough part of one, stands in the text, whatever its case. */
-export function holdsSecret(text: string, secrets: readonly string[]): boolean {
-  let needles = known.get(secrets);
-  if (needles === undefined) {
-    needles = needlesFor(secrets);
-    known.set(secrets, needles);
-  }
+export function mergeSecrets(each: readonly Secrets[]): Secrets {
+  const merged = (field: keyof Secrets) => [...new Set(each.flatMap((secrets) => secrets[field]))];
+  return { parts: merged('parts'), words: merged('words'), credentials: merged('credentials') };
+}
+
+/** A fragment of a secret of this length counts as the secret. */
+const FRAGMENT_CHARACTERS = 12;
+
+/** What to search for, in lower case. */
+interface Needles {
+  /** Encodings that are shorter than a fragment. */
+  readonly whole: readonly string[];
+  readonly fragments: ReadonlySet<string>;
+  readonly parts: readonly string[];
+  /** Undefined if there are no words. */
+  readonly words: RegExp | undefined;
+}
+
+/** Computed once per set of secrets: an overloaded upstream can send many errors. */
+const cache = new WeakMap<Secrets, Needles>();
+
+/** True if the text contains one of the secrets, or a long enough part of one, in any case. */
+export function holdsSecret(text: string, secrets: Secrets): boolean {
+  const { whole, fragments, words } = needlesOf(secrets);
   const searched = text.toLowerCase();
-  if (needles.whole.some((needle) => searched.includes(needle))) return true;
+  if (words?.test(searched) || whole.some((needle) => searched.includes(needle))) return true;
   for (let at = 0; at + FRAGMENT_CHARACTERS <= searched.length; at++) {
-    if (needles.fragments.has(searched.slice(at, at + FRAGMENT_CHARACTERS))) return true;
+    if (fragments.has(searched.slice(at, at + FRAGMENT_CHARACTERS))) return true;
   }
   return false;
 }
 
-function needlesFor(secrets: readonly string[]): Needles {
-  const spellings = secrets.flatMap(spellingsOf).map((spelling) => spelling.toLowerCase());
-  const fragments = new Set<string>();
-  for (const spelling of spellings) {
-    for (let at = 0; at + FRAGMENT_CHARACTERS <= spelling.length; at++) {
-      fragments.add(spelling.slice(at, at + FRAGMENT_CHARACTERS));
-    }
-  }
-  return { whole: spellings.filter(({ length }) => length < FRAGMENT_CHARACTERS), fragments };
+/** True if the text contains one of the secrets verbatim, in any case. Ten times as fast. */
+export function holdsVerbatim(text: string, secrets: Secrets): boolean {
+  const { parts, words } = needlesOf(secrets);
+  const searched = text.toLowerCase();
+  for (const part of parts) if (searched.includes(part)) return true;
+  return words?.test(searched) === true;
 }
 
-/** How hosts and proxies write what they were sent: as it is, and as it looks in addresses, in JSON and in dumps. */
-function spellingsOf(secret: string): string[] {
+/** True if the text contains a credential verbatim. */
+export function holdsCredential(text: string, { credentials }: Secrets): boolean {
+  // Called for every event of every stream: a loop takes a third of the time of `some`.
+  for (const credential of credentials) if (text.includes(credential)) return true;
+  return false;
+}
+
+function needlesOf(secrets: Secrets): Needles {
+  let needles = cache.get(secrets);
+  if (needles === undefined) {
+    needles = needlesFor(secrets);
+    cache.set(secrets, needles);
+  }
+  return needles;
+}
+
+function needlesFor({ parts, words }: Secrets): Needles {
+  const encodings = parts.flatMap(encodingsOf).map((encoding) => encoding.toLowerCase());
+  const fragments = new Set<string>();
+  for (const encoding of encodings) {
+    for (let at = 0; at + FRAGMENT_CHARACTERS <= encoding.length; at++) {
+      fragments.add(encoding.slice(at, at + FRAGMENT_CHARACTERS));
+    }
+  }
+  return {
+    whole: encodings.filter(({ length }) => length < FRAGMENT_CHARACTERS),
+    fragments,
+    parts: parts.map((part) => part.toLowerCase()),
+    words: words.length === 0 ? undefined : new RegExp(words.map(wordPattern).join('|')),
+  };
+}
+
+/** Matches the word where it is not part of a longer one. `%2F` before it is no part of a word. */
+function wordPattern(word: string): string {
+  const text = word.toLowerCase();
+  return `${/^\w/.test(text) ? '(?:(?<!\\w)|(?<=%[0-9a-f]{2}))' : ''}${text.replace(/\W/g, '\\$&')}${/\w$/.test(text) ? '(?!\\w)' : ''}`;
+}
+
+/**
+ * The forms in which hosts and proxies echo what they were sent: verbatim, URL-encoded, in JSON,
+ * hex and base64.
+ */
+function encodingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  const spellings = [
+  const encodings = [
     secret,
     encodeURIComponent(secret.toWellFormed()),
     JSON.stringify(secret).slice(1, -1),
     bytes.toString('hex'),
     ...[0, 1, 2].flatMap((offset) => [base64At(offset, bytes, 'base64'), base64At(offset, bytes, 'base64url')]),
   ];
-  return spellings.filter((spelling) => spelling !== '');
+  return encodings.filter((encoding) => encoding !== '');
 }
 
 /**
- * The characters that these bytes come to wherever they stand within others, so many of which stand before them in a
- * group of three: those that also depend on a neighbour are left out.
+ * The base64 of these bytes within a longer text, if `offset` bytes precede them in their group of
+ * three. Omits the characters that also depend on neighbouring bytes.
  */
 function base64At(offset: number, bytes: Buffer, encoding: 'base64' | 'base64url'): string {
   const length = offset + bytes.length;

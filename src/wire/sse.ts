@@ -1,30 +1,33 @@
-/** Server-sent events: cuts a stream of bytes into events, and reads what stands in one. */
+/** Server-sent events: splits a byte stream into events, and parses their fields. */
 
-/** A piece of the stream. The bytes of all pieces, one after the other, are the stream. */
+/** An event, or a piece of an oversized one. The bytes of all of them, in order, are the stream. */
 export interface SseEvent {
   readonly bytes: Buffer;
-  /** The event's data lines, joined; undefined for comments, blank lines, and events that were too long to read. */
+  /** The event's data lines, joined; undefined for comments, blank lines and oversized events. */
   readonly data: string | undefined;
   /** The value of its `event` field. */
   readonly name: string | undefined;
-  /** False for all but the last piece of an event that is longer than {@link MAX_EVENT_BYTES}. */
+  /** False for all but the last piece of an oversized event. */
   readonly complete: boolean;
 }
 
-/** How much of one event is kept in order to read it. What is longer is passed on unread. */
+/**
+ * How much of an event is buffered to parse it. Longer events are oversized, and passed on in
+ * pieces.
+ */
 export const MAX_EVENT_BYTES = 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Accepts LF, CRLF and CR as line ends, cut anywhere. */
+/** Accepts LF, CRLF and CR as line ends, in chunks that are cut anywhere. */
 export class SseSplitter {
   #pending: Buffer = NO_BYTES;
   #lineIsEmpty = true;
   #lastWasCr = false;
   #atStart = true;
-  /** The event under way has outgrown the bound: its pieces go on unread. */
+  /** The current event exceeds MAX_EVENT_BYTES. */
   #oversized = false;
 
   /** The events that this chunk completes. */
@@ -44,7 +47,7 @@ export class SseSplitter {
     return events;
   }
 
-  /** What is left when the stream ends without a last blank line. */
+  /** The remaining event if the stream ends without a final blank line. */
   end(): SseEvent | undefined {
     if (this.#pending.length === 0) return undefined;
     const event = this.#event(this.#pending, true);
@@ -52,7 +55,7 @@ export class SseSplitter {
     return event;
   }
 
-  /** Where events end, in bytes that hold no CR, as almost all streams do: from line end to line end. */
+  /** Where events end, in bytes without CR, the common case: jumps from line end to line end. */
   #endsOfLfLines(bytes: Buffer, from: number): number[] {
     const ends: number[] = [];
     let at = from;
@@ -74,7 +77,7 @@ export class SseSplitter {
     const ends: number[] = [];
     for (let at = from; at < bytes.length; at++) {
       if (!this.#endsEvent(bytes[at] as number)) continue;
-      // The LF of a CRLF belongs to the same line end, if it is here already.
+      // The LF of a CRLF belongs to the same line end, if it has arrived.
       if (this.#lastWasCr && bytes[at + 1] === LF) {
         at++;
         this.#lastWasCr = false;
@@ -84,7 +87,7 @@ export class SseSplitter {
     return ends;
   }
 
-  /** Takes one byte in; true when it ends the blank line that ends an event. */
+  /** Reads one byte; true if it completes the blank line that ends an event. */
   #endsEvent(byte: number): boolean {
     if (byte === LF && this.#lastWasCr) {
       this.#lastWasCr = false;
@@ -116,7 +119,9 @@ export class SseSplitter {
   }
 }
 
-/** A part of a buffer keeps all of it: instead of a small part there is a copy, and not one in Node's pool of 64 KB. */
+/**
+ * A slice keeps its whole buffer in memory, so a small one is copied, outside of Node's 64 KB pool.
+ */
 function kept(rest: Buffer): Buffer {
   if (rest.length >= rest.buffer.byteLength / 2) return rest;
   const copy = Buffer.allocUnsafeSlow(rest.length);

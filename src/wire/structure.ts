@@ -1,4 +1,7 @@
-/** How deep and how rich a JSON text is, found before it is parsed: millions of brackets cost a parser seconds and gigabytes. */
+/**
+ * Bounds the depth and size of JSON before parsing: millions of brackets cost a parser seconds and
+ * gigabytes.
+ */
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -10,10 +13,13 @@ import {
   QUOTE,
 } from './members.ts';
 
-/** Objects, arrays, strings and commas of a body. Ten thousand messages, each with a picture, come to 250,000. */
+/**
+ * The most objects, arrays, strings and commas. Ten thousand messages, each with an image, have
+ * 250,000.
+ */
 export const MAX_JSON_PARTS = 500_000;
 
-/** What is too much about a text, or undefined. The bytes need not be valid JSON. */
+/** Which limit the text exceeds, or undefined. The bytes need not be valid JSON. */
 export function excessOf(bytes: Buffer): 'depth' | 'parts' | undefined {
   let depth = 0;
   let parts = 0;
@@ -23,7 +29,7 @@ export function excessOf(bytes: Buffer): 'depth' | 'parts' | undefined {
     if (byte === QUOTE) {
       parts++;
       if (backslash < at) backslash = nextOf(BACKSLASH, bytes, at);
-      // Bodies can be megabytes of base64, which have no escapes: these are jumped over.
+      // Strings can be megabytes of base64, which has no escapes: jump to the closing quote.
       const quote = nextOf(QUOTE, bytes, at + 1);
       at = quote < backslash ? quote : endOfEscaped(bytes, at + 1);
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
@@ -39,13 +45,13 @@ export function excessOf(bytes: Buffer): 'depth' | 'parts' | undefined {
   return undefined;
 }
 
-/** The length of the bytes where there is none. */
+/** The next offset of a byte, or the length if there is none. */
 function nextOf(byte: number, bytes: Buffer, from: number): number {
   const at = bytes.indexOf(byte, from);
   return at < 0 ? bytes.length : at;
 }
 
-/** The closing quote of a string with escapes. */
+/** The offset of the closing quote of a string with escapes. */
 function endOfEscaped(bytes: Buffer, from: number): number {
   let at = from;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;

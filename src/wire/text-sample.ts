@@ -1,22 +1,25 @@
-/** Texts that may come in pieces: their length, and as much of their beginning as it takes to count their tokens. */
+/**
+ * Collects texts that may arrive in pieces: their length, and enough of their start to count their
+ * tokens.
+ */
 
 /**
- * What is kept, in characters. Most answers are shorter (2,000 tokens are some 8,000 characters); of a longer one this is
- * enough to go by. It bounds what a stream costs in memory.
+ * How many characters are kept, which bounds the memory of a stream. Most outputs are shorter
+ * (2,000 tokens are about 8,000 characters); for a longer one, this is enough to extrapolate from.
  */
 const MAX_KEPT_CHARACTERS = 128 * 1024;
 
 export class TextSample {
-  /** UTF-8 bytes of all texts, and of what nobody has read as a text. */
+  /** UTF-8 bytes of all texts and of everything unparsed. */
   bytes = 0;
-  #unreadBytes = 0;
-  /** Whole texts, and pieces of one that are still apart. */
+  #unparsedBytes = 0;
+  /** The kept texts, each as a list of its pieces. */
   readonly #kept: string[][] = [];
   readonly #growing = new Map<number, string[]>();
   #keptCharacters = 0;
   #keptBytes = 0;
 
-  /** Takes in a text, or with a number the next piece of the text of that number. */
+  /** Adds a text or, with a number, the next piece of the text with that number. */
   add(text: string, number?: number): void {
     if (text === '') return;
     const bytes = Buffer.byteLength(text);
@@ -29,23 +32,26 @@ export class TextSample {
     this.#keptBytes += kept === text ? bytes : Buffer.byteLength(kept);
   }
 
-  /** Takes in bytes that nobody has read as a text. */
-  addUnread(bytes: number): void {
+  /** Adds bytes that were not parsed as text. */
+  addUnparsed(bytes: number): void {
     this.bytes += bytes;
-    this.#unreadBytes += bytes;
+    this.#unparsedBytes += bytes;
   }
 
-  /** What was kept. */
+  /** The kept texts. */
   get texts(): string[] {
     return this.#kept.map((pieces) => pieces.join(''));
   }
 
-  /** Tokens of the whole, from those of what was kept, rounded up. What was not read is estimated by its bytes. */
+  /**
+   * The tokens of everything, extrapolated from those of the kept texts and rounded up. Unparsed
+   * bytes are estimated.
+   */
   tokensOfWhole(tokensOfKept: number): number {
-    const readBytes = this.bytes - this.#unreadBytes;
-    const isWhole = this.#keptBytes === readBytes;
-    const tokensRead = isWhole ? tokensOfKept : Math.ceil((tokensOfKept * readBytes) / this.#keptBytes);
-    return tokensRead + tokensOfBytes(this.#unreadBytes);
+    const textBytes = this.bytes - this.#unparsedBytes;
+    const keptAll = this.#keptBytes === textBytes;
+    const textTokens = keptAll ? tokensOfKept : Math.ceil((tokensOfKept * textBytes) / this.#keptBytes);
+    return textTokens + tokensOfBytes(this.#unparsedBytes);
   }
 
   #piecesOf(number: number | undefined): string[] {
@@ -58,10 +64,10 @@ export class TextSample {
   }
 }
 
-/** UTF-8 bytes of a token, the median over prose, code and JSON of several languages. */
+/** UTF-8 bytes per token: the median over prose, code and JSON in several languages. */
 const BYTES_PER_TOKEN = 3.8;
 
-/** Tokens of a text of that many UTF-8 bytes, rounded up. */
+/** The estimated tokens of a text of this many UTF-8 bytes, rounded up. */
 export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }

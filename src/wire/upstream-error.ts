@@ -1,33 +1,42 @@
-/** Error answers of upstreams, in the shapes that hosts use, and which of their words a client may read. */
+/**
+ * Parses upstream errors in the formats that hosts use, and decides which messages a client may
+ * read.
+ */
 import { isObject, parseJson } from '../core/json.ts';
-import { holdsSecret } from './secrets.ts';
+import { holdsSecret, type Secrets } from './secrets.ts';
 
-/** What an error answer says. */
+/** The content of an upstream's error. */
 export interface UpstreamWords {
   readonly message: string;
-  /** Its codes and types, as far as they are texts or numbers. */
+  /** Its codes and types, if they are strings or numbers. */
   readonly labels: readonly string[];
 }
 
-/** No host wraps its error deeper; an answer may be nested without end. */
+/** No host nests its error deeper. */
 const MAX_ERROR_LEVELS = 4;
-/** Messages longer than this are withheld as a whole. */
+/** Longer messages are withheld entirely. */
 const MAX_SEARCHED_CHARACTERS = 8_000;
-/** Longer than any message that helps a person. */
+/** Longer than any helpful message. */
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
-/** Reads the body of an error answer. Undefined where no message is found in it. */
+/** Parses the body of an error response. Undefined if it has no message. */
 export function readErrorBody(text: string): UpstreamWords | undefined {
   const parsed = parseJson(text);
   return parsed === undefined ? undefined : readErrorValue(parsed.value);
 }
 
-/** True when a parsed answer is an error answer, whatever its status was. Some hosts send the error flat, and name it by its kind. */
+/**
+ * True if a parsed response is an error, whatever its status. Some hosts send it unwrapped, as
+ * `{object: "error"}`.
+ */
 export function isErrorValue(value: unknown): boolean {
   return isObject(value) && (Boolean(value.error) || value.object === 'error');
 }
 
-/** Reads `{error: {message, …}}`, `{error: text}`, `{message, …}`, `{detail: …}`, and any of these in an array. */
+/**
+ * Parses `{error: {message, …}}`, `{error: text}`, `{message, …}`, `{detail: …}`, or an array of
+ * any of these.
+ */
 export function readErrorValue(value: unknown, levels = MAX_ERROR_LEVELS): UpstreamWords | undefined {
   if (levels === 0) return undefined;
   if (Array.isArray(value)) return value.length === 0 ? undefined : readErrorValue(value[0], levels - 1);
@@ -56,9 +65,12 @@ function words(message: string, fields: Record<string, unknown>): UpstreamWords 
   return { message: clean, labels: labels.map(String) };
 }
 
+/** In the place of a quoted code about the operator. */
+const OF_THE_OPERATOR = 'api_key';
+
 /**
- * Words about the operator's own key, account or balance at the host. Some hosts send them with a 400, and they are
- * nothing that the client could mend or should read.
+ * Matches messages about the operator's own key, account or balance at the host. Some hosts send
+ * them with a 400. The client could not fix the cause, and should not read about it.
  */
 const ABOUT_THE_OPERATOR = new RegExp(
   [
@@ -79,21 +91,50 @@ const ABOUT_THE_OPERATOR = new RegExp(
   'i',
 );
 
+/**
+ * A quoted identifier: the name of a function or a field, which the request contains. Quoted
+ * sentences are the host's own, however they are quoted. An apostrophe is no quote.
+ */
+const QUOTED_IDENTIFIER = /(?<!\w)'([\w$.:[\]/-]{1,64})'(?!\w)|"([\w$.:[\]/-]{1,64})"|`([\w$.:[\]/-]{1,64})`/g;
+
+/** Identifiers that are no names, but a code such as `insufficient_quota`. */
+const SUBJECT = /account|auth|balance|billing|credit|key|organi[sz]ation|payment|plan|quota|subscription|token|funds/i;
+const STATE =
+  /denied|disabled|deactivated|error|exceeded|exhausted|expired|inactive|incorrect|insufficient|invalid|limit_?reached|low|missing|not_|overdue|revoked|suspended|unpaid|hard_?limit/i;
+
 export function isAboutTheOperator(words: UpstreamWords): boolean {
-  // Hosts echo what clients sent; a message that nobody would read is not searched, and not passed on.
+  // Hosts echo what clients sent. A message this long is not searched, and is never passed on.
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return false;
-  // What stands in quotes is the request's own: the name of a function, a field. An apostrophe is no quote.
-  const said = words.message.replace(/(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g, ' ');
+  const said = words.message.replace(QUOTED_IDENTIFIER, (_, ...identifiers: readonly (string | undefined)[]) => {
+    const code = identifiers.slice(0, 3).join('').replace(/\W/g, '_');
+    return SUBJECT.test(code) && STATE.test(code) ? OF_THE_OPERATOR : ' ';
+  });
   return [said, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
 }
 
+/** With these statuses, the upstream's words are withheld, and trying again cannot help. */
+export const WITHHELD_STATUSES: ReadonlySet<number> = new Set([401, 403, 404]);
+
+/** The error status among the labels, as hosts send it in responses with status 200. */
+export function statusIn({ labels }: UpstreamWords): number | undefined {
+  return labels.map(Number).find((label) => label >= 400 && label < 600);
+}
+
+/** True if clients may read an error beside the choices of an answer, with every field of it. */
+export function isForClients(error: unknown, secrets: Secrets): boolean {
+  const words = readErrorValue({ error });
+  if (words !== undefined && WITHHELD_STATUSES.has(statusIn(words) ?? 0)) return false;
+  const everything = { message: JSON.stringify(error), labels: words?.labels ?? [] };
+  return [words ?? everything, everything].every((each) => wordsForClients(each, secrets) !== undefined);
+}
+
 /**
- * The message as a client may read it; undefined where it may not: where it is about the operator, or holds one of the
- * secrets (the upstream's credential, address and headers).
+ * The message for clients. Undefined if they may not read it, because it is about the operator or
+ * contains one of the secrets (the upstream's credential, address and headers).
  */
-export function wordsForClients(words: UpstreamWords, secrets: readonly string[]): string | undefined {
+export function wordsForClients(words: UpstreamWords, secrets: Secrets): string | undefined {
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return undefined;
   if (isAboutTheOperator(words) || holdsSecret(words.message, secrets)) return undefined;
-  // Cut only now: of a secret across the cut a part would be left.
+  // Truncated only after the search, or part of a secret could remain at the cut.
   return words.message.slice(0, MAX_MESSAGE_CHARACTERS);
 }

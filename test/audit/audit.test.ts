@@ -1,4 +1,4 @@
-/** The auditor: finds nothing on sound books, and names each kind of row that was corrupted. */
+/** The auditor finds no differences in a valid file, and reports each kind of corrupted row. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,14 +15,14 @@ import { withGateway } from '../support/gateway.ts';
 const QUIET = { onProgress: () => {} };
 const CHECKS = ['file', 'journal rows', 'balance', 'credit entries', 'sums by day', 'sums by month', 'holds', 'keys'];
 
-const faulty = (checks: readonly Check[]) => checks.filter(({ differences }) => differences.length > 0);
+const withDifferences = (checks: readonly Check[]) => checks.filter(({ differences }) => differences.length > 0);
 
-/** The columns of a journal row that another can have too. */
+/** The columns of a journal row that need not be unique. */
 const COPIED = `key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens, cached_tokens,
   completion_tokens, cost_nanos`;
 
-/** A corruption, the check that must name it, and what it must say. Each is made in a copy of the same sound file. */
-const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string, says: RegExp])[] = [
+/** A corruption, the check that must find it, and what it must report. Each is made in a copy of the same valid file. */
+const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string, report: RegExp])[] = [
   [
     'a changed balance',
     'UPDATE account SET balance_nanos = balance_nanos + 1',
@@ -31,41 +31,42 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   ],
   ['a lost credit entry', 'DELETE FROM credit_entries', 'balance', /credit less costs/],
   ['a lost account', 'DELETE FROM account', 'balance', /0 accounts/],
-  ['a credit entry of nothing', 'INSERT INTO credit_entries VALUES (99, 0, 0, 0, "")', 'credit entries', /entry 99/],
+  ['a credit entry of zero', 'INSERT INTO credit_entries VALUES (99, 0, 0, 0, "")', 'credit entries', /entry 99/],
   ['a lost journal row', 'DELETE FROM journal WHERE id = 1', 'sums by day', /requests is 2, but the journal has 1/],
   ['a changed cost', 'UPDATE journal SET cost_nanos = cost_nanos + 5 WHERE id = 1', 'sums by month', /cost_nanos/],
   [
-    'a row that counts twice',
+    'a duplicated row',
     `INSERT INTO journal (request_id, ${COPIED}) SELECT 'req_twice', ${COPIED} FROM journal WHERE id = 1`,
     'sums by day',
     /requests is 2, but the journal has 3/,
   ],
+  ['an unknown outcome', "UPDATE journal SET outcome = 'fine' WHERE id = 1", 'journal rows', /an unknown outcome/],
   [
-    'an outcome that does not exist',
-    "UPDATE journal SET outcome = 'fine' WHERE id = 1",
-    'journal rows',
-    /an outcome that there is not/,
-  ],
-  [
-    'an interruption that is not held',
+    'an interrupted request that is not charged as held',
     "UPDATE journal SET outcome = 'interrupted' WHERE id = 1",
     'journal rows',
     /not charged as held/,
   ],
   [
-    'a hold that was charged with another amount',
+    'a hold that was charged with a different amount',
     "UPDATE journal SET outcome = 'interrupted', source = 'held', hold_nanos = cost_nanos + 1 WHERE id = 1",
     'journal rows',
-    /another amount than it held/,
+    /not with the amount of its hold/,
   ],
   [
-    'a correction of what was not held',
+    'a reason for a failure of a request that did not fail',
+    "UPDATE journal SET failure_reason = 'broken', failure_message = 'x' WHERE id = 1",
+    'journal rows',
+    /did not fail, but/,
+  ],
+  [
+    'a correction of a request that was not charged as held',
     'UPDATE journal SET corrected_at_ms = 1 WHERE id = 1',
     'journal rows',
-    /was corrected, though/,
+    /was corrected, but/,
   ],
   [
-    'a source that was changed',
+    'a changed source',
     "UPDATE journal SET source = 'counted' WHERE id = 1",
     'sums by day',
     /reported: requests is 2, but the journal has 1/,
@@ -73,26 +74,26 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   ['a changed day', 'UPDATE usage_days SET errors = errors + 1', 'sums by day', /errors is 1, but the journal has 0/],
   ['a lost day', 'DELETE FROM usage_days', 'sums by day', /the sums are missing/],
   [
-    'a day from nowhere',
+    'a day without requests',
     "INSERT INTO usage_days VALUES ('2020-01-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 1, 1)",
     'sums by day',
     /2020-01-01/,
   ],
   ['a changed month', 'UPDATE usage_months SET errors = errors - 1', 'sums by month', /errors is -1/],
   [
-    'a month from nowhere',
+    'a month without requests',
     "INSERT INTO usage_months VALUES ('2020-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 1, 1, 0)",
     'sums by month',
     /2020-01 key_x/,
   ],
   [
-    'a seal of rows that are there',
+    'sealed sums of rows that still exist',
     `INSERT INTO sealed_days SELECT * FROM usage_days`,
     'sums by day',
     /requests is 2, but the journal has 4/,
   ],
   [
-    'a refusal of nobody',
+    'a refusal of an unknown key',
     "INSERT INTO refusals VALUES ('2026-11', 'key_x', 'rate_limited', 'concurrency', 1, 1)",
     'keys',
     /key_x has requests/,
@@ -102,56 +103,56 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     'a hold of a request that has ended',
     `INSERT INTO holds SELECT request_id, key_id, model, admitted_at_ms, 1, 1, 1 FROM journal WHERE id = 1`,
     'holds',
-    /stands in the journal/,
+    /has a hold, but it is in the journal/,
   ],
   ['a lost key', 'DELETE FROM keys', 'keys', /has requests, but does not exist/],
 ];
 
 describe('the auditor', () => {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-audit-'));
-  const sound = join(directory, 'sound.db');
+  const valid = join(directory, 'valid.db');
 
   before(async () => {
     await withGateway({ credit: '10' }, async (gateway) => {
       const key = gateway.key();
       gateway.upstream.follow(answering(completion('hi')));
       for (let i = 0; i < 2; i++) assert.equal((await gateway.complete(key)).status, 200);
-      assert.deepEqual(faulty(await auditElsewhere(gateway.statePath)), [], 'while it runs');
+      assert.deepEqual(withDifferences(await auditElsewhere(gateway.statePath)), [], 'while it runs');
       const { database } = openDatabase(gateway.statePath);
-      database.exec(`VACUUM INTO '${sound}'`);
+      database.exec(`VACUUM INTO '${valid}'`);
       database.close();
     });
   });
   after(() => rmSync(directory, { recursive: true }));
 
-  test('finds nothing on sound books, and says what it looked at', () => {
-    const checks = audit(sound, QUIET);
+  test('finds no differences in a valid file, and reports what it checked', () => {
+    const checks = audit(valid, QUIET);
     assert.deepEqual(
       checks.map(({ name }) => name),
       CHECKS,
     );
-    assert.deepEqual(faulty(checks), []);
+    assert.deepEqual(withDifferences(checks), []);
     assert.equal(checks[1]?.rows, 2);
   });
 
-  for (const [what, sql, name, says] of CORRUPTIONS) {
-    test(`names ${what}`, () => {
+  for (const [what, sql, name, report] of CORRUPTIONS) {
+    test(`reports ${what}`, () => {
       const copy = join(directory, `${what.replaceAll(' ', '-')}.db`);
-      new DatabaseSync(sound).exec(`VACUUM INTO '${copy}'`);
+      new DatabaseSync(valid).exec(`VACUUM INTO '${copy}'`);
       new DatabaseSync(copy, { enableDoubleQuotedStringLiterals: true }).exec(sql);
       const found = audit(copy, QUIET).find((check) => check.name === name);
-      assert.match(found?.differences.join('\n') ?? '', says);
+      assert.match(found?.differences.join('\n') ?? '', report);
     });
   }
 });
 
-test('`audit` ends with status 1 and names the differences, and with 0 where there are none', async (t) => {
+test('`audit` exits with 1 and lists the differences, and with 0 if there are none', async (t) => {
   const place = new Workplace(t);
   await place.run(['keys', 'create', 'app']);
-  const sound = await place.run(['audit', '--json']);
-  assert.equal(sound.status, 0);
+  const valid = await place.run(['audit', '--json']);
+  assert.equal(valid.status, 0);
   assert.deepEqual(
-    (JSON.parse(sound.stdout) as { checks: { check: string }[] }).checks.map(({ check }) => check),
+    (JSON.parse(valid.stdout) as { checks: { check: string }[] }).checks.map(({ check }) => check),
     CHECKS,
   );
   new DatabaseSync(place.statePath).exec('UPDATE account SET balance_nanos = 7');

@@ -1,4 +1,7 @@
-/** What benchmarks write: their own part of the document, wrapped prose, and verdicts that follow from the figures. */
+/**
+ * The output of benchmarks: their part of the document, wrapped prose, and verdicts that follow
+ * from the figures.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BARS, shownBar } from '../../bench/bars.ts';
@@ -19,21 +22,21 @@ function rowOf(values: Readonly<Record<string, readonly (number | undefined)[]>>
 }
 
 describe('the table', () => {
-  test('shows medians, what comes on top of the upstream alone, and ratios round by round', () => {
-    // The second round was slow for all: the ratio of the medians would be 2.
+  test('shows medians, differences from the upstream alone, and ratios by round', () => {
+    // The second round was slow for both: the ratio of the medians would be 2.
     const row = rowOf({ [FLOOR]: [1, 2, 1], a: [2, 8, 2], b: [6, 12, 4] });
     assert.equal(valueColumn('b').cell(row), '6.00 (+5.00)');
     assert.equal(ratioColumn('b', 'a').cell(row), '2.00×');
     assert.equal(comparedColumn('a', 'b').cell(row), '2.00 (+1.00) (0.50×)');
   });
 
-  test('says of a target that failed in any round that it fails, and compares nothing with it', () => {
+  test('shows a target that failed in any round as failing, and compares nothing with it', () => {
     const row = rowOf({ [FLOOR]: [1, 1], a: [2, undefined], b: [2, 2] });
     assert.equal(valueColumn('a').cell(row), 'fails');
     assert.equal(ratioColumn('b', 'a').cell(row), '');
   });
 
-  test('is found again in the document, cell by cell', () => {
+  test('can be read back from the document, cell by cell', () => {
     const table = tableOf([rowOf({ a: [2], b: [4] })], [valueColumn('a'), ratioColumn('b', 'a')]);
     assert.equal(cellAt(`words\n\n${table}\n`, 'row', ': a'), '2.00×');
     assert.equal(cellAt(table, 'row', ': nobody'), undefined);
@@ -52,7 +55,7 @@ describe('a target', () => {
 });
 
 describe('docs/benchmarks.md', () => {
-  test('has a part for each benchmark, which a new run replaces alone', () => {
+  test('has a part for each benchmark, and a new run replaces only its own', () => {
     const text = projectFile('docs/benchmarks.md');
     const once = withPart(withPart(text, 'gateway', 'A'), 'peers', 'B');
     assert.equal(withPart(withPart(text, 'peers', 'B'), 'gateway', 'A'), once);

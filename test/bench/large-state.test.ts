@@ -1,4 +1,4 @@
-/** The large state files that things are measured on: as a gateway would have left them, so that the audit agrees. */
+/** The large state files for measurements: consistent, as a gateway would have left them. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { makeLargeState } from '../../bench/scale/large-state.ts';
 import { auditElsewhere } from '../support/auditor.ts';
 
-test('the books of a made-up state file agree', async () => {
+test('a generated state file passes the audit', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'inf-gw-large-state-'));
   try {
     const path = join(folder, 'state.db');

@@ -1,4 +1,7 @@
-/** The load generator at a fixed rate: what a stall costs is counted for all that were due meanwhile. */
+/**
+ * The load generator at a fixed rate: a stall delays every request that was due meanwhile, and all
+ * of them count.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -9,10 +12,10 @@ import type { LoadResult } from '../../bench/messages.ts';
 
 const PER_SECOND = 500;
 const REQUESTS = 200;
-/** Half of the requests are due in that time. */
+/** Half of the requests are due during the stall. */
 const STALL_MS = 200;
 
-/** A server that stalls when its first request comes, by `stall`, which answers what it is given later. */
+/** A server that calls `stall` at its first request, which decides when requests are answered. */
 async function runAgainst(stall: (untilMs: number, response: ServerResponse) => void): Promise<LoadResult> {
   let untilMs: number | undefined;
   const server = createServer((_, response) => {
@@ -37,23 +40,23 @@ function answer(response: ServerResponse): void {
 function assertAllWereDelayed({ answers, failure, totalMs }: LoadResult): void {
   assert.equal(failure, undefined);
   assert.equal(answers, REQUESTS);
-  // Had only the first one been seen to wait, one answer in 200 would be slow.
+  // If only the first one had counted as delayed, one answer in 200 would be slow.
   assert.ok(totalMs.p999 >= STALL_MS * 0.95, `p99.9 ${totalMs.p999}`);
   // A tenth of all are due in the first fifth of the stall.
   assert.ok(totalMs.p90 >= STALL_MS * 0.75, `p90 ${totalMs.p90}`);
 }
 
 describe('the load generator at a fixed rate', () => {
-  test('goes on sending what is due while the server stalls', async () => {
+  test('keeps sending requests when they are due while the server stalls', async () => {
     const result = await runAgainst((untilMs, response) => {
       setTimeout(() => answer(response), Math.max(0, untilMs - performance.now()));
     });
     assertAllWereDelayed(result);
   });
 
-  test('counts from when a request was due, even where it could not send it then', async () => {
+  test('measures from when a request was due, even if it could not send it then', async () => {
     const result = await runAgainst((untilMs, response) => {
-      // Server and generator share this thread.
+      // The server and the generator share this thread.
       while (performance.now() < untilMs);
       answer(response);
     });

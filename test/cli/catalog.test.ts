@@ -1,4 +1,4 @@
-/** What `models` and `config check` show of a config: everything that would run, and no secret. */
+/** `models` and `config check` show everything that would run, and no secret. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
@@ -43,7 +43,7 @@ function placeWithSecrets(scope: ConstructorParameters<typeof Workplace>[0]): Wo
 }
 
 describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
-  test('`models` lists the catalog: ids, prices per million tokens, the upstream names, and what is active', async (t) => {
+  test('`models` lists ids, prices per million tokens, upstream names and what is active', async (t) => {
     const place = placeWithSecrets(t);
     const [models, table] = await Promise.all([place.json('models'), place.run(['models'])]);
     assert.deepEqual(models, [
@@ -88,7 +88,7 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
     assert.match(table.stdout, /^missing\/m .* no$/m);
   });
 
-  test('`config check` shows what would run, and of secrets a mask', async (t) => {
+  test('`config check` shows what would run, with secrets masked', async (t) => {
     const place = placeWithSecrets(t);
     const [json, text, list] = await inParallel(
       [['config', 'check', '--json'], ['config', 'check'], ['models']],
@@ -118,7 +118,7 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(readdirSync(place.directory).sort(), ['config.yaml', 'short.txt'], 'a check creates nothing');
   });
 
-  test('a secret in an address is masked too, and a value that is refused is not shown', async (t) => {
+  test('a secret in an address is masked too, and an invalid value is not shown', async (t) => {
     const inAddress = CONFIG.replace('https://one.example/v1', `https://one.example/\${SET_KEY}/v1`);
     const place = new Workplace(t, inAddress);
     place.write('short.txt', `${SHORT_SECRET}\n`);

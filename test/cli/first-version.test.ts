@@ -1,11 +1,11 @@
-/** A state file of the first version under the program of today: it opens, serves, and every command works on it. */
+/** A state file of the first version opens and serves today, and every command works on it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type BalanceJson, type KeyJson, Workplace } from '../support/cli.ts';
 import { CREDIT_NANOS, OPEN_HOLD_NANOS, writeFirstVersion } from '../support/first-version.ts';
 import type { RequestJson } from '../support/request-json.ts';
 
-test('a state file of the first version works in everything', async (t) => {
+test('every command works on a state file of the first version', async (t) => {
   const place = new Workplace(t);
   const { secrets, rows, openId, keyIds } = writeFirstVersion(place.statePath, Date.now());
   const serving = await place.serve();
@@ -55,7 +55,7 @@ test('a state file of the first version works in everything', async (t) => {
   assert.deepEqual([completion_id, first_byte_ms, held_usd], [null, null, null]);
   assert.equal(Number(cost_usd).toFixed(9), (Number(held.costNanos) / 1e9).toFixed(9));
   const shown = await place.run(['requests', 'show', held.id]);
-  assert.match(shown.stdout, /held +not known\n/);
+  assert.match(shown.stdout, /held +unknown\n/);
   assert.equal(await serving.stop(), 0);
   assert.equal((await place.run(['audit'])).status, 0);
 });

@@ -1,4 +1,6 @@
-/** `keys list` in pages: together they are the whole list, and each says how to get to the next one. */
+/**
+ * `keys list` in pages: together they are the whole list, and each says how to get the next one.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mintKey } from '../../src/core/api-key.ts';
@@ -7,10 +9,10 @@ import { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { CONCURRENCY, type KeyJson, linesOf, Workplace } from '../support/cli.ts';
 
 const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
-/** Longer than a table that was not asked for a number. */
+/** More than a table shows without --limit. */
 const MANY = 203;
 
-/** Makes keys named k1, k2, … , each a millisecond after the one before, and gives their ids. */
+/** Creates keys named k1, k2, …, a millisecond apart, and returns their ids. */
 function makeKeys(place: Workplace, count: number): string[] {
   const { database } = openDatabase(place.statePath);
   const keys = new KeyStore(database);
@@ -49,12 +51,12 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
     });
   }
 
-  test('in pages has every key that was there from first to last, once, though keys are made and deleted meanwhile', async (t) => {
+  test('in pages has every key that exists throughout exactly once, though others are created and deleted meanwhile', async (t) => {
     const place = new Workplace(t);
     makeKeys(place, 8);
     const page = (...words: string[]) => place.json<KeyJson[]>('keys', 'list', '--limit', '3', ...words);
     const first = await page();
-    // One that was shown already, the very one that the next page begins after, and one that is still to come.
+    // One already listed, the one that the next page starts after, and one not yet listed.
     const changes = [['k1'], ['k3'], ['k5']].map(([name = '']) => ['keys', 'delete', name, '--yes']);
     await place.runAll([...changes, ['keys', 'create', 'late'], ['keys', 'create', 'k3']]);
     const second = await page('--after', first.at(-1)?.id ?? '');
@@ -66,7 +68,7 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
     assert.equal(third[0]?.name, 'k8');
   });
 
-  test('takes the name of a key for its id, and of a deleted one, too', async (t) => {
+  test('takes the name of a key in place of its id, also of a deleted one', async (t) => {
     const place = new Workplace(t);
     makeKeys(place, 4);
     await place.run(['keys', 'delete', 'k2', '--yes']);
@@ -79,12 +81,12 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
     const shown = (text = '') => (JSON.parse(text) as KeyJson[]).map(({ name }) => name);
     assert.deepEqual(shown(behind?.stdout), ['k3', 'k4']);
     assert.deepEqual(shown(behindDeleted?.stdout), ['k3', 'k4']);
-    assert.match(last?.stdout ?? '', /^There are no keys after k4\.\n$/);
+    assert.match(last?.stdout ?? '', /^No keys after k4\.\n$/);
     assert.deepEqual([unknown?.status, unknown?.stdout], [1, '']);
-    assert.match(unknown?.stderr ?? '', /^error: there is no key "nobody"/);
+    assert.match(unknown?.stderr ?? '', /^error: no such key: "nobody"/);
   });
 
-  test(`of ${MANY} keys is complete as JSON, and as a table ends with how to go on`, async (t) => {
+  test(`of ${MANY} keys is complete as JSON, and as a table ends with the command for the next page`, async (t) => {
     const place = new Workplace(t);
     const ids = makeKeys(place, MANY);
     const [json, table, rest] = await place.runAll([
@@ -97,7 +99,7 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
       ids,
     );
     assert.deepEqual(namesIn(table?.stdout ?? ''), names(1, 200));
-    const hint = /^There are more: inf-gw (keys list .+)$/.exec(linesOf(table?.stdout ?? '').at(-1) ?? '');
+    const hint = /^More keys: inf-gw (keys list .+)$/.exec(linesOf(table?.stdout ?? '').at(-1) ?? '');
     const next = await place.run(hint?.[1]?.split(' ') ?? []);
     assert.deepEqual(namesIn(next.stdout), names(201, MANY));
     assert.doesNotMatch(next.stdout, /There are more/);
@@ -105,17 +107,17 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
     assert.doesNotMatch(rest?.stdout ?? '', /There are more/);
   });
 
-  test('goes on as it was asked to begin: with deleted keys, and as many to a page', async (t) => {
+  test('keeps --all and --limit in the command for the next page', async (t) => {
     const place = new Workplace(t);
     makeKeys(place, 6);
     await place.run(['keys', 'delete', 'k4', '--yes']);
     const first = await place.run(['keys', 'list', '--all', '--limit', '2']);
-    const hint = /^There are more: inf-gw (keys list .+)$/.exec(linesOf(first.stdout).at(-1) ?? '');
+    const hint = /^More keys: inf-gw (keys list .+)$/.exec(linesOf(first.stdout).at(-1) ?? '');
     const next = await place.run(hint?.[1]?.split(' ') ?? []);
     assert.deepEqual(namesIn(next.stdout), names(3, 4));
   });
 
-  test('takes a whole number of at least one for a limit: anything else is a fault of the words', async (t) => {
+  test('takes a whole number of at least one as the limit; anything else is a usage error', async (t) => {
     const place = new Workplace(t);
     const wrong = ['0', '-1', '1.5', 'all', '', '1000001'];
     const answers = await place.runAll(wrong.map((limit) => ['keys', 'list', '--limit', limit]));
@@ -126,7 +128,7 @@ describe('`keys list`', { concurrency: CONCURRENCY }, () => {
   });
 });
 
-test('pages begin behind an id, whether or not there is still a key of that id', (t) => {
+test('a page starts after an id, whether or not its key still exists', (t) => {
   const place = new Workplace(t);
   const ids = makeKeys(place, 5);
   const { database } = openDatabase(place.statePath);

@@ -1,4 +1,7 @@
-/** Commands as processes of their own: each ends by itself, and says the same as in the process that other tests share. */
+/**
+ * Commands as processes of their own: each exits by itself and prints what it prints in the tests'
+ * shared process.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CONCURRENCY, CONFIG, Workplace } from '../support/cli.ts';
@@ -13,10 +16,10 @@ const ENDING = [
   ['audit', '--json'],
   ['frobnicate'],
 ];
-/** These ask the gateway, or change what it serves by. */
+/** Commands that query the gateway, or change its config. */
 const BESIDE = [['status', '--json'], ['reload'], ['keys', 'create', 'app']];
 
-describe('a command ends by itself', { concurrency: CONCURRENCY }, () => {
+describe('a command exits by itself', { concurrency: CONCURRENCY }, () => {
   for (const words of ENDING) {
     test(words.join(' '), async (t) => {
       const place = new Workplace(t, CONFIG);

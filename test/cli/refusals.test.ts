@@ -1,4 +1,4 @@
-/** What `keys show` tells of refused requests: how many, by code and reason, and nothing of those that were admitted. */
+/** `keys show` counts refused requests by code and reason, and no admitted ones. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
@@ -19,7 +19,7 @@ tiers:
   standard: { models_rpm: 2 }
 `;
 
-/** A client with a key of its own; its open streams are closed at the end. */
+/** A client with its own key; its open streams are closed at the end. */
 class Client {
   readonly #serving: Serving;
   readonly #key: string;
@@ -34,7 +34,7 @@ class Client {
     return this.#serving.chatOutcome(this.#key, fields);
   }
 
-  /** A request that stays under way. */
+  /** A request that stays in flight. */
   async open(fields: Record<string, unknown> = {}): Promise<void> {
     const response = await this.#serving.chat(this.#key, { ...fields, stream: true, messages: say('/stall 1') });
     const reader = response.body?.getReader();
@@ -55,7 +55,7 @@ class Client {
   }
 }
 
-/** A way to be refused: what the last request got, and what stands in the file of it, other requests of it included. */
+/** A way to be refused: the answer to the last request, and all refusals that the file then has. */
 interface Case {
   readonly reason: string;
   readonly options?: string;
@@ -146,7 +146,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-/** All rows of refusals in the file, as `key code reason requests`. */
+/** All refusals in the file, as `key code reason requests`. */
 function rowsOf(place: Workplace): string[] {
   const database = new DatabaseSync(place.statePath, { readOnly: true });
   try {
@@ -157,7 +157,7 @@ function rowsOf(place: Workplace): string[] {
   }
 }
 
-/** Makes keys, and a dollar of credit. */
+/** Creates keys, and adds a dollar of credit. */
 async function createKeys(place: Workplace, options: readonly string[]): Promise<NewKeyJson[]> {
   const words = options.map((own, i) => `keys create ${`app${i} ${own}`.trim()} --json`.split(' '));
   const answers = await place.runAll([...words, ['credit', 'add', '1', '--json']]);
@@ -165,7 +165,7 @@ async function createKeys(place: Workplace, options: readonly string[]): Promise
 }
 
 describe('refused requests', { concurrency: CONCURRENCY }, () => {
-  test('are counted by key, code and reason, and all of them are in the file when the gateway has stopped', async (t) => {
+  test('are counted by key, code and reason, and all are in the file once the gateway has stopped', async (t) => {
     const place = new Workplace(t, CONFIG_WITH_SMALL_LIMITS);
     const keys = await createKeys(
       place,
@@ -177,7 +177,7 @@ describe('refused requests', { concurrency: CONCURRENCY }, () => {
       assert.equal(await run(client), got, reason);
       await client.close();
     }
-    // The last refusals are younger than what the gateway gathers before it writes.
+    // The last refusals are more recent than the gateway's last write.
     assert.equal(await serving.stop(), 0);
     const expected = CASES.map(({ reason, got, counted = 1 }, i) => {
       const code = got.split(' ')[1];
@@ -186,7 +186,7 @@ describe('refused requests', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(rowsOf(place).toSorted(), expected.toSorted());
   });
 
-  test('stand in `keys show`, the most frequent first, and alone with `--refusals`', async (t) => {
+  test('are in `keys show`, most frequent first, and with `--refusals` nothing else is', async (t) => {
     const place = new Workplace(t);
     const serving = await place.serve();
     const before = Date.now();
@@ -218,14 +218,14 @@ describe('refused requests', { concurrency: CONCURRENCY }, () => {
     ]);
     assert.match(
       whole?.stdout ?? '',
-      /^name +app\n[\s\S]*\nREFUSED THIS MONTH +WHY +REQUESTS +LAST \(UTC\)\napi_key_disabled +4 /,
+      /^name +app\n[\s\S]*\nREFUSED THIS MONTH +REASON +REQUESTS +LAST \(UTC\)\napi_key_disabled +4 /,
     );
     assert.match(only?.stdout ?? '', /^REFUSED THIS MONTH /);
     assert.equal(linesOf(only?.stdout ?? '').length, 3);
     assert.ok(!('refusals' in (JSON.parse(json?.stdout ?? '') as object)), 'the JSON of a key is the same everywhere');
   });
 
-  test('of keys that there are not, and requests that were admitted, whatever became of them, are not counted', async (t) => {
+  test('with unknown keys are not counted, nor are admitted requests, whatever their outcome', async (t) => {
     const place = new Workplace(t, CONFIG_WITH_SMALL_LIMITS);
     const serving = await place.serve();
     const [app, gone] = await Promise.all([place.createKey('app'), place.createKey('gone')]);
@@ -245,10 +245,10 @@ describe('refused requests', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(rowsOf(place), []);
     assert.deepEqual(await place.json('keys', 'show', 'app', '--refusals'), []);
     const shown = await place.run(['keys', 'show', 'app']);
-    assert.match(shown.stdout, /No request of it was refused this month\.\n$/);
+    assert.match(shown.stdout, /No requests refused this month\.\n$/);
   });
 
-  test('of this month alone are shown', async (t) => {
+  test('are shown for this month only', async (t) => {
     const place = new Workplace(t);
     const { id } = await place.createKey('app');
     const database = new DatabaseSync(place.statePath);

@@ -1,20 +1,20 @@
-/** `inf-gw reload`: the running gateway takes the config as it is now, or the faults are shown and it keeps the old one. */
+/** `inf-gw reload`: the running gateway takes the new config, or keeps the old one and says why. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CONCURRENCY, CONFIG, linesOf, Workplace } from '../support/cli.ts';
 
-/** The default limit of requests, as the gateway shows it. */
+/** The default request limit, as the gateway reports it. */
 async function limitOf(url: string): Promise<string | null> {
   return (await fetch(`${url}/v1/models`)).headers.get('x-ratelimit-limit-requests');
 }
 
 const limited = (modelsRpm: number) => `tiers: { standard: { models_rpm: ${modelsRpm} } }\n${CONFIG}`;
 
-/** What stands in the file, and what is printed. */
-const FAULTS: readonly (readonly [what: string, config: string, lines: readonly RegExp[]])[] = [
+/** What the config file holds, and what is printed. */
+const INVALID: readonly (readonly [what: string, config: string, lines: readonly RegExp[]])[] = [
   ['an unknown key', `limit: 5\n${limited(9)}`, [/^error: config\.yaml:1:1: limit: unknown key/]],
   [
-    'several faults',
+    'several problems',
     `limit: 5\ncredit: maybe\n${limited(9)}`,
     [/^error: config\.yaml:1:1: limit: unknown key/, /^error: config\.yaml:2:1: credit: expected enforced or off/],
   ],
@@ -30,19 +30,19 @@ const FAULTS: readonly (readonly [what: string, config: string, lines: readonly 
     `durability: crash\n${limited(9)}`,
     [/^error: durability: restart the gateway to change this/],
   ],
-  // Where the socket is follows from the state file.
-  ['another state file', limited(9).replace('state.db', 'other.db'), [/^error: no gateway runs on .*other\.db/]],
+  // The path of the socket follows from that of the state file.
+  ['another state file', limited(9).replace('state.db', 'other.db'), [/^error: no gateway is running on .*other\.db/]],
 ];
 
 describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
-  test('puts the config in force before it returns', async (t) => {
+  test('puts the config into effect before it returns', async (t) => {
     const place = new Workplace(t, limited(11));
     const serving = await place.serve();
     assert.equal(await limitOf(serving.url), '11');
     place.write('config.yaml', limited(12));
     assert.deepEqual(await place.run(['reload']), {
       status: 0,
-      stdout: 'The gateway serves by the config as it is now.\n',
+      stdout: 'The gateway reloaded its config.\n',
       stderr: '',
     });
     assert.equal(await limitOf(serving.url), '12');
@@ -51,10 +51,10 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
     assert.equal(await limitOf(serving.url), '13');
   });
 
-  test('shows every fault in a line of its own, with status 1, and the old config stays', async (t) => {
+  test('prints each problem on a line of its own, with status 1, and the old config stays', async (t) => {
     const place = new Workplace(t, limited(11));
     const serving = await place.serve();
-    for (const [what, config, lines] of FAULTS) {
+    for (const [what, config, lines] of INVALID) {
       place.write('config.yaml', config);
       const { status, stdout, stderr } = await place.run(['reload', '--json']);
       assert.deepEqual([status, stdout], [1, ''], what);
@@ -64,7 +64,7 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
     }
   });
 
-  test('takes a provider into service whose secret was missing, once it is there', async (t) => {
+  test('activates a provider once its missing secret is set', async (t) => {
     const secret = `\${file:./secret}`;
     const host = `  host: { kind: openai, base_url: "http://127.0.0.1:9/v1", api_key: "${secret}", models: {} }\n`;
     const place = new Workplace(t, CONFIG);
@@ -78,12 +78,12 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
     assert.match((await serving.logged(/^active providers: mock, host/)).level, /info/);
   });
 
-  test('says that none runs, with status 1', async (t) => {
+  test('says that no gateway is running, with status 1', async (t) => {
     const place = new Workplace(t);
     assert.deepEqual(await place.run(['reload']), {
       status: 1,
       stdout: '',
-      stderr: `error: no gateway runs on ${place.statePath}; start one with: inf-gw serve\n`,
+      stderr: `error: no gateway is running on ${place.statePath}; start one with: inf-gw serve\n`,
     });
   });
 });

@@ -1,6 +1,10 @@
-/** `requests settle`: corrects what a killed gateway left open, everywhere at once, and nothing else. */
+/**
+ * `requests settle` corrects the charge of a request that a killed gateway left open, everywhere,
+ * and no other.
+ */
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { writeFileSync } from 'node:fs';
+import { after, describe, type TestContext, test } from 'node:test';
 import {
   type BalanceJson,
   CONCURRENCY,
@@ -13,47 +17,57 @@ import {
 import type { RequestJson } from '../support/request-json.ts';
 
 const say = (content: string) => [{ role: 'user', content }];
-/** Six tokens of input and up to a hundred of output, at 0.001 and 0.002 USD. */
+/** Nine input tokens and up to a hundred output tokens, at 0.001 and 0.002 USD. */
 const OPEN = { model: 'mock/paid', stream: true, max_tokens: 100, messages: say('/stall 1') };
-const HELD = '0.206000';
+const HELD = '0.209000';
 const PAID = { model: 'mock/paid', max_tokens: 1 };
 
-/** Sends a request that stays open, and gives its id. */
+/** Sends a request that stays open, and returns its id. */
 async function openRequest(serving: Serving, key: string): Promise<string> {
   const response = await serving.chat(key, OPEN);
   await response.body?.getReader().read();
   return response.headers.get('x-request-id') ?? '';
 }
 
-/** A gateway that was killed with a request open and was started again, with ten USD of credit. */
-async function killed(test: TestContext, options = '') {
+/**
+ * The state file of a gateway with ten USD of credit that was killed with a request open, then
+ * restarted. Created once: each test has a copy.
+ */
+const left = new Workplace({ after });
+const first = await left.serve();
+const [app] = await documents<[NewKeyJson]>(left, 'keys create app', 'credit add 10');
+const id = await openRequest(first, app.key);
+first.signal('SIGKILL');
+await first.ended;
+assert.equal(await (await left.serve()).stop(), 0);
+const bytes = left.read('state.db');
+
+/** A workplace with a copy of it. */
+function killed(test: TestContext): Workplace {
   const place = new Workplace(test);
-  const first = await place.serve();
-  const [app] = await documents<[NewKeyJson]>(place, `keys create app ${options}`.trimEnd(), 'credit add 10');
-  const id = await openRequest(first, app.key);
-  first.signal('SIGKILL');
-  await first.ended;
-  return { place, app, id, serving: await place.serve() };
+  writeFileSync(place.statePath, bytes, { mode: 0o600 });
+  return place;
 }
 
 const settle = (place: Workplace, id: string, cost: string) =>
   place.json<RequestJson>('requests', 'settle', id, '--cost', cost);
 
-/** Runs commands that must succeed in a row in one process, and gives their documents. */
+/** Runs commands in one process, which must all succeed, and returns their documents. */
 async function documents<Documents extends unknown[]>(place: Workplace, ...commands: string[]): Promise<Documents> {
   const answers = await place.runAll(commands.map((words) => [...words.split(' '), '--json']));
   for (const [index, { status, stderr }] of answers.entries()) assert.equal(status, 0, `${commands[index]}: ${stderr}`);
   return answers.map(({ stdout }) => JSON.parse(stdout) as unknown) as Documents;
 }
 
-async function assertSound(place: Workplace): Promise<void> {
+async function assertConsistent(place: Workplace): Promise<void> {
   const { status, stderr } = await place.run(['audit']);
   assert.equal(status, 0, stderr);
 }
 
 describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
-  test('corrects the balance, the month of the key, and usage by day and by source, and the audit agrees', async (t) => {
-    const { place, app, id } = await killed(t);
+  test('corrects the balance, the key’s month, and usage by day and by source, and the audit passes', async (t) => {
+    const place = killed(t);
+    await place.serve();
     const [held, settled, shown, balance, key, byDay, bySource] = await documents<
       [RequestJson, RequestJson, RequestJson, BalanceJson, KeyJson, unknown, unknown]
     >(
@@ -74,13 +88,13 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(settled, { ...held, cost_usd: '0.012300', corrected_at: settled.corrected_at });
     assert.deepEqual(shown, settled);
     assert.equal(balance.balance_usd, '9.987700');
-    assert.deepEqual(key.month, { requests: 1, tokens: 106, cost_usd: '0.012300' });
+    assert.deepEqual(key.month, { requests: 1, tokens: 109, cost_usd: '0.012300' });
     const figures = {
       requests: 1,
       errors: 1,
-      prompt_tokens: 6,
+      prompt_tokens: 9,
       completion_tokens: 100,
-      total_tokens: 106,
+      total_tokens: 109,
       cost_usd: '0.012300',
     };
     assert.deepEqual(byDay, [{ day: held.admitted_at.slice(0, 10), ...figures }]);
@@ -88,13 +102,14 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const csv = await place.run(['usage', '--by', 'source', '--csv']);
     assert.deepEqual(linesOf(csv.stdout), [
       'source,requests,errors,prompt_tokens,completion_tokens,total_tokens,cost_usd',
-      'held,1,1,6,100,106,0.012300',
+      'held,1,1,9,100,109,0.012300',
     ]);
-    await assertSound(place);
+    await assertConsistent(place);
   });
 
-  test('usage by source tells what was reported, counted and held, and sums to the whole', async (t) => {
-    const { place, app, serving } = await killed(t);
+  test('usage by source shows what was reported, counted and held, and adds up to the total', async (t) => {
+    const place = killed(t);
+    const serving = await place.serve();
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
     assert.equal(await serving.chatOutcome(app.key, { ...PAID, messages: say('/no-usage') }), '200');
     type SourceRow = { source: string; requests: number; cost_usd: string };
@@ -106,11 +121,13 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const sum = rows.reduce((total, { cost_usd }) => total + Number(cost_usd), 0);
     assert.equal(sum.toFixed(9), Number(whole?.cost_usd).toFixed(9));
     const table = await place.run(['usage', '--by', 'source']);
-    assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +6 +100 +106 +0\.206000\n/);
+    assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +9 +100 +109 +0\.209000\n/);
   });
 
-  test('is obeyed at once by a running gateway: the spend limit and the credit go by what is charged now', async (t) => {
-    const { place, app, id, serving } = await killed(t, '--spend-limit 0.2');
+  test('takes effect in a running gateway at once: spend limit and credit go by the corrected charge', async (t) => {
+    const place = killed(t);
+    const serving = await place.serve();
+    await place.json('limits', 'set', 'app', '--spend-limit', '0.2');
     assert.equal(await serving.chatOutcome(app.key, PAID), '402 spend_limit_reached');
     await settle(place, id, '0.01');
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
@@ -124,11 +141,12 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     await settle(place, id, '0');
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
     assert.equal(await serving.stop(), 0);
-    await assertSound(place);
+    await assertConsistent(place);
   });
 
-  test('can be repeated, and the last correction is the one that counts, also after a restart', async (t) => {
-    const { place, id, serving } = await killed(t);
+  test('can be repeated, and the last correction counts, also after a restart', async (t) => {
+    const place = killed(t);
+    const serving = await place.serve();
     const steps = [
       ['1', '9.00'],
       ['1', '9.00'],
@@ -146,13 +164,14 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const again = await place.serve();
     assert.equal((await place.json<BalanceJson>('credit', 'show')).balance_usd, '9.999999999');
     const shown = await place.run(['requests', 'show', id]);
-    assert.match(shown.stdout, /cost +0\.000000001 USD, corrected by hand at \d{4}-/);
+    assert.match(shown.stdout, /cost +0\.000000001 USD, corrected at \d{4}-/);
     assert.equal(await again.stop(), 0);
-    await assertSound(place);
+    await assertConsistent(place);
   });
 
-  test('refuses what was reported or counted, what is under way, and what there is not: status 1, nothing changed', async (t) => {
-    const { place, app, serving } = await killed(t);
+  test('rejects requests that were reported or counted, are in flight, or do not exist: status 1, nothing changed', async (t) => {
+    const place = killed(t);
+    const serving = await place.serve();
     const [reported, counted] = await Promise.all(
       ['hello', '/no-usage'].map(async (content) => {
         const response = await serving.chat(app.key, { ...PAID, messages: say(content) });
@@ -162,13 +181,13 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     );
     const open = await openRequest(serving, app.key);
     const refusals: readonly (readonly [id: string | undefined, says: RegExp])[] = [
-      [reported?.id, /what was reported; only one that a crash left open/],
-      [reported?.completion, /what was reported/],
-      [counted?.id, /what was counted/],
-      [open, /is under way; it will be charged when it ends/],
-      ['req_none', /there is no request "req_none"/],
-      ["' OR 1=1 --", /there is no request/],
-      ['', /there is no request ""/],
+      [reported?.id, /charged as reported; only a request that a crash left open/],
+      [reported?.completion, /charged as reported/],
+      [counted?.id, /charged as counted/],
+      [open, /is in flight; it is charged when it ends/],
+      ['req_none', /no such request: "req_none"/],
+      ["' OR 1=1 --", /no such request:/],
+      ['', /no such request: ""/],
     ];
     const questions = ['credit show', 'requests', 'usage --by source'];
     const before = await documents(place, ...questions);
@@ -182,8 +201,8 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await documents(place, ...questions), before);
   });
 
-  test('a wrong amount, or none, ends with status 2 and changes nothing', async (t) => {
-    const { place, id } = await killed(t);
+  test('an invalid or missing amount ends with status 2 and changes nothing', async (t) => {
+    const place = killed(t);
     const wrong = ['-1', 'free', '', '1e3', '0x1', '1,5', '1.0000000001', '1000000001', 'NaN', ' 1', '+1'];
     const words = [...wrong.map((cost) => ['settle', id, '--cost', cost]), ['settle', id], ['settle', '--cost', '1']];
     const answers = await place.runAll(words.map((own) => ['requests', ...own]));

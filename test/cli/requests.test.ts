@@ -1,4 +1,4 @@
-/** What `requests list` and `requests show` tell of requests that went through a real gateway. */
+/** `requests list` and `requests show` on requests that went through a real gateway. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { answering, chunk, completion, DONE, streaming, USAGE, usageChunk } from '../support/answers.ts';
@@ -16,7 +16,10 @@ interface Site {
   readonly app: NewKeyJson;
 }
 
-/** A gateway with a key named `app`, ten USD of credit, the mock, and a host of models at 0.001 USD a token. */
+/**
+ * A gateway with a key `app`, ten USD of credit, the mock, and a host with models at 0.001 USD a
+ * token.
+ */
 async function openSite(test: TestContext): Promise<Site> {
   const upstream = await FakeUpstream.start();
   test.after(() => upstream.close());
@@ -28,14 +31,14 @@ async function openSite(test: TestContext): Promise<Site> {
   return { place, serving: await place.serve(), upstream, app };
 }
 
-/** Sends a request, reads its answer to the end, and gives the id that the gateway has given it. */
+/** Sends a request, reads the response to its end, and returns the request id. */
 async function idOf(sent: Promise<Response>): Promise<string> {
   const response = await sent;
   await response.text();
   return response.headers.get('x-request-id') ?? '';
 }
 
-/** A stream of which the first piece has come, and the rest never does. */
+/** A stream whose first chunk has arrived and whose rest never does. */
 async function openStream(serving: Serving, key: string, fields: Record<string, unknown>) {
   const response = await serving.chat(key, { ...fields, stream: true, messages: say('/stall 1') });
   const reader = response.body?.getReader();
@@ -44,7 +47,7 @@ async function openStream(serving: Serving, key: string, fields: Record<string, 
 }
 
 describe('requests', { concurrency: CONCURRENCY }, () => {
-  test('`requests list` has each request that was admitted and has ended, the latest first, and no refused one', async (t) => {
+  test('`requests list` has every admitted request that has ended, latest first, and no refused one', async (t) => {
     const { place, serving, app } = await openSite(t);
     const other = await place.createKey('other');
     const ok = await idOf(serving.chat(app.key));
@@ -86,7 +89,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     );
   });
 
-  test('a request has the same JSON in the list and by itself, with all that the journal knows', async (t) => {
+  test('a request has the same JSON in the list and on its own, with everything the journal has', async (t) => {
     const { place, serving, upstream, app } = await openSite(t);
     const usage = { ...USAGE, prompt_tokens_details: { cached_tokens: 4 } };
     upstream.follow(answering(completion('hi', { id: 'chatcmpl-9xK', usage })));
@@ -110,7 +113,8 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       completion_tokens: 5,
       total_tokens: 15,
       cost_usd: '0.013000',
-      held_usd: '0.105000',
+      held_usd: '0.104000',
+      failure: null,
       corrected_at: null,
     });
     assert.match(admitted_at, TIME);
@@ -126,7 +130,34 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     }
   });
 
-  test('a stream is found by the id of its completion, and one that was never named so by its own id alone', async (t) => {
+  test('why a request failed is in the list, on its own, and in the JSON', async (t) => {
+    const { place, serving, upstream, app } = await openSite(t);
+    const ok = await place.run(['requests', 'list']);
+    upstream.follow(answering({ error: { message: 'Incorrect API key', code: 'invalid_api_key' } }, 401));
+    const id = await idOf(serving.chat(app.key, { model: 'host/model' }));
+    upstream.follow((call) => call.reset());
+    const broken = await idOf(serving.chat(app.key, { model: 'host/model' }));
+    const [text, json, shown, list] = await place.runAll([
+      ['requests', 'show', id],
+      ['requests', 'show', id, '--json'],
+      ['requests', 'show', broken, '--json'],
+      ['requests', 'list', '--errors'],
+    ]);
+    const message = 'upstream 401: check the api_key of the provider (invalid_api_key)';
+    assert.match(text?.stdout ?? '', /^failure +upstream 401: check the api_key of the provider \(invalid_api_key\)/m);
+    const { failure } = JSON.parse(json?.stdout ?? '') as RequestJson;
+    assert.deepEqual(failure, { reason: 'http_status', status: 401, message });
+    assert.deepEqual((JSON.parse(shown?.stdout ?? '') as RequestJson).failure, {
+      reason: 'broken',
+      status: null,
+      message: 'the connection was lost (ECONNRESET)',
+    });
+    assert.match(list?.stdout ?? '', /^ADMITTED.* FAILURE$/m);
+    assert.match(list?.stdout ?? '', new RegExp(`${id} +upstream 401: check the api_key of the provider`));
+    assert.doesNotMatch(ok.stdout, /FAILURE/);
+  });
+
+  test('a stream is found by its completion id; one that never got any, only by its request id', async (t) => {
     const { place, serving, upstream, app } = await openSite(t);
     const strange = `-chatcmpl-"'%_;--<>&|$(x)`;
     const named = { id: strange };
@@ -146,7 +177,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     assert.equal((JSON.parse(other?.stdout ?? '') as RequestJson).completion_id, null);
   });
 
-  test('a request that is under way can be shown: what it holds is known, and of its end nothing', async (t) => {
+  test('a request in flight can be shown: what it holds is known, and nothing about its end', async (t) => {
     const { place, serving, app } = await openSite(t);
     const open = await openStream(serving, app.key, { model: 'mock/paid', max_tokens: 100 });
     const { admitted_at, ...request } = await place.json<RequestJson>('requests', 'show', open.id);
@@ -160,7 +191,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       requested_model: 'mock/paid',
       upstream: null,
       attempts: null,
-      state: 'under_way',
+      state: 'in_flight',
       outcome: null,
       source: null,
       settled_at: null,
@@ -171,25 +202,26 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       completion_tokens: null,
       total_tokens: null,
       cost_usd: null,
-      held_usd: '0.206000',
+      failure: null,
+      held_usd: '0.209000',
       corrected_at: null,
     });
     const shown = await place.run(['requests', 'show', open.id]);
-    assert.match(shown.stdout, /state +under way/);
+    assert.match(shown.stdout, /state +in flight/);
     await open.close();
   });
 
-  test('what there is not is an error that says so in one line, whatever was asked for', async (t) => {
+  test('an unknown id is an error of one line, whatever it looks like', async (t) => {
     const place = new Workplace(t);
+    await place.createKey('app');
     const ids = ['req_none', "'; DROP TABLE journal; --", '%', '', ' ', '\u001b[31mred\nnew line', '😀', '../../etc'];
     const answers = await place.runAll(ids.map((id) => ['requests', 'show', id]));
     for (const [index, { status, stdout, stderr }] of answers.entries()) {
       assert.equal(status, 1, `${ids[index]}`);
       assert.equal(stdout, '');
-      // The first command on a new file says that it has made it.
-      const lines = linesOf(stderr).filter((line) => !line.startsWith('created '));
+      const lines = linesOf(stderr);
       assert.equal(lines.length, 1, stderr);
-      assert.match(lines[0] ?? '', /^error: there is no request "/);
+      assert.match(lines[0] ?? '', /^error: no such request: "/);
       assert.ok(!stderr.includes('\u001b'));
     }
     const [empty, json, noKey] = await place.runAll([
@@ -200,7 +232,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual([empty?.status, json?.stdout.trim(), noKey?.status], [0, '[]', 1]);
   });
 
-  test('wrong words end with status 2', async (t) => {
+  test('a usage error ends with status 2', async (t) => {
     const place = new Workplace(t);
     const wrong = [
       'list --limit 0',
@@ -218,17 +250,17 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     );
   });
 
-  test('for people, the requests stand in a table that says when there may be more', async (t) => {
+  test('for people, the requests are in a table that says when there may be more', async (t) => {
     const { place, serving, app } = await openSite(t);
     const ids = [await idOf(serving.chat(app.key)), await idOf(serving.chat(app.key))];
     const [all, one] = await place.runAll([['requests'], ['requests', '--limit', '1']]);
     const lines = linesOf(all?.stdout ?? '');
-    assert.match(lines[0] ?? '', /^ADMITTED \(UTC\) +KEY +MODEL +END .*COST \(USD\) +SOURCE +ID$/);
+    assert.match(lines[0] ?? '', /^ADMITTED \(UTC\) +KEY +MODEL +OUTCOME .*COST \(USD\) +SOURCE +ID$/);
     assert.deepEqual(
       lines.slice(1).map((line) => line.split(/ +/).at(-1)),
       ids.toReversed(),
     );
-    assert.match(one?.stdout ?? '', /--limit shows more/);
+    assert.match(one?.stdout ?? '', /use --limit for more/);
     assert.equal(linesOf(one?.stdout ?? '').length, 3);
   });
 });

@@ -1,9 +1,9 @@
-/** A running gateway obeys an edit from the moment that the command has returned. */
+/** A change takes effect in a running gateway before the command returns. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type BalanceJson, CONCURRENCY, type NewKeyJson, type Serving, Workplace } from '../support/cli.ts';
 
-/** The edit, and how the very next request ends. */
+/** The change, and the outcome of the very next request. */
 type Step = readonly [edit: string, outcome: string, fields?: Record<string, unknown>];
 
 async function obeys(place: Workplace, serving: Serving, key: string, steps: readonly Step[]): Promise<void> {
@@ -14,7 +14,7 @@ async function obeys(place: Workplace, serving: Serving, key: string, steps: rea
 }
 
 describe('a running gateway', { concurrency: CONCURRENCY }, () => {
-  test('a key works when it was created, and is refused when it was disabled or deleted', async (t) => {
+  test('a key works once created, and is refused once disabled or deleted', async (t) => {
     const place = new Workplace(t);
     const serving = await place.serve();
     const { key } = await place.createKey('app');
@@ -29,7 +29,7 @@ describe('a running gateway', { concurrency: CONCURRENCY }, () => {
     assert.equal(listing.status, 401);
   });
 
-  test('limits that were set hold for the next request, and those that were taken back hold no more', async (t) => {
+  test('new limits apply to the next request, and removed ones no longer do', async (t) => {
     const place = new Workplace(t);
     const serving = await place.serve();
     const { key } = await place.createKey('app');
@@ -54,7 +54,7 @@ describe('a running gateway', { concurrency: CONCURRENCY }, () => {
     await reader?.cancel();
   });
 
-  test('the allowlist holds for the next request and for the list of models', async (t) => {
+  test('the allowlist applies to the next request and to the list of models', async (t) => {
     const place = new Workplace(t);
     const serving = await place.serve();
     const { key } = await place.createKey('app');
@@ -74,7 +74,7 @@ describe('a running gateway', { concurrency: CONCURRENCY }, () => {
     await obeys(place, serving, key, [['allowlist clear app', '200']]);
   });
 
-  test('credit pays for the next request, and is missed by it; what was charged is in the next figure', async (t) => {
+  test('added credit pays for the next request, removed credit does not, and the balance shows each charge', async (t) => {
     const place = new Workplace(t);
     const serving = await place.serve();
     const { key } = await place.createKey('app');
@@ -97,7 +97,7 @@ describe('a running gateway', { concurrency: CONCURRENCY }, () => {
     ]);
   });
 
-  test('while a request runs, its hold is seen from outside', async (t) => {
+  test('the hold of a running request is visible to commands', async (t) => {
     const place = new Workplace(t);
     const serving = await place.serve();
     const { key } = await place.createKey('app');

@@ -1,6 +1,6 @@
-/** How `serve` starts: what it says of itself, and why it does not start. */
+/** How `serve` starts: what it logs, and when it refuses to start. */
 import assert from 'node:assert/strict';
-import { symlinkSync } from 'node:fs';
+import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
@@ -13,8 +13,16 @@ const WITH_MISSING_KEY = `${CONFIG}  elsewhere:
     models: { model: { input: 1, output: 1 } }
 `;
 
-describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
-  test('the first start says where it listens, what is active, the balance, and the next command to type', async (t) => {
+/** A module that, imported first, makes `os.userInfo` fail as it does for an id without a passwd entry. */
+const WITHOUT_PASSWD_ENTRY = `data:text/javascript,${encodeURIComponent(`
+  import { syncBuiltinESMExports } from 'node:module';
+  import os from 'node:os';
+  os.userInfo = () => { throw new Error('A system error occurred: uv_os_get_passwd returned ENOENT'); };
+  syncBuiltinESMExports();
+`)}`;
+
+describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
+  test('the first start logs the address, the active providers, the balance and the next command to run', async (t) => {
     const place = new Workplace(t, WITH_MISSING_KEY);
     const serving = await place.serve();
     for (const line of linesOf(serving.text)) {
@@ -47,7 +55,7 @@ describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.equal(await serving.stop(), 0);
   });
 
-  test('a later start counts the keys and knows the balance, and no more says how to make the first key', async (t) => {
+  test('a later start logs the keys and the balance, and no longer how to create the first key', async (t) => {
     const place = new Workplace(t, WITH_MISSING_KEY);
     await place.createKey('app');
     await place.json('credit', 'add', '7.25');
@@ -58,7 +66,7 @@ describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.doesNotMatch(serving.text, /keys create|is not set|created the state file|secret-of-the-provider/);
   });
 
-  test('with no config at all it runs on the defaults with the mock alone, and says so', async (t) => {
+  test('without a config it runs on the defaults with only the mock, and says so', async (t) => {
     const place = new Workplace(t, null);
     const serving = place.launch([PROGRAM, 'serve']);
     const outcome = await Promise.race([serving.listening().catch(() => 'ended'), serving.ended]);
@@ -70,13 +78,13 @@ describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
       const { key } = await place.createKey('app');
       assert.equal(await serving.chatOutcome(key), '200');
     } else {
-      // Another program has the default port: then that is said.
+      // Another program may have the default port; then the log says so.
       assert.equal((await serving.ended).status, 1);
       assert.match(serving.text, /error: 127\.0\.0\.1:8787 is in use/);
     }
   });
 
-  test('a second gateway on the same state file or address ends with status 1, and the first goes on', async (t) => {
+  test('a second gateway on the same state file or address exits with status 1, and the first keeps running', async (t) => {
     const place = new Workplace(t);
     const serving = await place.serve();
     const { key } = await place.createKey('app');
@@ -97,7 +105,41 @@ describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.equal(await serving.chatOutcome(key), '200');
   });
 
-  test('a state file that is none, or of a newer program, is left alone, and the fault is said in one line', async (t) => {
+  test('a start that fails for its address leaves no state file behind', async (t) => {
+    const place = new Workplace(t);
+    const serving = await place.serve();
+    const port = new URL(serving.url).port;
+    const addresses = [`127.0.0.1:${port}`, '192.0.2.1:0', 'no-such-host.invalid:8787'];
+    const starts = addresses.flatMap((listen, i) =>
+      [1, 2].map((threads) => ({ listen, threads, name: `${i}-${threads}` })),
+    );
+    for (const { listen, threads, name } of starts) {
+      const config = CONFIG.replace('./state.db', `./new/${name}.db`).replace('127.0.0.1:0', listen);
+      place.write(`${name}.yaml`, `threads: ${threads}\n${config}`);
+    }
+    const results = await inParallel(starts, ({ name }) => place.run(['serve', '-c', `${name}.yaml`]));
+    for (const [i, { status, stderr }] of results.entries()) {
+      assert.equal(status, 1);
+      assert.match(stderr, /^error: .*set another `listen:` address in the config$/m, starts[i]?.name ?? '');
+      assert.doesNotMatch(stderr, /created the state file/);
+    }
+    assert.ok(!readdirSync(place.directory).includes('new'));
+  });
+
+  test('it starts as a user without a passwd entry, and status and reload reach it', async (t) => {
+    const place = new Workplace(t);
+    // The state file is so deep that its control socket is in the temporary directory.
+    place.write('config.yaml', CONFIG.replace('./state.db', `./${'deep/'.repeat(25)}state.db`));
+    place.environment.NODE_OPTIONS = `--import=${WITHOUT_PASSWD_ENTRY}`;
+    const serving = await place.serve();
+    const [status, reload] = await inParallel([['status', '--json'], ['reload']], (words) => place.runAlone(words));
+    assert.equal(status?.status, 0, status?.stderr ?? '');
+    assert.equal((JSON.parse(status?.stdout ?? '') as { pid: number }).pid, serving.pid);
+    assert.equal(reload?.status, 0, reload?.stderr ?? '');
+    assert.equal(await serving.stop(), 0);
+  });
+
+  test('a file that is no state file, or from a newer version, is left untouched and reported in one line', async (t) => {
     const place = new Workplace(t);
     place.write('none.yaml', CONFIG.replace('./state.db', './none.db'));
     const text = 'This is a letter and no database. '.repeat(200);
@@ -106,11 +148,11 @@ describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
     const { database } = openDatabase(`${place.directory}/newer.db`);
     database.pragma('user_version = 999');
     database.close();
-    const faults = [
+    const unusable = [
       ['none.yaml', /none\.db.*not an inf-gw state file/],
       ['newer.yaml', /newer\.db.*newer inf-gw.*999/],
     ] as const;
-    const runs = faults.flatMap(([config, message]) => [
+    const runs = unusable.flatMap(([config, message]) => [
       { words: ['serve', '-c', config], message },
       { words: ['keys', 'list', '-c', config], message },
       { words: ['credit', 'add', '1', '-c', config], message },
@@ -126,7 +168,7 @@ describe('the start of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.equal(place.read('none.db').toString(), text);
   });
 
-  test('an invalid config is refused with a line for each problem, by line and column', async (t) => {
+  test('an invalid config is rejected with a line for each problem, by line and column', async (t) => {
     const place = new Workplace(t, 'listen: 8787\nlimit: 5\nproviders:\n  mock:\n    kind: mock\n    modles: {}\n');
     const { status, stdout, stderr } = await place.run(['serve']);
     assert.equal(status, 1);

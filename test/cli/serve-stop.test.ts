@@ -1,4 +1,6 @@
-/** How `serve` ends: in order on a signal, at once on the second, and without loss when it is killed. */
+/**
+ * How `serve` ends: gracefully on a signal, at once on the second, and without loss when killed.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
@@ -20,8 +22,8 @@ const STALLING = {
   messages: [{ role: 'user', content: '/stall 1' }],
 };
 
-describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
-  test('on SIGTERM a running stream is finished, nothing new is taken, and everything is settled: status 0', async (t) => {
+describe('`serve` at its end', { concurrency: CONCURRENCY }, () => {
+  test('on SIGTERM a running stream finishes, nothing new is accepted, and everything is settled: status 0', async (t) => {
     const upstream = await FakeUpstream.start();
     t.after(() => upstream.close());
     upstream.follow((call) => {
@@ -59,7 +61,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual([usage[0]?.requests, usage[0]?.errors, usage[0]?.total_tokens], [1, 0, 15]);
   });
 
-  test('an idle gateway ends with status 0 on SIGINT too, though a client keeps its connection', async (t) => {
+  test('an idle gateway exits with status 0 on SIGINT too, though a client keeps its connection open', async (t) => {
     const place = new Workplace(t);
     const serving = await place.serve();
     await (await fetch(`${serving.url}/healthz`)).text();
@@ -67,7 +69,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await serving.ended, { status: 0, signal: null });
   });
 
-  test('what runs longer than `drain` is cut with an error, and charged', async (t) => {
+  test('a request that runs longer than `drain` is cut off with an error, and charged', async (t) => {
     const place = new Workplace(t, `timeouts: { drain: 50ms }\n${CONFIG}`);
     const serving = await place.serve();
     const [{ key }] = await Promise.all([place.createKey('app'), place.json('credit', 'add', '10')]);
@@ -86,7 +88,7 @@ describe('the end of `serve`', { concurrency: CONCURRENCY }, () => {
     assert.ok(Number(usage[0]?.cost_usd) > 0);
   });
 
-  test('a second signal ends it at once, whatever still runs', async (t) => {
+  test('a second signal ends it at once, whatever is still running', async (t) => {
     const place = new Workplace(t, `timeouts: { drain: 24h }\n${CONFIG}`);
     const serving = await place.serve();
     const [{ key }] = await Promise.all([place.createKey('app'), place.json('credit', 'add', '10')]);

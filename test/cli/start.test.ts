@@ -1,12 +1,12 @@
-/** The two scripts that start the program: one refuses an old Node, the other makes a config for `npm start`. */
+/** The two start scripts: one rejects an old Node, the other creates a config for `npm start`. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { inParallel, linesOf, PROGRAM, runNode, Workplace } from '../support/cli.ts';
+import { copyOfProgram } from '../support/program-copy.ts';
 
-/** A module that, imported first, makes Node say that it is of another version. */
+/** A module that, imported first, makes Node report another version. */
 function pretending(version: string): string {
   const script = `
     Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });
@@ -15,7 +15,7 @@ function pretending(version: string): string {
   return `data:text/javascript,${encodeURIComponent(script)}`;
 }
 
-test('an older Node is refused with one line that says what to do, and a newer one is not', async (t) => {
+test('an older Node is rejected with one line that says what to do, and a newer one is not', async (t) => {
   const place = new Workplace(t);
   const versions = ['25.9.0', '20.20.2', '9.1.0', '26.0.0', '100.0.0'];
   const results = await inParallel(versions, (version) =>
@@ -35,19 +35,7 @@ test('an older Node is refused with one line that says what to do, and a newer o
   }
 });
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
-/** The built program in a directory of its own. Its example config listens on a port that the system chooses. */
-function copyOfProgram(directory: string): { script: string; example: string } {
-  for (const part of ['bin', 'dist', 'package.json'])
-    cpSync(join(ROOT, part), join(directory, part), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-  const example = readFileSync(join(ROOT, 'config.example.yaml'), 'utf8').replace('127.0.0.1:8787', '127.0.0.1:0');
-  writeFileSync(join(directory, 'config.example.yaml'), example);
-  return { script: join(directory, 'bin/start.js'), example };
-}
-
-test('`npm start` makes a config from the example, says so, and serves; npx is in the command that it names', async (t) => {
+test('`npm start` creates a config from the example, says so, and serves; the command it suggests has npx', async (t) => {
   const place = new Workplace(t, null);
   const { script, example } = copyOfProgram(place.directory);
   place.environment.npm_lifecycle_event = 'start';
@@ -59,7 +47,7 @@ test('`npm start` makes a config from the example, says so, and serves; npx is i
   assert.equal(await serving.stop(), 0);
 });
 
-test('`npm start` leaves a config that is there alone', async (t) => {
+test('`npm start` leaves an existing config as it is', async (t) => {
   const own = 'listen: 127.0.0.1:0\nstate: ./own/own.db\n';
   const place = new Workplace(t, own);
   mkdirSync(join(place.directory, 'own'));

@@ -1,13 +1,16 @@
-/** `inf-gw status`: what runs, for people and for programs, and what it says where nothing runs. */
+/**
+ * `inf-gw status`: the running gateway for people and for programs, and what it says if none is
+ * running.
+ */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { VERSION } from '../../src/core/program.ts';
-import { CONCURRENCY, CONFIG, linesOf, PROGRAM, Workplace } from '../support/cli.ts';
+import { CONCURRENCY, CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
 import { bounded } from '../support/wait.ts';
 
 const STALLING = { stream: true, messages: [{ role: 'user', content: '/stall 1' }] };
-/** What the document holds, in this order. */
+/** The fields of the document, in order. */
 const FIELDS = [
   'running',
   'version',
@@ -30,15 +33,16 @@ const FIELDS = [
   'state_bytes',
   'log_bytes',
   'upstreams',
+  'skipped',
 ];
 
-/** Where no gateway runs: the words for people, and the document. */
+/** What people and programs read if no gateway is running. */
 async function assertNotRunning(place: Workplace): Promise<void> {
   const [human, json] = await place.runAll([['status'], ['status', '--json']]);
   assert.deepEqual(human, {
     status: 1,
     stdout: '',
-    stderr: `no gateway runs on ${place.statePath}; start one with: inf-gw serve\n`,
+    stderr: `no gateway is running on ${place.statePath}; start one with: inf-gw serve\n`,
   });
   assert.deepEqual(
     { ...json, stdout: JSON.parse(json?.stdout ?? '') },
@@ -93,16 +97,16 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual([status, stderr], [0, '']);
     for (const line of [
       /^state +serving$/m,
-      new RegExp(`^version +${VERSION.replaceAll('.', '\\.')}, process \\d+, up for \\d+ `, 'm'),
+      new RegExp(`^version +${VERSION.replaceAll('.', '\\.')}, process \\d+, up \\d+s$`, 'm'),
       new RegExp(`^address +${serving.url}, 1 thread$`, 'm'),
       new RegExp(`^config +${place.directory}/config\\.yaml$`, 'm'),
-      /^requests under way +0$/m,
+      /^in flight +0$/m,
       /^rate +\d+\.\d requests\/s, \d+ tokens\/s, \d+\.\d+ USD\/min$/m,
       /^balance +0\.00 USD, 0\.00 held$/m,
-      /^event loop delay +p50 \d+ ms, p99 \d+ ms, at most \d+ ms$/m,
+      /^event loop delay +p50 \d+ ms, p99 \d+ ms, max \d+ ms$/m,
       /^memory +\d+ MB$/m,
       new RegExp(`^state file +${place.statePath}, \\d+ KB, log \\d+ [KM]B$`, 'm'),
-      /^UPSTREAM, LAST MINUTE +STATE +UNDER WAY +REQUESTS +FAILED +LAST FAILURE$/m,
+      /^UPSTREAM \(LAST MINUTE\) +STATE +IN FLIGHT +REQUESTS +FAILED +LAST FAILURE$/m,
       /^mock +in use +0 +2 +1 +the upstream answered 503$/m,
     ]) {
       assert.match(stdout, line);
@@ -125,14 +129,7 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await bounded(serving.ended, 'the gateway ends'), { status: 0, signal: null });
   });
 
-  test('with no config file says that the defaults are in force', async (t) => {
-    const place = new Workplace(t, null);
-    const { status, stderr } = await place.run(['status']);
-    assert.deepEqual([status, linesOf(stderr).length], [1, 1]);
-    assert.match(stderr, /inf-gw\.db; start one with: inf-gw serve/);
-  });
-
-  test('ends with status 1 where nothing runs: never, no more, or killed', async (t) => {
+  test('ends with status 1 if no gateway was started, or it was stopped or killed', async (t) => {
     const place = new Workplace(t);
     await assertNotRunning(place);
     const first = await place.serve();
@@ -144,13 +141,13 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     await assertNotRunning(place);
   });
 
-  test('ends with status 1 where something else stands in place of the socket', async (t) => {
+  test('ends with status 1 if something else is in place of the socket', async (t) => {
     const place = new Workplace(t);
     writeFileSync(`${place.statePath}-control`, 'mine');
     await assertNotRunning(place);
   });
 
-  test('asks the gateway of the config that it is given', async (t) => {
+  test('asks the gateway of the config it is given', async (t) => {
     const place = new Workplace(t);
     place.write('other.yaml', CONFIG.replace('state.db', 'other.db'));
     const serving = await place.serve([PROGRAM, 'serve', '-c', 'other.yaml']);

@@ -1,4 +1,6 @@
-/** Usage that cannot be right: the gateway counts for itself, and its log says so once for each request. */
+/**
+ * Implausible usage from a provider: the gateway counts itself, and logs it once for each request.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answering, chunk, completion, DONE, streaming, USAGE, usageChunk } from '../support/answers.ts';
@@ -8,7 +10,7 @@ import type { RequestJson } from '../support/request-json.ts';
 
 const WRONG = { prompt_tokens: -1, completion_tokens: 5 };
 
-/** What an upstream answers, and whether its figures cannot be right. */
+/** What an upstream reports, and whether it is implausible. */
 const ANSWERS: readonly (readonly [what: string, stream: boolean, script: Script, isUnusable: boolean])[] = [
   ['a completion with wrong usage', false, answering(completion('hi', { usage: WRONG })), true],
   [
@@ -34,7 +36,7 @@ const ANSWERS: readonly (readonly [what: string, stream: boolean, script: Script
   ['a completion with right usage', false, answering(completion('hi')), false],
 ];
 
-test('usage that cannot be right is logged once for its request, and no other request is', async (t) => {
+test('implausible usage is logged once for its request, and for no other request', async (t) => {
   const upstream = await FakeUpstream.start();
   t.after(() => upstream.close());
   const host = `  host: { kind: openai, base_url: 'http://127.0.0.1:${upstream.port}/v1', models: { m: { input: 0, output: 0 } } }\n`;
@@ -50,7 +52,7 @@ test('usage that cannot be right is logged once for its request, and no other re
     ids.push(response.headers.get('x-request-id') ?? '');
   }
   const listed = await place.json<RequestJson[]>('requests');
-  // The log is whole once the process has ended.
+  // The log is complete once the process has ended.
   assert.equal(await serving.stop(), 0);
   const notes = serving.log.filter(({ msg }) => msg.includes('reported impossible usage figures'));
   for (const [index, [what, , , isUnusable]] of ANSWERS.entries()) {

@@ -1,4 +1,4 @@
-/** What `usage` answers: sums by key, model, day and month, within exact bounds of time, as JSON and as CSV. */
+/** `usage`: sums by key, model, day and month within exact time bounds, as JSON and as CSV. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -17,7 +17,7 @@ interface Entry {
   readonly costNanos: bigint;
 }
 
-/** Writes journal rows with the gateway's own operations, at times of the test's choice. */
+/** Writes journal rows with the gateway's own operations, at times that the test chooses. */
 function writeJournal(statePath: string, entries: readonly Entry[]): void {
   const { database } = openDatabase(statePath);
   const journal = new Journal(database);
@@ -37,7 +37,7 @@ function writeJournal(statePath: string, entries: readonly Entry[]): void {
       };
       journal.settle(hold, end, admittedAtMs + 1);
     }
-    journal.writeSums();
+    journal.writeCharges();
   });
   database.close();
 }
@@ -45,7 +45,7 @@ function writeJournal(statePath: string, entries: readonly Entry[]): void {
 const QUOTED_NAME = 'a "quoted", name';
 const HOUR_MS = 3_600_000;
 
-/** Four requests around the turn of a month in 2020, and two whose age counts from now. */
+/** Four requests around the end of a month in 2020, and two that are recent. */
 async function placeWithUsage(scope: ConstructorParameters<typeof Workplace>[0]) {
   const place = new Workplace(scope);
   const app = await place.createKey('app');
@@ -96,7 +96,7 @@ function figures(requests: number, errors: number, prompt: number, completion: n
 }
 
 describe('usage', { concurrency: CONCURRENCY }, () => {
-  test('usage adds up by key, model, day and month, and what a client cancelled is no error', async (t) => {
+  test('usage adds up by key, model, day and month, and a cancelled request is no error', async (t) => {
     const { place, app, other } = await placeWithUsage(t);
     const of2020 = ['--until', '2021-01-01'];
     const expectations: [words: string[], rows: object[]][] = [
@@ -143,7 +143,7 @@ describe('usage', { concurrency: CONCURRENCY }, () => {
     }
   });
 
-  test('`--since` is inclusive, `--until` exclusive, a date is its first moment in UTC, and 12h is that long ago', async (t) => {
+  test('`--since` is inclusive, `--until` exclusive, a date means its start in UTC, and 12h means that long ago', async (t) => {
     const { place } = await placeWithUsage(t);
     const bounds: [words: string, requests: number][] = [
       ['--until 2020-02-01', 1],
@@ -168,7 +168,7 @@ describe('usage', { concurrency: CONCURRENCY }, () => {
     }
   });
 
-  test('CSV has the JSON fields as its head, and cells with commas or quotes are quoted', async (t) => {
+  test('CSV has the JSON fields as its header, and values with commas or quotes are quoted', async (t) => {
     const { place, app, other } = await placeWithUsage(t);
     const names = 'requests,errors,prompt_tokens,completion_tokens,total_tokens,cost_usd';
     const expectations: [words: string, lines: string[]][] = [
@@ -194,13 +194,13 @@ describe('usage', { concurrency: CONCURRENCY }, () => {
     }
   });
 
-  test('for people, the figures stand in a table under their units', async (t) => {
+  test('for people, the figures are in a table with units in its head', async (t) => {
     const { place } = await placeWithUsage(t);
     const [table, nothing] = await place.runAll([
       ['usage', '--by', 'month', '--until', '2021-01-01'],
       ['usage', '--by', 'key', '--until', '2019-01-01'],
     ]);
     assert.match(table?.stdout ?? '', /^MONTH +REQUESTS +ERRORS .*COST \(USD\)\n2020-01 +1 +0 /);
-    assert.match(nothing?.stdout ?? '', /^Nothing was used/);
+    assert.match(nothing?.stdout ?? '', /^No usage recorded/);
   });
 });

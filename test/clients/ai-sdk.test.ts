@@ -1,4 +1,4 @@
-/** The AI SDK's client for hosts of this format against a real gateway: texts, streams, tools, images and errors. */
+/** The AI SDK against a real gateway: texts, streams, tools, images and errors. */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
@@ -20,7 +20,7 @@ function modelOf(gateway: TestGateway, key: TestKey, id: string, includeUsage = 
   return createOpenAICompatible({ name: 'gateway', baseURL, apiKey: key.secret, includeUsage }).chatModel(id);
 }
 
-// The SDK's own helper for tools does not get along with exact optional properties.
+// The SDK's own tool helper does not type-check with exactOptionalPropertyTypes.
 const TOOLS: ToolSet = { look_up: { inputSchema: jsonSchema({ type: 'object', properties: {} }) } };
 
 for (const host of hosts) {
@@ -42,7 +42,7 @@ for (const host of hosts) {
       assert.ok(((await result.usage).outputTokens ?? 0) > 0);
     });
 
-    test('gets a tool call, in one piece and as a stream', async () => {
+    test('gets a tool call, in a completion and in a stream', async () => {
       const whole = await generateText({ model: model(), prompt: host.prepare('tool'), tools: TOOLS });
       const streamed = streamText({ model: model(), prompt: host.prepare('tool'), tools: TOOLS });
       for (const calls of [whole.toolCalls, await streamed.toolCalls]) {
@@ -65,7 +65,7 @@ for (const host of hosts) {
       assert.ok((await gateway.row(key)).prompt_tokens < 2_000);
     });
 
-    test('throws an error that may be tried again for an upstream that fails', async () => {
+    test('throws a retryable error for an upstream that fails', async () => {
       const asking = generateText({ model: model(), prompt: host.prepare('error'), maxRetries: 0 });
       const error = await asking.then(
         () => undefined,
@@ -77,7 +77,7 @@ for (const host of hosts) {
     });
 
     for (const behaviour of ['failure', 'break'] as const) {
-      test(`tells of a stream that ends in a ${behaviour}`, async () => {
+      test(`reports a stream that ends in a ${behaviour}`, async () => {
         const errors: unknown[] = [];
         const prompt = host.prepare(behaviour);
         const result = streamText({ model: model(), prompt, onError: ({ error }) => void errors.push(error) });
@@ -85,12 +85,12 @@ for (const host of hosts) {
         const words = parts.map((part) => (part.type === 'text-delta' ? part.text : ''));
         assert.equal(words.join(''), 'word word');
         assert.ok(parts.some(({ type }) => type === 'error'));
-        assert.match(String(errors[0]), /provider of the model/);
+        assert.match(String(errors[0]), / provider was lost|The provider reported/);
         assert.equal(errors.length, 1);
       });
     }
 
-    test('aborts a stream, and pays for what came', async () => {
+    test('aborts a stream, and pays for what it received', async () => {
       const key = gateway.key();
       const controller = new AbortController();
       const prompt = host.prepare('silence');
@@ -101,7 +101,7 @@ for (const host of hosts) {
       assert.ok(row.cost_nanos > 0);
     });
 
-    test('reads the reason of a refusal, and does not try again', async () => {
+    test('reads the reason of a refusal, and does not retry', async () => {
       const key = gateway.key({ spendLimitNanos: 0n });
       const asking = generateText({ model: model(key), prompt: 'hi' });
       const error = await asking.then(

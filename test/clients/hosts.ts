@@ -1,4 +1,7 @@
-/** The two upstreams that the official clients are tried on, each behind a gateway: the mock, and a scripted host. */
+/**
+ * The two upstreams for tests of the official clients, each behind a gateway: the mock, and a
+ * scripted host.
+ */
 import { chunk, completion, DONE, event, usageChunk } from '../support/answers.ts';
 import type { Script } from '../support/fake-upstream.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -7,15 +10,15 @@ export interface Host {
   readonly what: string;
   readonly model: string;
   readonly gateway: TestGateway;
-  /** Makes the host answer the next requests like this; returns the prompt that asks for it. */
+  /** Makes the host respond to the next requests like this; returns the prompt that asks for it. */
   prepare(behaviour: Behaviour): string;
 }
 
-/** What a host is asked to do, and how each of the two does it. */
+/** The behaviours of a host, and how each of the two implements them. */
 export type Behaviour = keyof typeof BEHAVIOURS;
 
 const TOOL_CALL = { id: 'call_1', type: 'function', function: { name: 'look_up', arguments: '{}' } };
-/** The beginning of a stream: a role, then words. */
+/** The start of a stream: a role, then words. */
 const pieces = (...words: readonly string[]) => [
   deltaChunk({ role: 'assistant' }),
   ...words.map((word) => chunk(word)),
@@ -45,7 +48,7 @@ const BEHAVIOURS = {
       const message = { role: 'assistant', content: null, tool_calls: [TOOL_CALL] };
       call.answer(200, completion('', { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }));
     },
-    // The arguments come in two pieces, as most hosts send them.
+    // The arguments are split in two, as most hosts do it.
     stream: finishedStream(
       ...pieces(),
       toolChunk({ ...TOOL_CALL, function: { name: 'look_up', arguments: '' } }),
@@ -91,7 +94,7 @@ function toolChunk(call: object): string {
   return deltaChunk({ tool_calls: [{ index: 0, ...call }] });
 }
 
-/** All that an asynchronous sequence brings. */
+/** Collects everything from an asynchronous sequence. */
 export async function collected<T>(sequence: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = [];
   for await (const item of sequence) items.push(item);

@@ -1,4 +1,7 @@
-/** The official OpenAI client against a real gateway: answers, streams, tools, models, typed errors and retries. */
+/**
+ * The official OpenAI client against a real gateway: completions, streams, tools, models, typed
+ * errors and retries.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import OpenAI, {
@@ -25,7 +28,7 @@ afterEach(async () => {
   for (const { gateway } of hosts) await gateway.assertSettled();
 });
 
-/** A client that counts what it sends. */
+/** A client that counts the requests it sends. */
 function clientOf(gateway: TestGateway, key: TestKey, options: ClientOptions = {}) {
   let sent = 0;
   const client = new OpenAI({
@@ -51,7 +54,7 @@ for (const host of hosts) {
   const asking = (behaviour: Behaviour) => ({ model, messages: user(host.prepare(behaviour)) });
 
   describe(`with ${host.what} the client`, () => {
-    test('reads an answer, its usage and the id of the request', async () => {
+    test('reads a completion, its usage and the request id', async () => {
       const { client } = clientOf(gateway, gateway.key());
       const answer = await client.chat.completions.create(asking('words'));
       assert.equal(answer.choices[0]?.message.content, 'word word word');
@@ -60,7 +63,7 @@ for (const host of hosts) {
       assert.match(answer._request_id ?? '', /^req_/);
     });
 
-    test('reads a stream word by word, and its usage where it asks for it', async () => {
+    test('reads a stream word by word, and its usage if it requests it', async () => {
       const { client } = clientOf(gateway, gateway.key());
       for (const include_usage of [true, false]) {
         const stream = await client.chat.completions.create({
@@ -75,13 +78,13 @@ for (const host of hosts) {
       }
     });
 
-    test('puts a stream together with its own helper', async () => {
+    test('assembles a stream with its own helper', async () => {
       const { client } = clientOf(gateway, gateway.key());
       const final = await client.chat.completions.stream(asking('words')).finalChatCompletion();
       assert.equal(final.choices[0]?.message.content, 'word word word');
     });
 
-    test('gets a tool call, in one piece and as a stream', async () => {
+    test('gets a tool call, in a completion and in a stream', async () => {
       const { client } = clientOf(gateway, gateway.key());
       const whole = await client.chat.completions.create({ ...asking('tool'), tools: TOOLS });
       const streamed = await client.chat.completions.stream({ ...asking('tool'), tools: TOOLS }).finalChatCompletion();
@@ -117,7 +120,7 @@ for (const host of hosts) {
       await assert.rejects(client.models.retrieve('nobody/nothing'), NotFoundError);
     });
 
-    test('throws a typed error for an upstream that fails, after as many tries as it was told', async () => {
+    test('throws a typed error for an upstream that fails, after as many attempts as configured', async () => {
       const { client, sent } = clientOf(gateway, gateway.key(), { maxRetries: 1 });
       const error = await rejection(client.chat.completions.create(asking('error')), InternalServerError);
       assert.deepEqual([error.status, error.code, sent()], [502, 'upstream_error', 2]);
@@ -137,7 +140,7 @@ for (const host of hosts) {
       });
     }
 
-    test('aborts a stream, and pays for what came', async () => {
+    test('aborts a stream, and pays for what it received', async () => {
       const key = gateway.key();
       const stream = await clientOf(gateway, key).client.chat.completions.create({
         ...asking('silence'),
@@ -149,7 +152,7 @@ for (const host of hosts) {
       assert.ok(row.cost_nanos > 0);
     });
 
-    test('aborts an answer that it waits for', async () => {
+    test('aborts a completion that it waits for', async () => {
       const key = gateway.key();
       const controller = new AbortController();
       const { signal } = controller;
@@ -165,7 +168,7 @@ for (const host of hosts) {
   });
 }
 
-/** What a promise rejects with, as an error of that class. */
+/** What a promise rejects with, as an error of this class. */
 async function rejection<T>(promise: Promise<unknown>, type: new (...args: never[]) => T): Promise<T> {
   const error = await promise.then(
     () => assert.fail('it was fulfilled'),
@@ -217,7 +220,7 @@ const REFUSALS: readonly Refusal[] = [
   { code: 'model_not_found', status: 404, type: NotFoundError, fields: { model: 'gpt-4o' } },
 ];
 
-describe('a refusal that waiting does not mend is a typed error, and not tried again:', () => {
+describe('a refusal that waiting does not fix is a typed error, and not retried:', () => {
   for (const { code, status, type, key, fields, options } of REFUSALS) {
     test(code, async () => {
       const { client, sent } = clientOf(plain, key?.(plain) ?? plain.key(), { maxRetries: 2, ...options });
@@ -237,8 +240,8 @@ describe('a refusal that waiting does not mend is a typed error, and not tried a
   });
 });
 
-describe('a refusal that waiting mends', () => {
-  test('is tried again after the time that the gateway names, and then succeeds', async () => {
+describe('a refusal that waiting fixes', () => {
+  test('is retried after the time that the gateway names, and then succeeds', async () => {
     const key = plain.key({ concurrency: 1 });
     const other = clientOf(plain, key).client;
     const open = await other.chat.completions.create({
@@ -264,7 +267,7 @@ describe('a refusal that waiting mends', () => {
     ]);
   });
 
-  test('is a typed error where the client does not try again', async () => {
+  test('is a typed error if the client does not retry', async () => {
     const key = plain.key({ rpm: 1 });
     const { client } = clientOf(plain, key);
     const asked = { model: plainModel, messages: user('hi') };

@@ -1,4 +1,4 @@
-/** The example config that `npm start` copies: it loads as it stands, and its catalog is worth copying. */
+/** The example config that `npm start` copies: it loads unchanged, and its catalog is useful. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ function activeOf(environment: NodeJS.ProcessEnv): string[] {
   return providers(environment).flatMap(({ name, missingVariable }) => (missingVariable === undefined ? [name] : []));
 }
 
-test('with no variable set only the mock is active, with all of them everything is', () => {
+test('without environment variables only the mock is active, with all of them everything is', () => {
   assert.deepEqual(activeOf({}), ['mock']);
   const variables = [...text.matchAll(/api_key: \$\{(\w+)\}/g)].map(([, name]) => name as string);
   assert.ok(variables.length >= 5);
@@ -29,7 +29,7 @@ test('with no variable set only the mock is active, with all of them everything 
   );
 });
 
-test('it has about twenty models of five providers, and names the month of their prices', () => {
+test('it has about twenty models of five providers, and says of which month their prices are', () => {
   const hosts = providers({}).filter(({ kind }) => kind === 'openai');
   assert.equal(hosts.length, 5);
   const models = hosts.flatMap((host) => host.models);
@@ -40,14 +40,14 @@ test('it has about twenty models of five providers, and names the month of their
   assert.match(text, /[Pp]rices.* 20\d\d-(0[1-9]|1[0-2])\b/);
 });
 
-test('what it shows as settings are the defaults, so that leaving a line out changes nothing', () => {
+test('the settings it shows are the defaults, so that removing a line changes nothing', () => {
   const shown = loadConfig({ path, environment: {}, directory: '/' });
   const { providers: _, path: _path, modifiedAtS: _time, statePath: _state, ...settings } = shown;
   const byDefault = loadConfig({ environment: {}, directory: '/nowhere' });
   assert.partialDeepStrictEqual(byDefault, settings);
 });
 
-test('what is commented out in it loads when the comment signs are taken away', (t) => {
+test('its commented-out parts load when uncommented', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-example-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const start = text.indexOf('  # local:');

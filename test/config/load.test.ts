@@ -1,11 +1,11 @@
-/** What a config file may say: every key takes effect, and every fault is named with its line and column. */
+/** Config files: every key takes effect, and every problem is reported with its line and column. */
 import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { OpenaiProviderConfig, ProviderConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { directory, faultsOf, load } from '../support/configs.ts';
+import { directory, load, problemsOf } from '../support/configs.ts';
 
 const EVERY_KEY = `listen: "[::1]:9999"
 state: data/inf-gw.db
@@ -44,7 +44,7 @@ providers:
 `;
 
 test('every key of the config takes effect', () => {
-  const { providers, modifiedAtS, ...rest } = load(EVERY_KEY, { HOST_KEY: 'secret', TOKEN: 'token' });
+  const { providers, modifiedAtS, warnings: _, ...rest } = load(EVERY_KEY, { HOST_KEY: 'secret', TOKEN: 'token' });
   assert.ok(Math.abs(modifiedAtS - Date.now() / 1000) < 600);
   assert.deepEqual(rest, {
     path: join(directory, 'config.yaml'),
@@ -129,7 +129,7 @@ const DEFAULTS = {
   logLevel: 'info',
 };
 
-test('what a config leaves out has its documented default, and an empty file has them all', () => {
+test('fields that a config leaves out have their documented defaults, and so has an empty file', () => {
   for (const text of ['', '# nothing\n', '{}\n', 'timeouts: {}\nlog: {}\nproviders: {}\n']) {
     assert.partialDeepStrictEqual(load(text), { ...DEFAULTS, providers: [] }, text);
   }
@@ -138,7 +138,7 @@ test('what a config leaves out has its documented default, and an empty file has
   assert.equal(mock?.models[0]?.defaultOutput, 512);
 });
 
-test('rows of the journal are kept for so many days, or for ever', () => {
+test('rows of the journal are kept for a number of days, or forever', () => {
   const rows: [spelled: string, milliseconds: number | undefined][] = [
     ['journal_retention: 90d', 7_776_000_000],
     ['journal_retention: 1d', 86_400_000],
@@ -149,7 +149,7 @@ test('rows of the journal are kept for so many days, or for ever', () => {
   for (const [spelled, milliseconds] of rows) assert.equal(load(spelled).journalRetentionMs, milliseconds, spelled);
 });
 
-test('with no file at all there are the defaults and the mock provider', () => {
+test('without a file there are the defaults and the mock provider', () => {
   const empty = mkdtempSync(join(directory, 'empty-'));
   const config = loadConfig({ environment: {}, directory: empty });
   assert.partialDeepStrictEqual(config, { ...DEFAULTS, path: undefined, statePath: join(empty, 'inf-gw.db') });
@@ -159,7 +159,7 @@ test('with no file at all there are the defaults and the mock provider', () => {
   );
 });
 
-test('a provider whose variable is not set is left out and named; one without a key is not', () => {
+test('a provider is inactive if it refers to a variable that is not set, and active if it has no key', () => {
   const provider = (fields: string) =>
     `providers: { p: { kind: openai, base_url: "https://p.example", ${fields} models: {} } }`;
   const rows: [fields: string, missing: string | undefined][] = [
@@ -194,8 +194,8 @@ test('prices are exact to the nanodollar', () => {
   }
 });
 
-/** A fragment of a config, and the lines that its faults give. */
-const FAULTS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
+/** A config, and the problems that are reported. */
+const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['listne: x', /^1:1: listne: unknown key/],
   ['# comment\n\nlistne: x', /^3:1: listne: unknown key/],
   ['- a\n- b', /^1:1: expected a map/],
@@ -205,8 +205,8 @@ const FAULTS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['listen: a:1\nlisten: a:2', /^2:1: .*unique/],
   ['listen: [', /^1:\d+: /],
   ['a: 1\n---\nb: 2', /^\d:1: .*documents/],
-  ['state: ""', /^1:1: state: expected a text that is not empty/],
-  ['state: 5', /^1:1: state: expected a text/],
+  ['state: ""', /^1:1: state: expected a non-empty string/],
+  ['state: 5', /^1:1: state: expected a string/],
   ['credit: maybe', /^1:1: credit: expected enforced or off/],
   ['cap_output: 1', /^1:1: cap_output: expected true or false/],
   [
@@ -258,19 +258,22 @@ const FAULTS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['providers:\n  p: { kind: openai, models: {} }', /^2:3: providers\.p\.base_url: expected an address, or/],
 ];
 
-/** As above, for the fields of a provider and of a model, which stand on lines of their own. */
-const PROVIDER_FAULTS: readonly (readonly [field: string, line: RegExp])[] = [
+/** As above, for a field of a provider, on a line of its own. */
+const PROVIDER_PROBLEMS: readonly (readonly [field: string, line: RegExp])[] = [
   ['base_url: ftp://host.example', /^4:5: providers\.p\.base_url: expected an address/],
   ['base_url: host.example', /^4:5: providers\.p\.base_url: expected an address/],
   ['base_url: "https://user:password@host.example"', /^4:5: providers\.p\.base_url: expected an address.*no password/],
-  ['api_key: ""', /^4:5: providers\.p\.api_key: expected a text that is not empty/],
+  ['api_key: ""', /^4:5: providers\.p\.api_key: expected a non-empty string/],
   [`api_key: "\${file:missing.txt}"`, /^4:5: providers\.p\.api_key: cannot read the file .*missing\.txt \(ENOENT\)/],
   [`api_key: "\${A B}"`, /^4:5: providers\.p\.api_key: .*neither a variable/],
-  [`api_key: "\${BROKEN}"`, /^4:5: providers\.p\.api_key: the value holds a line break/],
+  [`api_key: "\${BROKEN}"`, /^4:5: providers\.p\.api_key: expected a value without line breaks/],
   ['headers: [a]', /^4:5: providers\.p\.headers: expected a map/],
-  ['headers: { x-a: 5 }', /^4:16: providers\.p\.headers\.x-a: expected a text/],
-  ['headers: { x-a: "one\\r\\ntwo: three" }', /^4:16: providers\.p\.headers\.x-a: the value holds a line break/],
-  [`headers: { x-a: "\${BROKEN}" }`, /^4:16: providers\.p\.headers\.x-a: the value holds a line break/],
+  ['headers: { x-a: 5 }', /^4:16: providers\.p\.headers\.x-a: expected a string/],
+  [
+    'headers: { x-a: "one\\r\\ntwo: three" }',
+    /^4:16: providers\.p\.headers\.x-a: expected a value without line breaks/,
+  ],
+  [`headers: { x-a: "\${BROKEN}" }`, /^4:16: providers\.p\.headers\.x-a: expected a value without line breaks/],
   ['headers: { "x a": one }', /^4:16: providers\.p\.headers\.x a: expected the name of an HTTP header/],
   ['headers: { Host: one }', /^4:16: providers\.p\.headers\.Host: this header is set by the gateway/],
   ['headers: { content-length: "1" }', /^4:16: .*this header is set by the gateway/],
@@ -284,7 +287,7 @@ const PROVIDER_FAULTS: readonly (readonly [field: string, line: RegExp])[] = [
   ['models: { a: { input: -1, output: 1 } }', /^4:20: .*expected a price/],
   ['models: { a: { input: .nan, output: 1 } }', /^4:20: .*expected a price/],
   ['models: { a: { input: .inf, output: 1 } }', /^4:20: .*expected a price/],
-  ['models: { a: { input: 0.0000000001, output: 1 } }', /^4:20: .*nine decimals at most/],
+  ['models: { a: { input: 0.0000000001, output: 1 } }', /^4:20: .*at most nine decimals/],
   ['models: { a: { input: 0, output: 1, price: 2 } }', /^4:41: providers\.p\.models\.a\.price: unknown key/],
   ['models: { a: { input: 0, output: 1, max_output: 0 } }', /^4:41: .*max_output: expected a whole number from 1/],
 ];
@@ -296,19 +299,19 @@ function providerWith(field: string): string {
   return `providers:\n  p:\n    kind: openai\n    ${field}\n${rest.map(([key, value]) => `    ${key}: ${value}\n`).join('')}`;
 }
 
-test('every fault is named by line, column and what was expected', async (t) => {
-  const rows = [...FAULTS, ...PROVIDER_FAULTS.map(([field, line]) => [providerWith(field), line] as const)];
+test('every problem is reported with its line, its column and what was expected', async (t) => {
+  const rows = [...PROBLEMS, ...PROVIDER_PROBLEMS.map(([field, line]) => [providerWith(field), line] as const)];
   for (const [text, ...patterns] of rows) {
     await t.test(JSON.stringify(text), () => {
-      const lines = faultsOf(text, { BROKEN: 'first\nsecond-line' });
+      const lines = problemsOf(text, { BROKEN: 'first\nsecond-line' });
       assert.equal(lines.length, patterns.length, lines.join('\n'));
       for (const [index, pattern] of patterns.entries()) assert.match(lines[index] ?? '', pattern);
-      assert.ok(!lines.join('').includes('second-line'), 'a refused value may be a secret');
+      assert.ok(!lines.join('').includes('second-line'), 'an invalid value may be a secret');
     });
   }
 });
 
-test('a file that was named must be there; the one by default need not', () => {
+test('a file that is named must exist; the default one need not', () => {
   const named = { path: 'missing.yaml', environment: {}, directory };
   assert.throws(() => loadConfig(named), /missing\.yaml \(ENOENT\)/);
   assert.throws(() => loadConfig({ environment: { INF_GW_CONFIG: 'gone.yaml' }, directory }), /gone\.yaml \(ENOENT\)/);

@@ -1,4 +1,6 @@
-/** References to variables and files in the config: what takes their place, and what is said when there is nothing. */
+/**
+ * References to variables and files in the config: their values, and the errors if there are none.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,13 +8,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { expandReferences } from '../../src/config/secrets.ts';
 
-test('references give way to the values of variables and files, and to nothing else', (t) => {
+test('references are replaced with the values of variables and files, and nothing else is', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-secrets-'));
   t.after(() => rmSync(directory, { recursive: true }));
   writeFileSync(join(directory, 'secret.txt'), 'from-file\n');
   writeFileSync(join(directory, 'empty.txt'), ' \n');
   const environment = { KEY: 'value', PADDED: ' padded\n', EMPTY: '', BLANK: '  ', DOLLAR: `$& \${KEY} $1` };
-  const value = (text: string) => ({ kind: 'value', value: text });
+  const value = (text: string, hadBlanks = false) => ({ kind: 'value', value: text, hadBlanks });
   const unset = (variable: string) => ({ kind: 'unset', variable });
   const unreadable = (reason: RegExp) => ({ kind: 'unreadable', reason });
   const rows: [text: string, expected: { kind: string; value?: string; variable?: string; reason?: RegExp }][] = [
@@ -20,7 +22,7 @@ test('references give way to the values of variables and files, and to nothing e
     ['', value('')],
     [`\${KEY}`, value('value')],
     [`Bearer \${KEY}:\${KEY}`, value('Bearer value:value')],
-    [`\${PADDED}`, value('padded')],
+    [`\${PADDED}`, value('padded', true)],
     [`\${DOLLAR}`, value(`$& \${KEY} $1`)],
     ['$KEY', value('$KEY')],
     [`\${KEY`, value(`\${KEY`)],
@@ -32,8 +34,8 @@ test('references give way to the values of variables and files, and to nothing e
     [`\${KEY} \${UNSET} \${EMPTY}`, unset('UNSET')],
     [`\${key}`, unset('key')],
     [`\${constructor}`, unset('constructor')],
-    [`\${}`, unreadable(/neither a variable's name nor file/)],
-    [`\${KEY:-fallback}`, unreadable(/neither a variable's name nor file/)],
+    [`\${}`, unreadable(/neither a variable name nor file/)],
+    [`\${KEY:-fallback}`, unreadable(/neither a variable name nor file/)],
     [`\${file:missing.txt}`, unreadable(/missing\.txt \(ENOENT\)/)],
     [`\${file:empty.txt}`, unreadable(/empty\.txt is empty/)],
     [`\${file:.}`, unreadable(/EISDIR/)],

@@ -1,9 +1,9 @@
-/** Faults of a config file that stand there together: all are reported at once, and none hides another. */
+/** Several problems in one config file: all are reported at once, and none hides another. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { faultsOf } from '../support/configs.ts';
+import { problemsOf } from '../support/configs.ts';
 
-test('all faults are reported at once, in the order of their lines', () => {
+test('all problems are reported at once, in the order of their lines', () => {
   const text = `providers:
   one:
     kind: openai
@@ -20,7 +20,7 @@ tier: none
 max_body: big
 unknown: 1
 `;
-  const places = faultsOf(text).map((line) => /^(\d+):\d+: ([^:]+):/.exec(line)?.slice(1).join(' '));
+  const places = problemsOf(text).map((line) => /^(\d+):\d+: ([^:]+):/.exec(line)?.slice(1).join(' '));
   assert.deepEqual(places, [
     '4 providers.one.base_url',
     '6 providers.one.models.m.input',
@@ -32,8 +32,8 @@ unknown: 1
   ]);
 });
 
-/** Faults of several kinds, of which one must not hide another. */
-const TOGETHER: readonly (readonly [what: string, text: string, faults: readonly RegExp[]])[] = [
+/** Problems of different kinds, none of which may hide another. */
+const COMBINATIONS: readonly (readonly [what: string, text: string, problems: readonly RegExp[]])[] = [
   [
     'a bad name and the secret of another provider',
     `providers:\n  a/b: { kind: mock, models: {} }\n  f: { kind: openai, base_url: http://x, api_key: "\${file:gone}", models: {} }`,
@@ -45,30 +45,30 @@ const TOGETHER: readonly (readonly [what: string, text: string, faults: readonly
     [/^4:5: providers\.d\.base_url: /, /^5:5: providers\.d\.bogus: /, /^6:16: providers\.d\.headers\.bad name: /],
   ],
   [
-    'a wrong word and the address of an upstream',
+    'an invalid choice and the address of an upstream',
     'providers:\n  u:\n    kind: openai\n    on_disconnect: later\n    upstreams: [{ base_url: ftp://y }]\n    models: {}',
     [/^4:5: providers\.u\.on_disconnect: /, /^5:\d+: providers\.u\.upstreams\.0\.base_url: /],
   ],
   [
-    'a number out of range and a stand-in that is not there, though not one that has faults itself',
+    'a number out of range and an unknown fallback, but not one that is invalid itself',
     'max_connections: 0\nproviders:\n  m: { kind: mock, models: { a: { input: 0, output: 0, fallback: [m/b, n/c] } } }\n  n: { kind: mock, models: { c: { input: -1, output: 0 } } }',
     [
       /^1:1: max_connections: /,
-      /^3:\d+: providers\.m\.models\.a\.fallback\.0: there is no model "m\/b"/,
+      /^3:\d+: providers\.m\.models\.a\.fallback\.0: no such model in this file: "m\/b"/,
       /^4:\d+: providers\.n\.models\.c\.input/,
     ],
   ],
   ['a repeated key and an unknown one', 'credit: off\ncredit: off\nfoo: 1', [/^2:1: /, /^3:1: foo: unknown key/]],
   [
-    'a tier that is not there and a limit',
+    'an unknown tier and a limit',
     'tier: none\ntiers: { standard: { rpm: 0 } }',
     [/^1:1: tier: expected one of the tiers: standard/, /^2:\d+: tiers\.standard\.rpm/],
   ],
 ];
-for (const [what, text, faults] of TOGETHER) {
-  test(`together are reported ${what}`, () => {
-    const lines = faultsOf(text);
-    assert.equal(lines.length, faults.length, lines.join('\n'));
-    for (const [index, fault] of faults.entries()) assert.match(lines[index] ?? '', fault);
+for (const [what, text, problems] of COMBINATIONS) {
+  test(`reported together: ${what}`, () => {
+    const lines = problemsOf(text);
+    assert.equal(lines.length, problems.length, lines.join('\n'));
+    for (const [index, problem] of problems.entries()) assert.match(lines[index] ?? '', problem);
   });
 }

@@ -1,4 +1,6 @@
-/** How the config spells durations, sizes and addresses to listen on: every accepted form, and what is near it. */
+/**
+ * Durations, sizes and listen addresses in the config: every valid form, and similar invalid ones.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseDays, parseDuration, parseListen, parseMemory, parseSize } from '../../src/config/units.ts';
@@ -26,7 +28,7 @@ const DURATIONS: readonly (readonly [text: string, ms: number | undefined])[] = 
   ['', undefined],
 ];
 
-test('a duration is a number and its unit, of 1 ms to 24 days', () => {
+test('a duration is a number with a unit, from 1 ms to 24 days', () => {
   for (const [text, ms] of DURATIONS) assert.equal(parseDuration(text), ms, text);
 });
 
@@ -47,7 +49,7 @@ const DAYS: readonly (readonly [text: string, ms: number | undefined])[] = [
   ['', undefined],
 ];
 
-test('a time in days is a whole number of them, one at least', () => {
+test('a time in days is a whole number, at least one', () => {
   for (const [text, ms] of DAYS) assert.equal(parseDays(text), ms, text);
 });
 
@@ -64,7 +66,7 @@ const MEMORIES: readonly (readonly [text: string, bytes: number | undefined])[] 
   ['', undefined],
 ];
 
-test('a memory is a whole number of megabytes or gigabytes, 64 MB at least', () => {
+test('an amount of memory is a whole number of megabytes or gigabytes, at least 64 MB', () => {
   for (const [text, bytes] of MEMORIES) assert.equal(parseMemory(text), bytes, text);
 });
 
@@ -109,6 +111,6 @@ const ADDRESSES: readonly (readonly [text: string, address: { host: string; port
   ['', undefined],
 ];
 
-test('an address to listen on is a host and a port, with brackets around IPv6', () => {
+test('a listen address is a host and a port, with brackets around an IPv6 address', () => {
   for (const [text, address] of ADDRESSES) assert.deepEqual(parseListen(text), address, text);
 });

@@ -1,8 +1,8 @@
-/** Several upstreams for a provider, models that stand in for others, and retries: what the config may say of them. */
+/** Several upstreams of a provider, fallback models, and retries in the config. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { OpenaiProviderConfig } from '../../src/config/config.ts';
-import { faultsOf, load } from '../support/configs.ts';
+import { load, problemsOf } from '../support/configs.ts';
 
 const SEVERAL = `providers:
   several:
@@ -34,23 +34,23 @@ describe('a provider with several upstreams', () => {
     );
   });
 
-  test('is left out where none of them has its key', () => {
+  test('is inactive if none of them has its key', () => {
     const text = SEVERAL.replace('- { base_url: "https://two.example/v1" }', '');
     assert.equal(load(text, {}).providers[0]?.missingVariable, 'HOST_KEY');
   });
 });
 
-test('the budget of retries is a percentage, or the same as a number', () => {
+test('the retry budget is a percentage or a fraction', () => {
   assert.equal(load('retry: { budget: 25% }').retry.budget, 0.25);
   assert.equal(load('retry: { budget: 0.25 }').retry.budget, 0.25);
 });
 
-test('comments hold streams after so long a silence, or never', () => {
+test('keep-alive comments are sent after a silence, or never', () => {
   assert.equal(load('stream_keep_alive: 1m').streamKeepAliveMs, 60_000);
   assert.equal(load('stream_keep_alive: off').streamKeepAliveMs, undefined);
 });
 
-const FAULTS: readonly (readonly [text: string, line: RegExp])[] = [
+const PROBLEMS: readonly (readonly [text: string, line: RegExp])[] = [
   ['retry: { attempts: 0 }', /^1:10: retry\.attempts: expected a whole number from 1 to 10/],
   ['retry: { budget: 1.2 }', /^1:10: retry\.budget: expected a share such as 20%/],
   ['retry: { budget: 101% }', /^1:10: retry\.budget: expected a share such as 20%/],
@@ -65,30 +65,30 @@ const FAULTS: readonly (readonly [text: string, line: RegExp])[] = [
   ],
   [
     'providers:\n  p:\n    kind: openai\n    upstreams: []\n    models: {}',
-    /^4:5: providers\.p\.upstreams: expected one upstream at least/,
+    /^4:5: providers\.p\.upstreams: expected at least one upstream/,
   ],
   [
     'providers:\n  p:\n    kind: openai\n    api_key: a-key\n    upstreams: [{ base_url: "http://a" }]\n    models: {}',
-    /^4:5: providers\.p\.api_key: api_key belongs into each of the upstreams/,
+    /^4:5: providers\.p\.api_key: set api_key in each of the upstreams/,
   ],
   [
     'providers:\n  m: { kind: mock, models: { a: { input: 0, output: 0, fallback: [m/b] } } }',
-    /^2:\d+: providers\.m\.models\.a\.fallback\.0: there is no model "m\/b"/,
+    /^2:\d+: providers\.m\.models\.a\.fallback\.0: no such model in this file: "m\/b"/,
   ],
   [
     'providers:\n  m: { kind: mock, models: { a: { input: 0, output: 0, fallback: [m/a] } } }',
-    /^2:\d+: providers\.m\.models\.a\.fallback\.0: a model cannot stand in for itself/,
+    /^2:\d+: providers\.m\.models\.a\.fallback\.0: a model cannot be its own fallback/,
   ],
   [
     'providers:\n  m: { kind: mock, models: { a: { input: 0, output: 0, fallback: [m/b, m/b] }, b: { input: 0, output: 0 } } }',
-    /^2:\d+: providers\.m\.models\.a\.fallback\.1: this model stands in the list already/,
+    /^2:\d+: providers\.m\.models\.a\.fallback\.1: this model is already in the list/,
   ],
 ];
 
-describe('a fault is named by line, column and what was expected', () => {
-  for (const [text, line] of FAULTS) {
+describe('a problem is reported with its line, its column and what was expected', () => {
+  for (const [text, line] of PROBLEMS) {
     test(JSON.stringify(text), () => {
-      const lines = faultsOf(text);
+      const lines = problemsOf(text);
       assert.equal(lines.length, 1, lines.join('\n'));
       assert.match(lines[0] as string, line);
     });

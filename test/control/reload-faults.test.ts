@@ -1,4 +1,7 @@
-/** Configs that cannot be taken: the one in force stays so as a whole, and the operator reads what is wrong. */
+/**
+ * Reloads of configs that cannot be applied: the current config stays as a whole, and the operator
+ * learns what is wrong.
+ */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +12,13 @@ import { bounded, until } from '../support/wait.ts';
 import { type Fields, MODEL, Site } from './site.ts';
 
 const DURABLE = 'full';
-/** What the fault is, the fields of the config that make it, and the lines that tell of it. */
-const FAULTS: readonly (readonly [what: string, fields: Fields, lines: readonly RegExp[]])[] = [
+/** A problem, the config fields that cause it, and the lines that report it. */
+const PROBLEMS: readonly (readonly [what: string, fields: Fields, lines: readonly RegExp[]])[] = [
   ['an unknown key', { limit: 5 }, [/^config\.yaml:1:\d+: limit: unknown key/]],
   ['a wrong type', { threads: 'two' }, [/^config\.yaml:1:\d+: threads: expected a whole number/]],
   ['a value out of range', { max_body: '1gb' }, [/max_body: expected a size/]],
-  ['a tier that is not there', { tier: 'gold' }, [/tier: expected one of the tiers/]],
-  ['several faults', { limit: 5, credit: 'maybe' }, [/credit: expected enforced or off/, /limit: unknown key/]],
+  ['an unknown tier', { tier: 'gold' }, [/tier: expected one of the tiers/]],
+  ['several problems', { limit: 5, credit: 'maybe' }, [/credit: expected enforced or off/, /limit: unknown key/]],
   ['another address', { listen: '127.0.0.1:1' }, [/^listen: restart the gateway to change this/]],
   ['another state file', { state: './other.db' }, [/^state: restart the gateway to change this/]],
   ['another number of threads', { threads: 3 }, [/^threads: restart the gateway to change this/]],
@@ -27,13 +30,13 @@ const FAULTS: readonly (readonly [what: string, fields: Fields, lines: readonly 
   ],
 ];
 
-/** Changes that are sound by themselves, and must not be taken in part. */
+/** Changes that are valid by themselves, and must not be applied in part. */
 function changes(site: Site): Fields {
   const provider = site.host({ models: { model: { ...MODEL, input: 9000 } } });
   return { tiers: { standard: { rpm: 5 } }, credit: 'off', cap_output: true, providers: { host: provider } };
 }
 
-describe('a reload is refused', () => {
+describe('a reload fails', () => {
   const cleanUps: (() => void | Promise<void>)[] = [];
   let site: Site;
 
@@ -49,7 +52,7 @@ describe('a reload is refused', () => {
     }
   });
 
-  /** Everything must be as it was at the start. */
+  /** Asserts that everything is as it was at the start. */
   async function assertAsBefore(): Promise<void> {
     const key = site.key();
     const response = await site.chat(key);
@@ -61,8 +64,11 @@ describe('a reload is refused', () => {
     assert.deepEqual([threads, credit_enforced, state_path], [2, true, site.place.statePath]);
   }
 
-  /** Lets the gateway read its config, and gives the lines of the answer. Each of them must be logged as well. */
-  async function faultsOf(): Promise<readonly string[]> {
+  /**
+   * Makes the gateway reload its config, and returns the lines of its answer. Each of them must be
+   * logged as well.
+   */
+  async function problemsOf(): Promise<readonly string[]> {
     const { length } = site.serving.log;
     const { status, text } = await site.ask('POST', '/reload');
     assert.equal(status, 409, text);
@@ -76,43 +82,43 @@ describe('a reload is refused', () => {
     return lines;
   }
 
-  for (const [what, fields, expected] of FAULTS) {
-    test(`for ${what}, and leaves everything as it was`, async () => {
+  for (const [what, fields, expected] of PROBLEMS) {
+    test(`for ${what}, and changes nothing`, async () => {
       site.configure({ threads: 2, durability: DURABLE, ...changes(site), ...fields });
-      const lines = await faultsOf();
+      const lines = await problemsOf();
       assert.equal(lines.length, expected.length, lines.join('\n'));
       for (const [i, pattern] of expected.entries()) assert.match(lines[i] ?? '', pattern);
       await assertAsBefore();
     });
   }
 
-  test('for a file that is no YAML', async () => {
+  test('for a file that is not YAML', async () => {
     site.place.write('config.yaml', 'providers: { host: [\n');
-    assert.match((await faultsOf()).join('\n'), /^config\.yaml:2:1: /);
+    assert.match((await problemsOf()).join('\n'), /^config\.yaml:2:1: /);
     await assertAsBefore();
   });
 
-  test('for a secret that cannot be read, which is not shown', async () => {
+  test('for a secret that is invalid, without showing it', async () => {
     site.place.write('secret', 'two\nlines-canary');
     const provider = site.host({ api_key: `\${file:./secret}`, headers: { 'X-A': `\${file:./missing}` } });
     site.configure({ threads: 2, providers: { host: provider } });
-    const lines = await faultsOf();
+    const lines = await problemsOf();
     assert.equal(lines.length, 2, lines.join('\n'));
-    assert.match(lines.join('\n'), /providers\.host\.api_key: the value holds a line break/);
+    assert.match(lines.join('\n'), /providers\.host\.api_key: expected a value without line breaks/);
     assert.match(lines.join('\n'), /missing/);
     assert.doesNotMatch(site.serving.text + lines.join(), /canary/);
     await assertAsBefore();
   });
 
-  test('for a file that is gone: the defaults are for a start without one', async () => {
+  test('for a file that is gone: the defaults are only for a start without a file', async () => {
     const path = join(site.place.directory, 'config.yaml');
     renameSync(path, `${path}.away`);
-    assert.deepEqual(await faultsOf(), [`the config file ${path} no longer exists; put it back`]);
+    assert.deepEqual(await problemsOf(), [`the config file ${path} no longer exists; put it back`]);
     await assertAsBefore();
     renameSync(`${path}.away`, path);
   });
 
-  test('and one that is sound is taken afterwards', async () => {
+  test('and a later one with a valid config succeeds', async () => {
     await site.reload({ threads: 2, durability: DURABLE, ...changes(site) });
     const response = await site.chat(site.key());
     assert.equal(response.headers.get('x-ratelimit-limit-requests'), '5');
@@ -122,12 +128,12 @@ describe('a reload is refused', () => {
 
 describe('a reload', { concurrency: CONCURRENCY }, () => {
   for (const threads of [1, 2]) {
-    test(`by SIGHUP takes what is sound, and tells in the log what is not: ${threads} threads`, async (t) => {
+    test(`by SIGHUP applies a valid config, and logs what is wrong with an invalid one: ${threads} threads`, async (t) => {
       const site = await Site.open(t, { threads });
       const key = site.key();
       site.configure({ threads, limit: 5 });
       site.serving.signal('SIGHUP');
-      await bounded(site.serving.logged(/^config not reloaded: .*limit: unknown key/), 'the fault');
+      await bounded(site.serving.logged(/^config not reloaded: .*limit: unknown key/), 'the problem');
       assert.equal(await site.outcome(key), '200');
       site.configure({ threads, tiers: { standard: { rpm: 1 } } });
       site.serving.signal('SIGHUP');
@@ -136,7 +142,7 @@ describe('a reload', { concurrency: CONCURRENCY }, () => {
       await site.stop();
     });
 
-    test(`is refused while the gateway drains, and what runs is not touched: ${threads} threads`, async (t) => {
+    test(`fails while the gateway drains, and leaves requests in flight alone: ${threads} threads`, async (t) => {
       const site = await Site.open(t, { threads });
       const release = Promise.withResolvers<void>();
       site.upstream.follow(async (call) => {
@@ -153,7 +159,7 @@ describe('a reload', { concurrency: CONCURRENCY }, () => {
       assert.deepEqual([status, JSON.parse(text)], [409, { lines: ['the gateway is shutting down'] }]);
       release.resolve();
       assert.ok((await stream.rest()).endsWith(DONE));
-      assert.deepEqual(await bounded(site.serving.ended, 'the gateway ends'), { status: 0, signal: null });
+      assert.deepEqual(await bounded(site.serving.ended, 'the gateway exits'), { status: 0, signal: null });
       site.assertSettled();
     });
   }

@@ -1,4 +1,7 @@
-/** What many reloads leave behind in a process: nothing. Alone in its file, since it looks at all that the process has open. */
+/**
+ * Many reloads leave nothing behind in a process. Alone in its file, since it counts everything
+ * that the process has open.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +19,7 @@ import { newKey, rawChat } from './site.ts';
 
 const RELOADS = 100;
 
-/** What the process has open, each kind as often as it is. */
+/** The resources that the process has open, by type. */
 const resources = () => process.getActiveResourcesInfo().toSorted().join();
 
 test('many reloads leave no connections, timers or threads behind', async (t) => {
@@ -31,7 +34,7 @@ test('many reloads leave no connections, timers or threads behind', async (t) =>
   const onFatal = (error: Error) => {
     throw error;
   };
-  const gateway = await startGateway(config(), await openLog('silent', false), { onFatal });
+  const gateway = await startGateway(config(), await openLog('silent', 'json'), { onFatal });
   const connection = await RawConnection.open(gateway.address.port);
   t.after(async () => {
     connection.leave();

@@ -1,4 +1,7 @@
-/** Reloads under load: no request is lost, no limit has a gap, and nothing of an old config is left behind. */
+/**
+ * Reloads under load: no request is lost, no limit is exceeded, and nothing of an old config is
+ * left open.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { audit } from '../../src/audit/audit.ts';
@@ -7,10 +10,13 @@ import { CONCURRENCY } from '../support/cli.ts';
 import { RawConnection } from '../support/raw.ts';
 import { type Fields, rawChat, Site, type SiteKey } from './site.ts';
 
-const RELOADS = 25;
+const RELOADS = 12;
 const CLIENTS = 12;
 
-/** Sends one request after another on a connection of its own until it is told to end; gives all statuses. */
+/**
+ * Sends one request after another on a connection of its own until it is stopped. Returns all
+ * statuses.
+ */
 async function keepAsking(site: Site, key: SiteKey, isOver: () => boolean): Promise<number[]> {
   const connection = await RawConnection.open(site.port);
   const statuses: number[] = [];
@@ -22,7 +28,7 @@ async function keepAsking(site: Site, key: SiteKey, isOver: () => boolean): Prom
   return statuses;
 }
 
-/** Each client sends as many requests; gives how many were admitted. */
+/** Every client sends the same number of requests. Returns how many were admitted. */
 async function admitted(site: Site, key: SiteKey, each: number): Promise<number> {
   const statuses = await Promise.all(
     Array.from({ length: CLIENTS }, () => {
@@ -35,7 +41,7 @@ async function admitted(site: Site, key: SiteKey, each: number): Promise<number>
 
 describe('reloads', { concurrency: CONCURRENCY }, () => {
   for (const threads of [1, 2]) {
-    test(`under load lose no request: ${threads} threads`, async (t) => {
+    test(`lose no request under load: ${threads} threads`, async (t) => {
       const generous = { threads, tiers: { standard: { rpm: 1_000_000, tpm: 1_000_000_000 } } };
       const site = await Site.open(t, generous);
       const key = site.key();
@@ -55,12 +61,12 @@ describe('reloads', { concurrency: CONCURRENCY }, () => {
       assert.deepEqual(differences, []);
     });
 
-    test(`do not lose a request whose body is still on its way: ${threads} threads`, async (t) => {
+    test(`lose no request whose body is still arriving: ${threads} threads`, async (t) => {
       const site = await Site.open(t, { threads });
       const [key, connection] = [site.key(), await RawConnection.open(site.port)];
       const bytes = rawChat(key).replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n');
       connection.send(bytes.slice(0, -10));
-      assert.equal((await connection.answer()).status, 100, 'the key was looked up, and the body is awaited');
+      assert.equal((await connection.answer()).status, 100, 'the key was checked, and the body is awaited');
       await site.reload({ threads });
       await site.reload({ threads });
       connection.send(bytes.slice(-10));
@@ -70,7 +76,7 @@ describe('reloads', { concurrency: CONCURRENCY }, () => {
     });
   }
 
-  test('open no gap in a limit, and a new one counts what was used before', async (t) => {
+  test('keep limits in force, and a new limit counts earlier requests', async (t) => {
     const limited = (rpm: number): Fields => ({ threads: 2, tiers: { standard: { rpm } } });
     const site = await Site.open(t, limited(100));
     const key = site.key();
@@ -87,7 +93,7 @@ describe('reloads', { concurrency: CONCURRENCY }, () => {
     await site.stop();
   });
 
-  test('close connections to upstreams once the last request of the old config has ended, and not before', async (t) => {
+  test('close the upstream connections of the old config when its last request has ended, not before', async (t) => {
     const site = await Site.open(t);
     const release = Promise.withResolvers<void>();
     site.upstream.follow(async (call) => {
@@ -105,7 +111,11 @@ describe('reloads', { concurrency: CONCURRENCY }, () => {
     await site.reload();
     assert.equal(await site.outcome(key), '200');
     const ofNew = site.upstream.calls[2];
-    assert.equal(new Set(site.upstream.calls.map(({ connection }) => connection)).size, 3, 'each pool has its own');
+    assert.equal(
+      new Set(site.upstream.calls.map(({ connection }) => connection)).size,
+      3,
+      'each pool has a connection of its own',
+    );
     release.resolve();
     assert.ok((await stream.rest()).endsWith(chunk(' you', 'stop') + DONE));
     await Promise.all([ofStream?.closed, ofAnswer?.closed]);

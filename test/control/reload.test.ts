@@ -1,4 +1,4 @@
-/** A config that was changed and read anew: each setting is in force for the next request, on all threads. */
+/** A reload applies every setting to the next request, on all threads. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
@@ -8,9 +8,12 @@ import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 import { type Fields, MODEL, rawChat, Site, type SiteKey } from './site.ts';
 
-/** So many that all go to the same thread of two by chance less than once in a hundred million times. */
+/**
+ * Enough that the chance of all going to the same one of two threads is below one in a hundred
+ * million.
+ */
 const CONNECTIONS = 28;
-/** What its ten tokens of input and five of output cost at these prices. */
+/** The cost of ten input and five output tokens at these prices. */
 const USUAL_COST = 20_000_000;
 
 describe('after a reload with two threads', () => {
@@ -30,7 +33,7 @@ describe('after a reload with two threads', () => {
 
   const reload = (fields: Fields = {}) => site.reload({ threads: 2, ...fields });
 
-  /** The answers on as many new connections, which reach every thread. */
+  /** The answers on many new connections, which together reach every thread. */
   async function onAllThreads<T>(ask: () => Promise<T>): Promise<T[]> {
     return Promise.all(Array.from({ length: CONNECTIONS }, ask));
   }
@@ -46,7 +49,7 @@ describe('after a reload with two threads', () => {
     return [...new Set(all)];
   }
 
-  test('prices are the new ones', async () => {
+  test('the new prices apply', async () => {
     await reload();
     const key = site.key();
     assert.deepEqual(await outcomes(key), ['200']);
@@ -57,7 +60,7 @@ describe('after a reload with two threads', () => {
     assert.ok(site.rows(other).every(({ cost_nanos }) => cost_nanos === 3 * USUAL_COST));
   });
 
-  test('models that are new can be called, and those that are gone cannot', async () => {
+  test('new models can be called, and removed models cannot', async () => {
     await reload();
     const key = site.key();
     await reload({ providers: { host: site.host({ models: { other: MODEL } }) } });
@@ -72,7 +75,7 @@ describe('after a reload with two threads', () => {
     );
   });
 
-  test('another address and another credential of a provider are used', async () => {
+  test('a new address and credential of a provider are used', async () => {
     const other = await FakeUpstream.start();
     other.follow((call) => call.answer(200, completion('other')));
     const base_url = `http://127.0.0.1:${other.port}/v1`;
@@ -84,7 +87,7 @@ describe('after a reload with two threads', () => {
     await other.close();
   });
 
-  test('the limits of the tier hold for keys without their own, and what was used before still counts', async () => {
+  test('new limits of the tier apply to keys without their own, and earlier requests still count', async () => {
     await reload({ tiers: { standard: { rpm: 100, tpm: 1_000_000, concurrency: CONNECTIONS } } });
     const [key, own] = [site.key(), site.key({ rpm: 77 })];
     assert.deepEqual(await outcomes(key), ['200']);
@@ -105,10 +108,10 @@ describe('after a reload with two threads', () => {
     assert.equal(listing.headers.get('x-ratelimit-limit-requests'), '9');
   });
 
-  test('credit is asked for, or not', async () => {
+  test('credit enforcement is switched on and off', async () => {
     await reload();
     const key = site.key();
-    // Nobody has as much.
+    // More than the balance.
     const dear = { host: site.host({ models: { model: { ...MODEL, output: 900_000_000 } } }) };
     await reload({ providers: dear });
     assert.deepEqual(await outcomes(key, { max_tokens: 1000 }), ['402']);
@@ -128,7 +131,7 @@ describe('after a reload with two threads', () => {
     site.upstream.follow((call) => call.answer(200, completion('hi')));
   });
 
-  test('bodies may be as long as it says', async () => {
+  test('the maximum body size applies', async () => {
     await reload({ max_body: '1kb' });
     const key = site.key();
     const long = { user: 'x'.repeat(2_000) };
@@ -137,7 +140,7 @@ describe('after a reload with two threads', () => {
     assert.deepEqual(await outcomes(key, long), ['200']);
   });
 
-  test('requests that declare no maximum get one, or not', async () => {
+  test('capping of output is switched on and off', async () => {
     const capped = { max_output: 77, default_output: 77, input: 1, output: 1 };
     for (const cap_output of [true, false]) {
       await reload({ cap_output, providers: { host: site.host({ models: { model: capped } }) } });
@@ -148,7 +151,7 @@ describe('after a reload with two threads', () => {
     }
   });
 
-  test('upstreams and clients get the time that it says', async () => {
+  test('new timeouts of upstreams and clients apply', async () => {
     await reload({ timeouts: { first_byte: '30ms', request: '50ms' } });
     site.upstream.follow(() => {});
     assert.deepEqual(await outcomes(site.key()), ['502']);
@@ -163,7 +166,7 @@ describe('after a reload with two threads', () => {
     site.upstream.follow((call) => call.answer(200, completion('hi')));
   });
 
-  test('the log tells as much as it says', async () => {
+  test('the log level applies', async () => {
     const probes = () => site.serving.log.filter(({ path }) => path === '/healthz').length;
     const probe = () => onAllThreads(() => fetch(`${site.serving.url}/healthz`, { headers: { connection: 'close' } }));
     await reload();
@@ -180,7 +183,7 @@ describe('after a reload with two threads', () => {
     assert.ok(!site.serving.log.some(({ key: id }) => id === key.id));
   });
 
-  test('rows of the journal that have become too old are dropped', async () => {
+  test('a shorter retention drops old rows of the journal', async () => {
     await reload();
     writeOldRows(site.database, 50);
     const old = () => site.database.prepare("SELECT count(*) FROM journal WHERE request_id LIKE 'req_past_%'").pluck();
@@ -190,7 +193,7 @@ describe('after a reload with two threads', () => {
     await reload();
   });
 
-  test('a stream that runs goes on as it began, and is charged at the prices of then', async () => {
+  test('a stream in flight keeps its config, and is charged at its old prices', async () => {
     await reload();
     const [key, release] = [site.key(), Promise.withResolvers<void>()];
     site.upstream.follow(async (call) => {
@@ -205,7 +208,7 @@ describe('after a reload with two threads', () => {
     const dear = { providers: { host: site.host({ models: { model: { ...MODEL, output: 900_000 } } }) } };
     await reload({ timeouts, ...dear });
     await reload({ timeouts, providers: { host: site.host({ models: { other: MODEL } }) } });
-    // By now the time that the new config gives has passed for another stream.
+    // By now a stream under the new config would have timed out.
     assert.match(await (await site.stream(site.key(), { model: 'host/other' })).rest(), /"upstream_error"/);
     release.resolve();
     for (const stream of streams) assert.ok((await stream.rest()).endsWith(chunk(' you', 'stop') + DONE));

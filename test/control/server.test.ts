@@ -1,4 +1,7 @@
-/** The control socket by itself: who may open it, and what its feeds cost. The handlers behind it are the test's own. */
+/**
+ * The control server with handlers of the test: who may open its socket, and how much its feeds ask
+ * for.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -9,11 +12,11 @@ import { describe, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../../src/control/server.ts';
-import type { SnapshotQuery } from '../../src/observe/monitor.ts';
+import type { SnapshotQuery } from '../../src/observe/worker-snapshot.ts';
 import { bounded, until } from '../support/wait.ts';
 import { askControl } from './site.ts';
 
-/** The time between two events, which passes when a test says so. */
+/** The time between two events. The tests advance it by hand. */
 const FEED_MS = 500;
 const MAX_FEEDS = 16;
 
@@ -21,12 +24,13 @@ const NO_FIGURES = { seconds: [], recent: [], now_ms: 0 } as unknown as Snapshot
 
 const NOTHING: ControlHandlers = {
   snapshot: async () => NO_FIGURES,
+  models: () => [],
   reload: async () => {},
   drain: () => {},
   stopRequest: async () => false,
 };
 
-/** A folder of the test's own. */
+/** Creates a directory for the test. */
 function openFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'inf-gw-control-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -41,7 +45,7 @@ async function openServer(t: TestContext, handlers: Partial<ControlHandlers> = {
   return path;
 }
 
-/** A reader of a feed. */
+/** The reader of a feed. */
 class Feed {
   readonly status: number;
   readonly #call: ClientRequest;
@@ -79,28 +83,28 @@ class Feed {
     this.#call.destroy();
   }
 
-  /** Resolves when the other side has ended it. */
+  /** Resolves when the server has ended the feed. */
   get ended(): Promise<void> {
     return bounded(this.#ended, 'the feed ends');
   }
 }
 
-/** Lets everything happen that does not wait for time. */
+/** Lets everything happen that needs no time to pass. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 50; i++) await setImmediate();
 }
 
 describe('the path of the socket', () => {
-  test('is beside the state file as long as a socket can have such a path, and in the temporary folder beyond', () => {
+  test('is beside the state file, or in the temporary directory if that path is too long for a socket', () => {
     const fitting = `/${'x'.repeat(103 - '/-control'.length)}`;
     assert.equal(socketPathOf(fitting), `${fitting}-control`);
     const tooLong = [`${fitting}x`, `/${'ä'.repeat(60)}`, `/${'y'.repeat(5_000)}`];
     const paths = tooLong.map(socketPathOf);
-    assert.equal(new Set(paths).size, tooLong.length, 'each has one of its own');
+    assert.equal(new Set(paths).size, tooLong.length, 'each state file has its own');
     for (const path of paths) assert.ok(path.startsWith(join(tmpdir(), 'inf-gw-')) && Buffer.byteLength(path) <= 103);
   });
 
-  test('can be opened where it is as long as it may be', async (t) => {
+  test('can be opened at the maximum length', async (t) => {
     const folder = openFolder(t);
     const statePath = join(folder, 'x'.repeat(103 - `${folder}/-control`.length));
     const server = new ControlServer(socketPathOf(statePath), NOTHING);
@@ -110,13 +114,13 @@ describe('the path of the socket', () => {
   });
 });
 
-test('the socket is open to its owner alone from its first moment on, and other files are made as before', async (t) => {
+test('the socket is private from its first moment on, and the umask is restored', async (t) => {
   const path = join(openFolder(t), 'control');
   const server = new ControlServer(path, NOTHING);
   const mask = process.umask(0);
   t.after(() => process.umask(mask));
   const listening = server.listen();
-  // Nothing that waits for its turn has run yet.
+  // No asynchronous work has run yet.
   assert.equal(statSync(path).mode & 0o777, 0o600);
   assert.equal(process.umask(), 0);
   await listening;
@@ -125,12 +129,12 @@ test('the socket is open to its owner alone from its first moment on, and other 
 });
 
 describe('a feed', () => {
-  test('brings its first event at once, and one more each time that half a second has passed', async (t) => {
+  test('sends its first event at once, and another one every half second', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    let looks = 0;
+    let snapshots = 0;
     const path = await openServer(t, {
       snapshot: (...asked) => {
-        looks++;
+        snapshots++;
         return NOTHING.snapshot(...asked);
       },
     });
@@ -138,15 +142,15 @@ describe('a feed', () => {
     for (let expected = 1; expected <= 5; expected++) {
       while (feed.events < expected) await setImmediate();
       await settle();
-      assert.deepEqual([feed.events, looks], [expected, expected]);
+      assert.deepEqual([feed.events, snapshots], [expected, expected]);
       t.mock.timers.tick(FEED_MS - 1);
       await settle();
-      assert.deepEqual([feed.events, looks], [expected, expected]);
+      assert.deepEqual([feed.events, snapshots], [expected, expected]);
       t.mock.timers.tick(1);
     }
   });
 
-  test('tells of the past at first, and then of what is new, and of no more than is wanted', async (t) => {
+  test('starts with the past, then sends what is new, and no more than the query asks for', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const asked: SnapshotQuery[] = [];
     const path = await openServer(t, {
@@ -154,7 +158,7 @@ describe('a feed', () => {
         asked.push(query);
         const count = asked.length;
         const seconds = [{ at_s: 100 + count }, { at_s: 200 + count }];
-        // The clock is set back before the last look.
+        // The clock is set back before the last snapshot.
         return {
           seconds,
           recent: [{ ended_at_ms: 9_000 + count }],
@@ -177,7 +181,7 @@ describe('a feed', () => {
     ]);
   });
 
-  test('tells of no request where none is wanted, and of all where nothing is said', async (t) => {
+  test('limits the requests in a snapshot to what the query asks for, and to the maximums', async (t) => {
     const asked: SnapshotQuery[] = [];
     const path = await openServer(t, {
       snapshot: async (query) => {
@@ -204,13 +208,13 @@ describe('a feed', () => {
     ]);
   });
 
-  test('waits for a reader that does not read, and goes on when it does', async (t) => {
+  test('waits for a reader that has paused, and goes on when it reads', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    let looks = 0;
+    let snapshots = 0;
     const large = { ...NO_FIGURES, filler: 'x'.repeat(1024 * 1024) } as unknown as Snapshot;
     const path = await openServer(t, {
       snapshot: async () => {
-        looks++;
+        snapshots++;
         return large;
       },
     });
@@ -220,31 +224,31 @@ describe('a feed', () => {
       t.mock.timers.tick(FEED_MS);
       await settle();
     }
-    const held = looks;
-    assert.ok(held <= 2, `${held} snapshots of a megabyte each were made for a reader who takes none`);
+    const held = snapshots;
+    assert.ok(held <= 2, `${held} snapshots of a megabyte each were made for a reader that has paused`);
     feed.resume();
-    while (looks < held + 5) {
+    while (snapshots < held + 5) {
       t.mock.timers.tick(FEED_MS);
       await settle();
     }
   });
 
-  test(`is one of ${MAX_FEEDS} at most: one more is refused until one of them has left`, async (t) => {
+  test(`is rejected while ${MAX_FEEDS} others are open`, async (t) => {
     const path = await openServer(t);
     const feeds = await Promise.all(Array.from({ length: MAX_FEEDS }, () => Feed.open(t, path)));
     assert.ok(feeds.every(({ status }) => status === 200));
     assert.equal((await Feed.open(t, path)).status, 429);
-    assert.equal((await askControl(path, 'GET', '/snapshot')).status, 200, 'other questions are still answered');
+    assert.equal((await askControl(path, 'GET', '/snapshot')).status, 200, 'other requests are still answered');
     feeds[3]?.leave();
     await until(async () => (await Feed.open(t, path)).status === 200);
     assert.equal((await Feed.open(t, path)).status, 429);
   });
 
-  test('that fails on the way ends, and others can still be had', async (t) => {
-    let looks = 0;
+  test('that fails ends, and new ones can still be opened', async (t) => {
+    let snapshots = 0;
     const path = await openServer(t, {
       snapshot: async (...asked) => {
-        if (++looks === 2) throw new Error('no figures');
+        if (++snapshots === 2) throw new Error('no figures');
         return NOTHING.snapshot(...asked);
       },
     });
@@ -254,7 +258,7 @@ describe('a feed', () => {
   });
 });
 
-test('a fault behind the socket is an answer with what was wrong', async (t) => {
+test('an error in a handler is a 500 answer with its message', async (t) => {
   const fail = async () => {
     throw new Error('no figures');
   };

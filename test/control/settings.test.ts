@@ -1,4 +1,4 @@
-/** Settings of the ledger that are replaced while it decides: with the batch that they came in, or not at all. */
+/** A change of the ledger's settings is applied with the batch that it came in, or not at all. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openBench } from '../unit/ledger/bench.ts';
@@ -12,14 +12,14 @@ const SETTINGS = {
   journalRetentionMs: 86_400_000,
 };
 
-test('a batch that fails leaves the old settings in force, and the next one takes the new ones', (t) => {
+test('a batch that fails keeps the old settings, and the next one applies the new ones', (t) => {
   const bench = openBench(t);
   const key = bench.newKey();
   const before = bench.identify(key).figures;
   const { journalRetentionMs } = bench.engine;
   const change = { kind: 'configure', settings: SETTINGS } as const;
   const admission = { kind: 'admit', request: bench.request(key, { holdNanos: 0n }) } as const;
-  // Throws when all before it has been decided.
+  // Throws after the commands before it have been decided.
   const broken = { kind: 'settle', settlement: bench.settlement('req_not_open') } as const;
   assert.throws(() => bench.engine.process([change, admission, broken]), /is not open/);
   assert.deepEqual(bench.identify(key).figures, before);

@@ -1,8 +1,7 @@
-/** A gateway in a process of its own with a scripted host of models behind it, and the door that its operator uses. */
+/** A gateway in a process of its own, a fake upstream behind it, and its control socket. */
 import assert from 'node:assert/strict';
 import { type IncomingMessage, request } from 'node:http';
-import { readSnapshot } from '../../src/control/client.ts';
-import { type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
+import { encodeQuery, type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
 import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { OwnLimits } from '../../src/state/keys.ts';
@@ -15,10 +14,10 @@ import { type Serving, Workplace } from '../support/cli.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { bounded, until } from '../support/wait.ts';
 
-/** Secrets of the operator. */
+/** Secrets of the operator, which must not be shown. */
 export const UPSTREAM_KEY = 'upstream-key-canary-4711';
 export const UPSTREAM_HEADER = 'upstream-header-canary-0815';
-/** A token of input costs 0.001 USD, one of output 0.002. */
+/** An input token costs 0.001 USD, an output token 0.002 USD. */
 export const MODEL = { input: 1000, output: 2000, max_output: 1000 };
 const CREDIT_NANOS = 1_000_000_000_000n;
 
@@ -29,7 +28,7 @@ export interface SiteKey {
   readonly secret: string;
 }
 
-/** A row of the journal, as far as these tests look at it. */
+/** A row of the journal, as far as these tests read it. */
 export interface Row {
   readonly request_id: string;
   readonly key_id: string;
@@ -39,6 +38,8 @@ export interface Row {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly cost_nanos: number;
+  readonly failure_reason: string | null;
+  readonly failure_message: string | null;
 }
 
 export interface ControlAnswer {
@@ -55,7 +56,7 @@ function makeKey(database: Sqlite, settings: Partial<OwnLimits>): SiteKey {
   return { id: change.key.id, secret };
 }
 
-/** Makes a key in a state file. */
+/** Creates a key in a state file. */
 export function newKey(statePath: string): SiteKey {
   const { database } = openDatabase(statePath);
   const key = makeKey(database, {});
@@ -63,7 +64,7 @@ export function newKey(statePath: string): SiteKey {
   return key;
 }
 
-/** A sound request for a completion as bytes, for raw connections. */
+/** A valid request for a completion as bytes, for raw connections. */
 export function rawChat(key: SiteKey, fields: Fields = {}): string {
   const body = JSON.stringify({ model: 'host/model', messages: [{ role: 'user', content: 'hello' }], ...fields });
   return (
@@ -103,24 +104,27 @@ export class Site {
     });
   }
 
-  /** Starts one with these fields of the config over its own, by other words than `serve` alone where there are any. */
-  static async open(scope: Scope, fields: Fields = {}, words?: readonly string[]): Promise<Site> {
+  /**
+   * Starts a gateway. `fields` override those of its config; `args` replace the arguments of
+   * `serve`.
+   */
+  static async open(scope: Scope, fields: Fields = {}, args?: readonly string[]): Promise<Site> {
     const upstream = await FakeUpstream.start();
     const site = new Site(scope, upstream);
     upstream.follow(answering(completion('hi')));
     new Account(site.database).enter(CREDIT_NANOS, 'to start with', Date.now());
     site.configure(fields);
-    site.serving = await site.place.serve(words);
+    site.serving = await site.place.serve(args);
     return site;
   }
 
-  /** Writes the config, with these fields over its own. YAML takes JSON as it is. */
+  /** Writes the config, overridden with these fields. JSON is valid YAML. */
   configure(fields: Fields = {}): void {
     const config = { listen: '127.0.0.1:0', state: './state.db', providers: { host: this.host() }, ...fields };
     this.place.write('config.yaml', JSON.stringify(config));
   }
 
-  /** The provider that stands for the scripted host. */
+  /** The config of the provider for the fake upstream. */
   host(fields: Fields = {}): Fields {
     return {
       kind: 'openai',
@@ -132,7 +136,7 @@ export class Site {
     };
   }
 
-  /** Makes a key, as another process would. */
+  /** Creates a key, as another process would. */
   key(settings: Partial<OwnLimits> = {}): SiteKey {
     return makeKey(this.database, settings);
   }
@@ -145,12 +149,12 @@ export class Site {
     return this.serving.chat(key.secret, { model: 'host/model', ...fields });
   }
 
-  /** The status of a chat completion, and the code of its error where it has one. */
+  /** The status of a chat completion, and its error code if it failed. */
   outcome(key: SiteKey, fields: Fields = {}): Promise<string> {
     return this.serving.chatOutcome(key.secret, { model: 'host/model', ...fields });
   }
 
-  /** A stream of which the first event has come. */
+  /** Opens a stream, and waits for its first event. */
   async stream(key: SiteKey, fields: Fields = {}): Promise<ClientStream> {
     const stream = new ClientStream(await this.chat(key, { stream: true, ...fields }));
     await stream.read();
@@ -162,12 +166,13 @@ export class Site {
   }
 
   async snapshot(keyIds: readonly string[] = []): Promise<Snapshot> {
-    const snapshot = await bounded(readSnapshot(this.socketPath, { keyIds }), 'a snapshot');
-    assert.ok(snapshot !== undefined, 'no gateway runs');
-    return snapshot;
+    // Not by the client of the commands, which stops waiting after ten seconds.
+    const { status, text } = await this.ask('GET', `/snapshot?${encodeQuery({ keyIds })}`);
+    assert.equal(status, 200, text);
+    return JSON.parse(text) as Snapshot;
   }
 
-  /** Puts a config in force that must be sound. */
+  /** Reloads a config, which must be valid. */
   async reload(fields: Fields = {}): Promise<void> {
     this.configure(fields);
     const { status, text } = await this.ask('POST', '/reload');
@@ -186,9 +191,9 @@ export class Site {
     return read() as Row;
   }
 
-  /** Ends the gateway: everything must be settled, and the sums be right. */
+  /** Stops the gateway. Everything must be settled, and all sums must be right. */
   async stop(): Promise<void> {
-    assert.equal(await bounded(this.serving.stop(), 'the gateway ends'), 0, this.serving.text);
+    assert.equal(await bounded(this.serving.stop(), 'the gateway exits'), 0, this.serving.text);
     this.assertSettled();
   }
 
@@ -210,14 +215,14 @@ export class ClientStream {
     this.#reader = body.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /** Takes what comes next. False at the end. */
+  /** Reads the next chunk. False at the end. */
   async read(): Promise<boolean> {
-    const { done, value } = await bounded(this.#reader.read(), 'the next piece of a stream');
+    const { done, value } = await bounded(this.#reader.read(), 'the next chunk of a stream');
     this.text += value ?? '';
     return !done;
   }
 
-  /** Everything up to the end. */
+  /** Reads everything up to the end. */
   async rest(): Promise<string> {
     while (await this.read());
     return this.text;

@@ -1,4 +1,7 @@
-/** What a gateway tells of itself under real traffic: the figures are those of the journal, over all threads, and no secret is among them. */
+/**
+ * Snapshots under real traffic: the figures of all threads match the journal, and contain no
+ * secrets.
+ */
 import assert from 'node:assert/strict';
 import { renameSync, statSync } from 'node:fs';
 import { describe, test } from 'node:test';
@@ -11,7 +14,7 @@ import { CONCURRENCY } from '../support/cli.ts';
 import { bounded, until } from '../support/wait.ts';
 import { type ClientStream, Site, type SiteKey, UPSTREAM_HEADER, UPSTREAM_KEY } from './site.ts';
 
-/** So many that none of three threads gets none of them by chance more than once in a million times. */
+/** Enough that the chance of one of three threads getting none is below one in a million. */
 const ANSWERED = 40;
 const STREAMS = 12;
 const FAILED = 5;
@@ -30,7 +33,7 @@ function errorsOf(seconds: readonly SecondRow[]): Record<string, number> {
   return total;
 }
 
-/** Answers, errors, and streams that stay open: what `/fail` asks for fails. */
+/** Scripts answers, streams that stay open, and an error for prompts with `/fail`. */
 function script(site: Site): void {
   site.upstream.follow((call) => {
     if (call.body.includes('/fail')) return call.answer(500, { error: { message: ANSWER } });
@@ -40,7 +43,7 @@ function script(site: Site): void {
   });
 }
 
-/** Ends all streams that are open, with the usual usage. */
+/** Ends all open streams, with the usual usage. */
 function endStreams(site: Site): void {
   for (const call of site.upstream.calls.filter(({ body }) => JSON.parse(body).stream)) {
     call.send(chunk('end', 'stop') + usageChunk() + DONE);
@@ -70,7 +73,7 @@ async function makeTraffic(site: Site): Promise<Traffic> {
   return { busy, other, streams };
 }
 
-function assertCircumstances(site: Site, snapshot: Snapshot, threads: number): void {
+function assertProcessFigures(site: Site, snapshot: Snapshot, threads: number): void {
   const { version, pid, address, state_path, config_path, state_bytes, log_bytes, memory_bytes } = snapshot;
   assert.deepEqual([version, `http://${address}`, snapshot.threads], [VERSION, site.serving.url, threads]);
   assert.ok(pid !== process.pid);
@@ -85,12 +88,12 @@ function assertCircumstances(site: Site, snapshot: Snapshot, threads: number): v
 
 for (const threads of [1, 3]) {
   describe(`the snapshot of a gateway with ${threads} threads`, { concurrency: CONCURRENCY }, () => {
-    test('adds up to what was sent, and tells of each request what the journal does', async (t) => {
+    test('adds up to what was sent, and agrees with the journal on each request', async (t) => {
       const site = await Site.open(t, { threads });
       script(site);
       const { busy, other, streams } = await makeTraffic(site);
       const snapshot = await site.snapshot([other.id, 'key_unknown']);
-      assertCircumstances(site, snapshot, threads);
+      assertProcessFigures(site, snapshot, threads);
 
       const { seconds, upstreams, live, recent } = snapshot;
       const ended = ANSWERED + FAILED + 1;
@@ -162,7 +165,7 @@ for (const threads of [1, 3]) {
       await site.stop();
     });
 
-    test('can be had while the gateway drains, and its feed ends with the gateway', async (t) => {
+    test('is available while the gateway drains, and its feed ends with the gateway', async (t) => {
       const site = await Site.open(t, { threads });
       script(site);
       const key = site.key();
@@ -178,19 +181,19 @@ for (const threads of [1, 3]) {
       await until(() => fed.at(-1)?.draining === true && fed.at(-1)?.in_flight === 1);
       const { draining, in_flight, live, seconds, recent } = await site.snapshot();
       assert.deepEqual([draining, in_flight, live.map(({ id }) => id)], [true, 1, [stream.id]]);
-      // Threads that have nothing left to do still tell of what they did.
+      // Workers that have stopped still report what they did.
       const requests = sum(seconds, (second) => second.requests);
       assert.deepEqual([requests, recent.length], [ANSWERED, ANSWERED]);
       endStreams(site);
       await stream.rest();
       await bounded(ended, 'the feed ends');
-      assert.deepEqual(await bounded(site.serving.ended, 'the gateway ends'), { status: 0, signal: null });
+      assert.deepEqual(await bounded(site.serving.ended, 'the gateway exits'), { status: 0, signal: null });
     });
   });
 }
 
 describe('the snapshot', { concurrency: CONCURRENCY }, () => {
-  test('holds, and its feed holds, no key, no prompt, no answer, and nothing of what is sent upstream', async (t) => {
+  test('contains no key, prompt, answer or upstream credential, and neither does the feed', async (t) => {
     const site = await Site.open(t, { threads: 3 });
     script(site);
     const { busy, other, streams } = await makeTraffic(site);
@@ -206,7 +209,7 @@ describe('the snapshot', { concurrency: CONCURRENCY }, () => {
     await site.stop();
   });
 
-  test('shows the figures of a stream grow with what has come, up to those of its row', async (t) => {
+  test('shows the figures of a stream growing up to those of its journal row', async (t) => {
     const site = await Site.open(t, { threads: 3 });
     script(site);
     const stream = await site.stream(site.key());
@@ -231,7 +234,7 @@ describe('the snapshot', { concurrency: CONCURRENCY }, () => {
     await site.stop();
   });
 
-  test('tells of a state file that is gone, and of its return', async (t) => {
+  test('reports a state file that is gone, and its return', async (t) => {
     const site = await Site.open(t, { threads: 3 });
     const { statePath } = site.place;
     const key = site.key();
@@ -247,7 +250,7 @@ describe('the snapshot', { concurrency: CONCURRENCY }, () => {
   });
 });
 
-/** As many events of a feed as text. */
+/** The first events of a feed, as text. */
 async function firstEvents(site: Site, count: number): Promise<string[]> {
   const texts: string[] = [];
   return new Promise((resolve) => {

@@ -1,4 +1,7 @@
-/** The control socket of a running gateway: where it is, what stands in its way, and what it does not answer. */
+/**
+ * The control socket of a running gateway: where it is, what can block it, and what it does not
+ * answer.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +11,7 @@ import { CONCURRENCY, CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
 import { bounded } from '../support/wait.ts';
 import { Site } from './site.ts';
 
-/** What may stand where the socket is to be, and how to see that it was left alone. */
+/** What may block the path of the socket, and how to check that it was not touched. */
 const OBSTACLES = [
   {
     what: 'a file',
@@ -16,14 +19,14 @@ const OBSTACLES = [
     isThere: (path: string) => readFileSync(path, 'utf8') === 'mine',
   },
   {
-    what: 'a folder',
+    what: 'a directory',
     put: (path: string) => mkdirSync(path),
     isThere: (path: string) => lstatSync(path).isDirectory(),
   },
 ] as const;
 
 describe('the control socket', { concurrency: CONCURRENCY }, () => {
-  test('is beside the state file, open to its owner alone, and goes with the gateway', async (t) => {
+  test('is beside the state file, private to its owner, and removed when the gateway exits', async (t) => {
     const place = new Workplace(t);
     const serving = await place.serve();
     const path = `${place.statePath}-control`;
@@ -35,7 +38,7 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
     assert.equal(existsSync(path), false);
   });
 
-  test('that a killed gateway has left answers nobody, and is replaced at the next start', async (t) => {
+  test('of a killed gateway answers nobody, and is replaced at the next start', async (t) => {
     const place = new Workplace(t);
     const path = `${place.statePath}-control`;
     const first = await place.serve();
@@ -53,7 +56,7 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
   });
 
   for (const { what, put, isThere } of OBSTACLES) {
-    test(`is done without where ${what} stands in its way, which is said and left alone`, async (t) => {
+    test(`is not opened if ${what} has its path, which is logged and not touched`, async (t) => {
       const place = new Workplace(t);
       const path = `${place.statePath}-control`;
       put(path);
@@ -69,7 +72,7 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
     });
   }
 
-  test('of a state file whose path is too long for it is in the temporary folder, and serves as well', async (t) => {
+  test('of a state file with a long path is in the temporary directory, and works as well', async (t) => {
     const place = new Workplace(t, null);
     place.environment.TMPDIR = place.directory;
     const folder = join(place.directory, 'f'.repeat(80));
@@ -85,7 +88,7 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
     assert.equal(existsSync(path), false);
   });
 
-  test('is one for each state file in a folder, and of two gateways each answers for itself', async (t) => {
+  test('is separate for each state file in a directory, so two gateways answer for themselves', async (t) => {
     const place = new Workplace(t);
     place.write('other.yaml', CONFIG.replace('state.db', 'other.db'));
     const [first, second] = await Promise.all([
@@ -100,15 +103,15 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(left, [false, true]);
   });
 
-  test('of a running gateway is not taken by a second one that is refused', async (t) => {
+  test('of a running gateway survives a second one that fails to start', async (t) => {
     const place = new Workplace(t);
     const serving = await place.serve();
     const second = place.launch([PROGRAM, 'serve']);
-    assert.equal((await bounded(second.ended, 'the second one ends')).status, 1);
+    assert.equal((await bounded(second.ended, 'the second one exits')).status, 1);
     assert.equal(`http://${(await readSnapshot(`${place.statePath}-control`))?.address}`, serving.url);
   });
 
-  test('answers 404 to other paths and methods, and they do nothing', async (t) => {
+  test('answers 404 to other paths and methods, which do nothing', async (t) => {
     const site = await Site.open(t);
     const key = site.key();
     site.upstream.follow(() => {});

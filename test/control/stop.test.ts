@@ -1,28 +1,33 @@
-/** Ending what runs from outside: one request, or the whole gateway. */
+/** The operator stops a request, or the whole gateway. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../../src/config/load.ts';
 import { startGateway } from '../../src/gateway/gateway.ts';
 import { openLog } from '../../src/observe/log.ts';
 import { lockState } from '../../src/state/sqlite/lock.ts';
 import { chunk, DONE, usageChunk } from '../support/answers.ts';
-import { CONCURRENCY } from '../support/cli.ts';
 import { RawConnection } from '../support/raw.ts';
+import { RunScope } from '../support/run-scope.ts';
 import { bounded, until } from '../support/wait.ts';
 import { rawChat, Site } from './site.ts';
 
-const STOPPED =
-  'data: {"error":{"code":"upstream_error","message":"The operator of the gateway has stopped this request."}}\n\n';
-/** More than all buffers between an upstream and a client take together. */
+const STOPPED = 'data: {"error":{"code":"upstream_error","message":"The gateway operator stopped this request."}}\n\n';
+/** More than all buffers between an upstream and a client can hold. */
 const MANY = 600;
 
 const stopping = (site: Site, id: string | undefined) => site.ask('POST', `/stop-request?id=${id}`);
 
 for (const threads of [1, 2]) {
-  describe(`with ${threads} threads`, { concurrency: CONCURRENCY }, () => {
-    test('a stream that is stopped ends with an error and its end, is charged, and stands in the journal', async (t) => {
-      const site = await Site.open(t, { threads });
+  describe(`with ${threads} threads`, () => {
+    const scope = new RunScope();
+    let site: Site;
+    before(async () => {
+      site = await Site.open(scope, { threads });
+    });
+    after(() => scope.end());
+
+    test('a stopped stream ends with an error and [DONE], is charged, and is in the journal', async () => {
       site.upstream.follow((call) => {
         call.stream();
         call.send(chunk('Hello'));
@@ -35,19 +40,21 @@ for (const threads of [1, 2]) {
       await call?.closed;
       const row = await site.row(stream.id);
       assert.deepEqual([row.outcome, row.source], ['upstream_error', 'counted']);
+      assert.deepEqual([row.failure_reason, row.failure_message], ['stopped', 'stopped by the operator']);
       assert.ok(row.completion_tokens > 0 && row.cost_nanos > 0);
-      assert.equal((await stopping(site, stream.id)).status, 404, 'it is no longer there');
+      assert.equal((await stopping(site, stream.id)).status, 404, 'it is no longer in flight');
       const { live, recent, upstreams } = await site.snapshot();
       assert.deepEqual([live.map(({ id }) => id), recent.map(({ id }) => id)], [[other.id], [stream.id]]);
       assert.equal(Number(recent[0]?.cost_usd), row.cost_nanos / 1e9);
+      assert.equal(recent[0]?.failure?.reason, 'stopped');
       assert.deepEqual([upstreams[0]?.requests, upstreams[0]?.failures], [1, 0], 'the provider is not to blame');
       assert.equal((await stopping(site, other.id)).status, 200);
       await other.rest();
-      await site.stop();
+      await until(async () => (await site.snapshot()).in_flight === 0);
+      site.assertSettled();
     });
 
-    test('a request without an answer that is stopped gets an error, and is charged', async (t) => {
-      const site = await Site.open(t, { threads });
+    test('a request that is stopped before its answer gets an error, and is charged', async () => {
       site.upstream.follow(() => {});
       const key = site.key();
       const waiting = site.chat(key);
@@ -57,12 +64,14 @@ for (const threads of [1, 2]) {
       const response = await waiting;
       const { error } = (await response.json()) as { error: { code: string; message: string } };
       assert.deepEqual([response.status, error.code], [502, 'upstream_error']);
-      assert.match(error.message, /has stopped this request/);
+      assert.match(error.message, /operator stopped this request/);
       assert.ok((await site.row(live?.id as string)).cost_nanos > 0);
-      await site.stop();
+      await until(async () => (await site.snapshot()).in_flight === 0);
+      site.assertSettled();
     });
 
-    test('a stream whose client reads nothing can be stopped too', async (t) => {
+    test('a stream whose client does not read can be stopped, too', async (t) => {
+      // It costs more than the credit that the others need.
       const site = await Site.open(t, { threads });
       site.upstream.follow((call) => {
         call.stream();
@@ -81,8 +90,7 @@ for (const threads of [1, 2]) {
       await site.stop();
     });
 
-    test('POST /drain lets what runs finish and ends with status 0, as SIGTERM does', async (t) => {
-      const site = await Site.open(t, { threads });
+    test('POST /drain lets requests in flight finish and exits with status 0, as SIGTERM does', async () => {
       const release = Promise.withResolvers<void>();
       site.upstream.follow(async (call) => {
         call.stream();
@@ -102,13 +110,13 @@ for (const threads of [1, 2]) {
       );
       release.resolve();
       assert.equal(await stream.rest(), chunk('Hello') + chunk('', 'stop') + DONE);
-      assert.deepEqual(await bounded(site.serving.ended, 'the gateway ends'), { status: 0, signal: null });
+      assert.deepEqual(await bounded(site.serving.ended, 'the gateway exits'), { status: 0, signal: null });
       assert.equal((await site.row(stream.id)).outcome, 'ok');
       assert.equal(existsSync(site.socketPath), false);
       site.assertSettled();
     });
 
-    test('a second POST /drain ends it at once, as a second signal does', async (t) => {
+    test('a second POST /drain exits at once, as a second signal does', async (t) => {
       const site = await Site.open(t, { threads, timeouts: { drain: '24h' } });
       site.upstream.follow((call) => {
         call.stream();
@@ -117,25 +125,25 @@ for (const threads of [1, 2]) {
       const stream = await site.stream(site.key());
       // The answers may be lost with the process.
       await Promise.allSettled([site.ask('POST', '/drain'), site.ask('POST', '/drain')]);
-      assert.deepEqual(await bounded(site.serving.ended, 'the gateway ends'), { status: 1, signal: null });
+      assert.deepEqual(await bounded(site.serving.ended, 'the gateway exits'), { status: 1, signal: null });
       await assert.rejects(stream.rest());
     });
   });
 }
 
-test('what is logged when the log is closed is lost, and does no harm to a process that is ending', async () => {
-  const { log, write, close } = await openLog('info', false);
+test('lines that are logged after the log was closed are lost without an error', async () => {
+  const { log, write, close } = await openLog('info', 'json');
   await close();
   log.info('too late');
   write('too late\n');
 });
 
-test('the last thing that a gateway does, taking its socket away, is done while the state file is still its own', async (t) => {
+test('a gateway that stops removes its socket before it unlocks the state file', async (t) => {
   const site = await Site.open(t);
   await site.stop();
   site.configure({ log: { level: 'silent' } });
   const config = loadConfig({ directory: site.place.directory, environment: {} });
-  const gateway = await startGateway(config, await openLog('silent', false), { onFatal: () => {} });
+  const gateway = await startGateway(config, await openLog('silent', 'json'), { onFatal: () => {} });
   let calls = 0;
   await gateway.stop(0, () => {
     calls++;

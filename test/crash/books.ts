@@ -1,4 +1,7 @@
-/** The run's own books: holds each cycle's requests against the journal, and remembers what stood there. */
+/**
+ * The run's own records: compares each cycle's requests with the journal, and remembers what it
+ * contained.
+ */
 import type { Sent } from './load.ts';
 import { matchRows } from './match.ts';
 import { type KeyName, LARGE_RPM, SMALL_RPM } from './plan.ts';
@@ -6,22 +9,22 @@ import { type Position, type Row, readState, type Snapshot, START } from './stat
 import { faultOfAnswer, faultOfRow, wasRefused } from './verdicts.ts';
 
 const WINDOW_MS = 60_000;
-/** The journal is written in whole milliseconds of the wall clock, admission decides by another clock. */
+/** The journal has whole milliseconds of the wall clock, while admission uses another clock. */
 const CLOCK_SLACK_MS = 100;
 
-/** What one cycle brought. */
+/** The result of one cycle. */
 export interface Cycle {
   readonly sent: readonly Sent[];
-  /** The file after the kill, and after the start that followed, from `Books.position` on. */
+  /** The file from `Books.position` on, after the kill and after the next start. */
   readonly killed: Snapshot;
   readonly restarted: Snapshot;
-  /** How often the host saw each request of the run, by its marker. */
+  /** How often the host received each request of the run, by its marker. */
   readonly seen: ReadonlyMap<number, number>;
   /** The notes of all credit entries of the run that had returned when the file was read. */
   readonly returned: readonly string[];
 }
 
-/** A look at a key's window: when it was taken, by two clocks, and how many requests it showed. */
+/** A reading of a key's window: its time by two clocks, and the number of requests. */
 export interface Look {
   readonly key: KeyName;
   readonly sentAtWallMs: number;
@@ -63,7 +66,7 @@ export class Books {
     };
   }
 
-  /** Holds the window that the restarted gateway shows against the journal of the last minute. */
+  /** Compares the window that the restarted gateway reports with the journal of the last minute. */
   checkWindow({ key, sentAtWallMs, answeredAtMs, remaining }: Look): void {
     const used = (key === 'small' ? SMALL_RPM : LARGE_RPM) - remaining;
     const ofKey = this.#admitted.filter((request) => request.key === key);
@@ -76,7 +79,7 @@ export class Books {
     }
   }
 
-  /** All that was written down in the run still stands in the file, and nothing else does. */
+  /** Everything recorded in the run is still in the file, and nothing else. */
   close(path: string, seen: ReadonlyMap<number, number>): void {
     const { journal } = readState(path);
     const [first] = this.rows;
@@ -101,10 +104,10 @@ export class Books {
   }
 
   #checkRequest(request: Sent, row: Row | undefined, killed: Snapshot, timesSeen: number): void {
-    const { plan, atMs, answer, fault } = request;
+    const { plan, atMs, answer, problem } = request;
     const report = (text: string) => this.#deviate(`request ${plan.marker} (${plan.kind}, ${plan.key}): ${text}`);
     if (answer !== undefined) this.complete++;
-    if (fault !== undefined) report(`its connection broke while the gateway lived: ${fault}`);
+    if (problem !== undefined) report(`its connection broke while the gateway ran: ${problem}`);
     const wrongAnswer = faultOfAnswer(request);
     if (wrongAnswer !== undefined) report(wrongAnswer);
     if (timesSeen > 1) report(`the host saw it ${timesSeen} times`);

@@ -1,4 +1,4 @@
-/** The promises about `kill -9`, in short; `run.ts` does the same at length. */
+/** The guarantees under `kill -9`, in short. `run.ts` is the long form. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CONCURRENCY } from '../support/cli.ts';
@@ -8,7 +8,7 @@ import { Cycles, openSite } from './cycles.ts';
 import { startWithManyHolds } from './many-holds.ts';
 
 const CYCLES = 10;
-/** Starts with many open holds that are killed. */
+/** The number of starts with many open holds that are killed. */
 const KILLED_STARTS = 3;
 const SEED = 20;
 
@@ -23,13 +23,13 @@ describe('`kill -9`', { concurrency: CONCURRENCY }, () => {
     assert.ok(run.cyclesOfTwoThreads > 0);
   });
 
-  test('with 10,000 requests open at its start, it charges each of them as held, or none where it is killed', async (t) => {
+  test('a start with 10,000 open requests charges each of them as held, or none if it is killed', async (t) => {
     const { readyMs, deviations } = await startWithManyHolds(await openSite(t), new Random(SEED), KILLED_STARTS);
     t.diagnostic(`ready after ${readyMs.toFixed(0)} ms`);
     assert.deepEqual(deviations, []);
   });
 
-  test('wherever its log is cut off, the file opens, agrees with itself, and holds a beginning of the journal', async (t) => {
+  test('wherever its log is cut off, the file opens, passes the audit, and has a prefix of the journal', async (t) => {
     const { cuts, journals, deviations } = await cutTheLog(await openSite(t), new Random(SEED), 12);
     t.diagnostic(`${cuts} cuts left ${journals} different journals`);
     assert.deepEqual(deviations, []);

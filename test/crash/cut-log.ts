@@ -1,4 +1,7 @@
-/** What a power cut can leave of SQLite's write-ahead log: every beginning of it is a sound state of the file. */
+/**
+ * What a power cut can leave of SQLite's write-ahead log: every prefix of it is a valid state of
+ * the file.
+ */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
@@ -6,21 +9,24 @@ import type { Random } from '../support/random.ts';
 import type { Site } from './cycles.ts';
 import { Load } from './load.ts';
 import { drawPlan } from './plan.ts';
-import { auditFaults, type Row, readState } from './state-file.ts';
+import { auditDifferences, type Row, readState } from './state-file.ts';
 
-/** Of the log's format: a header, then frames of a header and a page each. The header holds the page's size. */
+/** The log's format: a header with the page size, then frames of a header and a page each. */
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const PAGE_SIZE_OFFSET = 8;
 
 export interface CutLog {
   readonly cuts: number;
-  /** How many different journals the cuts left. */
+  /** The number of different journals that the cuts left. */
   readonly journals: number;
   readonly deviations: readonly string[];
 }
 
-/** Kills a gateway after that many requests, and cuts its log at each frame and at as many other bytes. */
+/**
+ * Kills a gateway after that many requests, and truncates its log at each frame and at as many
+ * other bytes.
+ */
 export async function cutTheLog(site: Site, random: Random, requests: number): Promise<CutLog> {
   await loadAndKill(site, random, requests);
   const { place } = site;
@@ -37,11 +43,11 @@ export async function cutTheLog(site: Site, random: Random, requests: number): P
     const report = (text: string) => deviations.push(`cut at ${length}: ${text}`);
     try {
       openDatabase(cut).database.close();
-      for (const fault of auditFaults(cut)) report(fault);
+      for (const problem of auditDifferences(cut)) report(problem);
       const { journal, holds } = readState(cut);
-      for (const fault of faultsOfPrefix(journal, full)) report(fault);
+      for (const problem of problemsOfPrefix(journal, full)) report(problem);
       const admitted = new Set([...holds.keys(), ...journal.map(({ request_id }) => request_id)]);
-      for (const id of known) if (!admitted.has(id)) report(`the request ${id} stood in a shorter log and is gone`);
+      for (const id of known) if (!admitted.has(id)) report(`the request ${id} was in a shorter log and is gone`);
       known = [...admitted];
       lengths.add(journal.length);
     } catch (error) {
@@ -66,7 +72,7 @@ async function loadAndKill({ place, plans, secrets }: Site, random: Random, requ
   await Promise.all([serving.ended, load.ended]);
 }
 
-/** From nothing to all of the log, in order. */
+/** From an empty log to all of it, in order. */
 function cutsOf(log: Buffer, random: Random): number[] {
   const frameBytes = FRAME_HEADER_BYTES + log.readUInt32BE(PAGE_SIZE_OFFSET);
   const cuts = [0, log.length];
@@ -74,8 +80,8 @@ function cutsOf(log: Buffer, random: Random): number[] {
   return cuts.toSorted((a, b) => a - b);
 }
 
-function faultsOfPrefix(journal: readonly Row[], full: readonly Row[]): string[] {
+function problemsOfPrefix(journal: readonly Row[], full: readonly Row[]): string[] {
   const keys = ['request_id', 'outcome', 'source', 'cost_nanos'] as const;
   const wrong = journal.filter((row, index) => keys.some((key) => row[key] !== full[index]?.[key]));
-  return wrong.map(({ request_id }) => `the row ${request_id} does not stand at its place in the whole journal`);
+  return wrong.map(({ request_id }) => `the row ${request_id} is not at its place in the whole journal`);
 }

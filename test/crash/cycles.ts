@@ -1,4 +1,7 @@
-/** Kills the gateway under load again and again, on one state file, and reconciles each time what it left behind. */
+/**
+ * Kills a gateway under load again and again, on one state file, and reconciles what each kill
+ * left.
+ */
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type NewKeyJson, type Serving, Workplace } from '../support/cli.ts';
@@ -8,22 +11,22 @@ import { Host } from './host.ts';
 import { Load } from './load.ts';
 import { PATIENT_SERVE } from './patient-serve.ts';
 import { configFor, drawPlan, KEY_OPTIONS, type KeyName, type Plan } from './plan.ts';
-import { auditFaults, readState } from './state-file.ts';
+import { auditDifferences, readState } from './state-file.ts';
 import { TopUps } from './top-ups.ts';
 
-/** How long a gateway may live under load, and how long one that is killed before it has started. */
+/** How long a gateway may run under load, and how long one that is killed during its start. */
 const LIFE_MS = 300;
 const YOUTH_MS = 250;
-/** Every so many cycles the gateway has two threads. */
+/** One in this many cycles runs a gateway of two threads. */
 const CYCLES_TO_TWO_THREADS = 3;
 const KEYS = Object.keys(KEY_OPTIONS) as KeyName[];
 
-/** Whatever runs clean-ups when it ends. They run in the order in which they were given. */
+/** Runs clean-ups when it ends, in the order in which they were added. */
 export interface Scope {
   after(cleanUp: () => void | Promise<void>): void;
 }
 
-/** A workplace whose config has the host, with credit and one key of each sort. */
+/** A workplace whose config has the host, with credit and one key of each kind. */
 export interface Site {
   readonly place: Workplace;
   readonly host: Host;
@@ -54,14 +57,14 @@ export class Cycles {
   cycles = 0;
   cleanAudits = 0;
   slowestStartMs = 0;
-  /** Cycles in which the gateway that was killed had two threads. */
+  /** The number of cycles in which the killed gateway had two threads. */
   cyclesOfTwoThreads = 0;
   readonly #site: Site;
   readonly #random: Random;
   readonly #topUps: TopUps;
   #serving: Serving | undefined;
   #marker = 0;
-  /** Of the gateway that is to be killed. */
+  /** The threads of the gateway that is to be killed. */
   #threads = 1;
 
   constructor(site: Site, random: Random, scope: Scope) {
@@ -72,7 +75,7 @@ export class Cycles {
     scope.after(() => this.#topUps.kill());
   }
 
-  /** Requests that the host saw. */
+  /** The number of requests that the host received. */
   get seen(): number {
     return this.#site.host.seen().size;
   }
@@ -81,7 +84,7 @@ export class Cycles {
     return this.#topUps.returned.length;
   }
 
-  /** One life of the gateway: load, death, start, reconciliation. */
+  /** One cycle: load, kill, start, reconciliation. */
   async run(): Promise<void> {
     const { place, host, plans } = this.#site;
     host.forget();
@@ -119,7 +122,7 @@ export class Cycles {
     await pause(this.#random.between(1, LIFE_MS));
     load.stop();
     serving.signal('SIGKILL');
-    // Mostly the file has no reader left then, so that the next gateway has to make sense of it by itself.
+    // Usually nobody else reads the file then, so the next gateway must recover it by itself.
     if (this.#random.chance(0.7)) await this.#topUps.kill();
     await Promise.all([serving.ended, load.ended, command]);
     return load;
@@ -131,7 +134,7 @@ export class Cycles {
     return plan;
   }
 
-  /** Writes the config of the next life. */
+  /** Writes the config of the next gateway. */
   #configure(): void {
     this.#threads = this.cycles % CYCLES_TO_TWO_THREADS === 0 ? 2 : 1;
     this.#site.place.write('config.yaml', configFor(this.#site.host.port, this.#threads));
@@ -144,7 +147,10 @@ export class Cycles {
     return serving;
   }
 
-  /** A gateway that is killed while it starts, perhaps in the midst of settling what the last one left. */
+  /**
+   * A gateway that is killed during its start, possibly while it settles what the last one left
+   * open.
+   */
   async #dieYoung(): Promise<void> {
     const serving = this.#site.place.launch(PATIENT_SERVE);
     await pause(this.#random.between(1, YOUTH_MS));
@@ -152,7 +158,7 @@ export class Cycles {
     await serving.ended;
   }
 
-  /** A request that is refused takes nothing, and its answer shows the window. */
+  /** A refused request takes nothing, and its answer shows the window. */
   async #look(key: KeyName) {
     const sentAtWallMs = Date.now();
     const response = await (this.#serving as Serving).chat(this.#site.secrets[key], { model: 'host/none' });
@@ -162,8 +168,8 @@ export class Cycles {
   }
 
   #audit(when: string): void {
-    const faults = auditFaults(this.#site.place.statePath);
-    if (faults.length === 0) this.cleanAudits++;
-    this.books.deviations.push(...faults.map((fault) => `audit ${when} of cycle ${this.cycles + 1}: ${fault}`));
+    const problems = auditDifferences(this.#site.place.statePath);
+    if (problems.length === 0) this.cleanAudits++;
+    this.books.deviations.push(...problems.map((problem) => `audit ${when} of cycle ${this.cycles + 1}: ${problem}`));
   }
 }

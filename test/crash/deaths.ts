@@ -1,4 +1,4 @@
-/** Lives of the gateway on one state file that each end at a named point, and what the next one finds. */
+/** Gateways on one state file that each die at a named point, and what the next one finds. */
 import { fileURLToPath } from 'node:url';
 import { DONE } from '../support/answers.ts';
 import type { Serving } from '../support/cli.ts';
@@ -11,28 +11,31 @@ import { Load, type Sent } from './load.ts';
 import { PATIENT_SERVE } from './patient-serve.ts';
 import { drawPlan, fieldsOf, inputEstimate, modelOf, type Plan, reported } from './plan.ts';
 import { DOOMED, type Fate, ORDER_VARIABLE, type Order, POINTS, type Point, type Received } from './points.ts';
-import { auditFaults, readState, type Snapshot } from './state-file.ts';
+import { auditDifferences, readState, type Snapshot } from './state-file.ts';
 
 const PRELOAD = fileURLToPath(new URL('./die-at.ts', import.meta.url));
-/** How many of the other requests have ended when the doomed one is sent; as many again are under way. */
+/** How many other requests have ended when the doomed one is sent. As many again are in flight. */
 const OTHERS = 10;
 const SEED = 14;
 
 export interface Life {
   /** Where it ends. */
   readonly point: Point;
-  /** Whether other requests have ended and are under way when the process dies. */
+  /** Whether other requests have ended and are in flight when the process dies. */
   readonly amongOthers: boolean;
 }
 
 type Kind = 'json' | 'stream';
 
-/** All points in order, every second one among other requests: `first` says whether that begins with the first point. */
+/**
+ * All points in order, every second one among other requests: `first` says whether that starts with
+ * the first point.
+ */
 export function alternating(first: boolean): Life[] {
   return POINTS.map((point, index) => ({ point, amongOthers: (index % 2 === 0) === first }));
 }
 
-/** What was found of the request that the process died with, and whatever else is wrong. */
+/** What was found of the request at which the process died, and everything else that is wrong. */
 export interface Findings {
   readonly seen: number;
   readonly row: string;
@@ -40,16 +43,16 @@ export interface Findings {
   readonly deviations: readonly string[];
 }
 
-/** The end of a life: the request that it ended with, and the others. */
+/** The death of a gateway: the request at which it died, and the others. */
 interface Death {
   readonly doomed: Sent;
   readonly received: Received;
   readonly others: readonly Sent[];
-  /** False where the process went on beyond its point. */
+  /** False if the process went on beyond its point. */
   readonly isDead: boolean;
 }
 
-/** What the table says of a request of that kind, in the words of the findings. */
+/** What the table expects of a request of that kind, in the form of the findings. */
 export function expected(fate: Fate, kind: Kind): Findings {
   return { seen: fate.seen, row: fate.row, received: fate[kind], deviations: [] };
 }
@@ -60,11 +63,11 @@ export class Deaths {
   readonly #random = new Random(SEED);
   readonly #books: Books;
   #serving: Serving | undefined;
-  /** The life that the gateway leads. */
+  /** The gateway that is running. */
   #life: Life | undefined;
   #balanceNanos: bigint;
   #marker = 0;
-  /** Until the client of the doomed model has the beginning of its stream, or will not get it. */
+  /** Until the client of the doomed model has the start of its stream, or will not get it. */
   #begun = Promise.withResolvers<void>();
 
   private constructor(site: Site, kind: Kind) {
@@ -73,7 +76,8 @@ export class Deaths {
     this.#books = new Books(site.keyIds);
     this.#balanceNanos = readState(site.place.statePath).balanceNanos;
     const { middleOf } = site.host;
-    // The two halves of its stream must not come together: the first one is with the client before the second is sent.
+    // The two halves of its stream must not arrive together: the client has the first before the
+    // second is sent.
     site.host.middleOf = (plan) => (plan.model === DOOMED ? this.#begun.promise : middleOf(plan));
   }
 
@@ -83,30 +87,32 @@ export class Deaths {
     return deaths;
   }
 
-  /** Sends the request with which this life ends, starts the next one, and looks at what it finds. */
+  /**
+   * Sends the request at which this gateway dies, starts the next one, and checks what it finds.
+   */
   async die(next: Life | undefined): Promise<Findings> {
     const { place, host, plans } = this.#site;
     host.forget();
     plans.clear();
     const { doomed, received, others, isDead } = await this.#liveAndDie();
-    const faults = isDead ? [] : ['the process has not died at its point'];
-    faults.push(...auditFaults(place.statePath));
+    const problems = isDead ? [] : ['the process did not die at its point'];
+    problems.push(...auditDifferences(place.statePath));
     const killed = readState(place.statePath, this.#books.position);
     await this.#start(next);
-    faults.push(...auditFaults(place.statePath));
+    problems.push(...auditDifferences(place.statePath));
     const restarted = readState(place.statePath, this.#books.position);
     const seen = host.seen();
     this.#books.check({ sent: [...others, doomed], killed, restarted, seen, returned: [] });
-    faults.push(...this.#books.deviations.splice(0), ...this.#faultsOfBalance(restarted));
+    problems.push(...this.#books.deviations.splice(0), ...this.#problemsOfBalance(restarted));
     return {
       seen: seen.get(doomed.plan.marker) ?? 0,
       row: rowOf(doomed.plan, restarted),
       received,
-      deviations: faults,
+      deviations: problems,
     };
   }
 
-  /** The last life ends as it should. Gives what is wrong with all that was written down. */
+  /** Stops the last gateway cleanly. Returns what is wrong with everything that was recorded. */
   async finish(): Promise<string[]> {
     const { place, host } = this.#site;
     const status = await this.#serving?.stop();
@@ -117,7 +123,7 @@ export class Deaths {
     return this.#books.deviations;
   }
 
-  /** Without one it runs until it is stopped. */
+  /** Without an order it runs until it is stopped. */
   async #start(life: Life | undefined): Promise<void> {
     const { place } = this.#site;
     this.#life = life;
@@ -125,7 +131,8 @@ export class Deaths {
       this.#serving = await place.serve(PATIENT_SERVE);
       return;
     }
-    // Among others one request of the doomed model lives: not whichever comes first must die, but the one that is meant.
+    // Among others, one request of the doomed model survives: the intended request must die, not
+    // the first one.
     const order: Order = { point: life.point, model: `host/${DOOMED}`, nth: life.amongOthers ? 2 : 1 };
     place.environment[ORDER_VARIABLE] = JSON.stringify(order);
     this.#serving = await place.serve(['--import', PRELOAD, ...PATIENT_SERVE]);
@@ -147,13 +154,15 @@ export class Deaths {
       ({ signal }) => signal === 'SIGKILL',
       () => false,
     );
-    // Otherwise the next life could not begin.
+    // Otherwise the next gateway could not start.
     if (!isDead) serving.signal('SIGKILL');
     await Promise.all([serving.ended, load?.ended]);
     return { doomed, received, others: [...others, ...(load?.sent ?? [])], isDead };
   }
 
-  /** Sends a request of the doomed model, and takes what comes of its answer until the connection is closed. */
+  /**
+   * Sends a request for the doomed model, and collects its answer until the connection is closed.
+   */
   async #send(serving: Serving, ordinal: number): Promise<{ sent: Sent; received: Received }> {
     const plan = this.#note({
       ...drawPlan(++this.#marker, ordinal, this.#random),
@@ -165,7 +174,7 @@ export class Deaths {
     const connection = await RawConnection.open(Number(new URL(serving.url).port));
     this.#begun = Promise.withResolvers();
     connection.send(requestOf(plan, this.#site.secrets.app));
-    // It throws if the connection is closed before.
+    // Throws if the connection is closed before.
     await connection.has('data: ').catch(() => {});
     this.#begun.resolve();
     const bytes = await connection.rest();
@@ -174,7 +183,7 @@ export class Deaths {
     const isWhole = isWholeAnswer(bytes);
     const answer = isWhole ? { status: Number(head.split(' ')[1]), text } : undefined;
     const received = isWhole ? 'all' : bytes === '' ? 'nothing' : 'part';
-    return { sent: { plan, atMs, requestId, answer, fault: undefined }, received };
+    return { sent: { plan, atMs, requestId, answer, problem: undefined }, received };
   }
 
   #drawOther(ordinal: number): Plan {
@@ -187,15 +196,15 @@ export class Deaths {
     return plan;
   }
 
-  /** The balance has gone down by what the new rows cost. */
-  #faultsOfBalance({ journal, balanceNanos }: Snapshot): string[] {
+  /** The balance has decreased by the cost of the new rows. */
+  #problemsOfBalance({ journal, balanceNanos }: Snapshot): string[] {
     const due = journal.reduce((balance, row) => balance - row.cost_nanos, this.#balanceNanos);
     this.#balanceNanos = balanceNanos;
     return balanceNanos === due ? [] : [`the balance is ${balanceNanos} instead of ${due}`];
   }
 }
 
-/** Its figures are its own, reported or estimated. */
+/** Whether a row has the figures of a request, reported or estimated. */
 function rowOf(plan: Plan, { journal }: Snapshot): string {
   const own = [reported(plan).prompt, inputEstimate(plan)];
   const rows = journal.filter((row) => row.model === modelOf(plan) && own.includes(row.prompt_tokens));
@@ -210,7 +219,7 @@ function requestOf(plan: Plan, secret: string): string {
   );
 }
 
-/** Whether the bytes are as many as their head says, or hold what tells clients that a stream of events has ended. */
+/** Whether the answer is as long as its header says, or has the final event of a stream. */
 function isWholeAnswer(bytes: string): boolean {
   const length = /^content-length: (\d+)$/im.exec(bytes)?.[1];
   if (length === undefined) return bytes.includes(DONE);

@@ -1,6 +1,7 @@
 /**
- * Loaded into a gateway before the program (`node --import`): kills the process at one point in the life of a request.
- * Methods of the built classes are wrapped for it, in whichever thread they run; the program itself has no such hooks.
+ * Loaded into a gateway before the program (`node --import`): kills the process at one point in the
+ * life of a request. Methods of the built classes are wrapped for it, in whichever thread they run;
+ * the program itself has no such hooks.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Exchange } from '../../src/http/exchange.ts';
@@ -10,20 +11,23 @@ import { ORDER_VARIABLE, type Order, type Point } from './points.ts';
 const { point, model, nth }: Order = JSON.parse(process.env[ORDER_VARIABLE] ?? '');
 let times = 0;
 
-/** A request of that model has come to the point. */
+/** A request for that model has reached the point. */
 function reached(): void {
   if (++times < nth) return;
   process.kill(process.pid, 'SIGKILL');
-  // Nothing more may happen in this thread until the signal is here.
+  // Nothing more may happen in this thread until the signal arrives.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
-/** As `reached`, once what this turn writes is with the system, which sends it whatever becomes of the process. */
+/**
+ * As `reached`, after the writes of this turn are with the operating system, which sends them in
+ * any case.
+ */
 function reachedBehindWrites(): void {
   process.nextTick(reached);
 }
 
-/** A module as it was built, with the types of its source. */
+/** A built module, with the types of its source. */
 async function built<Module>(path: string): Promise<Module> {
   return (await import(new URL(`../../dist/${path}`, import.meta.url).href)) as Module;
 }
@@ -36,7 +40,7 @@ type Hook<Part, Name extends keyof Part> = (
   result: unknown,
 ) => void;
 
-/** Has something done whenever a method is called, or has returned. */
+/** Calls the hook whenever a method is called, or has returned. */
 function at<Part extends object, Name extends keyof Part>(
   side: Side,
   prototype: Part,
@@ -44,7 +48,7 @@ function at<Part extends object, Name extends keyof Part>(
   hook: Hook<Part, Name>,
 ): void {
   const original: unknown = prototype[name];
-  if (typeof original !== 'function') throw new Error(`there is no method ${String(name)}`);
+  if (typeof original !== 'function') throw new Error(`no such method: ${String(name)}`);
   prototype[name] = function (this: Part, ...values: Parameters<Extract<Part[Name], Method>>) {
     if (side === 'before') hook(this, values, undefined);
     const result: unknown = original.apply(this, values);
@@ -53,7 +57,9 @@ function at<Part extends object, Name extends keyof Part>(
   } as Part[Name];
 }
 
-/** The way into the file: before the statements, behind them, and behind the commit, ahead of the answer. */
+/**
+ * A step of writing: before the statements, after them, or after the commit and before the answer.
+ */
 type Step = 'before' | 'written' | 'committed';
 
 async function dieAtWriting(name: 'hold' | 'settle', step: Step): Promise<void> {
@@ -69,7 +75,7 @@ async function dieAtWriting(name: 'hold' | 'settle', step: Step): Promise<void> 
   if (name === 'hold') at(side, Journal.prototype, 'hold', (_, [hold]) => come(hold));
   else {
     at(side, Journal.prototype, 'settle', (_, [hold, end]) => {
-      // What the last process left open is settled at the start, and is not meant.
+      // The holds that the last process left open are settled at the start, and do not count.
       if (end.source !== 'held') come(hold);
     });
   }
@@ -89,7 +95,7 @@ async function dieBeforeDispatch(): Promise<void> {
   });
 }
 
-/** The attempts at requests of the model, and whether each is for a stream. */
+/** The attempts at requests for the model, and whether each is for a stream. */
 async function watchAttempts() {
   const { Attempt } = await built<typeof import('../../src/upstream/attempt.ts')>('upstream/attempt.js');
   const { HttpUpstream } = await built<typeof import('../../src/upstream/http.ts')>('upstream/http.js');
@@ -103,12 +109,12 @@ async function watchAttempts() {
 async function dieAfterDispatch(): Promise<void> {
   const { attempts, prototype } = await watchAttempts();
   at('after', prototype, 'begin', (attempt) => {
-    // The HTTP client writes a request in the turn in which it says that it begins.
+    // The HTTP client writes a request in the turn in which it reports its start.
     if (attempts.has(attempt)) reachedBehindWrites();
   });
 }
 
-/** The first bytes of the answer's body are here. */
+/** The first bytes of the answer's body have arrived. */
 async function dieBeforeFirstByte(): Promise<void> {
   const { attempts, prototype } = await watchAttempts();
   at('before', prototype, 'push', (attempt) => {
@@ -116,7 +122,7 @@ async function dieBeforeFirstByte(): Promise<void> {
   });
 }
 
-/** The first bytes are taken in, and of a stream passed on. */
+/** The first bytes were read, and in a stream passed on. */
 async function dieAfterFirstByte(): Promise<void> {
   const { attempts, prototype } = await watchAttempts();
   const { Exchange } = await built<typeof import('../../src/http/exchange.ts')>('http/exchange.js');
@@ -134,7 +140,7 @@ async function dieAfterFirstByte(): Promise<void> {
 async function dieAtUsage(side: Side): Promise<void> {
   const { Pipeline } = await built<typeof import('../../src/proxy/pipeline.ts')>('proxy/pipeline.js');
   const { Meter } = await built<typeof import('../../src/relay/meter.ts')>('relay/meter.js');
-  // A meter does not know whose it is.
+  // A meter does not know its request.
   const current = new AsyncLocalStorage<Exchange>();
   at('before', Pipeline.prototype, 'complete', (_, [exchange]) => current.enterWith(exchange));
   at(side, Meter.prototype, 'read', (_, [{ usage }]) => {

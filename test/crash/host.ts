@@ -1,4 +1,4 @@
-/** The host behind the gateway: answers each request as its plan says, and writes down that it saw it before it does. */
+/** The host behind the gateway: records each request, then answers it according to its plan. */
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
@@ -6,7 +6,7 @@ import { FakeUpstream, type Script, type UpstreamCall } from '../support/fake-up
 import { isStream, markerIn, type Plan, reported, wordsOf } from './plan.ts';
 
 export class Host {
-  /** What it waits for in the middle of a stream. */
+  /** What it awaits in the middle of a stream. */
   middleOf: (plan: Plan) => Promise<void> = ({ delayMs }) => pause(delayMs);
   readonly #upstream: FakeUpstream;
   readonly #path: string;
@@ -26,7 +26,7 @@ export class Host {
     this.forget();
   }
 
-  /** What it sees is written to the file at `path`. */
+  /** Records requests in the file at `path`. */
   static async start(path: string, planOf: (marker: number) => Plan): Promise<Host> {
     return new Host(await FakeUpstream.start(), path, planOf);
   }
@@ -35,12 +35,12 @@ export class Host {
     return this.#upstream.port;
   }
 
-  /** Drops the requests of a cycle from memory. What was written down stays. */
+  /** Drops the requests of a cycle from memory. The record stays. */
   forget(): void {
     this.#upstream.follow(this.#script);
   }
 
-  /** How often each request was seen, by its marker. */
+  /** How often each request was received, by its marker. */
   seen(): Map<number, number> {
     const seen = new Map<number, number>();
     for (const line of readFileSync(this.#path, 'utf8').split('\n').slice(0, -1)) {

@@ -1,26 +1,29 @@
-/** The load: clients that send one planned request after another until the gateway is killed, and note what they got. */
+/**
+ * The load: clients that send planned requests one after another until the gateway is killed, and
+ * record the answers.
+ */
 import type { Serving } from '../support/cli.ts';
 import { fieldsOf, type KeyName, type Plan } from './plan.ts';
 
 const CLIENTS = 16;
 const STREAM_END = 'data: [DONE]\n\n';
 
-/** A request as its client knows it. */
+/** A request as its client saw it. */
 export interface Sent {
   readonly plan: Plan;
   /** On this process's monotonic clock. */
   readonly atMs: number;
-  /** Known as soon as the head of the answer came. */
+  /** Known once the header of the answer has arrived. */
   readonly requestId: string | undefined;
-  /** The whole answer; undefined where it was cut, or its client left. */
+  /** The complete answer; undefined if it was cut off or the client left. */
   readonly answer: { readonly status: number; readonly text: string } | undefined;
-  /** What went wrong with the connection while the gateway lived. */
-  readonly fault: string | undefined;
+  /** What went wrong with the connection while the gateway ran. */
+  readonly problem: string | undefined;
 }
 
 export class Load {
   readonly sent: Sent[] = [];
-  /** Resolves when no client waits for anything any more. */
+  /** Resolves when no client waits any more. */
   readonly ended: Promise<unknown>;
   #stopped = false;
 
@@ -31,7 +34,7 @@ export class Load {
     this.ended = Promise.all(Array.from({ length: CLIENTS }, client));
   }
 
-  /** From here on nothing new is sent, and connections may break. */
+  /** After this, nothing new is sent and connections may break. */
   stop(): void {
     this.#stopped = true;
   }
@@ -44,11 +47,11 @@ export class Load {
       requestId = response.headers.get('x-request-id') ?? undefined;
       const text = plan.kind === 'left' ? await leave(response) : await response.text();
       const isWhole = text !== undefined && (!isEventStream(response) || text.endsWith(STREAM_END));
-      const fault = isWhole || plan.kind === 'left' || this.#stopped ? undefined : 'the stream has no end';
-      return { plan, atMs, requestId, answer: isWhole ? { status: response.status, text } : undefined, fault };
+      const problem = isWhole || plan.kind === 'left' || this.#stopped ? undefined : 'the stream has no end';
+      return { plan, atMs, requestId, answer: isWhole ? { status: response.status, text } : undefined, problem };
     } catch (error) {
-      const fault = this.#stopped ? undefined : String((error as Error).cause ?? error);
-      return { plan, atMs, requestId, answer: undefined, fault };
+      const problem = this.#stopped ? undefined : String((error as Error).cause ?? error);
+      return { plan, atMs, requestId, answer: undefined, problem };
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Starts on a file that thousands of requests were open in when the gateway ended, some of them killed half-way. */
+/** Starts on a file with thousands of open requests, some of them killed halfway. */
 import { copyFileSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,21 +6,21 @@ import { newId } from '../../src/core/ids.ts';
 import { PROGRAM, type Workplace } from '../support/cli.ts';
 import type { Random } from '../support/random.ts';
 import type { Site } from './cycles.ts';
-import { auditFaults, readState } from './state-file.ts';
+import { auditDifferences, readState } from './state-file.ts';
 
 const HOLDS = 10_000;
 const INSERT = 'INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?, ?)';
-/** At which fraction of a whole start it is killed at the earliest. */
+/** The earliest kill, as a fraction of a complete start. */
 const EARLIEST = 0.4;
 
 export interface ManyHolds {
   readonly holds: number;
-  /** From the start of the process until it says where it listens. */
+  /** From the start of the process until it listens. */
   readonly readyMs: number;
   readonly deviations: readonly string[];
 }
 
-/** The site is one that nothing was sent to. `kills`: how many starts are killed. */
+/** On a site without requests so far. `kills`: the number of starts that are killed. */
 export async function startWithManyHolds({ place, keyIds }: Site, random: Random, kills: number): Promise<ManyHolds> {
   const before = readState(place.statePath).balanceNanos;
   const expected = insertHolds(place.statePath, [keyIds.app, keyIds.other]);
@@ -31,14 +31,16 @@ export async function startWithManyHolds({ place, keyIds }: Site, random: Random
   const serving = await place.serve();
   const readyMs = performance.now() - startedAtMs;
   await serving.stop();
-  const deviations = faultsOf(place.statePath, expected, before);
+  const deviations = problemsOf(place.statePath, expected, before);
   if (readState(place.statePath).holds.size > 0) deviations.push('holds are still open after a whole start');
 
   for (let kill = 1; kill <= kills; kill++) {
     for (const ending of ['', '-wal', '-shm']) rmSync(place.statePath + ending, { force: true });
     copyFileSync(original, place.statePath);
     await startAndKill(place, readyMs * (EARLIEST + random.fraction() * (1 - EARLIEST)));
-    deviations.push(...faultsOf(place.statePath, expected, before).map((fault) => `a start that was killed: ${fault}`));
+    deviations.push(
+      ...problemsOf(place.statePath, expected, before).map((problem) => `a start that was killed: ${problem}`),
+    );
   }
   return { holds: HOLDS, readyMs, deviations };
 }
@@ -51,19 +53,19 @@ async function startAndKill(place: Workplace, afterMs: number): Promise<void> {
 }
 
 /** Either all holds are open, or all are charged as held. */
-function faultsOf(path: string, expected: ReadonlyMap<string, bigint>, balanceBefore: bigint): string[] {
+function problemsOf(path: string, expected: ReadonlyMap<string, bigint>, balanceBefore: bigint): string[] {
   const { journal, holds, balanceNanos } = readState(path);
-  const faults = auditFaults(path);
+  const problems = auditDifferences(path);
   const isSettled = journal.length === HOLDS && holds.size === 0;
   const isUntouched = journal.length === 0 && holds.size === HOLDS;
-  if (!isSettled && !isUntouched) faults.push(`there are ${journal.length} rows and ${holds.size} holds`);
+  if (!isSettled && !isUntouched) problems.push(`there are ${journal.length} rows and ${holds.size} holds`);
   const wrong = journal.filter(
     (row) => row.source !== 'held' || row.outcome !== 'interrupted' || row.cost_nanos !== expected.get(row.request_id),
   );
-  if (wrong.length > 0) faults.push(`${wrong.length} rows are not charged as their holds`);
+  if (wrong.length > 0) problems.push(`${wrong.length} rows are not charged as their holds`);
   const charged = isSettled ? [...expected.values()].reduce((sum, nanos) => sum + nanos, 0n) : 0n;
-  if (balanceNanos !== balanceBefore - charged) faults.push(`the balance is ${balanceNanos}`);
-  return faults;
+  if (balanceNanos !== balanceBefore - charged) problems.push(`the balance is ${balanceNanos}`);
+  return problems;
 }
 
 function insertHolds(path: string, keyIds: readonly string[]): Map<string, bigint> {

@@ -1,18 +1,19 @@
-/** Finds for each row of the journal the request that it stands for. */
+/** Finds the request of each journal row. */
 import type { Sent } from './load.ts';
 import { inputCount, inputEstimate, type KeyName, markerOf, modelOf, type Plan } from './plan.ts';
 import type { Row } from './state-file.ts';
 
 export interface Matching {
   readonly rows: ReadonlyMap<Sent, Row>;
-  /** Rows that stand for no request, or for one that has a row already. */
+  /** Rows without a request, or of a request that already has a row. */
   readonly deviations: readonly string[];
   readonly countedTwice: number;
 }
 
 /**
- * A row is known by the id that the client received; else by its tokens, which are unique to a request, whether reported,
- * counted or held; and one without tokens, of a request that the host turned down, by its key, its model and its outcome.
+ * A row is identified by the id that the client received; otherwise by its tokens, which are unique
+ * to a request, whether reported, counted or held. A row without tokens, of a request that the host
+ * rejected, is identified by its key, model and outcome.
  */
 export function matchRows(
   sent: readonly Sent[],
@@ -21,7 +22,7 @@ export function matchRows(
   seen: ReadonlyMap<number, number>,
 ): Matching {
   const find = finderOf(sent);
-  // Their clients never learned their ids.
+  // Their clients never received their ids.
   const turnedDown = sent.filter(({ requestId, plan }) => requestId === undefined && seen.has(plan.marker));
   const matched = new Map<Sent, Row>();
   const deviations: string[] = [];
@@ -35,7 +36,7 @@ export function matchRows(
   for (const row of [...rows.filter((row) => !isUnknown(row)), ...rows.filter(isUnknown)]) {
     const request = isUnknown(row) ? findUnknown(row) : find(row);
     if (request === undefined) {
-      deviations.push(`row ${row.request_id} (${row.outcome}) stands for no request that was sent`);
+      deviations.push(`row ${row.request_id} (${row.outcome}) belongs to no request that was sent`);
     } else if (matched.has(request)) {
       countedTwice++;
       deviations.push(

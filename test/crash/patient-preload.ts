@@ -1,6 +1,7 @@
 /**
- * Loaded into `serve` before the program itself: a count that was not ready in time is asked for again, so that no row has the
- * estimate in its place. What the gateway does when a count is late is the claim of the counter's own tests.
+ * Loaded into `serve` before the program itself: a count that was not ready in time is asked for
+ * again, so that no row has the estimate in its place. What the gateway does when a count is late
+ * is the claim of the counter's own tests.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 

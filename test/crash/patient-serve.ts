@@ -1,4 +1,7 @@
-/** How `serve` is started where every figure is checked: it waits for its counts, however busy the machine is. */
+/**
+ * How `serve` is started where every figure is checked: it waits for its counts, however busy the
+ * machine is.
+ */
 import { fileURLToPath } from 'node:url';
 import { PROGRAM } from '../support/cli.ts';
 

@@ -1,8 +1,11 @@
-/** What the requests of the load ask for, and what must be written down of each, reckoned without the program's own code. */
+/**
+ * The requests of the load, and what must be recorded of each, computed without the program's own
+ * code.
+ */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { Random } from '../support/random.ts';
 
-/** Prices in nanodollars per million tokens. Those of `odd` make costs that have to be rounded. */
+/** Prices in nanodollars per million tokens. Those of `odd` lead to costs that must be rounded. */
 const MODELS = {
   even: { input: 150_000_000n, cached: 75_000_000n, output: 600_000_000n },
   odd: { input: 123_457n, cached: 23_456n, output: 654_321n },
@@ -20,7 +23,7 @@ export const LARGE_RPM = 1_000_000;
 export type KeyName = 'app' | 'other' | 'small' | 'off' | 'broke';
 type ModelName = keyof typeof MODELS;
 
-/** How the keys are made on the command line. */
+/** How the keys are created on the command line. */
 export const KEY_OPTIONS: Readonly<Record<KeyName, readonly string[]>> = {
   app: [],
   other: [],
@@ -29,7 +32,10 @@ export const KEY_OPTIONS: Readonly<Record<KeyName, readonly string[]>> = {
   broke: ['--spend-limit', '0'],
 };
 
-/** What the host does, or why the request never gets there; how often it is drawn; and how its answer begins. */
+/**
+ * What the host does, or why the request never reaches it; how often it is drawn; and how its
+ * answer starts.
+ */
 const KINDS = {
   json: { weight: 6, stream: false, status: 200 },
   json_uncounted: { weight: 2, stream: false, status: 200 },
@@ -37,7 +43,7 @@ const KINDS = {
   stream_uncounted: { weight: 2, stream: true, status: 200 },
   /** The client leaves after the first bytes. */
   left: { weight: 1, stream: true, status: 200 },
-  /** The host breaks its stream off. */
+  /** The host aborts its stream. */
   broken: { weight: 1, stream: true, status: 200 },
   failing: { weight: 1, stream: false, status: 502 },
   faulty: { weight: 1, stream: false, status: 400 },
@@ -52,17 +58,19 @@ const REFUSED: readonly Kind[] = ['unknown_model', 'malformed', 'disabled', 'spe
 
 /** One request of the load. */
 export interface Plan {
-  /** Unique in the whole run: what the host reports as tokens of input is made of it. */
+  /** Unique in the run: the input tokens that the host reports are derived from it. */
   readonly marker: number;
-  /** Unique among the requests of one cycle: the estimate of the input, and so the hold, is made of it. */
+  /**
+   * Unique among the requests of a cycle: the estimated input, and so the hold, is derived from it.
+   */
   readonly ordinal: number;
   readonly kind: Kind;
   readonly key: KeyName;
   readonly model: ModelName;
-  /** `max_tokens`, where it is declared. */
+  /** `max_tokens`, if it is declared. */
   readonly declared: number | undefined;
   readonly choices: number;
-  /** How long the host takes until it answers, and again in the middle of a stream. */
+  /** How long the host waits before it answers, and again in the middle of a stream. */
   readonly delayMs: number;
 }
 
@@ -81,7 +89,7 @@ export function drawPlan(marker: number, ordinal: number, random: Random): Plan 
     kind,
     key: keyFor(kind, random),
     model: (['even', 'odd', 'odd', 'free'] as const)[random.between(0, 3)] as ModelName,
-    // Sometimes more than the model can give.
+    // Sometimes more than the model's maximum.
     declared: isDeclared ? random.between(1, MAX_OUTPUT + 500) : undefined,
     choices: isDeclared && random.chance(0.2) ? 2 : 1,
     delayMs: random.chance(0.1) ? random.between(0, 400) : random.between(0, 20),
@@ -95,7 +103,7 @@ function keyFor(kind: Kind, random: Random): KeyName {
   return random.chance(0.8) ? 'app' : 'other';
 }
 
-/** The body of the request, as far as it is not the same for all. */
+/** The part of the request's body that differs between requests. */
 export function fieldsOf(plan: Plan): Record<string, unknown> {
   return {
     model: modelOf(plan),
@@ -111,12 +119,15 @@ export function modelOf(plan: Plan): string {
   return plan.kind === 'unknown_model' ? 'host/none' : `host/${plan.model}`;
 }
 
-/** So long that no other request of the cycle is estimated or counted at as many tokens. */
+/**
+ * A length for which no other request of the cycle is estimated or counted at the same number of
+ * tokens.
+ */
 function promptOf(plan: Plan): string {
   return `#${String(plan.marker).padStart(9, '0')} ${' word'.repeat(plan.ordinal)}`;
 }
 
-/** 3.8 bytes are a token, and a message is 3 more. */
+/** A token is 3.8 bytes, and a message is 3 tokens more. */
 export function inputEstimate(plan: Plan): bigint {
   return BigInt(Math.ceil(Buffer.byteLength(promptOf(plan)) / 3.8) + 3);
 }
@@ -125,7 +136,7 @@ export function inputCount(plan: Plan): bigint {
   return BigInt(countTokens(promptOf(plan)) + 3);
 }
 
-/** The number that a prompt begins with. */
+/** The number at the start of a prompt. */
 export function markerIn(body: string): number {
   return Number(/"#(\d+) /.exec(body)?.[1]);
 }
@@ -134,25 +145,25 @@ export function isStream({ kind }: Plan): boolean {
   return KINDS[kind].stream;
 }
 
-/** The status of the answer, but for a window that is full. */
+/** The status of the answer, unless a window is full. */
 export function statusOf({ kind }: Plan): number {
   return KINDS[kind].status;
 }
 
-/** True where admission says no, whatever else is going on. */
+/** True if admission refuses the request in any case. */
 export function isRefused({ kind }: Plan): boolean {
   return REFUSED.includes(kind);
 }
 
-/** What the answer says, in two pieces. */
+/** The text of the answer, in two pieces. */
 export function wordsOf({ marker }: Plan): readonly [string, string] {
   return ['An answer to ', `#${marker} and no other.`];
 }
 
-/** Above all estimates, so that a reported number of tokens is told from an estimated one. */
+/** Above all estimates, to distinguish a reported number of tokens from an estimated one. */
 const FIRST_REPORTED = 1_000_000;
 
-/** What the host reports. */
+/** The usage that the host reports. */
 export function reported({ marker }: Plan): Figures {
   return {
     prompt: BigInt(FIRST_REPORTED + marker),
@@ -165,13 +176,13 @@ export function markerOf(reportedPrompt: bigint): number {
   return Number(reportedPrompt) - FIRST_REPORTED;
 }
 
-/** What is charged where the process dies. */
+/** What is charged if the process dies. */
 export function held(plan: Plan): Figures {
   const each = Math.min(plan.declared ?? DEFAULT_OUTPUT, MAX_OUTPUT);
   return { prompt: inputEstimate(plan), cached: 0n, completion: BigInt(each * plan.choices) };
 }
 
-/** What the gateway counts where nothing is reported. */
+/** What the gateway counts if nothing is reported. */
 export function counted(plan: Plan, words: string): Figures {
   return { prompt: inputCount(plan), cached: 0n, completion: BigInt(Math.max(1, countTokens(words))) };
 }
@@ -183,7 +194,7 @@ export function costOf(plan: Plan, { prompt, cached, completion }: Figures): big
   return total / TOKENS_PER_PRICE + (total % TOKENS_PER_PRICE === 0n ? 0n : 1n);
 }
 
-/** The config of a gateway of so many threads with its host on that port. */
+/** The config of a gateway with that many threads and its host on that port. */
 export function configFor(port: number, threads = 1): string {
   const usd = (nanos: bigint) => Number(nanos) / 1e9;
   const models = Object.entries(MODELS).map(

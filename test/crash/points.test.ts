@@ -1,6 +1,7 @@
 /**
- * The promises about `kill -9` at every step of a request: what the host saw, what is written, what the client has. Every
- * second life ends among other requests; `npm run test:crash` has each step in both ways.
+ * The guarantees under `kill -9` at every step of a request: what the host saw, what is written,
+ * what the client has. Every second gateway dies among other requests; `npm run test:crash` has
+ * each step in both ways.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -10,7 +11,7 @@ import { FATES } from './points.ts';
 
 const KINDS = { json: alternating(true), stream: alternating(false) };
 
-describe('a request with which the gateway dies leaves what its table says', { concurrency: CONCURRENCY }, () => {
+describe('a request at which the gateway dies leaves what the table says', { concurrency: CONCURRENCY }, () => {
   for (const kind of ['json', 'stream'] as const) {
     test(kind, async (t) => {
       const lives = KINDS[kind];

@@ -1,20 +1,26 @@
-/** The points in the life of a request at which the process is killed, and what must be found afterwards. */
+/**
+ * The points in the life of a request at which the process is killed, and what must be found
+ * afterwards.
+ */
 import type { Plan } from './plan.ts';
 
-/** How much of its answer had reached the client. */
+/** How much of its answer the client had received. */
 export type Received = 'nothing' | 'part' | 'all';
 
 export interface Fate {
-  /** How often the host saw the request. */
+  /** How often the host received the request. */
   readonly seen: 0 | 1;
-  /** Its row in the journal once the gateway has started again: none, charged at its hold, or as the host reported. */
+  /** Its journal row after the restart: none, charged at its hold, or as the host reported. */
   readonly row: 'none' | 'held' | 'reported';
-  /** What its client had received, if it asked for JSON, and if it asked for a stream. */
+  /** What its client had received, for JSON and for a stream. */
   readonly json: Received;
   readonly stream: Received;
 }
 
-/** In the order in which a request passes them. "Written" is within the transaction, "committed" is before the answer. */
+/**
+ * In the order in which a request reaches them. "Written" is in the transaction, "committed" is
+ * before the answer.
+ */
 export const FATES = {
   'before the hold': { seen: 0, row: 'none', json: 'nothing', stream: 'nothing' },
   'hold written': { seen: 0, row: 'none', json: 'nothing', stream: 'nothing' },
@@ -35,15 +41,15 @@ export const FATES = {
 export type Point = keyof typeof FATES;
 export const POINTS = Object.keys(FATES) as Point[];
 
-/** Only requests of this model die: all others merely happen to be under way. */
+/** Only requests for this model are fatal; the others just happen to be in flight. */
 export const DOOMED: Plan['model'] = 'odd';
 
-/** What a process is told that is to die: the name of the variable, and what stands in it as JSON. */
+/** The environment variable with the order to die, and its content as JSON. */
 export const ORDER_VARIABLE = 'DIE_AT';
 export interface Order {
   readonly point: Point;
   /** As clients name it. */
   readonly model: string;
-  /** At which of the requests of this model that come to the point. */
+  /** At which of this model's requests that reach the point. */
   readonly nth: number;
 }

@@ -1,5 +1,6 @@
 /**
- * The crashes at length: `npm run test:crash [-- --cycles N] [--seed N]`. Ends with status 1 if anything deviates.
+ * The crash tests, the long run: `npm run test:crash [-- --cycles N] [--seed N]`. Exits with 1 if
+ * anything deviates.
  */
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { Random } from '../support/random.ts';
@@ -11,9 +12,9 @@ import { startWithManyHolds } from './many-holds.ts';
 import { FATES } from './points.ts';
 
 const MOST_SHOWN = 20;
-/** Requests before the log is cut. */
+/** The number of requests before the log is cut. */
 const REQUESTS = 40;
-/** Starts with many open holds that are killed. */
+/** The number of starts with many open holds that are killed. */
 const KILLED_STARTS = 6;
 
 async function main(scope: RunScope): Promise<boolean> {
@@ -77,7 +78,9 @@ async function runCycles(
   };
 }
 
-/** At each point, with each kind of answer, alone and among others. Gives how many that were. */
+/**
+ * At each point, with each kind of answer, alone and among others. Returns the number of deaths.
+ */
 async function dieAtAllPoints(scope: RunScope, deviations: string[]): Promise<number> {
   let count = 0;
   for (const kind of ['json', 'stream'] as const) {

@@ -24,17 +24,17 @@ export interface Credit {
   readonly note: string;
 }
 
-/** What stands in the file at one moment. */
+/** The content of the file at one moment. */
 export interface Snapshot {
-  /** In the order of their ends. */
+  /** In order of their ends. */
   readonly journal: readonly Row[];
-  /** What each open request holds, in nanodollars, by its id. */
+  /** The hold of each open request in nanodollars, by its id. */
   readonly holds: ReadonlyMap<string, bigint>;
   readonly credit: readonly Credit[];
   readonly balanceNanos: bigint;
 }
 
-/** Where to read on. */
+/** From where to continue reading. */
 export interface Position {
   readonly journalId: bigint;
   readonly creditId: bigint;
@@ -42,7 +42,7 @@ export interface Position {
 
 export const START: Position = { journalId: -1n, creditId: -1n };
 
-/** The rows of journal and credit behind that position, and all holds. */
+/** The rows of journal and credit after that position, and all holds. */
 export function readState(path: string, after: Position = START): Snapshot {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000, readBigInts: true });
   try {
@@ -64,8 +64,8 @@ export function readState(path: string, after: Position = START): Snapshot {
   }
 }
 
-/** What the auditor finds. */
-export function auditFaults(path: string): string[] {
+/** The differences that the auditor finds. */
+export function auditDifferences(path: string): string[] {
   const checks = audit(path, { onProgress: () => {} });
   return checks.flatMap(({ name, differences }) => differences.map((difference) => `${name}: ${difference}`));
 }

@@ -1,6 +1,7 @@
 /**
- * A process that tops the account up again and again until it is killed: `node top-up.ts <state file> <name>`. It prints
- * the note of each entry once the entry has returned. It ends by itself when whoever started it does.
+ * A process that tops the account up again and again until it is killed: `node top-up.ts <state
+ * file> <name>`. It prints the note of each entry once the entry has returned. It ends when its
+ * parent does.
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** The other writers of the state file: a process of its own that is killed like the gateway, and the command line. */
+/**
+ * The other writers of the state file: a process that is killed like the gateway, and the command
+ * line.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -19,7 +22,7 @@ export class TopUps {
     this.#place = place;
   }
 
-  /** Starts the process unless it runs. */
+  /** Starts the process if it does not run. */
   start(): void {
     if (this.#process !== undefined) return;
     const words = [SCRIPT, this.#place.statePath, `process-${++this.#started}`];
@@ -28,7 +31,9 @@ export class TopUps {
     this.#process = { child, closed: once(child, 'close') };
   }
 
-  /** Kills the process and reads what it printed to its end. Throws if it had ended by itself. */
+  /**
+   * Kills the process and reads what it printed to its end. Throws if the process had ended before.
+   */
   async kill(): Promise<void> {
     if (this.#process === undefined) return;
     const { child, closed } = this.#process;

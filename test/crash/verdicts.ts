@@ -1,4 +1,4 @@
-/** Whether one request, what its client received and its row fit together. Pure. */
+/** Whether a request, the answer that its client received, and its row agree. Pure. */
 import type { Sent } from './load.ts';
 import {
   costOf,
@@ -17,20 +17,20 @@ import type { Row } from './state-file.ts';
 const NOTHING: Figures = { prompt: 0n, cached: 0n, completion: 0n };
 const TOO_MANY_REQUESTS = 429;
 
-/** An end that a request may come to. */
+/** A possible end of a request. */
 interface End {
   readonly outcome: string;
   readonly source?: string;
   readonly figures: Figures;
 }
 
-/** True for an answer with which admission said no. */
+/** True for the answer to a refused request. */
 export function wasRefused({ plan, answer }: Sent): boolean {
   if (isRefused(plan)) return true;
   return plan.key === 'small' && answer?.status === TOO_MANY_REQUESTS;
 }
 
-/** What is wrong with an answer that came in full. */
+/** What is wrong with a complete answer. */
 export function faultOfAnswer({ plan, answer }: Sent): string | undefined {
   if (answer === undefined) return undefined;
   const { status, text } = answer;
@@ -43,7 +43,10 @@ export function faultOfAnswer({ plan, answer }: Sent): string | undefined {
   return text.includes(`#${plan.marker} `) ? undefined : `the answer belongs to another request: ${text}`;
 }
 
-/** What is wrong with the row of a request that was admitted. `holdNanos`: what it held when the process died, if it did. */
+/**
+ * What is wrong with the row of an admitted request. `holdNanos`: its open hold when the process
+ * died, if any.
+ */
 export function faultOfRow({ plan, answer }: Sent, row: Row, holdNanos: bigint | undefined): string | undefined {
   const asHeld = endAsHeld(plan);
   if (holdNanos !== undefined) {
@@ -71,7 +74,7 @@ function endAsHeld(plan: Plan): End {
   return { outcome: 'interrupted', source: 'held', figures: held(plan) };
 }
 
-/** The end of a request that comes to its end. */
+/** The end of a request that the process survives. */
 function endOf(plan: Plan): End {
   const [first, second] = wordsOf(plan);
   switch (plan.kind) {
@@ -89,7 +92,7 @@ function endOf(plan: Plan): End {
   }
 }
 
-/** A client that leaves pays for what had come by then. */
+/** A client that leaves pays for what it had received. */
 function endsOfLeaver(plan: Plan, row: Row): End[] {
   const [first, second] = wordsOf(plan);
   const all = [

@@ -1,9 +1,9 @@
-/** What a part of the measurement found, and what it may be. */
+/** One figure of the measurement, and the most it may be. */
 export interface Cost {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
-  /** Undefined where it is told for comparison alone. */
+  /** Undefined for a figure that is only there for comparison. */
   readonly most?: number;
 }
 

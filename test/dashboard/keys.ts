@@ -1,4 +1,4 @@
-/** What the dashboard takes at rest, and how quickly a key that is pressed is answered on the screen. */
+/** What an idle dashboard uses, and how quickly the screen answers a key press. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,14 +9,16 @@ import { percentile } from '../support/statistics.ts';
 import { type Cost, MOST_IDLE_PERCENT, MOST_LATENCY_MS, MOST_MEMORY_MB } from './costs.ts';
 import { cpuMs, memoryMb } from './process.ts';
 
-/** What is started with a terminal of its own, by util-linux: it says which process the dashboard is, and becomes it. */
+/**
+ * Started by util-linux with its own terminal: prints the pid of the dashboard, then becomes it.
+ */
 const COMMAND = `stty cols 160 rows 50; echo "pid $$"; exec "${process.execPath}" "${PROGRAM}" tui`;
 const ROWS = 20_000;
 const REST_MS = 10_000;
 const PRESSED = 200;
-/** Faster than anybody presses a key, slower than one takes. */
+/** Faster than anybody presses keys, slower than the screen answers one. */
 const BETWEEN_KEYS_MS = 60;
-/** Each changes the screen: along the list, the sort, a filter, and other views and back. */
+/** Each changes the screen: moving in the list, sorting, filtering, and other views and back. */
 const KEYS = [
   '\u001b[B',
   '\u001b[F',
@@ -72,7 +74,7 @@ export async function measureKeys(scope: RunScope, count: number): Promise<Cost[
   ];
 }
 
-/** Its process, once it has drawn. */
+/** The pid of the dashboard, once it has drawn. */
 async function started(terminal: ChildProcess): Promise<number> {
   let text = '';
   for await (const [piece] of onData(terminal)) {
@@ -94,7 +96,7 @@ function countBytes(terminal: ChildProcess): () => number {
   return () => bytes;
 }
 
-/** Presses a key, and waits for what is drawn after it. */
+/** Presses a key and waits for the screen to change. */
 async function latencyOf(terminal: ChildProcess, key: string): Promise<number> {
   const drawn = once(terminal.stdout as NonNullable<typeof terminal.stdout>, 'data');
   const pressedAtMs = performance.now();

@@ -1,4 +1,6 @@
-/** What the gateway loses while the dashboard is open: rounds of full load with it closed and open in turn. */
+/**
+ * What an open dashboard costs the gateway: rounds of full load with it closed and open in turn.
+ */
 import { join } from 'node:path';
 import { Load, Upstream } from '../../bench/helpers.ts';
 import { UPSTREAM_MODEL } from '../../bench/payloads.ts';
@@ -13,7 +15,7 @@ import { cpuMs, memoryMb } from './process.ts';
 
 const CONNECTIONS = 64;
 const ROUND_MS = 2_000;
-/** After the dashboard was started, which takes more than it does later. */
+/** Lets the dashboard start up, which takes more than running it. */
 const SETTLE_MS = 500;
 const WARM_UP_MS = 4_000;
 /** Views by the key that opens them. */
@@ -21,9 +23,9 @@ const VIEWS = { Overview: '1', Keys: '2', Live: '3' } as const;
 
 interface Round {
   readonly perSecond: number;
-  /** Of the gateway, for each request. */
+  /** CPU time of the gateway for each request. */
   readonly cpuMicroseconds: number;
-  /** Of the dashboard, as a share of one core. */
+  /** CPU time of the dashboard, as a share of one core. */
   readonly dashboardShare: number;
 }
 
@@ -63,7 +65,7 @@ export async function measureLoad(scope: RunScope, rounds: number): Promise<Cost
   let memory = 0;
   for (const [view, press] of Object.entries(VIEWS)) {
     const pairs: Pair[] = [];
-    // Each round with it open stands between two with it closed: a machine is not equally quick all the time.
+    // Each open round is between two closed ones, since a machine is not equally fast all the time.
     let before = await round(ROUND_MS);
     for (let i = 0; i < rounds; i++) {
       await desk.dashboard();

@@ -1,10 +1,10 @@
-/** What another process has used, as Linux tells it. */
+/** What another process has used, as Linux reports it. */
 import { readFileSync } from 'node:fs';
 
-/** Of the kernel's clock ticks. */
+/** One clock tick of the kernel. */
 const MS_PER_TICK = 10;
 
-/** In user and kernel, of all its threads, in milliseconds. */
+/** User and kernel time of all its threads, in milliseconds. */
 export function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;

@@ -1,6 +1,7 @@
 /**
- * What the dashboard costs: `npm run test:dashboard [-- --rounds N] [--only TEXT]`. On a real terminal, beside a gateway
- * under full load, with few keys and with many. Ends with status 1 where it costs more than it may.
+ * Measures what the dashboard costs: `npm run test:dashboard [-- --rounds N] [--only TEXT]`. Runs
+ * it on a real terminal beside a gateway under full load, with few keys and with many. Exits with
+ * status 1 if it costs more than it may.
  */
 import { parseArgs } from 'node:util';
 import { RunScope } from '../support/run-scope.ts';

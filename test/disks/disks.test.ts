@@ -1,15 +1,19 @@
-/** Bad disks in short: what a running gateway makes of a file that it cannot write. `npm run test:disks` runs more of it. */
+/**
+ * Disk problems, in short: a running gateway whose file cannot be written. `npm run test:disks`
+ * runs more cases.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, unlinkSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
+import { CONCURRENCY } from '../support/cli.ts';
 import { FAULTS } from './faults.ts';
 import { waitOutLock } from './short-lock.ts';
 import { Site } from './site.ts';
 import { Trial } from './trial.ts';
 
-/** They mostly wait: for time-outs of the gateway, and for its processes. */
-const AT_ONCE = 6;
-/** Of those whose gateway is told to end, which takes it a while. */
+/** The tests mostly wait: for timeouts of the gateway, and for its processes. */
+const AT_ONCE = 2 * CONCURRENCY;
+/** The faults during which the gateway is stopped, which takes a while. */
 const ENDS = ['disk full', 'moved away'];
 
 async function served(t: TestContext): Promise<Site> {
@@ -19,44 +23,44 @@ async function served(t: TestContext): Promise<Site> {
   return site;
 }
 
-describe('a gateway with a file that it cannot write', { concurrency: AT_ONCE }, () => {
+describe('a gateway whose file cannot be written', { concurrency: AT_ONCE }, () => {
   for (const fault of FAULTS.filter(({ what }) => ENDS.includes(what))) {
-    test(`says at its end what stays open, and the next start charges that as held: ${fault.what}`, async (t) => {
+    test(`reports at its end what stays open, and the next start charges that as held: ${fault.what}`, async (t) => {
       const { deviations } = await new Trial(await served(t), fault).runToEnd();
       assert.deepEqual(deviations, []);
     });
   }
 
   for (const fault of FAULTS) {
-    test(`admits nothing, lets go on what runs, and settles all of it afterwards: ${fault.what}`, async (t) => {
+    test(`admits nothing, completes what is in flight, and settles all of it afterwards: ${fault.what}`, async (t) => {
       const { deviations } = await new Trial(await served(t), fault).run();
       assert.deepEqual(deviations, []);
     });
   }
 
-  // Where pages are damaged, that a write succeeds proves nothing.
+  // In a damaged file, a write that succeeds proves nothing.
   for (const fault of FAULTS.filter(({ what }) => what !== 'a page overwritten')) {
-    test(`finds out by itself that it can be written again: ${fault.what}`, async (t) => {
+    test(`notices by itself that the file can be written again: ${fault.what}`, async (t) => {
       const { deviations } = await new Trial(await served(t), fault).runIdle();
       assert.deepEqual(deviations, []);
     });
   }
 
-  test('ends in order if the file can be written again before its drain time is over', async (t) => {
+  test('shuts down cleanly if the file can be written again before its drain time is over', async (t) => {
     const fault = FAULTS.find(({ what }) => what === 'disk full');
     assert.ok(fault);
-    const { deviations } = await new Trial(await served(t), fault).runToEndMended();
+    const { deviations } = await new Trial(await served(t), fault).runToEndRepaired();
     assert.deepEqual(deviations, []);
   });
 
   for (const milliseconds of [50, 1_000]) {
-    test(`waits for another program that locks it for ${milliseconds} ms, and refuses nothing`, async (t) => {
+    test(`waits for another program that locks it for ${milliseconds} ms, and fails no request`, async (t) => {
       const { deviations } = await waitOutLock(await served(t), milliseconds);
       assert.deepEqual(deviations, []);
     });
   }
 
-  test('that was deleted refuses all until its end, and the next start makes a new one and says so', async (t) => {
+  test('fails every request once the file was deleted, and the next start creates a new one and says so', async (t) => {
     const site = await served(t);
     unlinkSync(site.statePath);
     for (let count = 0; count < 3; count++) assert.equal((await site.ask()).status, 500);

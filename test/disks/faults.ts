@@ -1,19 +1,21 @@
-/** What can happen to the disk and the file under a running gateway, and how it is mended. */
+/**
+ * What can happen to the disk and the state file of a running gateway, and how each is repaired.
+ */
 import { closeSync, copyFileSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { Site } from './site.ts';
 
 export interface Fault {
   readonly what: string;
-  /** What the log says of it, and what to do. */
-  readonly told: RegExp;
-  /** Whether it befalls a disk that holds nothing but the state file's folder. */
+  /** The message in the log: what is wrong, and what to do. */
+  readonly message: RegExp;
+  /** Whether it needs a disk that holds only the state file's directory. */
   readonly hasOwnDisk?: true;
-  /** Lets it happen, and gives what mends it. */
+  /** Makes it happen, and returns what repairs it. */
   harm(site: Site): () => void;
 }
 
-/** Work on the file from another process: this one. */
+/** Changes the file from another process, which is this one. */
 export function elsewhere<T>({ statePath }: Site, work: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(statePath, { timeout: 5_000 });
   try {
@@ -23,7 +25,7 @@ export function elsewhere<T>({ statePath }: Site, work: (database: DatabaseSync)
   }
 }
 
-/** Another process that takes the write lock and keeps it until it is told to let go. */
+/** Another process that takes the write lock and keeps it until it is asked to release it. */
 export function lock({ statePath }: Site): () => void {
   const database = new DatabaseSync(statePath, { timeout: 5_000 });
   database.exec('BEGIN IMMEDIATE');
@@ -90,7 +92,7 @@ function spoil(site: Site): () => void {
   };
 }
 
-/** After the commit of another process, a connection reads its pages anew. */
+/** After the commit of another process, a connection reads its pages again. */
 function dropCaches(site: Site): void {
   elsewhere(site, (database) => {
     const { application_id: id } = database.prepare('PRAGMA application_id').get() as { application_id: number };
@@ -100,19 +102,19 @@ function dropCaches(site: Site): void {
 
 export const LOCKED: Fault = {
   what: 'locked by another program',
-  told: /another program keeps it locked; end/,
+  message: /another program keeps it locked; end/,
   harm: lock,
 };
 
 /** Those that need no rights and no disk of their own. */
 export const FAULTS: readonly Fault[] = [
   LOCKED,
-  { what: 'disk full', told: /the disk is full; free some space/, harm: ordered('full') },
-  { what: 'read-only', told: /it cannot be written; check the permissions/, harm: ordered('read-only') },
-  { what: 'moved away', told: /state\.db is gone: .*move it back.*restart/, harm: move('') },
-  { what: 'log moved away', told: /state\.db-wal is gone: .*move it back.*restart/, harm: move('-wal') },
-  { what: 'folder moved away', told: /state\.db is gone: .*move it back.*restart/, harm: moveFolder },
-  { what: 'replaced by a copy', told: /another file has replaced .*put the original back/, harm: replace },
-  { what: 'upgraded by a newer program', told: /a newer inf-gw .*restart/, harm: upgrade },
-  { what: 'a page overwritten', told: /it is damaged; restore it from a backup/, harm: spoil },
+  { what: 'disk full', message: /the disk is full; free some space/, harm: ordered('full') },
+  { what: 'read-only', message: /it cannot be written; check the permissions/, harm: ordered('read-only') },
+  { what: 'moved away', message: /state\.db is gone: .*move it back.*restart/, harm: move('') },
+  { what: 'log moved away', message: /state\.db-wal is gone: .*move it back.*restart/, harm: move('-wal') },
+  { what: 'folder moved away', message: /state\.db is gone: .*move it back.*restart/, harm: moveFolder },
+  { what: 'replaced by a copy', message: /another file has replaced .*put the original back/, harm: replace },
+  { what: 'upgraded by a newer program', message: /a newer inf-gw .*restart/, harm: upgrade },
+  { what: 'a page overwritten', message: /it is damaged; restore it from a backup/, harm: spoil },
 ];

@@ -1,22 +1,23 @@
 /**
- * Loaded into `serve` before the program itself: makes its SQLite fail as a file of orders says, in ways for which
- * a test would otherwise need the rights of root, and measures by how much the event loop is late.
+ * Loaded into `serve` before the program itself: makes its SQLite fail as a file of orders says, in
+ * ways for which a test would otherwise need the rights of root, and measures by how much the event
+ * loop is late.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
 
-/** The file that holds the name of the fault in force; empty where there is none. */
+/** The file with the name of the current fault; empty if there is none. */
 const { INF_GW_TEST_ORDERS: ORDERS = '' } = process.env;
 const MORE_THAN_IS_FREE = 1_000_000;
 const NO_BOUND = 1_000_000_000;
 const LOOP_RESOLUTION_MS = 5;
 
-/** What is done before a statement is run. The errors are those that SQLite itself throws then. */
+/** What runs before each statement. SQLite itself throws the errors. */
 const BEFORE: Readonly<Record<string, (database: Database.Database) => void>> = {
   'BEGIN IMMEDIATE': (database) => database.pragma(`query_only = ${order() === 'read-only' ? 'ON' : 'OFF'}`),
-  // At the very end: until then, the pages that are there may do.
+  // On the commit: until then, the existing pages may suffice.
   COMMIT: (database) => {
     if (order() === 'full') overfill(database);
   },
@@ -27,7 +28,7 @@ function order(): string {
 }
 
 function overfill(database: Database.Database): void {
-  // SQLite takes the number of pages that there are, where that is larger.
+  // SQLite uses the current number of pages if that is larger.
   database.pragma('max_page_count = 1');
   try {
     database.exec(`CREATE TABLE filler (bytes); INSERT INTO filler VALUES (zeroblob(${MORE_THAN_IS_FREE}))`);
@@ -50,7 +51,10 @@ Database.prototype.prepare = function (this: Database.Database, sql: string) {
   });
 } as typeof prepare;
 
-/** Writes down who it is, and on a signal how late the loop was at most since the last one, in milliseconds. */
+/**
+ * Writes its process id, and on a signal the longest delay of the event loop since the last one, in
+ * milliseconds.
+ */
 function tellDelays(): void {
   const delays = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   delays.enable();

@@ -1,4 +1,4 @@
-/** Disks of their own that are really full or read-only, and the like, as far as the machine lets a test have them. */
+/** Real disks that are full or read-only, and the like, as far as the machine allows them. */
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -19,7 +19,7 @@ import type { Scope, Site } from './site.ts';
 const DISK_BYTES = 2 * 1024 * 1024;
 const BLOCK_BYTES = 4_096;
 
-/** The machine does not let us. The message is what that takes. */
+/** The machine does not allow it. The message says what is missing. */
 export class Lacking extends Error {
   override name = 'Lacking';
 }
@@ -32,7 +32,7 @@ function system(needs: string, command: string, ...words: readonly string[]): vo
   }
 }
 
-/** Gives the folder of the state file a disk of its own, which is empty. Throws a Lacking. */
+/** Mounts an empty disk at the directory of the state file. Throws a Lacking. */
 export function mountDisk(site: Site, scope: Scope): void {
   const point = mkdtempSync(join(tmpdir(), 'inf-gw-disk-'));
   let isMounted = false;
@@ -46,7 +46,7 @@ export function mountDisk(site: Site, scope: Scope): void {
   symlinkSync(point, site.folder);
 }
 
-/** Fills the disk with a file, to the last block. */
+/** Fills the disk to the last block with a file. */
 function fill({ folder }: Site): () => void {
   const path = join(folder, 'filler');
   const file = openSync(path, 'w');
@@ -67,45 +67,45 @@ function remountReadOnly({ folder }: Site): () => void {
   return () => system('root', 'mount', '-o', 'remount,rw', folder);
 }
 
-/** Takes from everybody, root included, the right to change the files. */
+/** Makes the files immutable, for root too. */
 function makeImmutable({ statePath }: Site): () => void {
   const files = [statePath, `${statePath}-wal`].filter((path) => existsSync(path));
   system('root, chattr', 'chattr', '+i', ...files);
   return () => system('root, chattr', 'chattr', '-i', ...files);
 }
 
-/** Lets no file of the process grow over the length that its log has now. */
+/** Keeps the process from growing any file beyond the current length of its log. */
 function limitGrowth({ statePath, pid }: Site): () => void {
   const limit = (bytes: number | 'unlimited') =>
     system('prlimit', 'prlimit', '--pid', String(pid), `--fsize=${bytes}:unlimited`);
   limit(statSync(`${statePath}-wal`).size);
   return () => {
-    // A limit ends with its process.
+    // The limit ends with its process.
     if (existsSync(`/proc/${pid}`)) limit('unlimited');
   };
 }
 
-const FULL: Fault = { what: 'tmpfs full', told: /the disk is full; free some space/, harm: fill, hasOwnDisk: true };
+const FULL: Fault = { what: 'tmpfs full', message: /the disk is full; free some space/, harm: fill, hasOwnDisk: true };
 const IMMUTABLE: Fault = {
   what: 'immutable',
-  told: /the disk reports an error; check the disk/,
+  message: /the disk reports an error; check the disk/,
   harm: makeImmutable,
 };
 
-/** Under a running gateway. A disk on which a file is open for writing cannot be made read-only. */
+/** While a gateway runs. A disk with a file that is open for writing cannot be made read-only. */
 export const REAL_FAULTS: readonly Fault[] = [
   FULL,
   IMMUTABLE,
-  { what: 'no file may grow', told: /the disk reports an error; check the disk/, harm: limitGrowth },
+  { what: 'no file may grow', message: /the disk reports an error; check the disk/, harm: limitGrowth },
 ];
 
-/** At a start. */
+/** When a gateway starts. */
 export const REAL_START_FAULTS: readonly Fault[] = [
   FULL,
-  { ...IMMUTABLE, told: /cannot be (written|opened); check the permissions/ },
+  { ...IMMUTABLE, message: /cannot be (written|opened); check the permissions/ },
   {
     what: 'tmpfs read-only',
-    told: /cannot be (written|opened); check the permissions|cannot create the state file .*EROFS.*to another path/,
+    message: /cannot be (written|opened); check the permissions|cannot create the state file .*EROFS.*to another path/,
     harm: remountReadOnly,
     hasOwnDisk: true,
   },

@@ -1,18 +1,18 @@
-/** A row of the table that the long run prints: one case, the worst of its figures, and what deviated in it. */
+/** A row of the long run's table: one case, the worst of its figures, and its deviations. */
 import { Lacking } from './real-disks.ts';
 
 /** In milliseconds, by name. */
 export interface Figures {
-  /** Until the first request that met the fault was answered. */
+  /** Until the first request during the fault was answered. */
   readonly firstAnswerMs?: number;
   /** The slowest answer to a request after that one. */
   readonly slowestAnswerMs?: number;
-  /** By how much the event loop was late at most. */
+  /** The longest delay of the event loop. */
   readonly loopDelayMs?: number;
   readonly slowestHealthMs?: number;
-  /** From the mending until all had ended and `/readyz` said so. */
+  /** From the repair until all requests had ended and `/readyz` said so. */
   readonly recoveryMs?: number;
-  /** From the signal, or from the start that fails, to the end of the process. */
+  /** From the signal, or from a start that fails, to the end of the process. */
   readonly endMs?: number;
 }
 
@@ -23,7 +23,7 @@ export interface Result {
 
 export type Work = () => Promise<Result>;
 
-/** The columns, and what is too long in each even on a machine with little to spare. */
+/** The columns, and the bound of each, which holds even on a busy machine. */
 const COLUMNS: readonly { readonly figure: keyof Figures; readonly name: string; readonly boundMs: number }[] = [
   { figure: 'firstAnswerMs', name: 'first answer', boundMs: 4_000 },
   { figure: 'slowestAnswerMs', name: 'slowest after', boundMs: 1_500 },
@@ -41,7 +41,7 @@ export class Row {
   readonly deviations: string[] = [];
   readonly #work: Work;
   readonly #worst = new Map<keyof Figures, number>();
-  /** What it takes that the machine has not. */
+  /** What the machine lacks for this case. */
   #lacking: string | undefined;
 
   constructor(name: string, work: Work) {

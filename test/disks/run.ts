@@ -1,6 +1,6 @@
 /**
- * Bad disks at length: `npm run test:disks [-- --rounds N] [--seed N] [--only TEXT]`. Ends with status 1 if anything
- * deviates.
+ * Disk problems, the long run: `npm run test:disks [-- --rounds N] [--seed N] [--only TEXT]`. Exits
+ * with 1 if anything deviates.
  */
 import { parseArgs } from 'node:util';
 import { Random } from '../support/random.ts';

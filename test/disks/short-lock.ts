@@ -1,11 +1,14 @@
-/** A lock that another program holds for a moment: requests wait for it, and nobody reads of a fault. */
+/**
+ * A lock that another program holds for a moment: requests wait for it, and no storage fault is
+ * reported.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
-import { auditFaults } from '../crash/state-file.ts';
+import { auditDifferences } from '../crash/state-file.ts';
 import { lock } from './faults.ts';
 import type { Site } from './site.ts';
 
 const REQUESTS = 8;
-/** Between two questions how the gateway is. */
+/** The time between two probes of the gateway. */
 const PROBE_MS = 10;
 
 export interface ShortLock {
@@ -15,7 +18,7 @@ export interface ShortLock {
   readonly loopDelayMs: number;
 }
 
-/** Sends requests while the lock is held for that long, and looks at how they end. */
+/** Sends requests while the lock is held for that long, and checks how they end. */
 export async function waitOutLock(site: Site, milliseconds: number): Promise<ShortLock> {
   const deviations: string[] = [];
   const running = [await site.hold(true), await site.hold(false)];
@@ -46,9 +49,9 @@ export async function waitOutLock(site: Site, milliseconds: number): Promise<Sho
   if (statuses.some((status) => status !== 200)) deviations.push(`the answers are ${statuses.join()}`);
   const loopDelayMs = await site.loopDelayMs();
   await site.serving.stop();
-  const told = site.serving.log.filter(({ level }) => level === 'error' || level === 'warn');
-  deviations.push(...told.map(({ msg }) => `the log says: ${msg}`));
-  deviations.push(...auditFaults(site.statePath));
+  const problems = site.serving.log.filter(({ level }) => level === 'error' || level === 'warn');
+  deviations.push(...problems.map(({ msg }) => `the log says: ${msg}`));
+  deviations.push(...auditDifferences(site.statePath));
   const slowestAnswerMs = Math.max(...answers.map(({ ms }) => ms));
   return { deviations, slowestAnswerMs, slowestHealthMs, loopDelayMs };
 }

@@ -1,4 +1,4 @@
-/** A `serve` whose state file a test harms, with a host behind it that answers when it is told to, and its clients. */
+/** A `serve` whose state file a test damages, its clients, and a host that answers on command. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,21 +13,21 @@ export const RPM = 1_000;
 export const TPM = 1_000_000;
 const CREDIT_USD = 1_000;
 export const CREDIT_NANOS = BigInt(CREDIT_USD) * 1_000_000_000n;
-/** 10 tokens of input at 1,000 and 5 of output at 2,000 USD a million. */
+/** 10 input tokens at 1,000 and 5 output tokens at 2,000 USD per million. */
 export const COST_NANOS = 20_000_000n;
 export const TOKENS = USAGE.total_tokens;
-/** Words of requests that are answered only when the test says so. */
+/** The prompts of requests that are answered only when the test says so. */
 const HELD = 'answer this one later';
 
-/** Made once, since it takes a process: all sites can have the same. */
+/** Created once, since that takes a process. All sites share it. */
 let template: Promise<{ readonly secret: string; readonly bytes: Buffer }> | undefined;
 
-/** Whatever runs clean-ups when it ends. They run in the order in which they were given. */
+/** Runs clean-ups when it ends, in the order in which they were added. */
 export interface Scope {
   after(cleanUp: () => void | Promise<void>): void;
 }
 
-/** What came back, and how long it took. */
+/** An answer, and how long it took. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
@@ -35,11 +35,11 @@ export interface Answer {
   readonly ms: number;
 }
 
-/** A request whose answer is under way. */
+/** A request in flight. */
 export class Running {
   readonly stream: boolean;
   readonly call: UpstreamCall;
-  /** What its client received so far. */
+  /** What its client has received so far. */
   text = '';
   status = 0;
   hasEnded = false;
@@ -51,7 +51,7 @@ export class Running {
     this.#ended = this.#read(response).finally(() => {
       this.hasEnded = true;
     });
-    // Whoever waits for the end is told of it.
+    // A caller that waits for the end gets the error.
     this.#ended.catch(() => {});
   }
 
@@ -59,14 +59,14 @@ export class Running {
     return bounded(this.#ended, `the answer has ended after ${JSON.stringify(this.text)}`);
   }
 
-  /** Lets the host say one word more, where the answer is a stream. */
+  /** Lets the host send one more word, if the answer is a stream. */
   async goOn(word: string): Promise<void> {
     if (!this.stream) return;
     this.call.send(chunk(word));
     await until(() => this.text.includes(word));
   }
 
-  /** Lets the host come to the end of its answer. */
+  /** Lets the host finish its answer. */
   finish(): void {
     if (!this.stream) return this.call.answer(200, completion('done'));
     this.call.send(chunk('', 'stop') + usageChunk() + DONE);
@@ -83,7 +83,7 @@ export class Running {
 export class Site {
   readonly place: Workplace;
   readonly upstream: FakeUpstream;
-  /** The folder of the state file, where it may be a disk of its own. */
+  /** The directory of the state file; another disk may be mounted at it. */
   readonly folder: string;
   readonly statePath: string;
   readonly #orders: string;
@@ -101,7 +101,7 @@ export class Site {
     place.write('config.yaml', configFor(upstream.port));
   }
 
-  /** Nothing runs yet, and there is no state file. */
+  /** At first nothing runs and there is no state file. */
   static async open(scope: Scope): Promise<Site> {
     const upstream = await FakeUpstream.start();
     const site = new Site(new Workplace(scope, null), upstream);
@@ -116,7 +116,7 @@ export class Site {
     return site;
   }
 
-  /** Puts the state file there, with a key and credit in it. */
+  /** Puts a state file with a key and credit in place. */
   async prepare(): Promise<void> {
     template ??= this.makeState().then(() => ({ secret: this.#secret, bytes: readFileSync(this.statePath) }));
     const { secret, bytes } = await template;
@@ -124,7 +124,7 @@ export class Site {
     writeFileSync(this.statePath, bytes, { mode: 0o600 });
   }
 
-  /** Makes a key and credit in the state file, and that file if there is none. */
+  /** Creates a key and credit in the state file, and the file if there is none. */
   async makeState(): Promise<void> {
     const limits = ['--rpm', String(RPM), '--tpm', String(TPM)];
     const [made] = await this.place.runAll([
@@ -139,7 +139,7 @@ export class Site {
     return this.#serving;
   }
 
-  /** Tries to start, and gives what it says: the lines of its error, or none where it serves. */
+  /** Tries to start. Returns the lines of the error, or none if it serves. */
   async tryToStart(): Promise<{ readonly status: number | null | 'serves'; readonly errors: readonly string[] }> {
     const serving = this.place.launch(SERVE);
     const serves = serving.listening().then(
@@ -156,17 +156,17 @@ export class Site {
     return this.#serving;
   }
 
-  /** The process that serves. */
+  /** The id of the process that serves. */
   get pid(): number {
     return Number(readFileSync(`${this.#orders}-pid`, 'utf8'));
   }
 
-  /** Orders a fault of SQLite; none ends it. */
+  /** Orders a fault in SQLite, or its end. */
   order(fault: 'full' | 'read-only' | 'none'): void {
     this.place.write('orders', fault === 'none' ? '' : fault);
   }
 
-  /** A request that stays under way; a stream has its first event. */
+  /** A request that stays in flight; a stream has had its first event. */
   async hold(stream: boolean): Promise<Running> {
     const response = this.#chat(HELD, stream);
     const running = new Running(stream, await this.upstream.call(this.upstream.calls.length + 1), response);
@@ -184,7 +184,7 @@ export class Site {
     return answered(() => fetch(`${this.serving.url}${path}`, { headers }));
   }
 
-  /** By how much the event loop of `serve` was late at most since this was last asked, in milliseconds. */
+  /** The longest delay of the event loop of `serve` since the last call, in milliseconds. */
   async loopDelayMs(): Promise<number> {
     const path = `${this.#orders}-delay`;
     rmSync(path, { force: true });

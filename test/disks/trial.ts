@@ -1,18 +1,23 @@
-/** One fault under a running gateway, from the requests that it meets to the books after it, with what took how long. */
+/**
+ * One fault of a running gateway, from the requests that meet it to the totals after it, with the
+ * times it took.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
-import { auditFaults, readState } from '../crash/state-file.ts';
+import { auditDifferences, readState } from '../crash/state-file.ts';
 import { until } from '../support/wait.ts';
 import { type Fault, LOCKED } from './faults.ts';
 import type { Figures } from './rows.ts';
 import { type Answer, COST_NANOS, CREDIT_NANOS, RPM, type Running, type Site, TOKENS, TPM } from './site.ts';
 
-/** Requests under way when the fault comes: half of them streams. */
+/** Requests in flight when the fault begins: half of them streams. */
 const HELD = 6;
-/** Requests that are refused in a row, at least. */
+/** The number of requests in a row that must fail. */
 const REFUSED = 4;
-/** Between two questions how the gateway is. */
+/** The time between two probes of the gateway. */
 const PROBE_MS = 10;
-/** Far more than the end takes: a gateway that hangs is killed, and then has no status. */
+/**
+ * Far longer than a shutdown takes. A gateway that hangs is killed, and then has no exit status.
+ */
 const END_LIMIT_MS = 30_000;
 
 export class Trial {
@@ -20,7 +25,7 @@ export class Trial {
   readonly figures: { -readonly [Name in keyof Figures]: number } = {};
   readonly #site: Site;
   readonly #fault: Fault;
-  /** Requests that must have a row in the end. */
+  /** The number of requests that must have a row at the end. */
   #admitted = 0;
 
   constructor(site: Site, fault: Fault) {
@@ -28,51 +33,51 @@ export class Trial {
     this.#fault = fault;
   }
 
-  /** The fault lasts until enough was seen, and `lastsMs` milliseconds at least. */
+  /** The fault lasts until enough was seen, for `lastsMs` milliseconds at least. */
   async run(lastsMs = 0): Promise<this> {
     const running = await this.#begin();
-    const mend = this.#fault.harm(this.#site);
+    const repair = this.#fault.harm(this.#site);
     const startedAtMs = performance.now();
     try {
       await this.#suffer(running, () => performance.now() - startedAtMs < lastsMs);
     } finally {
-      mend();
+      repair();
     }
     await this.#recover(running);
     await this.#reconcile();
     return this;
   }
 
-  /** The fault meets nothing but a request that it refuses, and passes with nobody asking for anything. */
+  /** The fault meets a single request, which fails, and passes while no requests come. */
   async runIdle(): Promise<this> {
     this.#expect((await this.#site.ask()).status === 200, 'a request before the fault has failed');
     this.#admitted = 1;
-    const mend = this.#fault.harm(this.#site);
+    const repair = this.#fault.harm(this.#site);
     try {
       this.#refused(await this.#site.ask(), 'firstAnswerMs');
       await this.#expectReadiness(503, 'storage_fault');
     } finally {
-      mend();
+      repair();
     }
     await untilReady(this.#site);
     await this.#reconcile();
     return this;
   }
 
-  /** The same as `run`, but the gateway is told to end while the fault lasts, and started again after it. */
+  /** As `run`, but the gateway is stopped during the fault and started again after it. */
   async runToEnd(): Promise<this> {
     const running = await this.#begin();
-    const mend = this.#fault.harm(this.#site);
+    const repair = this.#fault.harm(this.#site);
     try {
       await this.#suffer(running, () => false);
       await this.#endInFault(running);
     } finally {
-      mend();
+      repair();
     }
     const serving = await this.#site.start();
     await serving.logged(/^listening on /);
-    const [warning] = serving.log.filter(({ msg }) => /open when the gateway last ended/.test(msg));
-    this.#expect(warning?.msg.startsWith(`${HELD} requests `), `the next start says: ${warning?.msg}`);
+    const [warning] = serving.log.filter(({ msg }) => /left open by the last run/.test(msg));
+    this.#expect(warning?.msg.includes(` ${HELD} requests `), `the next start says: ${warning?.msg}`);
     const { journal, holds } = readState(this.#site.statePath);
     const asHeld = journal.filter(({ source, outcome }) => source === 'held' && outcome === 'interrupted');
     this.#expect(asHeld.length === HELD, `${asHeld.length} requests are charged as held`);
@@ -82,17 +87,17 @@ export class Trial {
     return this;
   }
 
-  /** The same, but the file is mended while the gateway waits for what is under way. */
-  async runToEndMended(): Promise<this> {
+  /** As `runToEnd`, but the file is repaired while the gateway drains. */
+  async runToEndRepaired(): Promise<this> {
     const running = await this.#begin();
     const { serving } = this.#site;
-    const mend = this.#fault.harm(this.#site);
+    const repair = this.#fault.harm(this.#site);
     try {
       await this.#suffer(running, () => false);
       serving.signal('SIGTERM');
       await serving.logged(/SIGTERM: shutting down, .* 6 requests in flight/);
     } finally {
-      mend();
+      repair();
     }
     await this.#expectWhole(running);
     this.#expect((await serving.ended).status === 0, 'all could be settled, and the status is not 0');
@@ -154,11 +159,11 @@ export class Trial {
   }
 
   async #recover(running: readonly Running[]): Promise<void> {
-    const mendedAtMs = performance.now();
+    const repairedAtMs = performance.now();
     await this.#expectWhole(running);
-    // Nothing but the gateway itself finds out.
+    // Only the gateway's own probe can notice.
     await untilReady(this.#site);
-    this.figures.recoveryMs = performance.now() - mendedAtMs;
+    this.figures.recoveryMs = performance.now() - repairedAtMs;
   }
 
   async #expectWhole(running: readonly Running[]): Promise<void> {
@@ -181,12 +186,12 @@ export class Trial {
     );
     this.#expect(TPM - remaining('tokens') === used * TOKENS, `${TPM - remaining('tokens')} tokens are counted`);
     this.#expect((await site.serving.stop()) === 0, 'the gateway ended with a status that is not 0');
-    this.#tellsOnce('error', /^state file /, this.#fault.told);
-    this.#tellsOnce('info', /can be written again/, /./);
+    this.#expectLoggedOnce('error', /^state file /, this.#fault.message);
+    this.#expectLoggedOnce('info', /can be written again/, /./);
     this.#checkBooks();
   }
 
-  /** Each admitted request has its one row and its one charge, and nothing else has. */
+  /** Each admitted request has exactly one row and one charge, and nothing else has. */
   #checkBooks(): void {
     const used = this.#admitted;
     const { journal, holds, balanceNanos } = readState(this.#site.statePath);
@@ -204,12 +209,12 @@ export class Trial {
     const { serving } = this.#site;
     const { status } = await this.#ended();
     this.#expect(status === 1, `it left requests open, and ended with status ${status}`);
-    const told = serving.log.filter(({ msg }) =>
+    const reports = serving.log.filter(({ msg }) =>
       /\b6 requests could not be settled; the next start will charge their holds/.test(msg),
     );
-    this.#expect(told.length === 1, `it says ${told.length} times how many requests are left open`);
+    this.#expect(reports.length === 1, `it says ${reports.length} times how many requests are left open`);
     this.#expect(!serving.text.includes('everything is settled'), 'it says that everything is settled');
-    // A client whose connection is cut knows that its answer is not whole.
+    // A client whose connection is cut can tell that its answer is incomplete.
     const ends = await Promise.all(
       running.map((one) =>
         one.ended.then(
@@ -224,31 +229,31 @@ export class Trial {
 
   async #ended() {
     const { serving } = this.#site;
-    const toldAtMs = performance.now();
+    const signalledAtMs = performance.now();
     serving.signal('SIGTERM');
     const timer = setTimeout(() => serving.signal('SIGKILL'), END_LIMIT_MS);
     const ended = await serving.ended;
     clearTimeout(timer);
-    this.#measure('endMs', performance.now() - toldAtMs);
+    this.#measure('endMs', performance.now() - signalledAtMs);
     return ended;
   }
 
-  /** The log comes with some delay, so this is asked when the process has ended. */
-  #tellsOnce(level: string, subject: RegExp, words: RegExp): void {
+  /** The log arrives with some delay, so this is checked when the process has ended. */
+  #expectLoggedOnce(level: string, subject: RegExp, words: RegExp): void {
     const said = this.#site.serving.log.filter((line) => line.level === level && subject.test(line.msg));
-    // Whoever mends the file may lock it for a moment.
-    const lines = said.map(({ msg }) => msg).filter((msg) => words.test(msg) || !LOCKED.told.test(msg));
+    // The repair may lock the file for a moment.
+    const lines = said.map(({ msg }) => msg).filter((msg) => words.test(msg) || !LOCKED.message.test(msg));
     this.#expect(lines.length === 1, `the log says it ${lines.length} times: ${lines.join(' | ')}`);
     for (const msg of lines) this.#expect(words.test(msg), `the log says: ${msg}`);
   }
 
-  /** Keeps the worst. */
+  /** Keeps the worst value. */
   #measure(figure: keyof Figures, milliseconds: number): void {
     this.figures[figure] = Math.max(this.figures[figure] ?? 0, milliseconds);
   }
 
   #audit(): void {
-    for (const fault of auditFaults(this.#site.statePath)) this.#expect(false, `audit: ${fault}`);
+    for (const fault of auditDifferences(this.#site.statePath)) this.#expect(false, `audit: ${fault}`);
   }
 
   #expect(holds: boolean | undefined, otherwise: string): void {
@@ -256,7 +261,7 @@ export class Trial {
   }
 }
 
-/** Waits until `/readyz` says that the gateway serves. */
+/** Waits until `/readyz` says that the gateway is ready. */
 async function untilReady(site: Site): Promise<void> {
   let isReady = false;
   let isOver = false;

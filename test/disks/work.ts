@@ -1,4 +1,4 @@
-/** The cases of the long run, each on a gateway of its own that is gone after it. */
+/** The cases of the long run, each on a gateway of its own. */
 import type { Fault } from './faults.ts';
 import { mountDisk } from './real-disks.ts';
 import type { Result, Work } from './rows.ts';
@@ -8,7 +8,7 @@ import { Trial } from './trial.ts';
 
 type CleanUp = () => void | Promise<void>;
 
-/** Clean-ups of one case. */
+/** The clean-ups of one case. */
 class CaseScope implements Scope {
   readonly #cleanUps: CleanUp[] = [];
 
@@ -44,7 +44,7 @@ export function waited(milliseconds: number): Work {
   });
 }
 
-/** The fault comes, lasts, and is mended. */
+/** The fault begins, lasts, and is repaired. */
 export function suffered(fault: Fault, lastsMs?: number): Work {
   return onSite(async (site) => {
     await site.start();
@@ -52,7 +52,7 @@ export function suffered(fault: Fault, lastsMs?: number): Work {
   }, fault);
 }
 
-/** The gateway is told to end meanwhile. */
+/** The gateway is stopped during the fault. */
 export function toTheEnd(fault: Fault): Work {
   return onSite(async (site) => {
     await site.start();
@@ -60,19 +60,19 @@ export function toTheEnd(fault: Fault): Work {
   }, fault);
 }
 
-/** The fault is there before the gateway. */
+/** The fault exists before the gateway starts. */
 export function refusedStart(fault: Fault): Work {
   return onSite(async (site) => {
     const startedAtMs = performance.now();
-    const mend = fault.harm(site);
-    const { status, errors } = await site.tryToStart().finally(mend);
+    const repair = fault.harm(site);
+    const { status, errors } = await site.tryToStart().finally(repair);
     const endMs = performance.now() - startedAtMs;
     const deviations: string[] = [];
-    if (status !== 1 || errors.length !== 1 || !fault.told.test(errors[0] ?? '')) {
+    if (status !== 1 || errors.length !== 1 || !fault.message.test(errors[0] ?? '')) {
       deviations.push(`it ended with status ${status} and says ${errors.join(' | ')}`);
     }
-    const mended = await site.tryToStart();
-    if (mended.status !== 'serves') deviations.push(`after it, it does not start: ${mended.errors.join(' | ')}`);
+    const repaired = await site.tryToStart();
+    if (repaired.status !== 'serves') deviations.push(`after it, it does not start: ${repaired.errors.join(' | ')}`);
     return { figures: { endMs }, deviations };
   }, fault);
 }

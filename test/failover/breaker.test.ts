@@ -1,6 +1,9 @@
-/** Upstreams that are left alone: because they fail, because they ask for it, and until when. */
+/**
+ * Upstreams that get no requests: because they fail, because they sent Retry-After, and until when.
+ */
 import assert from 'node:assert/strict';
 import { after, describe, mock, test } from 'node:test';
+import { PROBE_INTERVAL_MS } from '../../src/upstream/backoff.ts';
 import { OPEN_MS, OPENS_AFTER_FAILURES } from '../../src/upstream/breaker.ts';
 import { LAST_RESORT_MAX_UNAVAILABLE } from '../../src/upstream/choice.ts';
 import { completion } from '../support/answers.ts';
@@ -9,17 +12,17 @@ import type { Script } from '../support/fake-upstream.ts';
 import { until } from '../support/wait.ts';
 import { providerOf, refusing, serving, withStage } from './stage.ts';
 
-/** The clock of this process runs ahead by so much. */
+/** How far the clock of this process has moved since the start: only by hand, since probes are due by time. */
 let aheadMs = 0;
-const realNow = performance.now.bind(performance);
-mock.method(performance, 'now', () => realNow() + aheadMs);
+const startMs = Math.round(performance.now());
+mock.method(performance, 'now', () => startMs + aheadMs);
 after(() => mock.reset());
 
 const failing: Script = (call) => call.answer(500, { error: { message: 'No.' } });
 const OTHERS = 20;
 
 describe('an upstream that fails five times in a row', () => {
-  test('is no longer asked, then by one request alone, and after its answer as before', () =>
+  test('gets no more requests, then a single probe, and after its success as many as before', () =>
     withStage(2, {}, async (stage) => {
       const key = stage.key();
       stage.follow(refusing(503), serving('hi'));
@@ -38,7 +41,7 @@ describe('an upstream that fails five times in a row', () => {
       let answered = 0;
       for (const reply of waiting) void reply.then(() => answered++);
       await until(() => answered === OTHERS - 1);
-      assert.equal(stage.asked[0], 1, 'one request finds out');
+      assert.equal(stage.asked[0], 1, 'one probe');
       release.resolve();
       await Promise.all(waiting);
       stage.follow(serving('hi'), serving('hi'));
@@ -48,14 +51,14 @@ describe('an upstream that fails five times in a row', () => {
 });
 
 describe('a sole upstream', () => {
-  test('is asked however often it has failed, since it answers for itself', () =>
+  test('gets requests however often it has failed, since it can report its own error', () =>
     withStage(1, {}, async (stage) => {
       stage.follow(failing);
       await stage.statuses(stage.key(), 3 * LAST_RESORT_MAX_UNAVAILABLE);
       assert.deepEqual(stage.asked, [3 * LAST_RESORT_MAX_UNAVAILABLE]);
     }));
 
-  test('that asks for a pause ten times in a row gets it: 502 with Retry-After, at no cost', () =>
+  test('that sends Retry-After ten times in a row backs off: 502 with Retry-After, at no cost', () =>
     withStage(1, {}, async (stage) => {
       stage.follow(refusing(503, { 'retry-after': '100' }));
       const statuses = await stage.statuses(stage.key(), LAST_RESORT_MAX_UNAVAILABLE);
@@ -63,7 +66,7 @@ describe('a sole upstream', () => {
       for (const stream of [false, true]) {
         const key = stage.key();
         const reply = await stage.ask(key, { stream });
-        assert.match(assertError(reply, 502, 'upstream_error'), /asked for a pause/);
+        assert.match(assertError(reply, 502, 'upstream_error'), /temporarily unavailable/);
         const retryAfterS = Number(reply.headers.get('retry-after'));
         assert.ok(retryAfterS > 0 && retryAfterS <= 100, `${retryAfterS}`);
         assert.equal(reply.headers.get('x-should-retry'), null);
@@ -77,9 +80,38 @@ describe('a sole upstream', () => {
     }));
 });
 
+/** To a clock that is moved by hand, each step looks like a delay of the event loop. */
+const TIMELESS = { config: { overload: { loop_delay: 'off' } } };
+
+describe('a model that a host has taken from everybody with Retry-After: 600 to one key', () => {
+  for (const status of [429, 503]) {
+    test(`is probed by one request every few seconds, and comes back with its success, after ${status}`, () =>
+      withStage(1, TIMELESS, async (stage) => {
+        const [attacker, other] = [stage.key(), stage.key()];
+        stage.follow(refusing(status, { 'retry-after': '600' }));
+        await stage.statuses(attacker, 2 * LAST_RESORT_MAX_UNAVAILABLE);
+        assert.deepEqual(stage.asked, [LAST_RESORT_MAX_UNAVAILABLE]);
+        for (let probes = 1; probes <= 3; probes++) {
+          aheadMs += PROBE_INTERVAL_MS;
+          const replies = await Promise.all(Array.from({ length: OTHERS }, () => stage.ask(other)));
+          assert.deepEqual(stage.asked, [LAST_RESORT_MAX_UNAVAILABLE + probes]);
+          for (const reply of replies) {
+            assertError(reply, 502, 'upstream_error');
+            const retryAfterS = reply.headers.get('retry-after');
+            if (retryAfterS !== null) assert.ok(Number(retryAfterS) <= PROBE_INTERVAL_MS / 1_000, retryAfterS);
+          }
+        }
+        stage.follow(serving('hi'));
+        assert.equal((await stage.ask(other)).status, 502);
+        aheadMs += PROBE_INTERVAL_MS;
+        assert.deepEqual(await stage.statuses(other, OTHERS), Array(OTHERS).fill(200));
+      }));
+  }
+});
+
 describe('Retry-After', () => {
   for (const status of [503, 529]) {
-    test(`with ${status} is honoured for all models while another upstream can be asked`, () =>
+    test(`with ${status} is honoured for all models while another upstream is available`, () =>
       withStage(2, {}, async (stage) => {
         const key = stage.key();
         stage.follow(refusing(status, { 'retry-after': '30' }), serving('hi'));
@@ -93,7 +125,7 @@ describe('Retry-After', () => {
       }));
   }
 
-  test('with 429 is honoured for its model, and the others go where they went', () =>
+  test('with 429 is honoured for its model, and requests for others are routed as before', () =>
     withStage(2, {}, async (stage) => {
       const key = stage.key();
       const limited: Script = (call) =>
@@ -104,11 +136,11 @@ describe('Retry-After', () => {
       await stage.statuses(key, OTHERS);
       assert.deepEqual(stage.asked, [1, OTHERS]);
       await stage.statuses(key, OTHERS, { model: 'fake/free' });
-      // One turn more or less is what the turns were off before.
+      // One request of difference is what the rotation was off before.
       assert.ok(Math.abs((stage.asked[0] as number) - 1 - OTHERS / 2) <= 1, `${stage.asked}`);
     }));
 
-  test('of a limited model does not shut out other models of a sole upstream, whatever the number of refusals', () =>
+  test('of a limited model does not block other models of a sole upstream, however many requests are rejected', () =>
     withStage(1, {}, async (stage) => {
       const key = stage.key();
       stage.follow(refusing(429, { 'retry-after': '30' }));
@@ -121,7 +153,7 @@ describe('Retry-After', () => {
     }));
 });
 
-describe('upstreams that are well', () => {
+describe('healthy upstreams', () => {
   test('of weights 3 and 1 get three and one of four requests', () =>
     withStage(2, { weights: [3, 1] }, async (stage) => {
       stage.follow(serving('hi'), serving('hi'));
@@ -129,7 +161,7 @@ describe('upstreams that are well', () => {
       assert.deepEqual(stage.asked, [30, 10]);
     }));
 
-  test('answer on all threads, though another one is dead', () =>
+  test('respond on all threads, although another one is dead', () =>
     withStage(2, { config: { threads: 2 }, providers: (hosts) => ({ fake: providerOf(hosts) }) }, async (stage) => {
       await stage.host(0).close();
       stage.host(1).follow(serving('hi'));

@@ -1,4 +1,6 @@
-/** A dispatch by itself: what it leaves behind once it is over, and from when its first byte counts. */
+/**
+ * A single dispatch: what it leaves behind when it is over, and from when its first byte counts.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Log } from '../../src/observe/log.ts';
@@ -9,40 +11,31 @@ import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';
 import { type Member, Provider } from '../../src/upstream/provider.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
 import { checkRequest } from '../../src/wire/request.ts';
+import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { completion } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
+import { flatPrices, testModel } from '../support/models.ts';
 
 const HEAD = { contentType: 'application/json', contentEncoding: undefined, retryAfter: undefined };
 const SINK: StreamSink = { started: false, gone: false, start() {}, write: () => undefined };
-const MODEL = {
-  id: 'p/m',
-  provider: 'p',
-  active: true,
-  upstream: 'm',
-  input: 1n,
-  cachedInput: 1n,
-  output: 1n,
-  maxOutput: undefined,
-  defaultOutput: 512,
-  fallback: [],
-};
+const MODEL = testModel('p/m', flatPrices(1n));
 
 type Host = (attempt: Attempt) => void;
 
 function answer(attempt: Attempt, status: number, body: unknown): void {
   attempt.begin({ pause() {}, resume() {}, abort() {} });
-  attempt.answer({ ...HEAD, status });
+  attempt.receiveHead({ ...HEAD, status });
   attempt.push(Buffer.from(JSON.stringify(body)));
   attempt.end();
 }
 
-/** A request on its way to these hosts, one after the other. */
+/** A request that is dispatched to these hosts in turn. */
 function dispatched(...hosts: readonly Host[]) {
   const upstreams = hosts.map((host, i) => ({
     name: `p#${i + 1}`,
     weight: 1,
     upstream: {
-      secrets: [],
+      secrets: NO_SECRETS,
       attempt: () => {
         const attempt = new Attempt();
         host(attempt);
@@ -78,7 +71,7 @@ function dispatched(...hosts: readonly Host[]) {
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 describe('a dispatch', () => {
-  test('that is over leaves no timer and no request under way, though its client leaves before the last bytes', async () => {
+  test('that is over leaves no timer and no request in flight, even if its client hangs up before the last bytes', async () => {
     const before = timers();
     const { dispatch, members } = dispatched((attempt) => answer(attempt, 200, completion('hi')));
     assert.equal((await dispatch.run()).termination.kind, 'json');
@@ -90,15 +83,15 @@ describe('a dispatch', () => {
     );
   });
 
-  test('tells of each upstream that it asked, and of what was wrong with it', async () => {
+  test('reports each upstream that it tried, and what was wrong with it', async () => {
     const { dispatch, visits, members } = dispatched(
-      (attempt) => attempt.fail(new UpstreamFailure('not_connected', 'nobody there')),
+      (attempt) => attempt.fail(new UpstreamFailure('not_connected', 'connection refused')),
       (attempt) => answer(attempt, 503, {}),
       (attempt) => answer(attempt, 200, completion('hi')),
     );
     assert.equal((await dispatch.run()).termination.kind, 'json');
     assert.deepEqual(visits, [
-      ['p#1', 'nobody there'],
+      ['p#1', 'connection refused'],
       ['p#2', 'the upstream answered 503'],
       ['p#3', undefined],
     ]);
@@ -109,7 +102,7 @@ describe('a dispatch', () => {
     );
   });
 
-  test('counts the time to the first byte from its beginning, also where the last answer came at once', async () => {
+  test('counts the time to the first byte from its start, even if the last response came at once', async () => {
     const { dispatch } = dispatched(
       (attempt) => void setTimeout(() => answer(attempt, 503, {}), 30),
       (attempt) => answer(attempt, 200, completion('hi')),

@@ -1,4 +1,4 @@
-/** Models that stand in for others: when they are asked, what they cost, and for whom. */
+/** Fallback models: when they are used, what they cost, and for which keys. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CONCURRENCY } from '../support/cli.ts';
@@ -18,7 +18,7 @@ import {
   withStage,
 } from './stage.ts';
 
-/** `main/model`, for which `spare/first` and then `spare/second` stand in; all three have a host of their own. */
+/** `main/model` with the fallbacks `spare/first` and `other/second`; each has a host of its own. */
 function fallbacks(hosts: readonly FakeUpstream[]): Fields {
   const [first, second, third] = hosts as [FakeUpstream, FakeUpstream, FakeUpstream];
   const only = (host: FakeUpstream, number: number) => ({ kind: 'openai', upstreams: [upstreamOf(host, number)] });
@@ -34,10 +34,10 @@ function fallbacks(hosts: readonly FakeUpstream[]): Fields {
 }
 
 const MODEL = 'main/model';
-/** What ten tokens of input and five of output cost, in nanodollars. */
+/** The cost of ten tokens of input and five of output, in nanodollars. */
 const COSTS = { 'main/model': 20_000, 'spare/first': 200_000, 'other/second': 55_000 };
 
-describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
+describe('a fallback model', { concurrency: CONCURRENCY }, () => {
   for (const status of REFUSALS) {
     test(`serves after ${status}, is named, and is priced as itself`, () =>
       withStage(3, { providers: fallbacks }, async (stage) => {
@@ -58,7 +58,7 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
       }));
   }
 
-  test('is asked in its turn, one after the other, and the last words are those of the last', () =>
+  test('is tried in turn, and the error is that of the last one', () =>
     withStage(3, { providers: fallbacks }, async (stage) => {
       stage.follow(refusing(503), refusing(503), serving('from the third'));
       const key = stage.key();
@@ -76,14 +76,14 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
       assertNoSecret(stage, failed);
     }));
 
-  test('is not asked after an answer that its model stands behind', () =>
+  test('is not tried after a response that is no rejection', () =>
     withStage(3, { providers: fallbacks }, async (stage) => {
       stage.follow(refusing(500), serving('hi'), serving('hi'));
       assert.equal((await stage.ask(stage.key(), { model: MODEL })).status, 502);
       assert.deepEqual(stage.asked, [1, 0, 0]);
     }));
 
-  test('is asked at once while the model of the request is to be left alone', () =>
+  test('is tried at once while the requested model is backing off', () =>
     withStage(3, { providers: fallbacks }, async (stage) => {
       stage.follow(refusing(429, { 'retry-after': '60' }), serving('hi'), serving('hi'));
       await stage.ask(stage.key(), { model: MODEL });
@@ -100,7 +100,7 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
     [[MODEL], undefined],
   ];
   for (const [allowlist, served] of ALLOWLISTS) {
-    test(`for a key that may call ${allowlist.join(', ')} is ${served ?? 'nobody'}`, () =>
+    test(`for a key that may use ${allowlist.join(', ')} is ${served ?? 'none'}`, () =>
       withStage(3, { providers: fallbacks }, async (stage) => {
         stage.follow(refusing(503), serving('hi'), serving('hi'));
         const key = stage.key({ allowlist });
@@ -111,7 +111,7 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
       }));
   }
 
-  test('is not used any more once it is taken off the list of the key, though the body was on its way by then', () =>
+  test("is not used after it was removed from the key's allowlist, even if the body was already arriving", () =>
     withStage(3, { providers: fallbacks }, async (stage) => {
       stage.follow(refusing(503), serving('hi'));
       const key = stage.key({ allowlist: [MODEL, 'spare/first'] });
@@ -119,7 +119,7 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
       const request = stage.gateway.rawCompletion(key, chat({ model: MODEL }));
       connection.send(request.slice(0, -5));
       await until(async () => (await stage.gateway.inFlight()) === 1);
-      // What follows is decided behind whatever was asked for until now.
+      // What follows is decided after everything that was requested until now.
       await stage.gateway.request('/v1/models', { key });
       stage.gateway.setAllowlist(key, [MODEL]);
       connection.send(request.slice(-5));
@@ -128,7 +128,7 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
       connection.leave();
     }));
 
-  test('cannot be called itself by a key that may not, only because it stands in', () =>
+  test('cannot be requested by a key that may not use it just because it is a fallback', () =>
     withStage(3, { providers: fallbacks }, async (stage) => {
       assertError(
         await stage.ask(stage.key({ allowlist: [MODEL] }), { model: 'spare/first' }),
@@ -138,8 +138,8 @@ describe('a model that stands in', { concurrency: CONCURRENCY }, () => {
     }));
 });
 
-describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
-  /** What is held for a request while its first upstream thinks about it. */
+describe('with fallback models', { concurrency: CONCURRENCY }, () => {
+  /** The hold of a request while its first upstream is working. */
   async function heldFor(
     stage: Parameters<Parameters<typeof withStage>[2]>[0],
     key: ReturnType<typeof stage.key>,
@@ -157,22 +157,23 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
     return { held, reply: await reply };
   }
 
-  test('the most that one of them may cost is held, and of what it did cost the rest is free again', () =>
+  test('the hold is the most that any of them may cost, and is released down to the actual cost', () =>
     withStage(3, { providers: fallbacks }, async (stage) => {
       const key = stage.key();
       const { held, reply } = await heldFor(stage, key, { max_tokens: 30 });
       assert.equal(reply.status, 200);
-      // At the price of spare/first: an input token is 10,000 nanodollars, one of output 20,000.
+      // At the price of spare/first: a token of input costs 10,000 nanodollars, one of output
+      // 20,000.
       assert.equal(held % 10_000, 0);
       assert.ok(held >= 30 * 20_000 + 10_000, `${held}`);
       const row = await stage.row(key);
       assert.deepEqual([row.hold_nanos, row.cost_nanos], [held, COSTS[MODEL]]);
       const allowed = stage.key({ allowlist: [MODEL] });
       const alone = await heldFor(stage, allowed, { max_tokens: 30 });
-      assert.equal(alone.held, held / 10, 'for a key that may call none of them, the model alone counts');
+      assert.equal(alone.held, held / 10, 'for a key that may use none of them, only the model counts');
     }));
 
-  test('a balance that does for the model alone is enough for it, and for it alone', () =>
+  test('a balance that covers only the model itself admits the request for it alone', () =>
     withStage(3, { providers: fallbacks, credit: '0.0002' }, async (stage) => {
       stage.follow(refusing(503));
       const key = stage.key();
@@ -186,17 +187,17 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
       assertError(await stage.ask(key, { model: MODEL, max_tokens: 1_000 }), 402, 'insufficient_credit');
     }));
 
-  test('a declared maximum that one of them cannot give leaves that one out', () =>
+  test('a declared maximum excludes a fallback that cannot produce it', () =>
     withStage(3, { providers: fallbacks }, async (stage) => {
-      // other/second gives 40 at most.
+      // other/second produces 40 at most.
       stage.follow(refusing(503), refusing(503), serving('hi'));
       assertError(await stage.ask(stage.key(), { model: MODEL, max_tokens: 41 }), 502, 'upstream_error');
       assert.equal((await stage.ask(stage.key(), { model: MODEL, max_tokens: 40 })).status, 200);
     }));
 
-  test('a limit of tokens that does for the model alone is enough for it, and for it alone', () =>
+  test('a token limit that covers only the model itself admits the request for it alone', () =>
     withStage(3, { providers: fallbacks }, async (stage) => {
-      // The model itself can give 1,000, the first one that stands in for it any number.
+      // The model itself can produce 1,000, its first fallback any number.
       const fields = { model: MODEL, max_tokens: 3_000 };
       const asked = async (tpm: number) => {
         stage.follow(refusing(503), refusing(503));
@@ -211,7 +212,7 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
       assertError(await stage.ask(stage.key({ tpm: 900 }), fields), 429, 'rate_limited');
     }));
 
-  test('cap_output writes into each request what is held for its own model', () =>
+  test('cap_output writes into each request the maximum held for its own model', () =>
     withStage(3, { providers: fallbacks, config: { cap_output: true } }, async (stage) => {
       stage.follow(refusing(503), refusing(503), serving('hi'));
       await stage.ask(stage.key(), { model: MODEL });
@@ -224,12 +225,12 @@ describe('with models that stand in', { concurrency: CONCURRENCY }, () => {
     }));
 });
 
-describe('where the model that stands in is on the same upstream', { concurrency: CONCURRENCY }, () => {
+describe('a fallback on the same upstream', { concurrency: CONCURRENCY }, () => {
   const model = { input: 1, output: 2 };
   const models = { model: { ...model, fallback: ['main/small'] }, small: model };
   const providers = (hosts: readonly FakeUpstream[]) => ({ main: providerOf(hosts, { models }) });
 
-  test('it is asked after 429, which is for one model', () =>
+  test('is tried after 429, which is about one model', () =>
     withStage(1, { providers }, async (stage) => {
       stage.follow((call) => (JSON.parse(call.body).model === 'small' ? serving('hi')(call) : refusing(429)(call)));
       const key = stage.key();
@@ -238,7 +239,7 @@ describe('where the model that stands in is on the same upstream', { concurrency
       assert.deepEqual([row.model, row.upstream, row.attempts], ['main/small', 'main', 2]);
     }));
 
-  test('it is not asked after 503, which is for all', () =>
+  test('is not tried after 503, which is about all', () =>
     withStage(1, { providers }, async (stage) => {
       stage.follow(refusing(503));
       assert.equal((await stage.ask(stage.key(), { model: MODEL })).status, 502);

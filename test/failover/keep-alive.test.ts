@@ -1,4 +1,4 @@
-/** Comments hold a stream that has begun while its upstream is silent, and change nothing else of it. */
+/** Keep-alive comments: sent while the upstream of a stream is silent, and nothing else changes. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, mock, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -6,6 +6,7 @@ import { Meter } from '../../src/relay/meter.ts';
 import type { RelayResult, StreamSink } from '../../src/relay/relay.ts';
 import { relayStream } from '../../src/relay/stream.ts';
 import { Attempt } from '../../src/upstream/attempt.ts';
+import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { MAX_EVENT_BYTES } from '../../src/wire/sse.ts';
 import { chunk, DONE } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
@@ -23,7 +24,7 @@ interface Interval {
   refresh(): void;
 }
 
-/** Intervals whose time is moved by hand. Those of the test runner's own mock cannot be refreshed. */
+/** Intervals whose time is moved by hand. Those of the test runner's mock cannot be refreshed. */
 class Intervals {
   readonly #running = new Set<Interval>();
 
@@ -56,7 +57,7 @@ class Intervals {
 
 let intervals = new Intervals();
 
-/** A client that takes what it is sent; while it is slow, nothing more. */
+/** A client that reads what it is sent; while it is paused, nothing. */
 class Client implements StreamSink {
   started = false;
   readonly gone = false;
@@ -72,7 +73,7 @@ class Client implements StreamSink {
     return this.#room;
   }
 
-  /** From here on it makes no room until the function that is returned is called. */
+  /** Reads nothing until the returned function is called. */
   stall(): () => void {
     const room = Promise.withResolvers<void>();
     this.#room = room.promise;
@@ -91,7 +92,11 @@ class Relay {
   constructor({ isOff = false } = {}) {
     const keepAliveMs = isOff ? undefined : EVERY_MS;
     this.#attempt.begin(SOURCE);
-    this.#ended = relayStream(this.#attempt, this.client, new Meter(1), { showUsage: true, secrets: [], keepAliveMs });
+    this.#ended = relayStream(this.#attempt, this.client, new Meter(1), {
+      showUsage: true,
+      secrets: NO_SECRETS,
+      keepAliveMs,
+    });
   }
 
   async send(text: string): Promise<void> {
@@ -99,7 +104,7 @@ class Relay {
     await turn();
   }
 
-  /** The upstream is silent for that long. */
+  /** The upstream is silent for this long. */
   async silence(milliseconds: number): Promise<void> {
     intervals.pass(milliseconds);
     await turn();
@@ -118,11 +123,11 @@ describe('a stream', () => {
     mock.method(globalThis, 'clearInterval', intervals.clear);
   });
   afterEach(() => {
-    assert.equal(intervals.size, 0, 'a timer is left over');
+    assert.equal(intervals.size, 0, 'a timer is left');
     mock.restoreAll();
   });
 
-  test('gets a comment after each such silence, from its last byte on', async () => {
+  test('gets a comment after each silence, measured from its last byte', async () => {
     const relay = new Relay();
     await relay.send(chunk('a'));
     await relay.silence(EVERY_MS - 1);
@@ -136,7 +141,7 @@ describe('a stream', () => {
     await relay.end();
   });
 
-  test('gets none before it has begun, where an upstream that fails is an ordinary error', async () => {
+  test('gets none before it has started, when an upstream failure is still an HTTP error', async () => {
     const relay = new Relay();
     await relay.send(': the upstream is thinking\n\n');
     await relay.silence(10 * EVERY_MS);
@@ -146,7 +151,7 @@ describe('a stream', () => {
     await relay.end();
   });
 
-  test('gets none where they are off', async () => {
+  test('gets none if they are disabled', async () => {
     const relay = new Relay({ isOff: true });
     await relay.send(chunk('a'));
     await relay.silence(100 * EVERY_MS);
@@ -165,7 +170,7 @@ describe('a stream', () => {
     await relay.end();
   });
 
-  test('gets none within an event that is too long to be kept, and goes out in pieces', async () => {
+  test('gets none within an oversized event, which is passed on in pieces', async () => {
     const relay = new Relay();
     const event = chunk('x'.repeat(MAX_EVENT_BYTES + 100));
     await relay.send(event.slice(0, -20));
@@ -176,7 +181,7 @@ describe('a stream', () => {
     await relay.end();
   });
 
-  test('gets none between the two characters of a line end', async () => {
+  test('gets none between CR and LF', async () => {
     const relay = new Relay();
     const [first, second] = [chunk('a'), chunk('b')].map((event) => event.replaceAll('\n', '\r\n')) as [string, string];
     await relay.send(first.slice(0, -1));
@@ -188,7 +193,7 @@ describe('a stream', () => {
     await relay.end();
   });
 
-  test('gets none while it is its client that makes no room', async () => {
+  test('gets none while the client is behind', async () => {
     const relay = new Relay();
     const makeRoom = relay.client.stall();
     await relay.send(chunk('a'));
@@ -211,7 +216,7 @@ describe('a stream', () => {
   });
 });
 
-test('through a gateway a stream is byte for byte what the upstream sent, but for the comments', () =>
+test('a stream through a gateway is byte for byte what the upstream sent, except for the comments', () =>
   withStage(1, { config: { stream_keep_alive: '20ms' } }, async (stage) => {
     const goOn = Promise.withResolvers<void>();
     const pieces = [chunk('a'), chunk('b').slice(0, 12), chunk('b').slice(12), chunk('c', 'stop'), DONE];

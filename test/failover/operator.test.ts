@@ -1,4 +1,4 @@
-/** What the operator sees of failover, and can do meanwhile: commands, the live figures, reload, the end of a request. */
+/** Failover as the operator sees it: commands, live figures, reload, and stopping a request. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
@@ -9,7 +9,7 @@ import { freePort } from '../support/ports.ts';
 import { until } from '../support/wait.ts';
 import { type Host, providerOf, refusing, serving } from './stage.ts';
 
-/** What ten tokens of input and five of output cost. */
+/** The cost of ten tokens of input and five of output. */
 const COST_USD = '0.020';
 const MODEL = { input: 1000, output: 2000 };
 
@@ -21,7 +21,7 @@ interface RequestJson {
   readonly attempts: number | null;
 }
 
-describe('with two upstreams and a model that stands in', () => {
+describe('with two upstreams and a fallback model', () => {
   const cleanUps: (() => void | Promise<void>)[] = [];
   let site: Site;
   let hosts: readonly [FakeUpstream, FakeUpstream, FakeUpstream];
@@ -52,7 +52,7 @@ describe('with two upstreams and a model that stands in', () => {
     for (const [i, host] of hosts.entries()) host.follow(scripts[i] ?? serving('hi'));
   };
 
-  test('single requests, and usage by model, name who served', async () => {
+  test('requests, and usage by model, name who served', async () => {
     await reload();
     follow(refusing(503), refusing(503));
     const key = site.key();
@@ -73,19 +73,19 @@ describe('with two upstreams and a model that stands in', () => {
       [['spare/model', 1, 0, Number(COST_USD)]],
     );
     const { stdout } = await site.place.run(['requests', 'show', id]);
-    assert.match(stdout, /spare\/model, which stood in for main\/model/);
+    assert.match(stdout, /spare\/model \(fallback for main\/model\)/);
     assert.match(stdout, /spare, after 3 attempts/);
     assert.equal((await site.place.run(['audit'])).status, 0);
   });
 
-  test('the live figures tell how each upstream fares', async () => {
+  test('the live figures show the state of each upstream', async () => {
     await reload();
     follow(refusing(503, { 'retry-after': '60' }));
     const key = site.key();
     for (let i = 0; i < 3; i++) await (await site.chat(key, { model: 'main/model' })).text();
     const { upstreams, recent } = await site.snapshot();
     const figures = upstreams.map(({ upstream, state, requests, failures }) => [upstream, state, requests, failures]);
-    // Those of the test before count, too: they are of the last minute.
+    // Those of the previous test count too: they are within the last minute.
     assert.deepEqual(
       figures.map(([upstream, state]) => [upstream, state]),
       [
@@ -98,10 +98,10 @@ describe('with two upstreams and a model that stands in', () => {
     const row = recent.find(({ attempts }) => attempts === 2);
     assert.deepEqual([row?.model, row?.upstream], ['main/model', 'main#2']);
     const status = await site.place.run(['status']);
-    assert.match(status.stdout, /main#1 +left alone: it asked for a pause/);
+    assert.match(status.stdout, /main#1 +backing off/);
   });
 
-  test('a reload while the first upstream thinks leaves the request to the upstreams that it began with', async () => {
+  test('a reload during the first attempt leaves the request with its original upstreams', async () => {
     await reload();
     const release = Promise.withResolvers<void>();
     follow(async (call) => {
@@ -119,7 +119,7 @@ describe('with two upstreams and a model that stands in', () => {
     assert.equal(await site.outcome(key, { model: 'main/model' }), '404 model_not_found');
   });
 
-  test('a request that is stopped while its first upstream thinks goes to no other one', async () => {
+  test('a request that is stopped during its first attempt is not retried', async () => {
     await reload();
     follow(() => {});
     const key = site.key();
@@ -140,7 +140,7 @@ describe('with two upstreams and a model that stands in', () => {
     assert.equal(upstreams[0]?.in_flight, 0);
   });
 
-  test('the official client sees nothing of a dead upstream, and asks no more often where all are', async () => {
+  test('the official client does not notice a dead upstream, and does not retry if all of them are dead', async () => {
     const dead = { port: await freePort() };
     const providers = (...all: Host[]) => ({
       providers: { main: providerOf(all, { models: { model: MODEL } }) },

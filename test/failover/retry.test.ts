@@ -1,4 +1,7 @@
-/** What is tried again at another upstream and what never is, how often, and what the client and the journal see of it. */
+/**
+ * Retries: what is retried at another upstream and what never is, how often, and what client and
+ * journal see.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { chunk, completion, event } from '../support/answers.ts';
@@ -8,10 +11,10 @@ import type { FakeUpstream, Script } from '../support/fake-upstream.ts';
 import { chat } from '../support/gateway.ts';
 import { assertNoSecret, type Fields, providerOf, REFUSALS, refusing, secretOf, serving, withStage } from './stage.ts';
 
-/** What ten tokens of input and five of output cost. */
+/** The cost of ten tokens of input and five of output. */
 const SERVED_COST = 20_000;
 
-/** A provider for each, so that no breaker of one is another's. */
+/** One provider per case, so that they do not share a breaker. */
 function providersFor<Row extends readonly [name: string, ...unknown[]]>(
   rows: readonly Row[],
   fields: Fields = {},
@@ -23,13 +26,16 @@ function providersFor<Row extends readonly [name: string, ...unknown[]]>(
 describe('a request goes to the next upstream', { concurrency: CONCURRENCY }, () => {
   const WAYS: readonly (readonly [name: string, script: Script | undefined])[] = [
     ...REFUSALS.map((status) => [`answers ${status}`, refusing(status)] as const),
-    ['answers 503 and breaks off', (call) => [call.head(503, { 'content-length': '99' }), call.hangUp()].pop()],
-    ['answers 429 without an end', (call) => [call.head(429, {}), call.raw('{')].pop()],
-    // The last one, since it does not come back.
+    [
+      'answers 503 and closes the connection early',
+      (call) => [call.head(503, { 'content-length': '99' }), call.hangUp()].pop(),
+    ],
+    ['answers 429 with an incomplete body', (call) => [call.head(429, {}), call.raw('{')].pop()],
+    // The last one, because this host does not come back.
     ['cannot be reached', undefined],
   ];
 
-  test('where the first one has not taken it on, and the client sees nothing of it', (t) =>
+  test('if the first one rejected it, and the client does not notice', (t) =>
     withStage(2, { providers: providersFor(WAYS) }, async (stage) => {
       for (const [i, [name, script]] of WAYS.entries()) {
         await t.test(name, async () => {
@@ -55,7 +61,7 @@ describe('a request goes to the next upstream', { concurrency: CONCURRENCY }, ()
       }
     }));
 
-  test('with its own key, and the same body', () =>
+  test("with that upstream's own key, and the same body", () =>
     withStage(2, {}, async (stage) => {
       stage.follow(refusing(503), serving('hi'));
       await stage.ask(stage.key(), { metadata: { a: 1.0 } });
@@ -73,24 +79,24 @@ describe('a request is never sent twice', { concurrency: CONCURRENCY }, () => {
       (status) => [`an answer ${status}`, refusing(status), true] as const,
     ),
     ['a reset', (call) => call.reset(), false],
-    ['an end without an answer', (call) => call.hangUp(), false],
-    ['no answer in time', () => {}, false],
+    ['an end without a response', (call) => call.hangUp(), false],
+    ['no response in time', () => {}, false],
     [
-      'half an answer',
+      'an incomplete response',
       (call) => [call.head(200, { 'content-length': '99' }), call.raw('{'), call.hangUp()].pop(),
       false,
     ],
-    ['what is no HTTP', (call) => [call.raw('SSH-2.0\r\n\r\n'), call.hangUp()].pop(), false],
+    ['not HTTP', (call) => [call.raw('SSH-2.0\r\n\r\n'), call.hangUp()].pop(), false],
     ['an error with status 200', (call) => call.answer(200, { error: { message: 'Overloaded', code: 503 } }), true],
     [
       'an error as the first event',
       (call) => [call.stream(), call.send(event({ error: { code: 529 } })), call.end()].pop(),
       true,
     ],
-    ['a stream that falls silent', (call) => call.stream(), false],
+    ['a stream that stops', (call) => call.stream(), false],
   ];
 
-  test('where the first one may have begun to work, or stands behind its answer', (t) =>
+  test('if the first one may have started to work, or gave a final response', (t) =>
     withStage(2, { providers: providersFor(WAYS, { timeouts }) }, async (stage) => {
       for (const [i, [name, script, isFree]] of WAYS.entries()) {
         await t.test(name, async () => {
@@ -98,7 +104,7 @@ describe('a request is never sent twice', { concurrency: CONCURRENCY }, () => {
           const key = stage.key();
           const reply = await stage.ask(key, { model: `p${i}/echo`, stream: /stream|event/.test(name) });
           assert.ok(reply.status >= 400, reply.text);
-          assert.equal(reply.headers.get('x-should-retry'), null, 'the gateway has not tried again');
+          assert.equal(reply.headers.get('x-should-retry'), null, 'the gateway has not retried');
           assert.deepEqual(stage.asked, [1, 0]);
           const row = await stage.row(key);
           assert.deepEqual([row.upstream, row.attempts, row.cost_nanos === 0], [`p${i}#1`, 1, isFree]);
@@ -106,7 +112,7 @@ describe('a request is never sent twice', { concurrency: CONCURRENCY }, () => {
       }
     }));
 
-  test('once a byte of it was relayed', () =>
+  test('once a byte of its response was relayed', () =>
     withStage(2, {}, async (stage) => {
       stage.follow((call) => {
         call.stream();
@@ -121,9 +127,9 @@ describe('a request is never sent twice', { concurrency: CONCURRENCY }, () => {
     }));
 });
 
-describe('how often a request is tried', { concurrency: CONCURRENCY }, () => {
+describe('the number of attempts', { concurrency: CONCURRENCY }, () => {
   for (const attempts of [1, 2, 3]) {
-    test(`is bounded by attempts: ${attempts}`, () =>
+    test(`is limited by attempts: ${attempts}`, () =>
       withStage(5, { config: { retry: { attempts } } }, async (stage) => {
         stage.follow(...Array(5).fill(refusing(503)));
         const key = stage.key();
@@ -139,7 +145,7 @@ describe('how often a request is tried', { concurrency: CONCURRENCY }, () => {
       }));
   }
 
-  test('is never more than there are upstreams', () =>
+  test('is at most the number of upstreams', () =>
     withStage(2, { config: { retry: { attempts: 10 } } }, async (stage) => {
       stage.follow(refusing(503), refusing(503));
       assert.equal((await stage.ask(stage.key())).status, 502);
@@ -150,9 +156,9 @@ describe('how often a request is tried', { concurrency: CONCURRENCY }, () => {
     ['0%', 30],
     ['10%', 150],
   ] as const) {
-    test(`is bounded over many requests by a budget of ${percent}`, () =>
+    test(`is limited over many requests by a budget of ${percent}`, () =>
       withStage(2, { config: { retry: { attempts: 2, budget: percent } } }, async (stage) => {
-        // An answer now and then keeps the breakers closed, so that the budget alone bounds it.
+        // A success now and then keeps the breakers closed, so that only the budget limits retries.
         const mostlyDown = (): Script => {
           let calls = 0;
           return (call) => (++calls % 5 === 0 ? call.answer(200, completion('hi')) : refusing(503)(call));
@@ -170,15 +176,15 @@ describe('how often a request is tried', { concurrency: CONCURRENCY }, () => {
   }
 });
 
-describe('the words of an upstream', { concurrency: CONCURRENCY }, () => {
-  test('are those of the last one that was asked', () =>
+describe('the error message of an upstream', { concurrency: CONCURRENCY }, () => {
+  test('is that of the last one tried', () =>
     withStage(2, {}, async (stage) => {
       stage.follow(refusing(429), refusing(503));
       assert.match(assertError(await stage.ask(stage.key()), 502, 'upstream_error'), /No: 503\./);
     }));
 
   for (const quoted of [1, 2]) {
-    test(`are withheld where they quote host ${quoted}, whoever says them`, () =>
+    test(`is withheld if it quotes host ${quoted}, whoever sends it`, () =>
       withStage(2, {}, async (stage) => {
         const words = `Refused for ${secretOf(quoted)}`;
         const script: Script = (call) => call.answer(503, { error: { message: words } });
@@ -194,11 +200,11 @@ describe('the words of an upstream', { concurrency: CONCURRENCY }, () => {
   }
 });
 
-describe('a request that several upstreams did not take', { concurrency: CONCURRENCY }, () => {
+describe('a request that several upstreams rejected', { concurrency: CONCURRENCY }, () => {
   const broken: Script = (call) => [call.head(503, { 'content-length': '99' }), call.hangUp()].pop();
   const CASES: readonly (readonly [name: string, first: Script, isFree: boolean])[] = [
-    ['is free where both said so', refusing(503), true],
-    ['is charged where one of them broke off while it said so: it may have worked', broken, false],
+    ['is free if both rejected it completely', refusing(503), true],
+    ['is charged if one of the rejections was incomplete: it may have worked', broken, false],
   ];
   for (const [name, first, isFree] of CASES) {
     test(name, () =>

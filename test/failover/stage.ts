@@ -1,4 +1,4 @@
-/** A gateway whose providers have several upstreams, each a host of its own that does what a test says. */
+/** A gateway whose providers have several upstreams, each a host that follows a script. */
 import assert from 'node:assert/strict';
 import { answering, chunk, completion, DONE, streaming, usageChunk } from '../support/answers.ts';
 import { FakeUpstream, type Script } from '../support/fake-upstream.ts';
@@ -12,7 +12,7 @@ import {
   withGateway,
 } from '../support/gateway.ts';
 
-/** What the journal tells of who served a request. */
+/** The columns of the journal on who served a request. */
 export interface ServedRow extends Row {
   readonly requested_model: string | null;
   readonly upstream: string | null;
@@ -22,10 +22,10 @@ export interface ServedRow extends Row {
 
 export type Fields = Record<string, unknown>;
 
-/** The credential of the host of that number, which no client may see. */
+/** The credential of the host with this index, which no client may see. */
 export const secretOf = (host: number) => `canary-of-host-${host}-4711`;
 
-/** Whoever listens at a port, or nobody. */
+/** A host that listens, or a port where nothing does. */
 export type Host = Pick<FakeUpstream, 'port'>;
 
 /** An upstream of a provider in the config file. */
@@ -40,22 +40,22 @@ export function providerOf(hosts: readonly Host[], fields: Fields = {}): Fields 
   return { kind: 'openai', upstreams: hosts.map((host, i) => upstreamOf(host, i + 1)), models: MODELS, ...fields };
 }
 
-/** The ways in which an upstream says that it has not taken a request on. */
+/** The ways in which an upstream rejects a request. */
 export const REFUSALS: readonly number[] = [429, 503, 529];
 
 export const refusing = (status: number, headers: Record<string, string> = {}): Script =>
   answering({ error: { message: `No: ${status}.` } }, status, headers);
 
-/** Answers each request as it asks for it: in one piece, or as a stream. */
+/** Responds as requested: with a plain completion or a stream. */
 export function serving(words: string): Script {
   const [whole, stream] = [answering(completion(words)), streaming(chunk(words, 'stop'), usageChunk(), DONE)];
   return (call) => (JSON.parse(call.body).stream === true ? stream(call) : whole(call));
 }
 
 export interface StageOptions extends GatewayOptions {
-  /** One for each host; 1 unless given. */
+  /** One per host; 1 by default. */
   readonly weights?: readonly number[];
-  /** The providers of the config, where it takes others than `fake` with all hosts as its upstreams. */
+  /** The providers of the config; by default `fake`, with all hosts as its upstreams. */
   readonly providers?: (hosts: readonly FakeUpstream[]) => Fields;
 }
 
@@ -72,17 +72,17 @@ export class Stage {
     return this.hosts[place] as FakeUpstream;
   }
 
-  /** What the hosts do from here on, in their order. */
+  /** Sets the scripts of the hosts, in order. */
   follow(...scripts: readonly Script[]): void {
     for (const [place, script] of scripts.entries()) this.host(place).follow(script);
   }
 
-  /** How often each host was asked since its script was set. */
+  /** How often each host got a request since its script was set. */
   get asked(): number[] {
     return this.hosts.map(({ calls }) => calls.length);
   }
 
-  /** A key that no rate stops. */
+  /** A key without an effective rate limit. */
   key(settings: Parameters<TestGateway['key']>[0] = {}): TestKey {
     return this.gateway.key({ rpm: 100_000, tpm: 100_000_000, concurrency: 1_000, ...settings });
   }
@@ -91,7 +91,7 @@ export class Stage {
     return this.gateway.complete(key, chat(fields));
   }
 
-  /** Sends requests one after the other, and gives their statuses. */
+  /** Sends requests one after the other, and returns their statuses. */
   async statuses(key: TestKey, count: number, fields: Fields = {}): Promise<number[]> {
     const statuses: number[] = [];
     for (let i = 0; i < count; i++) statuses.push((await this.ask(key, fields)).status);
@@ -107,7 +107,10 @@ export class Stage {
   }
 }
 
-/** Runs a test on so many hosts and a gateway before them; at the end everything must be settled and the sums be right. */
+/**
+ * Runs a test with this many hosts and a gateway; afterwards everything must be settled and the
+ * sums correct.
+ */
 export async function withStage(
   count: number,
   options: StageOptions,
@@ -131,7 +134,7 @@ export async function withStage(
   }
 }
 
-/** Nothing of the hosts' may stand in an answer. */
+/** No response may contain anything of the hosts'. */
 export function assertNoSecret({ hosts }: Stage, reply: Reply): void {
   const text = reply.text + JSON.stringify([...reply.headers]);
   for (const [place, { port }] of hosts.entries()) {

@@ -1,4 +1,4 @@
-/** Who may send requests: what stands in the Authorization header, and which keys are refused how. */
+/** The Authorization header: which values are accepted, and which error each invalid one gets. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { hashKey, mintKey } from '../../src/core/api-key.ts';
@@ -19,7 +19,7 @@ gateway.setState(deleted, 'deleted');
 const disabled = gateway.key();
 gateway.setState(disabled, 'disabled');
 
-/** A header with these very bytes, which a client library might not send. */
+/** Sends a header with exactly these bytes, which a client library might not send. */
 async function sendHeader(lines: string, route: string) {
   const connection = await RawConnection.open(gateway.port);
   const body = route.startsWith('POST') ? chat() : '';
@@ -33,7 +33,7 @@ async function sendHeader(lines: string, route: string) {
 const ROUTES = ['POST /v1/chat/completions', 'GET /v1/models', 'GET /v1/models/fake%2Fecho'];
 const lastCharacter = secret.at(-1) === 'a' ? 'b' : 'a';
 
-const REFUSED: readonly (readonly [name: string, header: string | undefined, code: string])[] = [
+const REJECTED: readonly (readonly [name: string, header: string | undefined, code: string])[] = [
   ['no header', undefined, 'unauthorized'],
   ['an empty header', '', 'unauthorized'],
   ['a bare scheme', 'Bearer', 'unauthorized'],
@@ -45,15 +45,15 @@ const REFUSED: readonly (readonly [name: string, header: string | undefined, cod
   ['two spaces', `Bearer  ${secret}`, 'invalid_api_key'],
   ['a tab', `Bearer\t${secret}`, 'invalid_api_key'],
   ['a space and a tab', `Bearer \t${secret}`, 'invalid_api_key'],
-  ['a word behind the key', `Bearer ${secret} x`, 'invalid_api_key'],
+  ['a word after the key', `Bearer ${secret} x`, 'invalid_api_key'],
   ['a key in quotes', `Bearer "${secret}"`, 'invalid_api_key'],
-  ['a comma behind the key', `Bearer ${secret},`, 'invalid_api_key'],
+  ['a comma after the key', `Bearer ${secret},`, 'invalid_api_key'],
   ['another prefix', `Bearer sk-${secret.slice(7)}`, 'invalid_api_key'],
-  ['a prefix in capitals', `Bearer SK-INF-${secret.slice(7)}`, 'invalid_api_key'],
+  ['a prefix in upper case', `Bearer SK-INF-${secret.slice(7)}`, 'invalid_api_key'],
   ['a key cut short', `Bearer ${secret.slice(0, -1)}`, 'invalid_api_key'],
-  ['a key with one character more', `Bearer ${secret}0`, 'invalid_api_key'],
+  ['a key with one character too many', `Bearer ${secret}0`, 'invalid_api_key'],
   ['a wrong checksum', `Bearer ${secret.slice(0, -1)}${lastCharacter}`, 'invalid_api_key'],
-  ['a key that was never made', `Bearer ${mintKey()}`, 'invalid_api_key'],
+  ['a key that was never created', `Bearer ${mintKey()}`, 'invalid_api_key'],
   ['a deleted key', `Bearer ${deleted.secret}`, 'invalid_api_key'],
   ['the stored hash of a key', `Bearer ${hashKey(secret)}`, 'invalid_api_key'],
   ['SQL', `Bearer sk-inf-' OR 1=1 --`, 'invalid_api_key'],
@@ -61,7 +61,7 @@ const REFUSED: readonly (readonly [name: string, header: string | undefined, cod
 ];
 
 describe('the Authorization header', () => {
-  for (const [name, header, code] of REFUSED) {
+  for (const [name, header, code] of REJECTED) {
     test(`${name} is ${code}`, async () => {
       for (const route of ROUTES) {
         const answer = await sendHeader(header === undefined ? '' : `Authorization: ${header}\r\n`, route);
@@ -79,11 +79,11 @@ describe('the Authorization header', () => {
     });
   }
 
-  test('white space around the value of the header is no part of it, as HTTP has it', async () => {
+  test('white space around the header value is ignored, as HTTP requires', async () => {
     assert.equal((await sendHeader(`Authorization:   Bearer ${secret} \t\r\n`, 'GET /v1/models')).status, 200);
   });
 
-  test('two of them are refused before any of them is read', async () => {
+  test('two of them are rejected before either is read', async () => {
     const one = `Authorization: Bearer ${secret}\r\n`;
     for (const lines of [one + one, `${one}authorization: x\r\n`, 'Authorization: x\r\nAuthorization: y\r\n']) {
       for (const route of ROUTES) assertError(await sendHeader(lines, route), 400, 'invalid_request');
@@ -92,7 +92,7 @@ describe('the Authorization header', () => {
 });
 
 describe('the state of a key', () => {
-  test('the answer does not tell unknown, deleted and malformed keys apart', async () => {
+  test('unknown, deleted and malformed keys get identical responses', async () => {
     const answers = [];
     for (const key of [mintKey(), deleted.secret, 'sk-inf-short', `${secret}x`]) {
       const { body, headers } = await sendHeader(`Authorization: Bearer ${key}\r\n`, 'POST /v1/chat/completions');
@@ -104,7 +104,7 @@ describe('the state of a key', () => {
     for (const answer of answers) assert.deepEqual(answer, answers[0]);
   });
 
-  test('senders without a valid key see the limits of the default tier, with nothing used', async () => {
+  test('clients without a valid key see the limits of the default tier, with nothing used', async () => {
     const answer = await gateway.complete(deleted);
     assert.deepEqual(ratesOf(answer.headers), {
       limitRequests: 600,
@@ -118,13 +118,13 @@ describe('the state of a key', () => {
     assert.deepEqual([listing.limitRequests, listing.remainingRequests, listing.resetRequests], [6000, 6000, 0]);
   });
 
-  test('a disabled key is told so, on every route', async () => {
+  test('a disabled key gets 403 on every route', async () => {
     assertError(await gateway.complete(disabled), 403, 'api_key_disabled');
     assertError(await gateway.request('/v1/models', { key: disabled }), 403, 'api_key_disabled');
     assertError(await gateway.request('/v1/models/fake/echo', { key: disabled }), 403, 'api_key_disabled');
   });
 
-  test('the next request obeys what another process did to the key', async () => {
+  test('the next request sees what another process changed about the key', async () => {
     gateway.upstream.follow(answering(completion('hi')));
     const key = gateway.key();
     const listing = () => gateway.request('/v1/models', { key });
@@ -142,7 +142,7 @@ describe('the state of a key', () => {
     }
   });
 
-  test('a key that was refused as unknown works as soon as it is made', async () => {
+  test('a key that was rejected as unknown works as soon as it is created', async () => {
     gateway.upstream.follow(answering(completion('hi')));
     const secret = mintKey();
     assertError(await gateway.complete({ id: '', secret }), 401, 'invalid_api_key');
@@ -150,7 +150,7 @@ describe('the state of a key', () => {
   });
 });
 
-describe('a body that is still to come', () => {
+describe('a body that has not arrived yet', () => {
   const heads = [
     { name: 'without a key', line: '', status: 401 },
     { name: 'with an unknown key', line: `Authorization: Bearer ${mintKey()}\r\n`, status: 401 },
@@ -169,7 +169,7 @@ describe('a body that is still to come', () => {
     });
   }
 
-  test('is asked for once the key has proved valid', async () => {
+  test('is requested once the key is known to be valid', async () => {
     gateway.upstream.follow(answering(completion('hi')));
     const connection = await RawConnection.open(gateway.port);
     const [head = '', body = ''] = gateway.rawCompletion(live, chat()).split('\r\n\r\n');
@@ -180,10 +180,10 @@ describe('a body that is still to come', () => {
     connection.leave();
   });
 
-  test('is not asked for in the midst of an answer that waits for the one before', async () => {
+  test('is not requested in the middle of a response that waits for the one before', async () => {
     const { length } = gateway.rows(live);
     gateway.upstream.follow(async (call) => {
-      // The second request comes to its end first.
+      // The second request finishes first.
       if (gateway.upstream.calls.length === 1) await until(() => gateway.rows(live).length > length);
       call.answer(200, completion('hi'));
     });
@@ -191,13 +191,13 @@ describe('a body that is still to come', () => {
     const connection = await RawConnection.open(gateway.port);
     connection.send(first + second.replace('\r\n', '\r\nExpect: 100-continue\r\n'));
     const answers = [await connection.answer(), await connection.answer()];
-    // The body is here: it may be asked for, and need not be.
+    // The body has arrived, so a 100 is allowed but not required.
     if (answers[1]?.status === 100) answers[1] = await connection.answer();
     for (const { status, body } of answers) assert.deepEqual([status, JSON.parse(body).id], [200, 'chatcmpl-1']);
     connection.leave();
   });
 
-  test('is asked for behind another request, once that has its answer', async () => {
+  test('is requested on a pipelined request once the previous response is out', async () => {
     gateway.upstream.follow(answering(completion('hi')));
     const connection = await RawConnection.open(gateway.port);
     const [head = '', body = ''] = gateway.rawCompletion(live, chat()).split('\r\n\r\n');
@@ -209,7 +209,7 @@ describe('a body that is still to come', () => {
     connection.leave();
   });
 
-  test('an expectation other than 100-continue is refused', async () => {
+  test('an expectation other than 100-continue is rejected', async () => {
     const connection = await RawConnection.open(gateway.port);
     connection.send('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: tea\r\n\r\n{}');
     assertError(await connection.answer(), 417, 'invalid_request');

@@ -1,4 +1,4 @@
-/** Which bodies are taken: their size, their text, and each field that the gateway checks. */
+/** Request bodies: their size, their text, and every field that the gateway validates. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -13,13 +13,13 @@ after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 const key = gateway.key({ rpm: 100_000 });
 
-/** A sound body of exactly that many bytes. */
+/** A valid body of exactly this many bytes. */
 function bodyOf(length: number): string {
   const empty = chat({ user: '' }).length;
   return chat({ user: 'x'.repeat(length - empty) });
 }
 
-/** `depth` arrays, one within the other. */
+/** `depth` nested arrays. */
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 
 describe('the size of a body', () => {
@@ -28,12 +28,12 @@ describe('the size of a body', () => {
     { length: MAX_BODY + 1, status: 413 },
   ];
   for (const { length, status } of rows) {
-    test(`${length} bytes with their length ahead are answered with ${status}`, async () => {
+    test(`${length} bytes with Content-Length get ${status}`, async () => {
       gateway.upstream.follow(answering(completion('hi')));
       assert.equal((await gateway.complete(key, bodyOf(length))).status, status);
     });
 
-    test(`${length} bytes in chunks are answered with ${status}`, async () => {
+    test(`${length} bytes in chunks get ${status}`, async () => {
       gateway.upstream.follow(answering(completion('hi')));
       const [head = ''] = gateway.rawCompletion(key, '').split('Content-Length');
       const connection = await RawConnection.open(gateway.port);
@@ -51,7 +51,7 @@ describe('the size of a body', () => {
     });
   }
 
-  test('a length beyond the bound is refused before the body comes, also where the client waits to be asked', async () => {
+  test('a Content-Length over the limit is rejected before the body arrives, with and without Expect: 100-continue', async () => {
     for (const expect of ['', 'Expect: 100-continue\r\n']) {
       const connection = await RawConnection.open(gateway.port);
       const [head = ''] = gateway.rawCompletion(key, '').split('Content-Length');
@@ -64,28 +64,28 @@ describe('the size of a body', () => {
 
 const latin1 = Buffer.from(chat({ user: 'caf\u00e9' }), 'latin1');
 const TEXTS: readonly (readonly [name: string, body: string | Buffer])[] = [
-  ['nothing at all', ''],
+  ['an empty body', ''],
   ['white space', ' \n'],
   ['a word', 'hello'],
-  ['JSON that is cut off', chat().slice(0, -1)],
-  ['something behind the object', `${chat()} {}`],
-  ['a comma too many', `${chat().slice(0, -1)},}`],
+  ['truncated JSON', chat().slice(0, -1)],
+  ['something after the object', `${chat()} {}`],
+  ['a trailing comma', `${chat().slice(0, -1)},}`],
   ['single quotes', "{'model':'fake/echo'}"],
   ['NaN', `${chat().slice(0, -1)},"n":NaN}`],
-  ['a byte order mark', `\ufeff${chat()}`],
+  ['two byte order marks', `\ufeff\ufeff${chat()}`],
   ['Latin-1', latin1],
   ['UTF-16', Buffer.from(chat(), 'utf16le')],
   [
-    'a UTF-8 sequence that is cut off',
+    'a truncated UTF-8 sequence',
     Buffer.concat([Buffer.from('{"model":"fake/echo","user":"'), Buffer.of(0xe2, 0x82), Buffer.from('"}')]),
   ],
   ['an array', `[${chat()}]`],
   ['a string', JSON.stringify(chat())],
   ['a number', '1'],
   ['null', 'null'],
-  ['a model that stands twice', `{"model":"fake/echo",${chat().slice(1)}`],
-  ['a field that stands twice', `${chat({ max_tokens: 1 }).slice(0, -1)},"max_tokens":2}`],
-  ['a field that stands twice, once with escapes', `${chat({ max_tokens: 1 }).slice(0, -1)},"max\\u005ftokens":2}`],
+  ['a duplicate model', `{"model":"fake/echo",${chat().slice(1)}`],
+  ['a duplicate field', `${chat({ max_tokens: 1 }).slice(0, -1)},"max_tokens":2}`],
+  ['a duplicate field, once with escapes', `${chat({ max_tokens: 1 }).slice(0, -1)},"max\\u005ftokens":2}`],
   ['__proto__ twice', `${chat().slice(0, -1)},"__proto__":{},"__proto__":{}}`],
   ['arrays 200 levels deep', `${chat().slice(0, -1)},"x":${nested(200)}}`],
   ['arrays 3,000 levels deep', `${chat().slice(0, -1)},"x":${nested(3000)}}`],
@@ -93,7 +93,7 @@ const TEXTS: readonly (readonly [name: string, body: string | Buffer])[] = [
 
 describe('the text of a body', () => {
   for (const [name, body] of TEXTS) {
-    test(`${name} is refused`, async () => {
+    test(`${name} is rejected`, async () => {
       gateway.upstream.follow((call) => call.reset());
       assertError(await gateway.complete(key, body), 400, 'invalid_request');
       assert.equal(gateway.upstream.calls.length, 0);
@@ -102,25 +102,52 @@ describe('the text of a body', () => {
 
   const taken: readonly (readonly [name: string, body: string])[] = [
     ['white space around it', `\r\n\t ${chat()} \n`],
-    ['repeats in nested objects', `${chat().slice(0, -1)},"metadata":{"a":1,"a":2}}`],
+    ['duplicates in nested objects', `${chat().slice(0, -1)},"metadata":{"a":1,"a":2}}`],
     ['__proto__ once', `${chat().slice(0, -1)},"__proto__":{"n":1}}`],
     ['arrays 190 levels deep', `${chat().slice(0, -1)},"x":${nested(190)}}`],
     ['lone surrogates in escapes', `${chat().slice(0, -1)},"user":"\\ud800"}`],
   ];
   for (const [name, body] of taken) {
-    test(`${name} is taken`, async () => {
+    test(`${name} is accepted`, async () => {
       gateway.upstream.follow(answering(completion('hi')));
       const answer = await gateway.complete(key, body);
       assert.equal(answer.status, 200, answer.text);
     });
   }
 
-  for (const encoding of ['gzip', 'deflate', 'br', 'GZIP', 'identity, gzip']) {
-    test(`a body that is said to be ${encoding} is refused`, async () => {
+  for (const encoding of ['gzip', 'deflate', 'br', 'GZIP', 'identity, gzip', 'identityidentity']) {
+    test(`a body with Content-Encoding: ${encoding} is rejected`, async () => {
       const answer = await gateway.complete(key, gzipSync(chat()), { headers: { 'content-encoding': encoding } });
       assertError(answer, 400, 'invalid_request');
     });
   }
+
+  for (const encoding of ['identity', 'Identity', 'IDENTITY', 'identity, identity', '']) {
+    test(`Content-Encoding: ${encoding} is no encoding, whether the body is in one piece or in two`, async () => {
+      gateway.upstream.follow(answering(completion('hi')));
+      const [head = '', body = ''] = gateway.rawCompletion(key, chat()).split(/(?<=\r\n\r\n)/);
+      const encoded = head.replace('Content-Type', `Content-Encoding: ${encoding}\r\nContent-Type`);
+      for (const pieces of [[encoded + body], [encoded, body]]) {
+        const connection = await RawConnection.open(gateway.port);
+        for (const piece of pieces) connection.send(piece);
+        assert.equal((await connection.answer()).status, 200);
+        connection.leave();
+      }
+    });
+  }
+
+  test('a byte order mark is passed over, and does not go upstream', async () => {
+    gateway.upstream.follow(answering(completion('hi')));
+    assert.equal((await gateway.complete(key, `\ufeff${chat()}`)).status, 200);
+    const { body } = await gateway.upstream.call();
+    assert.deepEqual(JSON.parse(body), { ...JSON.parse(chat()), model: 'vendor-echo-1' });
+  });
+
+  test('the message about malformed JSON says where it is', async () => {
+    const body = chat().replace('"messages":', '\n"messages":\n\u00e9');
+    const { error } = await gateway.complete(key, body);
+    assert.match(error.message, /line 3, column 1\b/);
+  });
 
   test('the content type does not matter', async () => {
     gateway.upstream.follow(answering(completion('hi')));
@@ -132,8 +159,8 @@ describe('the text of a body', () => {
 
 const user = { role: 'user', content: 'Hello' };
 const tool = (definition: unknown) => ({ tools: [{ type: 'function', function: definition }] });
-/** Each with the name of the field that the message has to tell. */
-const FAULTS: readonly (readonly [field: string, fields: Record<string, unknown>])[] = [
+/** Each with the name that the message must contain. */
+const INVALID_FIELDS: readonly (readonly [field: string, fields: Record<string, unknown>])[] = [
   ['model', { model: undefined }],
   ['model', { model: null }],
   ['model', { model: ['fake/echo'] }],
@@ -187,8 +214,8 @@ const FAULTS: readonly (readonly [field: string, fields: Record<string, unknown>
 ];
 
 describe('the fields of a body', () => {
-  for (const [field, fields] of FAULTS) {
-    test(`${field} is named for ${JSON.stringify(fields)}`, async () => {
+  for (const [field, fields] of INVALID_FIELDS) {
+    test(`${field} is named in the error for ${JSON.stringify(fields)}`, async () => {
       gateway.upstream.follow((call) => call.reset());
       const message = assertError(await gateway.complete(key, chat(fields)), 400, 'invalid_request');
       assert.ok(message.includes(field), message);
@@ -219,7 +246,7 @@ describe('the fields of a body', () => {
     { tools: [{ type: 'custom', custom: { name: 'x' } }, { type: 'web_search' }] },
   ];
   for (const fields of taken) {
-    test(`${JSON.stringify(fields)} is taken`, async () => {
+    test(`${JSON.stringify(fields)} is accepted`, async () => {
       gateway.upstream.follow(answering(completion('hi')));
       const answer = await gateway.complete(key, chat(fields));
       assert.equal(answer.status, 200, answer.text);

@@ -1,4 +1,4 @@
-/** How a gateway ends: what is under way may finish, nothing new begins, and everything is settled. */
+/** Shutdown: requests in flight may finish, no new ones are accepted, and everything is settled. */
 import assert from 'node:assert/strict';
 import test, { describe } from 'node:test';
 import { chunk, completion, DONE } from '../support/answers.ts';
@@ -6,10 +6,12 @@ import { assertError } from '../support/expect.ts';
 import { chat, startTestGateway, type TestGateway, withGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 
-const LONG_MS = 20_000;
+const LONG_MS = 60_000;
+/** Those who read are given the time that a busy machine takes to end their answers. */
+const PATIENT = { grace: { abortMs: 50_000 } };
 const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
 
-/** A stream of which one event has come; `finish` lets the upstream end it. */
+/** A stream of which one event has arrived; `finish` lets the upstream end it. */
 async function openStream(gateway: TestGateway) {
   const key = gateway.key();
   const release = Promise.withResolvers<void>();
@@ -27,7 +29,7 @@ async function openStream(gateway: TestGateway) {
 }
 
 describe('while a gateway drains', () => {
-  test('streams and answers under way finish, and their connections close', () =>
+  test('streams and responses in flight finish, and their connections close', () =>
     withGateway({}, async (gateway) => {
       const stream = await openStream(gateway);
       const release = Promise.withResolvers<void>();
@@ -70,7 +72,7 @@ describe('while a gateway drains', () => {
       connection.leave();
     }));
 
-  test('nobody can connect any more, and idle connections are closed', () =>
+  test('new connections are rejected, and idle ones are closed', () =>
     withGateway({}, async (gateway) => {
       const { connection, finish } = await openStream(gateway);
       const idle = await RawConnection.open(gateway.port);
@@ -84,14 +86,14 @@ describe('while a gateway drains', () => {
       await drained;
     }));
 
-  test('what still comes on an open connection is answered with Connection: close', () =>
+  test('a request on an open connection gets Connection: close', () =>
     withGateway({}, async (gateway) => {
       const { connection, finish } = await openStream(gateway);
       const late = await RawConnection.open(gateway.port);
       late.send('GET /readyz HTTP/1.1\r\n');
       const expecting = await RawConnection.open(gateway.port);
       expecting.send('GET /v1/models HTTP/1.1\r\nHost: a\r\n');
-      // An answer on another connection shows that the gateway has taken in what was sent before it.
+      // A response on another connection shows that the gateway has read what was sent before it.
       assert.equal((await gateway.request('/healthz')).status, 200);
       const drained = gateway.drain(LONG_MS);
       late.send('Host: a\r\n\r\n');
@@ -108,9 +110,9 @@ describe('while a gateway drains', () => {
     }));
 });
 
-describe('after the time to drain', () => {
+describe('after the drain timeout', () => {
   test('streams get the error line and the end, and are charged', () =>
-    withGateway({}, async (gateway) => {
+    withGateway(PATIENT, async (gateway) => {
       const { key, connection } = await openStream(gateway);
       await gateway.drain(1);
       const { body } = await connection.answer();
@@ -122,8 +124,8 @@ describe('after the time to drain', () => {
       assert.deepEqual([row.outcome, row.source, row.cost_nanos > 0], ['upstream_error', 'counted', true]);
     }));
 
-  test('requests without an answer get an error, and are charged', () =>
-    withGateway({}, async (gateway) => {
+  test('requests without a response get an error, and are charged', () =>
+    withGateway(PATIENT, async (gateway) => {
       gateway.upstream.follow(() => {});
       const key = gateway.key();
       const connection = await RawConnection.open(gateway.port);
@@ -134,7 +136,7 @@ describe('after the time to drain', () => {
       assert.ok((await gateway.row(key)).cost_nanos > 0);
     }));
 
-  test('a request whose body is still to come is dropped, and has no row', () =>
+  test('a request whose body has not arrived is dropped, and has no row', () =>
     withGateway({}, async (gateway) => {
       const key = gateway.key();
       const connection = await RawConnection.open(gateway.port);
@@ -146,7 +148,7 @@ describe('after the time to drain', () => {
     }));
 
   test('many streams are all settled', () =>
-    withGateway({}, async (gateway) => {
+    withGateway(PATIENT, async (gateway) => {
       const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(gateway)));
       await gateway.drain(1);
       for (const { key, connection } of streams) {
@@ -156,7 +158,7 @@ describe('after the time to drain', () => {
     }));
 });
 
-test('an idle gateway ends at once, whatever time it is given', async () => {
+test('an idle gateway stops at once, whatever its drain timeout', async () => {
   const gateway = await startTestGateway();
   await gateway.drain(24 * 3_600_000);
   await gateway.stop();

@@ -1,4 +1,6 @@
-/** Every way in which an upstream fails: what the client reads, what the journal says, and that nothing leaks. */
+/**
+ * Every upstream failure: what the client reads, what the journal records, and that nothing leaks.
+ */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import test, { after, afterEach, describe } from 'node:test';
@@ -13,12 +15,12 @@ after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 const host = `127.0.0.1:${gateway.upstream.port}`;
 
-/** Nothing of the operator's may stand in an answer. */
+/** No response may contain anything of the operator's. */
 function assertNoLeak(text: string): void {
   for (const secret of [UPSTREAM_KEY, UPSTREAM_HEADER, host, 'vendor-header']) assert.ok(!text.includes(secret), text);
 }
 
-/** Sends a request for JSON and one for a stream with a key each; both must fail alike. */
+/** Sends a JSON request and a stream request, with a key each; both must fail alike. */
 async function failBoth(script: Script, status: number, code: string) {
   const messages = [];
   const rows = [];
@@ -40,7 +42,7 @@ async function failBoth(script: Script, status: number, code: string) {
 
 const said = (message: string, more = {}) => ({ error: { message, type: 'x', code: null, ...more } });
 
-/** Which status becomes which, and whether the upstream's own words may be read. */
+/** Which upstream status becomes which, and whether the client may read the upstream's message. */
 const STATUSES: readonly (readonly [upstream: number, status: number, wordsPass: boolean])[] = [
   [301, 502, false],
   [302, 502, false],
@@ -62,9 +64,9 @@ const STATUSES: readonly (readonly [upstream: number, status: number, wordsPass:
   [529, 502, true],
 ];
 
-describe('an error answer of the upstream', () => {
+describe('an error response of the upstream', () => {
   for (const [upstream, status, wordsPass] of STATUSES) {
-    test(`${upstream} becomes ${status}, words ${wordsPass ? 'passed on' : 'withheld'}, at no cost`, async () => {
+    test(`${upstream} becomes ${status}, message ${wordsPass ? 'passed on' : 'withheld'}, at no cost`, async () => {
       const words = 'The flux capacitor is out of tune';
       const headers: Record<string, string> = {
         'x-vendor': 'vendor-header',
@@ -81,21 +83,21 @@ describe('an error answer of the upstream', () => {
 
   const SHAPES: readonly (readonly [name: string, body: unknown, words: string])[] = [
     ['an error object', said('Words.'), 'Words.'],
-    ['an error that is a text', { error: 'Words.', code: 'x' }, 'Words.'],
+    ['an error that is a string', { error: 'Words.', code: 'x' }, 'Words.'],
     ['a flat object', { object: 'error', message: 'Words.', code: 7 }, 'Words.'],
     ['a detail', { detail: 'Words.' }, 'Words.'],
-    ['a list', [said('Words.')], 'Words.'],
+    ['an array', [said('Words.')], 'Words.'],
     ['control characters', said('Wor\u001b[31mds.\r\n\u0000'), 'Wor [31mds.'],
   ];
   for (const [name, body, words] of SHAPES) {
-    test(`is understood as ${name}`, async () => {
+    test(`is parsed as ${name}`, async () => {
       const { message } = await failBoth(answering(body, 400), 400, 'invalid_request');
       assert.equal(message, words);
     });
   }
 
   for (const body of ['', '<html>Bad gateway</html>', '{"error":', 'null', '[]', '{"error":{"message":7}}']) {
-    test(`${JSON.stringify(body)} says nothing that could be passed on`, async () => {
+    test(`${JSON.stringify(body)} has no message to pass on`, async () => {
       const { message } = await failBoth(answering(body, 500), 502, 'upstream_error');
       assert.ok(!message.includes('html'), message);
     });
@@ -110,7 +112,7 @@ describe('an error answer of the upstream', () => {
     'Invalid authentication credentials',
   ];
   for (const words of OPERATOR) {
-    test(`${JSON.stringify(words)} with a 400 concerns the operator: 502, words withheld`, async () => {
+    test(`${JSON.stringify(words)} with a 400 is about the operator: 502, message withheld`, async () => {
       const { message } = await failBoth(answering(said(words), 400), 502, 'upstream_error');
       assert.ok(!message.includes(words), message);
     });
@@ -118,7 +120,7 @@ describe('an error answer of the upstream', () => {
 
   for (const status of [400, 429, 500]) {
     for (const secret of [UPSTREAM_KEY, UPSTREAM_HEADER, host]) {
-      test(`${status} with ${secret} in it is passed on without its words`, async () => {
+      test(`${status} that contains ${secret} is passed on without its message`, async () => {
         const code = status === 400 ? 'invalid_request' : 'upstream_error';
         await failBoth(
           answering(said(`Refused for ${secret.toUpperCase()} ${secret}.`), status),
@@ -138,18 +140,18 @@ describe('an error answer of the upstream', () => {
     assert.ok(!message.includes(UPSTREAM_KEY.slice(0, 8)), message);
   });
 
-  test('with status 200 is an error all the same, at no cost', async () => {
+  test('with status 200 is still an error, at no cost', async () => {
     const { message, rows } = await failBoth(answering(said('Overloaded.')), 502, 'upstream_error');
     assert.match(message, /Overloaded/);
     for (const row of rows) assert.equal(row.cost_nanos, 0);
   });
 
-  test('with status 200 is passed on without words where they are withheld by its code', async () => {
+  test('with status 200 is passed on without its message if its code withholds it', async () => {
     const { message } = await failBoth(answering(said('No such deployment.', { code: 404 })), 502, 'upstream_error');
     assert.ok(!message.includes('deployment'), message);
   });
 
-  test('that breaks off proves nothing, and is charged', async () => {
+  test('that is incomplete proves nothing, and is charged', async () => {
     const { rows } = await failBoth(
       (call) => {
         call.head(500, { 'content-length': '1000' });
@@ -164,32 +166,32 @@ describe('an error answer of the upstream', () => {
 });
 
 const text = JSON.stringify(completion('hi'));
-/** Answers after which work may have been done: none of them is free. */
+/** Failures after which the upstream may have done work: none of them is free. */
 const BROKEN: readonly (readonly [name: string, script: Script])[] = [
   ['a reset before the headers', (call) => call.reset()],
   ['an end before the headers', (call) => call.hangUp()],
-  ['headers that break off', (call) => [call.raw('HTTP/1.1 200 OK\r\ncontent-'), call.hangUp()].pop()],
-  ['no HTTP', (call) => [call.raw('SSH-2.0-OpenSSH\r\n\r\n'), call.hangUp()].pop()],
+  ['incomplete headers', (call) => [call.raw('HTTP/1.1 200 OK\r\ncontent-'), call.hangUp()].pop()],
+  ['not HTTP', (call) => [call.raw('SSH-2.0-OpenSSH\r\n\r\n'), call.hangUp()].pop()],
   [
     'a body shorter than its length',
     (call) => [call.answer(200, text, { 'content-length': '999' }), call.hangUp()].pop(),
   ],
   [
-    'chunks without the last',
+    'chunks without the last one',
     (call) => [call.head(200, { 'transfer-encoding': 'chunked' }), call.send(text.slice(0, 50)), call.hangUp()].pop(),
   ],
   ['a web page', answering('<html>hello</html>', 200, { 'content-type': 'text/html' })],
   ['an empty body', answering('')],
   ['status 204', (call) => call.head(204, {})],
-  ['JSON that is cut off', answering(text.slice(0, -10))],
-  ['JSON that is no object', answering([completion('hi')])],
+  ['truncated JSON', answering(text.slice(0, -10))],
+  ['JSON that is not an object', answering([completion('hi')])],
   ['JSON without choices', answering({ id: 'x', object: 'chat.completion' })],
-  ['choices that are no list', answering({ choices: {} })],
+  ['choices that are not an array', answering({ choices: {} })],
   ['compressed JSON', answering(gzipSync(text), 200, { 'content-encoding': 'gzip' })],
-  ['JSON said to be compressed', answering(text, 200, { 'content-encoding': 'br' })],
+  ['JSON labelled as compressed', answering(text, 200, { 'content-encoding': 'br' })],
 ];
 
-describe('an answer that is none', () => {
+describe('an invalid response', () => {
   for (const [name, script] of BROKEN) {
     test(`${name} is 502, and charged as counted`, async () => {
       const { rows } = await failBoth(script, 502, 'upstream_error');
@@ -200,7 +202,7 @@ describe('an answer that is none', () => {
     });
   }
 
-  test('a whole completion where a stream was asked for is 502, and charged as reported', async () => {
+  test('a plain completion instead of a stream is 502, and charged as reported', async () => {
     const key = gateway.key();
     gateway.upstream.follow(answering(completion('hi')));
     assertError(await gateway.complete(key, chat({ stream: true })), 502, 'upstream_error');
@@ -208,14 +210,14 @@ describe('an answer that is none', () => {
     assert.deepEqual([row.source, row.cost_nanos], ['reported', 20_000]);
   });
 
-  test('a stream where none was asked for is 502, and charged', async () => {
+  test('a stream instead of a plain completion is 502, and charged', async () => {
     const key = gateway.key();
     gateway.upstream.follow(streaming(chunk('hi', 'stop'), DONE));
     assertError(await gateway.complete(key), 502, 'upstream_error');
     assert.ok((await gateway.row(key)).cost_nanos > 0);
   });
 
-  test('early hints are passed over', async () => {
+  test('early hints are ignored', async () => {
     gateway.upstream.follow((call) => {
       call.raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n');
       call.answer(200, text);
@@ -242,7 +244,7 @@ describe('an upstream that cannot be reached', () => {
     });
   });
 
-  test('by its name costs nothing either', () =>
+  test('because its name does not resolve costs nothing either', () =>
     withGateway({ provider: { base_url: 'http://nowhere.invalid/v1' } }, async (own) => {
       const key = own.key();
       const answer = await own.complete(key);
@@ -258,17 +260,17 @@ const STALLS: readonly (readonly [name: string, script: Script])[] = [
   ['within its headers', (call) => call.raw('HTTP/1.1 200 OK\r\n')],
   ['after its headers', (call) => call.head(200, { 'content-type': 'application/json', 'content-length': '100' })],
   ['within its body', (call) => call.answer(200, text.slice(0, 20), { 'content-length': String(text.length) })],
-  ['within an error answer', (call) => call.answer(500, '{"error":', { 'content-length': '100' })],
-  ['after the head of a stream', (call) => call.stream()],
+  ['within an error response', (call) => call.answer(500, '{"error":', { 'content-length': '100' })],
+  ['after the headers of a stream', (call) => call.stream()],
   [
     'before the first event of a stream',
     (call) => [call.stream(), call.send(': wait\n\ndata: {"choi')].pop() as undefined,
   ],
 ];
 
-describe('an upstream that falls silent', { concurrency: true }, () => {
+describe('an upstream that stops sending', { concurrency: true }, () => {
   for (const [name, script] of STALLS) {
-    test(`${name} is given up: 502, charged, and its connection closed`, () =>
+    test(`${name} is aborted: 502, charged, and its connection closed`, () =>
       withGateway({ provider: { timeouts: SHORT } }, async (own) => {
         for (const stream of [false, true]) {
           const key = own.key();
@@ -282,7 +284,7 @@ describe('an upstream that falls silent', { concurrency: true }, () => {
   }
 });
 
-test('an error event behind a chunk of usage is a 502 too, but the usage is charged', async () => {
+test('an error event after a usage chunk is a 502 too, but the usage is charged', async () => {
   const key = gateway.key();
   gateway.upstream.follow(streaming(usageChunk(), event(said('Overloaded.')), DONE));
   assertError(await gateway.complete(key, chat({ stream: true })), 502, 'upstream_error');
@@ -291,7 +293,7 @@ test('an error event behind a chunk of usage is a 502 too, but the usage is char
   assert.ok(row.cost_nanos > 0);
 });
 
-test('an error event as the first of a stream is an ordinary 502, at no cost', async () => {
+test('an error event as the first event of a stream is a plain 502, at no cost', async () => {
   const scripts = [
     streaming(event(said('Overloaded.')), DONE),
     streaming(': wait\n\n', event(said('Overloaded.'))),

@@ -1,4 +1,7 @@
-/** Clients that leave before their answer is complete pay for what was done, and leave nothing behind. */
+/**
+ * Clients that hang up before their response is complete pay for what was done, and leave nothing
+ * behind.
+ */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, chunk, completion, USAGE } from '../support/answers.ts';
@@ -12,7 +15,7 @@ const gateway = await startTestGateway();
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 
-/** The slot, the tokens and the hold of the one request that the key may have at once are free again. */
+/** The slot, the tokens and the hold of the key's only request are free again. */
 async function assertFreed(key: TestKey): Promise<void> {
   assert.equal(gateway.holds(key), 0);
   const { prompt_tokens, completion_tokens } = await gateway.row(key);
@@ -26,14 +29,14 @@ async function assertFreed(key: TestKey): Promise<void> {
 const limits = { concurrency: 1, tpm: 1_000_000 };
 const WORDS = 'some words that were on their way';
 
-/** What a request costs whose usage was not reported. */
+/** The cost of a request without reported usage. */
 const counted = (written: string) => costOfCounted(inputTokens(), outputTokens(written));
 
 describe('a client that hangs up', () => {
   const STREAMS: readonly (readonly [name: string, piece: string, source: string, cost: number])[] = [
     ['mid-stream pays for what it received', chunk(WORDS), 'counted', counted(WORDS)],
-    ['mid-stream pays what was reported by then', chunk(WORDS, null, { usage: USAGE }), 'reported', 20_000],
-    ['behind the finish reason, but before the end, pays', chunk(WORDS, 'stop'), 'counted', counted(WORDS)],
+    ['mid-stream pays what was reported until then', chunk(WORDS, null, { usage: USAGE }), 'reported', 20_000],
+    ['after the finish reason, but before the end, pays', chunk(WORDS, 'stop'), 'counted', counted(WORDS)],
   ];
   for (const [name, piece, source, cost] of STREAMS) {
     test(name, async () => {
@@ -55,14 +58,14 @@ describe('a client that hangs up', () => {
   }
 
   const WAITS: readonly (readonly [name: string, stream: boolean, script: Script])[] = [
-    ['before the headers of its answer', false, () => {}],
+    ['before the headers of its response', false, () => {}],
     ['before the headers of its stream', true, () => {}],
     ['before the first event of its stream', true, (call) => call.stream()],
     ['in the middle of its JSON', false, (call) => call.answer(200, '{"choices":', { 'content-length': '500' })],
-    ['in the middle of an error answer', false, (call) => call.answer(500, '{"error":', { 'content-length': '500' })],
+    ['in the middle of an error response', false, (call) => call.answer(500, '{"error":', { 'content-length': '500' })],
   ];
   for (const [name, stream, script] of WAITS) {
-    test(`${name} pays for its input and a token`, async () => {
+    test(`${name} pays for its input and one token`, async () => {
       const key = gateway.key(limits);
       gateway.upstream.follow(script);
       const connection = await RawConnection.open(gateway.port);
@@ -76,7 +79,7 @@ describe('a client that hangs up', () => {
     });
   }
 
-  test('is one of many: all are settled', async () => {
+  test('is one of many, and all of them are settled', async () => {
     const keys = Array.from({ length: 20 }, () => gateway.key(limits));
     gateway.upstream.follow((call) => {
       call.stream();
@@ -96,7 +99,7 @@ describe('a client that hangs up', () => {
   });
 });
 
-test('a client that stops reading its stream is let go after the idle time-out, and pays', () =>
+test('a client that stops reading its stream is disconnected after the idle timeout, and pays', () =>
   withGateway({ config: { timeouts: { idle: '300ms' } } }, async (own) => {
     const key = own.key({ concurrency: 1 });
     own.upstream.follow((call) => {

@@ -1,4 +1,4 @@
-/** A key that was sound before has its requests decided by the ledger all the same, each time anew. */
+/** A key that was used recently still has each of its requests decided by the ledger. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, completion } from '../support/answers.ts';
@@ -10,7 +10,7 @@ const gateway = await startTestGateway();
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 
-/** Sends a request in one piece, so that its body is there with its headers. */
+/** Sends a request in one write, so that its body arrives with its headers. */
 async function ask(key: TestKey, body = chat()) {
   const connection = await RawConnection.open(gateway.port);
   connection.send(gateway.rawCompletion(key, body));
@@ -28,7 +28,7 @@ async function usedKey(settings: Parameters<typeof gateway.key>[0] = {}): Promis
 }
 
 describe('a key that was used before', () => {
-  test('is refused from the moment that it is disabled, and works again once it is enabled', async () => {
+  test('is rejected as soon as it is disabled, and works again once it is enabled', async () => {
     const key = await usedKey();
     gateway.setState(key, 'disabled');
     const refused = await ask(key);
@@ -38,7 +38,7 @@ describe('a key that was used before', () => {
     assert.equal((await ask(key)).status, 200);
   });
 
-  test('is unknown from the moment that it is deleted, with the figures of a sender that nobody knows', async () => {
+  test('is unknown as soon as it is deleted, with the limits of an unknown client', async () => {
     const key = await usedKey({ rpm: 7 });
     gateway.setState(key, 'deleted');
     for (let i = 0; i < 2; i++) {
@@ -48,7 +48,7 @@ describe('a key that was used before', () => {
     }
   });
 
-  test('has faults of its body answered after those of the key', async () => {
+  test('gets errors about its body only if the key itself is valid', async () => {
     const key = await usedKey();
     assertError(await ask(key, '{'), 400, 'invalid_request');
     gateway.setState(key, 'disabled');
@@ -63,7 +63,7 @@ describe('a key that was used before', () => {
     assertError(await ask(key, chat({ model: 'fake/none' })), 404, 'model_not_found');
   });
 
-  test('is refused before its body is there, once it is disabled', async () => {
+  test('is rejected before its body has arrived, once it is disabled', async () => {
     const key = await usedKey();
     gateway.setState(key, 'disabled');
     const connection = await RawConnection.open(gateway.port);
@@ -72,7 +72,7 @@ describe('a key that was used before', () => {
     connection.leave();
   });
 
-  test('has a body that comes in pieces read to its end', async () => {
+  test('has a body that arrives in pieces read to its end', async () => {
     const key = await usedKey();
     gateway.upstream.follow(answering(completion('hi')));
     const connection = await RawConnection.open(gateway.port);

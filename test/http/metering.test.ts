@@ -1,4 +1,4 @@
-/** What a request is charged: from the usage that the upstream reports, or from what was seen to pass. */
+/** What a request is charged: the usage that the upstream reports, or else what was relayed. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, chunk, completion, DONE, event, streaming, USAGE } from '../support/answers.ts';
@@ -9,7 +9,7 @@ const gateway = await startTestGateway();
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 
-/** Charges of a request whose upstream reports this usage, as JSON and as a stream. */
+/** The charges of a request whose upstream reports this usage, as JSON and as a stream. */
 async function chargesOf(usage: unknown) {
   const rows = [];
   for (const stream of [false, true]) {
@@ -25,38 +25,41 @@ async function chargesOf(usage: unknown) {
 }
 
 const details = (cached_tokens: unknown) => ({ prompt_tokens_details: { cached_tokens } });
-/** Prompt, cached and completion tokens as charged, and the cost in nanodollars: 1,000, 250 and 2,000 each. */
+/**
+ * Prompt, cached and completion tokens as charged, and the cost in nanodollars: 1,000, 250 and
+ * 2,000 each.
+ */
 const REPORTED: readonly (readonly [name: string, usage: unknown, charged: readonly number[]])[] = [
-  ['is taken as it is', USAGE, [10, 0, 5, 20_000]],
-  ['has its cached tokens at their own price', { ...USAGE, ...details(8) }, [10, 8, 5, 14_000]],
-  ['has no more cached tokens than tokens', { ...USAGE, ...details(99) }, [10, 10, 5, 12_500]],
+  ['is valid', USAGE, [10, 0, 5, 20_000]],
+  ['has cached tokens, with their own price,', { ...USAGE, ...details(8) }, [10, 8, 5, 14_000]],
+  ['has more cached tokens than tokens', { ...USAGE, ...details(99) }, [10, 10, 5, 12_500]],
   ['has no details', { ...USAGE, prompt_tokens_details: null }, [10, 0, 5, 20_000]],
   ['has negative cached tokens', { ...USAGE, ...details(-5) }, [10, 0, 5, 20_000]],
   ['has half a cached token', { ...USAGE, ...details(0.5) }, [10, 0, 5, 20_000]],
-  ['leaves reasoning out of its completion tokens', { ...USAGE, total_tokens: 45 }, [10, 0, 35, 80_000]],
+  ['omits reasoning from its completion tokens', { ...USAGE, total_tokens: 45 }, [10, 0, 35, 80_000]],
   ['has a total that is too small', { ...USAGE, total_tokens: 3 }, [10, 0, 5, 20_000]],
   ['has a total that is negative', { ...USAGE, total_tokens: -3 }, [10, 0, 5, 20_000]],
   ['has no total', { prompt_tokens: 10, completion_tokens: 5 }, [10, 0, 5, 20_000]],
-  ['has a total alone beside the prompt', { prompt_tokens: 10, total_tokens: 15 }, [10, 0, 5, 20_000]],
+  ['has only a total next to the prompt', { prompt_tokens: 10, total_tokens: 15 }, [10, 0, 5, 20_000]],
   ['has no output', { prompt_tokens: 10, completion_tokens: 0 }, [10, 0, 0, 10_000]],
-  ['has fields that nobody knows', { ...USAGE, cost: -1, queue_time: 0.1 }, [10, 0, 5, 20_000]],
+  ['has unknown fields', { ...USAGE, cost: -1, queue_time: 0.1 }, [10, 0, 5, 20_000]],
 ];
 
 const UNUSABLE: readonly (readonly [name: string, usage: unknown])[] = [
   ['is absent', undefined],
   ['is null', null],
   ['is empty', {}],
-  ['is a list', [10, 5]],
-  ['is a text', '10'],
+  ['is an array', [10, 5]],
+  ['is a string', '10'],
   ['is all zero', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }],
   ['has negative prompt tokens', { ...USAGE, prompt_tokens: -10 }],
   ['has negative completion tokens', { ...USAGE, completion_tokens: -5 }],
   ['has half a prompt token', { ...USAGE, prompt_tokens: 10.5 }],
   ['has half a completion token', { ...USAGE, completion_tokens: 0.5 }],
-  ['has prompt tokens as a text', { ...USAGE, prompt_tokens: '10' }],
-  ['has completion tokens as a text', { ...USAGE, completion_tokens: '5' }],
-  ['has more prompt tokens than any model takes', { ...USAGE, prompt_tokens: 1e12 }],
-  ['has more completion tokens than any model gives', { ...USAGE, completion_tokens: 1e300 }],
+  ['has prompt tokens as a string', { ...USAGE, prompt_tokens: '10' }],
+  ['has completion tokens as a string', { ...USAGE, completion_tokens: '5' }],
+  ['has more prompt tokens than any model accepts', { ...USAGE, prompt_tokens: 1e12 }],
+  ['has more completion tokens than any model produces', { ...USAGE, completion_tokens: 1e300 }],
   ['has no prompt tokens', { completion_tokens: 5, total_tokens: 15 }],
 ];
 
@@ -81,7 +84,7 @@ describe('usage that', () => {
     });
   }
 
-  test('comes with every chunk of a stream is a running total: the last one counts', async () => {
+  test('is sent with every chunk of a stream is a running total: the last one counts', async () => {
     const key = gateway.key();
     const growing = [1, 2, 3].map((n) => chunk('x', null, { usage: { prompt_tokens: 10, completion_tokens: n } }));
     const last = chunk('', 'stop', { usage: { prompt_tokens: 10, completion_tokens: 4 } });
@@ -92,11 +95,11 @@ describe('usage that', () => {
   });
 });
 
-test('a cost is rounded up to the nanodollar, once for the request', async () => {
+test('a cost is rounded up to the nanodollar, once per request', async () => {
   const models = { cheap: { input: 0.0001, output: 0.0001 } };
   await withGateway({ provider: { models } }, async (own) => {
     const rows = [
-      // 0.1 nanodollars a token: 1.5 in all.
+      // 0.1 nanodollars a token: 1.5 in total.
       [USAGE, 2],
       [{ prompt_tokens: 10, completion_tokens: 10 }, 2],
       [{ prompt_tokens: 1, completion_tokens: 0 }, 1],
@@ -110,7 +113,7 @@ test('a cost is rounded up to the nanodollar, once for the request', async () =>
   });
 });
 
-describe('where no usage comes, output is counted from', () => {
+describe('without reported usage, output is counted from', () => {
   const words = 'Œuvres complètes, tome premier: 深い森の中で';
   const call = { name: words.slice(0, 7), arguments: words.slice(7) };
   const WRITTEN: readonly (readonly [name: string, message: Record<string, unknown>])[] = [
@@ -146,7 +149,7 @@ describe('where no usage comes, output is counted from', () => {
     assert.equal((await gateway.row(key)).completion_tokens, outputTokens('unbelievable', 'another'));
   });
 
-  test('the bytes of an event that is too long to be read', async () => {
+  test('the bytes of an oversized event', async () => {
     const key = gateway.key();
     gateway.upstream.follow(streaming(chunk('x'.repeat(1_900_000)), chunk('', 'stop'), DONE));
     await gateway.complete(key, chat({ stream: true }));

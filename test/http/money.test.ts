@@ -1,18 +1,20 @@
-/** Holds, spend limits and credit: who may spend, and what is held while a request is under way. */
+/** Holds, spend limits and credit: who may spend, and what is held while a request is in flight. */
 import assert from 'node:assert/strict';
 import test, { describe } from 'node:test';
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import { chat, type GatewayOptions, type TestGateway, type TestKey, withGateway } from '../support/gateway.ts';
 
-/** Of a request that declares nothing: 5 tokens in, 100 out. */
+/** The hold of a request that declares no maximum: 5 tokens in, 100 out. */
 const HOLD_NANOS = 205_000n;
-/** What such a request really costs here. */
+/** What such a request really costs. */
 const COST_NANOS = 20_000n;
 
 const usd = (nanos: bigint): GatewayOptions => ({ credit: `0.${String(nanos).padStart(9, '0')}` });
 
-/** Holds one request of the key under way while `run` runs; returns the status that it ends with. */
+/**
+ * Keeps one request of the key in flight while `run` runs; returns the status that it ends with.
+ */
 async function during(gateway: TestGateway, key: TestKey, body: string, run: () => Promise<void>): Promise<void> {
   const release = Promise.withResolvers<void>();
   gateway.upstream.follow(async (call) => {
@@ -29,16 +31,17 @@ async function during(gateway: TestGateway, key: TestKey, body: string, run: () 
   }
 }
 
-describe('what is held', () => {
+describe('the hold', () => {
   const CASES: readonly (readonly [name: string, fields: Record<string, unknown>, nanos: bigint])[] = [
-    ['the default output where no maximum is declared', {}, HOLD_NANOS],
+    ['the default output if no maximum is declared', {}, HOLD_NANOS],
     ['the default output for each choice', { n: 2 }, 405_000n],
     ['the declared maximum', { max_tokens: 1 }, 7_000n],
-    ['the newer of two maxima', { max_tokens: 900, max_completion_tokens: 2 }, 9_000n],
+    ['the larger of two maxima, the old one', { max_tokens: 900, max_completion_tokens: 2 }, 1_805_000n],
+    ['the larger of two maxima, the new one', { max_tokens: 2, max_completion_tokens: 900 }, 1_805_000n],
     ['the declared maximum for each choice', { max_tokens: 1, n: 3 }, 11_000n],
-    ['no more than the model can give', { max_tokens: 999_999 }, 2_005_000n],
+    ['at most what the model can produce', { max_tokens: 999_999 }, 2_005_000n],
     ['nothing for a model without a price', { model: 'fake/free' }, 0n],
-    ['512 tokens of output where the config names none', { model: 'fake/team/nested' }, 517_000n],
+    ['512 tokens of output if the config sets none', { model: 'fake/team/nested' }, 517_000n],
   ];
   for (const [name, fields, nanos] of CASES) {
     test(`is ${name}`, () =>
@@ -54,7 +57,7 @@ describe('what is held', () => {
 });
 
 describe('the spend limit of a key', () => {
-  test('stops it once its charges have reached it, until it is raised', () =>
+  test('stops it once its charges reach it, until it is raised', () =>
     withGateway({}, async (gateway) => {
       gateway.upstream.follow(answering(completion('hi')));
       const key = gateway.key({ spendLimitNanos: 2n * COST_NANOS });
@@ -69,7 +72,7 @@ describe('the spend limit of a key', () => {
       assert.equal((await gateway.complete(gateway.key())).status, 200);
     }));
 
-  test('of 0 stops everything, models without a price too', () =>
+  test('of 0 stops everything, even models without a price', () =>
     withGateway({}, async (gateway) => {
       const key = gateway.key({ spendLimitNanos: 0n });
       for (const model of ['fake/echo', 'fake/free']) {
@@ -78,7 +81,7 @@ describe('the spend limit of a key', () => {
       assert.equal((await gateway.request('/v1/models', { key })).status, 200);
     }));
 
-  test('that open holds would reach is spoken for, and only that', () =>
+  test('that open holds would reach is a 429, and only that', () =>
     withGateway({}, async (gateway) => {
       const key = gateway.key({ spendLimitNanos: HOLD_NANOS });
       await during(gateway, key, chat(), async () => {
@@ -91,7 +94,7 @@ describe('the spend limit of a key', () => {
       assert.equal((await gateway.complete(key)).status, 200);
     }));
 
-  test('is passed by less than one request, however many race', () =>
+  test('is exceeded by less than one request, however many race', () =>
     withGateway({}, async (gateway) => {
       gateway.upstream.follow(
         answering(completion('hi', { usage: { prompt_tokens: 5, completion_tokens: 50, total_tokens: 55 } })),
@@ -107,7 +110,7 @@ describe('the spend limit of a key', () => {
 });
 
 describe('the credit of the account', () => {
-  test('has to cover the hold, to the nanodollar', () =>
+  test('must cover the hold, to the nanodollar', () =>
     withGateway(usd(HOLD_NANOS - 1n), async (gateway) => {
       const key = gateway.key();
       assertError(await gateway.complete(key), 402, 'insufficient_credit');
@@ -119,7 +122,7 @@ describe('the credit of the account', () => {
       assert.equal((await gateway.complete(key, chat({ max_tokens: 1 }))).status, 200);
     }));
 
-  test('that is held for other keys is spoken for', () =>
+  test('that is held for other keys is a 429', () =>
     withGateway(usd(2n * HOLD_NANOS - 1n), async (gateway) => {
       const [one, other] = [gateway.key(), gateway.key()];
       await during(gateway, one, chat(), async () => {
@@ -144,7 +147,7 @@ describe('the credit of the account', () => {
         assert.ok(gateway.balanceNanos >= 0n);
       } while (statuses.includes(200));
       assert.deepEqual(new Set(statuses), new Set([402]));
-      // 105,000 a request: nine of them.
+      // 105,000 per request: nine of them.
       assert.equal(gateway.balanceNanos, 55_000n);
     }));
 
@@ -157,7 +160,7 @@ describe('the credit of the account', () => {
       assert.equal((await gateway.row(key)).cost_nanos, 0);
     }));
 
-  test('can be overdrawn by a request that declared nothing; models without a price still answer', () =>
+  test('can be overdrawn by a request without a declared maximum; models without a price still work', () =>
     withGateway(usd(HOLD_NANOS), async (gateway) => {
       const usage = { prompt_tokens: 5, completion_tokens: 500, total_tokens: 505 };
       gateway.upstream.follow(answering(completion('hi', { usage })));
@@ -168,7 +171,7 @@ describe('the credit of the account', () => {
       assert.equal((await gateway.complete(key, chat({ model: 'fake/free' }))).status, 200);
     }));
 
-  test('is not looked at with credit: off, and usage is priced all the same', () =>
+  test('is ignored with credit: off, and usage is priced all the same', () =>
     withGateway({ credit: '0', config: { credit: 'off' } }, async (gateway) => {
       gateway.upstream.follow(answering(completion('hi')));
       const key = gateway.key({ spendLimitNanos: COST_NANOS });

@@ -1,4 +1,4 @@
-/** What the upstream reads of a request and what the client reads of the answer: the same, but for what has to change. */
+/** Requests and responses are relayed byte by byte, except for what must change. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, chunk, completion, DONE, event, streaming, USAGE, usageChunk } from '../support/answers.ts';
@@ -21,21 +21,18 @@ const MESSAGES = '"messages":[{"role":"user","content":"Hello"}]';
 
 describe('the request', () => {
   const BODIES: readonly (readonly [name: string, members: string])[] = [
-    ['spellings of numbers', '"temperature":1.0,"top_p":1e-0,"seed":12345678901234567890123,"x":[-0,1E+2,0.10,1e400]'],
+    ['number formats', '"temperature":1.0,"top_p":1e-0,"seed":12345678901234567890123,"x":[-0,1E+2,0.10,1e400]'],
     ['escapes in strings', '"user":"\\u00e9\\/\\ud83d\\ude00\\ud800\\u0000\\n","caf\\u00e9":"é😀"'],
-    ['repeats in nested objects', '"metadata":{"a":1,"a":2,"b":{"c":1,"c":1}}'],
-    ['the order of keys, numbers among them', '"z":1,"2":2,"1":1,"a":{"10":1,"9":2}'],
+    ['duplicates in nested objects', '"metadata":{"a":1,"a":2,"b":{"c":1,"c":1}}'],
+    ['the order of keys, including numeric ones', '"z":1,"2":2,"1":1,"a":{"10":1,"9":2}'],
     ['__proto__ and constructor', '"__proto__":{"x":1},"constructor":{"prototype":{}}'],
-    [
-      'fields that nobody knows',
-      '"api_base":"http://127.0.0.1:1/","extra_body":{"x":null},"logit_bias":{"50256":-100}',
-    ],
+    ['unknown fields', '"api_base":"http://127.0.0.1:1/","extra_body":{"x":null},"logit_bias":{"50256":-100}'],
     ['white space', '"a" :\t1 ,\r\n "b": [ 1 , 2 ]'],
     ['brackets and quotes in strings', '"user":"}]{[\\"model\\":\\"x\\"\\\\","stop":["\\\\","]"]'],
     ['nulls', '"stop":null,"tools":null,"max_tokens":null'],
   ];
   for (const [name, members] of BODIES) {
-    test(`keeps ${name}, wherever the model stands`, async () => {
+    test(`keeps ${name}, wherever the model is`, async () => {
       const layouts = [
         (model: string) => `{"model":"${model}",${MESSAGES},${members}}`,
         (model: string) => `{${MESSAGES},${members},"model":"${model}"}`,
@@ -66,18 +63,18 @@ describe('the request', () => {
     ],
   ];
   for (const [name, given, sent] of OPTIONS) {
-    test(`of a stream asks for usage, with stream_options ${name}`, async () => {
+    test(`of a stream requests usage, with stream_options ${name}`, async () => {
       gateway.upstream.follow(streaming(chunk('hi', 'stop'), DONE));
       await gateway.complete(key, `{"model":"fake/echo",${MESSAGES},"stream":true${given}}`);
       const expected = `{"model":"vendor-echo-1",${MESSAGES},"stream":true${sent}}`;
       const { body } = await gateway.upstream.call();
-      // Where a field is added does not matter; everything in it does.
+      // It does not matter where a field is added, only what it contains.
       assert.deepEqual(JSON.parse(body), JSON.parse(expected));
       if (given.includes('1.0')) assert.match(body, /"x":1\.0/);
     });
   }
 
-  test('goes to the address of the provider, with headers of the gateway alone', async () => {
+  test("goes to the address of the provider, with no headers but the gateway's own", async () => {
     gateway.upstream.follow(answering(completion('hi')));
     const headers = {
       cookie: 'session=client',
@@ -105,21 +102,21 @@ describe('the request', () => {
     for (const secret of [key.secret, 'client']) assert.ok(!sent.includes(secret), sent);
   });
 
-  test('carries no credential where the provider has none', () =>
+  test('carries no credential if the provider has none', () =>
     withGateway({ provider: { api_key: undefined, headers: undefined } }, async (own) => {
       own.upstream.follow(answering(completion('hi')));
       await own.complete(own.key());
       assert.equal((await own.upstream.call()).header('authorization'), undefined);
     }));
 
-  test('keeps the name of a model where the config gives no other', async () => {
+  test('keeps the name of a model if the config sets no other', async () => {
     gateway.upstream.follow(answering(completion('hi')));
     await gateway.complete(key, chat({ model: 'fake/team/nested' }));
     assert.equal(JSON.parse((await gateway.upstream.call()).body).model, 'team/nested');
   });
 
   const noUsage: GatewayOptions = { provider: { stream_usage: 'off' } };
-  test('does not touch stream_options where the host refuses them', () =>
+  test('does not touch stream_options if the host rejects them', () =>
     withGateway(noUsage, async (own) => {
       own.upstream.follow(streaming(chunk('hi', 'stop'), DONE));
       const sender = own.key();
@@ -132,10 +129,11 @@ describe('the request', () => {
     ['none is declared', {}, 100],
     ['null is declared', { max_tokens: null }, 100],
     ['one is declared', { max_tokens: 7 }, 7],
-    ['the newer field is declared', { max_completion_tokens: 7 }, undefined],
+    ['only the field is declared that the host does not read', { max_completion_tokens: 7 }, 7],
+    ['both are declared', { max_tokens: 7, max_completion_tokens: 9 }, 7],
   ];
   for (const [name, fields, sent] of CAPS) {
-    test(`carries the held maximum with cap_output where ${name}`, () =>
+    test(`carries the held maximum with cap_output if ${name}`, () =>
       withGateway({ config: { cap_output: true } }, async (own) => {
         own.upstream.follow(answering(completion('hi')));
         await own.complete(own.key(), chat(fields));
@@ -144,15 +142,15 @@ describe('the request', () => {
   }
 });
 
-describe('the answer', () => {
+describe('the response', () => {
   const ANSWERS: readonly (readonly [name: string, text: string])[] = [
     [
-      'unusual spellings',
+      'unusual formatting',
       `{ "id" : "x\\u00e9",\n"choices":[{"message":{"content":"\\/é"},"finish_reason":"stop"}],"n":1.0,"n":2e400}\n`,
     ],
-    ['blank lines ahead', `\n\n  ${JSON.stringify(completion('hi'))}`],
-    ['fields that nobody knows', JSON.stringify(completion('hi', { x_groq: { id: 1 }, system_fingerprint: null }))],
-    ['an empty list of choices', JSON.stringify(completion('', { choices: [] }))],
+    ['blank lines before it', `\n\n  ${JSON.stringify(completion('hi'))}`],
+    ['unknown fields', JSON.stringify(completion('hi', { x_groq: { id: 1 }, system_fingerprint: null }))],
+    ['an empty array of choices', JSON.stringify(completion('', { choices: [] }))],
     ['an error that is null', JSON.stringify(completion('hi', { error: null }))],
   ];
   for (const [name, text] of ANSWERS) {
@@ -164,7 +162,7 @@ describe('the answer', () => {
     });
   }
 
-  test('has none of the headers of the upstream', async () => {
+  test("has none of the upstream's headers", async () => {
     const headers = {
       'set-cookie': 'a=b',
       server: 'vendor',
@@ -176,7 +174,7 @@ describe('the answer', () => {
     for (const [name, value] of Object.entries(headers)) assert.notEqual(answer.headers.get(name), value);
   });
 
-  test('of megabytes comes whole', async () => {
+  test('of megabytes arrives complete', async () => {
     const text = JSON.stringify(completion('é'.repeat(2_000_000)));
     gateway.upstream.follow(answering(text));
     assert.ok((await gateway.complete(key)).text === text);
@@ -186,7 +184,7 @@ describe('the answer', () => {
 const delta = JSON.stringify({ choices: [{ index: 0, delta: { content: 'é😀' }, finish_reason: 'stop' }] });
 const STREAMS: readonly (readonly [name: string, text: string])[] = [
   ['plain events', chunk('a') + chunk('b', 'stop') + DONE],
-  ['comments ahead, between and behind', `: hi\n\n${chunk('a')}: keep-alive\n\n${chunk('b', 'stop')}:\n\n${DONE}`],
+  ['comments before, between and after', `: hi\n\n${chunk('a')}: keep-alive\n\n${chunk('b', 'stop')}:\n\n${DONE}`],
   ['CRLF', `data: ${delta}\r\n\r\ndata: [DONE]\r\n\r\n`],
   ['CR', `data: ${delta}\r\rdata: [DONE]\r\r`],
   [
@@ -196,16 +194,16 @@ const STREAMS: readonly (readonly [name: string, text: string])[] = [
   ['no space after the colon', `data:${delta}\n\ndata:[DONE]\n\n`],
   ['other fields', `id: 7\nretry: 10\nevent: message\ndata: ${delta}\n\n${DONE}`],
   ['a byte order mark', `\ufeffdata: ${delta}\n\n${DONE}`],
-  ['usage beside choices', chunk('a', 'stop', { usage: USAGE, x_groq: { usage: USAGE } }) + DONE],
+  ['usage next to choices', chunk('a', 'stop', { usage: USAGE, x_groq: { usage: USAGE } }) + DONE],
   [
     'empty choices without usage',
     event({ id: '', choices: [], prompt_filter_results: [] }) + chunk('a', 'stop') + DONE,
   ],
   ['an error that is null', chunk('a', 'stop', { error: null }) + DONE],
-  ['an event beyond a megabyte', chunk('x'.repeat(1_500_000)) + chunk('b', 'stop') + DONE],
+  ['an event over a megabyte', chunk('x'.repeat(1_500_000)) + chunk('b', 'stop') + DONE],
 ];
 
-describe('the answer to a stream', () => {
+describe('the response to a stream', () => {
   for (const [name, text] of STREAMS) {
     test(`keeps every byte of ${name}`, async () => {
       gateway.upstream.follow(streaming(text));
@@ -216,7 +214,7 @@ describe('the answer to a stream', () => {
     });
   }
 
-  test('keeps every byte when it comes byte by byte', async () => {
+  test('keeps every byte if it arrives byte by byte', async () => {
     const text = `: hi\r\n\r\ndata: ${delta}\r\n\r\n${DONE}`;
     gateway.upstream.follow(async (call) => {
       call.stream();
@@ -229,7 +227,7 @@ describe('the answer to a stream', () => {
     assert.equal((await gateway.complete(key, chat({ stream: true }))).text, text);
   });
 
-  test('goes out event by event, as it comes in', async () => {
+  test('is sent event by event, as it arrives', async () => {
     const steps = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
     gateway.upstream.follow(async (call) => {
       call.stream();
@@ -271,7 +269,7 @@ describe('the answer to a stream', () => {
   }
 
   for (const usage of [{ prompt_tokens: 0, completion_tokens: 0 }, { completion_tokens: 9 }, { prompt_tokens: -1 }]) {
-    test(`hides a chunk of usage that cannot be used either: ${JSON.stringify(usage)}`, async () => {
+    test(`also hides a chunk with unusable usage: ${JSON.stringify(usage)}`, async () => {
       gateway.upstream.follow(streaming(chunk('hi', 'stop'), usageChunk(usage), DONE));
       const sender = gateway.key();
       const answer = await gateway.complete(sender, chat({ stream: true }));
@@ -280,7 +278,7 @@ describe('the answer to a stream', () => {
     });
   }
 
-  test('is read to its end, so that the connection to the upstream serves again', async () => {
+  test('is read to its end, so that the upstream connection can be reused', async () => {
     gateway.upstream.follow(streaming(chunk('hi', 'stop'), DONE));
     for (let i = 0; i < 5; i++) await gateway.complete(key, chat({ stream: true }));
     assert.equal(new Set(gateway.upstream.calls.map(({ connection }) => connection)).size, 1);

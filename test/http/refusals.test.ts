@@ -1,4 +1,4 @@
-/** Which refusal wins when several apply, and that a refused request takes nothing. */
+/** Which error wins when several apply, and that a rejected request takes nothing. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { mintKey } from '../../src/core/api-key.ts';
@@ -30,10 +30,10 @@ interface Case {
   readonly name: string;
   readonly status: number;
   readonly code: string;
-  /** What the message has to tell, where code and status do not. */
+  /** What the message must contain, if code and status are not enough. */
   readonly message?: RegExp;
   readonly settings?: Parameters<TestGateway['key']>[0];
-  /** Changes the key after its one good request. */
+  /** Changes the key after its one valid request. */
   readonly change?: (key: TestKey) => void;
   readonly body?: string | Buffer;
   readonly method?: string;
@@ -88,30 +88,30 @@ const CASES: readonly Case[] = [
     status: 403,
     code: 'api_key_disabled',
   },
-  { name: 'a body too large, before one that is no JSON', body: TOO_LARGE, status: 413, code: 'invalid_request' },
+  { name: 'a body too large, before one that is not JSON', body: TOO_LARGE, status: 413, code: 'invalid_request' },
   {
-    name: 'bytes that are no UTF-8, before an unknown model',
+    name: 'bytes that are not UTF-8, before an unknown model',
     body: Buffer.from('{"model":"no/such\xff"}', 'latin1'),
     status: 400,
     code: 'invalid_request',
     message: /UTF-8/,
   },
   {
-    name: 'a field that stands twice, before an unknown model',
+    name: 'a duplicate field, before an unknown model',
     body: '{"model":"no/such","n":1,"n":2}',
     status: 400,
     code: 'invalid_request',
-    message: /twice/,
+    message: /Duplicate field/,
   },
   {
-    name: 'a missing model, before other faults of fields',
+    name: 'a missing model, before other invalid fields',
     body: chat({ model: undefined, n: 0 }),
     status: 400,
     code: 'invalid_request',
     message: /model/,
   },
   {
-    name: 'a model that is no string, before other faults of fields',
+    name: 'a model that is not a string, before other invalid fields',
     body: chat({ model: 7, n: 0 }),
     status: 400,
     code: 'invalid_request',
@@ -132,20 +132,20 @@ const CASES: readonly Case[] = [
     code: 'model_not_found',
   },
   {
-    name: 'an unknown model, before an empty messages',
+    name: 'an unknown model, before empty messages',
     body: chat({ model: 'no/such', ...NO_MESSAGES }),
     status: 404,
     code: 'model_not_found',
   },
   {
-    name: 'the allowlist, before an empty messages',
+    name: 'the allowlist, before empty messages',
     settings: { allowlist: ['fake/echo'] },
     body: chat({ model: 'fake/free', ...NO_MESSAGES }),
     status: 403,
     code: 'model_not_allowed',
   },
   {
-    name: 'an empty messages, before the spend limit',
+    name: 'empty messages, before the spend limit',
     change: spend,
     body: chat(NO_MESSAGES),
     status: 400,
@@ -168,7 +168,7 @@ const CASES: readonly Case[] = [
   { name: 'the requests per minute, before a failing upstream', change: exhaust, status: 429, code: 'rate_limited' },
 ];
 
-/** Sends one good request, so that there is something that a refusal could change. */
+/** Sends one valid request, so that there is something that a rejected one could change. */
 async function usedKey(on: TestGateway, settings: Case['settings']): Promise<TestKey> {
   on.upstream.follow(answering(completion('hi')));
   const key = on.key(settings);
@@ -176,14 +176,14 @@ async function usedKey(on: TestGateway, settings: Case['settings']): Promise<Tes
   return key;
 }
 
-/** All that a refusal must leave as it was. */
+/** Everything that a rejected request must leave unchanged. */
 async function stateOf(on: TestGateway, key: TestKey) {
-  // Itself refused, whatever the key's state: the body is no JSON.
+  // This request is rejected too, whatever the key's state: its body is not JSON.
   const { remainingRequests, remainingTokens } = ratesOf((await on.complete(key, '')).headers);
   return { remainingRequests, remainingTokens, rows: on.rows(key), holds: on.holds(key), balance: on.balanceNanos };
 }
 
-describe('of two refusals the first wins and nothing is taken:', () => {
+describe('of two errors the first wins, and nothing is taken:', () => {
   for (const { name, status, code, message, settings, change, body, method = 'POST', path, headers } of CASES) {
     test(name, async () => {
       const key = await usedKey(gateway, settings);
@@ -200,7 +200,7 @@ describe('of two refusals the first wins and nothing is taken:', () => {
 
   const rawCases = [
     {
-      name: 'a doubled Host, before no such path',
+      name: 'a duplicate Host, before no such path',
       lines: 'POST /v1/nothing HTTP/1.1\r\nHost: x\r\nHost: y\r\n',
       status: 400,
     },
@@ -221,8 +221,9 @@ describe('of two refusals the first wins and nothing is taken:', () => {
   }
 });
 
-describe('refusals that need the whole account', () => {
-  // A request holds 205,000 nanodollars and costs 20,000: the first one passes, the next ones do not.
+describe('errors that need the whole account', () => {
+  // A request holds 205,000 nanodollars and costs 20,000: the first one passes, the next ones do
+  // not.
   const poor: GatewayOptions = { credit: '0.00021' };
   const rows: readonly { name: string; change: (on: TestGateway, key: TestKey) => void; code: string }[] = [
     {
@@ -251,14 +252,14 @@ describe('refusals that need the whole account', () => {
   }
 });
 
-describe('refusals while a request is under way', () => {
+describe('errors while a request is in flight', () => {
   const rows = [
     {
       name: 'the tokens per minute, before concurrency',
       limits: { tpm: 1005, concurrency: 1 },
       message: /tokens per minute/,
     },
-    { name: 'concurrency, before a failing upstream', limits: { concurrency: 1 }, message: /at once/ },
+    { name: 'concurrency, before a failing upstream', limits: { concurrency: 1 }, message: /concurrent/ },
   ];
   for (const { name, limits, message } of rows) {
     test(name, async () => {
@@ -282,7 +283,7 @@ describe('refusals while a request is under way', () => {
   }
 });
 
-test('an admitted request that fails upstream has a row, and its window entry stays', async () => {
+test('an admitted request that fails upstream has a row, and stays in the window', async () => {
   gateway.upstream.follow((call) => call.reset());
   const key = gateway.key();
   const answer = await gateway.complete(key);

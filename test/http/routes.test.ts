@@ -1,15 +1,20 @@
-/** Paths, methods and the list of models, and the headers that stand on every answer. */
+/** Paths, methods and the list of models, and the headers of every response. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, chunk, completion, DONE, streaming } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
-import { chat, startTestGateway, withGateway } from '../support/gateway.ts';
+import { chat, type Reply, startTestGateway, withGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 
 const gateway = await startTestGateway();
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 const key = gateway.key();
+
+function assertErrorOf({ status, error }: Reply): Reply['error'] {
+  assert.deepEqual([status, error.code], [404, 'invalid_request']);
+  return error;
+}
 
 describe('paths and methods', () => {
   const unknown = [
@@ -31,7 +36,7 @@ describe('paths and methods', () => {
     '//v1/models',
   ];
   for (const path of [...unknown, ...stranger]) {
-    test(`there is nothing at ${path}`, async () => {
+    test(`${path} does not exist`, async () => {
       const answer = await gateway.request(path, { key });
       assert.equal(answer.status, 404);
       assert.equal(answer.error.code, 'invalid_request');
@@ -39,6 +44,38 @@ describe('paths and methods', () => {
       if (path === '/v1' || path.startsWith('/v1/')) ratesOf(answer.headers);
     });
   }
+
+  const hints: readonly (readonly [path: string, hint: RegExp])[] = [
+    ['/', /base_url .*followed by \/v1\./],
+    ['/v1', /base_url .*followed by \/v1\./],
+    ['/v1/', /base_url .*followed by \/v1\./],
+    ['/chat/completions', /lacks \/v1.*base_url/],
+    ['/models', /lacks \/v1.*base_url/],
+    ['/responses', /lacks \/v1.*Responses API/],
+    ['/v1/v1/chat/completions', /more than once.*base_url.*once/],
+    ['/v1/v1/messages', /more than once.*Messages API/],
+    ['/v1//chat/completions', /two slashes.*base_url/],
+    ['/openai/v1/chat/completions', /before \/v1.*base_url/],
+    ['/v1/chat/completions/chat/completions', /base_url.*not to an endpoint/],
+    ['/v1/chat/completions/', /slash at the end/],
+    ['/v1/responses', /Responses API is not served/],
+    ['/v1/embeddings', /Embeddings are not served/],
+    ['/v1/messages', /Messages API is not served/],
+    ['/v1/completions', /Legacy completions are not served/],
+    ['/nowhere', /Served are/],
+  ];
+  for (const [path, hint] of hints) {
+    test(`the 404 of ${path} says what is served, and what to set`, async () => {
+      const { message } = assertErrorOf(await gateway.request(path, { key, method: 'POST' }));
+      assert.match(message, hint);
+      assert.match(message, /POST \/v1\/chat\/completions.*GET \/v1\/models/);
+    });
+  }
+
+  test('the 404 of a path says nothing that does not belong to it', async () => {
+    const { message } = assertErrorOf(await gateway.request('/v1/nowhere', { key }));
+    assert.doesNotMatch(message, /base_url/);
+  });
 
   const wrong: readonly (readonly [method: string, path: string, allow: string])[] = [
     ['GET', '/v1/chat/completions', 'POST'],
@@ -53,7 +90,7 @@ describe('paths and methods', () => {
     ['PUT', '/readyz', 'GET, HEAD'],
   ];
   for (const [method, path, allow] of wrong) {
-    test(`${path} does not take ${method}`, async () => {
+    test(`${path} does not allow ${method}`, async () => {
       const answer = await gateway.request(path, { method });
       assert.equal(answer.status, 405);
       assert.equal(answer.headers.get('allow'), allow);
@@ -62,7 +99,7 @@ describe('paths and methods', () => {
     });
   }
 
-  test('what leads nowhere shows the limits of the key all the same, and takes nothing of them', async () => {
+  test('unknown paths still show the limits of the key, and take nothing from them', async () => {
     const own = gateway.key({ rpm: 5, tpm: 1000 });
     for (const path of ['/v1/nowhere', '/v1/chat/completions']) {
       const rates = ratesOf((await gateway.request(path, { key: own })).headers);
@@ -71,12 +108,12 @@ describe('paths and methods', () => {
   });
 
   for (const path of ['/v1/models?limit=1', '/v1/models?', '/v1/models/fake/echo?a=b&c']) {
-    test(`a query is no part of the path: ${path}`, async () => {
+    test(`the query is ignored: ${path}`, async () => {
       assert.equal((await gateway.request(path, { key })).status, 200);
     });
   }
 
-  test('a whole address is taken for its path', async () => {
+  test('an absolute URL is accepted as a target', async () => {
     const connection = await RawConnection.open(gateway.port);
     connection.send('GET http://gateway.example/healthz HTTP/1.1\r\nHost: gateway.example\r\n\r\n');
     assert.equal((await connection.answer()).status, 200);
@@ -108,7 +145,7 @@ describe('paths and methods', () => {
 describe('the list of models', () => {
   const ids = (text: string) => JSON.parse(text).data.map((model: { id: string }) => model.id);
 
-  test('has the shape that client libraries know', async () => {
+  test('has the shape that client libraries expect', async () => {
     const answer = await gateway.request('/v1/models', { key });
     const list = JSON.parse(answer.text);
     assert.deepEqual(Object.keys(list), ['object', 'data']);
@@ -122,7 +159,7 @@ describe('the list of models', () => {
     assert.deepEqual(ids(answer.text), ['fake/echo', 'fake/free', 'fake/team/nested']);
   });
 
-  test('holds what the allowlist holds, in any order, and none of what does not exist', async () => {
+  test('contains the models of the allowlist that exist, in any order', async () => {
     const limited = gateway.key({ allowlist: ['fake/team/nested', 'fake/echo', 'fake/gone'] });
     assert.deepEqual(ids((await gateway.request('/v1/models', { key: limited })).text), [
       'fake/echo',
@@ -143,14 +180,14 @@ describe('the list of models', () => {
   }
 
   for (const path of ['fake/free', 'fake/none', 'echo', 'fake', 'fake/echo/', 'Fake/echo', 'fake%2Fecho%20']) {
-    test(`says that there is no model ${path} for a key that may not see it`, async () => {
+    test(`has no model ${path} for a key that may not see it`, async () => {
       const limited = gateway.key({ allowlist: ['fake/echo'] });
       const answer = await gateway.request(`/v1/models/${path}`, { key: limited });
       assertError(answer, 404, 'model_not_found');
     });
   }
 
-  test('has a window of its own, which its headers show', () =>
+  test('has a rate limit of its own, which its headers show', () =>
     withGateway({ config: { tiers: { standard: { rpm: 2, tpm: 100, models_rpm: 3 } } } }, async (own) => {
       own.upstream.follow(answering(completion('hi')));
       const lister = own.key();
@@ -174,8 +211,8 @@ describe('the list of models', () => {
     }));
 });
 
-describe('on every answer under /v1', () => {
-  test('stand the six figures and an id, which is that of the journal row', async () => {
+describe('every response under /v1', () => {
+  test('has the six rate-limit headers and an id, which is that of the journal row', async () => {
     const used = gateway.key();
     gateway.upstream.follow(answering(completion('hi')));
     const json = await gateway.complete(used);
@@ -198,7 +235,7 @@ describe('on every answer under /v1', () => {
     );
   });
 
-  test('stand the limits of the key itself', async () => {
+  test('shows the limits of the key itself', async () => {
     const own = gateway.key({ rpm: 7, tpm: 12_345 });
     gateway.upstream.follow(answering(completion('hi')));
     const first = ratesOf((await gateway.complete(own)).headers);

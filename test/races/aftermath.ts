@@ -1,4 +1,4 @@
-/** What must hold after every round: nothing is left of it, and the books agree. */
+/** What must hold after every round: nothing is left of it, and the totals agree. */
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { auditElsewhere } from '../support/auditor.ts';
 import type { Script } from '../support/fake-upstream.ts';
@@ -7,7 +7,7 @@ import { until } from '../support/wait.ts';
 import { costNanos, INPUT_TOKENS } from './allowance.ts';
 import type { Stage } from './stage.ts';
 
-/** Output of a probe, declared and used. */
+/** The output tokens of a probe, declared and used. */
 const PROBE_TOKENS = 10;
 const PROBE_USAGE = {
   prompt_tokens: INPUT_TOKENS,
@@ -28,8 +28,9 @@ export async function assertNothingHeld(stage: Stage, keys: readonly TestKey[]):
 }
 
 /**
- * Leaves the key and the account room for one more request exactly. If a slot, a token, an entry of the window or a
- * nanodollar was not given back, it is refused; if one was given back twice, the request after it is admitted.
+ * Leaves the key and the account room for exactly one more request. If a slot, a token, an entry of
+ * the window or a nanodollar was not released, it is refused; if one was released twice, the
+ * request after it is admitted.
  */
 export async function probe(stage: Stage, key: TestKey): Promise<string[]> {
   const rows = stage.rows(key);
@@ -52,7 +53,7 @@ export async function probe(stage: Stage, key: TestKey): Promise<string[]> {
   return deviations;
 }
 
-/** The differences that the auditor finds, and holds that are left. */
+/** The differences that the auditor finds, and the holds that are left. */
 export async function faultsInBooks(stage: Stage): Promise<string[]> {
   const checks = await auditElsewhere(stage.gateway.statePath);
   const differences = checks.flatMap(({ name, differences }) => differences.map((text) => `audit, ${name}: ${text}`));

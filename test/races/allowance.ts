@@ -1,12 +1,12 @@
-/** Limits of which one admits exactly so many requests, and the others all of them. */
+/** Limits of which one admits an exact number of requests, and the others all of them. */
 import type { OwnLimits } from '../../src/state/keys.ts';
 import type { Limit, RoundPlan } from './plan.ts';
 
-/** What the message of every request is estimated at. */
+/** The estimated tokens of every request's message. */
 export const INPUT_TOKENS = 5;
 const INPUT_NANOS = 1_000;
 const OUTPUT_NANOS = 2_000;
-/** So many that no round comes near. */
+/** More than any round needs. */
 const AMPLE = 1_000_000_000;
 const AMPLE_BALANCE_NANOS = 1_000_000_000_000n;
 
@@ -20,12 +20,15 @@ export const AMPLE_ALLOWANCE: Allowance = {
   balanceNanos: AMPLE_BALANCE_NANOS,
 };
 
-/** What a request costs that gives so many tokens; it is also what is held for one that declares them. */
+/**
+ * The cost of a request with that many output tokens, which is also the hold of one that declares
+ * them.
+ */
 export function costNanos(outputTokens: number): bigint {
   return BigInt(INPUT_TOKENS * INPUT_NANOS + outputTokens * OUTPUT_NANOS);
 }
 
-/** Admits `size` requests, each of which uses what it declares. */
+/** Limits that admit `size` requests, each of which uses what it declares. */
 export function allowanceFor(limit: Limit, size: number, { declaredTokens, slack }: RoundPlan): Allowance {
   const { limits } = AMPLE_ALLOWANCE;
   const cost = costNanos(declaredTokens);
@@ -39,7 +42,7 @@ export function allowanceFor(limit: Limit, size: number, { declaredTokens, slack
     case 'concurrency':
       return { ...AMPLE_ALLOWANCE, limits: { ...limits, concurrency: size } };
     case 'spend':
-      // The last request is admitted as long as a single nanodollar is missing of the limit.
+      // The last request is admitted while the charges are a single nanodollar below the limit.
       return {
         ...AMPLE_ALLOWANCE,
         limits: { ...limits, spendLimitNanos: BigInt(size - 1) * cost + 1n + BigInt(leftOver) },

@@ -5,11 +5,11 @@ import { bounded } from '../support/wait.ts';
 
 export interface Answer {
   readonly status: number;
-  /** The answer as it came over the wire, as far as it has come. */
+  /** The bytes of the answer received so far. */
   readonly text: string;
 }
 
-/** When a client has read enough of an answer to go on, though it is not complete. */
+/** When a client has read enough of an answer to continue before it is complete. */
 export type IsEnough = (status: number, text: string) => boolean;
 
 const COMPLETE_ONLY: IsEnough = () => false;
@@ -39,7 +39,10 @@ export class RaceClient {
     });
   }
 
-  /** Sends a request once the answer before it is complete. Rejects when the connection is closed instead of an answer. */
+  /**
+   * Sends a request once the previous answer is complete. Rejects if the connection is closed
+   * without an answer.
+   */
   async send(request: string, isEnough = COMPLETE_ONLY): Promise<Answer> {
     await this.ready();
     this.#reader.status = 0;
@@ -48,19 +51,19 @@ export class RaceClient {
     this.#isEnough = isEnough;
     this.#enough = Promise.withResolvers();
     this.#complete = Promise.withResolvers();
-    // Whoever goes on after a part of an answer may never ask for the rest of it.
+    // A caller that continues after part of an answer may never wait for the rest.
     this.#complete.promise.catch(() => {});
     if (!this.isOpen) this.#closed();
     else this.#socket.write(request);
     return bounded(this.#enough.promise, 'an answer has come');
   }
 
-  /** Resolves once the answer under way is complete. */
+  /** Resolves once the current answer is complete. */
   ready(): Promise<void> {
     return bounded(this.#complete.promise, 'an answer is complete');
   }
 
-  /** Leaves without a word. */
+  /** Closes the connection abruptly. */
   leave(): void {
     this.#socket.destroy();
   }

@@ -1,17 +1,20 @@
-/** Many rounds in a row, on gateways that are used again and again. */
+/** Many rounds in a row, on gateways that are reused. */
 import { type Combination, drawRound, nameOf, type Setting, settingFor } from './plan.ts';
 import { type RoundResult, runRound } from './round.ts';
 import { Stage } from './stage.ts';
 
-/** The auditor reads the whole journal after every round: past this length a gateway gives way to another one. */
+/**
+ * The auditor reads the whole journal after every round, so a gateway is replaced beyond this
+ * length.
+ */
 const MOST_ROWS = 10_000;
 
 export class Contest {
-  /** By their settings. */
+  /** By setting. */
   readonly #stages = new Map<string, Stage>();
   readonly #scale: number;
 
-  /** `scale`: of the usual number of clients and attempts. */
+  /** `scale`: a factor for the usual number of clients and attempts. */
   constructor(scale = 1) {
     this.#scale = scale;
   }
@@ -21,7 +24,7 @@ export class Contest {
     const stage = await this.#stage(setting);
     const result = await runRound(stage, drawRound(combination, seed, this.#scale));
     const deviations = result.deviations.map((text) => `${nameOf(combination)}, seed ${seed}: ${text}`);
-    // What went wrong once must not spoil the rounds that follow.
+    // A failed round must not affect the next ones.
     if (deviations.length > 0) await this.#end(setting, deviations);
     return { ...result, deviations };
   }

@@ -1,19 +1,19 @@
-/** The host of a race: counts exactly who is there at the same time, and answers in batches. */
+/** The host of a race: counts concurrent requests exactly, and answers in batches. */
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import type { Random } from '../support/random.ts';
 import { INPUT_TOKENS } from './allowance.ts';
 
-/** What one request is to be, and to get. */
+/** How a request is sent and answered. */
 export interface Attempt {
-  /** The host finds it again by this text, which travels in the request. */
+  /** The text in the request by which the host recognizes it. */
   readonly name: string;
   readonly stream: boolean;
   /** Whether it declares a maximum. */
   readonly declares: boolean;
-  /** Whether its client leaves with the first event of the stream. */
+  /** Whether its client leaves at the first event of the stream. */
   readonly leaves: boolean;
-  /** How many tokens the host gives, unless the request has a smaller maximum. */
+  /** The number of output tokens, unless the request has a smaller maximum. */
   readonly outputTokens: number;
   /** Whether it was sent after the limit was changed. */
   readonly afterChange: boolean;
@@ -21,17 +21,19 @@ export interface Attempt {
 
 export interface HostRules {
   readonly random: Random;
-  /** How many requests are gathered before some of them are answered. */
+  /** The number of requests that the host gathers before it answers some of them. */
   batch: number;
-  /** Whether a smaller batch will do once there were enough refusals. */
+  /** Whether a smaller batch is enough once there were enough refusals. */
   readonly mayBeSmaller: boolean;
-  /** How many refusals there may at most be to a batch; to the first one there are as many. */
+  /** The number of refusals per batch at most; the first batch has exactly as many. */
   readonly mostRefusals: number;
   attempt(name: string): Attempt | undefined;
-  /** How many requests may be here at once when this one arrives. */
+  /** The number of requests that may be at the host when this one arrives. */
   boundFor(attempt: Attempt): number;
   onArrival(arrivals: number): void;
-  /** Whether everybody who was admitted is here: otherwise one too many might still be on the way. */
+  /**
+   * Whether all admitted requests have arrived: otherwise one too many might still be on its way.
+   */
   areAllHere(present: number): boolean;
 }
 
@@ -42,14 +44,14 @@ interface Visit {
   readonly outputTokens: number;
 }
 
-/** After so many turns of the event loop, connections that had been closed before are known to be. */
+/** The number of turns of the event loop after which closed connections are known to be closed. */
 const TURNS = 8;
 
 export class Host {
   readonly deviations: string[] = [];
   arrivals = 0;
   peak = 0;
-  /** How many batches were answered in due course, and not because the round was ending. */
+  /** The number of batches that were answered regularly, not because the round was ending. */
   batches = 0;
   readonly #rules: HostRules;
   readonly #present = new Set<Visit>();
@@ -64,7 +66,7 @@ export class Host {
     this.#neededRefusals = rules.mostRefusals;
   }
 
-  /** Takes in a request: counts it at once, and answers it with its batch. */
+  /** Receives a request: counts it at once, and answers it with its batch. */
   async receive(call: UpstreamCall): Promise<void> {
     const body = JSON.parse(call.body) as { user: string; max_tokens?: number };
     const attempt = this.#rules.attempt(body.user);
@@ -82,19 +84,25 @@ export class Host {
     this.#look();
   }
 
-  /** Told of each refusal that a client got. Where batches must be whole, those count that came while one was. */
+  /**
+   * To be called for each refusal of a client. If batches must be whole, only refusals during a
+   * whole batch count.
+   */
   refused(): void {
     if (this.#rules.mayBeSmaller || this.#isWhole()) this.#refusals++;
     this.#look();
   }
 
-  /** From here on nobody is kept waiting. */
+  /** After this, every request is answered at once. */
   drain(): void {
     this.#isDraining = true;
     this.#look();
   }
 
-  /** Of a client that left, the host may learn after the request that got its slot: only what lasts is counted. */
+  /**
+   * The host may learn that a client left after it received the request that got its slot: only
+   * lasting excess counts.
+   */
   async #count(visit: Visit, bound: number): Promise<void> {
     let count = this.#present.size;
     if (count > bound) {
@@ -157,7 +165,7 @@ export class Host {
     call.end();
   }
 
-  /** Before the last bytes go out, and so before the gateway can know. */
+  /** Before the last bytes are sent, and so before the gateway can know. */
   #end(visit: Visit): void {
     this.#present.delete(visit);
   }

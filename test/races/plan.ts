@@ -1,4 +1,4 @@
-/** What a round of the races is: which limit, how much it admits, who takes part, and what goes on meanwhile. */
+/** The plan of a round: the limit, how much it admits, the clients, and what happens meanwhile. */
 import { Random } from '../support/random.ts';
 
 export const LIMITS = ['rpm', 'tpm', 'concurrency', 'spend', 'credit'] as const;
@@ -7,13 +7,13 @@ export type Limit = (typeof LIMITS)[number];
 export const VARIANTS = [
   /** Every request declares its maximum, and uses it up. */
   'plain',
-  /** Half of them declare none, and use up to thirty times what was held. */
+  /** Half of them declare no maximum, and use up to thirty times what was held. */
   'undeclared',
   /** The same, with `cap_output: true` and a host that obeys. */
   'capped',
   /** Half of the clients leave in the middle of their stream. */
   'hang-ups',
-  /** Another connection changes the limit in mid-run. */
+  /** Another connection changes the limit during the round. */
   'changed',
   /** As plain, on a gateway of several threads. */
   'threads',
@@ -22,7 +22,7 @@ export const VARIANTS = [
 /** `sequential`: clients that may have one request at a time send streams one after another. */
 export type Variant = (typeof VARIANTS)[number] | 'sequential';
 
-/** How many requests, or requests at once, a limit admits. */
+/** The number of requests, or of concurrent requests, that a limit admits. */
 export const SIZES = [1, 37, 600] as const;
 
 export interface Combination {
@@ -40,7 +40,7 @@ export function nameOf({ limit, variant, size }: Combination): string {
   return `${limit}, ${variant}, ${size}`;
 }
 
-/** What a round needs of its gateway. */
+/** The settings that a round needs of its gateway. */
 export interface Setting {
   readonly capOutput: boolean;
   readonly threads: number;
@@ -56,36 +56,36 @@ export function settingFor({ variant }: Combination, seed: number): Setting {
 export interface RoundPlan extends Combination {
   readonly random: Random;
   readonly clients: number;
-  /** The least number of attempts, all clients together. */
+  /** The number of attempts of all clients together, at least. */
   readonly attempts: number;
   /** The maximum that requests declare. */
   readonly declaredTokens: number;
-  /** How much of the next unit of a limit is left over: from 0 to below 1. */
+  /** The unused fraction of the next unit of a limit: from 0 to below 1. */
   readonly slack: number;
-  /** How many requests the host gathers before it answers some of them. */
+  /** The number of requests that the host gathers before it answers some of them. */
   readonly batch: number;
   readonly change: LimitChange | undefined;
 }
 
 export interface LimitChange {
-  /** What the limit admits afterwards. */
+  /** What the limit admits after the change. */
   readonly size: number;
-  /** With which request that the host receives. */
+  /** The request, counted at the host, at which the limit changes. */
   readonly atArrival: number;
-  /** How many clients are there before the change. The others set out at the very moment at which it is made. */
+  /** The number of clients before the change. The others start at the moment of the change. */
   readonly earlyClients: number;
 }
 
-/** What the model that is asked for holds as output where no maximum is declared. */
+/** The output tokens that the model holds if no maximum is declared. */
 export const DEFAULT_OUTPUT_TOKENS = 100;
-/** The most tokens that a request declares, well below what the model can give. */
+/** The largest maximum that a request declares, well below the model's. */
 const MAX_DECLARED_TOKENS = 400;
-/** Few enough that they do not use up a limit at once. */
+/** Few enough not to exhaust a limit at once. */
 const MOST_EARLY_CLIENTS = 30;
-/** More slots than this are never given: each of them takes connections to both sides. */
+/** The number of slots at most: each takes connections on both sides. */
 const MAX_SLOTS = 700;
 
-/** Draws a round. `scale` makes it smaller: of the usual number of clients and attempts. */
+/** Draws a round. `scale` is a factor for the usual number of clients and attempts. */
 export function drawRound(combination: Combination, seed: number, scale = 1): RoundPlan {
   const random = new Random(seed);
   const { limit, variant, size } = combination;
@@ -100,7 +100,7 @@ export function drawRound(combination: Combination, seed: number, scale = 1): Ro
     ...combination,
     random,
     clients,
-    // Enough for every client to be refused while all slots are taken, and for slots to be taken again.
+    // Enough for every client to be refused while all slots are taken, and for slots to be reused.
     attempts: (isConcurrency ? 2 * most + 3 * clients : most + clients) + scaled(random.between(500, 2_000)),
     declaredTokens: sharesDefault ? DEFAULT_OUTPUT_TOKENS : random.between(1, MAX_DECLARED_TOKENS),
     slack: drawSlack(random),
@@ -109,7 +109,10 @@ export function drawRound(combination: Combination, seed: number, scale = 1): Ro
   };
 }
 
-/** Limits are wrong by one at their edges: no more than exactly enough, or all but one unit more. */
+/**
+ * Off-by-one errors are at the boundaries: exactly enough, or one unit less than one more would
+ * need.
+ */
 function drawSlack(random: Random): number {
   const edges = [0, 1 - Number.EPSILON];
   return edges[random.between(0, 2)] ?? random.fraction();
@@ -124,6 +127,6 @@ function drawChange({ limit, size }: Combination, random: Random): LimitChange {
     return { ...change, atArrival, earlyClients: Number.POSITIVE_INFINITY };
   }
   const atArrival = random.between(1, size);
-  // Nobody gets a slot back before the change if there are no more clients than that.
+  // With no more clients than that, no slot is released before the change.
   return { ...change, atArrival, earlyClients: isConcurrency ? atArrival : random.between(1, MOST_EARLY_CLIENTS) };
 }

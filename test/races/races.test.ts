@@ -1,10 +1,12 @@
-/** The races in short: a round of every limit under every circumstance. `npm run test:races` runs them at length. */
+/**
+ * The races, in short: a round of every limit and variant. `npm run test:races` is the long form.
+ */
 import assert from 'node:assert/strict';
 import test, { after, describe } from 'node:test';
 import { Contest } from './contest.ts';
 import { COMBINATIONS, type Combination, LIMITS, type Limit, SIZES } from './plan.ts';
 
-/** Of the usual number of clients and attempts. */
+/** A factor for the usual number of clients and attempts. */
 const SCALE = 0.2;
 const SEED = 4_711;
 
@@ -19,7 +21,9 @@ const CLAIMS: Readonly<Record<Limit, string>> = {
   credit: 'credit admits exactly as many requests as it covers',
 };
 
-/** Every limit and variant once, each with one of the sizes in turn: the largest one where it is plain. */
+/**
+ * Every limit and variant once, each with one of the sizes in turn; plain ones with the largest.
+ */
 function drawShort(limit: Limit): Combination[] {
   const ofLimit = COMBINATIONS.filter((combination) => combination.limit === limit);
   const variants = [...new Set(ofLimit.map(({ variant }) => variant))];

@@ -1,16 +1,21 @@
-/** Replays what was admitted, and finds what did not fit any more, as far as the times of the journal tell. */
+/**
+ * Replays what was admitted, and finds what exceeded a limit, as far as the times in the journal
+ * show.
+ */
 import { type Allowance, costNanos, INPUT_TOKENS } from './allowance.ts';
 import type { Attempt } from './host.ts';
 import type { Limit, RoundPlan } from './plan.ts';
 import type { TimedRow } from './stage.ts';
 
-/** A request that was admitted, with the row that it left. */
+/** An admitted request, with its row. */
 export interface Admitted {
   readonly attempt: Attempt;
   readonly row: TimedRow;
 }
 
-/** What was surely used up, or surely under way, when a request was admitted. Times are whole milliseconds. */
+/**
+ * What was certainly used, or in flight, when a request was admitted. Times are whole milliseconds.
+ */
 interface Before {
   tokens: number;
   chargedNanos: bigint;
@@ -19,7 +24,7 @@ interface Before {
   heldNanos: bigint;
 }
 
-/** Those that were admitted though they did not fit any more. */
+/** The requests that were admitted in excess of a limit. */
 export function misfits(all: readonly Admitted[], limit: Limit, plan: RoundPlan, allowance: Allowance): string[] {
   const hold = costNanos(plan.declaredTokens);
   return all
@@ -27,7 +32,10 @@ export function misfits(all: readonly Admitted[], limit: Limit, plan: RoundPlan,
     .map(({ row }) => `request ${row.request_id} was admitted when the limit was already used up or spoken for`);
 }
 
-/** Where no maximum is declared or written into the request, its output is reserved in money, but not in tokens. */
+/**
+ * If no maximum is declared or written into the request, its output is held in money but not
+ * reserved in tokens.
+ */
 function reservedTokens({ declares }: Attempt, { declaredTokens }: RoundPlan): number {
   return INPUT_TOKENS + (declares ? declaredTokens : 0);
 }
@@ -63,7 +71,10 @@ function fits(limit: Limit, { limits, balanceNanos }: Allowance, sum: Before, to
   }
 }
 
-/** Whether a limit that refused somebody was really used up in the end. Nobody used less than was reserved. */
+/**
+ * Whether a limit that refused requests was really exhausted in the end. No request used less than
+ * was reserved.
+ */
 export function isUsedUp(all: readonly Admitted[], limit: Limit, plan: RoundPlan, allowance: Allowance): boolean {
   const charged = all.reduce((sum, { row }) => sum + BigInt(row.cost_nanos), 0n);
   const tokens = all.reduce((sum, { row }) => sum + row.prompt_tokens + row.completion_tokens, 0);

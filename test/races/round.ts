@@ -1,4 +1,6 @@
-/** One round: many clients race for what a limit admits, and everything is counted on both sides. */
+/**
+ * One round: many clients compete for what a limit admits, and everything is counted on both sides.
+ */
 import { chat, type TestKey } from '../support/gateway.ts';
 import { bounded } from '../support/wait.ts';
 import { assertNothingHeld, faultsInBooks, probe } from './aftermath.ts';
@@ -16,15 +18,15 @@ export interface RoundResult {
   readonly deviations: readonly string[];
 }
 
-/** A request that declares no maximum uses at most so many times what was held. */
+/** How many times its hold a request without a declared maximum uses at most. */
 const MOST_TIMES_HELD = 30;
 const LEAST_BATCHES = 2;
-/** How many turns of the event loop a client that was refused a slot waits at most. */
+/** The number of turns of the event loop that a client without a slot waits at most. */
 const MOST_TURNS_OF_REST = 20;
-/** A round ends after so many times the attempts that were planned, though something is still missing. */
+/** A round ends after this multiple of the planned attempts, even if something is still missing. */
 const MOST_TIMES_PLANNED = 10;
 
-/** Runs a round on a stage whose setting is as its variant needs it. Never throws. */
+/** Runs a round on a stage with the setting that its variant needs. Never throws. */
 export async function runRound(stage: Stage, plan: RoundPlan): Promise<RoundResult> {
   return plan.variant === 'sequential' ? runSequentialRound(stage, plan) : new Round(stage, plan).run();
 }
@@ -37,12 +39,12 @@ class Round {
   readonly #host: Host;
   readonly #rules: HostRules;
   readonly #attempts = new Map<string, Attempt>();
-  /** By the id of the request. */
+  /** By request id. */
   readonly #admitted = new Map<string, Attempt>();
   readonly #deviations: string[] = [];
   readonly #changed = Promise.withResolvers<void>();
   #attemptsLeft: number;
-  /** How many were admitted by the time at which the limit had been changed. */
+  /** The number of requests admitted before the limit had changed. */
   #admittedAtChange: number | undefined;
 
   constructor(stage: Stage, plan: RoundPlan) {
@@ -53,7 +55,7 @@ class Round {
     this.#key = stage.gateway.key(this.#allowance.limits);
     this.#rules = {
       random: plan.random,
-      // Few clients must not be kept waiting for a batch that they cannot fill.
+      // Few clients must not wait for a batch that they cannot fill.
       batch: plan.limit !== 'concurrency' && plan.change !== undefined ? 1 : plan.batch,
       mayBeSmaller: plan.limit !== 'concurrency',
       mostRefusals: plan.clients - (plan.limit === 'concurrency' ? plan.size : 0),
@@ -94,14 +96,20 @@ class Round {
     await Promise.all(drivers);
   }
 
-  /** While slots are taken, clients that try again at once would leave the gateway no time to reach the host. */
+  /**
+   * While slots are taken, clients that retry at once would leave the gateway no time to reach the
+   * host.
+   */
   async #breathe(): Promise<void> {
     if (this.#plan.limit !== 'concurrency') return;
     for (let turns = this.#plan.random.between(0, MOST_TURNS_OF_REST); turns > 0; turns--)
       await new Promise(setImmediate);
   }
 
-  /** Where slots are raced for, the attempts go on until all slots have been seen taken twice, within reason. */
+  /**
+   * In a race for slots, the attempts continue until all slots were seen taken twice, within
+   * reason.
+   */
   #goesOn(): boolean {
     if (this.#attemptsLeft > 0) return true;
     const { limit, attempts } = this.#plan;
@@ -156,12 +164,12 @@ class Round {
       this.#admitted.set(/^x-request-id: (\S+)/im.exec(answer.text)?.[1] ?? '', attempt);
       return;
     }
-    const fault = faultOfRefusal(answer, this.#plan.limit);
-    if (fault !== undefined) this.#deviations.push(fault);
+    const problem = problemOfRefusal(answer, this.#plan.limit);
+    if (problem !== undefined) this.#deviations.push(problem);
     this.#host.refused();
   }
 
-  /** As another process would, in the middle of everything. */
+  /** Changes the limit as another process would, in the middle of the round. */
   #changeLimit(size: number): void {
     const { limit, clients } = this.#plan;
     const next = allowanceFor(limit, size, this.#plan);
@@ -177,7 +185,7 @@ class Round {
     const { limit, size, change } = this.#plan;
     if (limit !== 'concurrency') return Number.POSITIVE_INFINITY;
     if (this.#admittedAtChange === undefined || change === undefined) return size;
-    // What was admitted before may still be on its way to the host.
+    // Requests admitted before may still be on their way to the host.
     return afterChange ? change.size : Math.max(size, change.size);
   }
 
@@ -187,7 +195,7 @@ class Round {
     this.#expect('requests seen by the host', this.#host.arrivals, admitted);
     if (limit === 'concurrency') {
       const most = this.#admittedAtChange === undefined ? size : Math.max(size, change?.size ?? 0);
-      // A limit that is lowered early may never have been reached.
+      // A limit that is lowered early may never be reached.
       if (change === undefined || most > size) this.#expect('requests at once', this.#host.peak, most);
     } else if (limit === 'rpm' || variant !== 'undeclared') {
       const expected = change === undefined ? size : Math.max(this.#admittedAtChange ?? 0, change.size);
@@ -236,8 +244,8 @@ const REFUSALS: Readonly<Record<Limit, RegExp>> = {
   credit: /^429 rate_limited$|^402 insufficient_credit$/,
 };
 
-function faultOfRefusal({ status, text }: Answer, limit: Limit): string | undefined {
+function problemOfRefusal({ status, text }: Answer, limit: Limit): string | undefined {
   const code = /"code":"(\w+)"/.exec(text)?.[1];
   if (!REFUSALS[limit].test(`${status} ${code}`)) return `a client got ${text}`;
-  return status !== 429 || /^retry-after: [1-9]\d*\r$/im.test(text) ? undefined : `a 429 says not how long: ${text}`;
+  return status !== 429 || /^retry-after: [1-9]\d*\r$/im.test(text) ? undefined : `a 429 without a wait: ${text}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The races at length: `npm run test:races [-- --rounds N] [--seed N] [--only TEXT]`. Ends with status 1 if any
- * round deviates.
+ * The races, the long run: `npm run test:races [-- --rounds N] [--seed N] [--only TEXT]`. Exits
+ * with 1 if any round deviates.
  */
 import { parseArgs } from 'node:util';
 import { Random } from '../support/random.ts';
@@ -15,7 +15,7 @@ class Tally {
   rounds = 0;
   attempts = 0;
   admitted = 0;
-  /** Rounds with at least one deviation. */
+  /** The number of rounds with at least one deviation. */
   deviations = 0;
 
   constructor(name: string) {

@@ -1,4 +1,7 @@
-/** Rounds of clients that may have one request at a time, and send the next one as soon as they have read an end. */
+/**
+ * Rounds of clients that may have one request at a time, and send the next as soon as they have
+ * read the end of a stream.
+ */
 import { chat, type TestKey } from '../support/gateway.ts';
 import { assertNothingHeld, faultsInBooks, probe } from './aftermath.ts';
 import { AMPLE_ALLOWANCE } from './allowance.ts';
@@ -8,12 +11,18 @@ import type { RoundPlan } from './plan.ts';
 import type { RoundResult } from './round.ts';
 import type { Stage } from './stage.ts';
 
-/** How many such clients there are at most. Each has a key of its own, and sends as many streams as the plan says. */
+/**
+ * The number of such clients at most. Each has a key of its own, and sends as many streams as the
+ * plan says.
+ */
 const MOST_CHAINS = 8;
-/** The end of a stream, behind which a client library reads nothing more. */
+/** The end of a stream, after which a client library reads nothing more. */
 const END = 'data: [DONE]\n\n';
 
-/** Every stream is admitted, though it comes right after the end of the one before it, on another connection. */
+/**
+ * Every stream is admitted, though it is sent right after the end of the previous one, on another
+ * connection.
+ */
 export async function runSequentialRound(stage: Stage, plan: RoundPlan): Promise<RoundResult> {
   const { random, size } = plan;
   const chains = random.between(1, size > 100 ? 2 : MOST_CHAINS);

@@ -1,4 +1,7 @@
-/** A gateway that many rounds use, the operator's own connection to its state file, and clients that stay connected. */
+/**
+ * A gateway for many rounds, an operator's connection to its state file, and clients that stay
+ * connected.
+ */
 import assert from 'node:assert/strict';
 import type { OwnLimits } from '../../src/state/keys.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
@@ -15,7 +18,7 @@ export interface TimedRow extends Row {
   readonly settled_at_ms: number;
 }
 
-/** So many connections that all go to the same thread by chance less than once in a billion times. */
+/** Enough connections that the chance of all going to one thread is less than one in a billion. */
 const SPREAD_CONNECTIONS = 64;
 
 export class Stage {
@@ -38,13 +41,16 @@ export class Stage {
       if (threads > 1) await stage.#assertSpread(threads);
       return stage;
     } catch (error) {
-      // Nobody else would end it.
+      // Nothing else would end it.
       await stage.stop();
       throw error;
     }
   }
 
-  /** Each thread must have its share of the connections. They stay open, for the clients of the rounds. */
+  /**
+   * Makes sure that each thread has its share of the connections. They stay open for the clients of
+   * the rounds.
+   */
   async #assertSpread(threads: number): Promise<void> {
     const { gateway } = this;
     const release = Promise.withResolvers<void>();
@@ -69,7 +75,7 @@ export class Stage {
   }
 
   addCredit(nanos: bigint): void {
-    // An entry of nothing is none.
+    // An entry of zero is invalid.
     if (nanos !== 0n) assert.ok(this.#account.enter(nanos, 'races', Date.now()));
   }
 
@@ -77,7 +83,7 @@ export class Stage {
     this.addCredit(nanos - this.#account.balance().balanceNanos);
   }
 
-  /** How many requests of a key were admitted so far, under way or ended, as of one moment. */
+  /** The number of a key's requests admitted so far, in flight or ended, as of one moment. */
   admitted(key: TestKey): number {
     return this.#database
       .prepare(
@@ -87,7 +93,7 @@ export class Stage {
       .get(key.id, key.id) as number;
   }
 
-  /** The ended requests of a key, in the order of their ends. */
+  /** The ended requests of a key, in order of their ends. */
   rows(key: TestKey): TimedRow[] {
     return this.gateway.rows(key) as TimedRow[];
   }
@@ -96,7 +102,7 @@ export class Stage {
     return this.#database.prepare('SELECT count(*) FROM journal').pluck().get() as number;
   }
 
-  /** Connected clients, those of earlier rounds among them. */
+  /** Connected clients, including those of earlier rounds. */
   clients(count: number): Promise<RaceClient[]> {
     return Promise.all(Array.from({ length: count }, () => this.client()));
   }

@@ -1,4 +1,4 @@
-/** Rows that are dropped because of their age: after every step the books agree, and no figure has changed. */
+/** Dropping old rows: after every step the totals agree, and no figure has changed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -12,11 +12,11 @@ import { assertBooksBalance } from '../support/books.ts';
 import { daysAgo, drawPast, SOURCES, writePast } from '../support/past.ts';
 import { type Bench, type BenchKey, NOON, openBench, USD } from '../unit/ledger/bench.ts';
 
-/** More than two steps drop. */
+/** More than two steps' worth. */
 const ROWS = 2_600;
 const STEPS = 3;
 const ALL: UsageQuery = { by: undefined, keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
-/** More than all that is charged. */
+/** More than everything that is charged. */
 const CREDIT = 1_000_000_000n;
 
 function assertSound({ operator: { database } }: Bench): void {
@@ -25,11 +25,11 @@ function assertSound({ operator: { database } }: Bench): void {
     checks.flatMap(({ differences }) => differences),
     [],
   );
-  // The auditor's sums are reckoned once more in another way.
+  // Adds the sums up in another way than the auditor.
   assertBooksBalance(database);
 }
 
-/** All that an operator can ask for as a whole. */
+/** Every report that an operator can get on whole days and months. */
 function figuresOf({ operator }: Bench, keys: readonly BenchKey[]): unknown {
   const filters = [{}, ...keys.map(({ id }) => ({ keyId: id }))];
   const reports = filters.flatMap((filter) =>
@@ -39,7 +39,7 @@ function figuresOf({ operator }: Bench, keys: readonly BenchKey[]): unknown {
   return { reports, months, balance: operator.account.balance() };
 }
 
-/** A bench with rows of three months, of all sources. */
+/** A bench with rows of three months, from all sources. */
 function openWithPast(test: Parameters<typeof openBench>[0], rows = ROWS) {
   const bench = openBench(test);
   bench.addCredit(CREDIT);
@@ -58,7 +58,7 @@ function openWithPast(test: Parameters<typeof openBench>[0], rows = ROWS) {
   return { bench, keys, past };
 }
 
-/** The least time of admission that a row still has. */
+/** The earliest admission in the journal. */
 function oldest(bench: Bench): bigint | null {
   return bench.operator.database.prepare('SELECT min(admitted_at_ms) FROM journal').pluck().safeIntegers().get() as
     | bigint
@@ -66,12 +66,12 @@ function oldest(bench: Bench): bigint | null {
 }
 
 describe('dropping old rows', () => {
-  test('goes in steps of the oldest first; after each one the books agree, and all figures are what they were', (t) => {
+  test('drops the oldest first, in steps; after each step the totals agree, and all figures are unchanged', (t) => {
     const { bench, keys } = openWithPast(t);
     const before = figuresOf(bench, keys);
     for (let step = 1; step <= STEPS; step++) {
       const [first, rows] = [oldest(bench), bench.rows('journal').length];
-      assert.equal(dropOldRows(bench.database, NOON), step < STEPS, 'it says whether there is more');
+      assert.equal(dropOldRows(bench.database, NOON), step < STEPS, 'it returns whether there may be more');
       assert.ok(bench.rows('journal').length < rows);
       const left = oldest(bench);
       assert.ok(left === null || (first !== null && left > first));
@@ -83,7 +83,7 @@ describe('dropping old rows', () => {
     assertSound(bench);
   });
 
-  test('takes what was admitted before the moment, and nothing that was admitted then', (t) => {
+  test('drops what was admitted before the moment, and nothing that was admitted at it', (t) => {
     const { bench, past } = openWithPast(t, 100);
     const { admittedAtMs } = past[60] as (typeof past)[number];
     assert.equal(dropOldRows(bench.database, admittedAtMs), false);
@@ -94,7 +94,7 @@ describe('dropping old rows', () => {
     );
   });
 
-  test('leaves what is under way, and what ends afterwards counts on the day that was sealed', (t) => {
+  test('keeps open requests, and one that ends later counts on the sealed day', (t) => {
     const { bench, keys } = openWithPast(t, 100);
     const [key] = keys as [BenchKey];
     bench.clock.wall = daysAgo(30, NOON);
@@ -106,14 +106,14 @@ describe('dropping old rows', () => {
     assertSound(bench);
     const row = bench.rows('journal')[0];
     assert.equal(row?.request_id, open);
-    assert.equal(dropOldRows(bench.database, NOON), false, 'what has just ended is still in the windows');
+    assert.equal(dropOldRows(bench.database, NOON), false, 'a request that has just ended still counts in the windows');
     assert.equal(bench.rows('journal').length, 1);
     dropOldRows(bench.database, NOON + 1);
     assertSound(bench);
     assert.deepEqual([bench.rows('journal').length, bench.rows('holds').length], [0, 0]);
   });
 
-  test('changes neither the balance nor what a spend limit has seen, in memory and after a start', (t) => {
+  test('changes neither the balance nor the charges of a spend limit, in memory or after a restart', (t) => {
     const { bench } = openWithPast(t);
     const key = bench.newKey({ spendLimitNanos: 100n });
     bench.clock.wall = NOON - 5 * 86_400_000;
@@ -129,7 +129,7 @@ describe('dropping old rows', () => {
     assert.deepEqual(bench.operator.account.balance(), balance);
   });
 
-  test('leaves the windows of a restart as full as they were', (t) => {
+  test('keeps what the windows are rebuilt from after a restart', (t) => {
     const { bench, keys } = openWithPast(t);
     const [key] = keys as [BenchKey];
     for (let i = 0; i < 3; i++) bench.settle(bench.admit(key));
@@ -140,7 +140,7 @@ describe('dropping old rows', () => {
     assert.deepEqual(bench.identify(key).figures, figures);
   });
 
-  test('takes nothing where the file cannot be written, and goes on when it can', (t) => {
+  test('drops nothing while the file cannot be written, and continues when it can', (t) => {
     const { bench, keys } = openWithPast(t);
     dropOldRows(bench.database, NOON);
     const [file, figures] = [bench.dump(), figuresOf(bench, keys)];
@@ -157,7 +157,7 @@ describe('dropping old rows', () => {
   });
 });
 
-/** What happens to the file, in any order. Times are days before noon. */
+/** Events that happen to the file, in any order. Times are days before noon. */
 type Event =
   | { readonly kind: 'settle'; readonly days: number; readonly key: number; readonly cost: number }
   | { readonly kind: 'correct'; readonly which: number; readonly cost: number }
@@ -170,7 +170,7 @@ const EVENTS: fc.Arbitrary<Event> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('drop'), days: DAYS }) },
 );
 
-/** What each request of the test was charged at last, by what it counts under. */
+/** What each request was finally charged, with what it counts under. */
 class Expected {
   readonly requests: { day: string; keyId: string; source: string; costNanos: bigint }[] = [];
 
@@ -198,7 +198,7 @@ function assertFigures({ operator: { usage } }: Bench, expected: Expected): void
   }
 }
 
-test('whatever is settled, corrected and dropped, in any order, the books agree and the figures are those of all requests', (t) => {
+test('whatever is settled, corrected and dropped, in any order, the totals agree and include all requests', (t) => {
   const bench = openBench(t);
   const keys = [bench.newKey(), bench.newKey()];
   const store = new RequestStore(bench.operator.database);

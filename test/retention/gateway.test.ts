@@ -1,4 +1,7 @@
-/** Old rows of the journal while a gateway drops them: under load, on a file at fault, and killed between two steps. */
+/**
+ * A gateway that drops old journal rows: under load, during a storage fault, and killed between two
+ * steps.
+ */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,16 +14,16 @@ import { writeOldRows, writePast } from '../support/past.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/wait.ts';
 
-/** Some five steps. */
+/** About five steps' worth. */
 const ROWS = 4_500;
-/** So many that they are not dropped before a test that has seen the first step can do something. */
+/** Enough that a test can act between the first step and the last. */
 const MANY_ROWS = 30_000;
 const KEEPS_A_DAY = 'journal_retention: 1d\n';
-/** After so many milliseconds of life with another step done, a gateway is killed. */
+/** How many milliseconds after another step a gateway is killed. */
 const LIFE_MS = 120;
 const MOST_LIVES = 20;
 
-/** How many requests stand in the journal, and how many were dropped from it. */
+/** The number of requests in the journal, and of those dropped from it. */
 interface Counts {
   readonly rows: number;
   readonly dropped: number;
@@ -45,7 +48,9 @@ function assertClean(statePath: string): void {
   );
 }
 
-/** A workplace whose journal has so many old rows. The gateways in it are processes of their own, as the auditor is. */
+/**
+ * A workplace with that many old journal rows. Gateways and auditor run in processes of their own.
+ */
 function placeWithOldRows(scope: ConstructorParameters<typeof Workplace>[0], config: string, rows = ROWS): Workplace {
   const place = new Workplace(scope, config + CONFIG);
   const { database } = openDatabase(place.statePath);
@@ -56,7 +61,7 @@ function placeWithOldRows(scope: ConstructorParameters<typeof Workplace>[0], con
 
 describe('a gateway that keeps its journal for a day', { concurrency: CONCURRENCY }, () => {
   for (const threads of [1, 2]) {
-    test(`drops what is older under load, and the books agree all the while: ${threads} threads`, async (t) => {
+    test(`drops older rows under load, and the totals agree throughout: ${threads} threads`, async (t) => {
       const place = placeWithOldRows(t, `${KEEPS_A_DAY}threads: ${threads}\n`);
       const { key } = await place.createKey('app', '--rpm', '1000000');
       const serving = await place.serve();
@@ -75,7 +80,7 @@ describe('a gateway that keeps its journal for a day', { concurrency: CONCURRENC
     });
   }
 
-  test('is ready again by itself, once the file on which a step has failed is mended', async (t) => {
+  test('becomes ready by itself once the file on which a step failed is back', async (t) => {
     const place = placeWithOldRows(t, KEEPS_A_DAY, MANY_ROWS);
     const serving = await place.serve();
     const readiness = async () => (await fetch(`${serving.url}/readyz`)).status;
@@ -92,7 +97,7 @@ describe('a gateway that keeps its journal for a day', { concurrency: CONCURRENC
   });
 });
 
-test('a gateway that keeps its journal for ever drops nothing', async (t) => {
+test('a gateway without journal_retention drops nothing', async (t) => {
   const place = placeWithOldRows(t, '');
   const { key } = await place.createKey('app');
   const serving = await place.serve();
@@ -101,7 +106,7 @@ test('a gateway that keeps its journal for ever drops nothing', async (t) => {
   assert.deepEqual(countsOf(place.statePath), { rows: ROWS + 1, dropped: 0 });
 });
 
-test('killed between any two steps, it has lost nothing, and the next one goes on', async (t) => {
+test('a gateway killed between two steps has lost nothing, and the next one continues', async (t) => {
   const random = new Random(20);
   const place = placeWithOldRows(t, KEEPS_A_DAY, 2 * ROWS);
   let lives = 0;
@@ -120,7 +125,7 @@ test('killed between any two steps, it has lost nothing, and the next one goes o
   assert.ok(lives > 1, 'it was killed before it was done');
 });
 
-test('of what was dropped the commands say so: a part of a day is left out, a request is not known', async (t) => {
+test('the commands report what was dropped: part of a day is left out, a request is unknown', async (t) => {
   const place = new Workplace(t, KEEPS_A_DAY + CONFIG);
   const { id: keyId } = await place.createKey('app');
   const { database } = openDatabase(place.statePath);
@@ -152,5 +157,5 @@ test('of what was dropped the commands say so: a part of a day is left out, a re
   assert.deepEqual(await requestsIn('--since', '2020-01-10', '--until', '2020-01-11'), [2, '']);
   const { status, stderr } = await place.run(['requests', 'show', 'req_0']);
   assert.equal(status, 1);
-  assert.match(stderr, /^error: there is no request "req_0": .*older than journal_retention/);
+  assert.match(stderr, /^error: no such request: "req_0"; .*older than journal_retention/);
 });

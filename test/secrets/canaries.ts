@@ -1,9 +1,11 @@
-/** The secrets of the test, each unlike any other text, and what a client may never read of them. */
+/**
+ * The secrets of the test, each unlike any other text, and those that a client must never receive.
+ */
 import { mintKey } from '../../src/core/api-key.ts';
 import { HELLO, PROMPT, WORDS } from '../faults/cell.ts';
 import { UPSTREAM_KEY } from '../faults/site.ts';
 
-/** The operator's own. */
+/** Secrets of the operator. */
 export const OPERATORS = {
   'upstream key': UPSTREAM_KEY,
   'upstream key of a file': 'fk-7Yp2cWm5Xv8Jb1Tn4Rg6Lk9D',
@@ -11,10 +13,10 @@ export const OPERATORS = {
   'query of the base URL': 'qy-5Tg8Yh2Uj6Ik9Ol3Pz7Xa1Se',
 } as const;
 
-/** A key that looks as if it were one of ours, and a key that it is not: both are some client's secret all the same. */
+/** An unknown key that is well-formed, and one that is not: both are secrets of some client. */
 export const MISTYPED_KEY = `${mintKey().slice(0, -1)}-`;
 
-/** What clients send and get. */
+/** What clients send and receive. */
 const CONTENTS = {
   prompt: PROMPT,
   'description of a tool': 'Opens the sluice of the Vltava cascade',
@@ -26,12 +28,12 @@ const CONTENTS = {
 export const TOOL_TEXT = CONTENTS['description of a tool'];
 export const CALL_TEXT = CONTENTS['arguments of a tool call'];
 
-/** Nowhere but on their way may any of these stand. */
+/** None of these may be found anywhere except in transit. */
 export function allSecrets(clientKey: string): Record<string, string> {
   return { 'client key': clientKey, 'mistyped client key': MISTYPED_KEY, ...OPERATORS, ...CONTENTS };
 }
 
-/** What no answer may hold. */
+/** None of these may be in an answer. */
 export function secretsBeforeClients(clientKey: string): Record<string, string> {
   return { 'client key': clientKey, 'mistyped client key': MISTYPED_KEY, ...OPERATORS };
 }

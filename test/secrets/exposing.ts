@@ -1,10 +1,10 @@
 /**
- * Loaded into a gateway before its program: takes out of the code what withholds secrets, and adds what gives them away.
- * A scan that finds nothing proves something only if it finds these.
+ * Loaded into a gateway before its program: removes the code that protects secrets, and adds code
+ * that leaks them. A scan that finds nothing proves something only if it finds these.
  */
 import { registerHooks } from 'node:module';
 
-/** By the end of a module's address: a text that stands in it, and what stands there instead. */
+/** Replacements in modules, by the end of their URLs. */
 const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   '/dist/core/api-key.js': [['export function previewKey(key) {', '$&\n    return key;']],
   '/dist/wire/secrets.js': [['export function holdsSecret(text, secrets) {', '$&\n    return false;']],
@@ -34,7 +34,7 @@ registerHooks({
     if (changes === undefined) return loaded;
     let source = String(loaded.source);
     for (const [from, to] of changes) {
-      if (!source.includes(from)) throw new Error(`${url} has changed: there is no ${from}`);
+      if (!source.includes(from)) throw new Error(`${url} has changed: it does not contain ${from}`);
       source = source.replace(from, to);
     }
     return { ...loaded, source };

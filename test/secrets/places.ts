@@ -1,14 +1,14 @@
-/** Every place where a secret could have come to lie: what the process wrote, keeps, shows and tells. */
+/** Every place where a secret could be left: what the process wrote, keeps, shows and reports. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSnapshot } from '../../src/control/client.ts';
 import { socketPathOf } from '../../src/control/protocol.ts';
 import type { Serving, Workplace } from '../support/cli.ts';
 
-/** Bytes by the place that they were found in. */
+/** Bytes, by the place that they were found in. */
 export type Places = ReadonlyMap<string, Buffer>;
 
-/** What the commands show while the gateway runs. */
+/** The output of the commands while the gateway runs. */
 const COMMANDS: readonly (readonly string[])[] = [
   ['keys', 'list', '--json'],
   ['keys', 'list'],
@@ -21,7 +21,9 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['status', '--json'],
 ];
 
-/** Looks everywhere. `ownFiles`: those in which the operator wrote the secrets down. */
+/**
+ * Collects the bytes of all places, except `ownFiles`: the operator wrote the secrets into those.
+ */
 export async function searchedPlaces(
   workplace: Workplace,
   serving: Serving,
@@ -37,7 +39,7 @@ export async function searchedPlaces(
     places.set(name, Buffer.from(stdout + stderr));
   }
   for (const [name, bytes] of processesOf(serving.pid)) places.set(name, bytes);
-  // The log beside the file as well, as it stands while the gateway runs.
+  // This includes the write-ahead log beside the file while the gateway runs.
   for (const entry of readdirSync(workplace.directory, { withFileTypes: true, recursive: true })) {
     if (entry.isFile() && !ownFiles.includes(entry.name)) {
       places.set(`file ${entry.name}`, readFileSync(join(entry.parentPath, entry.name)));
@@ -48,7 +50,10 @@ export async function searchedPlaces(
   return places;
 }
 
-/** What other users of the machine see of the process, and what its children were given. Its own environment is the operator's. */
+/**
+ * What other users of the machine can see of the process, and what its children inherit. Its own
+ * environment is private.
+ */
 function processesOf(pid: number): [name: string, bytes: Buffer][] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => childrenOf(pid, thread));
   return [

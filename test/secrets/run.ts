@@ -1,6 +1,6 @@
 /**
- * The search for secrets after the whole fault matrix: `npm run test:secrets`. Ends with status 1 if one is found, or if
- * the same search misses one in a program that gives them away.
+ * The search for secrets after the whole matrix of upstream failures: `npm run test:secrets`. Exits
+ * with 1 if it finds one, or misses one in a program that leaks them.
  */
 import { cellsFor } from '../faults/table.ts';
 import { RunScope } from '../support/run-scope.ts';
@@ -13,11 +13,11 @@ function show(title: string, { found, bytes, requests }: Search): void {
 
 const scope = new RunScope();
 try {
-  const sound = await search(scope, cellsFor(['stays', 'leaves', 'leaves in the same moment']), false);
-  show('as it is', sound);
-  const exposed = await search(scope, [], true);
-  show('giving them away', exposed);
-  const leaks = [...sound.found].flatMap(([place, names]) => names.map((name) => `${name} in ${place}`));
+  const asItIs = await search(scope, cellsFor(['stays', 'leaves', 'leaves in the same moment']), 'as it is');
+  show('as it is', asItIs);
+  const exposed = await search(scope, [], 'exposed');
+  show('exposed', exposed);
+  const leaks = [...asItIs.found].flatMap(([place, names]) => names.map((name) => `${name} in ${place}`));
   const deviations = [...leaks, ...notFound(exposed.found)];
   for (const text of deviations) console.error(text);
   console.log(`${deviations.length} deviations`);

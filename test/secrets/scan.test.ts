@@ -1,4 +1,4 @@
-/** The scanner finds what is there, and nothing else. */
+/** The scanner finds every secret, and nothing else. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Scanner } from './scan.ts';
@@ -29,7 +29,7 @@ describe('the scanner finds a secret', () => {
   }
 });
 
-test('the scanner finds nothing where nothing is', () => {
+test('the scanner finds nothing in bytes without secrets', () => {
   const bytes = Buffer.alloc(200_000, 'all sorts of things that are no secret, 0815-4711, "von" Grüßen ');
   assert.deepEqual(scanner.find(bytes), []);
   assert.deepEqual(scanner.find(Buffer.alloc(0)), []);

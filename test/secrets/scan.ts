@@ -1,13 +1,16 @@
-/** Looks for secrets in bytes of any kind: in any common spelling, and for any part of them that is long enough. */
+/**
+ * Searches bytes of any kind for secrets, in any common encoding, and for long enough parts of
+ * them.
+ */
 
-/** So many characters of a spelling are a find. */
+/** This many characters of an encoded secret count as a find. */
 const FRAGMENT_BYTES = 12;
-/** Characters of base64 that may depend on what stands beside a secret. */
+/** Characters of base64 that may depend on the bytes next to a secret. */
 const SHARED_BYTES = 4;
 const TABLE_BITS = 20;
 
 export class Scanner {
-  /** By each fragment: the names of the secrets that have it. */
+  /** The names of the secrets that contain a fragment, by fragment. */
   readonly #names = new Map<string, Set<string>>();
   /** Whether any fragment begins with four bytes of this hash. */
   readonly #beginnings = new Uint8Array(2 ** TABLE_BITS);
@@ -19,7 +22,7 @@ export class Scanner {
     }
   }
 
-  /** The names of the secrets that stand in these bytes. */
+  /** The names of the secrets in these bytes. */
   find(bytes: Buffer): string[] {
     const found = new Set<string>();
     for (let at = 0; at + FRAGMENT_BYTES <= bytes.length; at++) {

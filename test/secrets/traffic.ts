@@ -1,4 +1,7 @@
-/** Requests and answers that are full of secrets: ordinary ones, and those of providers that repeat what they were sent. */
+/**
+ * Requests and answers full of secrets: ordinary ones, and answers of providers that echo what they
+ * received.
+ */
 
 import { HELLO, PROMPT, WORDS } from '../faults/cell.ts';
 import { chunk, completion, DONE, event, usageChunk } from '../support/answers.ts';
@@ -20,8 +23,8 @@ const WITH_CALLS = {
 };
 const CHUNK_WITH_CALLS = event({ choices: [{ index: 0, delta: { tool_calls: CALLS }, finish_reason: 'tool_calls' }] });
 
-/** A request with something secret in each of its parts. */
-export function requestOf(model: string, stream: boolean): Record<string, unknown> {
+/** A request with a secret in each of its parts. */
+export function requestOf(model: string, { stream }: { stream: boolean }): Record<string, unknown> {
   const tool = { type: 'function', function: { name: 'open', description: TOOL_TEXT, parameters: { type: 'object' } } };
   return { model, stream, messages: [{ role: 'user', content: PROMPT }], tools: [tool], user: TOOL_TEXT };
 }
@@ -36,7 +39,7 @@ function streamed(...pieces: readonly string[]): Script {
 
 const ORDINARY: readonly Omit<Traffic, 'hasKeyOfFile'>[] = [
   { stream: false, answer: (call) => call.answer(200, completion(HELLO, WITH_CALLS)) },
-  // Without usage the gateway has to count, and so to keep what was said for a while.
+  // Without usage the gateway has to count tokens, and so keeps the answer for a while.
   { stream: false, answer: (call) => call.answer(200, completion(HELLO, { ...WITH_CALLS, usage: undefined })) },
   { stream: true, answer: streamed(chunk(HELLO), CHUNK_WITH_CALLS, usageChunk(), DONE) },
   { stream: true, answer: streamed(chunk(HELLO), CHUNK_WITH_CALLS, DONE) },
@@ -53,11 +56,11 @@ const SPELLINGS: readonly ((secret: string) => string)[] = [
   (secret) => Buffer.from(secret).toString('hex'),
 ];
 
-/** Error answers and error events that repeat the operator's secrets and the prompt. */
+/** Error answers and error events that echo the operator's secrets and the prompt. */
 const REPEATING: readonly Traffic[] = Object.values(OPERATORS).flatMap((secret) =>
   SPELLINGS.flatMap((spelled, number) => {
     const said = { error: { message: `${WORDS}: ${spelled(secret)}, ${PROMPT}`, type: 'x', code: null } };
-    // It can repeat only what it was sent.
+    // A provider can echo only what it was sent.
     const hasKeyOfFile = secret === OPERATORS['upstream key of a file'];
     const status = STATUSES[number % STATUSES.length] as number;
     return [

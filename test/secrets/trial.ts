@@ -1,4 +1,7 @@
-/** Runs the fault matrix and traffic full of secrets through a real gateway, and looks for them everywhere. */
+/**
+ * Runs the matrix of failures and traffic full of secrets through a real gateway, and searches
+ * everything for them.
+ */
 import { fileURLToPath } from 'node:url';
 import { Site } from '../faults/site.ts';
 import type { Cell } from '../faults/table.ts';
@@ -20,23 +23,23 @@ interface Scope {
 }
 
 export interface Search {
-  /** The secrets that were found, by place. Places without any are there, too. */
+  /** The secrets that were found, by place. Includes places without any. */
   readonly found: ReadonlyMap<string, readonly string[]>;
   readonly bytes: number;
   readonly requests: number;
 }
 
-/** `exposed`: with all that withholds secrets taken out of the program. */
-export async function search(scope: Scope, cells: readonly Cell[], exposed: boolean): Promise<Search> {
+/** Searches the program as it is, or an `exposed` one that leaks secrets. */
+export async function search(scope: Scope, cells: readonly Cell[], program: 'as it is' | 'exposed'): Promise<Search> {
   const upstream = await FakeUpstream.start();
   scope.after(() => upstream.close());
-  const nodeOptions = exposed ? ['--import', EXPOSING] : [];
+  const nodeOptions = program === 'exposed' ? ['--import', EXPOSING] : [];
   const site = await Site.open(scope, cells, {
     nodeOptions,
     environment: { UPSTREAM_KEY: OPERATORS['upstream key'] },
     files: { 'upstream-key': OPERATORS['upstream key of a file'], header: OPERATORS['configured header'] },
     config: { log: { level: 'trace' } },
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: so the config spells it.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax of the config.
     provider: { api_key: '${UPSTREAM_KEY}', headers: { 'X-Operator': '${file:./header}' } },
     providers: repeatingProviders(upstream.port),
   });
@@ -67,35 +70,35 @@ function repeatingProviders(port: number): Record<string, unknown> {
   const models = (number: number) => ({ model: { upstream: `${number}`, input: 1, output: 2 } });
   const providers = TRAFFIC.map(({ hasKeyOfFile }, number) => {
     const base_url = `http://127.0.0.1:${port}/v1?api-version=${OPERATORS['query of the base URL']}`;
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: so the config spells it.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax of the config.
     const api_key = hasKeyOfFile ? '${file:./upstream-key}' : '${UPSTREAM_KEY}';
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: so the config spells it.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax of the config.
     const headers = { 'X-Operator': '${file:./header}' };
     return [`repeating-${number}`, { kind: 'openai', base_url, api_key, headers, models: models(number) }];
   });
   return Object.fromEntries(providers);
 }
 
-/** Sends a request for each of the answers that are full of secrets; returns what their client reads. */
+/** Sends a request for each answer full of secrets. Returns what the clients receive. */
 async function exchange(site: Site, key: string, upstream: FakeUpstream): Promise<string[]> {
   upstream.follow((call) => {
     const number = Number(JSON.parse(call.body).model);
     return (TRAFFIC[number] as Traffic).answer(call);
   });
   return inParallel([...TRAFFIC.entries()], async ([number, { stream }]) => {
-    const response = await site.serving.chat(key, requestOf(`repeating-${number}/model`, stream));
+    const response = await site.serving.chat(key, requestOf(`repeating-${number}/model`, { stream }));
     return `${JSON.stringify([...response.headers])}${await response.text()}`;
   });
 }
 
-/** Requests that are refused, with secrets where they do not belong. */
+/** Sends requests that fail, with secrets where they do not belong. */
 async function misuse(site: Site, key: string): Promise<string[]> {
-  const sound = requestOf('repeating-0/model', false);
+  const valid = requestOf('repeating-0/model', { stream: false });
   const responses = [
-    await site.serving.chat(MISTYPED_KEY, sound),
-    await site.serving.chat(`${key} `, sound),
-    await site.serving.chat(key, { ...sound, model: 'nobody/knows' }),
-    await site.serving.chat(key, { ...sound, temperature: 99 }),
+    await site.serving.chat(MISTYPED_KEY, valid),
+    await site.serving.chat(`${key} `, valid),
+    await site.serving.chat(key, { ...valid, model: 'nobody/knows' }),
+    await site.serving.chat(key, { ...valid, temperature: 99 }),
     await fetch(`${site.serving.url}/v1/models?api_key=${key}`),
     await fetch(`${site.serving.url}/v1/chat/completions`, { headers: { 'x-api-key': key, cookie: `key=${key}` } }),
   ];
@@ -106,7 +109,7 @@ async function misuse(site: Site, key: string): Promise<string[]> {
   return [...(await Promise.all(responses.map((response) => response.text()))), raw.body];
 }
 
-/** Where a program that gives its secrets away leaves some. */
+/** The kinds of places where a leaking program leaves secrets. */
 const KINDS_OF_PLACES = [
   'answers',
   'control socket',
@@ -119,7 +122,7 @@ const KINDS_OF_PLACES = [
   'stdout',
 ];
 
-/** The secrets, and the kinds of places, of which a search has found nothing. */
+/** The secrets that a search has missed, and the kinds of places in which it found none. */
 export function notFound(found: Search['found']): string[] {
   const names = new Set([...found.values()].flat());
   const places = [...found].filter(([, secrets]) => secrets.length > 0).map(([place]) => place);

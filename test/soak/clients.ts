@@ -1,22 +1,25 @@
-/** The clients of a soak: streams that are read, left, or not read, and JSON requests in between. */
+/**
+ * The clients of a soak test: streams that are read, abandoned, or not read, and JSON requests in
+ * between.
+ */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Site } from '../control/site.ts';
 import type { Random } from '../support/random.ts';
-import { FAULTS, type Wish } from './host.ts';
+import { FAILURES, type Wish } from './host.ts';
 
 export const STREAMS = 100;
 const JSON_CLIENTS = 8;
-/** Providers that fail: several, so that each has its successes, too. */
-export const FAULTY_PROVIDERS = 8;
+/** Providers that fail. There are several, so that each also has successes. */
+export const FAILING_PROVIDERS = 8;
 const JSON_PAUSE_MS = 50;
-/** How long one reads nothing. */
+/** How long a client stops reading, in milliseconds. */
 const STALL_MS = 2_000;
 const LEAVES_WITHIN_MS = 1_500;
 
 type Manner = 'reads' | 'leaves' | 'stalls';
 
-/** Counts of what has ended so far. */
+/** Counts of requests that have ended. */
 export interface Tally {
   complete: number;
   failed: number;
@@ -44,7 +47,7 @@ export class Clients {
     this.#ended = Promise.all([...streams, ...jsons]);
   }
 
-  /** Lets each come to the end of what it is doing. */
+  /** Waits until each client has finished its request. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#ended;
@@ -60,18 +63,18 @@ export class Clients {
   async #stream(): Promise<void> {
     const random = this.#random;
     const manner: Manner = random.chance(0.7) ? 'reads' : random.chance(0.8) ? 'leaves' : 'stalls';
-    const wish: Wish = manner === 'stalls' ? 'endless' : random.chance(0.2) ? random.pick(FAULTS) : 'sound';
+    const wish: Wish = manner === 'stalls' ? 'endless' : random.chance(0.2) ? random.pick(FAILURES) : 'normal';
     if (manner === 'leaves') return this.#leave(wish);
-    const response = await this.#ask(wish, true).response;
+    const response = await this.#send(wish, { stream: true }).response;
     if (manner === 'stalls') return this.#stall(response);
     const text = await textOf(response);
-    if (wish !== 'sound') this.tally.failed++;
+    if (wish !== 'normal') this.tally.failed++;
     else if (response.statusCode === 200 && text.endsWith('data: [DONE]\n\n')) this.tally.complete++;
-    else this.deviations.push(`a sound stream: ${response.statusCode} ${text.slice(-300)}`);
+    else this.deviations.push(`a normal stream: ${response.statusCode} ${text.slice(-300)}`);
   }
 
   async #leave(wish: Wish): Promise<void> {
-    const { response, abort } = this.#ask(wish, true);
+    const { response, abort } = this.#send(wish, { stream: true });
     const settled = response.then((started) => started.resume()).catch(() => {});
     await pause(this.#random.between(0, LEAVES_WITHIN_MS));
     abort();
@@ -88,19 +91,19 @@ export class Clients {
   }
 
   async #json(): Promise<void> {
-    const wish: Wish = this.#random.chance(0.1) ? this.#random.pick(['status', 'html', 'garbage']) : 'sound';
-    const response = await this.#ask(wish, false).response;
+    const wish: Wish = this.#random.chance(0.1) ? this.#random.pick(['status', 'html', 'garbage']) : 'normal';
+    const response = await this.#send(wish, { stream: false }).response;
     const text = await textOf(response);
-    if (wish === 'sound' && response.statusCode !== 200) {
-      this.deviations.push(`a sound request: ${response.statusCode} ${text}`);
+    if (wish === 'normal' && response.statusCode !== 200) {
+      this.deviations.push(`a normal request: ${response.statusCode} ${text}`);
     }
     this.tally.json++;
     await pause(JSON_PAUSE_MS);
   }
 
-  #ask(wish: Wish, stream: boolean): { response: Promise<IncomingMessage>; abort: () => void } {
+  #send(wish: Wish, { stream }: { stream: boolean }): { response: Promise<IncomingMessage>; abort: () => void } {
     const provider =
-      wish === 'sound' || wish === 'endless' ? 'good' : `bad${this.#random.between(1, FAULTY_PROVIDERS)}`;
+      wish === 'normal' || wish === 'endless' ? 'good' : `bad${this.#random.between(1, FAILING_PROVIDERS)}`;
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const headers = { authorization: `Bearer ${this.#secret}`, 'content-type': 'application/json' };
     const url = `${this.#site.serving.url}/v1/chat/completions`;

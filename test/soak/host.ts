@@ -1,22 +1,25 @@
-/** The host of a soak: long answers at the pace of a model, and faults where a request asks for one. */
+/**
+ * The upstream of a soak test: long answers at the pace of a model, and failures if a request asks
+ * for one.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import type { FakeUpstream, UpstreamCall } from '../support/fake-upstream.ts';
 
-/** What a request asks its host for, in the field `user`. */
-export const FAULTS = ['reset', 'stall', 'html', 'status', 'event', 'cut', 'garbage', 'late'] as const;
-export type Wish = 'sound' | 'endless' | (typeof FAULTS)[number];
+/** What a request asks the upstream for, in its field `user`. */
+export const FAILURES = ['reset', 'stall', 'html', 'status', 'event', 'cut', 'garbage', 'late'] as const;
+export type Wish = 'normal' | 'endless' | (typeof FAILURES)[number];
 
 const EVENTS = 40;
 const EVENT_MS = 40;
 const WORDS = 'some words of an answer, é漢🚀 ';
-/** More than the connection and all buffers hold, for readers that stop reading. */
+/** More than the connection and all buffers hold, for clients that stop reading. */
 const LONG = Buffer.from(chunk('x'.repeat(8_000)).repeat(8));
 const LONG_PIECES = 400;
 const KEPT_CALLS = 1_000;
 
 export class SoakHost {
-  /** Requests that it is answering. */
+  /** Requests in flight. */
   open = 0;
   readonly #upstream: FakeUpstream;
 
@@ -33,7 +36,7 @@ export class SoakHost {
     });
   }
 
-  /** Sockets of the gateway, idle ones too. */
+  /** Connections of the gateway, including idle ones. */
   get sockets(): number {
     return this.#upstream.connections;
   }
@@ -55,7 +58,7 @@ async function answer(call: UpstreamCall): Promise<void> {
     if (user === 'reset') return call.reset();
     if (user === 'cut') return call.hangUp();
     if (user === 'event') return call.send('event: error\ndata: {"error":{"message":"no"}}\n\n');
-    // The gateway gives it up.
+    // The gateway aborts it.
     if (user === 'stall') return;
   }
   call.send(chunk('', 'stop') + usageChunk() + DONE);

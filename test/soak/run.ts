@@ -1,6 +1,7 @@
 /**
- * A soak: `npm run test:soak [-- --minutes N] [--seed N]`. A hundred streams at a time, with clients that leave or stop
- * reading, faults of the host, and edits of keys. Ends with status 1 if anything is left behind.
+ * A soak test: `npm run test:soak [-- --minutes N] [--seed N]`. A hundred streams at a time, with
+ * clients that hang up or stop reading, failures of the upstream, and edits of keys. Exits with 1
+ * if anything is left behind.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -12,17 +13,17 @@ import { descriptorsOf } from '../support/process.ts';
 import { Random } from '../support/random.ts';
 import { RunScope } from '../support/run-scope.ts';
 import { until } from '../support/wait.ts';
-import { Clients, FAULTY_PROVIDERS } from './clients.ts';
+import { Clients, FAILING_PROVIDERS } from './clients.ts';
 import { SoakHost } from './host.ts';
 import { SAMPLE_HEAD, type Sample, sampleLine, slope, takeSample } from './samples.ts';
 
 const MINUTE_MS = 60_000;
-/** A short soak is looked at more often. */
+/** A short soak test is sampled more often. */
 const SAMPLES_AT_LEAST = 12;
 const EDIT_EVERY_MS = 10_000;
 const MOST_SHOWN = 20;
 const DESCRIPTORS_WITHIN = 5;
-/** In MB, over ten minutes. Less time than that tells nothing. */
+/** The largest growth, in MB over ten minutes. Shorter runs show nothing. */
 const MOST_SLOPE = 1;
 const SLOPE_COUNTS_FROM_MINUTES = 10;
 const LIMITS = { rpm: 100_000_000, tpm: 100_000_000_000, concurrency: 10_000 };
@@ -31,7 +32,7 @@ async function openSite(scope: RunScope): Promise<Site> {
   const site = await Site.open(scope, {}, GAUGED_SERVE);
   const fields = { models: { model: { input: 0.001, output: 0.002, max_output: 1000 } } };
   const timeouts = { first_byte: '3s', idle: '3s' };
-  const bad = Array.from({ length: FAULTY_PROVIDERS }, (_, index) => [
+  const bad = Array.from({ length: FAILING_PROVIDERS }, (_, index) => [
     `bad${index + 1}`,
     { ...site.host({ ...fields, timeouts }), base_url: `http://127.0.0.1:${site.upstream.port}/bad${index + 1}/v1` },
   ]);
@@ -44,7 +45,7 @@ async function openSite(scope: RunScope): Promise<Site> {
   return site;
 }
 
-/** Starts what starts with the first request, and with the first one whose tokens have to be counted. */
+/** Triggers what starts with the first request, and with the first token count. */
 async function warmUp(site: Site, key: SiteKey): Promise<void> {
   site.upstream.follow(answering(completion('hi', { usage: undefined })));
   const answer = await site.chat(key, { model: 'good/model' });
@@ -52,7 +53,9 @@ async function warmUp(site: Site, key: SiteKey): Promise<void> {
   await answer.text();
 }
 
-/** What the operator does meanwhile, one thing after the other; none of it touches the requests under way. */
+/**
+ * What the operator does meanwhile, one thing after another; none of it affects requests in flight.
+ */
 async function edit(site: Site, key: SiteKey, other: SiteKey, isOver: () => boolean): Promise<number> {
   const rows = [
     ['limits', 'set', key.id, '--rpm', '99999999'],
@@ -69,7 +72,7 @@ async function edit(site: Site, key: SiteKey, other: SiteKey, isOver: () => bool
   return edits;
 }
 
-/** What is still there once nobody asks for anything any more. */
+/** What is left once all clients have stopped. */
 async function leftBehind(site: Site, host: SoakHost, pid: number, descriptorsAtStart: number): Promise<string[]> {
   await until(() => countHolds(site.database) === 0 && host.open === 0).catch(() => {});
   const [holds, answering, idle] = [countHolds(site.database), host.open, host.sockets];
@@ -78,13 +81,13 @@ async function leftBehind(site: Site, host: SoakHost, pid: number, descriptorsAt
   const isBack = () => descriptorsOf(pid) - descriptorsAtStart <= DESCRIPTORS_WITHIN;
   await until(isBack).catch(() => {});
   const { status, stdout } = await site.place.run(['audit']);
-  console.log(`\n${holds} open holds, ${in_flight} requests under way, ${answering} answers under way at the host`);
-  console.log(`${idle} sockets to the host were kept, idle; descriptors at the start ${descriptorsAtStart},`);
-  console.log(`at the end ${descriptorsOf(pid)} without them; the audit ended with status ${status}`);
+  console.log(`\n${holds} open holds, ${in_flight} requests in flight, ${answering} of them at the upstream`);
+  console.log(`${idle} idle connections to the upstream; descriptors at the start ${descriptorsAtStart},`);
+  console.log(`at the end ${descriptorsOf(pid)} without them; audit exited with ${status}`);
   return [
     ...(holds === 0 ? [] : [`${holds} holds are open`]),
-    ...(in_flight === 0 ? [] : [`${in_flight} requests are under way`]),
-    ...(answering === 0 ? [] : [`the host still answers ${answering} requests`]),
+    ...(in_flight === 0 ? [] : [`${in_flight} requests are in flight`]),
+    ...(answering === 0 ? [] : [`the upstream is still answering ${answering} requests`]),
     ...(isBack() ? [] : [`${descriptorsOf(pid)} descriptors, ${descriptorsAtStart} at the start`]),
     ...(status === 0 ? [] : [`the audit: ${stdout}`]),
   ];

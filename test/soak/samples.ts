@@ -1,4 +1,4 @@
-/** The figures of a soak: one line at a time, and what they come to at the end. */
+/** The samples of a soak test, printed as lines, and their growth at the end. */
 import type { Site } from '../control/site.ts';
 import { countHolds } from '../support/books.ts';
 import { readGauge } from '../support/gauge.ts';
@@ -11,10 +11,10 @@ const WIDTH = 12;
 
 export interface Sample {
   readonly minutes: number;
-  /** Heap and buffers of the main thread after a collection, in MB. */
+  /** Heap and buffers of the main thread after a garbage collection, in MB. */
   readonly heap: number;
   readonly buffers: number;
-  /** Of the process. */
+  /** Of the whole process. */
   readonly memory: number;
   readonly descriptors: number;
   readonly sockets: number;
@@ -47,7 +47,10 @@ export function sampleLine(sample: Sample, counts: object): string {
   return lineOf([...Object.values(sample), ...Object.values(counts)].map(shown));
 }
 
-/** By how much a figure grows in ten minutes: the line of least squares through all but the first fifth of the samples. */
+/**
+ * The growth of a figure in ten minutes, by linear regression over all but the first fifth of the
+ * samples.
+ */
 export function slope(samples: readonly Sample[], read: (sample: Sample) => number): number {
   const points = samples.slice(Math.ceil(samples.length / 5)).map((sample) => [sample.minutes, read(sample)] as const);
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;

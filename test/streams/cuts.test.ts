@@ -6,13 +6,14 @@ import fc from 'fast-check';
 import { Meter } from '../../src/relay/meter.ts';
 import { relayStream } from '../../src/relay/stream.ts';
 import { Attempt } from '../../src/upstream/attempt.ts';
+import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { MAX_EVENT_BYTES } from '../../src/wire/sse.ts';
 import { chunk, DONE } from '../support/answers.ts';
 import { inParallel } from '../support/cli.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
 import { HOST_STREAMS, type HostStream } from './hosts.ts';
 
-/** What is relayed of a stream that comes in these chunks, and what is charged. */
+/** What is relayed of a stream that arrives in these chunks, and what is charged. */
 async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charged: unknown }> {
   const attempt = new Attempt();
   attempt.begin({ pause: () => {}, resume: () => {}, abort: () => {} });
@@ -29,7 +30,7 @@ async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charg
     },
   };
   const meter = new Meter(7);
-  const ending = relayStream(attempt, sink, meter, { showUsage: false, secrets: [], keepAliveMs: undefined });
+  const ending = relayStream(attempt, sink, meter, { showUsage: false, secrets: NO_SECRETS, keepAliveMs: undefined });
   for (const piece of chunks) {
     attempt.push(piece);
     await turn();
@@ -44,7 +45,9 @@ async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charg
 const bytesOf = ({ pieces }: HostStream) => Buffer.from(pieces.map(({ text }) => text).join(''));
 const shownOf = ({ pieces }: HostStream) =>
   pieces.flatMap(({ text, isHidden }) => (isHidden === undefined ? [text] : [])).join('');
-/** The second half of a line end can outlive an event that is hidden: a blank line more, which means nothing. */
+/**
+ * The LF of a hidden event's last CRLF can remain: an additional blank line, which has no meaning.
+ */
 const linesOf = (text: string) => text.split(/\r\n|\r|\n/).filter((line) => line !== '');
 const isPlain = (text: string) => !text.includes('\r');
 
@@ -54,10 +57,10 @@ function assertShown(text: string, stream: HostStream, where: string): void {
   assert.deepEqual(linesOf(text), linesOf(expected), where);
 }
 
-describe('a stream that is relayed', () => {
+describe('a relayed stream', () => {
   for (const stream of HOST_STREAMS) {
     const bytes = bytesOf(stream);
-    test(`${stream.name}: comes through as it is wherever it is cut`, async () => {
+    test(`${stream.name}: arrives unchanged wherever it is cut`, async () => {
       const whole = await relayed([bytes]);
       assertShown(whole.text, stream, 'whole');
       for (let at = 1; at < bytes.length; at++) {
@@ -71,7 +74,7 @@ describe('a stream that is relayed', () => {
     });
   }
 
-  test('comes through as it is in any pieces, one stream after another', async () => {
+  test('arrives unchanged in random pieces, one stream after another', async () => {
     const cuts = fc.array(fc.nat(), { maxLength: 12 });
     const property = fc.asyncProperty(fc.constantFrom(...HOST_STREAMS), cuts, async (stream, places) => {
       const bytes = bytesOf(stream);
@@ -82,7 +85,7 @@ describe('a stream that is relayed', () => {
     await fc.assert(property, { numRuns: 1_000 });
   });
 
-  test('with a line beyond the bound comes through as it is', async () => {
+  test('with an oversized line arrives unchanged', async () => {
     const text = chunk('x'.repeat(2 * MAX_EVENT_BYTES)) + chunk('é', 'stop') + DONE;
     const bytes = Buffer.from(text);
     const chunks = Array.from({ length: Math.ceil(bytes.length / 60_000) }, (_, index) =>
@@ -98,13 +101,15 @@ describe('a stream through a gateway', async () => {
   afterEach(() => gateway.assertSettled());
   const key = gateway.key();
 
-  /** What clients get of a stream that the host sends in two pieces, cut at each of these places. */
+  /**
+   * What clients get of a stream that the host sends in two pieces, cut at each of these offsets.
+   */
   async function received(bytes: Buffer, places: readonly number[]): Promise<string[]> {
     gateway.upstream.follow(async (call) => {
       const at = Number(JSON.parse(call.body).user);
       call.stream();
       if (at > 0) call.send(bytes.subarray(0, at));
-      // So that the pieces arrive one by one.
+      // Makes the pieces arrive one by one.
       for (let turns = 0; turns < 4; turns++) await turn();
       call.send(bytes.subarray(at));
       call.end();
@@ -117,9 +122,9 @@ describe('a stream through a gateway', async () => {
   }
 
   for (const stream of HOST_STREAMS) {
-    test(`${stream.name}: comes through as it is`, async () => {
+    test(`${stream.name}: arrives unchanged`, async () => {
       const bytes = bytesOf(stream);
-      // Every cut of one of them, and some of each other.
+      // Every cut of one stream, and some of the others.
       const step = stream.name === 'with CRLF' ? 1 : Math.ceil(bytes.length / 20);
       const places = Array.from({ length: Math.ceil(bytes.length / step) }, (_, index) => index * step);
       const texts = await received(bytes, places);

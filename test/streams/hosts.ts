@@ -1,7 +1,10 @@
-/** Streams as hosts send them, in all shapes, and what a client gets of each that did not ask for usage. */
+/**
+ * Streams as hosts send them, in all formats, and what a client that did not request usage gets of
+ * each.
+ */
 import { DONE, event, USAGE } from '../support/answers.ts';
 
-/** Events of a stream that follow one another. Those that a client is not shown are marked. */
+/** Consecutive events of a stream. Those that are hidden from the client are marked. */
 export interface HostStream {
   readonly name: string;
   readonly pieces: readonly Piece[];
@@ -9,7 +12,7 @@ export interface HostStream {
 
 export interface Piece {
   readonly text: string;
-  /** Holds nothing but usage, for which the gateway asked and not the client. */
+  /** Contains only usage, which the gateway requested and the client did not. */
   readonly isHidden?: true;
 }
 
@@ -28,7 +31,7 @@ const usage = (): Piece => ({ text: event({ id: 'c', choices: [], usage: USAGE }
 const text = (...texts: readonly string[]): Piece[] => texts.map((each) => ({ text: each }));
 const done = { text: DONE };
 
-/** An event whose data stands in two lines. */
+/** An event with two data lines. */
 const TWO_LINES = `data: {"choices":[{"index":0,"delta":\ndata: {"content":"${WORDS}"}}]}\n\n`;
 
 /** The same stream with other line ends. */

@@ -1,4 +1,4 @@
-/** Audits the files that it is asked about, over IPC. */
+/** Audits files on request, over IPC. */
 import { audit } from '../../src/audit/audit.ts';
 
 process.on('message', (path: string) => {

@@ -1,6 +1,7 @@
 /**
- * The auditor, for files that a gateway in this process has open. It runs in a process of its own: two copies of SQLite
- * in one do not see each other's locks, and the second takes the first one's shared memory away from under it.
+ * The auditor, for files that a gateway in this process has open. It runs in a process of its own:
+ * two copies of SQLite in one process do not see each other's locks, and the second would reset the
+ * shared memory of the first.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,10 +11,10 @@ import type { Check } from '../../src/audit/audit.ts';
 const SCRIPT = fileURLToPath(new URL('./auditor-process.ts', import.meta.url));
 
 let child: ChildProcess | undefined;
-/** One question at a time. */
+/** Answers one question at a time. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** What the auditor finds in a file, also while a gateway uses it. */
+/** Audits a file, which a gateway may be using. */
 export function auditElsewhere(path: string): Promise<Check[]> {
   const answer = last.then(() => ask(path));
   last = answer.catch(() => {});
@@ -31,7 +32,7 @@ async function ask(path: string): Promise<Check[]> {
     return checks;
   } finally {
     child.off('exit', onExit);
-    // It must not keep the tests from ending.
+    // It must not keep the test process running.
     child.unref();
   }
 }

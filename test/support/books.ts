@@ -1,4 +1,4 @@
-/** The invariant of the state file: what holds of its figures whenever no request is under way. */
+/** The invariants of the state file while no request is in flight. */
 import assert from 'node:assert/strict';
 import type { Sqlite } from '../../src/state/sqlite/database.ts';
 
@@ -10,7 +10,7 @@ export function countHolds(database: Sqlite, keyId?: string): number {
 }
 
 const COLUMNS = 'key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos';
-/** What all requests came to, day by day: those in the journal, and those that were dropped from it. */
+/** The sums of all requests by day: those in the journal, and those that were dropped from it. */
 const ENDED_BY_DAY = `SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch') AS day, key_id, model, source, 1 AS requests,
     outcome NOT IN ('ok', 'cancelled') AS errors, prompt_tokens, completion_tokens, cost_nanos FROM journal
   UNION ALL SELECT day, ${COLUMNS} FROM sealed_days`;
@@ -25,19 +25,22 @@ function expected(period: string, value: string): string {
     FROM (${ENDED_BY_DAY}) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`;
 }
 
-/** The balance is credit less costs, and days and months are what the requests add up to. */
+/**
+ * Asserts that the balance is credit minus costs, and that the sums of days and months match the
+ * requests.
+ */
 export function assertBooksBalance(database: Sqlite): void {
   const read = (sql: string) => database.prepare(sql).safeIntegers().all();
-  // One transaction, so that all figures are of one moment.
+  // One transaction, so that all figures are of the same moment.
   database.transaction(() => {
     const [account] = read(
       `SELECT balance_nanos AS balance, (SELECT coalesce(sum(amount_nanos), 0) FROM credit_entries)
          - (SELECT coalesce(sum(cost_nanos), 0) FROM (${ENDED_BY_DAY})) AS expected FROM account`,
     ) as { balance: bigint; expected: bigint }[];
-    assert.equal(account?.balance, account?.expected, 'the balance is not credit less costs');
+    assert.equal(account?.balance, account?.expected, 'the balance is not credit minus costs');
     const [days, months] = [stored('usage_days', 'day'), stored('usage_months', 'month')];
-    assert.deepEqual(read(days), read(expected('day', 'day')), 'the days are not what the requests add up to');
+    assert.deepEqual(read(days), read(expected('day', 'day')), 'the sums of days do not match the requests');
     const ofMonths = expected('month', 'substr(day, 1, 7)');
-    assert.deepEqual(read(months), read(ofMonths), 'the months are not what the requests add up to');
+    assert.deepEqual(read(months), read(ofMonths), 'the sums of months do not match the requests');
   })();
 }

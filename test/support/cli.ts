@@ -1,4 +1,6 @@
-/** Runs the real command line and the real `serve` in a directory of their own, as a person at a terminal would. */
+/**
+ * Runs the real command line and the real `serve` in a directory of their own, as in a terminal.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -11,10 +13,10 @@ import { runShared } from './commands.ts';
 import { bounded } from './wait.ts';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/inf-gw.js', import.meta.url));
-/** Longer than any command takes, also on a busy machine. */
+/** Longer than any command takes, even on a busy machine. */
 const COMMAND_TIMEOUT_MS = 60_000;
 
-/** Where programs are, where temporary files go, and where Node keeps what it has compiled. */
+/** Where programs are, where temporary files go, and where Node caches compiled code. */
 export const PATHS: Readonly<Record<string, string>> = Object.fromEntries(
   ['PATH', 'TMPDIR', 'NODE_COMPILE_CACHE'].flatMap((name) => {
     const path = process.env[name];
@@ -22,7 +24,7 @@ export const PATHS: Readonly<Record<string, string>> = Object.fromEntries(
   }),
 );
 
-/** Tests of one file that mostly wait for processes run side by side. */
+/** How many tests of a file run at the same time if they mostly wait for processes. */
 export const CONCURRENCY = availableParallelism();
 
 /** A free and a paid model, both of the built-in provider, on a port that the system chooses. */
@@ -36,7 +38,7 @@ providers:
       paid: { input: 1000, output: 2000, max_output: 1000 }
 `;
 
-/** What a program printed, and how it ended. */
+/** The output and exit of a program. */
 export interface Result {
   readonly status: number | null;
   readonly stdout: string;
@@ -51,11 +53,14 @@ export function linesOf(text: string): string[] {
 interface Surroundings {
   readonly directory: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** What the program can read from stdin; nothing unless given. */
+  /** The stdin of the program; empty by default. */
   readonly input?: string;
 }
 
-/** Runs Node with these arguments. Of the test's own environment it has the paths, and nothing that the program reads. */
+/**
+ * Runs Node with these arguments. It inherits the paths of the environment, but nothing that the
+ * program reads.
+ */
 export async function runNode(words: readonly string[], surroundings: Surroundings): Promise<Result> {
   const child = startNode(words, surroundings);
   child.stdin?.on('error', () => {}).end(surroundings.input ?? '');
@@ -80,7 +85,7 @@ async function textOf(stream: ChildProcess['stdout']): Promise<string> {
   return text;
 }
 
-/** Does all the work, a few pieces at a time, and gives the results in the order of the items. */
+/** Works on all items, a few at a time. Returns the results in the order of the items. */
 export async function inParallel<Item, Outcome>(
   items: readonly Item[],
   work: (item: Item) => Promise<Outcome>,
@@ -105,15 +110,15 @@ export interface LogLine {
 
 /** A running `serve`, or another program that ends up serving. */
 export class Serving {
-  /** What it wrote to stderr so far. */
+  /** Its stderr so far. */
   text = '';
-  /** What it wrote to stdout so far. */
+  /** Its stdout so far. */
   output = '';
-  /** Resolves when the process has ended and all its output was read. */
+  /** Resolves when the process has exited and all its output has been read. */
   readonly ended: Promise<{ status: number | null; signal: NodeJS.Signals | null }>;
   readonly #child: ChildProcess;
   readonly #news = new EventEmitter();
-  /** How it ended. */
+  /** Its exit. */
   #end: string | undefined;
   #port: number | undefined;
 
@@ -134,7 +139,7 @@ export class Serving {
     });
   }
 
-  /** The lines of the log. Lines that are no JSON, such as errors, are left out. */
+  /** The lines of the log. Lines that are not JSON, such as errors, are left out. */
   get log(): LogLine[] {
     return linesOf(this.text).flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
   }
@@ -147,19 +152,19 @@ export class Serving {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Waits for a line of the log. Throws when the process ends without it. */
+  /** Waits for a line of the log. Throws if the process exits without it. */
   async logged(pattern: RegExp): Promise<LogLine> {
     while (true) {
       const line = this.log.find(({ msg }) => pattern.test(msg));
       if (line !== undefined) return line;
       if (this.#end !== undefined) {
-        throw new Error(`the process ended (${this.#end}) and never logged ${pattern}:\n${this.text}`);
+        throw new Error(`the process exited (${this.#end}) and never logged ${pattern}:\n${this.text}`);
       }
       await bounded(once(this.#news, 'news'), `a line of the log like ${pattern}:\n${this.text}`);
     }
   }
 
-  /** Waits until it says where it listens. */
+  /** Waits until it logs its address. */
   async listening(): Promise<this> {
     this.#port = (await this.logged(/^listening on /)).port as number;
     return this;
@@ -169,7 +174,7 @@ export class Serving {
     this.#child.kill(signal);
   }
 
-  /** Asks it to end, and gives its exit status. */
+  /** Stops it, and returns its exit status. */
   async stop(): Promise<number | null> {
     this.signal('SIGTERM');
     return (await this.ended).status;
@@ -185,7 +190,7 @@ export class Serving {
     });
   }
 
-  /** The status of a chat completion, and the code of its error where it has one. */
+  /** The status of a chat completion, and its error code if it failed. */
   async chatOutcome(key: string, fields: Record<string, unknown> = {}): Promise<string> {
     const response = await this.chat(key, fields);
     const body = (await response.json()) as { error?: { code: string } };
@@ -193,7 +198,7 @@ export class Serving {
   }
 }
 
-/** Whatever runs clean-ups when it ends: a test, for one. */
+/** Anything that runs clean-ups at its end, such as a test. */
 interface Scope {
   after(cleanUp: () => void | Promise<void>): void;
 }
@@ -205,7 +210,7 @@ export class Workplace {
   readonly environment: Record<string, string> = {};
   readonly #servings: Serving[] = [];
 
-  /** With null, there is no config file. */
+  /** Null means no config file. */
   constructor(scope: Scope, config: string | null = CONFIG) {
     if (config !== null) this.write('config.yaml', config);
     scope.after(async () => {
@@ -238,31 +243,31 @@ export class Workplace {
     return runNode([PROGRAM, ...words], { directory, environment, ...(input !== undefined && { input }) });
   }
 
-  /** Runs commands in a row. */
+  /** Runs commands one after another. */
   async runAll(rows: readonly (readonly string[])[]): Promise<Result[]> {
     const results: Result[] = [];
     for (const words of rows) results.push(await this.run(words));
     return results;
   }
 
-  /** Runs a command that must succeed, with `--json`, and gives the document that it printed. */
+  /** Runs a command with `--json`, which must succeed. Returns the document that it printed. */
   async json<Document>(...words: string[]): Promise<Document> {
     const { status, stdout, stderr } = await this.run([...words, '--json']);
     assert.equal(status, 0, `inf-gw ${words.join(' ')}: ${stderr}`);
     return JSON.parse(stdout) as Document;
   }
 
-  /** Makes a key. */
+  /** Creates a key. */
   createKey(name: string, ...options: string[]): Promise<NewKeyJson> {
     return this.json<NewKeyJson>('keys', 'create', name, ...options);
   }
 
-  /** Starts `serve`, or another script in its place, and waits until it listens. */
+  /** Starts `serve`, or the script in `args`, and waits until it listens. */
   serve(words: readonly string[] = [PROGRAM, 'serve']): Promise<Serving> {
     return this.launch(words).listening();
   }
 
-  /** As `serve`, and does not wait. */
+  /** Like `serve`, without waiting. */
   launch(words: readonly string[]): Serving {
     const serving = new Serving(startNode(words, this));
     this.#servings.push(serving);

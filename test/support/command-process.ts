@@ -1,6 +1,7 @@
 /**
- * Runs the commands that it is sent over IPC, one after the other, in their folders and with their environments, and sends
- * back what each printed and its exit status. It is the built program that runs, as from a shell.
+ * Runs the commands that it is sent over IPC, one after the other, in their folders and with their
+ * environments, and sends back what each printed and its exit status. It is the built program that
+ * runs, as from a shell.
  */
 import type { Result } from './cli.ts';
 

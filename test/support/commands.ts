@@ -1,4 +1,7 @@
-/** Runs commands in a process that all commands of a test file share: to start one takes a hundred times as long as a command. */
+/**
+ * Runs commands in a process that all commands of a test file share: to start one takes a hundred
+ * times as long as a command.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Result } from './cli.ts';
@@ -12,7 +15,10 @@ type Waiting = Map<number, PromiseWithResolvers<Result>>;
 let shared: { readonly child: ChildProcess; readonly waiting: Waiting } | undefined;
 let orders = 0;
 
-/** What the program prints, and its exit status. Throws when the process ends over it, or it takes too long. */
+/**
+ * What the program prints, and its exit status. Throws when the process ends over it, or it takes
+ * too long.
+ */
 export async function runShared(order: Omit<CommandOrder, 'number'>): Promise<Result> {
   shared ??= start();
   const { child, waiting } = shared;

@@ -1,4 +1,4 @@
-/** Config files in a folder of their own: what they load to, or the faults that they are refused for. */
+/** Loads config files from a directory of their own, or returns their problems. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,12 +16,12 @@ export function load(text: string, environment: NodeJS.ProcessEnv = {}): Config 
   return loadConfig({ environment, directory });
 }
 
-/** The lines of the error, without the name of the file. */
-export function faultsOf(text: string, environment: NodeJS.ProcessEnv = {}): readonly string[] {
+/** The problems of a config: the lines of the error, without the name of the file. */
+export function problemsOf(text: string, environment: NodeJS.ProcessEnv = {}): readonly string[] {
   try {
     load(text, environment);
   } catch (error) {
-    assert.ok(error instanceof UserError, `not a fault of the file, but of the program: ${error}`);
+    assert.ok(error instanceof UserError, `not a problem of the file, but an internal error: ${error}`);
     return error.lines.map((line) => line.replace(/^config\.yaml:/, ''));
   }
   return [];

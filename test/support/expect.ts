@@ -1,4 +1,4 @@
-/** What every answer of the gateway has in common, as assertions. */
+/** Assertions for what all answers of the gateway have in common. */
 import assert from 'node:assert/strict';
 import type { Reply } from './gateway.ts';
 import type { RawAnswer } from './raw.ts';
@@ -17,7 +17,7 @@ interface Head {
   get(name: string): string | null | undefined;
 }
 
-/** Reads the six headers. Each must be there, as a whole number. */
+/** Reads the six headers. Each must be a whole number. */
 export function ratesOf(headers: Head): Rates {
   const figure = (name: string) => {
     const value = headers.get(`x-ratelimit-${name}`);
@@ -34,7 +34,7 @@ export function ratesOf(headers: Head): Rates {
   };
 }
 
-/** Checks the status, the code and the shape of an error answer; returns its message. */
+/** Asserts the status, the code and the shape of an error answer. Returns its message. */
 export function assertError(answer: Reply | RawAnswer, status: number, code: string): string {
   const text = 'text' in answer ? answer.text : answer.body;
   assert.equal(answer.status, status, text);

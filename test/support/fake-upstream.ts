@@ -1,9 +1,12 @@
-/** A host of models on a TCP port of its own that answers each request as a test's script says, byte by byte. */
+/**
+ * A fake upstream on a TCP port of its own that answers each request as the script of a test says,
+ * byte by byte.
+ */
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { bounded } from './wait.ts';
 
-/** What a host does with one request. */
+/** What the upstream does with a request. */
 export type Script = (call: UpstreamCall) => void | Promise<void>;
 
 interface Connection {
@@ -12,14 +15,14 @@ interface Connection {
   readonly closed: Promise<void>;
 }
 
-/** A request that the host received, and the means to answer it. */
+/** A request that the upstream has received, and the means to answer it. */
 export class UpstreamCall {
   readonly method: string;
   readonly path: string;
-  /** Names as they came, in their order. */
+  /** The names of the headers, in order and with their original case. */
   readonly headerLines: readonly (readonly [name: string, value: string])[];
   readonly body: string;
-  /** The number of the connection that it came on. */
+  /** The number of its connection. */
   readonly connection: number;
   readonly #socket: Socket;
   readonly #closed: Promise<void>;
@@ -48,14 +51,14 @@ export class UpstreamCall {
     return this.headerLines.find(([candidate]) => candidate.toLowerCase() === name)?.[1];
   }
 
-  /** A whole answer with its length. A value that is no text goes out as JSON. */
+  /** Sends a complete answer with its length. A value that is not a string is sent as JSON. */
   answer(status: number, body: unknown, headers: Record<string, string> = {}): void {
     const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
     this.head(status, { 'content-type': 'application/json', 'content-length': String(bytes.length), ...headers });
     this.raw(bytes);
   }
 
-  /** The head of an event stream. */
+  /** Sends the head of an event stream. */
   stream(headers: Record<string, string> = {}): void {
     this.head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked', ...headers });
   }
@@ -65,13 +68,13 @@ export class UpstreamCall {
     this.raw(`HTTP/1.1 ${status} Scripted\r\n${lines.join('')}\r\n`);
   }
 
-  /** One chunk of an answer that goes out in chunks. */
+  /** Sends one chunk of a chunked answer. */
   send(piece: string | Buffer): void {
     const bytes = Buffer.from(piece);
     this.raw(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]));
   }
 
-  /** The last chunk. */
+  /** Sends the last chunk. */
   end(): void {
     this.raw('0\r\n\r\n');
   }
@@ -80,7 +83,7 @@ export class UpstreamCall {
     if (this.#socket.writable) this.#socket.write(bytes);
   }
 
-  /** As `raw`, and resolves once more can be taken: false where the connection is closed instead. */
+  /** Like `raw`, and resolves when more can be sent: false if the connection was closed instead. */
   async pour(bytes: Buffer): Promise<boolean> {
     if (!this.#socket.writable) return false;
     if (!this.#socket.write(bytes)) {
@@ -90,18 +93,18 @@ export class UpstreamCall {
     return this.#socket.writable;
   }
 
-  /** Closes the connection in order, whatever was still due on it. */
+  /** Closes the connection properly, even in the middle of an answer. */
   hangUp(): void {
     this.#socket.end();
   }
 
-  /** Breaks the connection. */
+  /** Resets the connection. */
   reset(): void {
     this.#socket.resetAndDestroy();
   }
 }
 
-/** The certificate of a host that is reached over TLS, in PEM. */
+/** The certificate of an upstream with TLS, in PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -117,7 +120,7 @@ export class FakeUpstream {
   readonly #waiting: { count: number; resolve(): void }[] = [];
   #accepted = 0;
   #script: Script = UNSCRIPTED;
-  #fault: unknown;
+  #scriptError: unknown;
 
   private constructor(certificate: Certificate | undefined) {
     const serve = (socket: Socket) => this.#serve(socket);
@@ -127,7 +130,7 @@ export class FakeUpstream {
         : createTlsServer({ ...certificate, noDelay: true }, serve);
   }
 
-  /** Over TLS where there is a certificate. */
+  /** Uses TLS if there is a certificate. */
   static async start(certificate?: Certificate): Promise<FakeUpstream> {
     const upstream = new FakeUpstream(certificate);
     await new Promise<void>((resolve) => upstream.#server.listen(0, '127.0.0.1', resolve));
@@ -138,18 +141,18 @@ export class FakeUpstream {
     return (this.#server.address() as { port: number }).port;
   }
 
-  /** Connections that stand at this moment. */
+  /** The number of open connections. */
   get connections(): number {
     return this.#sockets.size;
   }
 
-  /** Sets what each request from here on gets, and forgets those that came before. */
+  /** Sets the script for requests from now on, and forgets earlier requests. */
   follow(script: Script): void {
     this.#script = script;
     this.calls.length = 0;
   }
 
-  /** The request of that number since the script was set, once it is here. */
+  /** Waits for the request with this number since the script was set. */
   async call(count = 1): Promise<UpstreamCall> {
     if (this.calls.length < count) {
       const arrival = new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
@@ -158,7 +161,7 @@ export class FakeUpstream {
     return this.calls[count - 1] as UpstreamCall;
   }
 
-  /** Breaks every connection, and goes on listening. */
+  /** Resets every connection, and keeps listening. */
   dropConnections(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -168,7 +171,7 @@ export class FakeUpstream {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.dropConnections();
     await closed;
-    if (this.#fault !== undefined) throw this.#fault;
+    if (this.#scriptError !== undefined) throw this.#scriptError;
   }
 
   #serve(socket: Socket): void {
@@ -201,7 +204,7 @@ export class FakeUpstream {
     try {
       await this.#script(call);
     } catch (error) {
-      this.#fault ??= error;
+      this.#scriptError ??= error;
       call.reset();
     }
   }

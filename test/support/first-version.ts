@@ -1,4 +1,7 @@
-/** A state file as the first version of the tables had it, written by hand: keys, credit, a journal with its sums, a hold. */
+/**
+ * A state file with the first version of the schema, written by hand: keys, credit, a journal with
+ * sums, and a hold.
+ */
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { hashKey, mintKey, previewKey } from '../../src/core/api-key.ts';
@@ -14,7 +17,7 @@ const MODELS = ['mock/echo', 'mock/paid', 'groq/openai/c'];
 const OUTCOMES = ['ok', 'ok', 'cancelled', 'upstream_error', 'invalid_request', 'internal_error'];
 const SOURCES = ['reported', 'reported', 'counted', 'held'] as const;
 
-/** A row of the journal as the first version had it. */
+/** A row of the journal in the first version. */
 export interface OldRow {
   readonly id: string;
   readonly keyId: string;
@@ -28,15 +31,18 @@ export interface OldRow {
 }
 
 export interface OldFile {
-  /** Of keys named `old` and `gone`; the second one is deleted. */
+  /** The ids of keys named `old` and `gone`; the second one is deleted. */
   readonly secrets: readonly [string, string];
   readonly keyIds: readonly [string, string];
   readonly rows: readonly OldRow[];
-  /** The request that was under way. */
+  /** The request in flight. */
   readonly openId: string;
 }
 
-/** Writes the file. Its requests come in the three months up to `untilMs`, some on the edge of a day. */
+/**
+ * Writes the file. Its requests are from the three months before `untilMs`, some at the boundary of
+ * a day.
+ */
 export function writeFirstVersion(path: string, untilMs: number): OldFile {
   const database = new DatabaseSync(path);
   database.exec(
@@ -93,7 +99,7 @@ function writeKeys(database: DatabaseSync, keyIds: OldFile['keyIds'], secrets: O
   insert.run(keyIds[1], 'gone', hashKey(gone), previewKey(gone), 'deleted', null, null, null);
 }
 
-/** A row of the journal, and what the gateway of that time added to its sums. */
+/** Adds a row to the journal, and to the sums as that version did. */
 function writeRow(database: DatabaseSync, row: OldRow): void {
   const { promptTokens: prompt, completionTokens: completion, costNanos } = row;
   database

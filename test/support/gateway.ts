@@ -1,4 +1,7 @@
-/** A real gateway on a port of its own, with a state file in a folder of its own and a fake upstream behind it. */
+/**
+ * A real gateway on a port of its own, with a state file in a directory of its own and a fake
+ * upstream behind it.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +11,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { mintKey } from '../../src/core/api-key.ts';
 import { parseUsd } from '../../src/core/money.ts';
 import { type Gateway, startGateway } from '../../src/gateway/gateway.ts';
+import type { GracePeriods } from '../../src/gateway/worker.ts';
 import { openLog } from '../../src/observe/log.ts';
 import type { KeyState, OwnLimits } from '../../src/state/keys.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
@@ -22,27 +26,32 @@ import { inFlightByThread, withNewThreads } from './workers.ts';
 
 export type { Row, TestKey } from './state.ts';
 
-/** Secrets of the operator. None of them may reach a client. */
+/** Secrets of the operator. No client may receive them. */
 export const UPSTREAM_KEY = 'upstream-secret-canary-4711';
 export const UPSTREAM_HEADER = 'upstream-header-canary-0815';
 
-/** A token of input costs 1,000 nanodollars, one of cached input 250, one of output 2,000. */
+/** An input token costs 1,000 nanodollars, a cached one 250, an output token 2,000. */
 const MODELS = {
   echo: { upstream: 'vendor-echo-1', input: 1, cached_input: 0.25, output: 2, max_output: 1000, default_output: 100 },
   free: { input: 0, output: 0 },
   'team/nested': { input: 1, output: 1 },
 };
 
-/** A machine that is busy with other things must change no count: these gateways wait for theirs. */
-const COUNTING = { patienceMs: 60_000 };
+/**
+ * A machine that is busy with other things must change no count: these gateways wait for theirs.
+ */
+const COUNT_MS = 50_000;
 
 export interface GatewayOptions {
-  /** Fields of the config file, over those of the tests. */
+  /** Fields that override those of the usual config. */
   readonly config?: Record<string, unknown>;
   /** Fields of the provider `fake`. */
   readonly provider?: Record<string, unknown>;
-  /** Credit to start with, in USD. */
+  /** The path of its base URL, and the query. */
+  readonly basePath?: string;
+  /** The initial credit, in USD. */
   readonly credit?: string;
+  readonly grace?: GracePeriods;
 }
 
 export interface Reply {
@@ -50,7 +59,7 @@ export interface Reply {
   readonly headers: Headers;
   readonly text: string;
   readonly bytes: Buffer;
-  /** The error object, of an error. */
+  /** The error object, if the answer is an error. */
   readonly error: { readonly code: string; readonly message: string };
 }
 
@@ -62,9 +71,9 @@ export interface Sending {
   readonly signal?: AbortSignal;
 }
 
-/** The body of a sound request, with these fields over its own. */
+/** The body of a valid request, overridden with these fields. */
 export function chat(fields: Record<string, unknown> = {}): string {
-  return JSON.stringify({ model: 'fake/echo', messages: [{ role: 'user', content: 'Hello' }], ...fields });
+  return JSON.stringify({ model: 'fake/echo', messages: [{ role: 'user', content: 'Hello!' }], ...fields });
 }
 
 export class TestGateway {
@@ -96,7 +105,7 @@ export class TestGateway {
     return this.#gateway.inFlight();
   }
 
-  /** Requests under way in each of its threads, where there are several. */
+  /** Requests in flight in each of its threads, if it has several. */
   inFlightByThread(): Promise<readonly number[]> {
     return inFlightByThread(this.#threads, () => this.inFlight());
   }
@@ -105,7 +114,7 @@ export class TestGateway {
     return this.#database.name;
   }
 
-  /** Makes a key, as another process would. */
+  /** Creates a key, as another process would. */
   key(settings: KeySettings = {}, secret = mintKey()): TestKey {
     return makeKey(this.#keys, settings, secret);
   }
@@ -135,7 +144,7 @@ export class TestGateway {
     return rowsOf(this.#database, key);
   }
 
-  /** The only journal row of a key, once it is there and nothing of the key is held. */
+  /** Waits for the only journal row of a key, and until the key holds nothing. */
   row(key: TestKey): Promise<Row> {
     return onlyRowOf(this.#database, key);
   }
@@ -145,13 +154,13 @@ export class TestGateway {
     return countHolds(this.#database, key.id);
   }
 
-  /** What the requests of a key hold, in nanodollars. */
+  /** The holds of the requests of a key, in nanodollars. */
   heldNanos(key: TestKey): bigint {
     const sum = this.#database.prepare('SELECT coalesce(sum(hold_nanos), 0) FROM holds WHERE key_id = ?').pluck();
     return sum.safeIntegers().get(key.id) as bigint;
   }
 
-  /** Sends a request and reads the whole answer. */
+  /** Sends a request, and reads the complete answer. */
   async request(path: string, sending: Sending = {}): Promise<Reply> {
     const response = await this.open(path, sending);
     const bytes = Buffer.from(await response.arrayBuffer());
@@ -167,12 +176,12 @@ export class TestGateway {
     };
   }
 
-  /** Asks for a completion. */
+  /** Requests a completion. */
   complete(key: TestKey, body: string | Buffer = chat(), sending: Sending = {}): Promise<Reply> {
     return this.request('/v1/chat/completions', { method: 'POST', key, body, ...sending });
   }
 
-  /** Sends a request; its answer is read by the caller. */
+  /** Sends a request. The caller reads its answer. */
   open(path: string, { key, method = 'GET', headers = {}, body, signal }: Sending = {}): Promise<Response> {
     const own: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
     if (key !== undefined) own.authorization = `Bearer ${key.secret}`;
@@ -190,23 +199,23 @@ export class TestGateway {
     return rawCompletion(key, body);
   }
 
-  /** Waits for what is under way to be settled; then nothing may be held, and all sums must be right. */
+  /** Waits until everything is settled. Then nothing may be held, and all sums must be right. */
   async assertSettled(): Promise<void> {
     await until(() => countHolds(this.#database) === 0);
     assertBooksBalance(this.#database);
   }
 
-  /** Ends the gateway alone: what is under way may go on for that long. */
+  /** Stops only the gateway: requests in flight have that long to finish. */
   drain(milliseconds: number): Promise<number> {
     this.#ended ??= this.#gateway.stop(milliseconds);
     return this.#ended;
   }
 
-  /** Ends everything, and checks the books for the last time. */
+  /** Stops everything, and audits the state file one last time. */
   async stop(): Promise<void> {
     try {
       await this.drain(0);
-      assert.equal(countHolds(this.#database), 0, 'a hold is left after the end');
+      assert.equal(countHolds(this.#database), 0, 'a hold is left after the gateway has stopped');
       assertBooksBalance(this.#database);
     } finally {
       this.#database.close();
@@ -220,21 +229,22 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   const folder = await mkdtemp(join(tmpdir(), 'inf-gw-test-'));
   const upstream = await FakeUpstream.start();
   const path = join(folder, 'config.yaml');
-  // YAML takes JSON as it is.
+  // JSON is valid YAML.
   await writeFile(path, JSON.stringify(configFor(upstream, options)));
   const config = await orElse(
     () => loadConfig({ path, directory: folder, environment: {} }),
     () => upstream.close(),
   );
-  const log = await openLog('silent', false);
+  const log = await openLog('silent', 'json');
   const { database } = openDatabase(config.statePath);
   const credit = parseUsd(options.credit ?? '1000');
   assert.ok(credit !== undefined);
   if (credit > 0n) new Account(database).enter(credit, 'to start with', Date.now());
+  const grace = { countMs: COUNT_MS, ...options.grace };
   const onFatal = (error: Error) => {
     throw error;
   };
-  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { counting: COUNTING }));
+  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { grace }));
   return new TestGateway(started, upstream, folder, database);
 }
 
@@ -261,16 +271,19 @@ export async function withGateway(
   }
 }
 
-function configFor(upstream: FakeUpstream, { config, provider }: GatewayOptions): Record<string, unknown> {
+function configFor(
+  upstream: FakeUpstream,
+  { config, provider, basePath = '/base/v1' }: GatewayOptions,
+): Record<string, unknown> {
   const fake = {
     kind: 'openai',
-    base_url: `http://127.0.0.1:${upstream.port}/base/v1`,
+    base_url: `http://127.0.0.1:${upstream.port}${basePath}`,
     api_key: UPSTREAM_KEY,
     headers: { 'X-Operator': UPSTREAM_HEADER },
     models: MODELS,
     ...provider,
   };
-  // A busy machine must not run into any of them.
+  // On a busy machine no timeout may fire.
   const timeouts = { connect: '2m', first_byte: '2m', idle: '2m', request: '2m', drain: '2m' };
   return {
     listen: '127.0.0.1:0',

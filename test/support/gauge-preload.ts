@@ -1,6 +1,7 @@
 /**
- * Loaded into `serve` before the program itself: on SIGUSR2 it collects garbage and writes down in its folder, as JSON, what memory
- * its main thread uses and how late its event loop was since the last time.
+ * Loaded into `serve` before the program: on SIGUSR2 it collects garbage and writes a JSON file
+ * into its directory, with the memory of the main thread and the delay of its event loop since the
+ * last time.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -21,7 +22,7 @@ function tell(): void {
   delays.enable();
   process.on('SIGUSR2', async () => {
     const loop = { p99Ms: delays.percentile(99) / NANOS_PER_MS, mostMs: delays.max / NANOS_PER_MS };
-    // What buffers held is given back behind a collection: the next one waits for it.
+    // Memory of buffers is freed after a collection, so a second one follows.
     for (let i = 0; i < COLLECTIONS; i++) {
       collect();
       await turn();
@@ -30,7 +31,7 @@ function tell(): void {
     const reading: Reading = { heapBytes: heapUsed, externalBytes: external, bufferBytes: arrayBuffers, loop };
     writeFileSync(`${GAUGE_FILE}-new`, JSON.stringify(reading));
     renameSync(`${GAUGE_FILE}-new`, GAUGE_FILE);
-    // The collections have held up the loop: that is not the program's doing.
+    // The delay that these collections cause is not the program's.
     await pause(2 * LOOP_RESOLUTION_MS);
     delays.reset();
   });

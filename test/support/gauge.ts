@@ -1,4 +1,4 @@
-/** Asks a `serve` of its own what it uses: memory after a collection, and the delay of its event loop. */
+/** Measures a `serve`: its memory after a garbage collection, and the delay of its event loop. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,20 +6,20 @@ import { PROGRAM, type Serving, type Workplace } from './cli.ts';
 import { until } from './wait.ts';
 
 const PRELOAD = fileURLToPath(new URL('./gauge-preload.ts', import.meta.url));
-/** How a `serve` is started that can be asked. */
+/** Arguments for a `serve` that can be measured. */
 export const GAUGED_SERVE = ['--import', PRELOAD, PROGRAM, 'serve'];
 
-/** Of the main thread, after a collection of garbage, in bytes. */
+/** The memory of the main thread after a garbage collection, in bytes. */
 export interface Reading {
   readonly heapBytes: number;
   readonly externalBytes: number;
-  /** Of the external ones, those of buffers. */
+  /** The part of `external` that buffers use. */
   readonly bufferBytes: number;
-  /** How late the event loop was since the last reading, in milliseconds. */
+  /** The delay of the event loop since the last reading, in milliseconds. */
   readonly loop: { readonly p99Ms: number; readonly mostMs: number };
 }
 
-/** In the folder in which `serve` runs. */
+/** The file, in the working directory of `serve`. */
 export const GAUGE_FILE = 'gauge.json';
 
 export async function readGauge(place: Workplace, serving: Serving): Promise<Reading> {

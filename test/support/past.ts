@@ -1,4 +1,4 @@
-/** Requests of the past, written into a state file with the ledger's own operations. */
+/** Past requests, written into a state file with the ledger's own operations. */
 
 import { mintKey } from '../../src/core/api-key.ts';
 import { DAY_MS } from '../../src/core/clock.ts';
@@ -25,7 +25,7 @@ export interface PastRequest {
   readonly costNanos: bigint;
 }
 
-/** So many requests of these keys from one moment to another, of all sources, models and outcomes. */
+/** Requests of these keys over a span of time, with all sources, models and outcomes. */
 export function drawPast(keyIds: readonly string[], count: number, fromMs: number, toMs: number): PastRequest[] {
   return Array.from({ length: count }, (_, i) => {
     const source = SOURCES[i % SOURCES.length] as UsageSource;
@@ -43,16 +43,16 @@ export function drawPast(keyIds: readonly string[], count: number, fromMs: numbe
   });
 }
 
-/** Writes them in one transaction: journal, sums and balance. */
+/** Writes requests in one transaction: journal, sums and balance. */
 export function writePast(database: Sqlite, requests: readonly PastRequest[]): void {
   const journal = new Journal(database);
   immediately(database, () => {
     for (const request of requests) settle(journal, request);
-    journal.writeSums();
+    journal.writeCharges();
   });
 }
 
-/** Writes so many requests of the last three months, but for the last two days, of a key that is made for them. */
+/** Writes requests of a new key, from the last three months except the last two days. */
 export function writeOldRows(database: Sqlite, count: number): void {
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
   const change = new KeyStore(database).create(mintKey(), { ...none, name: 'past' }, daysAgo(90));
@@ -71,7 +71,7 @@ function settle(journal: Journal, { requestId, keyId, model, admittedAtMs, ...en
   );
 }
 
-/** How many days ago a moment was, in milliseconds since 1970. */
+/** The time a number of days ago, in milliseconds since 1970. */
 export function daysAgo(days: number, nowMs = Date.now()): number {
   return nowMs - days * DAY_MS;
 }

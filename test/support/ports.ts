@@ -1,12 +1,12 @@
-/** Ports that a test names in a config, because several processes are to have the same one. */
+/** Fixed ports, for tests in which several processes use the same one. */
 import { createServer } from 'node:net';
 import { Random } from './random.ts';
 
-/** Below those that the systems hand out by themselves, so that nobody else is given it meanwhile. */
+/** Below the ephemeral ports, so that the system gives it to nobody else meanwhile. */
 const FIRST_PORT = 12_000;
 const LAST_PORT = 31_999;
 
-/** A port at which nobody listens. */
+/** A port on which nobody listens. */
 export async function freePort(): Promise<number> {
   const random = new Random(process.pid * 7_919 + Date.now());
   while (true) {

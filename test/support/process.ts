@@ -1,12 +1,12 @@
-/** What another process takes up at the moment, as Linux tells it. */
+/** The resource usage of another process, from /proc. Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** How many files and sockets it has open. */
+/** The number of its open files and sockets. */
 export function descriptorsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
-/** Its resident memory, all its threads together. */
+/** The resident memory of all its threads. */
 export function residentBytesOf(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) * 1024;

@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats. */
+/** Random choices that are reproducible by a seed. */
 
 export class Random {
   #state: number;
@@ -7,7 +7,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to below 1. The generator is mulberry32. */
+  /** A number from 0 up to, but not including, 1. The generator is mulberry32. */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -16,7 +16,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number, both ends included. */
+  /** A whole number in a range, both ends included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.fraction() * (most - least + 1));
   }
@@ -25,7 +25,7 @@ export class Random {
     return this.fraction() < probability;
   }
 
-  /** One of the items, of which there is at least one. */
+  /** One of the items. There must be at least one. */
   pick<T>(items: readonly T[]): T {
     return items[this.between(0, items.length - 1)] as T;
   }

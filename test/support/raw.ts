@@ -1,4 +1,7 @@
-/** A client that sends any bytes at all over TCP, and reads answers without making sense of more than their framing. */
+/**
+ * A client that sends arbitrary bytes over TCP, and parses nothing of the answers but their
+ * framing.
+ */
 import { connect, type Socket } from 'node:net';
 import type { TestKey } from './state.ts';
 import { bounded } from './wait.ts';
@@ -20,7 +23,7 @@ export interface RawAnswer {
 
 export class RawConnection {
   readonly #socket: Socket;
-  /** Grows ahead of what comes in, so that long answers are not copied again and again. */
+  /** Grows ahead of the data, so that long answers are not copied repeatedly. */
   #buffer = Buffer.alloc(1024);
   #length = 0;
   #isClosed = false;
@@ -39,7 +42,7 @@ export class RawConnection {
     });
   }
 
-  /** Rejects when nobody listens on that port. */
+  /** Rejects if nobody listens on the port. */
   static open(port: number): Promise<RawConnection> {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -53,7 +56,10 @@ export class RawConnection {
     this.#socket.write(bytes);
   }
 
-  /** The next whole answer. Interim answers count, too. Throws when the connection is closed before its end. */
+  /**
+   * The next complete answer, interim answers included. Throws if the connection is closed before
+   * its end.
+   */
   async answer(): Promise<RawAnswer> {
     while (true) {
       const parsed = parseAnswer(this.#received);
@@ -67,7 +73,7 @@ export class RawConnection {
     }
   }
 
-  /** Resolves once these characters have come. */
+  /** Resolves when this text has arrived. */
   async has(text: string): Promise<void> {
     while (!this.#received.includes(text)) {
       if (this.#isClosed) throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1'))}`);
@@ -75,23 +81,23 @@ export class RawConnection {
     }
   }
 
-  /** Everything that comes until the other side closes the connection. */
+  /** Everything until the other side closes the connection. */
   async rest(): Promise<string> {
     while (!this.#isClosed) await this.#change();
     return this.#received.toString('utf8');
   }
 
-  /** Reads nothing more, and stays. */
+  /** Stops reading, but stays connected. */
   pause(): void {
     this.#socket.pause();
   }
 
-  /** Breaks the connection with a reset. */
+  /** Resets the connection. */
   reset(): void {
     this.#socket.resetAndDestroy();
   }
 
-  /** Leaves without a word. */
+  /** Closes the connection. */
   leave(): void {
     this.#socket.destroy();
   }
@@ -116,7 +122,7 @@ export class RawConnection {
   }
 }
 
-/** An answer at the head of these bytes, and how many of them it takes. */
+/** The answer at the start of these bytes, and its length. */
 function parseAnswer(bytes: Buffer): { answer: RawAnswer; length: number } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

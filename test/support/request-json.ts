@@ -6,7 +6,7 @@ export interface RequestJson {
   readonly key: string;
   readonly key_id: string;
   readonly model: string;
-  readonly state: 'under_way' | 'ended';
+  readonly state: 'in_flight' | 'ended';
   readonly outcome: string | null;
   readonly source: 'reported' | 'counted' | 'held' | null;
   readonly admitted_at: string;
@@ -19,5 +19,6 @@ export interface RequestJson {
   readonly total_tokens: number | null;
   readonly cost_usd: string | null;
   readonly held_usd: string | null;
+  readonly failure: { readonly reason: string; readonly status: number | null; readonly message: string } | null;
   readonly corrected_at: string | null;
 }

@@ -1,6 +1,6 @@
-/** What a script of its own needs that a test gets from its runner. */
+/** A scope for clean-ups in scripts, which have no test runner. */
 
-/** Clean-ups that are done at the end of the run, however it ends. */
+/** Runs its clean-ups at the end of the run, however it ends. */
 export class RunScope {
   readonly #cleanUps: (() => void | Promise<void>)[] = [];
 

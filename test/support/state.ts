@@ -1,4 +1,6 @@
-/** What tests do with a state file that they have open themselves: keys are made in it, and its journal is read. */
+/**
+ * Operations of tests on a state file that they have open: creating keys, and reading the journal.
+ */
 import assert from 'node:assert/strict';
 import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';
@@ -23,11 +25,14 @@ export interface Row {
   readonly cached_tokens: number;
   readonly completion_tokens: number;
   readonly cost_nanos: number;
+  readonly failure_reason: string | null;
+  readonly failure_status: number | null;
+  readonly failure_message: string | null;
 }
 
 export type KeySettings = Partial<OwnLimits> & { allowlist?: readonly string[] };
 
-/** Makes a key, as another process would. */
+/** Creates a key, as another process would. */
 export function makeKey(keys: KeyStore, settings: KeySettings = {}, secret = mintKey()): TestKey {
   const none = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
   const change = keys.create(secret, { ...none, ...settings, name: newId('name', Date.now()) }, Date.now());
@@ -40,7 +45,7 @@ export function rowsOf(database: Sqlite, key: TestKey): Row[] {
   return database.prepare('SELECT * FROM journal WHERE key_id = ? ORDER BY id').all(key.id) as Row[];
 }
 
-/** The only journal row of a key, once it is there and nothing of the key is held. */
+/** Waits for the only journal row of a key, and until the key holds nothing. */
 export async function onlyRowOf(database: Sqlite, key: TestKey): Promise<Row> {
   await until(() => rowsOf(database, key).length > 0 && countHolds(database, key.id) === 0);
   const [row, ...others] = rowsOf(database, key);

@@ -1,4 +1,4 @@
-/** Figures out of samples: percentiles of a run, and medians over the runs. */
+/** Statistics of samples: percentiles within a run, and medians over runs. */
 
 /** Latencies of one run, in milliseconds. */
 export interface Percentiles {
@@ -8,7 +8,10 @@ export interface Percentiles {
   readonly p999: number;
 }
 
-/** The sample below which `share` (0 to 1) of all lie. `sorted` is in ascending order; NaN when it is empty. */
+/**
+ * The sample that `share` (0 to 1) of all do not exceed. `sorted` is in ascending order; NaN if it
+ * is empty.
+ */
 export function percentile(sorted: ArrayLike<number>, share: number): number {
   const index = Math.min(sorted.length - 1, Math.floor(sorted.length * share));
   return sorted[index] ?? Number.NaN;
@@ -20,7 +23,7 @@ export function percentilesOf(samples: readonly number[]): Percentiles {
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999) };
 }
 
-/** The middle of the values; the mean of the two middle ones where their number is even. */
+/** The median of the values; for an even number, the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const half = Math.floor(sorted.length / 2);
@@ -28,7 +31,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** The median of what comes of each value and its partner of the same round. */
+/** The median of a comparison of each value with its partner of the same round. */
 export function medianOfPairs(
   values: readonly number[],
   partners: readonly number[],

@@ -1,4 +1,7 @@
-/** Real terminals: a shell in tmux, in which the dashboard is started, keys are pressed and the screen is read. */
+/**
+ * Real terminals: a shell in tmux. Tests start the dashboard in it, press keys, and read the
+ * screen.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,14 +12,14 @@ import { until } from './wait.ts';
 
 const run = promisify(execFile);
 
-/** Much longer than it takes to draw anything, also while other tests keep the machine busy. */
+/** Much longer than it takes to draw anything, even on a busy machine. */
 const LIMIT_MS = 60_000;
-/** Between two looks at the screen, at first and at most: each is a process of its own. */
+/** The time between two reads of the screen, initial and maximal: each read is a process. */
 const FIRST_PAUSE_MS = 10;
 const MOST_PAUSE_MS = 100;
-/** What the shell says when it waits for a command. */
+/** The prompt of the shell. */
 const PROMPT = 'ready>';
-/** Starts the dashboard so that its process is known, and says how it ended. */
+/** Starts the dashboard, writes down its process id, and prints its exit status. */
 const SCRIPT = `sh -c 'echo $$ > dashboard.pid; exec "$NODE" $NODE_FLAGS "$PROGRAM" tui'
 echo "the dashboard ended with $?"
 `;
@@ -29,7 +32,7 @@ export interface Size {
 export const SMALL: Size = { columns: 80, rows: 24 };
 export const LARGE: Size = { columns: 160, rows: 50 };
 
-/** What of the terminal itself a program can leave behind. */
+/** State of the terminal that a program can leave behind. */
 export interface Settings {
   readonly alternateScreen: boolean;
   readonly cursorVisible: boolean;
@@ -37,12 +40,12 @@ export interface Settings {
   readonly applicationKeys: boolean;
 }
 
-/** Whatever runs clean-ups when it ends: a test, or a suite. */
+/** Anything that runs clean-ups at its end: a test, or a suite. */
 interface Scope {
   after(cleanUp: () => void | Promise<void>): void;
 }
 
-/** A workplace with a terminal in it. */
+/** A workplace with a terminal. */
 export class Desk {
   readonly place: Workplace;
   readonly #socket: string;
@@ -55,7 +58,7 @@ export class Desk {
   }
 
   private constructor(scope: Scope, config?: string) {
-    // Before the workplace takes its directory away, nobody must be at work there.
+    // All processes in the directory must have exited before the workplace removes it.
     scope.after(() => this.close());
     this.place = new Workplace(scope, config);
     this.#socket = join(this.place.directory, 'tmux.sock');
@@ -71,7 +74,7 @@ export class Desk {
     await this.shows(new RegExp(`^${PROMPT}`, 'm'));
   }
 
-  /** Closes the window, as its owner would with a click. Throws where somebody is left in it after a minute. */
+  /** Closes the window, as a click would. Throws if a process is left in it after a minute. */
   async close(): Promise<void> {
     const processes = await this.#tmux('display-message', '-p', '#{pane_pid}').catch(() => '');
     await this.#tmux('kill-server').catch(() => {});
@@ -79,29 +82,29 @@ export class Desk {
     await until(() => !left.some(isAlive));
   }
 
-  /** Writes a line into the shell. */
+  /** Types a line into the shell. */
   async command(line: string): Promise<void> {
     await this.type(line);
     await this.press('Enter');
   }
 
-  /** Starts the dashboard, and waits until it is there. */
+  /** Starts the dashboard, and waits until it has drawn its screen. */
   async dashboard(assignments = ''): Promise<void> {
     await this.command(`${assignments} sh dashboard`.trim());
     await this.shows(/1 Overview/);
   }
 
-  /** The process of the dashboard that was started last. */
+  /** The process id of the dashboard that was started last. */
   get pid(): number {
     return Number(this.place.read('dashboard.pid'));
   }
 
-  /** Writes a text, as fast as a keyboard never could. */
+  /** Types a text, faster than any keyboard. */
   async type(text: string): Promise<void> {
     await this.#tmux('send-keys', '-l', '--', text);
   }
 
-  /** Presses keys one after the other, by the names that tmux has for them. */
+  /** Presses keys one after another, by their names in tmux. */
   async press(...keys: string[]): Promise<void> {
     await this.#tmux('send-keys', '--', ...keys);
   }
@@ -115,17 +118,17 @@ export class Desk {
     return this.#tmux('capture-pane', '-p');
   }
 
-  /** As `screen`, with the codes for colours and the like. */
+  /** Like `screen`, with the escape sequences for colours and the like. */
   styledScreen(): Promise<string> {
     return this.#tmux('capture-pane', '-p', '-e');
   }
 
-  /** Waits until the screen fits the pattern, and gives it. */
+  /** Waits until the screen matches the pattern, and returns it. */
   shows(pattern: RegExp): Promise<string> {
     return this.#seen((screen) => pattern.test(screen), `shows ${pattern}`);
   }
 
-  /** Waits until the screen fits the pattern no more, and gives it. */
+  /** Waits until the screen no longer matches the pattern, and returns it. */
   hides(pattern: RegExp): Promise<string> {
     return this.#seen((screen) => !pattern.test(screen), `hides ${pattern}`);
   }
@@ -135,7 +138,7 @@ export class Desk {
     let last = '';
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(1.5 * pauseMs, MOST_PAUSE_MS)) {
       const screen = await this.screen();
-      // One look may fall into the middle of a drawing.
+      // A read may happen in the middle of a redraw.
       if (screen === last && test(screen)) return screen;
       last = screen;
       if (performance.now() > deadline) throw new Error(`no screen within ${LIMIT_MS} ms that ${what}:\n${screen}`);
@@ -143,7 +146,7 @@ export class Desk {
     }
   }
 
-  /** Waits until the shell is back, and gives the status with which the dashboard ended. */
+  /** Waits until the shell is back, and returns the exit status of the dashboard. */
   async left(): Promise<number> {
     const screen = await this.shows(new RegExp(`the dashboard ended with \\d+\n${PROMPT}`));
     return Number(/.*the dashboard ended with (\d+)/s.exec(screen)?.[1]);
@@ -156,7 +159,7 @@ export class Desk {
     return { alternateScreen, cursorVisible, mouse, applicationKeys } as Settings;
   }
 
-  /** What a program has put into the clipboard. */
+  /** The contents of the clipboard. */
   clipboard(): Promise<string> {
     return this.#tmux('show-buffer');
   }
@@ -176,7 +179,7 @@ export class Desk {
       LANG: 'C.UTF-8',
       NODE: process.execPath,
       PROGRAM,
-      // What an interactive shell reads first.
+      // An interactive shell reads this first.
       ENV: 'profile',
     };
     const { stdout } = await run('tmux', ['-u', '-S', this.#socket, '-f', '/dev/null', ...words], {
@@ -187,7 +190,7 @@ export class Desk {
   }
 }
 
-/** Whether a process still does anything. One that has ended may stay listed until it is asked for its status. */
+/** Whether a process is running. A zombie has exited. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

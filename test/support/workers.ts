@@ -1,7 +1,8 @@
-/** The threads of a gateway that runs in this process, and what each of them carries, as it says itself. */
+/** The worker threads of a gateway in this process, and how many requests each has in flight. */
 import type { Worker } from 'node:worker_threads';
+import type { FromWorker } from '../../src/gateway/worker-protocol.ts';
 
-/** Does something, and gives the threads that were started meanwhile along with its result. */
+/** Runs `work`. Returns its result and the threads that it started. */
 export async function withNewThreads<T>(work: () => Promise<T>): Promise<{ result: T; threads: Worker[] }> {
   const threads: Worker[] = [];
   const note = (thread: Worker) => threads.push(thread);
@@ -13,14 +14,17 @@ export async function withNewThreads<T>(work: () => Promise<T>): Promise<{ resul
   }
 }
 
-/** How many requests each worker says that it has, when `ask` makes the gateway ask all of them. */
+/**
+ * The number of requests in flight that each worker reports; `ask` makes the gateway ask all of
+ * them.
+ */
 export async function inFlightByThread(
   threads: readonly Worker[],
   ask: () => Promise<unknown>,
 ): Promise<readonly number[]> {
   const counts: number[] = [];
-  const listen = (message: { kind: string; answer: unknown }) => {
-    if (message.kind === 'answer' && typeof message.answer === 'number') counts.push(message.answer);
+  const listen = (message: FromWorker) => {
+    if (message.kind === 'reply' && typeof message.reply === 'number') counts.push(message.reply);
   };
   for (const thread of threads) thread.on('message', listen);
   await ask();

@@ -24,7 +24,7 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   pino: 'src/observe/',
   'pino-pretty': 'src/observe/',
   commander: 'src/cli/',
-  'string-width': ['src/cli/', 'src/tui/'],
+  'string-width': 'src/operator/text.ts',
   ink: 'src/tui/app.ts',
   react: 'src/tui/app.ts',
   // To clients, and on the control socket to the operator.
@@ -32,6 +32,17 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   'node:sqlite': 'src/audit/',
   'gpt-tokenizer': 'src/tokens/thread.ts',
 };
+
+/** Which file of `src/state/sqlite/` each room may import. The records beside that folder know no SQLite. */
+const STATE_DOORS: Readonly<Record<string, string>> = {
+  cli: 'src/state/sqlite/open-state.ts',
+  tui: 'src/state/sqlite/open-state.ts',
+  ledger: 'src/state/sqlite/ledger-store.ts',
+  // Locks between processes.
+  gateway: 'src/state/sqlite/lock.ts',
+};
+/** Statements of SQL, in capitals as this program writes them. */
+const SQL = /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|PRAGMA|BEGIN|COMMIT|ROLLBACK)\b/;
 
 /** Rooms that compute and do nothing else: of Node itself they may import these modules alone. */
 const PURE_ROOMS = ['wire', 'providers', 'relay', 'catalog', 'proxy'];
@@ -106,6 +117,16 @@ describe('the program imports', () => {
     assert.deepEqual(shown(wrong), []);
   });
 
+  test('SQLite through one file for each room', () => {
+    const wrong = inner.filter(({ from, target }) => {
+      const room = roomOf(from);
+      return target.startsWith('src/state/sqlite/') && room !== 'state' && STATE_DOORS[room] !== target;
+    });
+    assert.deepEqual(shown(wrong), []);
+    const records = arrows.filter(({ from }) => /^src\/state\/[^/]+$/.test(from));
+    assert.deepEqual(shown(records.filter(({ target }) => /sqlite/.test(target))), []);
+  });
+
   test('every package that it depends on', () => {
     const { dependencies } = JSON.parse(projectFile('package.json')) as { dependencies: Record<string, string> };
     const used = new Set(outer.map(({ target }) => packageOf(target)).filter((name) => !name.startsWith('node:')));
@@ -119,6 +140,12 @@ describe('the program imports', () => {
     );
     assert.deepEqual(shown(wrong), []);
   });
+});
+
+test('the ledger holds no SQL, and the state does', () => {
+  const withSql = sourcesIn('src/{ledger,state}/**/*.ts').filter(({ text }) => SQL.test(text));
+  const rooms = new Set(withSql.map(({ path }) => roomOf(path)));
+  assert.deepEqual([...rooms], ['state']);
 });
 
 test('a dependency is named by one exact version', () => {

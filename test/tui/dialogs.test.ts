@@ -1,4 +1,6 @@
-/** Confirmations, the picker of models, a new key, and what is pasted: what keys do there, and what comes of it. */
+/**
+ * What key presses and pastes do in confirmations, the model picker, and the dialog of a new key.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Action, Model } from '../../src/tui/model.ts';
@@ -17,19 +19,19 @@ describe('a pasted text', () => {
     return dialog?.kind === 'form' ? dialog.fields[0]?.value : undefined;
   };
 
-  test('goes where a text is typed', () => assert.equal(valueAfter('my app'), 'my app'));
-  test('loses the line end behind it, which would be Enter', () => assert.equal(valueAfter('app\r\n'), 'app'));
+  test('goes into the field being typed', () => assert.equal(valueAfter('my app'), 'my app'));
+  test('loses its final line end, which would be Enter', () => assert.equal(valueAfter('app\r\n'), 'app'));
   test('becomes one line', () => assert.equal(valueAfter('a\nb\r\nc\td'), 'a b c d'));
-  test('keeps signs that are commands elsewhere', () => assert.equal(valueAfter('q?+D'), 'q?+D'));
+  test('keeps characters that are commands elsewhere', () => assert.equal(valueAfter('q?+D'), 'q?+D'));
   test('goes into the filter', () => assert.equal(paste(press(keys, '/').model, 'lap\n').keys.filter, 'lap'));
-  test('goes where a name confirms', () => {
+  test('goes into the name that confirms', () => {
     const model = paste(press(keys, 'D').model, 'batch-jobs\n');
     assert.deepEqual(press(model, 'enter').effects, acts({ kind: 'set_state', keyId: ID, state: 'deleted' }));
   });
 
-  test('is no sequence of commands where no text is typed', () => {
-    const made: Model = after(keys, { kind: 'made_key', name: 'app', secret: 'sk-inf-1' });
-    const places = [keys, ...['d', 'r', 'm', '?'].map((key) => press(keys, key).model), made];
+  test('does nothing where no text is typed', () => {
+    const created: Model = after(keys, { kind: 'key_created', name: 'app', secret: 'sk-inf-1' });
+    const places = [keys, ...['d', 'r', 'm', '?'].map((key) => press(keys, key).model), created];
     for (const place of places) assert.deepEqual(paste(place, 'yes, cancel all xyz\n'), place);
   });
 });
@@ -37,7 +39,7 @@ describe('a pasted text', () => {
 describe('a confirmation', () => {
   const rows: readonly (readonly [what: string, start: Model, key: string, action: Action])[] = [
     ['to disable a key', keys, 'd', { kind: 'set_state', keyId: ID, state: 'disabled' }],
-    ['to make a successor', keys, 'r', { kind: 'rotate', keyId: ID }],
+    ['to rotate a key', keys, 'r', { kind: 'rotate', keyId: ID }],
     ['to stop a request', serving('live'), 'x', { kind: 'stop_request', id: String(SNAPSHOT.live[0]?.id) }],
   ];
   for (const [what, start, key, action] of rows) {
@@ -48,20 +50,20 @@ describe('a confirmation', () => {
       }
     });
 
-    test(`${what} is withheld by n and Esc, and by nothing else`, () => {
+    test(`${what} is cancelled by n and Esc, and by nothing else`, () => {
       for (const no of ['n', 'N', 'escape']) assert.deepEqual(press(start, key, no), { model: start, effects: [] });
       const open = press(start, key).model;
       assert.deepEqual(press(open, 'enter', ' ', 'x', 'd', 'q', 'tab', '1'), { model: open, effects: [] });
     });
   }
 
-  test('to delete a key takes its name', () => {
+  test('to delete a key needs its name', () => {
     const { model, effects } = press(keys, 'D', ...letters('batch-jobs'), 'enter');
     assert.deepEqual(effects, acts({ kind: 'set_state', keyId: ID, state: 'deleted' }));
     assert.equal(model.dialog, undefined);
   });
 
-  test('to delete a key takes its id where its name cannot be typed', () => {
+  test('to delete a key needs its id if its name cannot be typed', () => {
     for (const name of ['two\nlines', '\u001b[31mred', ' app', '']) {
       const start = alone('keys', { ...STORED, keys: [storedKey(2, name)] });
       const { effects } = press(start, 'D', ...letters(ID), 'enter');
@@ -69,12 +71,12 @@ describe('a confirmation', () => {
     }
   });
 
-  test('to delete a key takes no other text', () => {
+  test('to delete a key accepts no other text', () => {
     for (const text of ['', 'y', 'batch-job', 'batch-jobs ', 'BATCH-JOBS', 'laptop']) {
       const { model, effects } = press(keys, 'D', ...letters(text), 'enter');
       assert.deepEqual(effects, [], text);
       assert.equal(model.dialog?.kind, 'confirm');
-      assert.equal(model.message?.text, 'That is something else; nothing was done.');
+      assert.equal(model.message?.text, 'The text does not match; nothing was changed.');
     }
   });
 
@@ -83,42 +85,42 @@ describe('a confirmation', () => {
     assert.equal(effects.length, 1);
   });
 
-  test('is of the key that was asked for, whatever moves meanwhile', () => {
+  test('applies to the key it was opened for, whatever moves meanwhile', () => {
     const open = press(keys, 'd').model;
     const moved = after(open, { kind: 'stored', stored: { ...STORED, keys: [storedKey(9, 'a'), ...STORED.keys] } });
     assert.deepEqual(press(moved, 'y').effects, acts({ kind: 'set_state', keyId: ID, state: 'disabled' }));
   });
 
-  test('is not asked for a request that has ended', () => {
+  test('is not opened for a request that has ended', () => {
     const { model, effects } = press(serving('live'), 'end', 'x');
     assert.deepEqual([model.dialog, effects], [undefined, []]);
-    assert.equal(model.message?.text, 'This request has ended.');
+    assert.equal(model.message?.text, 'This request has already ended.');
   });
 });
 
-describe('the picker of models', () => {
+describe('the model picker', () => {
   const all = STORED.models.map(({ id }) => id);
   const [first = '', next = '', ...rest] = all;
   const laptop = press(keys, 'down').model;
   const gone = { ...STORED, keys: [storedKey(2, 'app', { allowlist: ['old/gone', next] })] };
   const cases: readonly (readonly [string, start: Model, keys: readonly string[], models: readonly string[] | null])[] =
     [
-      ['saves every model as no list', keys, [], null],
-      ['leaves the others where one is taken from all', keys, [' '], [next, ...rest]],
-      ['goes down and up', keys, ['down', 'j', 'k', ' '], [first, ...rest]],
-      ['goes no further than its ends', keys, ['up', 'k', ' '], [next, ...rest]],
-      ['nor below', keys, [...all.map(() => 'down'), 'down', ' '], all.slice(0, -1)],
-      ['goes to the ends', keys, ['end', ' ', 'home', ' '], all.slice(1, -1)],
-      ['goes by pages', keys, ['pagedown', ' ', 'pageup', ' '], all.slice(1, -1)],
-      ['x leaves none', keys, ['x'], []],
-      ['x and one is that one', keys, ['x', 'down', ' '], [next]],
-      ['a is every model again', laptop, ['a'], null],
-      ['shows the list that is there', laptop, [], ['mock/echo']],
-      ['takes one more', laptop, [' '], ['mock/echo', first]],
-      ['takes and leaves', laptop, [' ', ' '], ['mock/echo']],
-      ['the last one taken away is none, not all', laptop, ['down', 'down', 'down', ' '], []],
-      ['keeps a model that the config has no longer', alone('keys', gone), [], ['old/gone', next]],
-      ['which can be taken away', alone('keys', gone), [...all.map(() => 'down'), ' '], [next]],
+      ['saves every model as no allowlist', keys, [], null],
+      ['leaves the others if one is removed from all', keys, [' '], [next, ...rest]],
+      ['moves down and up', keys, ['down', 'j', 'k', ' '], [first, ...rest]],
+      ['does not move above the first', keys, ['up', 'k', ' '], [next, ...rest]],
+      ['does not move below the last', keys, [...all.map(() => 'down'), 'down', ' '], all.slice(0, -1)],
+      ['moves to the ends', keys, ['end', ' ', 'home', ' '], all.slice(1, -1)],
+      ['moves by pages', keys, ['pagedown', ' ', 'pageup', ' '], all.slice(1, -1)],
+      ['x selects none', keys, ['x'], []],
+      ['x, then one, is that one', keys, ['x', 'down', ' '], [next]],
+      ['a selects every model again', laptop, ['a'], null],
+      ['shows the existing allowlist', laptop, [], ['mock/echo']],
+      ['adds one', laptop, [' '], ['mock/echo', first]],
+      ['adds and removes', laptop, [' ', ' '], ['mock/echo']],
+      ['removing the last one leaves none, not all', laptop, ['down', 'down', 'down', ' '], []],
+      ['keeps a model that the config no longer has', alone('keys', gone), [], ['old/gone', next]],
+      ['removes a model that the config no longer has', alone('keys', gone), [...all.map(() => 'down'), ' '], [next]],
     ];
   for (const [what, start, pressed, models] of cases) {
     test(what, () => {
@@ -129,42 +131,42 @@ describe('the picker of models', () => {
     });
   }
 
-  test('is left by Esc, and nothing is changed', () => {
+  test('is closed by Esc, and nothing changes', () => {
     assert.deepEqual(press(keys, 'm', 'x', 'escape'), { model: keys, effects: [] });
   });
 });
 
-describe('a key that was just made', () => {
+describe('a key that was just created', () => {
   const secret = 'sk-inf-abcdefghijklmnopqrstuvwxyzabcdefghijklmnop';
-  const made = after(keys, { kind: 'made_key', name: 'app', secret });
+  const created = after(keys, { kind: 'key_created', name: 'app', secret });
 
-  test('stays until it is said that it is stored', () => {
+  test('stays until Enter says that it is stored', () => {
     for (const key of ['escape', 'q', ' ', 'y', 'tab', '1'])
-      assert.deepEqual(press(made, key), { model: made, effects: [] });
-    assert.equal(press(made, 'enter').model.dialog, undefined);
+      assert.deepEqual(press(created, key), { model: created, effects: [] });
+    assert.equal(press(created, 'enter').model.dialog, undefined);
   });
 
   test('is under the cursor afterwards', () => {
     const last = after(
       keys,
-      { kind: 'made_key', name: 'zebra', secret },
+      { kind: 'key_created', name: 'zebra', secret },
       { kind: 'stored', stored: { ...STORED, keys: [...STORED.keys, storedKey(9, 'zebra')] } },
     );
     assert.equal(currentKey(press(last, 'c', 'enter').model)?.record.name, 'zebra');
   });
 
-  test('stays whatever news comes', () => {
+  test('stays whatever events come', () => {
     const later = after(
-      made,
+      created,
       { kind: 'snapshot', snapshot: SNAPSHOT },
       { kind: 'disconnected' },
       { kind: 'stored', stored: STORED },
     );
-    assert.deepEqual(later.dialog, made.dialog);
+    assert.deepEqual(later.dialog, created.dialog);
   });
 
-  test('goes to the clipboard when asked, as often as asked', () => {
-    const { model, effects } = press(made, 'c', 'c');
+  test('is copied to the clipboard as often as c is pressed', () => {
+    const { model, effects } = press(created, 'c', 'c');
     assert.deepEqual(effects, [
       { kind: 'copy', text: secret },
       { kind: 'copy', text: secret },
@@ -172,16 +174,16 @@ describe('a key that was just made', () => {
     assert.deepEqual(model.dialog, { kind: 'secret', name: 'app', secret, copied: true, leaving: false });
   });
 
-  test('is lost by a second Ctrl-C and not by the first, nor by q', () => {
-    const asked = press(made, 'q', 'escape', 'ctrl+c');
-    assert.deepEqual([asked.model.dialog, asked.effects], [{ ...made.dialog, leaving: true }, []]);
-    assert.match(screenText(asked.model), /Ctrl-C once more leaves the dashboard, and the key is gone\./);
+  test('is dropped by a second Ctrl-C, but not by the first, nor by q', () => {
+    const asked = press(created, 'q', 'escape', 'ctrl+c');
+    assert.deepEqual([asked.model.dialog, asked.effects], [{ ...created.dialog, leaving: true }, []]);
+    assert.match(screenText(asked.model), /Press Ctrl-C again to quit\. The key cannot be shown again\./);
     assert.deepEqual(press(asked.model, 'ctrl+c').effects, [{ kind: 'quit' }]);
     assert.equal(press(asked.model, 'enter').model.dialog, undefined);
   });
 });
 
-test('the help is left by any key, which does nothing else', () => {
+test('help is closed by any key, which does nothing else', () => {
   for (const key of ['escape', 'q', 'D', '2', '?'])
     assert.deepEqual(press(keys, '?', key), { model: keys, effects: [] });
 });

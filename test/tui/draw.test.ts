@@ -1,12 +1,12 @@
-/** What the screen is drawn with: texts, lines, tables, bars and charts are exactly as wide and as high as they are told. */
+/** Lines, tables, bars and charts of the dashboard are exactly as wide and as high as asked. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
+import { clean } from '../../src/operator/text.ts';
 import { bar, chart, toneOfShare } from '../../src/tui/draw/chart.ts';
 import { beside, fitLine, type Line, lineWidth, spread } from '../../src/tui/draw/line.ts';
 import { type Column, firstShown, table } from '../../src/tui/draw/table.ts';
-import { clean, cut, ending, fit, widthOf, wrapped } from '../../src/tui/draw/text.ts';
 import { textOf } from './samples.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });
@@ -19,78 +19,21 @@ const line = fc.array(
 );
 const share = fc.double({ min: 0, max: 1e12, noNaN: true });
 
-/** A width as string-width measures it, which is not what the code under test goes by for plain texts. */
+/** The width according to string-width, which the code under test does not use for plain texts. */
 const widthOfLine = (each: Line) => stringWidth(textOf(each));
 
-describe('texts', () => {
-  test('are exactly as wide as they are told, whatever is in them', () => {
-    fc.assert(
-      fc.property(text, width, align, (each, columns, side) => {
-        assert.equal(stringWidth(fit(each, columns, side)), columns);
-      }),
-    );
-  });
-
-  test('are never wider than they are cut to, at either end', () => {
-    fc.assert(
-      fc.property(cleanText, width, (each, columns) => {
-        for (const shown of [cut(each, columns), ending(each, columns)]) {
-          assert.ok(stringWidth(shown) <= columns);
-          if (stringWidth(each) <= columns) assert.equal(shown, each);
-          else assert.ok(shown.includes('…'));
-        }
-      }),
-    );
-  });
-
-  test('take as many columns as string-width says, also where they are measured by a shorter way', () => {
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom(...'aZ ~─━│╭█▁▏▟…é漢'), { maxLength: 20 }), (signs) => {
-        assert.equal(widthOf(signs.join('')), stringWidth(signs.join('')));
-      }),
-    );
-  });
-
-  test('lose nothing when they are wrapped, and no line is too wide', () => {
-    const words = fc.array(fc.string({ unit: fc.constantFrom(...'abcdefgh漢é') }), { maxLength: 20 });
-    fc.assert(
-      fc.property(words, fc.integer({ min: 2, max: 40 }), (list, columns) => {
-        const lines = wrapped(list.join(' '), columns);
-        for (const each of lines) assert.ok(stringWidth(each) <= columns);
-        assert.equal(lines.join('').replaceAll(' ', ''), list.join(''));
-      }),
-    );
-  });
-
-  const cases: readonly (readonly [what: string, shown: string, expected: string])[] = [
-    ['that fit are filled', fit('ab', 4), 'ab  '],
-    ['that fit are filled on the left', fit('ab', 4, 'right'), '  ab'],
-    ['that do not fit end in an ellipsis', fit('abcdef', 4), 'abc…'],
-    ['are not cut within a wide character', fit('漢字漢字', 4), '漢… '],
-    ['are not cut within what is seen as one character', fit('e\u0301e\u0301e\u0301', 2), 'e\u0301…'],
-    ['have no room at all', cut('abc', 0), ''],
-    ['show their end', ending('abcdef', 4), '…def'],
-    ['lose what could move the cursor', clean('a\u001b[2Jb\nc\u202ed\u2028'), 'a�[2Jb�c�d�'],
-    ['keep the writing of every people', clean('漢字 עברית e\u0301 naïve'), '漢字 עברית e\u0301 naïve'],
-    ['break between words', wrapped('one two three', 8).join('|'), 'one two|three'],
-    ['break within a word that is too long', wrapped('abcdefgh ij', 4).join('|'), 'abcd|efgh|ij'],
-    ['that are empty are one empty line', wrapped('', 4).join('|'), ''],
-  ];
-  for (const [what, shown, expected] of cases) test(what, () => assert.equal(shown, expected));
-});
-
 describe('lines', () => {
-  test('are exactly as wide as they are told', () => {
+  test('are fitted to exactly the width asked for', () => {
     fc.assert(fc.property(line, width, (each, columns) => assert.equal(widthOfLine(fitLine(each, columns)), columns)));
   });
 
-  test('show that something is missing, also where a part of them fits exactly', () => {
+  test('show that something is missing, also if a part of them fits exactly', () => {
     assert.equal(textOf(fitLine([{ text: 'abcd' }, { text: 'ef' }], 4)), 'abc…');
     assert.equal(textOf(fitLine([{ text: 'abc' }, { text: '漢字' }, { text: 'x' }], 5)), 'abc… ');
     assert.equal(textOf(fitLine([{ text: 'abcd' }, { text: '' }], 4)), 'abcd');
   });
 
-  test('beside each other are as wide as both and the gap', () => {
+  test('side by side are as wide as both and the gap', () => {
     const block = fc.record({ lines: fc.array(line, { maxLength: 4 }), width });
     fc.assert(
       fc.property(block, block, (left, right) => {
@@ -101,7 +44,7 @@ describe('lines', () => {
     );
   });
 
-  test('at both edges give up the right one where there is no room', () => {
+  test('at both edges drop the right one if there is no room', () => {
     const [left, right] = [[{ text: 'left' }], [{ text: 'right' }]];
     assert.equal(textOf(spread(left, right, 12)), 'left   right');
     assert.equal(textOf(spread(left, right, 9)), 'left     ');
@@ -120,7 +63,7 @@ const column = fc.record({
 });
 type Shape = typeof column extends fc.Arbitrary<infer T> ? T : never;
 
-/** A table of texts; every other column gives its cells as spans. */
+/** A table of texts in which every other column has spans for cells. */
 function columnsOf(shapes: readonly Shape[]): Column<readonly string[]>[] {
   const grown = shapes.findIndex(({ grows }) => grows);
   return shapes.map(({ head, width: columns, align: side, rank }, index) => ({
@@ -134,7 +77,7 @@ function columnsOf(shapes: readonly Shape[]): Column<readonly string[]>[] {
 }
 
 describe('tables', () => {
-  test('are never wider or higher than they are told, and clean', () => {
+  test('are never wider or higher than asked, and clean', () => {
     const rows = fc.array(fc.array(text, { maxLength: 6 }), { maxLength: 12 });
     const shapes = fc.array(column, { minLength: 1, maxLength: 6 });
     fc.assert(
@@ -152,7 +95,7 @@ describe('tables', () => {
     );
   });
 
-  test('leave out the columns of the highest rank first', () => {
+  test('drop the columns of the highest rank first', () => {
     const columns = (['a', 'b', 'c'] as const).map((head, index) => ({
       head,
       width: 3,
@@ -209,7 +152,7 @@ describe('tables', () => {
 });
 
 describe('bars', () => {
-  test('are exactly as wide as they are told, and something is never shown as nothing', () => {
+  test('are exactly as wide as asked, and any use shows', () => {
     fc.assert(
       fc.property(share, share, width, (used, limit, columns) => {
         const [filled, rest] = bar(used, limit, columns).map((each) => each.text);
@@ -245,7 +188,7 @@ describe('bars', () => {
 describe('charts', () => {
   const values = fc.array(fc.oneof(fc.constant(0), share), { maxLength: 80 });
 
-  test('are exactly as wide and high as they are told, and something is never shown as nothing', () => {
+  test('are exactly as wide and high as asked, and any value shows', () => {
     fc.assert(
       fc.property(values, fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 6 }), (list, columns, height) => {
         const lines = chart(list, columns, height).map(textOf);
@@ -260,7 +203,7 @@ describe('charts', () => {
     );
   });
 
-  test('show the last values on the right, the largest from bottom to top', () => {
+  test('show the last values on the right, and the largest at full height', () => {
     assert.deepEqual(chart([9, 0, 1, 2, 4, 8], 5, 2).map(textOf), ['    █', ' ▂▄██']);
     assert.deepEqual(chart([1], 3, 1).map(textOf), ['  █']);
     assert.deepEqual(chart([], 3, 1).map(textOf), ['   ']);

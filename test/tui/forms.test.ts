@@ -1,8 +1,11 @@
-/** Forms: what is typed there, what is refused in the words of the command line, and what comes of it. */
+/**
+ * Forms: what is typed, what is rejected with the message of the command line, and what is
+ * submitted.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { InvalidArgumentError } from 'commander';
-import { taking } from '../../src/cli/arguments.ts';
+import { parseWith } from '../../src/cli/arguments.ts';
 import {
   type Reader,
   readAmount,
@@ -12,8 +15,8 @@ import {
   readNote,
   readRpm,
   readTpm,
-  whyNot,
 } from '../../src/operator/input.ts';
+import { explainKeyChange } from '../../src/operator/messages.ts';
 import type { Action, Dialog, Model } from '../../src/tui/model.ts';
 import { after, alone, keyId, letters, press, serving } from './samples.ts';
 
@@ -28,30 +31,25 @@ function formOf({ dialog }: Model): Extract<Dialog, { kind: 'form' }> {
   return dialog;
 }
 
-/** Types into the field of that number of an open form. */
+/** Types these texts into the fields of an open form, from the first on. */
 function fill(...texts: readonly string[]): string[] {
   return texts.flatMap((text, index) => [...(index === 0 ? [] : ['tab']), 'ctrl+u', ...letters(text)]);
 }
 
-/** What the command line says to such a value. */
+/** The message of the command line for such a value. */
 function commandSays(reader: Reader<unknown>, text: string): string {
   try {
-    taking(reader)(text);
+    parseWith(reader)(text);
   } catch (error) {
     if (error instanceof InvalidArgumentError) return error.message;
   }
-  throw new Error(`the command line takes ${JSON.stringify(text)}`);
+  throw new Error(`the command line accepts ${JSON.stringify(text)}`);
 }
 
-describe('a form that is right asks for what was typed', () => {
+describe('a valid form submits what was typed', () => {
   const five = { rpm: 5, tpm: 600, concurrency: 7, spendLimitNanos: 8_500_000_000n };
   const cases: readonly (readonly [what: string, start: Model, keys: readonly string[], action: Action])[] = [
-    [
-      'a key with nothing but a name',
-      keys,
-      ['n', ...letters('app')],
-      { kind: 'create', name: 'app', limits: NO_LIMITS },
-    ],
+    ['a key with only a name', keys, ['n', ...letters('app')], { kind: 'create', name: 'app', limits: NO_LIMITS }],
     [
       'a key with limits',
       keys,
@@ -59,33 +57,33 @@ describe('a form that is right asks for what was typed', () => {
       { kind: 'create', name: 'app', limits: five },
     ],
     [
-      'a name with spaces and signs',
+      'a name with spaces and punctuation',
       keys,
       ['n', ...letters('my app? +q/2')],
       { kind: 'create', name: 'my app? +q/2', limits: NO_LIMITS },
     ],
     [
-      'the words of the command line',
+      'the keywords of the command line',
       keys,
       ['n', ...fill('app', 'default', 'default', 'default', 'none')],
       { kind: 'create', name: 'app', limits: NO_LIMITS },
     ],
     [
-      'a spend limit of nothing',
+      'a spend limit of zero',
       keys,
       ['n', ...fill('app', '', '', '', '0')],
       { kind: 'create', name: 'app', limits: { ...NO_LIMITS, spendLimitNanos: 0n } },
     ],
     ['limits', keys, ['l', ...fill('5', '600', '7', '8.5')], { kind: 'set_limits', keyId: ID, limits: five }],
     [
-      'limits as they were',
+      'unchanged limits',
       keys,
       ['l'],
       { kind: 'set_limits', keyId: ID, limits: { ...NO_LIMITS, rpm: 60, tpm: 100_000 } },
     ],
-    ['limits back to the tier’s', keys, ['l', ...fill('', '')], { kind: 'set_limits', keyId: ID, limits: NO_LIMITS }],
+    ['limits reset to the tier’s', keys, ['l', ...fill('', '')], { kind: 'set_limits', keyId: ID, limits: NO_LIMITS }],
     [
-      'a spend limit as it was',
+      'an unchanged spend limit',
       keys,
       ['end', 'l'],
       { kind: 'set_limits', keyId: keyId(1), limits: { ...NO_LIMITS, spendLimitNanos: 20_000_000_000n } },
@@ -106,17 +104,17 @@ describe('a form that is right asks for what was typed', () => {
     });
   }
 
-  test('an export, under the name that stands there', () => {
+  test('an export, under the suggested name', () => {
     assert.deepEqual(press(serving('usage'), 'w', 'enter').effects, [{ kind: 'export', path: 'usage-by-key.csv' }]);
   });
 
-  test('an export, under a name that is typed', () => {
+  test('an export, under a typed name', () => {
     const { effects } = press(serving('usage'), 'w', ...fill(' out/q1.csv '), 'enter');
     assert.deepEqual(effects, [{ kind: 'export', path: 'out/q1.csv' }]);
   });
 });
 
-describe('a form that is wrong says what the command line says', () => {
+describe('an invalid form says what the command line says', () => {
   const cases: readonly (readonly [form: string, place: number, reader: Reader<unknown>, values: readonly string[]])[] =
     [
       ['n', 0, readKeyName, ['', ' app', 'app ', 'x'.repeat(65), keyId(1), 'a\u0007b', 'a\u202eb']],
@@ -135,32 +133,32 @@ describe('a form that is wrong says what the command line says', () => {
         const { model, effects } = press(keys, form, ...way, 'tab', 'enter');
         const { fields, cursor } = formOf(model);
         assert.deepEqual(effects, []);
-        assert.equal(fields[place]?.fault, commandSays(reader, value));
+        assert.equal(fields[place]?.problem, commandSays(reader, value));
         assert.equal(fields[place]?.value, value);
-        assert.equal(fields.filter(({ fault }) => fault !== undefined).length, 1);
+        assert.equal(fields.filter(({ problem }) => problem !== undefined).length, 1);
         assert.equal(cursor, place);
       });
     }
   }
 
-  test('of a file without a name', () => {
+  test('about a missing file name', () => {
     const { model, effects } = press(serving('usage'), 'w', 'ctrl+u', ' ', 'enter');
     assert.deepEqual(effects, []);
-    assert.equal(formOf(model).fields[0]?.fault, 'Expected the name of a file.');
+    assert.equal(formOf(model).fields[0]?.problem, 'Expected a file name.');
   });
 
-  test('of a name that another key has, while it can still be corrected', () => {
+  test('about a name that another key has, while it can still be corrected', () => {
     const { model, effects } = press(keys, 'n', ...letters('laptop'), 'enter');
     assert.deepEqual(effects, []);
-    assert.equal(formOf(model).fields[0]?.fault, whyNot({ kind: 'name_taken' }, 'laptop'));
+    assert.equal(formOf(model).fields[0]?.problem, explainKeyChange({ kind: 'name_taken' }, 'laptop'));
     assert.deepEqual(press(model, '2', 'enter').effects, acts({ kind: 'create', name: 'laptop2', limits: NO_LIMITS }));
   });
 
-  test('of all fields at once, and goes to the first of them', () => {
+  test('about all fields at once, with the cursor on the first of them', () => {
     const { model } = press(keys, 'n', ...fill('app', '0', 'x', '5', '-1'), 'enter');
     const { fields, cursor } = formOf(model);
     assert.deepEqual(
-      fields.map(({ fault }) => fault !== undefined),
+      fields.map(({ problem }) => problem !== undefined),
       [false, true, true, false, true],
     );
     assert.equal(cursor, 1);
@@ -169,7 +167,7 @@ describe('a form that is wrong says what the command line says', () => {
   test('until it is corrected', () => {
     const wrong = press(keys, 'n', ...fill('app', '0'), 'enter').model;
     const right = press(wrong, 'backspace', '9');
-    assert.equal(formOf(right.model).fields[1]?.fault, undefined);
+    assert.equal(formOf(right.model).fields[1]?.problem, undefined);
     const limits = { ...NO_LIMITS, rpm: 9 };
     assert.deepEqual(press(right.model, 'enter').effects, acts({ kind: 'create', name: 'app', limits }));
   });
@@ -178,23 +176,23 @@ describe('a form that is wrong says what the command line says', () => {
 describe('in a form', () => {
   const cursorAfter = (...pressed: readonly string[]) => formOf(press(keys, 'n', ...pressed).model).cursor;
 
-  test('arrows and Tab go from field to field, and round', () => {
+  test('arrows and Tab move from field to field, and wrap around', () => {
     assert.equal(cursorAfter('down', 'tab', 'up'), 1);
     assert.equal(cursorAfter('shift+tab'), 4);
     assert.equal(cursorAfter('up', 'down'), 0);
   });
 
-  test('Esc leaves, and nothing is done', () => {
+  test('Esc closes it, and nothing changes', () => {
     const { model, effects } = press(keys, 'n', 'a', 'escape');
     assert.deepEqual([model, effects], [keys, []]);
   });
 
-  test('keys that are no characters change nothing', () => {
+  test('keys that are not characters change nothing', () => {
     const form = press(keys, 'n', 'a').model;
     assert.deepEqual(press(form, 'left', 'right', 'home', 'ctrl+a', 'pageup').model, form);
   });
 
-  test('a text is bounded', () => {
+  test('the length of a text is bounded', () => {
     const model = after(press(keys, '+', 'tab').model, { kind: 'paste', text: 'x'.repeat(10_000) });
     assert.equal(formOf(model).fields[1]?.value.length, 500);
   });

@@ -1,4 +1,6 @@
-/** Whole screens, as they are seen: each view with a gateway, at the size that every terminal has. */
+/**
+ * Whole screens as users see them: each view with a gateway, at the smallest common terminal size.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Model, View } from '../../src/tui/model.ts';
@@ -8,20 +10,20 @@ const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
-requests/s  8.1   most 9                 tokens/s  2,835   most 3,150
+requests/s  8.1   max 9                  tokens/s  2,835   max 3,150
                              ▃▃▃▅▅▅████                               ▃▃▃▅▅▅████
 ▃                     ▃▃▃▅▅████████████  ▃                     ▃▃▃▅▅████████████
 ███▅▅▅▅▃▃▃▃▃▃▃▃▃▅▅▅▅███████████████████  ███▅▅▅▅▃▃▃▃▃▃▃▃▃▅▅▅▅███████████████████
 
-under way     2                          balance       81.77 USD
+in flight     2                          balance       81.77 USD
 first byte    p50 136 ms  p99 1.0 s      held          0.012000 USD
-event loop    p99 3 ms late              spending      0.12 USD/min
-                                         lasts for     11h21m at this rate
+loop delay    p99 3 ms                   spending      0.12 USD/min
+                                         time left     11h21m at this rate
 errors, 1 min 6 rate_limited  3 upstream_error
 
-Busiest keys        a minute, under way  Providers    a minute, state, under way
-web-app     ━━━━━━──     480/600    2    ● openai       310/min      in use    2
-batch-jobs  ━━━━━━━━       59/60    0    ● claude         4/min    4 failed    0
+Busiest keys      per minute, in flight  Providers  per minute, state, in flight
+web-app     ━━━━━━──     480/600    2    ● openai      310/min       in use    2
+batch-jobs  ━━━━━━━━       59/60    0    ● claude        4/min     4 failed    0
                                            refused
 
 
@@ -35,7 +37,7 @@ const KEYS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
-Keys  3, by name                           requests, tokens and cost: this month
+Keys  3, by name                              requests, tokens, cost: this month
 NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
 batch-jobs        enabled   ━━━━━━       59/60       321          1.23         -
 laptop            disabled  ━─────       1/600         7         <0.01         -
@@ -62,7 +64,7 @@ const LIVE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
-Live  2 under way, then the last that ended
+Live  2 in flight, followed by recent requests
      AGE  KEY         MODEL                 OUT  COST (USD)  STATE
    1m15s  web-app     openai/gpt-4o-mini     56    0.000219  running
       4s  batch-jobs  openai/gpt-4o-mini     56    0.000219  running
@@ -109,7 +111,7 @@ Total  12,673 requests, 4,689,010 tokens, 18.23 USD
 
 
 
- ←→ group  [ ] range  w write CSV  ↑↓ move  q quit  ? help
+ ←→ group  [ ] range  w export CSV  ↑↓ move  q quit  ? help
 `;
 
 const MODELS = `
@@ -117,11 +119,11 @@ const MODELS = `
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
 Models  4, USD per million tokens, requests of this month, tier standard
-MODEL                            INPUT    CACHED    OUTPUT   SHARE  PROVIDER
-openai/gpt-4o-mini              0.15      0.075     0.60       99%  ● openai
-openai/fast                     0.10      0.00      0.40         -  ● openai
-claude/large                    3.00      0.30     15.00         -  no key set
-mock/echo                       0.00      0.00      0.00        1%  · mock
+MODEL                          INPUT    CACHED    OUTPUT   SHARE  PROVIDER
+openai/gpt-4o-mini            0.15      0.075     0.60       99%  ● openai
+openai/fast                   0.10      0.00      0.40         -  ● openai
+claude/large                  3.00      0.30     15.00         -  no key set
+mock/echo                     0.00      0.00      0.00        1%  · mock
 
 
 
@@ -136,26 +138,26 @@ mock/echo                       0.00      0.00      0.00        1%  · mock
 
 
 
- ↑↓ move  R reload the config  1-5 views  q quit  ? help
+ ↑↓ move  R reload config  1-5 views  q quit  ? help
 `;
 
 const DELETING = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
-Keys  3, by name                           requests, tokens and cost: this month
+Keys  3, by name                              requests, tokens, cost: this month
 NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
   ╭──────────────────────────────────────────────────────────────────────────╮
-  │ Delete batch-jobs for ever?                                              │
+  │ Delete batch-jobs permanently?                                           │
   │                                                                          │
-  │ Its requests are refused from now on, and it cannot come back. Its usage │
-  │ stays on record.                                                         │
+  │ Its requests are refused from now on, and this cannot be undone. Its     │
+  │ usage is kept.                                                           │
   │                                                                          │
-  │ Type this to do it:                                                      │
+  │ Type this to confirm:                                                    │
   │ batch-jobs                                                               │
   │ › ba▏                                                                    │
   │                                                                          │
-  │ Enter: do it   Esc: leave                                                │
+  │ Enter: confirm   Esc: cancel                                             │
   ╰──────────────────────────────────────────────────────────────────────────╯
 
 
@@ -163,26 +165,26 @@ NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
 
 
 
- type what is asked for  Enter do it  Esc leave
+ type the text shown  Enter confirm  Esc cancel
 `;
 
 const ALONE = `
- inf-gw ○ no gateway runs: these are the stored figures       balance 81.77 USD
+ inf-gw ○ no gateway running; showing stored figures          balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
-requests/s  0   most 0                   tokens/s  0   most 0
+requests/s  0   max 0                    tokens/s  0   max 0
 
 
 
 
-under way     -                          balance       81.77 USD
+in flight     -                          balance       81.77 USD
 first byte    p50 -  p99 -               held          0.012000 USD
-event loop    -                          spending      0.00 USD/min
-                                         lasts for     nothing is being spent
+loop delay    -                          spending      0.00 USD/min
+                                         time left     no spending
 errors, 1 min none
 
-Busiest keys        a minute, under way  Providers    a minute, state, under way
-none                                     none was asked
+Busiest keys      per minute, in flight  Providers  per minute, state, in flight
+none                                     none used yet
 
 
 
@@ -193,7 +195,7 @@ none                                     none was asked
  1-5 Tab views  + credit  R reload  q quit  ? help
 `;
 
-/** The texts above begin and end with a line break of their own. */
+/** The texts above begin and end with an extra line break. */
 function assertScreen(model: Model, expected: string): void {
   assert.equal(`\n${screenText(model)}\n`, expected);
 }
@@ -210,29 +212,29 @@ describe('at 80 by 24', () => {
     test(`the view ${view} looks like this`, () => assertScreen(serving(view), expected));
   }
 
-  test('a confirmation lies over its view', () => {
+  test('a confirmation is drawn over its view', () => {
     assertScreen(press(serving('keys'), 'D', 'b', 'a').model, DELETING);
   });
 
-  test('without a gateway the stored figures are there, and it says so', () => assertScreen(alone(), ALONE));
+  test('without a gateway the stored figures are shown, and the screen says so', () => assertScreen(alone(), ALONE));
 });
 
-describe('the head tells how the gateway stands', () => {
-  const fault = 'the disk is full';
+describe('the status line shows the state of the gateway', () => {
+  const storageFault = 'the disk is full';
   const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
     ['it serves', serving(), /● serving 127\.0\.0\.1:8787 {2}up 1d2h/],
-    ['there is none yet', alone(), /○ no gateway runs: these are the stored figures/],
-    ['it has gone', after(serving(), { kind: 'disconnected' }), /○ the gateway has gone; waiting for it/],
+    ['none has been running', alone(), /○ no gateway running; showing stored figures/],
+    ['it has stopped', after(serving(), { kind: 'disconnected' }), /○ gateway stopped; waiting for it to start/],
     [
-      'its socket is somebody else’s',
-      after(serving(), { kind: 'disconnected', refused: 'another user owns it' }),
+      'its socket belongs to another user',
+      after(serving(), { kind: 'disconnected', socketError: 'another user owns it' }),
       /○ another user owns it/,
     ],
     ['it shuts down', serving('overview', { ...SNAPSHOT, draining: true }), /● shutting down/],
-    ['it cannot write', serving('overview', { ...SNAPSHOT, storage_fault: fault }), /● the disk is full/],
+    ['it cannot write', serving('overview', { ...SNAPSHOT, storage_fault: storageFault }), /● the disk is full/],
     [
       'it cannot write and shuts down',
-      serving('overview', { ...SNAPSHOT, draining: true, storage_fault: fault }),
+      serving('overview', { ...SNAPSHOT, draining: true, storage_fault: storageFault }),
       /full/,
     ],
   ];
@@ -248,36 +250,40 @@ describe('the head tells how the gateway stands', () => {
 describe('a view says why it is empty', () => {
   const none = { ...STORED, keys: [], models: [] };
   const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
-    ['no keys', alone('keys', none), /There are no keys yet\. Press n to make one\./],
-    ['a filter that nothing passes', press(alone('keys'), '/', 'z', 'z').model, /No key has "zz" in its name/],
-    ['no gateway to watch', alone('live'), /No gateway runs: there is nothing to watch\./],
+    ['no keys', alone('keys', none), /No keys yet\. Press n to create one\./],
+    ['a filter that nothing matches', press(alone('keys'), '/', 'z', 'z').model, /No key has "zz" in its name/],
+    ['no gateway to watch', alone('live'), /No gateway is running\./],
     [
       'no request yet',
       serving('live', { ...SNAPSHOT, in_flight: 0, seconds: [], live: [], recent: [] }),
-      /No request has come yet\./,
+      /No requests yet\./,
     ],
-    ['no usage', alone('usage'), /Nothing was used\./],
-    ['no models', alone('models', none), /add some under `providers:`, then press R\./],
-    ['no busy key and no provider', serving('overview', { ...SNAPSHOT, busiest: [], upstreams: [] }), /none +none was/],
+    ['no usage', alone('usage'), /No usage recorded\./],
+    ['no models', alone('models', none), /Add some under `providers:`, then press R\./],
+    [
+      'no busy key and no provider',
+      serving('overview', { ...SNAPSHOT, busiest: [], upstreams: [] }),
+      /none +none used yet/,
+    ],
   ];
   for (const [what, model, shown] of cases) test(what, () => assert.match(screenText(model), shown));
 });
 
 const LARGE = storedKey(3, 'large', { rpm: 123_456_789, tpm: 123_456_789_012, concurrency: 123_456 });
 
-describe('nothing that has to be read is cut off', () => {
+describe('nothing that must be read is cut off', () => {
   const screens: readonly (readonly [what: string, model: Model])[] = [
     ...['?', '+', 'n', 'd', 'r', 'D', 'm', 'l'].map(
       (key) => [`the dialog of ${key}`, press(serving('keys'), key).model] as const,
     ),
     [
-      'every fault of a form',
+      'every problem of a form',
       press(serving('keys'), 'n', 'down', 'x', 'down', 'x', 'down', 'x', 'down', 'x', 'enter').model,
     ],
     ['the details of a key', press(serving('keys'), 'enter').model],
     ['the details of a request', press(serving('live'), 'enter').model],
     ['a request that was refused', serving('live', { ...SNAPSHOT, recent: [endedRow(1, 'insufficient_credit')] })],
-    ['a new key', after(serving('keys'), { kind: 'made_key', name: 'app', secret: `sk-inf-${'x'.repeat(43)}` })],
+    ['a new key', after(serving('keys'), { kind: 'key_created', name: 'app', secret: `sk-inf-${'x'.repeat(43)}` })],
     ['a request of an hour ago', serving('live', { ...SNAPSHOT, recent: [endedRow(3_599, 'ok')] })],
     ['large limits, nearly used up', alone('keys', { ...STORED, keys: [LARGE] }, { columns: 160, rows: 24 })],
     ...['overview', 'keys', 'live', 'usage', 'models'].map(
@@ -288,13 +294,13 @@ describe('nothing that has to be read is cut off', () => {
     test(what, () => assert.doesNotMatch(screenText(model).replaceAll('sk-inf-…', ''), /…(?! 5)/));
   }
 
-  test('the longest name is shown whole where it has to be typed', () => {
+  test('the longest name is shown in full where it has to be typed', () => {
     const name = 'n'.repeat(64);
     const model = press(alone('keys', { ...STORED, keys: [storedKey(1, name)] }, { columns: 60, rows: 16 }), 'D').model;
     assert.match(screenText(model), /│ n{56} │\n│ n{8} {48} │/);
   });
 
-  test('the end of what is typed is seen, however long it is', () => {
+  test('the end of what is typed is visible, however long it is', () => {
     const { model } = press(alone('keys'), 'n', ...'x'.repeat(90), 'e', 'n', 'd');
     assert.match(screenText(model), /…x+end▏/);
     const deleting = press(

@@ -1,4 +1,4 @@
-/** Lines become what a terminal takes, with their styles. */
+/** Lines become text with the escape codes of their styles. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Line } from '../../src/tui/draw/line.ts';

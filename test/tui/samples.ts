@@ -1,8 +1,10 @@
-/** Screens for tests: a small household of keys and models, a gateway that serves it, and the way to press keys. */
+/**
+ * Screens for tests: a few keys and models, a gateway that serves them, and a way to press keys.
+ */
 import type { Model as CatalogModel } from '../../src/catalog/catalog.ts';
 import type { SecondRow, Snapshot } from '../../src/control/protocol.ts';
 import { emptyHistogram, record } from '../../src/observe/histogram.ts';
-import type { RequestRow } from '../../src/observe/monitor.ts';
+import type { RequestRow } from '../../src/observe/worker-snapshot.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
 import type { UsageRow } from '../../src/state/usage.ts';
 import type { Line } from '../../src/tui/draw/line.ts';
@@ -10,13 +12,14 @@ import { frame } from '../../src/tui/frame.ts';
 import { firstModel, type Model, type Stored, type StoredKey, type View } from '../../src/tui/model.ts';
 import type { Effect, Event } from '../../src/tui/update/step.ts';
 import { update } from '../../src/tui/update/update.ts';
+import { testModel } from '../support/models.ts';
 
 /** 1 November 2026, noon. */
 export const NOW_MS = Date.UTC(2026, 10, 1, 12);
 const NOW_S = NOW_MS / 1_000;
 const USD = 1_000_000_000n;
 
-/** The id of the key of that number. */
+/** The id of the key with that number. */
 export function keyId(number: number): string {
   return `key_${String(number).padStart(26, '0')}`;
 }
@@ -54,28 +57,11 @@ const KEYS: readonly StoredKey[] = [
   ),
 ];
 
-export function catalogModel(id: string, prices: Partial<CatalogModel> = {}): CatalogModel {
-  const provider = id.slice(0, id.indexOf('/'));
-  const upstream = id.slice(id.indexOf('/') + 1);
-  const free = { input: 0n, cachedInput: 0n, output: 0n };
-  return {
-    id,
-    provider,
-    active: true,
-    upstream,
-    maxOutput: undefined,
-    defaultOutput: 512,
-    fallback: [],
-    ...free,
-    ...prices,
-  };
-}
-
 const MODELS: readonly CatalogModel[] = [
-  catalogModel('openai/gpt-4o-mini', { input: 150_000_000n, cachedInput: 75_000_000n, output: 600_000_000n }),
-  catalogModel('openai/fast', { upstream: 'gpt-4.1-nano', input: 100_000_000n, output: 400_000_000n }),
-  catalogModel('claude/large', { input: 3n * USD, cachedInput: 300_000_000n, output: 15n * USD, active: false }),
-  catalogModel('mock/echo'),
+  testModel('openai/gpt-4o-mini', { input: 150_000_000n, cachedInput: 75_000_000n, output: 600_000_000n }),
+  testModel('openai/fast', { upstream: 'gpt-4.1-nano', input: 100_000_000n, output: 400_000_000n }),
+  testModel('claude/large', { input: 3n * USD, cachedInput: 300_000_000n, output: 15n * USD, active: false }),
+  testModel('mock/echo'),
 ];
 
 export function usageRow(row: Partial<UsageRow>): UsageRow {
@@ -102,7 +88,7 @@ export function second(atS: number, figures: Partial<SecondRow> = {}): SecondRow
   return { at_s: atS, requests: 1, tokens: 100, cost_usd: '0.001000', errors: {}, first_byte: [], ...figures };
 }
 
-/** Four minutes that go up and down, the last of them with errors. */
+/** Four minutes of traffic that rises and falls, with errors every 20 seconds. */
 function seconds(): SecondRow[] {
   return Array.from({ length: 240 }, (_, index) => {
     const requests = 5 + Math.round(4 * Math.sin(index / 9));
@@ -136,7 +122,7 @@ export function requestRow(number: number, more: Partial<RequestRow> = {}): Requ
   };
 }
 
-/** A request that has ended `number` seconds ago. */
+/** A request that ended `number` seconds ago. */
 export function endedRow(number: number, outcome: string, more: Partial<RequestRow> = {}): RequestRow {
   const times = { admitted_at_ms: NOW_MS - number * 1_000 - 2_500, ended_at_ms: NOW_MS - number * 1_000 };
   return requestRow(number, { ...times, outcome, source: 'reported', ...more });
@@ -161,6 +147,7 @@ export const SNAPSHOT: Snapshot = {
   held_usd: '0.012000',
   in_flight: 2,
   loop_delay_ms: { p50: 0, p99: 3, max: 9 },
+  skipped: [],
   upstreams: [
     {
       provider: 'openai',
@@ -197,12 +184,12 @@ export const SNAPSHOT: Snapshot = {
 
 export const SIZE = { columns: 80, rows: 24 };
 
-/** The screen before anything has come from a gateway. */
+/** The screen without a gateway. */
 export function alone(view: View = 'overview', stored = STORED, size = SIZE): Model {
   return { ...firstModel(stored, size, NOW_MS), view };
 }
 
-/** The screen with a gateway, and with figures for its Usage view. */
+/** The screen with a gateway and figures for the Usage view. */
 export function serving(view: View = 'overview', snapshot = SNAPSHOT, size = SIZE): Model {
   return after(alone(view, STORED, size), { kind: 'snapshot', snapshot }, { kind: 'usage', rows: USAGE });
 }
@@ -219,18 +206,18 @@ export const USAGE: readonly UsageRow[] = KEYS.map(({ record: { name, id }, mont
   }),
 );
 
-/** The screen after these events, whatever they ask for. */
+/** The screen after these events. Their effects are dropped. */
 export function after(model: Model, ...events: readonly Event[]): Model {
   return events.reduce((last, event) => update(last, event).model, model);
 }
 
 export interface Pressed {
   readonly model: Model;
-  /** Of all keys together, in order. */
+  /** The effects of all keys, in order. */
   readonly effects: readonly Effect[];
 }
 
-/** The screen after these keys, and what they ask for. */
+/** The screen after these key presses, and their effects. */
 export function press(model: Model, ...keys: readonly string[]): Pressed {
   return keys.reduce<Pressed>(
     (last, key) => {
@@ -241,7 +228,7 @@ export function press(model: Model, ...keys: readonly string[]): Pressed {
   );
 }
 
-/** The keys of a text that is typed. */
+/** The key presses that type a text. */
 export function letters(text: string): string[] {
   return [...text];
 }
@@ -250,7 +237,7 @@ export function textOf(line: Line): string {
   return line.map(({ text }) => text).join('');
 }
 
-/** The screen as text, without the spaces at the ends of lines. */
+/** The screen as text, without trailing spaces. */
 export function screenText(model: Model): string {
   return frame(model)
     .map((line) => textOf(line).trimEnd())

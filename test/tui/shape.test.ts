@@ -1,4 +1,4 @@
-/** That whatever is to be shown, the screen keeps its shape: so many lines, each as wide as it is, and nothing that moves the cursor. */
+/** Whatever it shows, the screen has exactly its rows and columns, and nothing moves the cursor. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -6,10 +6,10 @@ import stringWidth from 'string-width';
 import type { Snapshot } from '../../src/control/protocol.ts';
 import { frame, MIN_COLUMNS, MIN_ROWS } from '../../src/tui/frame.ts';
 import { type Model, type Stored, VIEWS } from '../../src/tui/model.ts';
+import { testModel } from '../support/models.ts';
 import {
   after,
   alone,
-  catalogModel,
   endedRow,
   keyId,
   letters,
@@ -36,10 +36,10 @@ const HOSTILE_NAMES: Readonly<Record<string, string>> = {
   'control characters': 'a\u0000b\rc\nd\te\u009b1m\u0085\u007f',
   'wide characters': '漢字かな交じり文'.repeat(8),
   'half a hundred combining marks': `e${'\u0301\u0489'.repeat(32)}`,
-  'marks with nothing to stand on': '\u0301\u20dd\u0903',
+  'marks without a base character': '\u0301\u20dd\u0903',
   'right-to-left text': 'שלום עולם العربية',
-  'turned directions': '\u202eabc\u202d\u2066def\u2069\u200f',
-  'lines that end': 'one\u2028two\u2029three',
+  'overridden text directions': '\u202eabc\u202d\u2066def\u2069\u200f',
+  'line separators': 'one\u2028two\u2029three',
   '64 emoji': '👩‍👩‍👧‍👦'.repeat(64),
   'flags and skins': '🇨🇭🇺🇳👍🏽🏿❤️1️⃣'.repeat(8),
   'parts of syllables': '각힣ᄀᆨก็ำनी'.repeat(5),
@@ -53,7 +53,7 @@ function storedWith(name: string): Stored {
     ...STORED,
     tierName: name,
     keys: [storedKey(1, name, own, { requests: 9 }), ...STORED.keys.slice(1)],
-    models: [...STORED.models, catalogModel(`mock/${name}`, { upstream: name, provider: name })],
+    models: [...STORED.models, testModel(`mock/${name}`, { upstream: name, provider: name })],
   };
 }
 
@@ -87,7 +87,7 @@ function modelsWith(name: string, size: { columns: number; rows: number }): Mode
   });
 }
 
-/** The dialogs of the screen, opened over the key of that name. */
+/** The dialogs, opened over a key of that name. */
 function dialogsWith(name: string, size: { columns: number; rows: number }): Model[] {
   const keys = alone('keys', { ...storedWith(name), keys: [storedKey(1, name)] }, size);
   const live = after(alone('live', STORED, size), { kind: 'snapshot', snapshot: snapshotWith(name) });
@@ -97,7 +97,7 @@ function dialogsWith(name: string, size: { columns: number; rows: number }): Mod
     press(keys, 'n', ...letters(name), 'down', ...letters(name), 'enter').model,
     press(keys, '/', ...letters(name)).model,
     press(live, 'x').model,
-    after(keys, { kind: 'made_key', name, secret: `sk-inf-${'x'.repeat(43)}` }),
+    after(keys, { kind: 'key_created', name, secret: `sk-inf-${'x'.repeat(43)}` }),
   ];
 }
 

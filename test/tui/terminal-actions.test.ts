@@ -1,4 +1,7 @@
-/** Everything that the dashboard can do to keys and credit, done on a real terminal and looked at from outside. */
+/**
+ * Everything the dashboard can do with keys and credit, on a real terminal and checked from
+ * outside.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { formatUsd, parseUsd } from '../../src/core/money.ts';
@@ -11,7 +14,7 @@ const NAMES = ['switched', 'doomed', 'rotated', 'limited', 'picky'];
 const SETTINGS = ['--rpm', '9', '--spend-limit', '2', '--allow', 'mock/echo'];
 const TIER = { rpm: 600, tpm: 2_000_000, concurrency: 60 };
 
-test('beside a running gateway, the screen does what the commands do', async (t) => {
+test('beside a running gateway, the dashboard does what the commands do', async (t) => {
   const desk = await Desk.open(t);
   const { place } = desk;
   await place.json('credit', 'add', '5');
@@ -23,7 +26,7 @@ test('beside a running gateway, the screen does what the commands do', async (t)
 
   const shown = (name: string) => place.json<KeyJson>('keys', 'show', name);
 
-  /** Puts the cursor on a key with the filter. */
+  /** Moves the cursor to a key with the filter. */
   const selected = async (name: string): Promise<NewKeyJson> => {
     await desk.type('2/');
     await desk.shows(/filter: /);
@@ -34,7 +37,7 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     return keys.get(name) as NewKeyJson;
   };
 
-  /** Reads the new key in the dialog, and puts it away. */
+  /** Reads the new key from its dialog, and closes it. */
   const takenSecret = async (): Promise<string> => {
     const key = SECRET.exec(await desk.shows(SECRET))?.[0] ?? '';
     await desk.press('Enter');
@@ -42,7 +45,7 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     return key;
   };
 
-  /** Replaces what stands in the fields of a form, from the first on, and sends it. */
+  /** Replaces the fields of a form, from the first on, and submits it. */
   const fillIn = async (...values: string[]): Promise<void> => {
     for (const [index, value] of values.entries()) {
       if (index > 0) await desk.press('Tab');
@@ -52,49 +55,49 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     await desk.press('Enter');
   };
 
-  await t.test('a key is made, is copied by way of the terminal, and works at once', async () => {
+  await t.test('a key is created, is copied through the terminal, and works at once', async () => {
     await desk.type('2n');
-    await desk.shows(/Make a key/);
-    await fillIn('made', '11', '50000', '3', '1.5');
-    await desk.shows(/The key made is made/);
+    await desk.shows(/Create a key/);
+    await fillIn('fresh', '11', '50000', '3', '1.5');
+    await desk.shows(/Created key fresh/);
     await desk.type('c');
-    await desk.shows(/│ copied, /);
+    await desk.shows(/│ Copied, /);
     const secret = await takenSecret();
     assert.equal(await desk.clipboard(), secret);
     assert.equal(await serving.chatOutcome(secret, PAID), '200');
-    const { limits, spend_limit_usd: spendLimit, allowlist, preview } = await shown('made');
+    const { limits, spend_limit_usd: spendLimit, allowlist, preview } = await shown('fresh');
     assert.deepEqual([limits, spendLimit, allowlist], [{ rpm: 11, tpm: 50_000, concurrency: 3 }, '1.50', null]);
     assert.equal(preview.slice(-4), secret.slice(-4));
-    await desk.shows(/^made +enabled .* 1\/11 /m);
+    await desk.shows(/^fresh +enabled .* 1\/11 /m);
   });
 
-  await t.test('a form says of what cannot be what the command says, and does nothing', async () => {
+  await t.test('a form rejects invalid input with the message of the command, and does nothing', async () => {
     const command = await place.run(['keys', 'create', 'faulty', '--rpm', 'many']);
     const listed = await place.json<KeyJson[]>('keys', 'list');
     await desk.type('2n');
-    await desk.shows(/Make a key/);
+    await desk.shows(/Create a key/);
     await fillIn('', 'many');
     const screen = await desk.shows(/A name has 1 to 64 characters\./);
     const said = /Expected a whole number from 1 to \d+\./.exec(screen)?.[0] ?? 'nothing';
     assert.ok(command.stderr.includes(said), `${said} is not in ${command.stderr}`);
     await desk.press('Escape');
-    await desk.hides(/Make a key/);
+    await desk.hides(/Create a key/);
     assert.deepEqual(await place.json('keys', 'list'), listed);
   });
 
-  await t.test('a name that is taken is refused in the words of the command', async () => {
+  await t.test('a name that is taken is rejected with the message of the command', async () => {
     const command = await place.run(['keys', 'create', 'picky']);
     await desk.type('2n');
-    await desk.shows(/Make a key/);
+    await desk.shows(/Create a key/);
     await fillIn('picky');
-    const screen = await desk.shows(/there is a key named/);
-    const said = /there is a key named "picky" already/.exec(screen)?.[0] ?? 'nothing';
+    const screen = await desk.shows(/a key named "\S+" already exists/);
+    const said = /a key named "picky" already exists/.exec(screen)?.[0] ?? 'nothing';
     assert.ok(command.stderr.includes(said), command.stderr);
     await desk.press('Escape');
-    await desk.hides(/Make a key/);
+    await desk.hides(/Create a key/);
   });
 
-  await t.test('a key is disabled after a yes, not after a no, and enabled again', async () => {
+  await t.test('a key is disabled after y, not after n, and enabled again', async () => {
     const { key } = await selected('switched');
     await desk.type('d');
     await desk.shows(/Disable switched\?/);
@@ -112,13 +115,13 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     assert.equal(await serving.chatOutcome(key), '200');
   });
 
-  await t.test('a key is deleted only when its name is typed', async () => {
+  await t.test('a key is deleted only once its name is typed', async () => {
     const { key, id } = await selected('doomed');
     await desk.type('D');
-    await desk.shows(/Delete doomed for ever\?/);
+    await desk.shows(/Delete doomed permanently\?/);
     await desk.type('doome');
     await desk.press('Enter');
-    await desk.shows(/That is something else/);
+    await desk.shows(/The text does not match/);
     assert.equal(await serving.chatOutcome(key), '200');
     await desk.type('d');
     await desk.press('Enter');
@@ -127,10 +130,10 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     assert.equal((await shown(id)).state, 'deleted');
   });
 
-  await t.test('a key gets a successor with its settings, and works on beside it', async () => {
+  await t.test('a rotated key gets a successor with its settings, and still works', async () => {
     const old = await selected('rotated');
     await desk.type('r');
-    await desk.shows(/Make a successor of rotated\?/);
+    await desk.shows(/Rotate rotated\?/);
     await desk.type('y');
     const secret = await takenSecret();
     assert.notEqual(secret, old.key);
@@ -143,17 +146,17 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     assert.deepEqual(settings[0], settings[1]);
   });
 
-  await t.test('limits and the spend limit are set, hold at once, and are taken back', async () => {
+  await t.test('limits and the spend limit are set, apply at once, and are reset', async () => {
     const { key } = await selected('limited');
     await desk.type('l');
     await desk.shows(/Limits of limited/);
     await fillIn('7', '9000', '2', '0');
-    await desk.shows(/The limits of limited are in force/);
+    await desk.shows(/The limits of limited are in effect/);
     const tight = await shown('limited');
     assert.deepEqual([tight.limits, tight.spend_limit_usd], [{ rpm: 7, tpm: 9_000, concurrency: 2 }, '0.00']);
     assert.equal(await serving.chatOutcome(key, PAID), '402 spend_limit_reached');
     await desk.type('l');
-    await desk.shows(/Requests a minute +7/);
+    await desk.shows(/Requests per minute +7/);
     await fillIn('', '', '', '');
     await desk.hides(/Limits of limited/);
     const loose = await shown('limited');
@@ -161,7 +164,7 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     assert.equal(await serving.chatOutcome(key, PAID), '200');
   });
 
-  await t.test('an allowlist is picked from the models of the config, emptied, and cleared', async () => {
+  await t.test('an allowlist is picked from the models in the config, emptied, and cleared', async () => {
     const { key } = await selected('picky');
     const picks = async (...keys: string[]) => {
       await desk.type('m');
@@ -170,7 +173,7 @@ test('beside a running gateway, the screen does what the commands do', async (t)
       await desk.hides(/Models that picky may call/);
       return (await shown('picky')).allowlist;
     };
-    // From every model, this takes one away.
+    // Removes one from all models.
     assert.deepEqual(await picks('Down', 'Space'), ['mock/echo']);
     assert.equal(await serving.chatOutcome(key, PAID), '403 model_not_allowed');
     assert.equal(await serving.chatOutcome(key), '200');
@@ -193,25 +196,22 @@ test('beside a running gateway, the screen does what the commands do', async (t)
     assert.equal((await place.json<BalanceJson>('credit', 'show')).balance_usd, added);
   });
 
-  await t.test(
-    'R puts the config in force as it is now, on the screen too, and tells what is wrong with one',
-    async () => {
-      const { key } = keys.get('switched') as NewKeyJson;
-      const fresh = { model: 'mock/fresh' };
-      const config = place.read('config.yaml').toString();
-      assert.equal(await serving.chatOutcome(key, fresh), '404 model_not_found');
-      place.write('config.yaml', config.replace('echo:', 'fresh: { input: 0, output: 0 }\n      echo:'));
-      await desk.type('5R');
-      await desk.shows(/The gateway serves by the config as it is now\./);
-      await desk.shows(/^mock\/fresh /m);
-      assert.equal(await serving.chatOutcome(key, fresh), '200');
-      place.write('config.yaml', config.replace('state:', 'stat:'));
-      await desk.type('R');
-      await desk.shows(/config\.yaml:\d+:\d+.*stat/);
-      assert.equal(await serving.chatOutcome(key, fresh), '200');
-      place.write('config.yaml', config);
-    },
-  );
+  await t.test('R reloads the config, for the screen too, and says what is wrong with an invalid one', async () => {
+    const { key } = keys.get('switched') as NewKeyJson;
+    const fresh = { model: 'mock/fresh' };
+    const config = place.read('config.yaml').toString();
+    assert.equal(await serving.chatOutcome(key, fresh), '404 model_not_found');
+    place.write('config.yaml', config.replace('echo:', 'fresh: { input: 0, output: 0 }\n      echo:'));
+    await desk.type('5R');
+    await desk.shows(/The gateway reloaded its config\./);
+    await desk.shows(/^mock\/fresh /m);
+    assert.equal(await serving.chatOutcome(key, fresh), '200');
+    place.write('config.yaml', config.replace('state:', 'stat:'));
+    await desk.type('R');
+    await desk.shows(/config\.yaml:\d+:\d+.*stat/);
+    assert.equal(await serving.chatOutcome(key, fresh), '200');
+    place.write('config.yaml', config);
+  });
 
   await desk.type('q');
   assert.equal(await desk.left(), 0);

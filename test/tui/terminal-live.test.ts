@@ -1,4 +1,7 @@
-/** What the dashboard shows of requests and of the gateway itself on a real terminal, beside what the commands say. */
+/**
+ * What the dashboard shows of requests and of the gateway on a real terminal, compared with the
+ * commands.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CONCURRENCY } from '../support/cli.ts';
@@ -13,11 +16,11 @@ interface RequestJson {
   readonly cost_usd: string;
 }
 
-/** A row of the view of requests: its tokens, its cost, and how it stands. */
+/** A row of Live: its tokens, its cost and its state. */
 const ROW = /mock\/paid +(\d+) +(\S+) +(\w+)/;
 
 describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
-  test('the requests on the screen are those that the gateway carries and journals', async (t) => {
+  test('the requests on the screen are those that the gateway serves and journals', async (t) => {
     const desk = await Desk.open(t);
     const { place } = desk;
     const { key } = await place.createKey('app');
@@ -25,7 +28,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
     const serving = await place.serve();
     await desk.dashboard();
     await desk.type('3');
-    await desk.shows(/No request has come yet/);
+    await desk.shows(/No requests yet/);
     await desk.press('Enter');
 
     const started = async (prompt: string) => {
@@ -33,7 +36,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
       const response = await serving.chat(key, { model: 'mock/paid', stream: true, messages });
       const id = response.headers.get('x-request-id') ?? '';
       await desk.shows(/ running/);
-      // The cursor stays on the request that it was on.
+      // The cursor stays on its request.
       await desk.press('Home');
       await desk.shows(new RegExp(`^${id} `, 'm'));
       return { response, id };
@@ -41,12 +44,12 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
     /** The request in the first row has ended, and its details are open. */
     const ended = (id: string) => new RegExp(`^ +AGE .*\\n +\\d+s ago .*\\n[^]*^${id} `, 'm');
     const outOf = (screen: string) => Number(ROW.exec(screen)?.[1]);
-    /** Its row and its details agree with the journal. */
+    /** The row and the details agree with the journal. */
     const assertJournaled = async (id: string, screen: string) => {
       const journaled = await place.json<RequestJson>('requests', 'show', id);
       const { outcome, source, prompt_tokens: input, completion_tokens: output, cost_usd: cost } = journaled;
       assert.deepEqual(ROW.exec(screen)?.slice(1), [String(output), Number(cost).toFixed(6), outcome]);
-      assert.match(screen, new RegExp(`tokens +${input} in, ${output} out, ${source}`));
+      assert.match(screen, new RegExp(`tokens +${input} in, ${output} out \\(${source}\\)`));
     };
 
     for (const [title, directive] of [
@@ -67,7 +70,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
       );
     }
 
-    await t.test('a stream is stopped after a yes: its client gets an error, and pays for what it got', async () => {
+    await t.test('a stream is stopped after y: its client gets an error, and pays for what it received', async () => {
       const { response, id } = await started('/words 10 /stall 3');
       await desk.type('x');
       await desk.shows(new RegExp(`Stop ${id}\\?`));
@@ -75,11 +78,11 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
       assert.match(await bounded(response.text(), 'the end of the stream'), /"error":\{"code":.*\n\ndata: \[DONE\]/);
       await assertJournaled(id, await desk.shows(ended(id)));
       await desk.type('x');
-      await desk.shows(/This request has ended/);
+      await desk.shows(/This request has already ended/);
     });
   });
 
-  test('without a gateway the stored figures are shown, and the screen follows those that come and go', async (t) => {
+  test('without a gateway the stored figures are shown, and the screen follows gateways that start and stop', async (t) => {
     const desk = await Desk.open(t);
     const { place } = desk;
     const { key } = await place.createKey('app');
@@ -88,7 +91,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
     await first.stop();
 
     await desk.dashboard();
-    await desk.shows(/○ no gateway runs: these are the stored figures/);
+    await desk.shows(/○ no gateway running; showing stored figures/);
     await desk.type('2');
     await desk.shows(/^app +enabled .* 1 +0\.00 +-$/m);
     for (const [signal, requests] of [
@@ -101,7 +104,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
       await desk.shows(new RegExp(`^app +enabled .* ${requests}/600 `, 'm'));
       serving.signal(signal);
       await serving.ended;
-      await desk.shows(/○ the gateway has gone; waiting for it/);
+      await desk.shows(/○ gateway stopped; waiting for it to start/);
     }
     await desk.shows(/^app +enabled .* 3 +0\.00 +-$/m);
     const last = await place.serve();

@@ -1,22 +1,26 @@
-/** How the dashboard behaves on a real terminal: in windows of any size, with hostile names, and when it leaves. */
+/**
+ * How the dashboard behaves on a real terminal: in windows of any size, with hostile names, and
+ * when it exits.
+ */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { widthOf } from '../../src/operator/text.ts';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
-import { widthOf } from '../../src/tui/draw/text.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { daysAgo, drawPast, writePast } from '../support/past.ts';
 import { Desk, LARGE, SMALL } from '../support/terminal.ts';
 
-/** With these loaded, a signal provokes a fault of the program. */
-const FAULTS = {
+/** With these preloaded, a signal provokes an internal error. */
+const PRELOADS = {
   'an exception': "process.on('SIGUSR2', () => { throw new Error('provoked'); });",
   'a rejection': "process.on('SIGUSR2', () => { Promise.reject(new Error('provoked')); });",
-  'a fault while drawing': `process.on('SIGUSR2', () => {
-  Object.defineProperty(Intl.NumberFormat.prototype, 'format', { get() { throw new Error('provoked'); } });
+  'an error while drawing': `process.on('SIGUSR2', () => {
+  // The overview sorts errors whenever it is drawn.
+  Array.prototype.toSorted = () => { throw new Error('provoked'); };
 });`,
 } as const;
 
-/** Names that no command takes: they are written straight into the file. */
+/** Names that no command accepts: they are written straight into the state file. */
 const HOSTILE = [
   '\u001b[2J\u001b[31mred',
   '\u001b]0;title\u0007\u001b]52;c;aGk=\u0007',
@@ -32,21 +36,21 @@ const HOSTILE = [
   '',
 ] as const;
 
-/** Starts the dashboard below earlier work, has it end, and looks at what is left. */
+/** Starts the dashboard below earlier output, ends it, and checks what is left on the terminal. */
 async function leaves(t: TestContext, end: (desk: Desk) => Promise<void> | void, flags = ''): Promise<number> {
   const desk = await Desk.open(t);
-  if (flags !== '') desk.place.write('fault.mjs', flags);
+  if (flags !== '') desk.place.write('preload.mjs', flags);
   await desk.command('echo earlier work; stty -g > settings.before');
   await desk.shows(/^earlier work\n/m);
   const before = await desk.settings();
-  await desk.dashboard(flags === '' ? '' : 'NODE_FLAGS="--import ./fault.mjs"');
+  await desk.dashboard(flags === '' ? '' : 'NODE_FLAGS="--import ./preload.mjs"');
   assert.equal((await desk.settings()).alternateScreen, true);
   assert.doesNotMatch(await desk.screen(), /earlier work/);
   await end(desk);
   const status = await desk.left();
   assert.match(await desk.screen(), /^earlier work\n/m);
   assert.deepEqual(await desk.settings(), before);
-  // What is typed is to be seen, and is run with Enter.
+  // What is typed is echoed, and runs with Enter.
   await desk.command('stty -g > settings.after; echo "settings" "written"');
   await desk.shows(/echo "settings" "written"\nsettings written\n/);
   assert.equal(desk.place.read('settings.after').toString(), desk.place.read('settings.before').toString());
@@ -54,24 +58,24 @@ async function leaves(t: TestContext, end: (desk: Desk) => Promise<void> | void,
 }
 
 describe('the dashboard', { concurrency: CONCURRENCY }, () => {
-  test('the terminal is left as it was found', { concurrency: CONCURRENCY }, async (t) => {
+  test('the terminal is restored', { concurrency: CONCURRENCY }, async (t) => {
     await t.test('after q', async (t) => assert.equal(await leaves(t, (desk) => desk.type('q')), 0));
     await t.test('after Ctrl-C', async (t) => assert.equal(await leaves(t, (desk) => desk.press('C-c')), 0));
     await t.test('after SIGTERM', async (t) => {
       assert.equal(await leaves(t, (desk) => void process.kill(desk.pid, 'SIGTERM')), 0);
     });
-    for (const [title, flags] of Object.entries(FAULTS)) {
+    for (const [title, flags] of Object.entries(PRELOADS)) {
       await t.test(`after ${title}`, async (t) => {
         const provoke = async (desk: Desk) => {
           process.kill(desk.pid, 'SIGUSR2');
-          await desk.shows(/^error: fault of the program: Error: provoked$/m);
+          await desk.shows(/^error: internal error: Error: provoked$/m);
         };
         assert.equal(await leaves(t, provoke, flags), 1);
       });
     }
   });
 
-  test('the window can have any size, and take another', async (t) => {
+  test('the window can have any size, and change it', async (t) => {
     const desk = await Desk.open(t);
     await desk.place.createKey('app');
     await desk.place.serve();
@@ -86,7 +90,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
       ] as const) {
         await desk.type(view);
         await desk.shows(sign);
-        // All of it is there, from the first line to the last, and the balance is at the right edge.
+        // Everything is there, from the first line to the last, with the balance at the right edge.
         // The footer is drawn last.
         const whole = new RegExp(`^ inf-gw .{${size.columns - 12}}USD$[^]*(views|Enter more)`, 'm');
         const lines = (await desk.shows(whole)).split('\n');
@@ -117,10 +121,10 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
 
     const assertWhole = (screen: string, column: RegExp) => {
       const lines = screen.split('\n');
-      assert.match(lines[0] ?? '', /^ inf-gw ○ no gateway runs: these are the stored figures +balance \S+ USD$/);
+      assert.match(lines[0] ?? '', /^ inf-gw ○ no gateway running; showing stored figures +balance \S+ USD$/);
       assert.match(lines[1] ?? '', /^ {2}1 Overview {3}2 Keys {3}3 Live {3}4 Usage {3}5 Models$/);
       assert.match(lines[23] ?? '', /^ \S.*(?:quit|help|…)$/);
-      // What stands behind the names stands in one column.
+      // What follows the names is aligned in one column.
       const places = lines
         .filter((line) => column.test(line))
         .map((line) => widthOf(line.slice(0, line.search(column))));
@@ -131,8 +135,8 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     assertWhole(await desk.shows(/^NAME/m), /enabled/);
     for (const _ of HOSTILE) {
       for (const [opens, sign] of [
-        ['D', /Type this to do it/],
-        ['l', /Requests a minute/],
+        ['D', /Type this to confirm/],
+        ['l', /Requests per minute/],
       ] as const) {
         await desk.type(opens);
         const screen = await desk.shows(sign);
@@ -143,9 +147,9 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
         await desk.hides(sign);
       }
       await desk.press('Enter');
-      await desk.shows(/Requests a day/);
+      await desk.shows(/Requests per day/);
       await desk.press('Enter');
-      assertWhole(await desk.hides(/Requests a day/), /enabled/);
+      assertWhole(await desk.hides(/Requests per day/), /enabled/);
       await desk.press('Down');
     }
     await desk.type('4');
@@ -153,11 +157,11 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     await assert.rejects(desk.clipboard(), /no buffers/);
   });
 
-  test('without colours there are none, and with them the terminal’s own', async (t) => {
+  test('NO_COLOR turns colours off; otherwise they come from the terminal’s palette', async (t) => {
     const desk = await Desk.open(t);
     await desk.place.serve();
     const style = `${String.fromCharCode(27)}\\[`;
-    /** Of text or ground, of any palette. */
+    /** A colour of the text or the background, from any palette. */
     const colour = new RegExp(`${style}(?:[\\d;]*;)?(?:[349][0-7]|10[0-7]|[34]8)[;m]`);
     await desk.dashboard('NO_COLOR=1');
     await desk.shows(/● serving/);
@@ -169,20 +173,20 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     assert.match(await desk.styledScreen(), new RegExp(`${style}32m(?:${style}49m)?● ${style}39m`));
   });
 
-  test('the first line begins at the left edge, wherever the cursor stood', async (t) => {
+  test('the first line starts at the left edge, wherever the cursor was', async (t) => {
     const desk = await Desk.open(t);
     await desk.dashboard('printf unfinished;');
     await desk.shows(/^ inf-gw .*USD\n {2}1 Overview/);
   });
 
-  test('where there is no terminal, it says so and what there is instead', async (t) => {
+  test('without a terminal it says so, and names the commands to use instead', async (t) => {
     const desk = await Desk.open(t);
     const { status, stdout, stderr } = await desk.place.run(['tui']);
     assert.deepEqual([status, stdout], [1, '']);
     assert.match(stderr, /^error: the dashboard needs a terminal; .*status --json.*\n$/);
   });
 
-  test('when the window is closed, the dashboard ends', async (t) => {
+  test('when the window is closed, the dashboard exits', async (t) => {
     const desk = await Desk.open(t);
     await desk.dashboard();
     await assert.doesNotReject(desk.close());

@@ -1,4 +1,4 @@
-/** The dashboard's view of usage on a real terminal, beside what `usage` prints. */
+/** The Usage view on a real terminal, compared with what `usage` prints. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { utcMonth } from '../../src/core/clock.ts';
@@ -14,7 +14,7 @@ interface UsageJson {
   readonly cost_usd: string;
 }
 
-/** How long ago some requests were, and how many: each range has its own number of them. */
+/** How long ago some requests were, and how many: each range has a different number of them. */
 const PAST = [
   [0.5, 11],
   [4, 23],
@@ -22,14 +22,14 @@ const PAST = [
   [80, 47],
 ] as const;
 
-test('usage on the screen, and in the file that it writes, is that of the command', async (t) => {
+test('usage on the screen, and in the exported file, is that of the command', async (t) => {
   const desk = await Desk.open(t);
   const { place } = desk;
   const keyIds = [await place.createKey('first'), await place.createKey('second')].map(({ id }) => id);
   const { database } = openDatabase(place.statePath);
   for (const [days, count] of PAST) {
     const drawn = drawPast(keyIds, count, daysAgo(days), daysAgo(days) + 1_000);
-    // Dear enough to be seen in cents.
+    // Expensive enough to show in cents.
     const past = drawn.map((request) => ({ ...request, costNanos: request.costNanos * 1_000_000_000n }));
     writePast(
       database,
@@ -67,16 +67,16 @@ test('usage on the screen, and in the file that it writes, is that of the comman
     await desk.shows(/^KEY /m);
   });
 
-  await t.test('as a file, which is never written over another', async () => {
+  await t.test('as a file, which never overwrites another', async () => {
     await desk.type('w');
     await desk.shows(/usage-by-key\.csv/);
     await desk.press('Enter');
-    await desk.shows(/Written: usage-by-key\.csv/);
+    await desk.shows(/Wrote usage-by-key\.csv\./);
     const { stdout } = await place.run(['usage', '--by', 'key', '--csv']);
     assert.equal(place.read('usage-by-key.csv').toString(), stdout);
     await desk.type('w');
-    await desk.shows(/Write these figures/);
+    await desk.shows(/Export usage as CSV/);
     await desk.press('Enter');
-    await desk.shows(/there is such a file already/);
+    await desk.shows(/the file already exists/);
   });
 });

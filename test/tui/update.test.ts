@@ -1,4 +1,6 @@
-/** What keys and news make of the screen: moving between views and rows, filter and order, details, messages, rows that go. */
+/**
+ * Key presses and events: moving between views and rows, filter and order, details, rows that go.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { KEY_SORTS, type Model, type RANGES, VIEWS } from '../../src/tui/model.ts';
@@ -43,56 +45,50 @@ const view = (model: Model) => model.view;
 const MOVES: readonly Case[] = [
   ...VIEWS.map((each, index): Case => [`${index + 1} opens ${each}`, live, [String(index + 1)], view, each]),
   ['Tab goes to the next view', alone(), ['tab'], view, 'keys'],
-  ['Tab goes round', alone(), VIEWS.map(() => 'tab'), view, 'overview'],
+  ['Tab wraps around', alone(), VIEWS.map(() => 'tab'), view, 'overview'],
   ['Shift-Tab goes back', alone(), ['shift+tab'], view, 'models'],
-  ['there is no sixth view, nor a view 0', live, ['6', '0', '9'], view, 'live'],
+  ['there is no sixth view and no view 0', live, ['6', '0', '9'], view, 'live'],
   ['down and up move by a row', many, ['down', 'down', 'up'], nameAt, 'key-001'],
-  ['j and k do as well', many, ['j', 'j', 'k'], nameAt, 'key-001'],
+  ['so do j and k', many, ['j', 'j', 'k'], nameAt, 'key-001'],
   ['a page is what the screen has room for', many, ['pagedown', 'pagedown', 'pageup'], nameAt, 'key-016'],
   ['End goes to the last row, Home to the first', many, ['end', 'up'], nameAt, 'key-098'],
   ['Home goes to the first row', many, ['end', 'home'], nameAt, 'key-000'],
-  ['above the first row there is none', many, ['up', 'pageup'], nameAt, 'key-000'],
-  ['below the last row there is none', many, ['end', 'down', 'pagedown'], nameAt, 'key-099'],
-  ['the rows of Live are moved through', live, ['down', 'down'], (model) => model.live.cursor, 2],
-  ['those of Usage too', usage, ['down', 'down', 'down'], (model) => model.usage.cursor, 2],
-  ['and those of Models', serving('models'), ['end'], (model) => model.models.cursor, 3],
-  ['each view keeps its place', keys, ['down', '3', '2'], nameAt, 'laptop'],
-  ['where there are no rows, nothing moves', alone('live'), ['down', 'end'], (model) => model.live.cursor, 0],
+  ['the cursor stops at the first row', many, ['up', 'pageup'], nameAt, 'key-000'],
+  ['the cursor stops at the last row', many, ['end', 'down', 'pagedown'], nameAt, 'key-099'],
+  ['the rows of Live can be moved through', live, ['down', 'down'], (model) => model.live.cursor, 2],
+  ['so can those of Usage', usage, ['down', 'down', 'down'], (model) => model.usage.cursor, 2],
+  ['so can those of Models', serving('models'), ['end'], (model) => model.models.cursor, 3],
+  ['each view keeps its cursor', keys, ['down', '3', '2'], nameAt, 'laptop'],
+  ['without rows nothing moves', alone('live'), ['down', 'end'], (model) => model.live.cursor, 0],
 ];
 
 const FILTERS: readonly Case[] = [
-  ['a filter is typed, and narrows the list at once', keys, ['/', 'w', 'e'], shownNames, ['web-app']],
-  ['it finds in whichever case', keys, ['/', ...letters('LAPTOP')], shownNames, ['laptop']],
+  ['a filter narrows the list as it is typed', keys, ['/', 'w', 'e'], shownNames, ['web-app']],
+  ['it ignores case', keys, ['/', ...letters('LAPTOP')], shownNames, ['laptop']],
   ['it finds a state', keys, ['/', ...letters('disabled')], shownNames, ['laptop']],
   ['it finds an id', keys, ['/', ...letters(keyId(2))], shownNames, ['batch-jobs']],
   ['it finds the end of a key', keys, ['/', ...letters('xx1')], shownNames, ['web-app']],
   [
-    'letters that are commands elsewhere are letters',
+    'characters that are commands elsewhere are typed',
     keys,
     ['/', ...letters('Dq?+1')],
     (model) => model.keys.filter,
     'Dq?+1',
   ],
-  ['Backspace takes one back', keys, ['/', 'w', 'z', 'backspace'], shownNames, ['web-app']],
-  ['Backspace takes a whole character', keys, ['/', '😀', 'backspace'], (model) => model.keys.filter, ''],
-  ['Ctrl-U takes all back', keys, ['/', 'w', 'z', 'ctrl+u'], (model) => model.keys.filter, ''],
-  ['Enter ends the typing and keeps the filter', keys, ['/', 'l', 'enter', 'd'], (model) => model.keys.filter, 'l'],
-  [
-    'Esc ends the typing too',
-    keys,
-    ['/', 'l', 'escape'],
-    (model) => [model.keys.isTyping, model.keys.filter],
-    [false, 'l'],
-  ],
+  ['Backspace removes a character', keys, ['/', 'w', 'z', 'backspace'], shownNames, ['web-app']],
+  ['Backspace removes a whole emoji', keys, ['/', '😀', 'backspace'], (model) => model.keys.filter, ''],
+  ['Ctrl-U clears it', keys, ['/', 'w', 'z', 'ctrl+u'], (model) => model.keys.filter, ''],
+  ['Enter stops typing and keeps the filter', keys, ['/', 'l', 'enter', 'd'], (model) => model.keys.filter, 'l'],
+  ['so does Esc', keys, ['/', 'l', 'escape'], (model) => [model.keys.isTyping, model.keys.filter], [false, 'l']],
   ['a second Esc drops the filter', keys, ['/', 'l', 'escape', 'escape'], (model) => shownNames(model).length, 3],
   [
-    'names of keys of the keyboard are no letters',
+    'keys that are not characters are ignored',
     keys,
     ['/', 'up', 'tab', 'ctrl+a', 'f1'],
     (model) => model.keys.filter,
     '',
   ],
-  ['the cursor goes to the first that passes', keys, ['end', '/', 'l', 'a'], nameAt, 'laptop'],
+  ['the cursor moves to the first match', keys, ['end', '/', 'l', 'a'], nameAt, 'laptop'],
 ];
 
 const ORDERED = alone('keys', {
@@ -108,9 +104,9 @@ const ORDERS: readonly Case[] = [
   ['by requests', ORDERED, ['s'], shownNames, ['b', 'a', 'c']],
   ['by tokens', ORDERED, ['s', 's'], shownNames, ['c', 'a', 'b']],
   ['by cost', ORDERED, ['s', 's', 's'], shownNames, ['a', 'b', 'c']],
-  ['by age, the newest first', ORDERED, ['s', 's', 's', 's'], shownNames, ['c', 'a', 'b']],
+  ['by age, newest first', ORDERED, ['s', 's', 's', 's'], shownNames, ['c', 'a', 'b']],
   ['by name again', ORDERED, KEY_SORTS.map(() => 's'), shownNames, ['a', 'b', 'c']],
-  ['a new order is looked at from its top', ORDERED, ['end', 's'], (model) => model.keys.cursor, 0],
+  ['a new order starts at its top', ORDERED, ['end', 's'], (model) => model.keys.cursor, 0],
 ];
 
 const NOTHING: readonly Case[] = [keys, live, usage, alone(), serving('models')].flatMap((start) =>
@@ -123,7 +119,7 @@ for (const [title, cases] of Object.entries({
   'keys move': MOVES,
   'the filter of Keys': FILTERS,
   'the order of Keys': ORDERS,
-  'a key that means nothing does nothing': NOTHING,
+  'an unassigned key does nothing': NOTHING,
 })) {
   describe(title, () => {
     for (const [what, start, pressed, look, expected] of cases) {
@@ -168,7 +164,7 @@ const ASKED: readonly Asked[] = [
   ['a range stays when the group changes', usage, [']', 'right'], [load('key', 'all'), load('model', 'all')]],
 ];
 
-test('keys are sorted once for as long as nothing changes', () => {
+test('keys are sorted only once while nothing changes', () => {
   const rows = shownKeys(many);
   assert.equal(shownKeys(press(many, 'down', 'enter', '1').model), rows);
   assert.notEqual(shownKeys(after(many, { kind: 'stored', stored: { ...MANY, keys: [...MANY.keys] } })), rows);
@@ -180,7 +176,7 @@ describe('keys ask for', () => {
     test(what, () => assert.deepEqual(press(start, ...pressed).effects, effects));
   }
 
-  test('nothing to be done that is destructive, before it is confirmed', () => {
+  test('nothing destructive before it is confirmed', () => {
     for (const start of [keys, live, usage, alone(), serving('models')]) {
       for (const key of ['d', 'D', 'r', 'x', 'delete', 'backspace', 'y'])
         assert.deepEqual(press(start, key).effects, []);
@@ -194,13 +190,13 @@ describe('details', () => {
 
   test('of a key are shown once they are read', () => assert.deepEqual(open.keys.detail, detail));
 
-  test('of a key that is no longer looked at are left aside', () => {
+  test('of a key that is no longer open are ignored', () => {
     const model = after(press(keys, 'enter', 'down').model, { kind: 'key_detail', detail });
     assert.equal(model.keys.detail?.keyId, keyId(3));
     assert.deepEqual(model.keys.detail?.byModel, []);
   });
 
-  test('are shut by Enter and by Esc', () => {
+  test('are closed by Enter and by Esc', () => {
     for (const key of ['enter', 'escape']) assert.equal(press(open, key).model.keys.detail, undefined);
   });
 
@@ -210,7 +206,7 @@ describe('details', () => {
     assert.deepEqual(effects, [{ kind: 'load_key', keyId: keyId(1) }]);
   });
 
-  test('of a request are opened and shut', () => {
+  test('of a request open and close', () => {
     assert.equal(press(live, 'enter').model.live.isOpen, true);
     assert.equal(press(live, 'enter', 'enter').model.live.isOpen, false);
     assert.equal(press(live, 'enter', 'escape').model.live.isOpen, false);
@@ -221,7 +217,7 @@ describe('rows that come and go', () => {
   const withKeys = (start: Model, list: typeof STORED.keys) =>
     after(start, { kind: 'stored', stored: { ...STORED, keys: list } });
 
-  test('leave the cursor on its key when others come before it', () => {
+  test('leave the cursor on its key when others appear before it', () => {
     const model = withKeys(press(keys, 'down').model, [storedKey(9, 'a-new-one'), ...STORED.keys]);
     assert.equal(nameAt(model), 'laptop');
   });
@@ -235,7 +231,7 @@ describe('rows that come and go', () => {
     assert.equal(nameAt(withKeys(start, busy)), 'batch-jobs');
   });
 
-  test('leave the cursor on the first row too, where its details are open', () => {
+  test('leave the cursor on the first row too, if its details are open', () => {
     const model = withKeys(press(keys, 'enter').model, [storedKey(9, 'a-new-one'), ...STORED.keys]);
     assert.equal(nameAt(model), 'batch-jobs');
     assert.equal(model.keys.detail?.keyId, keyId(2));
@@ -243,18 +239,18 @@ describe('rows that come and go', () => {
     assert.equal(after(press(live, 'enter').model, { kind: 'snapshot', snapshot: next }).live.cursor, 1);
   });
 
-  test('take the cursor to the last row when its own has gone', () => {
+  test('move the cursor to the last row when its own is gone', () => {
     const model = withKeys(press(keys, 'end').model, STORED.keys.slice(1));
     assert.equal(nameAt(model), 'laptop');
     assert.equal(withKeys(model, []).keys.cursor, 0);
   });
 
-  test('shut the details of a key that has gone', () => {
+  test('close the details of a key that is gone', () => {
     const model = withKeys(press(keys, 'enter').model, STORED.keys.slice(2));
     assert.equal(model.keys.detail, undefined);
   });
 
-  test('leave the cursor on the request that was chosen', () => {
+  test('leave the cursor on the selected request', () => {
     const chosen = press(live, 'down').model;
     const id = shownRequests(chosen)[1]?.id;
     const next = {
@@ -266,7 +262,7 @@ describe('rows that come and go', () => {
     assert.equal(shownRequests(model)[model.live.cursor]?.id, id);
   });
 
-  test('leave at the top who watches what comes', () => {
+  test('leave the cursor at the top for whoever watches requests come in', () => {
     const model = after(live, {
       kind: 'snapshot',
       snapshot: { ...SNAPSHOT, live: [requestRow(90), ...SNAPSHOT.live] },
@@ -274,7 +270,7 @@ describe('rows that come and go', () => {
     assert.equal(model.live.cursor, 0);
   });
 
-  test('keep every cursor within what is left', () => {
+  test('keep every cursor within the rows that are left', () => {
     const start = press(keys, 'end', '4', 'end', '5', 'end').model;
     const model = after(
       start,

@@ -1,4 +1,4 @@
-/** How each upstream is regarded, in words: on the overview, and beside the models of its provider. */
+/** The state of each upstream in words: on the overview, and beside the models of its provider. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SNAPSHOT, screenText, serving } from './samples.ts';
@@ -8,24 +8,33 @@ describe('upstreams', () => {
   const states = [
     ['closed', 0, 'in use', '● openai'],
     ['closed', 5, '5 failed', '● 5 failed'],
-    ['open', 5, 'left alone', '● left alone'],
-    ['backing_off', 0, 'left alone', '● left alone'],
-    ['half_open', 5, 'on trial', '● 5 failed'],
+    ['open', 5, 'circuit open', '● circuit open'],
+    ['backing_off', 0, 'backing off', '● backing off'],
+    ['half_open', 5, 'half-open', '● 5 failed'],
   ] as const;
   for (const [state, failures, overview, models] of states) {
-    test(`that are ${state} with ${failures} failures are said to be ${overview}`, () => {
+    test(`in state ${state} with ${failures} failures show as ${overview}`, () => {
       const snapshot = { ...SNAPSHOT, upstreams: [{ ...upstream, upstream: 'openai', state, failures }] };
       assert.match(screenText(serving('overview', snapshot)), new RegExp(`● openai +5/min +${overview}    1$`, 'm'));
       assert.match(screenText(serving('models', snapshot)), new RegExp(`openai/gpt-4o-mini .* ${models}$`, 'm'));
     });
   }
 
-  test('of which one is left alone count as those in use', () => {
+  test('of which one is not in use show how many are', () => {
     const upstreams = (['open', 'closed'] as const).map((state, i) => ({
       ...upstream,
       upstream: `openai#${i}`,
       state,
     }));
     assert.match(screenText(serving('models', { ...SNAPSHOT, upstreams })), /● 1\/2 in use$/m);
+  });
+
+  test('that are unavailable for different reasons show that none is in use', () => {
+    const upstreams = (['open', 'backing_off'] as const).map((state, i) => ({
+      ...upstream,
+      upstream: `openai#${i}`,
+      state,
+    }));
+    assert.match(screenText(serving('models', { ...SNAPSHOT, upstreams })), /● 0\/2 in use$/m);
   });
 });

@@ -1,4 +1,4 @@
-/** `serve` with several threads: what it logs, how it ends, and what becomes of it when one of its threads dies. */
+/** `serve` with several threads: its log, its shutdown, and the death of a thread. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { audit } from '../../src/audit/audit.ts';
@@ -16,7 +16,7 @@ import {
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { bounded, until } from '../support/wait.ts';
 
-/** So many that all go to the same thread of two by chance less than once in a million times. */
+/** Enough that the chance of all going to the same one of two threads is below one in a million. */
 const STREAMS = 24;
 const TWO_THREADS = `threads: 2\n${CONFIG}`;
 const STALLING = {
@@ -26,12 +26,12 @@ const STALLING = {
   messages: [{ role: 'user', content: '/stall 1' }],
 };
 
-/** Lines of more bytes than a pipe takes as one piece. */
+/** More bytes than a pipe takes in one atomic write. */
 const LONG_PATH = `/v1/${'x'.repeat(2_500)}`;
 const BURSTS = 60;
 const BURST = 6;
 
-/** A stream that a client reads, and what has come of it. */
+/** A stream as its client reads it, and what it has received. */
 class OpenStream {
   readonly #reader: ReadableStreamDefaultReader<string>;
   text = '';
@@ -41,14 +41,14 @@ class OpenStream {
     this.#reader = body.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /** Asks for one, and waits for its first event. */
+  /** Opens a stream, and waits for its first event. */
   static async open(serving: Serving, key: string, fields: Record<string, unknown>): Promise<OpenStream> {
     const stream = new OpenStream(await serving.chat(key, fields));
     await stream.#read();
     return stream;
   }
 
-  /** Everything up to the end. */
+  /** Reads everything up to the end. */
   async rest(): Promise<string> {
     while (await this.#read());
     return this.text;
@@ -65,7 +65,7 @@ function openStreams(serving: Serving, key: string, fields: Record<string, unkno
   return Promise.all(Array.from({ length: STREAMS }, () => OpenStream.open(serving, key, fields)));
 }
 
-/** True when none of several new connections is taken, whichever thread it would go to. */
+/** True if none of several new connections is accepted, whichever thread it would go to. */
 async function isRefused(serving: Serving): Promise<boolean> {
   const tries = Array.from({ length: STREAMS }, () =>
     fetch(`${serving.url}/healthz`).then(
@@ -84,7 +84,10 @@ function assertClean(place: Workplace): void {
   );
 }
 
-/** A module that, imported before the program, throws in a worker's thread as soon as it can take the file `die` away. */
+/**
+ * A module to import before the program: throws in the thread of the worker that first renames the
+ * file `die`.
+ */
 const DYING = `data:text/javascript,${encodeURIComponent(`
   import { renameSync } from 'node:fs';
   import { isMainThread, workerData } from 'node:worker_threads';
@@ -100,14 +103,14 @@ describe('`serve` with two threads', { concurrency: CONCURRENCY }, () => {
       const burst = await Promise.all(Array.from({ length: BURST }, () => fetch(`${serving.url}${LONG_PATH}`)));
       return Promise.all(burst.map(async (response) => [response.headers.get('x-request-id'), await response.text()]));
     });
-    // What a slow reader has not taken by then may be lost at the end.
+    // Lines that a slow reader has not read by the exit may be lost.
     await until(() => linesOf(serving.text).length > BURSTS * BURST);
     assert.equal(await serving.stop(), 0);
     const logged = linesOf(serving.text).flatMap((line) => (JSON.parse(line).request_id as string | undefined) ?? []);
     assert.deepEqual(logged.toSorted(), ids.flatMap((burst) => burst.map(([id]) => String(id))).toSorted());
   });
 
-  test('on SIGTERM lets the streams of both finish, takes nothing new, and settles everything: status 0', async (t) => {
+  test('on SIGTERM lets the streams of both finish, accepts nothing new, settles everything, and exits with 0', async (t) => {
     const upstream = await FakeUpstream.start();
     t.after(() => upstream.close());
     upstream.follow((call) => {
@@ -135,7 +138,7 @@ describe('`serve` with two threads', { concurrency: CONCURRENCY }, () => {
     assertClean(place);
   });
 
-  test('cuts what runs longer than `drain`, in both, and charges it', async (t) => {
+  test('aborts and charges streams of both that outlast the drain time', async (t) => {
     const place = new Workplace(t, `timeouts: { drain: 50ms }\n${TWO_THREADS}`);
     const serving = await place.serve();
     const [{ key }] = await Promise.all([place.createKey('app'), place.json('credit', 'add', '1000')]);
@@ -151,14 +154,14 @@ describe('`serve` with two threads', { concurrency: CONCURRENCY }, () => {
     assertClean(place);
   });
 
-  test('ends with status 1 when one of them dies, and what was open is charged as held at the next start', async (t) => {
+  test('exits with 1 when one of them dies, and the next start charges the open holds', async (t) => {
     const place = new Workplace(t, TWO_THREADS);
     const serving = await place.serve(['--import', DYING, PROGRAM, 'serve']);
     const [{ key }] = await Promise.all([place.createKey('app'), place.json('credit', 'add', '1000')]);
     const streams = await openStreams(serving, key, STALLING);
     const { held_usd } = await place.json<BalanceJson>('credit', 'show');
     place.write('die', '');
-    assert.deepEqual(await bounded(serving.ended, 'the process ends'), { status: 1, signal: null });
+    assert.deepEqual(await bounded(serving.ended, 'the process exits'), { status: 1, signal: null });
     await serving.logged(/internal error: a thread died/);
     for (const stream of streams) await assert.rejects(stream.rest());
     const second = await place.serve();

@@ -1,4 +1,7 @@
-/** Several threads behind one address: they share its connections, and each of them tells the same of the state file. */
+/**
+ * Several threads behind one address: they share its connections and limits, and agree on the state
+ * file.
+ */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import test, { describe } from 'node:test';
@@ -9,11 +12,11 @@ import { chat, type TestGateway, withGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 
-/** So many that all go to the same thread of two by chance less than once in a billion times. */
+/** Enough that the chance of all going to the same one of two threads is below one in a billion. */
 const CONNECTIONS = 32;
 const THREADS = 2;
 
-/** What as many new connections, which reach every thread, are told. */
+/** The answers on many new connections, which together reach every thread. */
 async function statusesOf(gateway: TestGateway, path: string): Promise<ReadonlySet<string>> {
   const answers = Array.from({ length: CONNECTIONS }, async () => {
     const connection = await RawConnection.open(gateway.port);
@@ -25,13 +28,13 @@ async function statusesOf(gateway: TestGateway, path: string): Promise<ReadonlyS
   return new Set(await Promise.all(answers));
 }
 
-async function toldEverywhere(gateway: TestGateway, path: string, told: string): Promise<void> {
-  await until(async () => [...(await statusesOf(gateway, path))].join() === told);
+async function allReport(gateway: TestGateway, path: string, status: string): Promise<void> {
+  await until(async () => [...(await statusesOf(gateway, path))].join() === status);
 }
 
 describe('threads of one gateway', () => {
   for (const threads of [2, 3]) {
-    test(`share the connections that come to the one port that the system chose: ${threads} of them`, () =>
+    test(`share the connections to one port that the system chose: ${threads} of them`, () =>
       withGateway({ config: { threads } }, async (gateway) => {
         const key = gateway.key({ concurrency: 2 * CONNECTIONS });
         const release = Promise.withResolvers<void>();
@@ -61,7 +64,7 @@ describe('threads of one gateway', () => {
       }));
   }
 
-  test('count for the same limits: what one has admitted, the other refuses', () =>
+  test('share all limits: what one admits counts for the others', () =>
     withGateway({ config: { threads: THREADS } }, async (gateway) => {
       const key = gateway.key({ rpm: 1 });
       gateway.upstream.follow(answering(completion('hi')));
@@ -75,22 +78,22 @@ describe('threads of one gateway', () => {
       assert.deepEqual(statuses, [200, ...Array(CONNECTIONS - 1).fill(429)]);
     }));
 
-  test('all say that the state file is at fault, refuse, and say when it is not any more; all of them live meanwhile', () =>
+  test('all report a storage fault, refuse requests, recover with the state file, and stay alive meanwhile', () =>
     withGateway({ config: { threads: THREADS } }, async (gateway) => {
       const key = gateway.key();
       gateway.upstream.follow(answering(completion('hi')));
-      await toldEverywhere(gateway, '/readyz', '200 ready');
+      await allReport(gateway, '/readyz', '200 ready');
       renameSync(gateway.statePath, `${gateway.statePath}-moved`);
       assertError(await gateway.complete(key), 500, 'internal_error');
-      await toldEverywhere(gateway, '/readyz', '503 storage_fault');
-      await toldEverywhere(gateway, '/healthz', '200 ok');
+      await allReport(gateway, '/readyz', '503 storage_fault');
+      await allReport(gateway, '/healthz', '200 ok');
       renameSync(`${gateway.statePath}-moved`, gateway.statePath);
-      await toldEverywhere(gateway, '/readyz', '200 ready');
+      await allReport(gateway, '/readyz', '200 ready');
       assert.equal((await gateway.complete(key)).status, 200);
     }));
 });
 
-test('a thread that is connected while the state file is at fault is told so at once', (t) =>
+test('a thread that connects during a storage fault learns of it at once', (t) =>
   withGateway({}, async (gateway) => {
     const faults: string[] = [];
     const options = {
@@ -117,7 +120,7 @@ test('a thread that is connected while the state file is at fault is told so at 
     await assert.rejects(ledger.client.admit(admission), { name: 'LedgerUnavailable' });
     assert.equal(faults.length, 1);
     const late = connectLedger(ledger.connect());
-    await until(() => late.fault === faults[0]);
+    await until(() => late.storageFault === faults[0]);
     renameSync(`${options.path}-moved`, options.path);
-    await until(() => late.fault === undefined);
+    await until(() => late.storageFault === undefined);
   }));

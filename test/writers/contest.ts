@@ -1,4 +1,7 @@
-/** Writers in processes of their own, and one that types its commands, on the state file of a gateway under load. */
+/**
+ * Writers in processes of their own, and one that starts a process per command, on the state file
+ * of a gateway under load.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -17,15 +20,15 @@ const SCRIPT = fileURLToPath(new URL('./process.ts', import.meta.url));
 export interface ContestOptions {
   readonly seed: number;
   readonly clients: number;
-  /** Processes that edit, and how often each of them. */
+  /** The number of editing processes, and of edits by each. */
   readonly writers: number;
   readonly edits: number;
-  /** Edits that are processes of their own. */
+  /** The number of edits that start a process of their own. */
   readonly typed: number;
 }
 
 export interface ContestResult {
-  /** How long each edit took, in milliseconds: those within a process, and those that were one. */
+  /** How long each edit took, in milliseconds: within a process, and as a process of its own. */
   readonly editsMs: readonly number[];
   readonly typedMs: readonly number[];
   readonly seconds: number;
@@ -61,7 +64,7 @@ export async function runContest(scope: Scope, options: ContestOptions): Promise
     deviations: [
       ...all.flatMap(({ deviations }) => deviations),
       ...load.deviations,
-      ...(await faultsAtTheEnd(site, all)),
+      ...(await deviationsAtTheEnd(site, all)),
     ],
   };
 }
@@ -76,7 +79,7 @@ class WriterProcess {
   }
 
   static async start(scope: Scope, job: WriterJob, directory: string): Promise<WriterProcess> {
-    // Nothing of the test's own environment but the paths, as with every other process of a workplace.
+    // Only the paths of the test's environment, as for every other process of a workplace.
     const child = fork(SCRIPT, { cwd: directory, env: PATHS });
     const closed = once(child, 'close');
     scope.after(async () => {
@@ -87,10 +90,10 @@ class WriterProcess {
     return new WriterProcess(child, job);
   }
 
-  /** Lets it begin. Throws when it ends without a report. */
+  /** Starts the edits. Throws if the process ends without a report. */
   async report(): Promise<WriterReport> {
     const ended = once(this.#child, 'close').then(([status]) => {
-      throw new Error(`writer ${this.#job.writer} has ended with status ${status}`);
+      throw new Error(`writer ${this.#job.writer} exited with status ${status}`);
     });
     const reported = once(this.#child, 'message') as Promise<[WriterReport]>;
     this.#child.send(this.#job);
@@ -106,24 +109,24 @@ async function typeCommand(place: Workplace, words: readonly string[]): Promise<
   return stdout;
 }
 
-/** What is not as the edits together should have left it, with the gateway still there and after its end. */
-async function faultsAtTheEnd(site: Site, reports: readonly WriterReport[]): Promise<string[]> {
+/** What differs from the result of all edits, while the gateway runs and after its end. */
+async function deviationsAtTheEnd(site: Site, reports: readonly WriterReport[]): Promise<string[]> {
   const { place, serving } = site;
   const listed = new Map((await place.json<KeyJson[]>('keys', 'list', '--all')).map((key) => [key.id, key]));
-  const faults = reports.flatMap(({ keys }) => keys.flatMap((key) => faultsOfKey(key, listed.get(key.id))));
-  faults.push(...faultsOfCredit(await place.json<CreditJson[]>('credit', 'history'), reports));
-  faults.push(...(await faultsWithoutCredit(site)));
+  const deviations = reports.flatMap(({ keys }) => keys.flatMap((key) => deviationsOfKey(key, listed.get(key.id))));
+  deviations.push(...deviationsOfCredit(await place.json<CreditJson[]>('credit', 'history'), reports));
+  deviations.push(...(await deviationsWithoutCredit(site)));
   const status = await serving.stop();
-  if (status !== 0) faults.push(`the gateway ended with status ${status}`);
-  faults.push(...serving.log.filter(({ level }) => level !== 'info').map(({ msg }) => `the gateway logged ${msg}`));
+  if (status !== 0) deviations.push(`the gateway exited with status ${status}`);
+  deviations.push(...serving.log.filter(({ level }) => level !== 'info').map(({ msg }) => `the gateway logged ${msg}`));
   const audit = await place.run(['audit']);
-  if (audit.status !== 0) faults.push(`audit: ${audit.stderr}`);
-  return faults;
+  if (audit.status !== 0) deviations.push(`audit: ${audit.stderr}`);
+  return deviations;
 }
 
-function faultsOfKey(key: OwnKey, listed: KeyJson | undefined): string[] {
+function deviationsOfKey(key: OwnKey, listed: KeyJson | undefined): string[] {
   const { name, state, rpm, tpm, spendLimitUsd, allowlist } = key;
-  const wanted = { name, state, rpm, tpm, spendLimitUsd, allowlist };
+  const expected = { name, state, rpm, tpm, spendLimitUsd, allowlist };
   const found = listed && {
     name: listed.name,
     state: listed.state,
@@ -132,26 +135,26 @@ function faultsOfKey(key: OwnKey, listed: KeyJson | undefined): string[] {
     spendLimitUsd: listed.spend_limit_usd,
     allowlist: listed.allowlist,
   };
-  if (isDeepStrictEqual(found, wanted)) return [];
-  return [`the key ${key.id} is ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`];
+  if (isDeepStrictEqual(found, expected)) return [];
+  return [`the key ${key.id} is ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`];
 }
 
-/** With all credit taken away a request that costs something is refused, and with some given back it is not. */
-async function faultsWithoutCredit({ place, port, secrets }: Site): Promise<string[]> {
+/** Without credit a request that costs something is refused, and with credit it is admitted. */
+async function deviationsWithoutCredit({ place, port, secrets }: Site): Promise<string[]> {
   const connection = await RawConnection.open(port);
   const { balance_usd: balance } = await place.json<BalanceJson>('credit', 'show');
-  const faults: string[] = [];
-  for (const [verb, usd, wanted] of [
+  const deviations: string[] = [];
+  for (const [verb, usd, expected] of [
     ['remove', balance, '402 insufficient_credit'],
     ['add', FIRST_CREDIT_USD, '200'],
   ] as const) {
     await place.json('credit', verb, usd);
     connection.send(requestBytes(secrets.unlimited, MODELS.paid, false));
     const outcome = outcomeOf(await connection.answer());
-    if (outcome !== wanted) faults.push(`after credit ${verb} ${usd} the gateway answers ${outcome}`);
+    if (outcome !== expected) deviations.push(`after credit ${verb} ${usd} the gateway answers ${outcome}`);
   }
   connection.leave();
-  return faults;
+  return deviations;
 }
 
 interface CreditJson {
@@ -159,16 +162,16 @@ interface CreditJson {
   readonly note: string;
 }
 
-function faultsOfCredit(history: readonly CreditJson[], reports: readonly WriterReport[]): string[] {
+function deviationsOfCredit(history: readonly CreditJson[], reports: readonly WriterReport[]): string[] {
   const [first, ...entries] = history.map(({ amount_usd: amount }) => Number(amount));
   const sum = entries.reduce((total, amount) => total + amount, 0);
-  const wanted = {
+  const expected = {
     first: Number(FIRST_CREDIT_USD),
     entries: reports.reduce((total, { creditEntries }) => total + creditEntries, 0),
     sum: reports.reduce((total, { creditUsd }) => total + creditUsd, 0),
     notes: reports.reduce((total, { creditEntries }) => total + creditEntries, 1),
   };
   const found = { first, entries: entries.length, sum, notes: new Set(history.map(({ note }) => note)).size };
-  if (isDeepStrictEqual(found, wanted)) return [];
-  return [`credit is ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`];
+  if (isDeepStrictEqual(found, expected)) return [];
+  return [`credit is ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`];
 }

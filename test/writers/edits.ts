@@ -1,9 +1,11 @@
-/** The edits of one writer: drawn at random, and noted as the operator's manual says that they work. Pure. */
+/**
+ * The edits of one writer: drawn at random, and recorded as the manual says that they work. Pure.
+ */
 import type { NewKeyJson } from '../support/cli.ts';
 import type { Random } from '../support/random.ts';
 import { MODELS, TIER } from './site.ts';
 
-/** A key of a writer, as its last edit left it. */
+/** A writer's key, as its last edit left it. */
 export interface OwnKey {
   readonly id: string;
   readonly name: string;
@@ -15,27 +17,30 @@ export interface OwnKey {
   allowlist: readonly string[] | null;
 }
 
-/** A command, and what it changes. */
+/** A command, and the change that it makes. */
 export interface Edit {
   readonly words: readonly string[];
-  /** Notes that the command has returned. Gives the key to look at; undefined after a change of the balance. */
+  /**
+   * Records that the command has returned. Returns the key to check; undefined after a change of
+   * the balance.
+   */
   done(printed: string): OwnKey | undefined;
 }
 
-/** What a request with a key must get. */
+/** The answer that a request with a key must get. */
 export interface Expected {
   readonly outcome: string;
   readonly limitRequests: number;
   readonly limitTokens: number;
 }
 
-/** How many keys a writer has at a time. */
+/** The number of keys that a writer has at a time. */
 const MOST_KEYS = 8;
 const FEWEST_KEYS = 3;
-/** Between these no request is refused, and each value shows in the headers. */
+/** Within this range no request is refused, and each value shows in the headers. */
 const RPM_RANGE = [1_000_000, 2_000_000] as const;
 const TPM_RANGE = [1_000_000_000, 2_000_000_000] as const;
-/** Each writer has a decimal digit of the balance to itself. */
+/** Each writer owns one decimal digit of the balance. */
 const MOST_UNITS = 9;
 
 type AllowlistEdit = readonly [verb: string, named: readonly string[], result: readonly string[] | null];
@@ -44,7 +49,7 @@ const ALLOWLISTS: readonly (readonly string[])[] = [[MODELS.free], [MODELS.paid]
 
 export class Edits {
   readonly keys: OwnKey[] = [];
-  /** Times `unitUsd`: what this writer's entries add up to. */
+  /** The sum of this writer's entries, in units of `unitUsd`. */
   units = 0;
   entries = 0;
   readonly unitUsd: number;
@@ -140,7 +145,7 @@ export class Edits {
       ['set', models, models],
       ['add', models, [...new Set([...(current ?? []), ...models])]],
       ['clear', [], null],
-      // A key without a list has nothing to be removed from it.
+      // A key without an allowlist has nothing to remove.
       current === null ? ['clear', [], null] : ['remove', models, current.filter((model) => !models.includes(model))],
     ];
     const [verb, named, allowlist] = edits[this.#random.between(0, edits.length - 1)] as AllowlistEdit;
@@ -170,7 +175,7 @@ export class Edits {
   }
 }
 
-/** What a request for the free model gets with a key in that state. */
+/** The answer to a request for the free model with a key in that state. */
 export function expectedOf(key: OwnKey): Expected {
   if (key.state === 'deleted') {
     return { outcome: '401 invalid_api_key', limitRequests: TIER.rpm, limitTokens: TIER.tpm };

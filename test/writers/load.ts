@@ -1,23 +1,26 @@
-/** Clients that keep a gateway busy with one request after the other, JSON and streams, with keys of all sorts. */
+/**
+ * Clients that keep a gateway busy: one request after the other, JSON and streams, with all kinds
+ * of keys.
+ */
 import type { Random } from '../support/random.ts';
 import { RawConnection } from '../support/raw.ts';
 import { outcomeOf, requestBytes } from './request.ts';
 import { type ClientKey, MODELS, type Site } from './site.ts';
 
-/** What a client may get with each key. */
+/** The answers that a client may get with each key. */
 const OUTCOMES: Readonly<Record<ClientKey, readonly string[]>> = {
   unlimited: ['200'],
   wide: ['200'],
   narrow: ['200', '429 rate_limited'],
 };
 
-/** One of so many requests is sent with the key that is mostly refused. */
+/** One in this many requests uses the key that is mostly refused. */
 const NARROW_EVERY = 8;
 
 export class Load {
   served = 0;
   refused = 0;
-  /** Of the answers since the last call of `takeLatencies`. */
+  /** Of the answers since the last call to `takeLatencies`. */
   #latenciesMs: number[] = [];
   readonly deviations: string[] = [];
   readonly #site: Site;
@@ -38,7 +41,7 @@ export class Load {
     return taken;
   }
 
-  /** Resolves once nothing is under way any more. */
+  /** Resolves once no request is in flight. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#ended;

@@ -1,4 +1,7 @@
-/** How large SQLite's log grows while others read the state file of a gateway under load, and what it comes back to. */
+/**
+ * How large SQLite's log grows while other processes read the state file of a gateway under load,
+ * and after that.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
@@ -12,21 +15,21 @@ import { openSite, type Scope, type Site } from './site.ts';
 const SCRIPT = fileURLToPath(new URL('./reader.ts', import.meta.url));
 const STEP_MS = 1_000;
 
-/** What the log must come back to once nobody reads. */
+/** The log must shrink to this size once nobody reads. */
 export const LOG_BOUND_BYTES = 64 * 1024 * 1024;
 
 export interface ReaderOptions {
   readonly seed: number;
   readonly clients: number;
-  /** How long somebody reads, and how long the load goes on before and after that. */
+  /** How long the readers read, and how long the load runs before and after that. */
   readonly readingMs: number;
   readonly aloneMs: number;
-  /** How many readers take turns, and how long each of them reads at a time. */
+  /** The number of readers that take turns, and how long each reads at a time. */
   readonly readers: number;
   readonly eachMs: number;
 }
 
-/** What was seen while somebody read, or before, or after. */
+/** What was measured before, during or after the reading. */
 export interface Phase {
   /** The size of the log once a second, in bytes. */
   readonly sizes: readonly number[];
@@ -55,18 +58,18 @@ export async function watchLog(scope: Scope, options: ReaderOptions): Promise<Lo
   await load.stop();
   const deviations = [...load.deviations];
   const status = await site.serving.stop();
-  if (status !== 0) deviations.push(`the gateway ended with status ${status}`);
+  if (status !== 0) deviations.push(`the gateway exited with status ${status}`);
   deviations.push(...site.serving.log.filter(({ level }) => level === 'error').map(({ msg }) => `logged: ${msg}`));
   return { before, reading, after, deviations };
 }
 
-/** Resolves once it reads, with a way to end it. */
+/** Resolves once the reader reads, with a function that stops it. */
 async function startReader(
   scope: Scope,
   { place }: Site,
   { readingMs, readers, eachMs }: ReaderOptions,
 ): Promise<() => Promise<unknown>> {
-  // It is stopped before its time.
+  // It is stopped early.
   const words = [SCRIPT, place.statePath, 2 * readingMs, readers, eachMs].map(String);
   const child = spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
@@ -78,7 +81,7 @@ async function startReader(
     await stop();
   });
   const started = await Promise.race([once(child.stdout, 'data'), ended.then(() => undefined)]);
-  if (started === undefined) throw new Error(`the reader has ended with status ${child.exitCode}`);
+  if (started === undefined) throw new Error(`the reader exited with status ${child.exitCode}`);
   child.stdout.resume();
   return stop;
 }

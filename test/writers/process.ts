@@ -1,16 +1,16 @@
 /**
- * A writer in a process of its own: takes a job from whoever started it, runs the real command line in its directory,
- * and reports. It ends when whoever started it does.
+ * A writer in a process of its own: takes a job from its parent, runs the real command line in its
+ * directory, and reports. It ends when its parent does.
  */
 import { type WriterJob, write } from './writer.ts';
 
 const PROGRAM = new URL('../../dist/cli/main.js', import.meta.url).href;
 const { main } = (await import(PROGRAM)) as { main(words: readonly string[]): Promise<void> };
 
-// Each command listens for a reader that is gone.
+// Each command listens for a closed stdout.
 process.stdout.setMaxListeners(0);
 
-/** Runs a command in this process: to start one takes a hundred times as long. */
+/** Runs a command in this process: starting one takes a hundred times as long. */
 async function run(words: readonly string[]): Promise<string> {
   const printed = { stdout: '', stderr: '' };
   process.stdout.write = (text) => gather('stdout', text);

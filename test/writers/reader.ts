@@ -1,7 +1,7 @@
 /**
- * A reader of the state file in a process of its own: `node reader.ts <state file> <ms> <readers> <milliseconds each>`.
- * It keeps read transactions open for so long, one at a time or in turn without a gap between them, prints a line once
- * it reads, and ends by itself, or with whoever started it.
+ * A reader of the state file in a process of its own: `node reader.ts <state file> <ms> <readers>
+ * <milliseconds each>`. It keeps read transactions open for that time, one at a time or overlapping
+ * without a gap, prints a line once it reads, and ends by itself or with its parent.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 const [path = '', total = '', readers = '', each = ''] = process.argv.slice(2);
 const OPEN_OPTIONS = { readOnly: true, timeout: 5_000 };
 
-/** Reads as of one moment, over and over, each time after it has waited for its turn. */
+/** Reads as of one moment, again and again, waiting for its turn each time. */
 async function readInTurn(turn: number): Promise<void> {
   const database = new DatabaseSync(path, OPEN_OPTIONS);
   await pause((turn * Number(each)) / Number(readers));

@@ -1,4 +1,4 @@
-/** The requests of writers and clients, and what their answers come to. */
+/** The requests of writers and clients, and the outcome of each answer. */
 import type { RawAnswer } from '../support/raw.ts';
 
 const STREAM_END = 'data: [DONE]\n\n';
@@ -12,7 +12,7 @@ export function requestBytes(secret: string, model: string, stream: boolean): st
   );
 }
 
-/** The status, and the code of the error where there is one, or what is wrong with the answer. */
+/** The status with the error code, if there is one, or what is wrong with the answer. */
 export function outcomeOf({ status, headers, body }: RawAnswer): string {
   if (status !== 200) return `${status} ${(JSON.parse(body) as { error?: { code?: string } }).error?.code}`;
   const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;

@@ -1,6 +1,6 @@
 /**
- * Other processes at the state file, at length: `npm run test:writers [-- --edits N] [--typed N] [--reading SECONDS]
- * [--clients N] [--seed N]`. Ends with status 1 if anything deviates.
+ * Other processes that use the state file, the long run: `npm run test:writers [-- --edits N]
+ * [--typed N] [--reading SECONDS] [--clients N] [--seed N]`. Exits with 1 if anything deviates.
  */
 import { parseArgs } from 'node:util';
 import { RunScope } from '../support/run-scope.ts';
@@ -10,9 +10,9 @@ import { LOG_BOUND_BYTES, type LogSizes, type Phase, watchLog } from './log-size
 
 const MOST_SHOWN = 20;
 const WRITERS = 4;
-/** The load goes on for so long before somebody reads, and after. */
+/** How long the load runs before and after the reading. */
 const ALONE_MS = 10_000;
-/** Readers without a gap: when one of them ends, the other is half way through. */
+/** Readers without a gap: when one ends, the other is halfway through. */
 const OVERLAPPING = { readers: 2, eachMs: 2_000 };
 const BYTES_PER_MB = 1_000_000;
 

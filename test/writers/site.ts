@@ -1,14 +1,19 @@
-/** Where the writers meet: a workplace with a gateway, keys for its clients, and credit that no run uses up. */
+/**
+ * What the writers share: a workplace with a gateway, keys for its clients, and more credit than a
+ * run can spend.
+ */
 import { type NewKeyJson, type Serving, Workplace } from '../support/cli.ts';
 
-/** Whatever runs clean-ups when it ends. */
+/** Runs clean-ups when it ends. */
 export interface Scope {
   after(cleanUp: () => void | Promise<void>): void;
 }
 
-/** What the tier gives: more than a run can send. */
+/** The limits of the tier: more than a run can send. */
 export const TIER = { rpm: 100_000_000, tpm: 100_000_000_000, concurrency: 10_000 };
-/** The models, both of the built-in provider. A request to the second one costs a few nanodollars. */
+/**
+ * The models, both of the built-in provider. A request to the second one costs a few nanodollars.
+ */
 export const MODELS = { free: 'mock/free', paid: 'mock/paid' };
 
 const CONFIG = `listen: 127.0.0.1:0
@@ -22,10 +27,13 @@ providers:
       paid: { input: 0.0001, output: 0.0001 }
 `;
 
-/** Less than the smallest unit in which the writers change the balance, and more than a run can spend. */
+/** Less than the smallest unit of the writers' entries, and more than a run can spend. */
 export const FIRST_CREDIT_USD = '0.5';
 
-/** The keys of the clients, and how they are made: without limits, with wide ones, and with narrow ones. */
+/**
+ * The keys of the clients and how they are created: without limits, with wide limits, and with
+ * narrow ones.
+ */
 const CLIENT_KEYS = {
   unlimited: [],
   wide: ['--rpm', '50000000', '--spend-limit', '100', '--allow', MODELS.free, '--allow', MODELS.paid],

@@ -1,4 +1,4 @@
-/** A writer: one edit after the other, and after each of them a look at whether the gateway obeys. */
+/** A writer: one edit after the other, and after each a check that the gateway applies it. */
 import type { BalanceJson } from '../support/cli.ts';
 import { Random } from '../support/random.ts';
 import { RawConnection } from '../support/raw.ts';
@@ -6,21 +6,21 @@ import { type Edit, Edits, expectedOf, type OwnKey } from './edits.ts';
 import { outcomeOf, requestBytes } from './request.ts';
 import { MODELS } from './site.ts';
 
-/** Runs a command, and gives what it printed. Throws when it fails. */
+/** Runs a command and returns what it printed. Throws if it fails. */
 export type RunCommand = (words: readonly string[]) => Promise<string>;
 
-/** What a writer is to do. */
+/** What a writer must do. */
 export interface WriterJob {
-  /** From 0 to 8. No two writers of a state file have the same. */
+  /** From 0 to 8, different for each writer of a state file. */
   readonly writer: number;
   readonly seed: number;
   readonly edits: number;
   readonly port: number;
 }
 
-/** What it did. */
+/** What a writer did. */
 export interface WriterReport {
-  /** How long each edit took, without the look after it. */
+  /** How long each edit took, without the check after it. */
   readonly milliseconds: readonly number[];
   readonly keys: readonly OwnKey[];
   readonly creditUsd: number;
@@ -52,7 +52,7 @@ export async function write(job: WriterJob, run: RunCommand): Promise<WriterRepo
   const { keys, units, unitUsd, entries } = edits;
   return { milliseconds, keys, creditUsd: units * unitUsd, creditEntries: entries, deviations };
 
-  /** What is not as the edit should have left it. */
+  /** How the gateway differs from what the edit should have caused. */
   async function look(edit: Edit, printed: string): Promise<string | undefined> {
     const key = edit.done(printed);
     return key === undefined ? lookAtBalance() : lookAtKey(key);
@@ -67,11 +67,11 @@ export async function write(job: WriterJob, run: RunCommand): Promise<WriterRepo
       limitRequests: header('requests'),
       limitTokens: header('tokens'),
     };
-    const [got, wanted] = [seen, expectedOf(key)].map((figures) => JSON.stringify(figures));
-    return got === wanted ? undefined : `the gateway answers ${got} instead of ${wanted}`;
+    const [got, expected] = [seen, expectedOf(key)].map((figures) => JSON.stringify(figures));
+    return got === expected ? undefined : `the gateway answers ${got} instead of ${expected}`;
   }
 
-  /** Whatever the others add or remove, and whatever requests cost: this writer's digit is its own. */
+  /** This writer's digit, which neither other writers nor the cost of requests change. */
   async function lookAtBalance(): Promise<string | undefined> {
     const { balance_usd: balance } = JSON.parse(await run(['credit', 'show', '--json'])) as BalanceJson;
     const digit = Math.floor(Number(balance) / edits.unitUsd) % UNITS_OF_A_DIGIT;

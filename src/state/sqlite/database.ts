@@ -1,35 +1,43 @@
 /** The SQLite database: how it is opened, checked, migrated and locked for a transaction. */
 
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import type { Durability } from '../../core/settings.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { APPLICATION_ID, createPrivately, isOwnFile, makePrivate } from './private-files.ts';
 import { StateFileError } from './state-file.ts';
 import { explained, isBusy } from './storage-errors.ts';
 
 export type Sqlite = Database.Database;
 export type Statement = Database.Statement<unknown[]>;
 
-/** Marks a database as ours: "infg" in ASCII. */
-const APPLICATION_ID = 0x69_6e_66_67;
-const PRIVATE_MODE = 0o600;
-/** In older versions, two connections that write or checkpoint at the same time can corrupt a WAL database. */
+/**
+ * In older versions, two connections that write or checkpoint at the same time can corrupt a WAL
+ * database.
+ */
 const SAFE_VERSION = [3, 51, 3] as const;
-/** The pause between two attempts at the lock. SQLite's own pauses are so long that a busy ledger starves a command. */
+/**
+ * The pause between two attempts at the lock. SQLite's own pauses are so long that a busy ledger
+ * starves a command.
+ */
 const RETRY_MS = 0.3;
 /** How long a command waits for the lock before it fails. */
 const LOCK_WAIT_MS = 5_000;
 /** The log is truncated to this length when it restarts, after a long reader has made it grow. */
 const LOG_BYTES = 64 * 1024 * 1024;
 
-/** SQLite's `synchronous` mode for each durability: FULL syncs the log at every commit, NORMAL only at checkpoints. */
+/**
+ * SQLite's `synchronous` mode for each durability: FULL syncs the log at every commit, NORMAL only
+ * at checkpoints.
+ */
 const SYNCHRONOUS: Readonly<Record<Durability, number>> = { full: 2, crash: 1 };
 
-/** Opens the state file, creating it if there is none, and migrates its tables. Throws a UserError. */
+/**
+ * Opens the state file, creating it if there is none, and migrates its tables. Throws a UserError.
+ */
 export function openDatabase(path: string, durability: Durability = 'full'): { database: Sqlite; created: boolean } {
   const created = createPrivately(path);
+  if (isOwnFile(path)) makePrivate(path);
   let database: Sqlite | undefined;
   try {
     // No busy handler: `withRetry` waits, in short steps.
@@ -37,6 +45,7 @@ export function openDatabase(path: string, durability: Durability = 'full'): { d
     const opened = database;
     // This check comes first, so that a wrong path does not change another program's file.
     withRetry(() => refuseForeign(opened, path));
+    // The header of a file that was never checkpointed does not say yet that the file is ours.
     makePrivate(path);
     prepareDatabase(database, path, durability);
     return { database, created };
@@ -46,21 +55,11 @@ export function openDatabase(path: string, durability: Durability = 'full'): { d
   }
 }
 
-/** Creates an empty file that only its owner can read. Returns false if the file exists. Throws a UserError. */
-export function createPrivately(path: string): boolean {
-  try {
-    if (existsSync(path)) {
-      if (statSync(path).isFile()) return false;
-      throw new UserError(`${path} is not a file; set \`state:\` in the config to another path`);
-    }
-    mkdirSync(dirname(path), { recursive: true });
-    closeSync(openSync(path, 'a', PRIVATE_MODE));
-    return true;
-  } catch (error) {
-    if (error instanceof UserError) throw error;
-    const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UserError(`cannot create the state file ${path} (${code}); set \`state:\` in the config to another path`);
-  }
+/** A database in memory, with the tables of a new state file. */
+export function openEmptyDatabase(): Sqlite {
+  const database = new Database(':memory:');
+  prepareDatabase(database, ':memory:', 'crash');
+  return database;
 }
 
 /** Throws a UserError unless the file is one of ours, or empty. */
@@ -70,17 +69,9 @@ function refuseForeign(database: Sqlite, path: string): void {
   throw new UserError(`${path} belongs to another program; set \`state:\` in the config to another file`);
 }
 
-function makePrivate(path: string): void {
-  if ((statSync(path).mode & 0o077) === 0) return;
-  try {
-    chmodSync(path, PRIVATE_MODE);
-  } catch {
-    throw new UserError(`other users can read ${path}, and its mode cannot be changed; run chmod 600 as its owner`);
-  }
-}
-
 function prepareDatabase(database: Sqlite, path: string, durability: Durability): void {
-  // Even this reads the file's header, which is locked while another process opens or closes the file.
+  // Even this reads the file's header, which is locked while another process opens or closes the
+  // file.
   const version = withRetry(() => database.prepare('SELECT sqlite_version()').pluck().get() as string);
   if (isOlder(version, SAFE_VERSION)) {
     throw new UserError(
@@ -91,14 +82,18 @@ function prepareDatabase(database: Sqlite, path: string, durability: Durability)
     database.pragma('journal_mode = WAL');
     // better-sqlite3's default for WAL is NORMAL, with which a power cut can lose the last commits.
     database.pragma(`synchronous = ${SYNCHRONOUS[durability]}`);
-    // A checkpoint every 16 MB of log instead of every 4 MB: a lone request waits 0.17 ms for its commits, not 0.21.
+    // A checkpoint every 16 MB of log instead of every 4 MB: a lone request waits 0.17 ms for its
+    // commits, not 0.21.
     database.pragma('wal_autocheckpoint = 4000');
     database.pragma(`journal_size_limit = ${LOG_BYTES}`);
   });
   immediately(database, () => migrate(database, path));
 }
 
-/** Commits a write that changes nothing, to find out whether the file can be written. Throws what SQLite throws. */
+/**
+ * Commits a write that changes nothing, to find out whether the file can be written. Throws what
+ * SQLite throws.
+ */
 export function writeNothing(database: Sqlite, lockWaitMs?: number): void {
   const write = () => {
     assertKnownVersion(database);
@@ -107,7 +102,10 @@ export function writeNothing(database: Sqlite, lockWaitMs?: number): void {
   immediately(database, write, lockWaitMs);
 }
 
-/** Throws a UserError unless commits are as durable as configured. SQLite reports its real mode only after a write. */
+/**
+ * Throws a UserError unless commits are as durable as configured. SQLite reports its real mode only
+ * after a write.
+ */
 export function assertDurability(database: Sqlite, durability: Durability): void {
   writeNothing(database);
   const mode = database.pragma('journal_mode', { simple: true });
@@ -131,7 +129,10 @@ function versionOf(database: Sqlite): number {
   return database.pragma('user_version', { simple: true }) as number;
 }
 
-/** Throws a StateFileError if a newer version of the program has migrated the tables since this one opened the file. */
+/**
+ * Throws a StateFileError if a newer version of the program has migrated the tables since this one
+ * opened the file.
+ */
 export function assertKnownVersion(database: Sqlite): void {
   if (versionOf(database) === MIGRATIONS.length) return;
   throw new StateFileError('a newer inf-gw has migrated the state file: restart this one with that version');
@@ -175,8 +176,8 @@ function housekeepingOf(database: Sqlite): Housekeeping {
 }
 
 /**
- * Runs `work` in a transaction that takes the write lock at once, and rolls back if it throws. Waits for the lock for
- * `lockWaitMs` milliseconds at most.
+ * Runs `work` in a transaction that takes the write lock at once, and rolls back if it throws.
+ * Waits for the lock for `lockWaitMs` milliseconds at most.
  */
 export function immediately<T>(database: Sqlite, work: () => T, lockWaitMs = LOCK_WAIT_MS): T {
   const { begin, commit } = housekeepingOf(database);

@@ -1,4 +1,7 @@
-/** Holds and the journal: what is written when a request is admitted, and when it ends. Callers hold the lock. */
+/**
+ * Holds and the journal: what is written when a request is admitted and when it ends. Callers hold
+ * the lock.
+ */
 
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
@@ -24,8 +27,8 @@ export class Journal {
     this.#insertRow = database.prepare(
       `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
          cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms, requested_model, upstream,
-         attempts)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         attempts, failure_reason, failure_status, failure_message)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#sums = new SumWriter(database);
     this.#month = database
@@ -46,9 +49,12 @@ export class Journal {
     );
   }
 
-  /** Ends a hold: its row goes, and the journal's comes. What it is charged is written with the next `writeSums`. */
+  /**
+   * Moves a request from the holds to the journal. The next `writeCharges` writes what it is
+   * charged.
+   */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
-    const { source, usage, costNanos, served } = end;
+    const { source, usage, costNanos, served, failure } = end;
     const model = served?.model ?? hold.model;
     const { promptTokens, cachedTokens, completionTokens } = usage;
     this.#deleteHold.run(hold.requestId);
@@ -70,23 +76,29 @@ export class Journal {
       model === hold.model ? null : hold.model,
       served?.upstream ?? null,
       served?.attempts ?? null,
+      failure?.reason ?? null,
+      failure?.status ?? null,
+      failure?.message ?? null,
     );
     const isError = isErrorOutcome(end.outcome);
     const { keyId, admittedAtMs } = hold;
     this.#sums.add({ keyId, model, source, admittedAtMs, isError, promptTokens, completionTokens, costNanos });
   }
 
-  /** Charges what was settled since the last time, in days, months and the balance. Ends each transaction that settles. */
-  writeSums(): void {
+  /**
+   * Charges everything settled since the last call, in days, months and the balance. Ends each
+   * transaction that settles.
+   */
+  writeCharges(): void {
     this.#sums.write();
   }
 
-  /** The transaction was taken back. */
-  forgetSums(): void {
+  /** Discards what was settled since the last `writeCharges`: the transaction was rolled back. */
+  forgetCharges(): void {
     this.#sums.forget();
   }
 
-  /** What a key was charged in a month. */
+  /** What a key was charged in a month, with what is not written yet. */
   chargedInMonth(keyId: string, month: string): Nanos {
     return (this.#month.get(month, keyId) as bigint) + this.#sums.pendingCharge(keyId, month);
   }
@@ -107,7 +119,10 @@ export class Journal {
     }));
   }
 
-  /** The requests that ended at `sinceMs` or later. Walks back from the journal's end, so its length does not matter. */
+  /**
+   * The requests that ended at `sinceMs` or later. Reads the journal from its end, so its length
+   * does not matter.
+   */
   recent(sinceMs: number): RecentEntry[] {
     const rows = this.#database
       .prepare(

@@ -1,6 +1,6 @@
-/** The keys as they are stored: the operations that the command line and the ledger share. */
+/** The table of keys: the operations that the command line, the dashboard and the ledger share. */
 
-import { hashKey, previewKey } from '../../core/api-key.ts';
+import { hashKey, isWellFormedKey, previewKey } from '../../core/api-key.ts';
 import { newId } from '../../core/ids.ts';
 import {
   type KeyChange,
@@ -34,22 +34,23 @@ export class KeyStore {
     this.#database = database;
   }
 
-  /** The key of that hash, whatever its state. */
+  /** The key with that hash, in any state. */
   byHash(hash: string): KeyRecord | undefined {
     return this.#one('hash = ?', hash);
   }
 
-  /** A key by id, or a key that is not deleted by name. */
+  /** A key by id, or a key that is not deleted by name. Who has only the key itself finds it by that. */
   find(idOrName: string): KeyRecord | undefined {
+    if (isWellFormedKey(idOrName)) return this.byHash(hashKey(idOrName));
     return this.#one('id = ?', idOrName) ?? this.#one("name = ? AND state <> 'deleted'", idOrName);
   }
 
-  /** As `find`, and if there is none, the key of that name that was made last, though it is deleted. */
+  /** As `find`; if there is none, the deleted key of that name that was created last. */
   findWithDeleted(idOrName: string): KeyRecord | undefined {
     return this.find(idOrName) ?? this.#one("name = ? AND state = 'deleted'", idOrName);
   }
 
-  /** Keys in the order in which they were made, which is that of their ids: behind one of them, and so many at most. */
+  /** Keys in order of creation, which is the order of their ids. */
   list({ withDeleted, afterId = '', limit = -1 }: KeyQuery): KeyRecord[] {
     const where = withDeleted ? 'id > ?' : "id > ? AND state <> 'deleted'";
     const rows = this.#prepare(`SELECT ${COLUMNS} FROM keys WHERE ${where} ORDER BY id LIMIT ?`).all(afterId, limit);
@@ -60,12 +61,12 @@ export class KeyStore {
     return this.#database.prepare("SELECT count(*) FROM keys WHERE state <> 'deleted'").pluck().get() as number;
   }
 
-  /** Stores a key that was just made. Only its hash and its preview reach the file. */
+  /** Stores a new key. Only its hash and its preview reach the file. */
   create(secret: string, key: NewKey, wallMs: number): KeyChange {
     return immediately(this.#database, () => this.#insert(secret, key, wallMs));
   }
 
-  /** Makes a second key with the settings of the first, under the next free name. */
+  /** Creates a second key with the settings of the first, under the next free name. */
   rotate(idOrName: string, secret: string, wallMs: number): KeyChange {
     return immediately(this.#database, () => {
       const old = this.find(idOrName);
@@ -81,7 +82,7 @@ export class KeyStore {
     });
   }
 
-  /** Changes the limits that are given and leaves the others. */
+  /** Changes only the limits that are given. */
   setLimits(idOrName: string, limits: Partial<OwnLimits>): KeyChange {
     return this.#change(idOrName, (key) => {
       const { rpm, tpm, concurrency, spendLimitNanos } = { ...key, ...limits };
@@ -91,7 +92,7 @@ export class KeyStore {
     });
   }
 
-  /** Replaces the allowlist by what `edit` makes of it. */
+  /** Replaces the allowlist by what `edit` returns for it. */
   editAllowlist(idOrName: string, edit: (models: readonly string[] | null) => readonly string[] | null): KeyChange {
     return this.#change(idOrName, (key) => {
       const models = edit(key.allowlist);
@@ -151,7 +152,7 @@ export class KeyStore {
   }
 }
 
-/** Without repeats. */
+/** The allowlist as JSON, without duplicates. */
 function storedAllowlist(models: readonly string[] | null): string | null {
   return models === null ? null : JSON.stringify([...new Set(models)]);
 }

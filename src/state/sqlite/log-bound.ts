@@ -1,18 +1,22 @@
 /**
- * Keeps SQLite's log from growing for ever. It starts anew only once everything in it was copied into the file and
- * nobody reads from it, which never comes to pass while readers overlap and writes go on: then these must pause.
+ * Keeps SQLite's write-ahead log from growing without bound. The log restarts only when all of it
+ * was copied into the file and nobody reads from it. While readers overlap and writes continue that
+ * never happens, so writes must pause.
  */
 import { fileSize } from '../../core/files.ts';
 import type { Sqlite } from './database.ts';
 
-/** A log of this size is worth a pause, in which readers that follow each other without a gap die out. */
+/** A log of this size is worth a pause, in which a chain of overlapping readers comes to an end. */
 const LARGE_BYTES = 1024 * 1024 * 1024;
-/** How long a pause may be: two readers in a row have to end in it, of two seconds each. */
+/** The longest pause: time for two readers in a row of two seconds each. */
 const PAUSE_MS = 6_000;
-/** A step between two tries within it. */
+/** The time between two attempts within a pause. */
 const RETRY_MS = 5;
 
-/** What SQLite tells of a checkpoint: whether others were in the way, and in pages, the log and what was copied of it. */
+/**
+ * SQLite's result of a checkpoint: whether it was blocked, the pages in the log, and how many of
+ * them were copied.
+ */
 interface Checkpoint {
   readonly busy: number;
   readonly log: number;
@@ -33,22 +37,26 @@ export class LogBound {
     this.#dueBytes = largeBytes;
   }
 
-  /** To be called between transactions. Where the log is large, it holds up the thread for six seconds at most. */
+  /**
+   * To be called between transactions. If the log is large, it blocks the thread for six seconds at
+   * most.
+   */
   keep(): void {
     const bytes = fileSize(`${this.#database.name}-wal`);
     if (bytes < this.#largeBytes) this.#dueBytes = this.#largeBytes;
-    // What was in vain is not tried again soon: a single long reader outlasts every pause.
-    else if (bytes >= this.#dueBytes) this.#dueBytes = this.#startAnew() ? this.#largeBytes : 2 * bytes;
+    // After a failure the log may double first: a single long reader outlasts every pause.
+    else if (bytes >= this.#dueBytes) this.#dueBytes = this.#restart() ? this.#largeBytes : 2 * bytes;
   }
 
-  #startAnew(): boolean {
+  #restart(): boolean {
     const deadline = performance.now() + PAUSE_MS;
     while (performance.now() < deadline) {
-      // Without SQLite's own wait, which never ends where the next reader takes the place of the last one at once.
+      // Without SQLite's own wait, which never ends if one reader follows another at once.
       const [row] = this.#database.pragma('wal_checkpoint(RESTART)') as Checkpoint[];
       const { busy, log, checkpointed } = row as Checkpoint;
       if (busy === 0) return true;
-      // Somebody still reads who began in the older half of the log, and may go on for as long again.
+      // A reader that began in the older half of the log is still reading, and may take as long
+      // again.
       if (log > 0 && checkpointed < log / 2) return false;
       Atomics.wait(sleepCell, 0, 0, RETRY_MS);
     }

@@ -1,4 +1,7 @@
-/** The numbered steps from an empty file to today's tables. A step that has been released is never changed. */
+/**
+ * The numbered steps from an empty file to today's tables. A step that has been released is never
+ * changed.
+ */
 
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
 export const MIGRATIONS: readonly string[] = [
@@ -161,5 +164,12 @@ export const MIGRATIONS: readonly string[] = [
             max(admitted_at_ms) AS last_at_ms FROM journal GROUP BY 1, 2, 3, 4) AS ends
     WHERE usage_months.month = ends.month AND usage_months.key_id = ends.key_id AND usage_months.model = ends.model
       AND usage_months.source = ends.source;
+  `,
+  `
+  -- Why a request failed: a word, the error status of the upstream, and a sentence. NULL for a request that did not fail,
+  -- and for rows that were written before.
+  ALTER TABLE journal ADD COLUMN failure_reason TEXT;
+  ALTER TABLE journal ADD COLUMN failure_status INTEGER;
+  ALTER TABLE journal ADD COLUMN failure_message TEXT;
   `,
 ];

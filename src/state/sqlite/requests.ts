@@ -1,6 +1,10 @@
-/** Single requests: those in the journal, those in flight, and the correction of one that was charged as held. */
+/**
+ * Single requests: those in the journal, those in flight, and the correction of one that was
+ * charged as held.
+ */
 
 import { utcDay, utcMonth } from '../../core/clock.ts';
+import type { Failure, FailureReason } from '../../core/failure.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Outcome } from '../../core/settlement.ts';
 import type { UsageSource } from '../../core/usage.ts';
@@ -33,14 +37,18 @@ export class RequestStore {
   }
 
   /**
-   * A request by its id, in flight or ended, or the latest one with that completion id. Completion ids have no index,
-   * because it would cost each request a page of the log: finding one scans the journal backwards.
+   * A request by its id, in flight or ended, or the latest one with that completion id. Completion
+   * ids have no index, because it would cost each request a page of the log: finding one scans the
+   * journal backwards.
    */
   find(id: string): RequestRecord | undefined {
     return this.#findByRequestId(id) ?? this.#one(`${ENDED} WHERE j.completion_id = ? ORDER BY j.id DESC LIMIT 1`, id);
   }
 
-  /** Replaces the charge of a request that a crash left open: in its row, the balance, its day and its month. */
+  /**
+   * Replaces the charge of a request that a crash left open: in its row, the balance, its day and
+   * its month.
+   */
   correct(id: string, costNanos: Nanos, wallMs: number): Correction {
     // Before the lock is taken: scanning the journal must not block the gateway.
     const found = this.find(id);
@@ -59,7 +67,9 @@ export class RequestStore {
     });
   }
 
-  /** Adds an amount, possibly negative, to the cost of a held request in the sums and the balance. */
+  /**
+   * Adds an amount, possibly negative, to the cost of a held request in the sums and the balance.
+   */
   #charge({ keyId, model, admittedAtMs }: RequestRecord, nanos: Nanos): void {
     const changes = [
       ['usage_days', 'day', utcDay(admittedAtMs)],
@@ -99,7 +109,6 @@ function toRecord(row: Row): RequestRecord {
 }
 
 function toEnd(row: Row): RequestEnd {
-  const number = (value: Row[string] | undefined) => (typeof value === 'bigint' ? Number(value) : undefined);
   return {
     settledAtMs: Number(row.settled_at_ms),
     outcome: row.outcome as Outcome,
@@ -109,9 +118,20 @@ function toEnd(row: Row): RequestEnd {
     completionTokens: Number(row.completion_tokens),
     costNanos: row.cost_nanos as bigint,
     completionId: (row.completion_id ?? undefined) as string | undefined,
-    firstByteMs: number(row.first_byte_ms),
+    firstByteMs: numberIn(row.first_byte_ms),
     upstream: (row.upstream ?? undefined) as string | undefined,
-    attempts: number(row.attempts),
-    correctedAtMs: number(row.corrected_at_ms),
+    attempts: numberIn(row.attempts),
+    failure: toFailure(row),
+    correctedAtMs: numberIn(row.corrected_at_ms),
   };
+}
+
+function toFailure(row: Row): Failure | undefined {
+  const { failure_reason: reason, failure_status: status, failure_message: message } = row;
+  if (typeof reason !== 'string') return undefined;
+  return { reason: reason as FailureReason, status: numberIn(status), message: message as string };
+}
+
+function numberIn(value: Row[string] | undefined): number | undefined {
+  return typeof value === 'bigint' ? Number(value) : undefined;
 }

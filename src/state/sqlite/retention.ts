@@ -11,8 +11,9 @@ const SEAL = `INSERT INTO sealed_days (day, ${SUM_COLUMNS}) SELECT day, ${SUM_NA
   GROUP BY day, ${SUM_NAMES} ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`;
 
 /**
- * Drops the oldest of the rows that were admitted before `beforeMs`, at most as many as one step takes. Returns true if
- * there may be more. No step changes the sums of the journal and the sealed days together.
+ * Drops the oldest of the rows that were admitted before `beforeMs`, at most as many as one step
+ * takes. Returns true if there may be more. No step changes the sums of the journal and the sealed
+ * days together.
  */
 export function dropOldRows(database: Sqlite, beforeMs: number, lockWaitMs?: number): boolean {
   const step = () => {

@@ -1,14 +1,17 @@
 /** Checks that the path of the state file still leads to the file that was opened. */
 import { statSync } from 'node:fs';
 
-/** The state file is not the one that was opened. The message says what to do; the condition may pass. */
+/**
+ * The state file is not the one that was opened. The message says what to do; the condition may
+ * pass.
+ */
 export class StateFileError extends Error {
   override name = 'StateFileError';
 }
 
 /**
- * SQLite keeps writing to a file that was deleted or moved, and everything it wrote would be lost at the end. The same
- * is true of the write-ahead log. Checking both takes 5 µs.
+ * SQLite keeps writing to a file that was deleted or moved, and everything it wrote would be lost
+ * at the end. The same is true of the write-ahead log. Checking both takes 5 µs.
  */
 export class StateFile {
   readonly #parts: readonly { readonly path: string; readonly identity: string | undefined }[];

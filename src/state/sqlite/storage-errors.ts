@@ -1,4 +1,7 @@
-/** Which of SQLite's errors the disk or another process caused, and what the operator can do about each. */
+/**
+ * Which of SQLite's errors the disk or another process caused, and what the operator can do about
+ * each.
+ */
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import { StateFileError } from './state-file.ts';
@@ -28,7 +31,10 @@ function adviceFor(error: unknown): string | undefined {
   return prefix === undefined ? undefined : ADVICE[prefix];
 }
 
-/** True if the disk or another process caused the error, which may pass. False for an internal error. */
+/**
+ * True if the disk or another process caused the error, which may pass. False for an internal
+ * error.
+ */
 export function isStorageError(error: unknown): boolean {
   return adviceFor(error) !== undefined;
 }
@@ -43,7 +49,10 @@ export function isDamage(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
 }
 
-/** A storage error as a UserError that names the file and says what to do. Any other error is returned unchanged. */
+/**
+ * A storage error as a UserError that names the file and says what to do. Any other error is
+ * returned unchanged.
+ */
 export function explained(error: unknown, path: string): unknown {
   const advice = adviceFor(error);
   if (advice === undefined) return error;

@@ -1,4 +1,7 @@
-/** Adds up what a batch of settled requests changes in days, months and the balance, and writes it once per batch. */
+/**
+ * Adds up what a batch of settled requests changes in days, months and the balance, and writes it
+ * once per batch.
+ */
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { UsageSource } from '../../core/usage.ts';

@@ -1,4 +1,7 @@
-/** Usage by key, model, day, month or source: from the sums, and from the journal only for partial days. */
+/**
+ * Usage by key, model, day, month or source: from the sums, and from the journal only for partial
+ * days.
+ */
 
 import { utcDay } from '../../core/clock.ts';
 import { type Period, periodsOf } from '../periods.ts';
@@ -34,7 +37,10 @@ export class UsageReader {
     return monthFigures(row);
   }
 
-  /** When each key was last used, in a month or in all months before it: milliseconds since 1970, by key id. */
+  /**
+   * When each key was last used, in a month or in all months before it: milliseconds since 1970, by
+   * key id.
+   */
   lastUses(which: 'in' | 'before', month: string): Map<string, number> {
     const rows = this.#database
       .prepare(
@@ -61,8 +67,8 @@ export class UsageReader {
   }
 
   /**
-   * Sums by group; without a group, exactly one row. Keys, models and sources are ordered by cost, days and months by
-   * date.
+   * Sums by group; without a group, exactly one row. Keys, models and sources are ordered by cost,
+   * days and months by date.
    */
   report(query: UsageQuery): UsageReport {
     const periods = periodsOf(query.sinceMs, query.untilMs, query.by === 'day' ? 'days' : 'months');
@@ -75,7 +81,10 @@ export class UsageReader {
     return { rows: rows.map(toRow), droppedDays: periods.flatMap((period) => this.#droppedDays(period)) };
   }
 
-  /** The days of a period whose journal rows were dropped, so that only the whole day can be reported. */
+  /**
+   * The days of a period whose journal rows were dropped, so that only the whole day can be
+   * reported.
+   */
   #droppedDays(period: Period): string[] {
     if (period.kind !== 'moments') return [];
     return this.#database

@@ -1,9 +1,9 @@
-/** Figures as pictures: bars for used and limit, charts over time. Pure. */
+/** Bars for how much of a limit is used, and charts over time. Pure. */
 import type { Line, Span, Tone } from './line.ts';
 
 const EIGHTHS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
-/** From these shares of a limit on a bar turns yellow, and red. */
+/** The shares of a limit from which a bar turns yellow and red. */
 const WARN_SHARE = 0.75;
 const BAD_SHARE = 0.95;
 
@@ -12,7 +12,7 @@ export function toneOfShare(share: number): Tone {
   return share >= WARN_SHARE ? 'warn' : 'good';
 }
 
-/** How much of a limit is used, as a bar of so many columns. Something is never shown as nothing. */
+/** How much of a limit is used, as a bar. Any use at all takes at least one column. */
 export function bar(used: number, limit: number, width: number): Line {
   const share = limit > 0 ? Math.min(1, used / limit) : used > 0 ? 1 : 0;
   const filled = share === 0 ? 0 : Math.min(width, Math.max(1, Math.round(share * width)));
@@ -22,7 +22,7 @@ export function bar(used: number, limit: number, width: number): Line {
   ];
 }
 
-/** The last `width` values as columns, `height` lines high, against `top` or the largest of them. */
+/** The last `width` values as columns up to `height` lines high, scaled to the largest of them. */
 export function chart(
   values: readonly number[],
   width: number,

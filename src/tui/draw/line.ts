@@ -1,7 +1,7 @@
-/** Lines of the screen: spans of text, each with its style, in exactly so many columns. Pure. */
-import { cut, widthOf } from './text.ts';
+/** Lines of the screen: spans of styled text, fitted to an exact width. Pure. */
+import { cut, widthOf } from '../../operator/text.ts';
 
-/** What a colour means; which one it is, is up to the terminal's own palette, so that it fits light and dark ones. */
+/** What a colour means. The colour itself is up to the terminal's palette. */
 export type Tone = 'accent' | 'good' | 'warn' | 'bad';
 
 export interface Span {
@@ -32,7 +32,7 @@ export function lineWidth(line: Line): number {
   return line.reduce((sum, { text }) => sum + widthOf(text), 0);
 }
 
-/** A line in exactly so many columns; what does not fit ends in an ellipsis. Texts are taken as clean. */
+/** Fits a line of cleaned texts to exactly this width. One that is cut ends in an ellipsis. */
 export function fitLine(line: Line, width: number): Line {
   const missing = width - lineWidth(line);
   if (missing >= 0) return missing === 0 ? line : [...line, { text: ' '.repeat(missing) }];
@@ -41,7 +41,7 @@ export function fitLine(line: Line, width: number): Line {
   for (const each of line) {
     const taken = widthOf(each.text);
     if (taken >= room) {
-      // Longer by one, so that it ends in an ellipsis though the text by itself may fit.
+      // One column longer, so that it ends in an ellipsis even if this text alone would fit.
       const text = cut(`${each.text}…`, room);
       shown.push({ ...each, text }, { text: ' '.repeat(room - widthOf(text)) });
       break;
@@ -52,18 +52,18 @@ export function fitLine(line: Line, width: number): Line {
   return shown;
 }
 
-/** Two lines beside each other: one from the left, one up to the right edge. The right one goes first where room is short. */
+/** One line at the left edge, one at the right, which is dropped if there is no room. */
 export function spread(left: Line, right: Line, width: number): Line {
   const gap = width - lineWidth(left) - lineWidth(right);
   return gap < 1 ? fitLine(left, width) : [...left, { text: ' '.repeat(gap) }, ...right];
 }
 
-/** The line of a row that is selected: as one bar from edge to edge, in which tones would be blots. */
+/** A selected row: one bar from edge to edge, without tones, which would look blotchy in it. */
 export function selected(line: Line, width: number): Line {
   return fitLine(line, width).map(({ text, bold: isBold = false }) => ({ text, bold: isBold, inverse: true }));
 }
 
-/** Blocks of lines side by side, each in its width. */
+/** Puts blocks of lines side by side, each at its width. */
 export function beside(
   blocks: readonly { readonly lines: readonly Line[]; readonly width: number }[],
   gap = 2,

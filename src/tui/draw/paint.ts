@@ -1,17 +1,16 @@
-/** Lines as what a terminal takes: with codes for their styles. Pure. */
+/** Turns lines into text with the escape codes of their styles. Pure. */
 import type { Line, Span, Tone } from './line.ts';
 
-/** Of the terminal's own palette, so that they fit what its owner has chosen. */
+/** From the terminal's own palette, so that they suit the user's theme. */
 const COLOURS: Readonly<Record<Tone, number>> = { accent: 36, good: 32, warn: 33, bad: 31 };
 const BOLD = 1;
 const DIM = 2;
 const INVERSE = 7;
 
 const ESCAPE = '\u001b';
-/** Written out: Ink takes a code without a number for none at all, and styles would run on to the end of the line. */
+/** With its zero: Ink ignores a reset without a number, and the style would run on. */
 const PLAIN = `${ESCAPE}[0m`;
 
-/** A line with its styles. */
 export function painted(line: Line, hasColours: boolean): string {
   return line.map((each) => paintedSpan(each, hasColours)).join('');
 }

@@ -1,32 +1,30 @@
-/** Tables that fit the screen: columns give way in the order of their ranks, and one takes what is left. Pure. */
+/**
+ * Tables that fit the screen: columns are dropped by rank, and growing ones share the rest. Pure.
+ */
+import { COLUMN_GAP, type ColumnSize, fittingColumns, tableWidth } from '../../operator/columns.ts';
+import { type Align, clean, fit } from '../../operator/text.ts';
 import { fitLine, type Line, lineWidth, type Span, selected } from './line.ts';
-import { type Align, clean, fit } from './text.ts';
 
-export interface Column<Row> {
+export interface Column<Row> extends ColumnSize {
   readonly head: string;
-  readonly width: number;
   readonly align?: Align;
-  /** Takes of the room that is left, beyond its width: each that grows as much as the others. */
+  /** Takes an equal share of the room that is left, beyond its width. */
   readonly grows?: true;
-  /** Where room is short, columns with the highest rank are left out first; those without one stay. */
-  readonly rank?: number;
   cell(row: Row, width: number): string | Line;
 }
 
 export interface TableOptions {
   readonly width: number;
-  /** Lines with the head. */
+  /** In lines, including the head. */
   readonly height: number;
-  /** Which row is selected; the window moves so that it is seen. -1 for none. */
+  /** The selected row, which is always shown; -1 for none. */
   readonly cursor: number;
 }
-
-const GAP = 2;
 
 /** The head and the rows around the cursor. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], options: TableOptions): Line[] {
   const { width, height, cursor } = options;
-  const shown = fitting(columns, width);
+  const shown = layOut(columns, width);
   const head = lineOf(shown, ({ column, room }) => [{ text: fit(column.head, room, column.align), dim: true }]);
   const top = firstShown(rows.length, height - 1, cursor);
   const lines = rows.slice(top, top + height - 1).map((row, index) => {
@@ -36,7 +34,7 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   return [fitLine(head, width), ...lines];
 }
 
-/** The first row of a window of so many rows, such that the cursor is in its middle, or as near to it as can be. */
+/** The first row to show so that the cursor is in the middle, or as near to it as possible. */
 export function firstShown(rows: number, height: number, cursor: number): number {
   return Math.max(0, Math.min(cursor - Math.floor(height / 2), rows - height));
 }
@@ -46,26 +44,21 @@ interface Shown<Row> {
   readonly room: number;
 }
 
-function fitting<Row>(columns: readonly Column<Row>[], width: number): Shown<Row>[] {
-  const needed = columns.reduce((sum, column) => sum + column.width, GAP * (columns.length - 1));
-  const highest = Math.max(0, ...columns.map(({ rank }) => rank ?? 0));
-  if (needed > width && highest > 0)
-    return fitting(
-      columns.filter(({ rank }) => rank !== highest),
-      width,
-    );
-  const rest = Math.max(0, width - needed);
-  const growing = columns.filter(({ grows }) => grows);
+/** The columns that fit, with the rest of the room shared among those that grow. */
+function layOut<Row>(columns: readonly Column<Row>[], width: number): Shown<Row>[] {
+  const shown = fittingColumns(columns, width);
+  const rest = Math.max(0, width - tableWidth(shown));
+  const growing = shown.filter(({ grows }) => grows);
   const share = (column: Column<Row>) => {
     const index = growing.indexOf(column);
     if (index < 0) return 0;
     return Math.floor(rest / growing.length) + (index < rest % growing.length ? 1 : 0);
   };
-  return columns.map((column) => ({ column, room: column.width + share(column) }));
+  return shown.map((column) => ({ column, room: column.width + share(column) }));
 }
 
 function lineOf<Row>(shown: readonly Shown<Row>[], cell: (each: Shown<Row>) => Line): Span[] {
-  return shown.flatMap((each, index) => [...(index === 0 ? [] : [{ text: ' '.repeat(GAP) }]), ...cell(each)]);
+  return shown.flatMap((each, index) => [...(index === 0 ? [] : [{ text: ' '.repeat(COLUMN_GAP) }]), ...cell(each)]);
 }
 
 function cellOf<Row>(column: Column<Row>, row: Row, room: number): Line {

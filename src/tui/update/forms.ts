@@ -1,7 +1,7 @@
-/** Forms: what each asks for, and what is made of the answers. The readers are those of the commands. */
+/** Forms: their fields, and the actions they submit. Values are read as the commands read them. */
 import { formatUsd } from '../../core/money.ts';
 import {
-  orWord,
+  keywordOr,
   type Reader,
   type Reading,
   readAmount,
@@ -9,59 +9,57 @@ import {
   readConcurrency,
   readKeyName,
   readNote,
+  readPath,
   readRpm,
   readTpm,
-  whyNot,
 } from '../../operator/input.ts';
+import { explainKeyChange } from '../../operator/messages.ts';
 import type { OwnLimits } from '../../state/keys.ts';
 import type { Dialog, Field, FormPurpose, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';
 
 type Form = Extract<Dialog, { kind: 'form' }>;
 
-/** What is typed where nothing is meant. */
+/** As in the options of the commands. */
 const TIER = 'default';
 const NONE = 'none';
 
-/** An empty field stands for a word. */
-function orEmpty<T, W extends string>(word: W, reader: Reader<T>): Reader<T | W> {
-  const read = orWord(word, reader);
-  return (text) => read(text === '' ? word : text);
+/** An empty field means the keyword. */
+function emptyOr<T, K extends string>(keyword: K, reader: Reader<T>): Reader<T | K> {
+  const read = keywordOr(keyword, reader);
+  return (text) => read(text === '' ? keyword : text);
 }
 
 const READERS = {
   name: readKeyName,
-  rpm: orEmpty(TIER, readRpm),
-  tpm: orEmpty(TIER, readTpm),
-  concurrency: orEmpty(TIER, readConcurrency),
-  spend_limit: orEmpty(NONE, readAmount),
+  rpm: emptyOr(TIER, readRpm),
+  tpm: emptyOr(TIER, readTpm),
+  concurrency: emptyOr(TIER, readConcurrency),
+  spend_limit: emptyOr(NONE, readAmount),
   amount: readAmountAboveZero,
   note: readNote,
-  path: ((text) =>
-    text.trim() === ''
-      ? { ok: false, expected: 'Expected the name of a file.' }
-      : { ok: true, value: text.trim() }) satisfies Reader<string>,
+  path: readPath,
 } as const;
 type FieldName = keyof typeof READERS;
 
 function field(name: FieldName, label: string, hint: string, value = ''): Field {
-  return { name, label, hint, value, fault: undefined };
+  return { name, label, hint, value, problem: undefined };
 }
 
 function limitFields(key?: StoredKey): Field[] {
   const number = (value: number | null | undefined) => (value === null || value === undefined ? '' : String(value));
   const spend = key?.record.spendLimitNanos;
   return [
-    field('rpm', 'Requests a minute', 'the tier’s', number(key?.record.rpm)),
-    field('tpm', 'Tokens a minute', 'the tier’s', number(key?.record.tpm)),
-    field('concurrency', 'Requests at once', 'the tier’s', number(key?.record.concurrency)),
-    field('spend_limit', 'USD a month', 'no limit', spend === null || spend === undefined ? '' : formatUsd(spend)),
+    field('rpm', 'Requests per minute', 'tier default', number(key?.record.rpm)),
+    field('tpm', 'Tokens per minute', 'tier default', number(key?.record.tpm)),
+    field('concurrency', 'Concurrent requests', 'tier default', number(key?.record.concurrency)),
+    field('spend_limit', 'USD per month', 'no limit', spend === null || spend === undefined ? '' : formatUsd(spend)),
   ];
 }
 
 export function createForm(): Form {
-  const fields = [field('name', 'Name', 'such as my-app'), ...limitFields()];
-  return { kind: 'form', title: 'Make a key', purpose: { kind: 'create' }, fields, cursor: 0 };
+  const fields = [field('name', 'Name', 'for example my-app'), ...limitFields()];
+  return { kind: 'form', title: 'Create a key', purpose: { kind: 'create' }, fields, cursor: 0 };
 }
 
 export function limitsForm(key: StoredKey): Form {
@@ -76,25 +74,28 @@ export function limitsForm(key: StoredKey): Form {
 }
 
 export function creditForm(): Form {
-  const fields = [field('amount', 'USD', 'such as 25 or 0.50'), field('note', 'Note', 'what it is for')];
+  const fields = [
+    field('amount', 'USD', 'for example 25 or 0.50'),
+    field('note', 'Note', 'optional, shown in the history'),
+  ];
   return { kind: 'form', title: 'Add credit', purpose: { kind: 'credit' }, fields, cursor: 0 };
 }
 
 export function exportForm(name: string): Form {
   const fields = [field('path', 'File', 'usage.csv', name)];
-  return { kind: 'form', title: 'Write these figures as CSV', purpose: { kind: 'export' }, fields, cursor: 0 };
+  return { kind: 'form', title: 'Export usage as CSV', purpose: { kind: 'export' }, fields, cursor: 0 };
 }
 
-/** The form with what is wrong in it, or what it asks for. */
-export function submitted(form: Form, keys: readonly StoredKey[]): Form | Effect {
+/** The effect of a valid form, or the form with what is wrong in it. */
+export function submitForm(form: Form, keys: readonly StoredKey[]): Form | Effect {
   const fields = form.fields.map((each) => {
     const reading: Reading<unknown> = READERS[each.name as FieldName](each.value);
-    if (!reading.ok) return { ...each, fault: reading.expected };
-    // Told while the form is there to be corrected. The state file has the last word.
+    if (!reading.ok) return { ...each, problem: reading.expected };
+    // Reported while the name can still be corrected. The state file decides in the end.
     const isTaken = each.name === 'name' && keys.some(({ record }) => record.name === each.value);
-    return { ...each, fault: isTaken ? whyNot({ kind: 'name_taken' }, each.value) : undefined };
+    return { ...each, problem: isTaken ? explainKeyChange({ kind: 'name_taken' }, each.value) : undefined };
   });
-  const cursor = fields.findIndex(({ fault }) => fault !== undefined);
+  const cursor = fields.findIndex(({ problem }) => problem !== undefined);
   if (cursor >= 0) return { ...form, fields, cursor };
   return effectOf(form.purpose, form.fields);
 }
@@ -117,7 +118,7 @@ function effectOf(purpose: FormPurpose, fields: readonly Field[]): Effect {
 
 type ValueOf<N extends FieldName> = Extract<ReturnType<(typeof READERS)[N]>, { ok: true }>['value'];
 
-/** What a field says, once all of them can be read. */
+/** The value of a field, once all of them are valid. */
 function read<N extends FieldName>(fields: readonly Field[], name: N): ValueOf<N> {
   const reading = READERS[name](fields.find((each) => each.name === name)?.value ?? '');
   if (!reading.ok) throw new Error(`the field ${name} was not checked`);

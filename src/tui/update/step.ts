@@ -1,6 +1,6 @@
-/** What can happen to the screen, and what it can ask for. */
+/** Events and effects of the dashboard, and the parts of a step that several of them share. */
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
-import { MAX_ENDED, type RequestRow } from '../../observe/monitor.ts';
+import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
 import type { Tone } from '../draw/line.ts';
 import type { Action, KeyDetail, Model, Range, Stored } from '../model.ts';
@@ -12,13 +12,13 @@ export type Event =
   | { readonly kind: 'resize'; readonly columns: number; readonly rows: number }
   | { readonly kind: 'tick'; readonly nowMs: number }
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
-  /** `refused` tells why no gateway may be asked, where that is so. */
-  | { readonly kind: 'disconnected'; readonly refused?: string }
+  /** `socketError` says why the control socket cannot be trusted, if that is the reason. */
+  | { readonly kind: 'disconnected'; readonly socketError?: string }
   | { readonly kind: 'stored'; readonly stored: Stored }
   | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
   | { readonly kind: 'usage'; readonly rows: readonly UsageRow[] }
   | { readonly kind: 'outcome'; readonly text: string; readonly tone: Tone }
-  | { readonly kind: 'made_key'; readonly name: string; readonly secret: string };
+  | { readonly kind: 'key_created'; readonly name: string; readonly secret: string };
 
 export type Effect =
   | { readonly kind: 'quit' }
@@ -41,21 +41,21 @@ export function step(model: Model, ...effects: readonly Effect[]): Step {
 /** How long a message stays. */
 const MESSAGE_MS = 6_000;
 
-export function saying(model: Model, text: string, tone: Tone): Model {
+export function withMessage(model: Model, text: string, tone: Tone): Model {
   return { ...model, message: { text, tone, untilMs: model.nowMs + MESSAGE_MS } };
 }
 
-/** How long the past is kept. */
+/** How much of the past is kept. */
 const REMEMBERED_S = 300;
 
-/** The seconds that were known, with those that came in their place or behind them. */
+/** The known seconds, with fresh ones replacing or following them. */
 export function withSeconds(known: readonly SecondRow[], fresh: readonly SecondRow[], nowMs: number): SecondRow[] {
   const first = fresh[0]?.at_s ?? Number.POSITIVE_INFINITY;
   const oldest = nowMs / 1000 - REMEMBERED_S;
   return [...known.filter(({ at_s: atS }) => atS < first), ...fresh].filter(({ at_s: atS }) => atS >= oldest);
 }
 
-/** The requests that had ended, with those that came in their place or behind them. */
+/** The known ended requests, with fresh ones replacing or following them. */
 export function withEnded(known: readonly RequestRow[], fresh: readonly RequestRow[]): readonly RequestRow[] {
   const [first] = fresh;
   if (first === undefined) return known;
@@ -64,8 +64,8 @@ export function withEnded(known: readonly RequestRow[], fresh: readonly RequestR
   return [...before, ...fresh].slice(-MAX_ENDED);
 }
 
-/** Where the cursor goes with a key, among so many rows; undefined where the key moves nothing. */
-export function moved(cursor: number, key: string, rows: number, page: number): number | undefined {
+/** The cursor after a key press, among this many rows; undefined if the key does not move it. */
+export function moveCursor(cursor: number, key: string, rows: number, page: number): number | undefined {
   const by: Readonly<Record<string, number>> = {
     up: -1,
     k: -1,

@@ -1,10 +1,10 @@
-/** The next screen: from the one that is there, and what has happened. Pure; what is to be done comes back as effects. */
+/** The next model after an event. Pure: whatever has to be done is returned as effects. */
 import { AT_TOP, type Model, VIEWS, type View } from '../model.ts';
 import { shownKeys, shownRequests } from '../select.ts';
-import { inDialog, pasted } from './dialogs.ts';
+import { onDialogKey, onDialogPaste } from './dialogs.ts';
 import { creditForm } from './forms.ts';
-import { type Event, type Step, saying, step, withEnded, withSeconds } from './step.ts';
-import { holding, inFilter, inView } from './views.ts';
+import { type Event, type Step, step, withEnded, withMessage, withSeconds } from './step.ts';
+import { freezeRows, onFilterKey, onViewKey } from './views.ts';
 
 export function update(model: Model, event: Event): Step {
   switch (event.kind) {
@@ -19,21 +19,21 @@ export function update(model: Model, event: Event): Step {
     case 'snapshot':
       return step(withSnapshot(model, event));
     case 'disconnected':
-      return step({ ...model, snapshot: undefined, refused: event.refused });
+      return step({ ...model, snapshot: undefined, socketError: event.socketError });
     case 'stored':
       return step(withCursors({ ...model, stored: event.stored }, model));
     case 'key_detail': {
-      const isWanted = model.keys.detail?.keyId === event.detail.keyId;
-      return step(isWanted ? { ...model, keys: { ...model.keys, detail: event.detail } } : model);
+      const isOpen = model.keys.detail?.keyId === event.detail.keyId;
+      return step(isOpen ? { ...model, keys: { ...model.keys, detail: event.detail } } : model);
     }
     case 'usage':
       return step({
         ...model,
-        usage: { ...model.usage, rows: event.rows, cursor: within(model.usage.cursor, event.rows.length) },
+        usage: { ...model.usage, rows: event.rows, cursor: clamp(model.usage.cursor, event.rows.length) },
       });
     case 'outcome':
-      return step(saying(model, event.text, event.tone));
-    case 'made_key':
+      return step(withMessage(model, event.text, event.tone));
+    case 'key_created':
       return step({
         ...model,
         dialog: { kind: 'secret', name: event.name, secret: event.secret, copied: false, leaving: false },
@@ -43,11 +43,11 @@ export function update(model: Model, event: Event): Step {
 
 function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapshot' }>): Model {
   const nowMs = snapshot.now_ms;
-  // After a gap, or from another gateway, the seconds that are known belong to the past all the same.
+  // After a gap, or with another gateway, the known seconds are still part of the past.
   const seconds = withSeconds(model.seconds, snapshot.seconds, nowMs);
   const ended = withEnded(model.ended, snapshot.recent);
   return withCursors(
-    withoutOldMessage({ ...model, nowMs, snapshot, wasConnected: true, refused: undefined, seconds, ended }),
+    withoutOldMessage({ ...model, nowMs, snapshot, wasConnected: true, socketError: undefined, seconds, ended }),
     model,
   );
 }
@@ -56,53 +56,53 @@ function withoutOldMessage(model: Model): Model {
   return model.message !== undefined && model.message.untilMs < model.nowMs ? { ...model, message: undefined } : model;
 }
 
-/** Rows come and go: each cursor stays with the row that it was on, or else where it was. */
+/** Keeps each cursor on its row as rows come and go, or in its place if the row is gone. */
 function withCursors(model: Model, before: Model): Model {
   const requestIds = (of: Model) => shownRequests(of).map(({ id }) => id);
   const { cursor, isOpen } = model.live;
-  return holding({
+  return freezeRows({
     ...model,
-    keys: keysFollowing(model, before),
-    live: { ...model.live, cursor: following(requestIds(before), requestIds(model), cursor, isOpen) },
-    models: { cursor: within(model.models.cursor, model.stored.models.length) },
+    keys: withKeyCursor(model, before),
+    live: { ...model.live, cursor: followRow(requestIds(before), requestIds(model), cursor, isOpen) },
+    models: { cursor: clamp(model.models.cursor, model.stored.models.length) },
   });
 }
 
-function keysFollowing(model: Model, before: Model): Model['keys'] {
+function withKeyCursor(model: Model, before: Model): Model['keys'] {
   const { keys } = model;
   if (model.stored.keys === before.stored.keys) return keys;
   const keyIds = (of: Model) => shownKeys(of).map(({ record }) => record.id);
-  const was = keyIds(before);
-  const are = keyIds(model);
-  const cursor = following(was, are, keys.cursor, keys.detail !== undefined);
-  // The figures of one key must never stand beside the name of another.
-  const detail = are[cursor] === keys.detail?.keyId ? keys.detail : undefined;
+  const idsBefore = keyIds(before);
+  const ids = keyIds(model);
+  const cursor = followRow(idsBefore, ids, keys.cursor, keys.detail !== undefined);
+  // One key's figures must never appear under another's name.
+  const detail = ids[cursor] === keys.detail?.keyId ? keys.detail : undefined;
   return { ...keys, cursor, detail };
 }
 
-function following(before: readonly string[], after: readonly string[], cursor: number, isChosen: boolean): number {
-  // At the top one watches what comes, wherever it comes in, unless that row has been chosen.
+function followRow(before: readonly string[], after: readonly string[], cursor: number, isChosen: boolean): number {
+  // At the top the user is watching what comes in, so the cursor stays there.
   const id = cursor > 0 || isChosen ? before[cursor] : undefined;
   const index = id === undefined ? -1 : after.indexOf(id);
-  return index >= 0 ? index : within(cursor, after.length);
+  return index >= 0 ? index : clamp(cursor, after.length);
 }
 
-function within(cursor: number, rows: number): number {
+function clamp(cursor: number, rows: number): number {
   return Math.max(0, Math.min(cursor, rows - 1));
 }
 
-/** Goes where a text is typed, and nowhere else: a text is not meant as keys. */
+/** Pastes only where text can be typed: pasted text must not act as key presses. */
 function onPaste(model: Model, text: string): Step {
   const line = text.replace(/[\r\n]+$/, '').replace(/[\r\n\t]+/g, ' ');
-  if (model.dialog !== undefined) return pasted(model, model.dialog, line);
+  if (model.dialog !== undefined) return onDialogPaste(model, model.dialog, line);
   if (model.view !== 'keys' || !model.keys.isTyping) return step(model);
-  return [...line].reduce<Step>((last, character) => inFilter(last.model, character), step(model));
+  return [...line].reduce<Step>((last, character) => onFilterKey(last.model, character), step(model));
 }
 
 function onKey(model: Model, key: string): Step {
-  if (model.dialog !== undefined) return inDialog(model, model.dialog, key);
+  if (model.dialog !== undefined) return onDialogKey(model, model.dialog, key);
   if (key === 'ctrl+c') return step(model, { kind: 'quit' });
-  if (model.view === 'keys' && model.keys.isTyping) return inFilter(model, key);
+  if (model.view === 'keys' && model.keys.isTyping) return onFilterKey(model, key);
   switch (key) {
     case 'q':
       return step(model, { kind: 'quit' });
@@ -113,16 +113,16 @@ function onKey(model: Model, key: string): Step {
     case 'R':
       return step(model, { kind: 'reload' });
     case 'tab':
-      return opened(model, VIEWS[(VIEWS.indexOf(model.view) + 1) % VIEWS.length] as View);
+      return openView(model, VIEWS[(VIEWS.indexOf(model.view) + 1) % VIEWS.length] as View);
     case 'shift+tab':
-      return opened(model, VIEWS[(VIEWS.indexOf(model.view) + VIEWS.length - 1) % VIEWS.length] as View);
+      return openView(model, VIEWS[(VIEWS.indexOf(model.view) + VIEWS.length - 1) % VIEWS.length] as View);
   }
   const view = VIEWS[Number(key) - 1];
-  return view === undefined || key.length !== 1 ? inView(model, key) : opened(model, view);
+  return view === undefined || key.length !== 1 ? onViewKey(model, key) : openView(model, view);
 }
 
-function opened(model: Model, view: View): Step {
-  // Requests are told of only while they are to be seen: the row that was chosen is not among the next ones.
+function openView(model: Model, view: View): Step {
+  // Requests are followed only while Live is open, so the selected row will be gone.
   const next = { ...model, view, live: AT_TOP };
   const { by, range } = model.usage;
   return view === 'usage' ? step(next, { kind: 'load_usage', by, range }) : step(next);

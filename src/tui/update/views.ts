@@ -1,27 +1,27 @@
-/** Keys of the views themselves. */
+/** Key presses in the views. */
+import { clean } from '../../operator/text.ts';
 import { USAGE_GROUPS } from '../../state/usage.ts';
-import { clean } from '../draw/text.ts';
 import { KEY_SORTS, type Model, RANGES, type StoredKey } from '../model.ts';
 import { currentKey, shownKeys, shownRequests } from '../select.ts';
-import { typed } from './dialogs.ts';
+import { editText } from './dialogs.ts';
 import { createForm, exportForm, limitsForm } from './forms.ts';
-import { moved, type Step, saying, step } from './step.ts';
+import { moveCursor, type Step, step, withMessage } from './step.ts';
 
-/** Rows of a page: what a view has of the screen, about. */
+/** Rows of the screen that are not rows of a view, roughly: PgUp and PgDn move by the others. */
 const FRAME_ROWS = 8;
 
-export function inView(model: Model, key: string): Step {
+export function onViewKey(model: Model, key: string): Step {
   switch (model.view) {
     case 'overview':
       return step(model);
     case 'keys':
-      return inKeys(model, key);
+      return onKeysKey(model, key);
     case 'live':
-      return inLive(model, key);
+      return onLiveKey(model, key);
     case 'usage':
-      return inUsage(model, key);
+      return onUsageKey(model, key);
     case 'models': {
-      const cursor = moved(model.models.cursor, key, model.stored.models.length, pageOf(model));
+      const cursor = moveCursor(model.models.cursor, key, model.stored.models.length, pageOf(model));
       return step(cursor === undefined ? model : { ...model, models: { cursor } });
     }
   }
@@ -31,9 +31,9 @@ function pageOf({ rows }: Model): number {
   return Math.max(1, rows - FRAME_ROWS);
 }
 
-function inKeys(model: Model, key: string): Step {
+function onKeysKey(model: Model, key: string): Step {
   const { cursor: here, detail } = model.keys;
-  const cursor = moved(here, key, shownKeys(model).length, pageOf(model));
+  const cursor = moveCursor(here, key, shownKeys(model).length, pageOf(model));
   if (cursor !== undefined) return withDetail({ ...model, keys: { ...model.keys, cursor } }, detail !== undefined);
   switch (key) {
     case '/':
@@ -51,10 +51,10 @@ function inKeys(model: Model, key: string): Step {
       return withDetail({ ...model, keys: { ...model.keys, filter: '' } }, false);
   }
   const current = currentKey(model);
-  return current === undefined ? step(model) : withKey(model, current, key);
+  return current === undefined ? step(model) : onKeyAction(model, current, key);
 }
 
-/** With the details of the key under the cursor, or without. */
+/** Opens or closes the details of the key under the cursor. */
 function withDetail(model: Model, isOpen: boolean): Step {
   const current = currentKey(model);
   if (!isOpen || current === undefined) return step({ ...model, keys: { ...model.keys, detail: undefined } });
@@ -64,15 +64,15 @@ function withDetail(model: Model, isOpen: boolean): Step {
   return step({ ...model, keys: { ...model.keys, detail } }, { kind: 'load_key', keyId });
 }
 
-/** What is done to the key under the cursor. */
-function withKey(model: Model, current: StoredKey, key: string): Step {
+/** Acts on the key under the cursor. */
+function onKeyAction(model: Model, current: StoredKey, key: string): Step {
   const { record } = current;
   const { id: keyId, name } = record;
   switch (key) {
     case 'e':
       return step(model, { kind: 'act', action: { kind: 'set_state', keyId, state: 'enabled' } });
     case 'd':
-      return confirm(model, `Disable ${name}?`, 'Its requests are refused from now on, until it is enabled.', {
+      return confirm(model, `Disable ${name}?`, 'Its requests are refused until it is enabled again.', {
         kind: 'set_state',
         keyId,
         state: 'disabled',
@@ -80,8 +80,8 @@ function withKey(model: Model, current: StoredKey, key: string): Step {
     case 'r':
       return confirm(
         model,
-        `Make a successor of ${name}?`,
-        'It has the same settings. The old key works until you disable it.',
+        `Rotate ${name}?`,
+        'Creates a successor with the same settings. The old key works until you disable it.',
         {
           kind: 'rotate',
           keyId,
@@ -90,8 +90,8 @@ function withKey(model: Model, current: StoredKey, key: string): Step {
     case 'D':
       return confirm(
         model,
-        `Delete ${name} for ever?`,
-        'Its requests are refused from now on, and it cannot come back. Its usage stays on record.',
+        `Delete ${name} permanently?`,
+        'Its requests are refused from now on, and this cannot be undone. Its usage is kept.',
         { kind: 'set_state', keyId, state: 'deleted' },
         isTypable(name) ? name : keyId,
       );
@@ -114,12 +114,12 @@ function withKey(model: Model, current: StoredKey, key: string): Step {
   }
 }
 
-/** Older programs may have written a name that no keyboard has. */
+/** A state file from an older version may hold a name that cannot be typed. */
 function isTypable(name: string): boolean {
   return name !== '' && name === name.trim() && clean(name) === name;
 }
 
-/** The models of the config, and those that are on the list though the config has them no longer. */
+/** The models in the config, and those in the allowlist that the config no longer has. */
 function optionsFor({ stored }: Model, allowlist: readonly string[] | null): string[] {
   return [...new Set([...stored.models.map(({ id }) => id), ...(allowlist ?? [])])];
 }
@@ -134,49 +134,49 @@ function confirm(
   return step({ ...model, dialog: { kind: 'confirm', title, text, action, word, typed: '' } });
 }
 
-/** Rows that have ended stand still while one of them is chosen: else new ones would push it out before it is read. */
-export function holding(model: Model): Model {
-  const { cursor, isOpen, held } = model.live;
-  const isChosen = cursor > 0 || isOpen;
-  const isHeld = model.view === 'live' && isChosen && shownRequests(model)[cursor]?.ended_at_ms !== undefined;
-  if (isHeld === (held !== undefined)) return model;
-  return { ...model, live: { ...model.live, held: isHeld ? model.ended : undefined } };
+/** Freezes the ended rows while one is selected: new ones would push it away while it is read. */
+export function freezeRows(model: Model): Model {
+  const { cursor, isOpen, frozen } = model.live;
+  const isSelected = cursor > 0 || isOpen;
+  const isFrozen = model.view === 'live' && isSelected && shownRequests(model)[cursor]?.ended_at_ms !== undefined;
+  if (isFrozen === (frozen !== undefined)) return model;
+  return { ...model, live: { ...model.live, frozen: isFrozen ? model.ended : undefined } };
 }
 
-function inLive(model: Model, key: string): Step {
+function onLiveKey(model: Model, key: string): Step {
   const rows = shownRequests(model);
-  const cursor = moved(model.live.cursor, key, rows.length, pageOf(model));
-  if (cursor !== undefined) return step(holding({ ...model, live: { ...model.live, cursor } }));
+  const cursor = moveCursor(model.live.cursor, key, rows.length, pageOf(model));
+  if (cursor !== undefined) return step(freezeRows({ ...model, live: { ...model.live, cursor } }));
   if (key === 'enter' || key === 'escape') {
     const isOpen = key === 'enter' && !model.live.isOpen;
-    return step(holding({ ...model, live: { ...model.live, isOpen } }));
+    return step(freezeRows({ ...model, live: { ...model.live, isOpen } }));
   }
   const current = rows[model.live.cursor];
   if (key !== 'x' || current === undefined) return step(model);
-  if (current.ended_at_ms !== undefined) return step(saying(model, 'This request has ended.', 'warn'));
-  return confirm(model, `Stop ${current.id}?`, 'Its client gets an error, and what it has used is charged.', {
+  if (current.ended_at_ms !== undefined) return step(withMessage(model, 'This request has already ended.', 'warn'));
+  return confirm(model, `Stop ${current.id}?`, 'Its client gets an error, and the tokens used so far are charged.', {
     kind: 'stop_request',
     id: current.id,
   });
 }
 
-function inUsage(model: Model, key: string): Step {
+function onUsageKey(model: Model, key: string): Step {
   const { by, range, rows, cursor: here } = model.usage;
-  const cursor = moved(here, key, rows.length, pageOf(model));
+  const cursor = moveCursor(here, key, rows.length, pageOf(model));
   if (cursor !== undefined) return step({ ...model, usage: { ...model.usage, cursor } });
-  const shown = (next: Partial<Pick<Model['usage'], 'by' | 'range'>>): Step => {
-    const wanted = { by, range, ...next };
-    return step({ ...model, usage: { ...model.usage, ...wanted, cursor: 0 } }, { kind: 'load_usage', ...wanted });
+  const show = (next: Partial<Pick<Model['usage'], 'by' | 'range'>>): Step => {
+    const query = { by, range, ...next };
+    return step({ ...model, usage: { ...model.usage, ...query, cursor: 0 } }, { kind: 'load_usage', ...query });
   };
   switch (key) {
     case 'left':
-      return shown({ by: before(USAGE_GROUPS, by) });
+      return show({ by: before(USAGE_GROUPS, by) });
     case 'right':
-      return shown({ by: after(USAGE_GROUPS, by) });
+      return show({ by: after(USAGE_GROUPS, by) });
     case '[':
-      return shown({ range: before(RANGES, range) });
+      return show({ range: before(RANGES, range) });
     case ']':
-      return shown({ range: after(RANGES, range) });
+      return show({ range: after(RANGES, range) });
     case 'w':
       return step({ ...model, dialog: exportForm(`usage-by-${by}.csv`) });
     default:
@@ -184,10 +184,10 @@ function inUsage(model: Model, key: string): Step {
   }
 }
 
-/** While the filter is typed. */
-export function inFilter(model: Model, key: string): Step {
+/** A key press while the filter is being typed. */
+export function onFilterKey(model: Model, key: string): Step {
   if (key === 'enter' || key === 'escape') return step({ ...model, keys: { ...model.keys, isTyping: false } });
-  const filter = typed(model.keys.filter, key);
+  const filter = editText(model.keys.filter, key);
   if (filter === undefined) return step(model);
   return step({ ...model, keys: { ...model.keys, filter, cursor: 0, detail: undefined } });
 }

@@ -1,13 +1,13 @@
-/** What lies over a view: forms, confirmations, the picker of models, a new key, and the help. */
+/** Dialogs over a view: forms, confirmations, the model picker, a new key, and help. */
+import { clean, cut, cutStart, fit, widthOf, wrap } from '../../operator/text.ts';
 import { bold, dim, EMPTY, fitLine, type Line, type Span, selected, span } from '../draw/line.ts';
 import { firstShown } from '../draw/table.ts';
-import { clean, cut, ending, fit, widthOf, wrapped } from '../draw/text.ts';
 import type { Dialog } from '../model.ts';
 import { HELP } from './help.ts';
 
 const MAX_WIDTH = 72;
 
-/** A frame in the middle of the screen, over the lines that are there. */
+/** Draws a dialog in a box in the middle of the screen, over these lines. */
 export function withDialog(lines: readonly Line[], dialog: Dialog, columns: number, rows: number): Line[] {
   const width = Math.min(MAX_WIDTH, columns - 4);
   const content = contentOf(dialog, width, rows - 2).slice(0, rows - 2);
@@ -20,12 +20,12 @@ export function withDialog(lines: readonly Line[], dialog: Dialog, columns: numb
     ...content.map((line) => [margin, side, { text: ' ' }, ...fitLine(line, width), { text: ' ' }, side]),
     [margin, span(`╰${'─'.repeat(width + 2)}╯`, { tone: 'accent' })],
   ];
-  // The last line tells of what has just been done, in the dialog too.
+  // The last line shows messages, also while a dialog is open.
   const beneath = (row: number) => (row === rows - 1 ? lines[row] : lines[row] && faded(lines[row])) ?? EMPTY;
   return Array.from({ length: rows }, (_, row) => framed[row - top] ?? beneath(row));
 }
 
-/** What lies beneath is still to be seen, but is not meant now. */
+/** What lies beneath stays visible but inactive. */
 function faded(line: Line): Line {
   return line.map(({ text }) => ({ text, dim: true }));
 }
@@ -45,12 +45,12 @@ function contentOf(dialog: Dialog, width: number, height: number): Line[] {
   }
 }
 
-/** A text in as many lines as it takes: nothing of what is asked or told may be cut off. */
+/** A text in as many lines as it needs: no question or message may be cut off. */
 function paragraph(text: string, width: number, style: Omit<Span, 'text'> = {}): Line[] {
-  return wrapped(clean(text), width).map((line) => [span(line, style)]);
+  return wrap(clean(text), width).map((line) => [span(line, style)]);
 }
 
-/** The keys of the moment. */
+/** What the keys do in this dialog. */
 function hints(width: number, ...keys: readonly string[]): Line[] {
   const lines: string[] = [];
   for (const key of keys) {
@@ -64,38 +64,38 @@ function hints(width: number, ...keys: readonly string[]): Line[] {
 function form({ title, fields, cursor }: Extract<Dialog, { kind: 'form' }>, width: number): Line[] {
   const labels = Math.max(...fields.map(({ label }) => widthOf(label)));
   const margin = labels + 4;
-  const lines = fields.flatMap(({ label, value, hint, fault }, index): Line[] => {
-    const isHere = index === cursor;
+  const lines = fields.flatMap(({ label, value, hint, problem }, index): Line[] => {
+    const isFocused = index === cursor;
     const typed: Span[] = [
-      { text: isHere ? '› ' : '  ' },
-      span(fit(label, labels), { bold: isHere }),
+      { text: isFocused ? '› ' : '  ' },
+      span(fit(label, labels), { bold: isFocused }),
       { text: '  ' },
-      span(ending(clean(value), width - margin - 1), { tone: 'accent' }),
-      ...(isHere ? [span('▏', { tone: 'accent' })] : []),
-      ...(value === '' ? [dim(`${isHere ? '' : ' '}${hint}`)] : []),
+      span(cutStart(clean(value), width - margin - 1), { tone: 'accent' }),
+      ...(isFocused ? [span('▏', { tone: 'accent' })] : []),
+      ...(value === '' ? [dim(`${isFocused ? '' : ' '}${hint}`)] : []),
     ];
-    const faults = fault === undefined ? [] : paragraph(fault, width - margin, { tone: 'bad' });
-    return [typed, ...faults.map((line) => [{ text: ' '.repeat(margin) }, ...line])];
+    const problems = problem === undefined ? [] : paragraph(problem, width - margin, { tone: 'bad' });
+    return [typed, ...problems.map((line) => [{ text: ' '.repeat(margin) }, ...line])];
   });
   return [
     ...paragraph(title, width, { bold: true }),
     [],
     ...lines,
     [],
-    ...hints(width, '↑↓ or Tab: next field', 'Enter: do it', 'Esc: leave'),
+    ...hints(width, '↑↓ or Tab: next field', 'Enter: confirm', 'Esc: cancel'),
   ];
 }
 
 function confirmation({ title, text, word, typed }: Extract<Dialog, { kind: 'confirm' }>, width: number): Line[] {
   const ask: Line[] =
     word === undefined
-      ? hints(width, 'y: do it', 'n or Esc: leave')
+      ? hints(width, 'y: confirm', 'n or Esc: cancel')
       : [
-          [{ text: 'Type this to do it:' }],
+          [{ text: 'Type this to confirm:' }],
           ...paragraph(word, width, { bold: true }),
-          [span(`› ${ending(clean(typed), width - 3)}▏`, { tone: 'bad' })],
+          [span(`› ${cutStart(clean(typed), width - 3)}▏`, { tone: 'bad' })],
           [],
-          ...hints(width, 'Enter: do it', 'Esc: leave'),
+          ...hints(width, 'Enter: confirm', 'Esc: cancel'),
         ];
   return [...paragraph(title, width, { bold: true, tone: 'bad' }), [], ...paragraph(text, width), [], ...ask];
 }
@@ -112,34 +112,32 @@ function picker(
     const line: Line = [span(isChosen ? '[x] ' : '[ ] ', { tone: isChosen ? 'good' : 'bad' }), { text: clean(option) }];
     return top + index === cursor ? selected(line, width) : line;
   });
-  const state = chosen === null ? 'every model, also those to come' : `${chosen.length} of ${options.length}`;
+  const state = chosen === null ? 'every model, including any added later' : `${chosen.length} of ${options.length}`;
   return [
     [bold(`Models that ${cut(clean(name), width - 23)} may call`)],
     [dim(state)],
     [],
     ...lines,
     [],
-    ...hints(width, 'Space: take or leave', 'a: all', 'x: none', 'Enter: save', 'Esc: leave'),
+    ...hints(width, 'Space: toggle', 'a: all', 'x: none', 'Enter: save', 'Esc: cancel'),
   ];
 }
 
 function secret({ name, secret: key, copied, leaving }: Extract<Dialog, { kind: 'secret' }>, width: number): Line[] {
   return [
-    ...paragraph(`The key ${name} is made`, width, { bold: true }),
+    ...paragraph(`Created key ${name}`, width, { bold: true }),
     [],
     ...paragraph(key, width, { tone: 'accent', bold: true }),
     [],
-    [{ text: 'This is the only time that it is shown: store it now.' }],
+    [{ text: 'This key is shown only once. Store it now.' }],
     [],
-    ...(leaving
-      ? paragraph('Ctrl-C once more leaves the dashboard, and the key is gone.', width, { tone: 'bad' })
-      : []),
-    ...(copied ? paragraph('copied, where this terminal allows it', width, { tone: 'good' }) : []),
-    ...hints(width, 'c: copy to the clipboard of this terminal', 'Enter: I have stored it'),
+    ...(leaving ? paragraph('Press Ctrl-C again to quit. The key cannot be shown again.', width, { tone: 'bad' }) : []),
+    ...(copied ? paragraph('Copied, if this terminal supports it.', width, { tone: 'good' }) : []),
+    ...hints(width, 'c: copy to clipboard', 'Enter: I have stored it'),
   ];
 }
 
-/** All keys, or where there is no room for them, those of everywhere and of the view. */
+/** All keys, or if there is no room, the global ones and those of the view. */
 function help({ view }: Extract<Dialog, { kind: 'help' }>, width: number, height: number): Line[] {
   const needed = HELP.reduce((sum, { keys }) => sum + keys.length + 1, 2);
   const shown = needed <= height ? HELP : HELP.filter(({ of }) => of === undefined || of === view);
@@ -152,5 +150,5 @@ function help({ view }: Extract<Dialog, { kind: 'help' }>, width: number, height
       { text: `  ${fit(meaning, width - column - 4)}` },
     ]),
   ]);
-  return [...lines, [], [dim('any key: back')]];
+  return [...lines, [], [dim('any key: close')]];
 }

@@ -1,9 +1,9 @@
-/** Every key of the keyboard and what it does. */
+/** Every key of the keyboard that does something, and what it does. */
 import type { Dialog, View } from '../model.ts';
 
 interface Section {
   readonly title: string;
-  /** Where the keys count; undefined for everywhere. */
+  /** The view the keys work in; undefined for all of them. */
   readonly of: View | undefined;
   readonly keys: readonly (readonly [keys: string, meaning: string])[];
 }
@@ -13,29 +13,29 @@ export const HELP: readonly Section[] = [
     title: 'Everywhere',
     of: undefined,
     keys: [
-      ['1 … 5   Tab', 'go to a view; to the next one'],
+      ['1 … 5   Tab', 'go to a view; next view'],
       ['↑↓ PgUp PgDn Home End', 'move (also j and k)'],
       ['+', 'add credit'],
-      ['R', 'have the config read anew'],
-      ['?   q or Ctrl-C', 'this help; leave'],
+      ['R', 'reload the config'],
+      ['?   q or Ctrl-C', 'this help; quit'],
     ],
   },
   {
     title: 'Keys',
     of: 'keys',
     keys: [
-      ['Enter   /   s   Esc', 'details; filter; sort; back'],
-      ['n   r', 'make a key; make its successor'],
+      ['Enter   /   s   Esc', 'details; filter; sort; close'],
+      ['n   r', 'create a key; rotate it'],
       ['e   d', 'enable; disable'],
-      ['l   m', 'limits; models it may call'],
-      ['D', 'delete for ever'],
+      ['l   m', 'edit limits; edit allowed models'],
+      ['D', 'delete permanently'],
     ],
   },
   { title: 'Live', of: 'live', keys: [['Enter   x', 'details; stop a request']] },
-  { title: 'Usage', of: 'usage', keys: [['← →   [ ]   w', 'group; range; save as CSV']] },
+  { title: 'Usage', of: 'usage', keys: [['← →   [ ]   w', 'group; time range; export as CSV']] },
 ];
 
-/** The keys of the moment, for the line at the bottom. The last is shown always, the others in so far as they fit. */
+/** The line at the bottom. The last hint is always shown, the others as far as they fit. */
 export const HINTS = {
   overview: ['1-5 Tab views', '+ credit', 'R reload', 'q quit', '? help'],
   keys: [
@@ -52,19 +52,19 @@ export const HINTS = {
     '? help',
   ],
   live: ['↑↓ Enter details', 'x stop', '1-5 views', 'q quit', '? help'],
-  usage: ['←→ group', '[ ] range', 'w write CSV', '↑↓ move', 'q quit', '? help'],
-  models: ['↑↓ move', 'R reload the config', '1-5 views', 'q quit', '? help'],
-  typing: ['type to filter', 'Enter or Esc: done'],
+  usage: ['←→ group', '[ ] range', 'w export CSV', '↑↓ move', 'q quit', '? help'],
+  models: ['↑↓ move', 'R reload config', '1-5 views', 'q quit', '? help'],
+  typing: ['type to filter', 'Enter or Esc done'],
 } as const;
 
-/** Those of what lies over a view. */
+/** The same line while a dialog is open. */
 const DIALOG_HINTS = {
-  form: ['↑↓ Tab field', 'Ctrl-U empty it', 'Enter do it', 'Esc leave'],
-  confirm: ['y do it', 'n or Esc leave'],
-  typed: ['type what is asked for', 'Enter do it', 'Esc leave'],
-  picker: ['↑↓ PgUp PgDn Home End move', 'Space take or leave', 'Enter save', 'Esc leave'],
+  form: ['↑↓ Tab field', 'Ctrl-U clear', 'Enter confirm', 'Esc cancel'],
+  confirm: ['y confirm', 'n or Esc cancel'],
+  typed: ['type the text shown', 'Enter confirm', 'Esc cancel'],
+  picker: ['↑↓ PgUp PgDn Home End move', 'Space toggle', 'Enter save', 'Esc cancel'],
   secret: ['c copy', 'Enter I have stored it'],
-  help: ['any key back'],
+  help: ['any key close'],
 } as const;
 
 export function hintsOfDialog(dialog: Dialog): readonly string[] {

@@ -1,18 +1,18 @@
-/** Keys: a table of all of them, and the details of one. */
-import { isoTime } from '../../core/clock.ts';
+/** The Keys view: a table of all keys, and the details of one. */
+import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
+import { allowlistText, refusalReason } from '../../operator/messages.ts';
+import { clean, fit } from '../../operator/text.ts';
 import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, type Line, span, spread } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { clean, fit } from '../draw/text.ts';
-import { ago, count, short, usd, usdInColumn } from '../format.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
 import { currentKey, shownKeys } from '../select.ts';
 
 const BAR = 6;
-/** From so many lines on there is room for more of a key's details. */
+/** From this many rows on there is room for more details of a key. */
 const TALL_ROWS = 36;
 
-const MONTHLY = 'requests, tokens and cost: this month';
+const MONTHLY = 'requests, tokens, cost: this month';
 
 export function keys(model: Model, height: number): Line[] {
   const rows = shownKeys(model);
@@ -26,7 +26,7 @@ export function keys(model: Model, height: number): Line[] {
       ? [{ text: '   filter: ' }, span(`${clean(filter)}${isTyping ? '▏' : ''}`, { tone: 'accent' })]
       : []),
   ];
-  // The filter keeps the end of the line for itself.
+  // A filter may need the whole line.
   const head = filter === '' && !isTyping ? spread(left, [dim(MONTHLY)], model.columns) : left;
   if (rows.length === 0) return [left, [], [dim(emptyText(model))]];
   const open = model.keys.detail === undefined ? undefined : currentKey(model);
@@ -37,7 +37,7 @@ export function keys(model: Model, height: number): Line[] {
 }
 
 function emptyText({ stored, keys: { filter } }: Model): string {
-  if (stored.keys.length === 0) return 'There are no keys yet. Press n to make one.';
+  if (stored.keys.length === 0) return 'No keys yet. Press n to create one.';
   return `No key has ${JSON.stringify(clean(filter))} in its name, id or state.`;
 }
 
@@ -54,7 +54,7 @@ function columnsOf({ snapshot, nowMs }: Model): Column<StoredKey>[] {
     { head: 'STATE', width: 8, cell: ({ record }) => [stateSpan(record.state)] },
     { head: 'REQUESTS/MIN', width: BAR + 12, cell: usage('requests', ({ limits }) => limits.rpm) },
     { head: 'TOKENS/MIN', width: BAR + 12, rank: 4, cell: usage('tokens', ({ limits }) => limits.tpm) },
-    { head: 'AT ONCE', width: BAR + 12, rank: 6, cell: usage('open', ({ limits }) => limits.concurrency) },
+    { head: 'CONCURRENT', width: BAR + 12, rank: 6, cell: usage('open', ({ limits }) => limits.concurrency) },
     { head: 'REQUESTS', width: 8, align: 'right', rank: 2, cell: ({ month }) => short(month.requests) },
     { head: 'TOKENS', width: 7, align: 'right', rank: 7, cell: ({ month }) => short(month.tokens) },
     { head: 'COST (USD)', width: 12, align: 'right', cell: ({ month }) => usdInColumn(month.costNanos, 2) },
@@ -90,12 +90,12 @@ function keyDetail(
   const facts: Line[] = [
     [bold(clean(record.name))],
     [dim('id       '), { text: record.id }],
-    [dim('requests '), { text: own(record.rpm, limits.rpm, ' a minute') }],
-    [dim('tokens   '), { text: own(record.tpm, limits.tpm, ' a minute') }],
+    [dim('requests '), { text: own(record.rpm, limits.rpm, ' per minute') }],
+    [dim('tokens   '), { text: own(record.tpm, limits.tpm, ' per minute') }],
     [dim('at once  '), { text: own(record.concurrency, limits.concurrency) }],
     [dim('spending '), { text: spendText(record.spendLimitNanos, month.costNanos) }],
-    [dim('models   '), { text: allowlistText(record.allowlist) }],
-    [dim('created  '), { text: isoTime(record.createdAtMs).slice(0, 16).replace('T', ' ') }],
+    [dim('models   '), { text: clean(allowlistText(record.allowlist)) }],
+    [dim('created  '), { text: dateTime(record.createdAtMs) }],
     [dim('used     '), { text: lastUse(lastUsedMs, model.nowMs) }],
     [dim('refused  '), { text: refusedText(detail) }],
   ];
@@ -108,9 +108,9 @@ function keyDetail(
   const days = (detail?.byDay ?? []).map(({ requests }) => requests);
   const figures: Line[] = [
     [bold('This month by model'), dim('   requests, USD')],
-    ...(byModel.length > 0 ? byModel : [[dim('nothing yet')]]),
+    ...(byModel.length > 0 ? byModel : [[dim('none yet')]]),
     [],
-    [bold('Requests a day'), dim(`  30 days, most ${short(Math.max(0, ...days))}`)],
+    [bold('Requests per day'), dim(`  30 days, max ${short(Math.max(0, ...days))}`)],
     ...chart(days, Math.min(30, half), isTall ? 4 : 1, { tone: 'accent' }),
   ];
   return beside([
@@ -123,15 +123,10 @@ function spendText(limitNanos: bigint | null, costNanos: bigint): string {
   return limitNanos === null ? `${usd(costNanos)} USD, no limit` : `${usd(costNanos)} of ${usd(limitNanos)} USD`;
 }
 
-function allowlistText(allowlist: readonly string[] | null): string {
-  if (allowlist === null) return 'all';
-  return allowlist.length === 0 ? 'none' : allowlist.map(clean).join(', ');
-}
-
 function refusedText(detail: KeyDetail | undefined): string {
   if (detail === undefined || detail.refusals.length === 0) return 'never this month';
   return detail.refusals
     .slice(0, 3)
-    .map(({ code, reason, requests }) => `${reason === code ? code : reason.replaceAll('_', ' ')} (${short(requests)})`)
+    .map((row) => `${refusalReason(row) ?? row.code} (${short(row.requests)})`)
     .join(', ');
 }

@@ -1,24 +1,25 @@
-/** Live: requests under way with what they have used so far, and those that have just ended or were refused. */
+/** The Live view: requests in flight, then those that recently ended or were refused. */
 import { type Nanos, parseUsd } from '../../core/money.ts';
-import type { RequestRow } from '../../observe/monitor.ts';
+import type { RequestRow } from '../../observe/worker-snapshot.ts';
+import { ago, count, duration, milliseconds, short, usd, usdInColumn } from '../../operator/format.ts';
+import { servedBy, servedModel } from '../../operator/messages.ts';
+import { clean } from '../../operator/text.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { clean } from '../draw/text.ts';
-import { ago, count, duration, milliseconds, short, usd, usdInColumn } from '../format.ts';
 import type { Model } from '../model.ts';
 import { keyNames, shownRequests } from '../select.ts';
 
 export function live(model: Model, height: number): Line[] {
-  if (model.snapshot === undefined) return [[bold('Live')], [], [dim('No gateway runs: there is nothing to watch.')]];
+  if (model.snapshot === undefined) return [[bold('Live')], [], [dim('No gateway is running.')]];
   const rows = shownRequests(model);
-  const underWay = model.snapshot.in_flight;
+  const inFlight = model.snapshot.in_flight;
   const head: Line = [
     bold('Live'),
-    dim(`  ${count(underWay)} under way, then the last that ended`),
-    ...(model.live.held === undefined ? [] : [span('   held still, Home lets go', { tone: 'warn' })]),
+    dim(`  ${count(inFlight)} in flight, followed by recent requests`),
+    ...(model.live.frozen === undefined ? [] : [span('   paused, Home to resume', { tone: 'warn' })]),
   ];
-  if (rows.length === 0 && underWay === 0 && model.seconds.length === 0) {
-    return [head, [], [dim('No request has come yet.')]];
+  if (rows.length === 0 && inFlight === 0 && model.seconds.length === 0) {
+    return [head, [], [dim('No requests yet.')]];
   }
   const current = rows[model.live.cursor];
   const detail = model.live.isOpen && current !== undefined ? requestDetail(model, current) : [];
@@ -47,7 +48,7 @@ function costOf({ cost_usd: cost }: RequestRow): Nanos {
   return parseUsd(cost) ?? 0n;
 }
 
-/** How long it has run; of one that has ended, how long ago that was. */
+/** How long a request has been running, or how long ago it ended. */
 function ageOf(row: RequestRow, nowMs: number): string {
   if (row.ended_at_ms === undefined) return duration((nowMs - row.admitted_at_ms) / 1_000);
   return ago((nowMs - row.ended_at_ms) / 1_000);
@@ -59,13 +60,8 @@ function stateSpan({ outcome, ended_at_ms: endedAtMs }: RequestRow): Span {
   return span(outcome ?? '', { tone: outcome === 'cancelled' || outcome === 'rate_limited' ? 'warn' : 'bad' });
 }
 
-/** Which upstream serves, and how many were asked. */
-function wayOf({ provider, upstream, attempts = 1 }: RequestRow): string {
-  return `by ${clean(upstream ?? provider)}${attempts === 1 ? '' : `, after ${count(attempts)} attempts`}`;
-}
-
-function modelOf({ model, requested_model: requested }: RequestRow): string {
-  return requested === undefined ? clean(model) : `${clean(model)}, which stands in for ${clean(requested)}`;
+function upstreamText({ provider, upstream, attempts }: RequestRow): string {
+  return `upstream ${clean(servedBy(upstream ?? provider, attempts))}`;
 }
 
 function requestDetail(model: Model, row: RequestRow): Line[] {
@@ -73,20 +69,21 @@ function requestDetail(model: Model, row: RequestRow): Line[] {
   const source =
     row.source === undefined
       ? ''
-      : `, ${row.ended_at_ms === undefined && row.source === 'counted' ? 'estimated so far' : row.source}`;
+      : ` (${row.ended_at_ms === undefined && row.source === 'counted' ? 'estimated so far' : row.source})`;
   return [
     [
       bold(row.id),
-      dim(row.provider === '' ? '  refused' : `  ${row.stream ? 'a stream' : 'in one piece'}, ${wayOf(row)}`),
+      dim(row.provider === '' ? '  refused' : `  ${row.stream ? 'streamed' : 'not streamed'}, ${upstreamText(row)}`),
     ],
     [dim('key     '), { text: `${clean(keyNames(model)(row.key_id))} (${row.key_id})` }],
-    [dim('model   '), { text: modelOf(row) }],
+    [dim('model   '), { text: clean(servedModel(row.model, row.requested_model)) }],
     [
       dim('tokens  '),
       {
-        text: `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}: ${usd(costOf(row))} USD`,
+        text: `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}, ${usd(costOf(row))} USD`,
       },
     ],
+    ...(row.failure === undefined ? [] : [[dim('failure '), span(clean(row.failure.message), { tone: 'bad' })]]),
     [
       dim('time    '),
       { text: `${milliseconds(Math.max(0, tookMs))}, first byte after ${milliseconds(row.first_byte_ms)}` },

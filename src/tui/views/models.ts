@@ -1,13 +1,15 @@
-/** Models: the catalog with its prices, how each provider fares, and what of this month's traffic went where. */
+/** The Models view: prices, the health of each provider, and each model's share of the traffic. */
 
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
 import type { Nanos } from '../../core/money.ts';
-import type { UpstreamHealth } from '../../observe/monitor.ts';
+import type { UpstreamHealth, UpstreamState } from '../../observe/worker-snapshot.ts';
+import { count, short, usd } from '../../operator/format.ts';
+import { UPSTREAM_STATES } from '../../operator/messages.ts';
+import { clean } from '../../operator/text.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { clean } from '../draw/text.ts';
-import { count, short, usd } from '../format.ts';
 import type { Model } from '../model.ts';
+import { isUnused } from '../select.ts';
 
 const PRICE_DECIMALS = 4;
 const PRICE_WIDTH = 8;
@@ -19,7 +21,7 @@ export function models(model: Model, height: number): Line[] {
     dim(`  ${count(rows.length)}, USD per million tokens, requests of this month, tier ${clean(tierName)}`),
   ];
   if (rows.length === 0)
-    return [head, [], [dim('The config names no models: add some under `providers:`, then press R.')]];
+    return [head, [], [dim('No models in the config. Add some under `providers:`, then press R.')]];
   return [
     head,
     ...table(columnsOf(model), rows, { width: model.columns, height: height - 1, cursor: model.models.cursor }),
@@ -35,7 +37,7 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
       requests: sum(({ requests }) => requests),
       failures: sum(({ failures }) => failures),
       upstreams: upstreams.length,
-      alone: upstreams.filter(({ state }) => state === 'open' || state === 'backing_off').length,
+      unused: upstreams.map(({ state }) => state).filter(isUnused),
     };
   };
   const requests = [...stored.modelUsage.values()].reduce((sum, row) => sum + row.requests, 0);
@@ -43,7 +45,7 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
   const share = ({ id }: CatalogModel) => {
     const used = stored.modelUsage.get(id)?.requests ?? 0;
     if (used === 0) return '-';
-    // Neither nothing nor all, unless it is.
+    // Never 0% or 100% unless it is exactly that.
     return used === requests ? '100%' : `${Math.min(99, Math.max(1, Math.round((100 * used) / requests)))}%`;
   };
   return [
@@ -67,31 +69,35 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
       rank: 4,
       cell: ({ id }) => count(lists.filter(({ record }) => record.allowlist?.includes(id)).length),
     },
-    { head: 'PROVIDER', width: 12, cell: (row) => [healthSpan(row, health(row.provider))] },
+    { head: 'PROVIDER', width: 14, cell: (row) => [healthSpan(row, health(row.provider))] },
   ];
 }
 
-/** Its decimal point below those of the others: most prices have two or three decimals. */
+/** A price with its decimal point below the others': most prices have two or three decimals. */
 function priceOf(nanos: Nanos): string {
   const text = usd(nanos).replace(/(\.\d\d\d*?)0+$/, '$1');
   const decimals = text.length - text.indexOf('.') - 1;
   return text + ' '.repeat(Math.max(0, Math.min(PRICE_DECIMALS - decimals, PRICE_WIDTH - text.length)));
 }
 
-/** How often the upstreams of a provider were asked in the last minute. */
+/** What the upstreams of a provider did in the last minute. */
 interface Health {
   readonly requests: number;
   readonly failures: number;
   readonly upstreams: number;
-  /** How many of them are left alone at the moment. */
-  readonly alone: number;
+  /** The states of those that get no requests at the moment. */
+  readonly unused: readonly UpstreamState[];
 }
 
 function healthSpan({ active, provider }: CatalogModel, health: Health): Span {
   if (!active) return dim('no key set');
-  const { upstreams, alone } = health;
-  if (alone > 0 && alone === upstreams) return span('● left alone', { tone: 'bad' });
-  if (alone > 0) return span(`● ${upstreams - alone}/${upstreams} in use`, { tone: 'warn' });
+  const { upstreams, unused } = health;
+  const [state, ...others] = new Set(unused);
+  if (state !== undefined) {
+    const inUse = upstreams - unused.length;
+    const text = inUse === 0 && others.length === 0 ? UPSTREAM_STATES[state] : `${inUse}/${upstreams} in use`;
+    return span(`● ${text}`, { tone: inUse === 0 ? 'bad' : 'warn' });
+  }
   if (health.requests === 0) return dim(`· ${provider}`);
   if (health.failures === 0) return span(`● ${provider}`, { tone: 'good' });
   return span(`● ${short(health.failures)} failed`, { tone: health.failures < health.requests ? 'warn' : 'bad' });

@@ -1,25 +1,26 @@
-/** Overview: how quickly things go, what they cost, who uses most, and how the providers fare. */
+/** The Overview: rates, cost, errors, the busiest keys and the health of the providers. */
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
 import { ratesOf } from '../../control/rates.ts';
 import { NANOS_PER_USD, type Nanos, parseUsd } from '../../core/money.ts';
 import { addHistogram, emptyHistogram, quantile } from '../../observe/histogram.ts';
+import { count, duration, milliseconds, short, usd } from '../../operator/format.ts';
+import { UPSTREAM_STATES } from '../../operator/messages.ts';
+import { clean, fit } from '../../operator/text.ts';
 import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, lineWidth, type Span, span, spread } from '../draw/line.ts';
-import { clean, fit } from '../draw/text.ts';
-import { count, duration, milliseconds, short, usd } from '../format.ts';
 import type { Model } from '../model.ts';
-import { accountOf, keyNames, keysById } from '../select.ts';
+import { accountOf, isUnused, keyNames, keysById } from '../select.ts';
 
-/** Rates are means over so many seconds. */
+/** Rates are averages over this many seconds. */
 const RATE_S = 10;
-/** The burn rate, for how long the balance lasts. */
+/** How long the balance lasts goes by the spending of this many seconds. */
 const BURN_S = 120;
-/** Columns for the names of figures. */
+/** Columns for labels. */
 const LABEL = 14;
 const WIDE_COLUMNS = 100;
-/** From so many lines on there is room for more charts. */
+/** From this many rows on there is room for more charts. */
 const TALL_ROWS = 36;
-/** From here on there is room for two lists beside each other. */
+/** From this many columns on there is room for two lists side by side. */
 const BESIDE_COLUMNS = 80;
 
 export function overview(model: Model, height: number): Line[] {
@@ -43,30 +44,30 @@ export function overview(model: Model, height: number): Line[] {
   return [...lines, ...beside(lists.map((each) => ({ lines: each, width: half })))];
 }
 
-/** Two, or where there is room for them, four. */
+/** Two charts, or four if there is room. */
 function charts(model: Model, width: number, height: number): Line[] {
   const isTall = height >= TALL_ROWS;
   const chartHeight = isTall ? Math.min(10, Math.floor((height - 22) / 2)) : height >= 24 ? 5 : height >= 15 ? 3 : 1;
-  const side = (...each: readonly Line[][]) => [...beside(each.map((lines) => ({ lines, width }))), []];
+  const sideBySide = (...each: readonly Line[][]) => [...beside(each.map((lines) => ({ lines, width }))), []];
   const block = (name: string, read: Chart['read'], more: Partial<Chart> = {}) =>
     chartBlock(model, { name, read, show: short, isRate: true, ...more }, width, chartHeight);
-  const first = side(
+  const first = sideBySide(
     block('requests/s', ({ requests }) => requests),
     block('tokens/s', ({ tokens }) => tokens),
   );
   if (!isTall) return first;
-  const second = side(
+  const second = sideBySide(
     block('first byte p99, ms', ({ first_byte: firstByte }) => quantile([...firstByte], 0.99) ?? 0, { isRate: false }),
     block('spending, USD/s', ({ cost_usd: cost }) => Number(cost), { show: (value) => value.toFixed(4) }),
   );
   return [...first, ...second];
 }
 
-/** The seconds of the last minutes, those in which nothing happened too. */
-export function timeline(model: Model, read: (second: SecondRow) => number, spanS: number): number[] {
+/** The last `spanS` seconds, including those in which nothing happened. */
+function timeline(model: Model, read: (second: SecondRow) => number, spanS: number): number[] {
   const nowS = Math.floor(model.nowMs / 1000);
   const values = new Map(model.seconds.map((second) => [second.at_s, read(second)]));
-  // The second that is not over yet would always look like a dip.
+  // Without the current second, which would always look like a dip.
   return Array.from({ length: spanS }, (_, i) => values.get(nowS - spanS + i) ?? 0);
 }
 
@@ -74,7 +75,7 @@ interface Chart {
   readonly name: string;
   read(second: SecondRow): number;
   show(value: number): string;
-  /** Whether a second in which nothing happened counts as 0; else it has no value. */
+  /** Whether a second in which nothing happened counts as 0 in the average. */
   readonly isRate: boolean;
 }
 
@@ -84,7 +85,7 @@ function chartBlock(model: Model, { name, read, show, isRate }: Chart, width: nu
   const counted = isRate ? rates : rates.filter((value) => value > 0);
   const mean = counted.reduce((sum, value) => sum + value, 0) / Math.max(1, counted.length);
   const top = Math.max(...values);
-  const head: Line = [bold(name), { text: `  ${show(mean)}` }, dim(`   most ${show(top)}`)];
+  const head: Line = [bold(name), { text: `  ${show(mean)}` }, dim(`   max ${show(top)}`)];
   return [head, ...chart(values, width, height, { tone: 'accent' })];
 }
 
@@ -96,14 +97,14 @@ function lastMinute({ nowMs, seconds }: Model): SecondRow[] {
   return seconds.filter(({ at_s: atS }) => atS >= nowMs / 1000 - 60);
 }
 
-/** In a line of its own: three codes are longer than half a screen. */
+/** On a line of its own: three codes are wider than half the screen. */
 function errorLine(model: Model): Line {
   const errors = new Map<string, number>();
   for (const second of lastMinute(model)) {
     for (const [code, number] of Object.entries(second.errors)) errors.set(code, (errors.get(code) ?? 0) + number);
   }
   const listed = [...errors].toSorted(([, a], [, b]) => b - a).slice(0, 4);
-  // Each code is told whole, or not at all.
+  // Each code is shown in full or not at all.
   while (listed.length > 1 && lineWidth(errorSpans(listed)) > model.columns - LABEL) listed.pop();
   return labelled('errors, 1 min', listed.length === 0 ? [dim('none')] : errorSpans(listed));
 }
@@ -113,11 +114,11 @@ function figures(model: Model): Line[] {
   const firstByte = emptyHistogram();
   for (const second of lastMinute(model)) addHistogram(firstByte, [...second.first_byte]);
   return [
-    labelled('under way', [{ text: snapshot === undefined ? '-' : count(snapshot.in_flight) }]),
+    labelled('in flight', [{ text: snapshot === undefined ? '-' : count(snapshot.in_flight) }]),
     labelled('first byte', [
       { text: `p50 ${milliseconds(quantile(firstByte, 0.5))}  p99 ${milliseconds(quantile(firstByte, 0.99))}` },
     ]),
-    labelled('event loop', [{ text: loopText(snapshot) }]),
+    labelled('loop delay', [{ text: snapshot === undefined ? '-' : `p99 ${snapshot.loop_delay_ms.p99} ms` }]),
   ];
 }
 
@@ -127,11 +128,6 @@ function errorSpans(errors: readonly (readonly [code: string, number: number])[]
     span(count(number), { tone: code === 'rate_limited' ? 'warn' : 'bad' }),
     { text: ` ${code}` },
   ]);
-}
-
-function loopText(snapshot: Snapshot | undefined): string {
-  if (snapshot === undefined) return '-';
-  return `p99 ${snapshot.loop_delay_ms.p99} ms late`;
 }
 
 function money(model: Model): Line[] {
@@ -146,13 +142,13 @@ function money(model: Model): Line[] {
     ]),
     labelled('held', [{ text: `${usd(held)} USD` }]),
     labelled('spending', [{ text: `${usd(perMinute)} USD/min` }]),
-    labelled('lasts for', [{ text: lasting(balance, perMinute) }]),
+    labelled('time left', [{ text: timeLeft(balance, perMinute) }]),
   ];
 }
 
-function lasting(balance: Nanos, perMinute: Nanos): string {
-  if (balance <= 0n) return 'empty';
-  if (perMinute === 0n) return 'nothing is being spent';
+function timeLeft(balance: Nanos, perMinute: Nanos): string {
+  if (balance <= 0n) return 'none';
+  if (perMinute === 0n) return 'no spending';
   return `${duration(Number((balance * 60n) / perMinute))} at this rate`;
 }
 
@@ -175,29 +171,29 @@ function busiest(model: Model, width: number, room: number): Line[] {
       width,
     );
   });
-  const head = spread([bold('Busiest keys')], [dim('a minute, under way')], width);
+  const head = spread([bold('Busiest keys')], [dim('per minute, in flight')], width);
   return [head, ...(lines.length > 0 ? lines : [[dim('none')]])];
 }
 
 function providers(snapshot: Snapshot | undefined, width: number): Line[] {
   const lines = (snapshot?.upstreams ?? []).flatMap((upstream): Line[] => {
     const { upstream: name, state, requests, failures, in_flight: inFlight, last_failure: last } = upstream;
-    const isAlone = state === 'open' || state === 'backing_off';
-    const isBad = isAlone || (state === 'closed' && failures > 0 && failures === requests);
-    const tone = isBad ? 'bad' : failures === 0 && state === 'closed' ? 'good' : 'warn';
-    const word = isAlone ? 'left alone' : state === 'half_open' ? 'on trial' : failures === 0 ? 'in use' : undefined;
+    const isClosed = state === 'closed';
+    const isBad = isUnused(state) || (isClosed && failures > 0 && failures === requests);
+    const tone = isBad ? 'bad' : isClosed && failures === 0 ? 'good' : 'warn';
+    const stateText = isClosed && failures > 0 ? `${short(failures)} failed` : UPSTREAM_STATES[state];
     const figures = fitLine(
       [
         span('● ', { tone }),
         { text: fit(name, Math.max(8, width - 32)) },
-        { text: ` ${fit(short(requests), 7, 'right')}/min` },
-        span(` ${fit(word ?? `${short(failures)} failed`, 11, 'right')}`, tone === 'good' ? { dim: true } : { tone }),
+        { text: ` ${fit(short(requests), 6, 'right')}/min` },
+        span(` ${fit(stateText, 12, 'right')}`, tone === 'good' ? { dim: true } : { tone }),
         dim(` ${fit(short(inFlight), 4, 'right')}`),
       ],
       width,
     );
     return failures === 0 || last === null ? [figures] : [figures, [dim(`  ${clean(last.message)}`)]];
   });
-  const head = spread([bold('Providers')], [dim('a minute, state, under way')], width);
-  return [head, ...(lines.length > 0 ? lines : [[dim('none was asked')]])];
+  const head = spread([bold('Providers')], [dim('per minute, state, in flight')], width);
+  return [head, ...(lines.length > 0 ? lines : [[dim('none used yet')]])];
 }

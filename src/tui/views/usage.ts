@@ -1,12 +1,13 @@
-/** Usage: requests, tokens and cost by key, model, day, month or source, over a range of time. */
+/** The Usage view: requests, tokens and cost by key, model, day, month or source. */
 import { NANOS_PER_USD } from '../../core/money.ts';
+import { count, short, usd, usdInColumn } from '../../operator/format.ts';
+import { NO_USAGE } from '../../operator/messages.ts';
 import { USAGE_GROUPS, type UsageRow } from '../../state/usage.ts';
 import { bold, dim, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { count, short, usd, usdInColumn } from '../format.ts';
 import { type Model, RANGES } from '../model.ts';
 
-/** What all groups and ranges take in one line. */
+/** From this many columns on all groups and ranges fit on one line. */
 const WIDE_COLUMNS = 80;
 
 export function usage(model: Model, height: number): Line[] {
@@ -19,20 +20,20 @@ export function usage(model: Model, height: number): Line[] {
     dim('  over '),
     ...choices(RANGES, range, hasRoom),
   ];
-  if (rows.length === 0) return [head, [], [dim('Nothing was used.')]];
+  if (rows.length === 0) return [head, [], [dim(NO_USAGE)]];
   const lines = table(columnsOf(model), rows, { width: model.columns, height: height - 2, cursor });
   return [head, ...lines, totalLine(rows)];
 }
 
-/** One of several; the others too where there is room for them. */
+/** The choice, among the others if there is room for them. */
 function choices<T extends string>(all: readonly T[], chosen: T, hasRoom: boolean): Line {
   return all
     .filter((each) => hasRoom || each === chosen)
     .map((each) => span(` ${each} `, { inverse: each === chosen, dim: each !== chosen }));
 }
 
-/** What a row is of. */
-export function nameOfRow({ by }: Model['usage'], row: UsageRow): string {
+/** What a row is about. */
+function nameOfRow({ by }: Model['usage'], row: UsageRow): string {
   return (by === 'key' ? (row.key ?? row.keyId) : row[by]) ?? '';
 }
 
@@ -40,7 +41,7 @@ function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
   const top = state.rows.reduce((most, { costNanos }) => (costNanos > most ? costNanos : most), 0n);
   const decimals = top < NANOS_PER_USD ? 6 : 2;
   const most = Math.max(1, ...state.rows.map(({ requests }) => requests));
-  // Where nothing costs anything, requests tell more than empty bars.
+  // If nothing costs anything, bars of requests say more than empty ones.
   const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
   return [
     { head: state.by.toUpperCase(), width: 15, grows: true, cell: (row) => nameOfRow(state, row) },

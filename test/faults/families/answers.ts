@@ -1,8 +1,19 @@
-/** Answers of status 200 that are not what was asked for, or are out of all proportion. */
+/** Responses with status 200 that are not what was requested, or are disproportionate. */
 import { gzipSync } from 'node:zlib';
 import { answering, chunk, completion, DONE, event } from '../../support/answers.ts';
 import type { Script } from '../../support/fake-upstream.ts';
-import { BROKE_OFF, cut, type Family, failed, fault, HELLO, NOT_THE_FORMAT, on, streamFault, whole } from '../cell.ts';
+import {
+  CONNECTION_LOST,
+  cut,
+  type Family,
+  failed,
+  fault,
+  HELLO,
+  NOT_THE_FORMAT,
+  on,
+  streamFault,
+  whole,
+} from '../cell.ts';
 import {
   ANSWER,
   answered,
@@ -26,7 +37,7 @@ const MIB = 1024 * 1024;
 const inOrder: Script = (call) => call.end();
 const page = on(answering(PAGE, 200, { 'content-type': 'text/html' }), notTheFormat);
 
-/** A gibibyte of zeros as 1 MB: members of a gzip stream may stand one behind the other. */
+/** A gibibyte of zeros as 1 MB: a gzip stream may have several members in a row. */
 function bomb(): Buffer {
   return Buffer.concat(
     Array.from(
@@ -70,13 +81,13 @@ export const ANSWERS: Family = {
       on(answering(''), notTheFormat),
       on(
         inTurn((call) => call.stream(), inOrder),
-        failed(BROKE_OFF),
+        failed(CONNECTION_LOST),
       ),
     ),
     fault(
       'sends no choices',
       on(answering({ id: 'chatcmpl-1', object: 'chat.completion' }), notTheFormat),
-      on(events({ id: 'chatcmpl-1', object: 'chat.completion.chunk' }), cut(BROKE_OFF)),
+      on(events({ id: 'chatcmpl-1', object: 'chat.completion.chunk' }), cut(CONNECTION_LOST)),
     ),
     streamFault(
       'sends only `[DONE]`',
@@ -114,7 +125,7 @@ export const ANSWERS: Family = {
       ),
       on(
         compressed(STREAM_TYPE, () => gzipSync(EVENTS), {}),
-        failed(BROKE_OFF),
+        failed(CONNECTION_LOST),
       ),
     ),
     fault(

@@ -1,6 +1,6 @@
-/** Connections that break off at every stage of an answer. */
+/** Connections that are lost at every stage of a response. */
 import { chunk, completion, DONE, usageChunk } from '../../support/answers.ts';
-import { BROKE_OFF, cut, type Family, failed, fault, HELLO, on, whole } from '../cell.ts';
+import { CONNECTION_LOST, cut, type Family, failed, fault, HELLO, on, whole } from '../cell.ts';
 import {
   ANSWER,
   answered,
@@ -23,7 +23,7 @@ import {
   shortBy,
 } from '../pieces.ts';
 
-const broke = failed(BROKE_OFF);
+const broke = failed(CONNECTION_LOST);
 const half = HELLO_EVENT.slice(0, 20);
 const answerInChunks = inTurn(answered({ ...JSON_TYPE, ...CHUNKED }, ''), sending(ANSWER));
 
@@ -59,17 +59,17 @@ export const BREAKING: Family = {
     fault(
       'resets the connection in the middle of a line',
       on(behind(shortBy(60), reset), broke),
-      on(midStream(sending(half), reset), cut(BROKE_OFF)),
+      on(midStream(sending(half), reset), cut(CONNECTION_LOST)),
     ),
     fault(
       'closes the connection in the middle of a line',
       on(behind(shortBy(60), hangUp), broke),
-      on(midStream(sending(half), hangUp), cut(BROKE_OFF)),
+      on(midStream(sending(half), hangUp), cut(CONNECTION_LOST)),
     ),
     fault(
       'closes the connection in the middle of a character',
       on(behind(answered({ ...JSON_TYPE, ...lengthOf(ANSWER) }, insideCharacter(ANSWER)), hangUp), broke),
-      on(midStream(sending(insideCharacter(HELLO_EVENT)), hangUp), cut(BROKE_OFF)),
+      on(midStream(sending(insideCharacter(HELLO_EVENT)), hangUp), cut(CONNECTION_LOST)),
     ),
     fault(
       'closes the connection one byte before the end',
@@ -97,7 +97,7 @@ export const BREAKING: Family = {
       on((call) => call.answer(200, completion(HELLO, { choices: [{ message: { content: HELLO } }] })), whole()),
       on(
         midStream((call) => call.end()),
-        cut(BROKE_OFF),
+        cut(CONNECTION_LOST),
       ),
     ),
     fault(

@@ -1,6 +1,6 @@
-/** Answers that lie about where they end, or are no HTTP. */
+/** Responses with wrong framing, or that are not HTTP. */
 import { chunk } from '../../support/answers.ts';
-import { BROKE_OFF, cut, type Family, failed, fault, NOT_IN_TIME, NOT_THE_FORMAT, on, whole } from '../cell.ts';
+import { CONNECTION_LOST, cut, type Family, failed, fault, NOT_IN_TIME, NOT_THE_FORMAT, on, whole } from '../cell.ts';
 import {
   ANSWER,
   answered,
@@ -19,12 +19,12 @@ import {
   sending,
 } from '../pieces.ts';
 
-const broke = failed(BROKE_OFF);
+const broke = failed(CONNECTION_LOST);
 const notTheFormat = failed(NOT_THE_FORMAT);
 const TWICE = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${ANSWER.length}\r\n`;
 const PAUSE_MS = 20;
 
-/** An interim answer every now and then, for as long as the connection stands. */
+/** Interim responses now and then, as long as the connection is open. */
 const interimForEver = (call: Parameters<typeof hangUp>[0]) => {
   const timer = setInterval(() => call.raw('HTTP/1.1 102 Processing\r\n\r\n'), PAUSE_MS);
   void call.closed.finally(() => clearInterval(timer));
@@ -42,14 +42,14 @@ export const FRAMING: Family = {
     fault(
       'gives neither a length nor chunks, and closes the connection in the middle',
       on(inTurn(answered(JSON_TYPE, ANSWER.slice(0, 60)), hangUp), notTheFormat),
-      on({ opening: answered(STREAM_TYPE, HELLO_EVENT), isRead: true, fault: hangUp }, cut(BROKE_OFF)),
+      on({ opening: answered(STREAM_TYPE, HELLO_EVENT), isRead: true, fault: hangUp }, cut(CONNECTION_LOST)),
     ),
     fault(
       'announces more bytes than it sends, and closes the connection',
       on(behind(answered({ ...JSON_TYPE, ...lengthOf(ANSWER, 10) }, ANSWER), hangUp), broke),
       on(
         { opening: answered({ ...STREAM_TYPE, ...lengthOf(EVENTS) }, HELLO_EVENT), isRead: true, fault: hangUp },
-        cut(BROKE_OFF),
+        cut(CONNECTION_LOST),
       ),
     ),
     fault(
@@ -73,7 +73,7 @@ export const FRAMING: Family = {
     fault(
       'sends a chunk whose size is not a number',
       on(behind(answered({ ...JSON_TYPE, ...CHUNKED }, ''), raw('zz\r\n')), broke),
-      on(midStream(raw('zz\r\n')), cut(BROKE_OFF)),
+      on(midStream(raw('zz\r\n')), cut(CONNECTION_LOST)),
     ),
     fault('sends endless headers', on(raw(`HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(100_000)}`), broke)),
     fault('speaks another protocol', on(inTurn(raw('SSH-2.0-OpenSSH_9.2\r\n\r\n'), hangUp), broke)),

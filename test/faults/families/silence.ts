@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { chunk, DONE, usageChunk } from '../../support/answers.ts';
 import type { Script } from '../../support/fake-upstream.ts';
-import { cut, type Family, failed, fault, NOT_IN_TIME, on, STOPPED, whole } from '../cell.ts';
+import { cut, type Family, failed, fault, NOT_IN_TIME, on, STOPPED_SENDING, whole } from '../cell.ts';
 import {
   ANSWER,
   answered,
@@ -23,13 +23,16 @@ import {
 } from '../pieces.ts';
 
 const late = failed(NOT_IN_TIME, 'counted', 'first_byte');
-const stalled = failed(STOPPED, 'counted', 'idle');
+const stalled = failed(STOPPED_SENDING, 'counted', 'idle');
 
-/** Pieces of a slow answer, and between two of them: together longer than the idle time-out, and each far shorter. */
+/**
+ * The pieces of a slow response and the pause between them: together longer than the idle timeout,
+ * each much shorter.
+ */
 const PIECES = 12;
 const BETWEEN_MS = 200;
 
-/** Sends these bytes a little at a time. */
+/** Sends these bytes slowly. */
 function drip(text: string): Script {
   return async (call) => {
     const bytes = Buffer.from(text);
@@ -64,7 +67,7 @@ export const SILENCE: Family = {
     fault(
       'falls silent in the middle',
       on(behind(shortBy(60), silence), stalled),
-      on(midStream(sending(HELLO_EVENT.slice(0, 20)), silence), cut(STOPPED, 'idle')),
+      on(midStream(sending(HELLO_EVENT.slice(0, 20)), silence), cut(STOPPED_SENDING, 'idle')),
     ),
     fault(
       'falls silent one byte before the end',

@@ -1,11 +1,11 @@
-/** How quickly things go: means over the last seconds that are over. */
+/** Rates: averages over the last complete seconds. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Rates, ratesOf } from '../../../src/control/rates.ts';
 
 const NOW_S = 1_000_000;
 
-/** A second so long before now, in which that many requests ended. */
+/** A second some time ago, in which that many requests ended. */
 function ago(seconds: number, requests: number, cost = '0.00') {
   return { at_s: NOW_S - seconds, requests, tokens: requests * 10, cost_usd: cost, errors: {}, first_byte: [] };
 }

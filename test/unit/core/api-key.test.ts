@@ -1,15 +1,15 @@
-/** The API key as a string: its form, its checksum, and what is shown and stored of it. */
+/** API keys as strings: their form, their checksum, and what is shown and stored of them. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { hashKey, isWellFormedKey, mintKey, previewKey, withoutKeys } from '../../../src/core/api-key.ts';
+import { hashKey, isWellFormedKey, mintKey, previewKey, redactKeys } from '../../../src/core/api-key.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const PREFIX_LENGTH = 'sk-inf-'.length;
 const CHECKSUM_LENGTH = 6;
 
-/** Random numbers that are the same in each run. */
+/** Random bytes that are the same in every run. */
 function countingBytes(): (count: number) => Uint8Array {
   let next = 0;
   return (count) => Uint8Array.from({ length: count }, () => next++ % 256);
@@ -20,16 +20,16 @@ describe('a new key', () => {
     assert.match(mintKey(), /^sk-inf-[0-9A-Za-z]{40}$/);
   });
 
-  test('is well formed, and no two are the same', () => {
+  test('is well-formed and unique', () => {
     const keys = Array.from({ length: 500 }, () => mintKey());
     assert.ok(keys.every(isWellFormedKey));
     assert.equal(new Set(keys).size, keys.length);
   });
 
-  test('takes every character of its alphabet with the same chance', () => {
+  test('has every character of its alphabet with the same probability', () => {
     const ways = new Map<string, number>();
     for (let byte = 0; byte < 256; byte++) {
-      // A byte that is not used is asked for again, and gets a zero.
+      // A rejected byte is drawn again, and is then zero.
       let asked = 0;
       const key = mintKey((count) => new Uint8Array(count).fill(asked++ === 0 ? byte : 0));
       const character = key.charAt(PREFIX_LENGTH);
@@ -52,7 +52,7 @@ describe('a new key', () => {
   });
 });
 
-describe('a mistyped key is known as such:', () => {
+describe('a mistyped key is not well-formed:', () => {
   const keys = fc.integer({ min: 0, max: 200 }).map((skip) => {
     const random = countingBytes();
     random(skip);
@@ -60,7 +60,7 @@ describe('a mistyped key is known as such:', () => {
   });
   const positions = fc.integer({ min: PREFIX_LENGTH, max: PREFIX_LENGTH + 39 });
 
-  test('one character that is another', () => {
+  test('one wrong character', () => {
     const characters = fc.constantFrom(...BASE62);
     fc.assert(
       fc.property(keys, positions, characters, (key, position, character) => {
@@ -71,7 +71,7 @@ describe('a mistyped key is known as such:', () => {
     );
   });
 
-  test('two neighbours that changed places', () => {
+  test('two adjacent characters swapped', () => {
     fc.assert(
       fc.property(keys, fc.integer({ min: PREFIX_LENGTH, max: PREFIX_LENGTH + 38 }), (key, position) => {
         const [a, b] = [key.charAt(position), key.charAt(position + 1)];
@@ -104,9 +104,9 @@ test('a key is stored as its SHA-256 and shown by its last four characters', () 
   assert.equal(previewKey(key), `sk-inf-…${key.slice(-4)}`);
 });
 
-test('a key that stands in a text is taken out of it, and other words stay', () => {
+test('keys in a text are redacted, and nothing else is', () => {
   const [one, other] = [mintKey(), mintKey()];
-  assert.equal(withoutKeys(`/v1/models/${one}x?a=${other}.`), '/v1/models/sk-inf-…?a=sk-inf-….');
+  assert.equal(redactKeys(`/v1/models/${one}x?a=${other}.`), '/v1/models/sk-inf-…?a=sk-inf-….');
   const innocent = 'sk-inf- is how a key begins: sk-inf-<key>';
-  assert.equal(withoutKeys(innocent), innocent);
+  assert.equal(redactKeys(innocent), innocent);
 });

@@ -1,4 +1,4 @@
-/** Identifiers: their form, that they sort by time, and that no two are the same. */
+/** Identifiers: their form, their order, and that they are unique. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -11,7 +11,7 @@ test('an id is its prefix, an underscore, and 26 characters of base 32', () => {
   assert.match(newId('req', Date.UTC(2026, 10, 21)), /^req_[0-9a-hjkmnp-tv-z]{26}$/);
 });
 
-test('ids sort as the milliseconds in which they were made', () => {
+test('ids sort by the milliseconds in which they were made', () => {
   const times = fc.nat({ max: MAX_MS });
   fc.assert(
     fc.property(times, times, (first, second) => {
@@ -21,7 +21,7 @@ test('ids sort as the milliseconds in which they were made', () => {
   );
 });
 
-test('ids of one millisecond share their time and differ all the same', () => {
+test('ids of one millisecond share their time but still differ', () => {
   const count = 20_000;
   const ids = Array.from({ length: count }, () => newId('req', 1_000_000));
   assert.equal(new Set(ids).size, count);

@@ -1,4 +1,4 @@
-/** Money: what is read as an amount, how it is written, and how a cost is rounded. */
+/** Money: how amounts are parsed and formatted, and how costs are rounded. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -63,22 +63,22 @@ const amounts = fc.bigInt({ min: 0n, max: MAX_NANOS });
 
 describe('an amount in USD', () => {
   for (const [text, nanos] of READ) {
-    test(`${JSON.stringify(text)} is read as ${nanos} nanodollars`, () => assert.equal(parseUsd(text), nanos));
+    test(`${JSON.stringify(text)} parses as ${nanos} nanodollars`, () => assert.equal(parseUsd(text), nanos));
   }
 
   for (const text of NOT_READ) {
-    test(`${JSON.stringify(text)} is no amount`, () => assert.equal(parseUsd(text), undefined));
+    test(`${JSON.stringify(text)} is not an amount`, () => assert.equal(parseUsd(text), undefined));
   }
 
   for (const [nanos, text] of WRITTEN) {
-    test(`${nanos} nanodollars are written as ${text}`, () => assert.equal(formatUsd(nanos), text));
+    test(`${nanos} nanodollars are formatted as ${text}`, () => assert.equal(formatUsd(nanos), text));
   }
 
-  test('that is written is read back as the same amount', () => {
+  test('parses back to itself after formatting', () => {
     fc.assert(fc.property(amounts, (nanos) => parseUsd(formatUsd(nanos)) === nanos));
   });
 
-  test('is written with two to nine decimals, and a negative one as its opposite with a sign', () => {
+  test('has two to nine decimals, and a minus sign if negative', () => {
     fc.assert(
       fc.property(amounts, (nanos) => {
         assert.match(formatUsd(nanos), /^\d+\.\d{2,9}$/);
@@ -105,14 +105,14 @@ describe('a cost', () => {
     );
   });
 
-  test('is rounded once, and not once for each of its parts', () => {
+  test('is rounded once, not once for each part', () => {
     const third = { tokens: 1, nanosPerMillion: 333_333n };
     assert.equal(costRoundedUp([third]), 1n);
     assert.equal(costRoundedUp([third, third, third]), 1n);
     assert.equal(costRoundedUp([third, third, third, third]), 2n);
   });
 
-  test('of nothing, or at a price of nothing, is nothing', () => {
+  test('of no tokens, or at a price of zero, is zero', () => {
     assert.equal(costRoundedUp([]), 0n);
     assert.equal(costRoundedUp([{ tokens: 0, nanosPerMillion: 5n }]), 0n);
     assert.equal(costRoundedUp([{ tokens: 5, nanosPerMillion: 0n }]), 0n);

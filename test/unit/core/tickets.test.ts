@@ -12,7 +12,7 @@ type Step =
 
 const PENDING = 'pending';
 
-/** What has become of each of three calls after these steps: its reply, its error, or nothing yet. */
+/** The outcome of each of three calls after these steps: a reply, an error, or still pending. */
 async function outcomesAfter(steps: readonly Step[]): Promise<unknown[]> {
   const tickets = new Tickets<string>();
   const calls = [tickets.take(), tickets.take(), tickets.take()];
@@ -36,17 +36,17 @@ async function afterTurn(): Promise<string> {
 }
 
 const cases: readonly (readonly [what: string, steps: readonly Step[], outcomes: readonly unknown[]])[] = [
-  ['waits for its reply', [], [PENDING, PENDING, PENDING]],
-  ['resolves with the reply of its number', [['resolve', 2, 'two']], [PENDING, 'two', PENDING]],
+  ['is pending without a reply', [], [PENDING, PENDING, PENDING]],
+  ['gets the reply with its number', [['resolve', 2, 'two']], [PENDING, 'two', PENDING]],
   [
-    'resolves in any order',
+    'gets its reply in any order',
     [
       ['resolve', 3, 'three'],
       ['resolve', 1, 'one'],
     ],
     ['one', PENDING, 'three'],
   ],
-  ['rejects alone', [['reject', 1]], [ERROR, PENDING, PENDING]],
+  ['can fail without the others', [['reject', 1]], [ERROR, PENDING, PENDING]],
   [
     'keeps its first outcome',
     [
@@ -59,7 +59,7 @@ const cases: readonly (readonly [what: string, steps: readonly Step[], outcomes:
     ['one', ERROR, PENDING],
   ],
   [
-    'is not affected by tickets that nobody holds',
+    'is not affected by replies to unknown tickets',
     [
       ['resolve', 4, 'four'],
       ['reject', 0],
@@ -67,8 +67,8 @@ const cases: readonly (readonly [what: string, steps: readonly Step[], outcomes:
     ],
     [PENDING, PENDING, PENDING],
   ],
-  ['rejects with all that wait', [['resolve', 2, 'two'], ['rejectAll']], [ERROR, 'two', ERROR]],
-  ['cannot be answered after that', [['rejectAll'], ['resolve', 1, 'one']], [ERROR, ERROR, ERROR]],
+  ['fails with all that are pending', [['resolve', 2, 'two'], ['rejectAll']], [ERROR, 'two', ERROR]],
+  ['gets no reply after all have failed', [['rejectAll'], ['resolve', 1, 'one']], [ERROR, ERROR, ERROR]],
 ];
 
 describe('a call', () => {
@@ -76,7 +76,7 @@ describe('a call', () => {
     test(what, async () => assert.deepEqual(await outcomesAfter(steps), outcomes));
   }
 
-  test('can be made after all others were rejected, under a number of its own', async () => {
+  test('can be made after all others have failed, with a new number', async () => {
     const tickets = new Tickets<string>();
     const first = tickets.take();
     tickets.rejectAll(ERROR);

@@ -1,4 +1,4 @@
-/** Admission by itself: each refusal by name, in its order, and how long it says to wait. */
+/** Admission as a pure function: each refusal, their order, and the wait that each names. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Activity } from '../../../src/ledger/activity.ts';
@@ -20,7 +20,10 @@ const REQUEST: AdmissionRequest = {
   holdNanos: 2n * USD,
 };
 
-/** A key with room for three requests, 1,000 tokens and two at once, and an account of ten USD: REQUEST is admitted. */
+/**
+ * A key with room for three requests, 1,000 tokens and two slots, and ten USD of credit. REQUEST is
+ * admitted.
+ */
 function soundFacts(): Facts {
   return {
     key: {
@@ -48,7 +51,7 @@ function soundFacts(): Facts {
 
 let leases = 0;
 
-/** A request of the key that is under way. */
+/** A request of the key that is in flight. */
 function openLease(facts: Facts, lease: { tokens?: number; holdNanos?: bigint; month?: string; agoMs?: number }): void {
   const { tokens = 0, holdNanos = 0n, month = MONTH, agoMs = 0 } = lease;
   const requestId = `req_${++leases}`;
@@ -67,7 +70,7 @@ function openLease(facts: Facts, lease: { tokens?: number; holdNanos?: bigint; m
 
 interface Condition {
   readonly refusal: Refusal;
-  /** Brings about what this refusal is for, and nothing that another is for. */
+  /** Violates this precondition and no other. */
   readonly worsen: (facts: Facts) => void;
 }
 
@@ -143,7 +146,7 @@ test('a request that meets every precondition is not refused', () => {
   assert.equal(refusalOf(REQUEST, soundFacts()), undefined);
 });
 
-describe('each precondition has its refusal, and comes before the later ones:', () => {
+describe('each precondition has a refusal of its own, and is checked before the later ones:', () => {
   for (const [position, { refusal, worsen }] of CONDITIONS.entries()) {
     test(refusal.reason, () => {
       const facts = soundFacts();
@@ -159,7 +162,7 @@ describe('each precondition has its refusal, and comes before the later ones:', 
   }
 });
 
-describe('the edge of a precondition:', () => {
+describe('at the boundary of a precondition:', () => {
   const rows: readonly (readonly [claim: string, change: (facts: Facts) => void, reason: string | undefined])[] = [
     [
       'a spend limit is reached by charges that equal it',
@@ -248,20 +251,20 @@ describe('the edge of a precondition:', () => {
   }
 });
 
-test('a model that costs nothing needs no credit, and a reached spend limit stops it all the same', () => {
+test('a free model needs no credit, but a reached spend limit still refuses it', () => {
   const free = { ...REQUEST, holdNanos: 0n };
   const poor = { ...soundFacts(), balanceNanos: -5n * USD, heldNanos: 3n * USD };
   assert.equal(refusalOf(free, poor), undefined);
   assert.equal(refusalOf(free, { ...poor, chargedNanos: 5n * USD })?.reason, 'spend_limit_reached');
 });
 
-describe('how long to wait', () => {
+describe('the wait that a refusal names', () => {
   const waitOf = (facts: Facts, request = REQUEST) => {
     const refusal = refusalOf(request, facts);
     return refusal !== undefined && 'retryAfterS' in refusal ? refusal.retryAfterS : undefined;
   };
 
-  test('is the longest wait of all the limits that are passed', () => {
+  test('is the longest wait of all limits that are exceeded', () => {
     const facts = soundFacts();
     for (const agoMs of [20_000, 10_000, 0]) facts.activity.requests.add(NOW - agoMs, 1);
     facts.activity.tokens.add(NOW - 5_000, 900);
@@ -271,7 +274,7 @@ describe('how long to wait', () => {
     assert.equal(waitOf(facts), 55);
   });
 
-  test('is the time until enough tokens have left, and not until all have', () => {
+  test('ends when enough tokens have left the window, not all of them', () => {
     const facts = soundFacts();
     facts.activity.tokens.add(NOW - 50_000, 200);
     facts.activity.tokens.add(NOW - 20_000, 500);
@@ -292,7 +295,7 @@ describe('how long to wait', () => {
     assert.equal(waitOf(facts, { ...REQUEST, reservedTokens: 900 }), 50);
   });
 
-  test('for a reservation that is older than that is one second', () => {
+  test('is one second for a reservation that is older than that', () => {
     const facts = soundFacts();
     openLease(facts, { tokens: 900, agoMs: 200_000 });
     assert.equal(waitOf(facts), 1);

@@ -1,4 +1,7 @@
-/** A ledger engine on a real state file of its own, a clock that is turned by hand, and the operator's view of the file. */
+/**
+ * A ledger engine on a state file of its own, with a manual clock and an operator's connection to
+ * the file.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,6 +24,7 @@ import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../../src/state/sqlite/keys.ts';
+import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
 import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 
 /** Noon, in the middle of a month. */
@@ -71,7 +75,7 @@ const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: nu
 export class Bench {
   readonly clock: HandClock;
   readonly options: LedgerOptions;
-  /** What the operator's commands work on: a connection of their own. */
+  /** The operator's connection, as a command would open it. */
   readonly operator: { database: Sqlite; keys: KeyStore; account: Account; usage: UsageReader };
   /** The engine's connection. */
   database!: Sqlite;
@@ -92,12 +96,15 @@ export class Bench {
     };
   }
 
-  /** Opens the file as a gateway does when it starts. Also after `database.close()`, which is what a crash leaves. */
+  /**
+   * Opens the file as a gateway does at its start. After `database.close()`, this is a restart
+   * after a crash.
+   */
   start(): void {
     const { database, created } = openDatabase(this.options.path);
     this.database = database;
-    this.engine = new LedgerEngine(database, this.options, this.clock);
-    this.summary = this.engine.recover(created);
+    this.engine = new LedgerEngine(new LedgerStore(database, created), this.options, this.clock);
+    this.summary = this.engine.recover();
   }
 
   close(): void {
@@ -138,7 +145,7 @@ export class Bench {
     return this.engine.process([{ kind: 'admit', request }])[0] as Admission;
   }
 
-  /** Admits a request, which the test expects to be admitted, and returns its id. */
+  /** Admits a request and returns its id. Throws if it is refused. */
   admit(key: BenchKey, changes: Partial<AdmissionRequest> = {}): string {
     const request = this.request(key, changes);
     const admission = this.decide(request);
@@ -146,7 +153,7 @@ export class Bench {
     return request.requestId;
   }
 
-  /** The refusal of a request, which the test expects to be refused. */
+  /** Returns the refusal of a request. Throws if it is admitted. */
   refuse(key: BenchKey, changes: Partial<AdmissionRequest> = {}): Refusal {
     const admission = this.decide(this.request(key, changes));
     if (admission.admitted) throw new Error('admitted');
@@ -179,12 +186,12 @@ export class Bench {
     return this.engine.process([{ kind: 'admit_listing', keyHash: key.hash }])[0] as ListingAdmission;
   }
 
-  /** All rows of a table, as the file has them. */
+  /** All rows of a table. */
   rows(table: 'holds' | 'journal' | 'usage_days' | 'usage_months' | 'credit_entries' | 'keys'): Row[] {
     return this.operator.database.prepare(`SELECT * FROM ${table}`).safeIntegers().all() as Row[];
   }
 
-  /** Everything the file says, to compare before and after. */
+  /** The whole content of the file, to compare before and after. */
   dump(): unknown {
     const tables = ['holds', 'journal', 'usage_days', 'usage_months', 'credit_entries', 'keys'] as const;
     return { balance: this.operator.account.balance(), tables: tables.map((table) => this.rows(table)) };
@@ -193,7 +200,7 @@ export class Bench {
 
 export type Row = Readonly<Record<string, bigint | string | null>>;
 
-/** A bench in a directory of its own that goes when the test ends. */
+/** A bench in a temporary directory, which is removed when the test ends. */
 export function openBench(test: Cleanup, options: Partial<LedgerOptions> = {}, clock = new HandClock()): Bench {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-ledger-'));
   const bench = new Bench(directory, options, clock);

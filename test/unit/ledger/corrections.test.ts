@@ -1,4 +1,7 @@
-/** Corrections of requests that a crash had left open: they count wherever the charge did, and nothing else can be corrected. */
+/**
+ * Corrections of requests that a crash left open: they apply wherever the charge did, and nothing
+ * else can be corrected.
+ */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { audit } from '../../../src/audit/audit.ts';
@@ -20,7 +23,7 @@ function assertSound(bench: Bench): void {
   assert.deepEqual(faulty, []);
 }
 
-/** A bench on which a crash has left these requests open, and a gateway has started since. */
+/** A bench on which a crash left these requests open, after a restart. */
 function crashed(test: TestContext, spendLimitNanos: bigint | null = null, holds: readonly bigint[] = [HOLD]) {
   const bench = openBench(test);
   bench.addCredit(USD);
@@ -33,7 +36,7 @@ function crashed(test: TestContext, spendLimitNanos: bigint | null = null, holds
   return { bench, key, id: ids[0] as string, ids, store: storeOf(bench) };
 }
 
-/** Everything in the file but the figures that a correction is to change. */
+/** Everything in the file except the figures that a correction must change. */
 function untouchedBy(bench: Bench): unknown {
   const without = (row: Row, ...names: string[]) =>
     Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)));
@@ -44,7 +47,7 @@ function untouchedBy(bench: Bench): unknown {
   };
 }
 
-describe('a correction of a request that a crash had left open', () => {
+describe('a correction of a request that a crash left open', () => {
   for (const [what, cost] of [
     ['less', 1n],
     ['more', 90_000n],
@@ -75,7 +78,7 @@ describe('a correction of a request that a crash had left open', () => {
     });
   }
 
-  test('replaces an earlier one, and one that is made twice counts once', (t) => {
+  test('replaces an earlier one, and counts once if it is repeated', (t) => {
     const { bench, key, id, store } = crashed(t);
     for (const [at, cost] of [90n, 90n, 3n, 0n, 1_200n].entries()) {
       assert.equal(store.correct(id, cost, NOON + at).kind, 'done');
@@ -86,7 +89,7 @@ describe('a correction of a request that a crash had left open', () => {
     }
   });
 
-  test('changes that request alone', (t) => {
+  test('changes only that request', (t) => {
     const { bench, ids, store } = crashed(t, null, [10n, 20n, 30n]);
     store.correct(ids[1] as string, 7n, NOON);
     assert.deepEqual(
@@ -100,7 +103,7 @@ describe('a correction of a request that a crash had left open', () => {
     assertSound(bench);
   });
 
-  test('counts on the day and in the month of its admission, whenever it is made', (t) => {
+  test('counts on the day and in the month of the admission, whenever it is made', (t) => {
     const bench = openBench(t);
     bench.clock.wall = Date.UTC(2026, 0, 31, 23, 59, 59);
     bench.addCredit(USD);
@@ -121,7 +124,7 @@ describe('a correction of a request that a crash had left open', () => {
     assertSound(bench);
   });
 
-  test('counts from the next decision of a running gateway on, against the spend limit and in the balance', (t) => {
+  test('counts from the next decision of a running gateway, in the spend limit and the balance', (t) => {
     const { bench, key, id, store } = crashed(t, 500n);
     assert.equal(bench.refuse(key).reason, 'spend_limit_reached');
     store.correct(id, 499n, NOON);
@@ -140,7 +143,7 @@ describe('a correction of a request that a crash had left open', () => {
     assertSound(bench);
   });
 
-  test('is not forgotten when the gateway starts again', (t) => {
+  test('survives a restart', (t) => {
     const { bench, key, id, store } = crashed(t, 500n);
     store.correct(id, 499n, NOON);
     bench.database.close();
@@ -153,7 +156,7 @@ describe('a correction of a request that a crash had left open', () => {
 
 describe('a correction is refused, and changes nothing,', () => {
   for (const source of ['reported', 'counted'] as const) {
-    test(`of what was ${source}, named by its own id or by that of its completion`, (t) => {
+    test(`of a request that was charged as ${source}, by its id or its completion id`, (t) => {
       const bench = openBench(t);
       bench.addCredit(USD);
       const id = bench.admit(bench.newKey());
@@ -166,7 +169,7 @@ describe('a correction is refused, and changes nothing,', () => {
     });
   }
 
-  test('of what is under way', (t) => {
+  test('of a request in flight', (t) => {
     const bench = openBench(t);
     bench.addCredit(USD);
     const id = bench.admit(bench.newKey(), { holdNanos: 5n });

@@ -1,4 +1,4 @@
-/** The engine: what admission takes and settlement gives back, in memory and in the file. */
+/** The engine: what admission takes and settlement releases, in memory and in the file. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -28,7 +28,7 @@ describe('an admitted request', () => {
     assert.deepEqual(bench.operator.account.balance(), { balanceNanos: USD, heldNanos: 7n });
   });
 
-  test('gives its hold back when it is settled, and pays what it cost', (t) => {
+  test('releases its hold when it is settled, and is charged what it cost', (t) => {
     const bench = openBench(t);
     bench.addCredit(USD);
     const key = bench.newKey();
@@ -37,7 +37,8 @@ describe('an admitted request', () => {
     const usage = { promptTokens: 30, cachedTokens: 5, completionTokens: 12 };
     const end = { source: 'counted', outcome: 'upstream_error', completionId: 'chatcmpl-1', firstByteMs: 250 } as const;
     const served = { model: 'mock/spare', upstream: 'mock', attempts: 2 };
-    bench.settle(requestId, { ...end, usage, costNanos: 41n, served });
+    const failure = { reason: 'http_status', status: 500, message: 'upstream 500' } as const;
+    bench.settle(requestId, { ...end, usage, costNanos: 41n, served, failure });
     assert.deepEqual(bench.operator.account.balance(), { balanceNanos: USD - 41n, heldNanos: 0n });
     assert.deepEqual(bench.rows('holds'), []);
     assert.deepEqual(
@@ -63,13 +64,16 @@ describe('an admitted request', () => {
           first_byte_ms: 250n,
           hold_nanos: 700n,
           corrected_at_ms: null,
+          failure_reason: 'http_status',
+          failure_status: 500n,
+          failure_message: 'upstream 500',
         },
       ],
     );
     assert.deepEqual(bench.operator.usage.monthOf(key.id, '2026-11'), { requests: 1, tokens: 42, costNanos: 41n });
   });
 
-  test('shows in the figures with what it reserves, and after its end with what it used', (t) => {
+  test('counts in the rate-limit figures with what it reserves, and once settled with what it used', (t) => {
     const bench = openBench(t, { rpm: 10, tpm: 1_000 });
     const key = bench.newKey();
     const request = bench.request(key, { reservedTokens: 300 });
@@ -91,7 +95,7 @@ describe('an admitted request', () => {
     assert.deepEqual([figures.remainingTokens, figures.resetTokensS], [1_000, 0]);
   });
 
-  test('that is settled twice, or that was never admitted, is a fault that changes nothing', (t) => {
+  test('that is settled twice or was never admitted is an internal error, and changes nothing', (t) => {
     const bench = openBench(t);
     bench.addCredit(USD);
     const requestId = bench.admit(bench.newKey());
@@ -102,7 +106,7 @@ describe('an admitted request', () => {
     assert.deepEqual(bench.dump(), before);
   });
 
-  test('frees its slot', (t) => {
+  test('releases its slot', (t) => {
     const bench = openBench(t, { concurrency: 1 });
     const key = bench.newKey();
     const requestId = bench.admit(key);
@@ -113,7 +117,7 @@ describe('an admitted request', () => {
 });
 
 describe('the wait that a refusal names', () => {
-  test('is enough for a lone client, and a second less is not', (t) => {
+  test('is long enough for a lone client, and a second less is not', (t) => {
     const bench = openBench(t, { rpm: 2, tpm: 1_000 });
     const key = bench.newKey();
     const usage = { promptTokens: 400, cachedTokens: 0, completionTokens: 300 };
@@ -133,7 +137,7 @@ describe('the wait that a refusal names', () => {
 describe('the month', () => {
   const LAST_MOMENT = Date.UTC(2026, 10, 30, 23, 59, 59, 999);
 
-  test('of a charge is that of the admission, whenever it is settled', (t) => {
+  test('of a charge is the month of the admission, whenever it is settled', (t) => {
     const bench = openBench(t);
     bench.clock.wall = LAST_MOMENT;
     bench.addCredit(USD);
@@ -144,13 +148,13 @@ describe('the month', () => {
     assert.equal(bench.operator.usage.monthOf(key.id, '2026-11').costNanos, 100n);
     assert.equal(bench.operator.usage.monthOf(key.id, '2026-12').requests, 0);
     assert.equal(bench.rows('usage_days')[0]?.day, '2026-11-30');
-    // December has seen no charge, in memory too.
+    // Nothing is charged in December, in memory either.
     bench.settle(bench.admit(key), { costNanos: 99n });
     bench.settle(bench.admit(key), { costNanos: 1n });
     assert.equal(bench.refuse(key).reason, 'spend_limit_reached');
   });
 
-  test('that begins makes a reached spend limit stop nobody any more', (t) => {
+  test('resets a reached spend limit when it begins', (t) => {
     const bench = openBench(t);
     bench.clock.wall = LAST_MOMENT;
     bench.addCredit(USD);
@@ -161,19 +165,19 @@ describe('the month', () => {
     bench.admit(key);
   });
 
-  test('that turns while a request is being admitted is one and the same in memory and in the file', (t) => {
+  test('is the same in memory and in the file when it changes during an admission', (t) => {
     const bench = openBench(t);
     bench.addCredit(USD);
-    // Whichever look at the clock is the first to see December.
-    for (let novemberLooks = 1; novemberLooks <= 6; novemberLooks++) {
+    // Whichever reading of the clock is the first in December.
+    for (let novemberReadings = 1; novemberReadings <= 6; novemberReadings++) {
       const key = bench.newKey({ spendLimitNanos: 100n });
-      let looks = 0;
-      bench.clock.wallMs = () => (looks++ < novemberLooks ? LAST_MOMENT : LAST_MOMENT + 1);
+      let readings = 0;
+      bench.clock.wallMs = () => (readings++ < novemberReadings ? LAST_MOMENT : LAST_MOMENT + 1);
       const requestId = bench.admit(key);
       bench.settle(requestId, { costNanos: 100n });
       const charged = bench.operator.usage.monthOf(key.id, '2026-12').costNanos;
       const { admitted } = bench.decide(bench.request(key));
-      assert.equal(admitted, charged === 0n, `after ${novemberLooks} looks December was charged ${charged}`);
+      assert.equal(admitted, charged === 0n, `after ${novemberReadings} readings December was charged ${charged}`);
     }
   });
 
@@ -194,8 +198,8 @@ describe('the month', () => {
   });
 });
 
-describe('money that is spoken for', () => {
-  test('comes free when the requests that hold it turn out cheaper', (t) => {
+describe('money that is held', () => {
+  test('is released when the requests that hold it cost less', (t) => {
     const bench = openBench(t);
     bench.addCredit(10n);
     const key = bench.newKey();
@@ -205,7 +209,7 @@ describe('money that is spoken for', () => {
     bench.admit(key, { holdNanos: 5n });
   });
 
-  test('is that of all keys for the balance, and of one key for its spend limit', (t) => {
+  test('counts over all keys for the balance, and per key for its spend limit', (t) => {
     const bench = openBench(t);
     bench.addCredit(100n);
     const [a, b] = [bench.newKey({ spendLimitNanos: 50n }), bench.newKey({ spendLimitNanos: 50n })];
@@ -215,7 +219,7 @@ describe('money that is spoken for', () => {
     assert.equal(bench.refuse(b, { holdNanos: 2n }).reason, 'money_spoken_for');
   });
 
-  test('lets requests that race pass a spend limit by less than one of them', (t) => {
+  test('lets concurrent requests exceed a spend limit by less than one of them', (t) => {
     const bench = openBench(t);
     bench.addCredit(1_000n);
     const key = bench.newKey({ spendLimitNanos: 100n });
@@ -229,7 +233,7 @@ describe('money that is spoken for', () => {
 });
 
 describe('the window of model listings', () => {
-  test('is its own: it takes nothing from the others, and they take nothing from it', (t) => {
+  test('is separate: listings do not count as requests, nor requests as listings', (t) => {
     const bench = openBench(t, { rpm: 1, modelsRpm: 2 });
     const key = bench.newKey();
     bench.admit(key);
@@ -245,7 +249,7 @@ describe('the window of model listings', () => {
     assert.equal(bench.list(key).kind, 'admitted');
   });
 
-  test('is open to nobody whose key is unknown, deleted or disabled', (t) => {
+  test('admits no key that is unknown, deleted or disabled', (t) => {
     const bench = openBench(t);
     const [deleted, disabled] = [bench.newKey(), bench.newKey()];
     bench.operator.keys.setState(deleted.id, 'deleted');

@@ -1,16 +1,19 @@
-/** A file that cannot be written: the engine takes nothing that it could not write down, and goes on afterwards. */
+/**
+ * A file that cannot be written: the engine admits nothing that it cannot write, and recovers
+ * afterwards.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Command } from '../../../src/ledger/protocol.ts';
 import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
 import { type Bench, openBench, USD } from './bench.ts';
 
-/** Ways to make writes fail, and to mend them. */
-const FAULTS: readonly { what: string; harm: (bench: Bench) => void; mend: (bench: Bench) => void }[] = [
+/** Ways to make writes fail, and to repair them. */
+const WRITE_FAILURES: readonly { what: string; harm: (bench: Bench) => void; repair: (bench: Bench) => void }[] = [
   {
     what: 'the file is read-only',
     harm: ({ database }) => database.pragma('query_only = ON'),
-    mend: ({ database }) => database.pragma('query_only = OFF'),
+    repair: ({ database }) => database.pragma('query_only = OFF'),
   },
   {
     what: 'the disk is full',
@@ -18,11 +21,11 @@ const FAULTS: readonly { what: string; harm: (bench: Bench) => void; mend: (benc
       const pages = database.pragma('page_count', { simple: true }) as number;
       database.pragma(`max_page_count = ${pages}`);
     },
-    mend: ({ database }) => database.pragma('max_page_count = 1000000'),
+    repair: ({ database }) => database.pragma('max_page_count = 1000000'),
   },
 ];
 
-/** Admissions with names so long that their rows do not fit into the pages that are there. */
+/** Admissions with model names so long that their rows do not fit into the existing pages. */
 function largeBatch(bench: Bench, key: ReturnType<Bench['newKey']>): Command[] {
   return Array.from({ length: 8 }, () => ({
     kind: 'admit',
@@ -30,12 +33,12 @@ function largeBatch(bench: Bench, key: ReturnType<Bench['newKey']>): Command[] {
   }));
 }
 
-/** A command that throws when all before it in its batch has been decided and written. */
+/** A command that throws after all commands before it in the batch were decided and written. */
 const broken = (bench: Bench): Command => ({ kind: 'settle', settlement: bench.settlement('req_not_open') });
 
 describe('a batch that cannot be written', () => {
-  for (const { what, harm, mend } of FAULTS) {
-    test(`changes nothing in memory and in the file, and the next one works: ${what}`, (t) => {
+  for (const { what, harm, repair } of WRITE_FAILURES) {
+    test(`changes nothing in memory and in the file, and the next one succeeds: ${what}`, (t) => {
       const bench = openBench(t);
       bench.addCredit(USD);
       const key = bench.newKey({ spendLimitNanos: 1_000n });
@@ -50,7 +53,7 @@ describe('a batch that cannot be written', () => {
       assert.throws(() => bench.engine.process(batch), isStorageError);
       assert.deepEqual(bench.dump(), file);
       assert.deepEqual(bench.identify(key).figures, figures);
-      mend(bench);
+      repair(bench);
       bench.engine.process(batch);
       assert.equal(bench.rows('holds').length, 8);
       assert.deepEqual(bench.operator.account.balance(), { balanceNanos: USD - 90n, heldNanos: 800n });
@@ -58,14 +61,14 @@ describe('a batch that cannot be written', () => {
     });
   }
 
-  test('gives back what its listings took', (t) => {
+  test('undoes its listings', (t) => {
     const bench = openBench(t, { modelsRpm: 1 });
     const key = bench.newKey();
     assert.throws(() => bench.engine.process([{ kind: 'admit_listing', keyHash: key.hash }, broken(bench)]));
     assert.equal(bench.list(key).kind, 'admitted');
   });
 
-  test('gives back the money that it charged', (t) => {
+  test('undoes its charges', (t) => {
     const bench = openBench(t);
     bench.addCredit(100n);
     const key = bench.newKey();
@@ -76,7 +79,7 @@ describe('a batch that cannot be written', () => {
     bench.admit(key, { holdNanos: 90n });
   });
 
-  test('leaves requests free to be looked up, and refuses nothing but what must be written', (t) => {
+  test('fails only what must be written: keys are still identified, and listings admitted', (t) => {
     const bench = openBench(t);
     const key = bench.newKey();
     bench.database.pragma('query_only = ON');
@@ -85,7 +88,7 @@ describe('a batch that cannot be written', () => {
     assert.throws(() => bench.admit(key), isStorageError);
   });
 
-  test('does not change what a later refusal says of the wait', (t) => {
+  test('does not change the wait that a later refusal names', (t) => {
     const bench = openBench(t, { tpm: 1_000 });
     const key = bench.newKey();
     const first = bench.admit(key, { reservedTokens: 600 });
@@ -98,7 +101,7 @@ describe('a batch that cannot be written', () => {
     assert.deepEqual(bench.refuse(key, { reservedTokens: 400 }), before);
   });
 
-  test('does not let a charge count that was taken back', (t) => {
+  test('does not count a charge that was rolled back', (t) => {
     const bench = openBench(t);
     bench.addCredit(100n);
     const key = bench.newKey({ spendLimitNanos: 50n });

@@ -1,4 +1,7 @@
-/** The engine against a naive ledger: random requests, edits, crashes and failed writes, and every answer compared. */
+/**
+ * The engine compared with a naive ledger: random requests, edits, crashes and failed writes; every
+ * answer must agree.
+ */
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +17,7 @@ import { assertBooksBalance } from '../../support/books.ts';
 import { Bench, type BenchKey, HandClock } from './bench.ts';
 import { type NaiveKey, NaiveLedger } from './naive-ledger.ts';
 
-/** Some seconds' worth; MODEL_RUNS=10000 makes it some minutes. */
+/** Takes a few seconds; with MODEL_RUNS=10000, a few minutes. */
 const RUNS = Number(process.env.MODEL_RUNS ?? 120);
 const KEYS = 2;
 const TIER = { rpm: 6, tpm: 400, concurrency: 4 };
@@ -24,7 +27,7 @@ const ask = fc.record({
   key: fc.nat({ max: KEYS - 1 }),
   model: fc.constantFrom('mock/a', 'mock/b'),
   inputTokens: fc.nat({ max: 120 }),
-  // Now and then more than the limit takes at all.
+  // Sometimes more than the limit allows at all.
   outputTokens: fc.oneof({ weight: 9, arbitrary: fc.nat({ max: 120 }) }, { weight: 1, arbitrary: fc.constant(450) }),
   holdNanos: fc.bigInt({ min: 0n, max: 40n }),
 });
@@ -129,7 +132,7 @@ class Pair {
         return;
       case 'crash':
         this.bench.database.close();
-        // Another process has another monotonic clock.
+        // A new process has a monotonic clock of its own.
         this.bench.clock.monotonic = 77_000;
         this.bench.start();
         this.naive.recover(this.bench.clock.wallMs());
@@ -162,7 +165,7 @@ class Pair {
     }
   }
 
-  /** All of the batch is decided and written, and then the disk is full. */
+  /** The whole batch is decided and written, then it fails. */
   #failedBatch(commands: readonly Command[]): void {
     const nobody = { requestId: 'req_not_open', promptTokens: 0, completionTokens: 0, costNanos: 0n };
     const last: Command = { kind: 'settle', settlement: toSettlement(nobody.requestId, nobody) };
@@ -213,7 +216,7 @@ function toSettlement(
   };
 }
 
-test('whatever happens, the ledger answers, remembers and adds up as a plain list would', () => {
+test('whatever happens, the ledger gives the answers and totals of a plain list', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 60, size: 'max' }), fc.boolean(), (steps, creditEnforced) => {
       const directory = mkdtempSync(join(tmpdir(), 'inf-gw-model-'));

@@ -1,4 +1,7 @@
-/** A ledger as plain as can be, to compare the real one with: lists of everything, added up anew at each question. */
+/**
+ * The simplest possible ledger, to compare the real one with: plain lists, added up for every
+ * question.
+ */
 
 import { utcMonth } from '../../../src/core/clock.ts';
 import type { RateFigures } from '../../../src/core/limits.ts';
@@ -36,7 +39,7 @@ export class NaiveLedger {
     this.options = options;
   }
 
-  /** What it would say at that moment, when nothing is changed. */
+  /** The refusal of a request at that moment, without admitting it. */
   refusalOf(key: NaiveKey, request: AdmissionRequest, nowMs: number): Refusal | undefined {
     if (key.state === 'deleted') return { reason: 'unknown_key' };
     if (key.state === 'disabled') return { reason: 'key_disabled' };
@@ -107,7 +110,7 @@ export class NaiveLedger {
     this.balanceNanos -= settlement.costNanos;
   }
 
-  /** What a restart makes of the requests that a crash left open. */
+  /** What a restart does with the requests that a crash left open. */
   recover(nowMs: number): void {
     for (const { request } of this.open) {
       const { requestId, inputTokens, outputTokens, holdNanos } = request;

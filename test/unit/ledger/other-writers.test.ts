@@ -1,4 +1,4 @@
-/** What the operator changes through a connection of its own counts from the engine's next decision on. */
+/** An operator's change through another connection takes effect with the engine's next decision. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Bench, type BenchKey, openBench, USD } from './bench.ts';
@@ -8,7 +8,7 @@ const READY = { holdNanos: 100n };
 interface Edit {
   readonly what: string;
   readonly edit: (bench: Bench, key: BenchKey) => void;
-  /** The refusal from then on; undefined where the request is admitted. */
+  /** The refusal after the edit; undefined if the request is admitted. */
   readonly refusal: string | undefined;
   readonly before?: (bench: Bench, key: BenchKey) => void;
 }
@@ -41,7 +41,7 @@ const EDITS: readonly Edit[] = [
     refusal: 'tokens_per_minute',
   },
   {
-    what: 'a limit on requests at once',
+    what: 'a limit on concurrent requests',
     edit: (bench, key) => bench.operator.keys.setLimits(key.id, { concurrency: 1 }),
     refusal: 'concurrency',
   },
@@ -76,7 +76,7 @@ const EDITS: readonly Edit[] = [
   },
 ];
 
-describe('counts from the next decision on:', () => {
+describe('takes effect with the next decision:', () => {
   for (const { what, before, edit, refusal } of EDITS) {
     test(what, (t) => {
       const bench = openBench(t);
@@ -84,7 +84,7 @@ describe('counts from the next decision on:', () => {
       const key = bench.newKey();
       bench.admit(key, READY);
       before?.(bench, key);
-      // The engine has looked at the key as it was.
+      // The engine has cached the key as it was.
       bench.decide(bench.request(key, READY));
       edit(bench, key);
       const admission = bench.decide(bench.request(key, READY));
@@ -92,7 +92,7 @@ describe('counts from the next decision on:', () => {
     });
   }
 
-  test('a key that was made a moment ago, though its hash was asked for before', (t) => {
+  test('a key that was just created, though its hash was looked up before', (t) => {
     const bench = openBench(t);
     const made = bench.newKey();
     const row = bench.rows('keys')[0];
@@ -105,7 +105,7 @@ describe('counts from the next decision on:', () => {
   });
 });
 
-test('a request that is under way is settled though its key was deleted meanwhile', (t) => {
+test('a request in flight is settled even if its key was deleted meanwhile', (t) => {
   const bench = openBench(t);
   bench.addCredit(USD);
   const key = bench.newKey();
@@ -116,7 +116,7 @@ test('a request that is under way is settled though its key was deleted meanwhil
   assert.equal(bench.operator.usage.monthOf(key.id, '2026-11').costNanos, 60n);
 });
 
-test('credit that is added while charges are made is neither lost nor counted twice', (t) => {
+test('credit that is added between charges is neither lost nor counted twice', (t) => {
   const bench = openBench(t);
   bench.addCredit(100n);
   const key = bench.newKey();

@@ -1,11 +1,11 @@
-/** What travels between threads arrives as it was sent, whatever it is. */
+/** Packed messages between threads arrive as they were sent. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Answer, Command } from '../../../src/ledger/protocol.ts';
 import { packCommand, packReply, unpackCommand, unpackReply } from '../../../src/ledger/protocol.ts';
 
-/** As messages bring them: with the usual prototype. */
+/** Records with the usual prototype, as messages have them. */
 const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   fc.record(model, { noNullPrototype: true }) as fc.Arbitrary<T>;
 const text = fc.string();
@@ -31,6 +31,13 @@ const settlement = record({
   completionId: maybe(text),
   firstByteMs: maybe(whole),
   served: maybe(record({ model: text, upstream: text, attempts: whole })),
+  failure: maybe(
+    record({
+      reason: fc.constantFrom('http_status' as const, 'broken' as const),
+      status: maybe(whole),
+      message: text,
+    }),
+  ),
 });
 const command: fc.Arbitrary<Command> = fc.oneof(
   record({ kind: fc.constant('admit' as const), request: admission }),
@@ -79,7 +86,7 @@ describe('between threads', () => {
     );
   });
 
-  test('so does that there is none', () => {
+  test('so does a reply that the ledger is unavailable', () => {
     fc.assert(
       fc.property(whole, command, text, (ticket, each, unavailable) => {
         const packed = packReply({ ticket, command: each }, { ticket, unavailable });

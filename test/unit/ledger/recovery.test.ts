@@ -1,9 +1,9 @@
-/** After a restart: open holds are settled as held, and the windows are those of before. */
+/** After a restart, open holds are settled as held and the windows are rebuilt. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Bench, NOON, openBench, USD } from './bench.ts';
 
-/** Ends the process without a word, and starts another one that much later. */
+/** Ends the process abruptly, and starts another one that much later. */
 function crashAndStart(bench: Bench, downMs = 0): void {
   bench.database.close();
   bench.clock.advance(downMs);
@@ -12,7 +12,7 @@ function crashAndStart(bench: Bench, downMs = 0): void {
 }
 
 describe('a request that a crash left open', () => {
-  test('is charged as held, with the tokens that the hold was made for', (t) => {
+  test('is charged as held, with the tokens of its hold', (t) => {
     const bench = openBench(t);
     bench.addCredit(USD);
     const key = bench.newKey();
@@ -68,7 +68,7 @@ describe('a request that a crash left open', () => {
 const EVERYTHING = { by: undefined, keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
 
 describe('the windows after a restart', () => {
-  test('hold what was admitted and settled in the last minute, at its own time', (t) => {
+  test('contain what was admitted and settled in the last minute, at the original times', (t) => {
     const bench = openBench(t, { rpm: 3, tpm: 100 });
     const [key, other] = [bench.newKey(), bench.newKey()];
     bench.settle(bench.admit(key), { usage: { promptTokens: 20, cachedTokens: 0, completionTokens: 10 } });
@@ -89,7 +89,7 @@ describe('the windows after a restart', () => {
     bench.admit(key, { reservedTokens: 31 });
   });
 
-  test('are empty when the gateway was down for a minute', (t) => {
+  test('are empty if the gateway was down for a minute', (t) => {
     const bench = openBench(t, { rpm: 1 });
     const key = bench.newKey();
     bench.settle(bench.admit(key));
@@ -97,7 +97,7 @@ describe('the windows after a restart', () => {
     bench.admit(key);
   });
 
-  test('date a long request by its end for its tokens, and by its admission for the request', (t) => {
+  test('count a long request at its admission, and its tokens at its settlement', (t) => {
     const bench = openBench(t, { rpm: 1, tpm: 100 });
     const key = bench.newKey();
     const long = bench.admit(key);
@@ -109,7 +109,7 @@ describe('the windows after a restart', () => {
     assert.deepEqual([figures.remainingTokens, figures.resetTokensS], [0, 50]);
   });
 
-  test('hold nothing from the future when the wall clock was set back', (t) => {
+  test('contain nothing from the future if the wall clock was set back', (t) => {
     const bench = openBench(t, { rpm: 1 });
     const key = bench.newKey();
     bench.settle(bench.admit(key));
@@ -120,7 +120,7 @@ describe('the windows after a restart', () => {
   });
 });
 
-test('while it runs, a wall clock that steps changes nothing', (t) => {
+test('while the ledger runs, a step of the wall clock changes nothing', (t) => {
   const bench = openBench(t, { rpm: 1 });
   const key = bench.newKey();
   bench.settle(bench.admit(key));
@@ -131,7 +131,7 @@ test('while it runs, a wall clock that steps changes nothing', (t) => {
   }
 });
 
-test('a first start says that it made the file, and a later one does not', (t) => {
+test('the first start reports that it created the file, and a later one does not', (t) => {
   const bench = openBench(t);
   assert.deepEqual(bench.summary, { created: true, balanceNanos: 0n, keys: 0, recoveredHolds: 0 });
   bench.newKey();

@@ -1,10 +1,13 @@
-/** A refusal leaves the ledger as it was: each of them tried on a real file. */
+/** A refusal changes nothing in the ledger: each of them on a real file. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AdmissionRequest, Refusal } from '../../../src/ledger/ledger.ts';
 import { type Bench, type BenchKey, openBench, USD } from './bench.ts';
 
-/** Each way to be refused by a key of ten requests, 1,000 tokens and two at once, and ten USD of credit. */
+/**
+ * Each way to be refused, with a key limited to ten requests, 1,000 tokens and two slots, and ten
+ * USD of credit.
+ */
 const REFUSALS: readonly {
   reason: Refusal['reason'];
   prepare: (bench: Bench, key: BenchKey) => void;
@@ -46,7 +49,7 @@ const REFUSALS: readonly {
 
 describe('a refusal takes no window, no slot and no money:', () => {
   for (const { reason, prepare, request } of REFUSALS) {
-    test(`${reason}${request?.keyHash === undefined ? '' : ', for a key that never was'}`, (t) => {
+    test(`${reason}${request?.keyHash === undefined ? '' : ', for a key that never existed'}`, (t) => {
       const bench = openBench(t, { rpm: 10, tpm: 1_000, concurrency: 2 });
       bench.addCredit(10n * USD);
       const key = bench.newKey();
@@ -58,7 +61,7 @@ describe('a refusal takes no window, no slot and no money:', () => {
     });
   }
 
-  test('and a slot is as free as before', (t) => {
+  test('and leaves the slot free', (t) => {
     const bench = openBench(t, { concurrency: 1, tpm: 100 });
     const key = bench.newKey();
     for (let i = 0; i < 5; i++) bench.refuse(key, { reservedTokens: 101 });

@@ -1,13 +1,17 @@
-/** The sliding window against a list of all entries: what it holds, when it frees, and what it takes back. */
+/**
+ * The sliding window compared with a list of all entries: its total, when it has room, and undoing
+ * an entry.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Leaving, SlidingWindow, secondsUntil, timeUntilFreed, WINDOW_MS } from '../../../src/ledger/window.ts';
 
 const RUNS = 10_000;
-// Arrays below are of size `max`: by itself fast-check keeps them so short that the ring would hardly ever grow.
+// Arrays below are of size `max`: by default fast-check keeps them so short that the ring would
+// hardly ever grow.
 
-/** The same window, slow and plain: every entry that was ever made. */
+/** The same window, slow and simple: a list of every entry ever added. */
 class NaiveWindow {
   readonly entries: Leaving[] = [];
 
@@ -26,7 +30,7 @@ class NaiveWindow {
 
 type Step = { kind: 'add'; afterMs: number; weight: number } | { kind: 'undo' } | { kind: 'look'; afterMs: number };
 
-// Steps of nothing, of a fraction, and of just about the length of the window are where mistakes would be.
+// Mistakes are likely at steps of zero, of a fraction, and of about the length of the window.
 const pauses = fc.oneof(
   { weight: 4, arbitrary: fc.nat({ max: 5_000 }) },
   { weight: 2, arbitrary: fc.constant(0) },
@@ -44,7 +48,7 @@ const steps = fc.array(
 );
 
 describe('a sliding window', () => {
-  test('holds at every moment what a list of all entries says', () => {
+  test('has at every moment the total of a list of all entries', () => {
     fc.assert(
       fc.property(steps, (list) => {
         const window = new SlidingWindow();
@@ -53,7 +57,7 @@ describe('a sliding window', () => {
         let canUndo = false;
         for (const step of list) {
           if (step.kind === 'undo') {
-            // Only what was just added is ever taken back.
+            // Only the entry that was just added is ever undone.
             if (!canUndo) continue;
             window.undoAdd();
             naive.entries.pop();
@@ -74,7 +78,7 @@ describe('a sliding window', () => {
     );
   });
 
-  test('that is asked before each entry never lets more than its limit into any 60 seconds', () => {
+  test('that is checked before each entry never exceeds its limit in any 60 seconds', () => {
     const attempts = fc.array(fc.record({ afterMs: pauses, weight: fc.integer({ min: 1, max: 40 }) }), {
       maxLength: 80,
       size: 'max',
@@ -99,7 +103,7 @@ describe('a sliding window', () => {
     );
   });
 
-  test('counts an entry up to the last moment of its 60 seconds, and no longer', () => {
+  test('counts an entry until its 60 seconds are over, and no longer', () => {
     const window = new SlidingWindow();
     window.add(500, 7);
     assert.equal(window.total(500 + WINDOW_MS - 0.001), 7);
@@ -107,7 +111,7 @@ describe('a sliding window', () => {
     assert.equal(window.emptyAtMs(), undefined);
   });
 
-  test('keeps its order when it grows while its oldest entries leave', () => {
+  test('keeps its order when it grows while the oldest entries leave', () => {
     const window = new SlidingWindow();
     const naive = new NaiveWindow();
     for (let i = 0; i < 5_000; i++) {
@@ -121,7 +125,7 @@ describe('a sliding window', () => {
     assert.deepEqual([...window.leaving()], naive.within(endMs));
   });
 
-  test('that is empty takes nothing back', () => {
+  test('that is empty ignores an undo', () => {
     const window = new SlidingWindow();
     window.undoAdd();
     assert.equal(window.total(0), 0);
@@ -133,7 +137,7 @@ describe('the time until enough has left', () => {
     .array(fc.record({ atMs: fc.nat({ max: 60_000 }), weight: fc.nat({ max: 50 }) }), { maxLength: 12, size: 'max' })
     .map((list) => list.toSorted((a, b) => a.atMs - b.atMs));
 
-  test('is the least time at which what has left of both sources is enough', () => {
+  test('is the earliest time at which enough has left of both sources', () => {
     fc.assert(
       fc.property(sources, sources, fc.integer({ min: 1, max: 400 }), (first, second, need) => {
         const all = [...first, ...second];
@@ -146,7 +150,7 @@ describe('the time until enough has left', () => {
     );
   });
 
-  test('in whole seconds is enough for the weight to fit, and a second less is not', () => {
+  test('in whole seconds is long enough for the weight to fit, and a second less is not', () => {
     const entries = fc.array(fc.record({ afterMs: fc.nat({ max: 9_000 }), weight: fc.integer({ min: 1, max: 30 }) }), {
       minLength: 1,
       maxLength: 30,
@@ -175,7 +179,19 @@ describe('the time until enough has left', () => {
     );
   });
 
-  test('is told in whole seconds, rounded up, and at least one', () => {
+  test('of an entry that was just added is 60 seconds whatever the clock shows, and it has left by then', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1e10, noNaN: true }), (nowMs) => {
+        const window = new SlidingWindow();
+        window.add(nowMs, 1);
+        assert.equal(secondsUntil(window.emptyAtMs() as number, nowMs), 60);
+        assert.equal(window.total(nowMs + WINDOW_MS), 0);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test('is in whole seconds, rounded up, and at least one', () => {
     assert.equal(secondsUntil(1_000, 1_000), 1);
     assert.equal(secondsUntil(500, 1_000), 1);
     assert.equal(secondsUntil(1_000.5, 1_000), 1);

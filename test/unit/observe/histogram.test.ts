@@ -1,13 +1,16 @@
-/** Quantiles from counts in classes: close to the exact ones, and the same whether the counts are of one thread or several. */
+/**
+ * Quantiles of histograms: close to the exact ones, and the same for counts of one thread or
+ * several.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { addHistogram, emptyHistogram, quantile, record } from '../../../src/observe/histogram.ts';
 
-/** As far as the classes reach: twenty minutes. */
+/** The range of the buckets: twenty minutes. */
 const LONGEST_MS = 1_200_000;
 const durations = fc.array(fc.integer({ min: 0, max: LONGEST_MS }), { minLength: 1, maxLength: 200 });
-const share = fc.double({ min: 0.01, max: 1, noNaN: true });
+const shares = fc.double({ min: 0.01, max: 1, noNaN: true });
 
 function histogramOf(list: readonly number[]) {
   const histogram = emptyHistogram();
@@ -15,27 +18,27 @@ function histogramOf(list: readonly number[]) {
   return histogram;
 }
 
-/** The smallest of them that this share of all are within. */
-function exact(list: readonly number[], wanted: number): number {
+/** The exact quantile: the smallest duration that this share of all does not exceed. */
+function exact(list: readonly number[], share: number): number {
   const sorted = list.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(wanted * list.length) - 1] ?? 0;
+  return sorted[Math.ceil(share * list.length) - 1] ?? 0;
 }
 
 describe('a quantile', () => {
-  test('is never below the exact one, and above it by a quarter at most', () => {
+  test('is never below the exact one, and at most a quarter above it', () => {
     fc.assert(
-      fc.property(durations, share, (list, wanted) => {
-        const found = quantile(histogramOf(list), wanted) ?? -1;
-        // Below a millisecond nothing is told apart, and the result is rounded to a whole one.
-        const real = Math.max(1, exact(list, wanted));
+      fc.property(durations, shares, (list, share) => {
+        const found = quantile(histogramOf(list), share) ?? -1;
+        // Durations below a millisecond share a bucket, and the result is a whole number.
+        const real = Math.max(1, exact(list, share));
         assert.ok(found >= real - 0.5 && found <= real * 1.25 + 0.5, `${found} for ${real}`);
       }),
     );
   });
 
-  test('grows with its share', () => {
+  test('never falls as the share grows', () => {
     fc.assert(
-      fc.property(durations, share, share, (list, a, b) => {
+      fc.property(durations, shares, shares, (list, a, b) => {
         const histogram = histogramOf(list);
         const [less, more] = [quantile(histogram, Math.min(a, b)) ?? 0, quantile(histogram, Math.max(a, b)) ?? 0];
         assert.ok(less <= more);
@@ -45,7 +48,7 @@ describe('a quantile', () => {
 
   test('of nothing is undefined', () => assert.equal(quantile(emptyHistogram(), 0.5), undefined));
 
-  test('of durations beyond the last class is that class', () => {
+  test('of durations beyond the last bucket is that bucket', () => {
     assert.equal(quantile(histogramOf([1e9]), 0.5), quantile(histogramOf([1e12]), 0.5));
   });
 });

@@ -1,4 +1,4 @@
-/** How long the event loop keeps others waiting is told of the last seconds, and alike to all who ask. */
+/** The delay of the event loop covers the last seconds, and is the same for all readers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LoopDelayMeter } from '../../../src/observe/loop-delay.ts';
@@ -11,20 +11,20 @@ function block(): void {
   while (performance.now() < endAtMs);
 }
 
-test('a loop that was kept waiting is seen by whoever looks first, and by all after it, until the second span after', async (t) => {
+test('a delay is seen by the first reader and all later ones, until two spans have passed', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const meter = new LoopDelayMeter();
   t.after(() => meter.close());
   assert.deepEqual(meter.read(), { p50: 0, p99: 0, max: 0 });
-  // It has to have begun to measure: more than one round has passed.
+  // Measuring starts after the first interval.
   await new Promise((resolve) => setTimeout(resolve, 50));
   block();
-  // Some of it lies before its next round was due.
+  // Part of the delay is before the next measurement was due.
   const isSeen = () => meter.read().max >= BLOCKED_MS / 2;
   await until(isSeen);
-  assert.ok(isSeen(), 'and a second time');
+  assert.ok(isSeen(), 'the second reader sees it, too');
   t.mock.timers.tick(5_000);
-  assert.ok(isSeen(), 'in the span after it');
+  assert.ok(isSeen(), 'it is seen in the next span');
   t.mock.timers.tick(5_000);
-  assert.ok(!isSeen(), 'no longer');
+  assert.ok(!isSeen(), 'it is not seen any longer');
 });

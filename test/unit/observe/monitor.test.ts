@@ -1,14 +1,12 @@
-/** What a worker is doing: requests that open, end, are dropped, refused and stopped, and how its upstreams fare. */
+/**
+ * The monitor of a worker: requests that open, end, are dropped, refused and stopped, and the
+ * health of upstreams.
+ */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, mock, test } from 'node:test';
 import type { Outcome } from '../../../src/core/settlement.ts';
-import {
-  EVERYTHING,
-  type LiveRequest,
-  Monitor,
-  type RequestEnd,
-  type UpstreamFacts,
-} from '../../../src/observe/monitor.ts';
+import { type LiveRequest, Monitor, type RequestEnd, type UpstreamFacts } from '../../../src/observe/monitor.ts';
+import { EVERYTHING } from '../../../src/observe/worker-snapshot.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 1);
 const USED = { promptTokens: 30, cachedTokens: 0, completionTokens: 12 };
@@ -62,7 +60,7 @@ beforeEach(() => mock.timers.enable({ apis: ['Date'], now: NOW_MS }));
 afterEach(() => mock.timers.reset());
 
 describe('a request', () => {
-  test('that is under way is shown with what it has used so far', () => {
+  test('in flight is shown with what it has used so far', () => {
     const monitor = monitorOf();
     let completionTokens = 0;
     const figures = () => ({
@@ -90,7 +88,7 @@ describe('a request', () => {
     assert.equal(monitor.snapshot(EVERYTHING).live.length, 1);
   });
 
-  test('that has ended is shown as it ended, and counted once', () => {
+  test('that has ended is shown with its outcome, and counted once', () => {
     const monitor = monitorOf();
     monitor.open(request('req_1'));
     monitor.end('req_1', end('ok'));
@@ -106,7 +104,7 @@ describe('a request', () => {
     assert.deepEqual([seconds[0]?.requests, seconds[0]?.tokens, seconds[0]?.costNanos], [1, 42, 1_000_000n]);
   });
 
-  test('that could not be settled is forgotten, and counts nowhere', () => {
+  test('that could not be settled is forgotten, and not counted', () => {
     const monitor = monitorOf();
     monitor.open(request('req_1'));
     monitor.drop('req_1');
@@ -115,7 +113,7 @@ describe('a request', () => {
     assert.deepEqual(monitor.snapshot(EVERYTHING), { inFlight: 0, loopDelay: IDLE_LOOP, ...nothing });
   });
 
-  test('that was refused is shown with its error, and was no request of an upstream', () => {
+  test('that was refused is shown with its error, and not counted as a request of an upstream', () => {
     const monitor = monitorOf();
     monitor.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
     const { recent, seconds, upstreams } = monitor.snapshot(EVERYTHING);
@@ -128,7 +126,7 @@ describe('a request', () => {
     assert.deepEqual(upstreams, []);
   });
 
-  test('that is stopped stays until it has ended', () => {
+  test('that is stopped is shown until it has ended', () => {
     const monitor = monitorOf();
     const [one, other] = [request('req_1'), request('req_2')];
     monitor.open(one);
@@ -137,7 +135,7 @@ describe('a request', () => {
     assert.deepEqual([one.stopped, other.stopped, monitor.snapshot(EVERYTHING).live.length], [1, 0, 2]);
   });
 
-  test('that is not under way cannot be stopped', () => {
+  test('that is not in flight cannot be stopped', () => {
     const monitor = monitorOf();
     const one = request('req_1');
     monitor.open(one);
@@ -163,8 +161,8 @@ describe('a request', () => {
   }
 });
 
-describe('what is remembered', () => {
-  test('of ended requests is the last two hundred, the latest last', () => {
+describe('a snapshot', () => {
+  test('has the last two hundred ended requests, the latest last', () => {
     const monitor = monitorOf();
     for (let number = 0; number < 250; number++) {
       const id = `req_${number}`;
@@ -176,7 +174,7 @@ describe('what is remembered', () => {
     assert.deepEqual([recent.length, recent[0]?.id, recent.at(-1)?.id], [200, 'req_50', 'req_249']);
   });
 
-  test('of requests under way is shown in part, the oldest first, and counted whole', () => {
+  test('has the five hundred oldest requests in flight, the oldest first', () => {
     const monitor = monitorOf();
     for (let number = 0; number < 600; number++) monitor.open(request(`req_${number}`));
     monitor.end('req_0', end('ok'));
@@ -184,7 +182,7 @@ describe('what is remembered', () => {
     assert.deepEqual([live.length, live[0]?.id, live.at(-1)?.id], [500, 'req_1', 'req_500']);
   });
 
-  test('of the past begins where it is asked to', () => {
+  test('begins where the query says', () => {
     const monitor = monitorOf();
     monitor.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
     mock.timers.setTime(NOW_MS + 5_000);
@@ -196,16 +194,16 @@ describe('what is remembered', () => {
     assert.deepEqual([later.seconds.length, ids(later.recent)], [2, ['req_2']]);
   });
 
-  test('makes rows of no more requests than are wanted: the oldest under way, the latest that ended', () => {
+  test('makes no more rows than the query asks for: the oldest in flight, the latest ended', () => {
     const monitor = monitorOf();
-    const looked: string[] = [];
+    const made: string[] = [];
     for (let number = 0; number < 20; number++) {
       const id = `req_${number}`;
       const { figures } = request(id);
       monitor.open(
         request(id, {
           figures: () => {
-            looked.push(id);
+            made.push(id);
             return figures();
           },
         }),
@@ -213,10 +211,10 @@ describe('what is remembered', () => {
       if (number < 10) monitor.end(id, end('ok'));
     }
     const some = monitor.snapshot({ ...EVERYTHING, maxLive: 3, maxEnded: 2 });
-    assert.deepEqual([ids(some.live), ids(some.recent)], [looked, ['req_8', 'req_9']]);
-    assert.deepEqual(looked, ['req_10', 'req_11', 'req_12']);
+    assert.deepEqual([ids(some.live), ids(some.recent)], [made, ['req_8', 'req_9']]);
+    assert.deepEqual(made, ['req_10', 'req_11', 'req_12']);
     const none = monitor.snapshot({ ...EVERYTHING, maxLive: 0, maxEnded: 0 });
-    assert.deepEqual([none.live, none.recent, looked.length], [[], [], 3]);
+    assert.deepEqual([none.live, none.recent, made.length], [[], [], 3]);
   });
 });
 
@@ -227,7 +225,7 @@ describe('an upstream', () => {
   ] as const;
   const at = (upstream: string) => () => ({ model: 'mock/echo', upstream, attempts: 1 });
 
-  test('is shown with its requests under way, how often it was asked, and its failures', () => {
+  test('is shown with its requests in flight, its attempts, and its failures', () => {
     const monitor = monitorOf(FACTS);
     monitor.open(request('req_1', { served: at('mock') }));
     monitor.open(request('req_2', { served: at('openai#1') }));
@@ -243,7 +241,7 @@ describe('an upstream', () => {
     ]);
   });
 
-  test('is judged by its last minute, and its last failure is kept', () => {
+  test('has counts of the last minute, and keeps its last failure', () => {
     const monitor = monitorOf(FACTS);
     monitor.countAttempt('mock', 'refused');
     mock.timers.setTime(NOW_MS + 60_000);

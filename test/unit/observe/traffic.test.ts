@@ -1,4 +1,7 @@
-/** The last minutes, second by second: counted, forgotten, and added up over several workers. */
+/**
+ * The traffic of the last minutes, second by second: counted, forgotten, and added up over several
+ * workers.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -10,7 +13,7 @@ function ended(more: Partial<Ended> = {}): Ended {
   return { tokens: 10, costNanos: 5n, firstByteMs: 20, ...more };
 }
 
-/** A count whose clock is turned by the test. */
+/** A count whose clock the test sets. */
 function counting() {
   const clock = { nowS: START_S };
   return { clock, traffic: new Traffic(() => clock.nowS) };
@@ -43,7 +46,7 @@ describe('a second', () => {
     assert.deepEqual(second?.attempts.get('openai'), { requests: 1, failures: 0 });
   });
 
-  test('in which nothing happened is not there', () => {
+  test('in which nothing happened is left out', () => {
     const { clock, traffic } = counting();
     traffic.countError('a');
     clock.nowS += 7;
@@ -53,7 +56,7 @@ describe('a second', () => {
 });
 
 describe('the past', () => {
-  test('is asked for from a second on, that one included', () => {
+  test('is returned from a second on, that one included', () => {
     const { clock, traffic } = counting();
     for (; clock.nowS < START_S + 5; clock.nowS++) traffic.countAttempt('mock', 'ok');
     assert.deepEqual(times(traffic.since(START_S + 3)), [3, 4]);
@@ -67,7 +70,7 @@ describe('the past', () => {
     assert.deepEqual([kept.length, kept[0], kept.at(-1)], [REMEMBERED_S, REMEMBERED_S, 2 * REMEMBERED_S - 1]);
   });
 
-  test('takes what comes while the clock is set back, in the second that was reached', () => {
+  test('counts into the latest second while the clock is set back', () => {
     const { clock, traffic } = counting();
     traffic.countEnded(ended());
     clock.nowS -= 3_600;
@@ -81,7 +84,7 @@ describe('the past', () => {
     );
   });
 
-  test('is in order and bounded, and loses nothing of the last five minutes, however the clock goes', () => {
+  test('is in order and bounded, and loses nothing of the last five minutes, whatever the clock does', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -20, max: 100 }), { maxLength: 400 }), (steps) => {
         const { clock, traffic } = counting();
@@ -120,7 +123,7 @@ const anyCount = fc.record({
 });
 
 describe('several workers', () => {
-  test('have counted together what one would have counted', () => {
+  test('add up to what one worker would have counted', () => {
     fc.assert(
       fc.property(fc.array(anyCount, { maxLength: 60 }), (counts) => {
         const clock = { nowS: START_S };

@@ -1,9 +1,12 @@
-/** The mock provider: what each directive makes of its answer, and that the answer is in the format. */
+/**
+ * The mock provider: the effect of each directive, and that its responses are in the
+ * chat-completions format.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DIRECTIVES, type Directives, readDirectives } from '../../../src/providers/mock/directives.ts';
 import { mockScript, type Script, type Step } from '../../../src/providers/mock/mock.ts';
-import { readAnswer } from '../../../src/wire/completion.ts';
+import { readCompletion } from '../../../src/wire/completion.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
 import { chatRequest } from '../wire/chat.ts';
 
@@ -47,7 +50,7 @@ const READ: readonly (readonly [prompt: string, directives: Partial<Directives>]
   ['https://example.com/error 503', {}],
 ];
 
-describe('the prompt says', () => {
+describe('the prompt sets', () => {
   for (const [prompt, directives] of READ) {
     test(`${JSON.stringify(prompt)}: ${JSON.stringify(directives)}`, () => {
       assert.deepEqual(readDirectives(prompt), { ...NOTHING, ...directives });
@@ -81,7 +84,7 @@ interface Choice {
 
 const jsonOf = ({ steps }: Script) => JSON.parse(bytesOf(steps)) as Json & { choices: Choice[]; usage?: Json };
 
-/** The data of the events of a stream, parsed but for the last. */
+/** The data of a stream's events, parsed except for the last. */
 function eventsOf({ steps }: Script): (Json & { choices: Choice[]; usage?: Json; error?: Json })[] {
   const events = new SseSplitter().push(Buffer.from(bytesOf(steps))).map(({ data }) => data ?? '');
   return events.filter((data) => data !== '[DONE]').map((data) => JSON.parse(data));
@@ -95,8 +98,8 @@ const textOf = (stream: Script) =>
     .map(({ choices }) => choices[0]?.delta?.content ?? '')
     .join('');
 
-describe('an answer in one piece', () => {
-  test('is a chat completion that says what was asked', () => {
+describe('a plain completion', () => {
+  test('is a chat completion with the prompt as its answer', () => {
     const answer = jsonOf(script('hello there'));
     assert.deepEqual(
       [answer.id, answer.object, answer.created, answer.model],
@@ -105,11 +108,11 @@ describe('an answer in one piece', () => {
     assert.equal(answer.choices.length, 1);
     assert.match(String(answer.choices[0]?.message?.content), /^You said: hello there\n/);
     assert.equal(answer.choices[0]?.finish_reason, 'stop');
-    const { usage } = readAnswer(answer);
+    const { usage } = readCompletion(answer);
     assert.ok(usage !== undefined && usage.promptTokens > 0 && usage.completionTokens > 0);
   });
 
-  test('has as many choices as were asked for, and their tokens in its usage', () => {
+  test('has as many choices as requested, and their tokens in its usage', () => {
     const [one, three] = [jsonOf(script('/words 5')), jsonOf(script('/words 5', { n: 3 }))];
     assert.deepEqual(
       three.choices.map(({ index }) => index),
@@ -118,7 +121,7 @@ describe('an answer in one piece', () => {
     assert.equal(three.usage?.completion_tokens, 3 * (one.usage?.completion_tokens as number));
   });
 
-  test('ends at the maximum of output, and says so', () => {
+  test('ends at the maximum of output, with the finish reason for it', () => {
     const answer = jsonOf(script('/words 20', { max_tokens: 3 }));
     assert.equal(answer.choices[0]?.message?.content, 'word word word');
     assert.equal(answer.choices[0]?.finish_reason, 'length');
@@ -133,11 +136,11 @@ describe('an answer in one piece', () => {
     assert.equal(choice?.message?.content, null);
   });
 
-  test('answers in words where there is no tool to call', () => {
+  test('is text if there is no tool to call', () => {
     assert.match(String(jsonOf(script('/tool')).choices[0]?.message?.content), /You said: \/tool/);
   });
 
-  test('leaves its usage out, shows its help, and takes its time', () => {
+  test('omits its usage, shows the help, and waits, as the prompt asks', () => {
     assert.equal(jsonOf(script('/no-usage')).usage, undefined);
     const help = String(jsonOf(script('/help')).choices[0]?.message?.content);
     for (const [usage, meaning] of DIRECTIVES) assert.ok(help.includes(`${usage}: ${meaning}`));
@@ -164,7 +167,7 @@ describe('an answer in one piece', () => {
 describe('a stream', () => {
   const stream = { stream: true };
 
-  test('brings a role, then words, then a finish reason, then usage, then its end', () => {
+  test('sends a role, then words, then a finish reason, then usage, then its end', () => {
     const played = script('/words 3', stream);
     const events = eventsOf(played);
     assert.equal(played.contentType, 'text/event-stream');
@@ -179,7 +182,7 @@ describe('a stream', () => {
     assert.ok(bytesOf(played.steps).endsWith('data: [DONE]\n\n'));
   });
 
-  test('says the same as the answer in one piece, at the same usage', () => {
+  test('has the same content and usage as the plain completion', () => {
     const [whole, pieces] = [jsonOf(script('hello there')), script('hello there', stream)];
     assert.equal(textOf(pieces), whole.choices[0]?.message?.content);
     assert.deepEqual(eventsOf(pieces).at(-1)?.usage, whole.usage);
@@ -197,7 +200,7 @@ describe('a stream', () => {
     ['/words 9 /stall 2', 'word word', 'silence'],
   ];
   for (const [prompt, text, ending] of STOPS) {
-    test(`${prompt} ends in a ${ending}, with no finish reason and no end`, () => {
+    test(`${prompt} ends in a ${ending}, without a finish reason or an end`, () => {
       const played = script(prompt, stream);
       assert.equal([...played.steps].at(-1)?.ending, ending);
       const bytes = bytesOf(played.steps);
@@ -206,7 +209,7 @@ describe('a stream', () => {
     });
   }
 
-  test('/fail brings an error event after that many words, and nothing more', () => {
+  test('/fail sends an error event after that many words, and nothing more', () => {
     const events = eventsOf(script('/words 9 /fail 2', stream));
     assert.equal(events.length, 4);
     assert.ok(events.at(-1)?.error !== undefined);
@@ -220,7 +223,7 @@ describe('a stream', () => {
   });
 });
 
-describe('an answer in one piece that goes wrong', () => {
+describe('a plain completion that fails', () => {
   for (const [prompt, ending] of [
     ['/cut 3', 'break'],
     ['/fail 3', 'break'],
@@ -234,7 +237,7 @@ describe('an answer in one piece that goes wrong', () => {
   }
 
   for (const fields of [{}, { stream: true }]) {
-    test(`/error is an error answer of that status, for ${JSON.stringify(fields)}`, () => {
+    test(`/error is an error response with that status, for ${JSON.stringify(fields)}`, () => {
       const played = script('/error 429', fields);
       assert.deepEqual([played.status, played.contentType], [429, 'application/json']);
       assert.match(bytesOf(played.steps), /^\{"error":\{"message":/);

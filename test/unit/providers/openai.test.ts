@@ -1,4 +1,4 @@
-/** A host of the chat-completions format: its address, its headers, its secrets, and the body that it gets. */
+/** Hosts of the chat-completions API: their endpoint, headers, secrets, and request body. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bodyFor, endpointOf, type OpenaiHost } from '../../../src/providers/openai.ts';
@@ -34,7 +34,7 @@ describe('requests go to', () => {
 });
 
 describe('the headers of a request', () => {
-  test('carry the credential, and ask for an answer that is not compressed', () => {
+  test('carry the credential, and request an uncompressed response', () => {
     const { headers } = endpointOf(HOST, 'inf-gw/0');
     assert.equal(headers.authorization, 'Bearer sk-of-the-operator');
     assert.equal(headers['accept-encoding'], 'identity');
@@ -42,7 +42,7 @@ describe('the headers of a request', () => {
     assert.equal(headers['content-type'], 'application/json');
   });
 
-  test('carry no credential where there is none, and those of the config instead of their own', () => {
+  test("carry no credential if there is none, and those of the config override the gateway's own", () => {
     const { headers } = endpointOf(
       { ...HOST, apiKey: undefined, headers: { 'user-agent': 'mine', 'api-key': 'k' } },
       'x',
@@ -52,10 +52,13 @@ describe('the headers of a request', () => {
   });
 });
 
-test('the secrets are the credential, the address and the headers, and nothing that stands in any text', () => {
+test('the secrets are the credential, the address and the headers, and nothing that occurs in ordinary text', () => {
   const { secrets } = endpointOf({ ...HOST, headers: { 'x-team': 'team-secret', 'x-on': '1' } }, 'x');
-  for (const secret of ['sk-of-the-operator', 'api.example.com', 'team-secret']) assert.ok(secrets.includes(secret));
-  assert.ok(!secrets.includes('1') && !secrets.includes(''));
+  assert.deepEqual(secrets, {
+    parts: ['sk-of-the-operator', 'api.example.com', 'team-secret'],
+    words: [],
+    credentials: ['sk-of-the-operator'],
+  });
 });
 
 describe('the body for a host', () => {
@@ -63,11 +66,11 @@ describe('the body for a host', () => {
   const bodyOf = (fields: object, host: Partial<OpenaiHost> = {}, cap?: number) =>
     JSON.parse(bodyFor({ ...HOST, ...host }, chatRequest({ ...plain, ...fields }), 'gpt-x', cap)) as object;
 
-  test('names the model as the host does', () => {
+  test("has the host's name of the model", () => {
     assert.deepEqual(bodyOf({}), { ...plain, model: 'gpt-x' });
   });
 
-  test('asks for usage in streams, unless the host refuses that', () => {
+  test('requests usage in streams, unless the host rejects that', () => {
     const stream = { ...plain, model: 'gpt-x', stream: true };
     assert.deepEqual(bodyOf({ stream: true }), { ...stream, stream_options: { include_usage: true } });
     assert.deepEqual(bodyOf({ stream: true }, { streamUsage: false }), stream);

@@ -1,8 +1,11 @@
-/** The meter: reported usage before counted, the last report before the earlier ones, and when an answer is whole. */
+/**
+ * The meter: reported usage before counted, the last report before earlier ones, and when a
+ * response is complete.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Meter, type Metered } from '../../../src/relay/meter.ts';
-import { readAnswer } from '../../../src/wire/completion.ts';
+import { readCompletion } from '../../../src/wire/completion.ts';
 
 const INPUT = 50;
 const USAGE = { prompt_tokens: 9, completion_tokens: 4 };
@@ -14,7 +17,7 @@ const piece = (content: string, finish_reason: string | null = null, index = 0) 
 /** What the meter has read after these chunks. */
 function metered(chunks: readonly object[], unread = 0): { figures: Metered; complete: boolean } {
   const meter = new Meter(INPUT);
-  for (const chunk of chunks) meter.read(readAnswer(chunk as Record<string, unknown>));
+  for (const chunk of chunks) meter.read(readCompletion(chunk as Record<string, unknown>));
   if (unread > 0) meter.readUnparsed(unread);
   return { figures: meter.figures(), complete: meter.complete };
 }
@@ -80,26 +83,26 @@ describe('a request is metered by', () => {
     });
   }
 
-  test('bytes that were passed on unread, too', () => {
+  test('bytes that were relayed unparsed', () => {
     assert.equal(metered([piece('x'.repeat(19))], 19).figures.usage.completionTokens, 10);
   });
 });
 
 const PROGRESS: readonly (readonly [what: string, chunks: readonly object[], complete: boolean])[] = [
-  ['nothing came', [], false],
-  ['text came and no finish reason', [piece('x')], false],
-  ['the only choice is finished', [piece('x'), piece('', 'stop')], true],
-  ['one of two choices is finished', [piece('x', null, 0), piece('x', null, 1), piece('', 'stop', 0)], false],
+  ['nothing was read', [], false],
+  ['there is text and no finish reason', [piece('x')], false],
+  ['the only choice has finished', [piece('x'), piece('', 'stop')], true],
+  ['one of two choices has finished', [piece('x', null, 0), piece('x', null, 1), piece('', 'stop', 0)], false],
   [
-    'both of two choices are',
+    'both of two choices have finished',
     [piece('x', null, 0), piece('x', null, 1), piece('', 'stop', 1), piece('', 'length', 0)],
     true,
   ],
-  ['a finish came in the first chunk', [piece('x', 'stop')], true],
-  ['a choice goes on after its finish', [piece('', 'stop'), piece('x')], false],
+  ['the finish reason is in the first chunk', [piece('x', 'stop')], true],
+  ['a choice continues after its finish reason', [piece('', 'stop'), piece('x')], false],
 ];
 
-describe('an answer is whole or not when', () => {
+describe('whether a response is complete if', () => {
   for (const [what, chunks, complete] of PROGRESS) {
     test(`${what}: ${complete}`, () => assert.equal(metered(chunks).complete, complete));
   }

@@ -1,10 +1,10 @@
-/** The account: entries with the balance after each, and the bounds of both. */
+/** The account: entries, the balance after each, and the range of both. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MAX_NANOS } from '../../../src/core/money.ts';
 import { NOON, openBench, USD } from '../ledger/bench.ts';
 
-test('each entry is kept with its note and the balance after it, the oldest first', (t) => {
+test('the history lists each entry with its note and the balance after it, oldest first', (t) => {
   const bench = openBench(t);
   const { account } = bench.operator;
   account.enter(5n * USD, 'first', NOON);
@@ -18,14 +18,14 @@ test('each entry is kept with its note and the balance after it, the oldest firs
   ]);
 });
 
-test('a balance may fall below zero, and holds are shown beside it', (t) => {
+test('a balance may fall below zero, and is reported with the holds', (t) => {
   const bench = openBench(t, { creditEnforced: false });
   bench.addCredit(-USD);
   bench.admit(bench.newKey(), { holdNanos: 7n });
   assert.deepEqual(bench.operator.account.balance(), { balanceNanos: -USD, heldNanos: 7n });
 });
 
-test('an entry that would take the balance out of its range is not made', (t) => {
+test('an entry that would take the balance out of range is refused', (t) => {
   const { account } = openBench(t).operator;
   assert.deepEqual(account.enter(MAX_NANOS, '', NOON), { balanceNanos: MAX_NANOS, heldNanos: 0n });
   assert.equal(account.enter(1n, '', NOON), undefined);

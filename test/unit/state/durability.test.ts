@@ -1,4 +1,4 @@
-/** What a commit survives: the mode of SQLite in which it is made, as SQLite itself reports it after a write. */
+/** The durability of commits: the mode that SQLite reports after a write. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ for (const [durability, synchronous] of [
   ['full', 2],
   ['crash', 1],
 ] as const) {
-  test(`durability ${durability} is synchronous = ${synchronous}, and what is weaker is refused`, (t) => {
+  test(`durability ${durability} is synchronous = ${synchronous}, and a weaker mode is rejected`, (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'inf-gw-durability-'));
     const { database } = openDatabase(join(directory, 'state.db'), durability);
     t.after(() => {

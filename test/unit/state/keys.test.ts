@@ -1,11 +1,11 @@
-/** The keys as they are stored: names, rotation, limits, allowlists, and what deletion leaves. */
+/** The table of keys: names, rotation, limits, allowlists, and what remains of a deleted key. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hashKey, mintKey, previewKey } from '../../../src/core/api-key.ts';
 import { checkKeyName, type KeyChange, type KeyRecord } from '../../../src/state/keys.ts';
 import { NOON, openBench } from '../ledger/bench.ts';
 
-const NAMES: readonly (readonly [name: string, fault: RegExp | undefined])[] = [
+const NAMES: readonly (readonly [name: string, problem: RegExp | undefined])[] = [
   ['app', undefined],
   ['My app: v2 (staging)', undefined],
   ['café 東京 🚀', undefined],
@@ -29,10 +29,10 @@ const NAMES: readonly (readonly [name: string, fault: RegExp | undefined])[] = [
 ];
 
 describe('a name for a key', () => {
-  for (const [name, fault] of NAMES) {
-    test(`${JSON.stringify(name)} is ${fault === undefined ? 'sound' : `refused: ${fault.source}`}`, () => {
-      if (fault === undefined) assert.equal(checkKeyName(name), undefined);
-      else assert.match(checkKeyName(name) ?? '', fault);
+  for (const [name, problem] of NAMES) {
+    test(`${JSON.stringify(name)} is ${problem === undefined ? 'valid' : `invalid: ${problem.source}`}`, () => {
+      if (problem === undefined) assert.equal(checkKeyName(name), undefined);
+      else assert.match(checkKeyName(name) ?? '', problem);
     });
   }
 });
@@ -44,8 +44,8 @@ function done(change: KeyChange): KeyRecord {
 
 const UNLIMITED = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null };
 
-describe('a key that is made', () => {
-  test('is enabled, and nothing of it is stored but its hash and its last four characters', (t) => {
+describe('a new key', () => {
+  test('is enabled, and only its hash and its last four characters are stored', (t) => {
     const { operator } = openBench(t);
     const secret = mintKey();
     const limits = { rpm: 5, tpm: 6_000_000_000, concurrency: 7, spendLimitNanos: 9_007_199_254_740_993n };
@@ -67,7 +67,7 @@ describe('a key that is made', () => {
     assert.ok(!JSON.stringify(row).includes(secret.slice('sk-inf-'.length)));
   });
 
-  test('is found by its id and by its name', (t) => {
+  test('is found by id and by name', (t) => {
     const { operator } = openBench(t);
     const key = done(operator.keys.create(mintKey(), { name: 'app', allowlist: null, ...UNLIMITED }, NOON));
     assert.deepEqual(operator.keys.find('app'), key);
@@ -105,7 +105,7 @@ const SUCCESSORS: readonly (readonly [name: string, successor: string])[] = [
   ['🚀'.repeat(64), `${'🚀'.repeat(62)}-2`],
 ];
 
-describe('a key that is rotated', () => {
+describe('a rotated key', () => {
   for (const [name, successor] of SUCCESSORS) {
     test(`${name} has the successor ${successor}`, (t) => {
       const { operator, newKey } = withNewKey(t);
@@ -116,14 +116,14 @@ describe('a key that is rotated', () => {
     });
   }
 
-  test('takes the next name that is free', (t) => {
+  test('takes the next free name', (t) => {
     const { operator, newKey } = withNewKey(t);
     for (const name of ['app', 'app-2', 'app-4']) newKey(name);
     assert.equal(done(operator.keys.rotate('app', mintKey(), NOON)).name, 'app-3');
     assert.equal(done(operator.keys.rotate('app-2', mintKey(), NOON)).name, 'app-5');
   });
 
-  test('hands its settings on, and stays as it is', (t) => {
+  test('passes its settings on, and does not change itself', (t) => {
     const { operator } = openBench(t);
     const settings = { rpm: 1, tpm: 2, concurrency: 3, spendLimitNanos: 4n, allowlist: ['a/b'] };
     const old = done(operator.keys.create(mintKey(), { name: 'app', ...settings }, NOON));
@@ -140,7 +140,7 @@ describe('a key that is rotated', () => {
     assert.deepEqual(operator.keys.find(old.id), old);
   });
 
-  test('is enabled as a successor, also of a key that is disabled', (t) => {
+  test('is enabled as a successor, even of a disabled key', (t) => {
     const { operator, newKey } = withNewKey(t);
     newKey('app');
     operator.keys.setState('app', 'disabled');
@@ -148,8 +148,8 @@ describe('a key that is rotated', () => {
   });
 });
 
-describe('a key that is deleted', () => {
-  test('frees its name, is gone from the list, and is still known by its id', (t) => {
+describe('a deleted key', () => {
+  test('releases its name, is not listed, and is still found by its id', (t) => {
     const { operator, newKey } = withNewKey(t);
     const old = newKey('app');
     operator.keys.setState('app', 'deleted');
@@ -165,7 +165,7 @@ describe('a key that is deleted', () => {
     assert.equal(operator.keys.count(), 1);
   });
 
-  test('is found by its name where deleted keys are looked for, and no other has the name', (t) => {
+  test('is found by its name in a search that includes deleted keys, unless another key has the name', (t) => {
     const { operator, newKey } = withNewKey(t);
     const old = newKey('app');
     operator.keys.setState('app', 'deleted');
@@ -174,7 +174,7 @@ describe('a key that is deleted', () => {
     assert.equal(operator.keys.findWithDeleted('app')?.id, successor.id);
   });
 
-  test('cannot be enabled, limited or rotated any more, by its id either', (t) => {
+  test('can no longer be enabled, limited or rotated, by its id either', (t) => {
     const { operator, newKey } = withNewKey(t);
     const { id } = newKey('app');
     operator.keys.setState(id, 'deleted');
@@ -190,7 +190,7 @@ describe('a key that is deleted', () => {
 });
 
 describe('a change of a key', () => {
-  test('sets the limits that are given and leaves the others', (t) => {
+  test('sets only the limits that are given', (t) => {
     const { operator, newKey } = withNewKey(t);
     newKey('app');
     operator.keys.setLimits('app', { rpm: 1, spendLimitNanos: 0n });
@@ -199,7 +199,7 @@ describe('a change of a key', () => {
     assert.deepEqual([key.rpm, key.tpm, key.concurrency, key.spendLimitNanos], [null, 2, null, 0n]);
   });
 
-  test('tells an allowlist that is empty from none', (t) => {
+  test('distinguishes an empty allowlist from none', (t) => {
     const { operator, newKey } = withNewKey(t);
     newKey('app');
     assert.deepEqual(done(operator.keys.editAllowlist('app', () => [])).allowlist, []);
@@ -209,7 +209,7 @@ describe('a change of a key', () => {
     assert.equal(done(operator.keys.editAllowlist('app', () => null)).allowlist, null);
   });
 
-  test('of a key that there is not changes nothing', (t) => {
+  test('of an unknown key changes nothing', (t) => {
     const { operator } = openBench(t);
     assert.equal(operator.keys.setState('nobody', 'disabled').kind, 'no_such_key');
     assert.equal(operator.keys.rotate('nobody', mintKey(), NOON).kind, 'no_such_key');

@@ -1,4 +1,4 @@
-/** Files of earlier versions: they open with the same figures, and everything works on them. */
+/** Files of earlier versions: they open with the same figures, and everything works with them. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,11 +13,11 @@ import type { Admission, Identity } from '../../../src/ledger/ledger.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../../src/state/sqlite/keys.ts';
+import { LedgerStore } from '../../../src/state/sqlite/ledger-store.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { USAGE_GROUPS, type UsageGroup } from '../../../src/state/usage.ts';
-import { auditElsewhere } from '../../support/auditor.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import {
   CREDIT_NANOS,
@@ -29,7 +29,9 @@ import {
 import { HandClock, NOON } from '../ledger/bench.ts';
 
 const RANGE = { keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
-/** What the file has for every row of the journal that the first version wrote, and what it came to. */
+/**
+ * What the file has for every row of the journal that the first version wrote, and what it came to.
+ */
 const OLD_JOURNAL = `SELECT id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
   cached_tokens, completion_tokens, cost_nanos FROM journal ORDER BY id`;
 const OLD_TABLES = [
@@ -40,7 +42,7 @@ const OLD_TABLES = [
   'SELECT * FROM holds',
 ];
 
-/** A file of the first version, and the same one as the program of today opens it. */
+/** A file of the first version, before and after the current program has opened it. */
 function opened(test: TestContext): OldFile & { path: string; before: unknown; database: Sqlite } {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-migrations-'));
   test.after(() => rmSync(directory, { recursive: true }));
@@ -75,7 +77,7 @@ function groupOf(row: OldRow, by: UsageGroup): string {
   }
 }
 
-/** Figures as rows of text, which compare without regard to their order. */
+/** Figures as lines of text, to compare them regardless of order. */
 function shown(group: string | undefined, ...figures: readonly (number | bigint)[]): string {
   return [group, ...figures].join(' ');
 }
@@ -105,7 +107,7 @@ function sumsReported(database: Sqlite, by: UsageGroup, sinceMs?: number, untilM
 }
 
 describe('a file of the first version', () => {
-  test('keeps its journal, keys, credit, balance and holds as they are', (t) => {
+  test('keeps its journal, keys, credit, balance and holds', (t) => {
     const { database, before, rows } = opened(t);
     assert.equal(database.pragma('user_version', { simple: true }), MIGRATIONS.length);
     assert.deepEqual(
@@ -119,7 +121,7 @@ describe('a file of the first version', () => {
     ]);
   });
 
-  test('has the figures that its journal adds up to, in any group and range', (t) => {
+  test('reports what its journal adds up to, in any group and range', (t) => {
     const { database, rows } = opened(t);
     const ranges = [
       [undefined, undefined],
@@ -134,7 +136,7 @@ describe('a file of the first version', () => {
     }
   });
 
-  test('has the figures of each key and month that it had before', (t) => {
+  test('keeps the figures of each key and month', (t) => {
     const { database, rows, keyIds } = opened(t);
     const usage = new UsageReader(database);
     for (const keyId of keyIds) {
@@ -149,16 +151,16 @@ describe('a file of the first version', () => {
     }
   });
 
-  test('satisfies the auditor, before and after a gateway has charged what was open in it', (t) => {
+  test('satisfies the auditor, before and after a gateway has settled its open holds', (t) => {
     const { database, path } = opened(t);
     const faulty = () => audit(path, { onProgress: () => {} }).filter(({ differences }) => differences.length > 0);
     assert.deepEqual(faulty(), []);
-    engineOn(database, path);
+    engineOn(database);
     assert.deepEqual(faulty(), []);
     assertBooksBalance(database);
   });
 
-  test('is brought up to date once: opened again, it stays as it is', (t) => {
+  test('is migrated once: opening it again changes nothing', (t) => {
     const { database, path } = opened(t);
     const dump = () =>
       (database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[]).map((table) =>
@@ -178,83 +180,32 @@ describe('a file of the first version', () => {
   });
 });
 
-describe('a file of the second version', () => {
-  /** As that version left it: without who served, and without the time of the last request of a month. */
-  function secondVersion(t: TestContext) {
-    const directory = mkdtempSync(join(tmpdir(), 'inf-gw-migrations-'));
-    t.after(() => rmSync(directory, { recursive: true }));
-    const path = join(directory, 'state.db');
-    const { rows } = writeFirstVersion(path, NOON);
-    const old = new DatabaseSync(path);
-    old.exec(`BEGIN; ${MIGRATIONS[1]}; PRAGMA user_version = 2; COMMIT`);
-    old.close();
-    const { database } = openDatabase(path);
-    t.after(() => database.close());
-    return { database, rows, path };
-  }
-
-  test('knows of each month when its last request was admitted', (t) => {
-    const { database, rows } = secondVersion(t);
-    const months = database.prepare('SELECT month, key_id, model, source, last_at_ms FROM usage_months').all() as {
-      month: string;
-      key_id: string;
-      model: string;
-      source: string;
-      last_at_ms: number;
-    }[];
-    const groups = Map.groupBy(rows, (row) => [utcMonth(row.atMs), row.keyId, row.model, row.source].join(' '));
-    assert.deepEqual(
-      months.map(({ last_at_ms, ...group }) => `${Object.values(group).join(' ')}: ${last_at_ms}`).toSorted(),
-      [...groups].map(([group, own]) => `${group}: ${Math.max(...own.map(({ atMs }) => atMs))}`).toSorted(),
-    );
-  });
-
-  test('has the same tables as a new file, and who served its requests is not known', async (t) => {
-    const { database, rows, path } = secondVersion(t);
-    const fresh = openDatabase(join(path, '..', 'fresh.db')).database;
-    t.after(() => fresh.close());
-    const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
-    assert.deepEqual(schema(database), schema(fresh));
-    const [row] = rows;
-    const request = new RequestStore(database).find(row?.id ?? '');
-    assert.deepEqual([request?.model, request?.requestedModel], [row?.model, row?.model]);
-    assert.deepEqual([request?.end?.upstream, request?.end?.attempts], [undefined, undefined]);
-    assert.deepEqual(
-      (await auditElsewhere(path)).flatMap(({ differences }) => differences),
-      [],
-    );
-    assertBooksBalance(database);
-  });
-});
-
-/** A gateway's engine on a file, once it has started. */
-function engineOn(database: Sqlite, path: string) {
+/** The engine of a gateway that has started on a file. */
+function engineOn(database: Sqlite) {
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
-  const engine = new LedgerEngine(
-    database,
-    { path, durability: 'full', creditEnforced: true, ...limits },
-    new HandClock(),
-  );
-  return { engine, summary: engine.recover(false) };
+  const settings = { ...limits, creditEnforced: true };
+  const engine = new LedgerEngine(new LedgerStore(database, false), settings, new HandClock());
+  return { engine, summary: engine.recover() };
 }
 
 describe('on a file of the first version', () => {
-  test('a gateway charges what was open as held, which can be corrected', (t) => {
-    const { database, path, rows, openId } = opened(t);
+  test('a gateway charges open requests as held, and the charge can be corrected', (t) => {
+    const { database, rows, openId } = opened(t);
     const balance = CREDIT_NANOS - costOf(rows);
-    const { summary } = engineOn(database, path);
+    const { summary } = engineOn(database);
     assert.deepEqual(summary, {
       created: false,
       balanceNanos: balance - OPEN_HOLD_NANOS,
       keys: 1,
       recoveredHolds: 1,
     });
+    assert.equal(new RequestStore(database).find(openId)?.end?.failure?.reason, 'interrupted');
     assert.equal(new RequestStore(database).correct(openId, 7n, NOON).kind, 'done');
     assert.equal(new Account(database).balance().balanceNanos, balance - 7n);
     assertBooksBalance(database);
   });
 
-  test('a request that was charged as held can be corrected, though what it held is not known', (t) => {
+  test('a request that was charged as held can be corrected, though its hold is unknown', (t) => {
     const { database, rows } = opened(t);
     const held = rows.find(({ source }) => source === 'held') as OldRow;
     const store = new RequestStore(database);
@@ -264,9 +215,9 @@ describe('on a file of the first version', () => {
     assertBooksBalance(database);
   });
 
-  test('its keys work, with their limits and what they were charged this month', (t) => {
+  test('its keys work, with their limits and the charges of this month', (t) => {
     const { database, path, rows, secrets, keyIds } = opened(t);
-    const { engine } = engineOn(database, path);
+    const { engine } = engineOn(database);
     const request = {
       requestId: 'req_new',
       keyHash: hashKey(secrets[0]),
@@ -278,7 +229,7 @@ describe('on a file of the first version', () => {
     };
     const admit = () => engine.process([{ kind: 'admit', request }])[0] as Admission;
     const thisMonth = rows.filter((row) => row.keyId === keyIds[0] && utcMonth(row.atMs) === utcMonth(NOON));
-    // The operator's commands have a connection of their own.
+    // The operator's commands use a connection of their own.
     const operator = openDatabase(path).database;
     t.after(() => operator.close());
     const keys = new KeyStore(operator);

@@ -1,21 +1,21 @@
-/** Periods: laid end to end they are the range that they were cut from, and months and days among them are whole. */
+/** Periods: together they cover the range exactly, and the days and months among them are whole. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { DAY_MS } from '../../../src/core/clock.ts';
 import { type Period, periodsOf } from '../../../src/state/periods.ts';
 
-/** Where days stop sorting as texts: nothing is counted from there on. */
+/** From here on days do not sort as text, and nothing is counted. */
 const END_MS = Date.UTC(9999, 11, 1);
 
-/** The beginning and the end of a period in milliseconds. */
+/** The start and the end of a period in milliseconds. */
 function boundsOf({ kind, from, to }: Period): readonly [from: number, to: number] {
   if (kind === 'moments') return [from, to];
   const suffix = kind === 'months' ? '-01T00:00:00Z' : 'T00:00:00Z';
   return [Date.parse(`${from}${suffix}`), Date.parse(`${to}${suffix}`)];
 }
 
-/** What of a range there can be anything in. */
+/** The part of a range that can contain anything. */
 function clamped(ms: number | undefined, otherwise: number): number {
   return Math.min(Math.max(ms ?? otherwise, 0), END_MS);
 }
@@ -33,7 +33,9 @@ const around = (first: number, last: number) =>
     );
 const beside = (edges: fc.Arbitrary<number>) =>
   fc.tuple(edges, fc.integer({ min: -1, max: 1 })).map(([edge, step]) => edge + step);
-/** Near each other, anywhere, or open; often on the very edge of a day, a month or a year. */
+/**
+ * Moments near each other, anywhere, or open; often on the boundary of a day, a month or a year.
+ */
 const ends = fc.oneof(
   { weight: 5, arbitrary: beside(around(Date.UTC(2026, 0), Date.UTC(2027, 6))) },
   { weight: 2, arbitrary: beside(around(Date.UTC(1970, 0, 2), Date.UTC(9999, 11, 31))) },
@@ -41,7 +43,7 @@ const ends = fc.oneof(
 );
 const ranges = fc.record({ since: ends, until: ends, finest: fc.constantFrom('months' as const, 'days' as const) });
 
-/** Whether a whole month lies in what is between two moments. */
+/** Whether there is a whole month between two moments. */
 function holdsWholeMonth(from: number, to: number): boolean {
   const date = new Date(from - 1);
   const firstMonth = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
@@ -50,7 +52,7 @@ function holdsWholeMonth(from: number, to: number): boolean {
 }
 
 describe('the periods of any range', () => {
-  test('are the range when they are laid end to end', () => {
+  test('cover the range without gaps or overlaps', () => {
     fc.assert(
       fc.property(ranges, ({ since, until, finest }) => {
         const [start, end] = [clamped(since, 0), clamped(until, END_MS)];
@@ -67,7 +69,7 @@ describe('the periods of any range', () => {
     );
   });
 
-  test('have each moment in exactly one of them, and none from outside', () => {
+  test('contain each moment of the range once, and none from outside', () => {
     fc.assert(
       fc.property(ranges, beside(around(Date.UTC(2026, 0), Date.UTC(2027, 6))), ({ since, until, finest }, moment) => {
         const holding = periodsOf(since, until, finest).filter((period) => {
@@ -81,7 +83,7 @@ describe('the periods of any range', () => {
     );
   });
 
-  test('are read from the coarsest sums that there are: no whole day by its moments, no whole month by its days', () => {
+  test('use the coarsest sums: no whole day as moments, no whole month as days', () => {
     fc.assert(
       fc.property(ranges, ({ since, until, finest }) => {
         const periods = periodsOf(since, until, finest);
@@ -99,7 +101,7 @@ describe('the periods of any range', () => {
   });
 });
 
-test('a range from the middle of a day to the middle of another has its broken days, its days and its months', () => {
+test('a range from the middle of one day to the middle of another has partial days, whole days and months', () => {
   assert.deepEqual(periodsOf(Date.UTC(2026, 0, 30, 6), Date.UTC(2026, 3, 2, 18), 'months'), [
     { kind: 'moments', from: Date.UTC(2026, 0, 30, 6), to: Date.UTC(2026, 0, 31) },
     { kind: 'days', from: '2026-01-31', to: '2026-02-01' },
@@ -109,7 +111,7 @@ test('a range from the middle of a day to the middle of another has its broken d
   ]);
 });
 
-test('an open range is months, and one whose end is not after its beginning is nothing', () => {
+test('an open range is months, and a range that ends before it starts is empty', () => {
   assert.deepEqual(periodsOf(undefined, undefined, 'months'), [{ kind: 'months', from: '1970-01', to: '9999-12' }]);
   for (const [since, until] of [
     [5, 5],

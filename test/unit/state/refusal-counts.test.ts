@@ -1,4 +1,7 @@
-/** Counted refusals: they reach the file together, add up there, and wait where it cannot be written. */
+/**
+ * Counted refusals: they are written together, add up in the file, and wait while it cannot be
+ * written.
+ */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -28,7 +31,7 @@ function count(bench: Bench, keyId: string, ...refusals: readonly Omit<CountedRe
 }
 
 describe('counted refusals', () => {
-  test('are in the file when they were written, by key, code and reason, the most frequent first', (t) => {
+  test('are reported by key, code and reason once written, most frequent first', (t) => {
     const bench = openBench(t);
     const [key, other] = [bench.newKey(), bench.newKey()];
     count(bench, key.id, BROKE, BUSY, BUSY);
@@ -48,7 +51,7 @@ describe('counted refusals', () => {
     assert.deepEqual(usage.refusalsOf(key.id, '2026-10'), []);
   });
 
-  test('add up over many writings, and are written once', (t) => {
+  test('add up over several writes, and each is written once', (t) => {
     const bench = openBench(t);
     const { id } = bench.newKey();
     for (let i = 0; i < 3; i++) {
@@ -61,7 +64,7 @@ describe('counted refusals', () => {
     assert.deepEqual([row?.requests, row?.lastAtMs], [6, NOON + 2_000]);
   });
 
-  test('count in the month in which they were refused, though they are written in the next', (t) => {
+  test('count in the month of the refusal, even if written in the next', (t) => {
     const bench = openBench(t);
     const { id } = bench.newKey();
     bench.clock.wall = Date.UTC(2026, 10, 30, 23, 59, 59, 999);
@@ -78,7 +81,7 @@ describe('counted refusals', () => {
     }
   });
 
-  test('keep the moment of the last one when the wall clock was set back', (t) => {
+  test('keep the time of the latest one if the wall clock was set back', (t) => {
     const bench = openBench(t);
     const { id } = bench.newKey();
     count(bench, id, BUSY);
@@ -90,7 +93,7 @@ describe('counted refusals', () => {
     assert.deepEqual([row?.requests, row?.lastAtMs], [2, NOON]);
   });
 
-  test('wait where the file cannot be written, and are written once it can', (t) => {
+  test('wait while the file cannot be written, and are written once it can', (t) => {
     const bench = openBench(t);
     const { id } = bench.newKey();
     count(bench, id, BUSY);
@@ -105,7 +108,7 @@ describe('counted refusals', () => {
   });
 });
 
-/** The ledger in its thread, on a file with one key, and the operator's view of that file. */
+/** The ledger thread on a file with one key, and an operator's connection to that file. */
 async function openThread(test: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-refusals-'));
   const path = join(directory, 'state.db');
@@ -150,23 +153,23 @@ async function openThread(test: TestContext) {
   };
 }
 
-describe('refusals that the ledger is told of', () => {
+describe('refusals counted by the ledger thread', () => {
   test('are in the file a moment later', async (t) => {
     const { ledger, refusal, refused } = await openThread(t);
     for (let i = 0; i < 5; i++) ledger.countRefusal(refusal);
     await until(() => refused() === 5);
   });
 
-  test('are in the file when it is closed at once', async (t) => {
+  test('are in the file even if it is closed at once', async (t) => {
     const { ledger, close, refusal, refused } = await openThread(t);
     for (let i = 0; i < 5; i++) ledger.countRefusal(refusal);
     await close();
     assert.equal(refused(), 5);
   });
 
-  test('outlast a fault of the file, also those that come in one batch with what is not admitted because of it', async (t) => {
+  test('survive a storage fault, even in one batch with an admission that fails because of it', async (t) => {
     const { ledger, close, database, refusal, refused, request } = await openThread(t);
-    // Another version of the tables is a fault that is noticed at once, and that passes.
+    // Another schema version is a storage fault that is noticed at once and can be reverted.
     database.pragma(`user_version = ${MIGRATIONS.length + 1}`);
     const admission = ledger.admit(request);
     ledger.countRefusal(refusal);
@@ -174,13 +177,13 @@ describe('refusals that the ledger is told of', () => {
     ledger.countRefusal(refusal);
     await assert.rejects(ledger.identify(request.keyHash), LedgerUnavailable);
     database.pragma(`user_version = ${MIGRATIONS.length}`);
-    await until(() => ledger.fault === undefined);
+    await until(() => ledger.storageFault === undefined);
     ledger.countRefusal(refusal);
     await close();
     assert.equal(refused(), 3);
   });
 
-  test('do not keep the thread from ending when the file has gone', async (t) => {
+  test('do not keep the thread from ending when the file is gone', async (t) => {
     const { ledger, close, thread, path, refusal } = await openThread(t);
     renameSync(path, `${path}-elsewhere`);
     const ended = bounded(once(thread, 'exit'), 'the thread ends');

@@ -1,4 +1,4 @@
-/** Single requests on a real file: found by their ids, and listed. */
+/** Single requests in a real file: finding them by id, and listing them. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -10,11 +10,16 @@ import { type Bench, type BenchKey, NOON, openBench, USD } from '../ledger/bench
 
 const ALL: RequestQuery = { keyId: undefined, sinceMs: undefined, errors: false, limit: 1_000 };
 const HOUR_MS = 3_600_000;
+const FAILURE = {
+  reason: 'http_status',
+  status: 401,
+  message: 'upstream 401: check the api_key of the provider',
+} as const;
 
 const storeOf = (bench: Bench) => new RequestStore(bench.operator.database);
 
 describe('a request', () => {
-  test('is found by its id, with all that is known of it', (t) => {
+  test('is found by its id, with all of its fields', (t) => {
     const bench = openBench(t);
     bench.addCredit(USD);
     const key = bench.newKey({ name: 'app' });
@@ -28,6 +33,7 @@ describe('a request', () => {
       firstByteMs: 42,
       outcome: 'upstream_error',
       served: { model: 'other/echo', upstream: 'other#2', attempts: 3 },
+      failure: FAILURE,
     });
     assert.deepEqual(storeOf(bench).find(id), {
       id,
@@ -47,12 +53,13 @@ describe('a request', () => {
         firstByteMs: 42,
         upstream: 'other#2',
         attempts: 3,
+        failure: FAILURE,
         correctedAtMs: undefined,
       },
     });
   });
 
-  test('that is under way is found by its id, and has no end', (t) => {
+  test('in flight is found by its id, and has no end', (t) => {
     const bench = openBench(t, { creditEnforced: false });
     const key = bench.newKey({ name: 'app' });
     const id = bench.admit(key, { holdNanos: 500n });
@@ -62,7 +69,7 @@ describe('a request', () => {
     assert.deepEqual(known, { id, keyId: key.id, key: 'app', ...models, admittedAtMs: NOON, holdNanos: 500n });
   });
 
-  test('is found by the id of its completion: the last one, where an upstream has used an id again', (t) => {
+  test('is found by its completion id: the latest one, if an upstream has reused the id', (t) => {
     const bench = openBench(t);
     const key = bench.newKey();
     const [first, second, other] = [bench.admit(key), bench.admit(key), bench.admit(key)];
@@ -73,7 +80,7 @@ describe('a request', () => {
     assert.equal(storeOf(bench).find('another')?.id, other);
   });
 
-  test('goes before one whose upstream calls its completion by its id', (t) => {
+  test('takes precedence over a request whose completion id is the same as its id', (t) => {
     const bench = openBench(t);
     const key = bench.newKey();
     const [id, impostor, open] = [bench.admit(key), bench.admit(key), bench.admit(key)];
@@ -104,7 +111,7 @@ describe('a request', () => {
     });
   }
 
-  test('has the name of its key when that is deleted', (t) => {
+  test('has the name of its key even if the key is deleted', (t) => {
     const bench = openBench(t);
     const key = bench.newKey({ name: 'gone' });
     bench.settle(bench.admit(key));
@@ -113,7 +120,7 @@ describe('a request', () => {
   });
 });
 
-/** Requests of two keys, four at each moment, that end in another order than they came in. */
+/** Requests of two keys, four at each moment, that end in a different order than they started. */
 function manyRequests(bench: Bench) {
   const keys = [bench.newKey(), bench.newKey()] as const;
   const outcomes: readonly Settlement['outcome'][] = ['ok', 'upstream_error', 'cancelled', 'invalid_request', 'ok'];
@@ -137,7 +144,7 @@ function manyRequests(bench: Bench) {
 }
 
 describe('the list of requests', () => {
-  test('holds whatever is asked for, those admitted last first, and of one moment those that ended last', (t) => {
+  test('has exactly what the query asks for, by admission and then by end, newest first', (t) => {
     const bench = openBench(t);
     const { keys, entries } = manyRequests(bench);
     const expected = entries.toSorted((a, b) => b.atMs - a.atMs || b.end - a.end);
@@ -155,7 +162,7 @@ describe('the list of requests', () => {
     fc.assert(
       fc.property(queries, (query) => {
         const { keyId, sinceMs = 0, errors, limit } = query;
-        const wanted = expected.filter(
+        const matching = expected.filter(
           (entry) =>
             (keyId === undefined || entry.keyId === keyId) &&
             entry.atMs >= sinceMs &&
@@ -165,20 +172,20 @@ describe('the list of requests', () => {
           storeOf(bench)
             .list(query)
             .map(({ id }) => id),
-          wanted.slice(0, limit).map(({ id }) => id),
+          matching.slice(0, limit).map(({ id }) => id),
         );
       }),
       { numRuns: 300 },
     );
   });
 
-  test('has no requests that are under way', (t) => {
+  test('has no requests in flight', (t) => {
     const bench = openBench(t);
     bench.admit(bench.newKey());
     assert.deepEqual(storeOf(bench).list(ALL), []);
   });
 
-  test('has a crash among the errors', (t) => {
+  test('counts an interrupted request as an error', (t) => {
     const bench = openBench(t, { creditEnforced: false });
     const id = bench.admit(bench.newKey(), { holdNanos: 700n });
     bench.database.close();

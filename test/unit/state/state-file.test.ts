@@ -1,4 +1,7 @@
-/** The state file as a place on the disk: whatever has become of its path is a fault that may pass, in words that help. */
+/**
+ * The check that the state file is in place: whatever happens to its path is a storage error that
+ * expected what to do.
+ */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,8 +10,8 @@ import { test } from 'node:test';
 import { StateFile, StateFileError } from '../../../src/state/sqlite/state-file.ts';
 import { isStorageError } from '../../../src/state/sqlite/storage-errors.ts';
 
-/** What happens to the folder, and what is said of it. */
-const CHANGES: readonly (readonly [what: string, change: (folder: string) => void, says: RegExp])[] = [
+/** What happens to the directory, and the message about it. */
+const CHANGES: readonly (readonly [what: string, change: (folder: string) => void, expected: RegExp])[] = [
   ['the file is gone', (folder) => unlinkSync(join(folder, 's.db')), /s\.db is gone: if it was moved, move it back/],
   ['its log is gone', (folder) => unlinkSync(join(folder, 's.db-wal')), /s\.db-wal is gone/],
   ['the folder is gone', (folder) => renameSync(folder, `${folder}-away`), /s\.db is gone/],
@@ -30,8 +33,8 @@ const CHANGES: readonly (readonly [what: string, change: (folder: string) => voi
   ],
 ];
 
-for (const [what, change, says] of CHANGES) {
-  test(`a fault that may pass is told where ${what}`, (t) => {
+for (const [what, change, expected] of CHANGES) {
+  test(`a storage error is thrown if ${what}`, (t) => {
     const home = mkdtempSync(join(tmpdir(), 'inf-gw-place-'));
     t.after(() => rmSync(home, { recursive: true }));
     const folder = join(home, 'state');
@@ -42,7 +45,7 @@ for (const [what, change, says] of CHANGES) {
     change(folder);
     assert.throws(
       () => file.assertInPlace(),
-      (error) => error instanceof StateFileError && isStorageError(error) && says.test(error.message),
+      (error) => error instanceof StateFileError && isStorageError(error) && expected.test(error.message),
     );
   });
 }

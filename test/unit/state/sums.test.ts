@@ -1,4 +1,7 @@
-/** What requests come to is written once for a batch: it counts before that, and is gone with a batch that is taken back. */
+/**
+ * The sums are written once per batch: charges count before that, and are discarded with a batch
+ * that is rolled back.
+ */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -7,14 +10,14 @@ import type { Admission } from '../../../src/ledger/ledger.ts';
 import { openBench, USD } from '../ledger/bench.ts';
 
 describe('within a batch', () => {
-  test('a charge counts against a spend limit that is read anew before it is written', (t) => {
+  test('a charge that is not written yet counts for a key that is read again', (t) => {
     const bench = openBench(t, { creditEnforced: false });
     const key = bench.newKey({ spendLimitNanos: 500n });
     const id = bench.admit(key);
     const { path: _, durability: __, ...settings } = bench.options;
     const answers = bench.engine.process([
       { kind: 'settle', settlement: bench.settlement(id, { costNanos: 500n }) },
-      // Every key is read anew after this.
+      // Every key is read again after this.
       { kind: 'configure', settings },
       { kind: 'admit', request: bench.request(key) },
     ]);
@@ -52,7 +55,7 @@ describe('within a batch', () => {
   });
 });
 
-test('a batch that is taken back leaves nothing for the next one to write', (t) => {
+test('a batch that is rolled back leaves nothing for the next one to write', (t) => {
   const bench = openBench(t);
   bench.addCredit(USD);
   const key = bench.newKey();

@@ -1,4 +1,4 @@
-/** Usage figures: whatever the range, they are what the journal adds up to by hand. */
+/** Usage reports: for any range, they are what the requests add up to. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -11,7 +11,7 @@ import { type Bench, type BenchKey, openBench } from '../ledger/bench.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.UTC(2026, 9, 29);
-/** Enough for a whole month between two broken ones. */
+/** Enough for a whole month between two partial ones. */
 const DAYS = 40;
 const REQUESTS = 1_200;
 const MODELS = ['mock/a', 'mock/b', 'groq/openai/c'];
@@ -19,7 +19,7 @@ const SOURCES: readonly UsageSource[] = ['reported', 'counted', 'held'];
 const OUTCOMES: readonly Outcome[] = ['ok', 'cancelled', 'upstream_error', 'invalid_request', 'internal_error'];
 const ALL: UsageQuery = { by: undefined, keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
 
-/** One request as the test itself remembers it. */
+/** A request as the test records it. */
 interface Entry {
   readonly keyId: string;
   readonly model: string;
@@ -40,7 +40,7 @@ before(() => {
   bench = openBench({ after: (work) => cleanups.push(work) }, { creditEnforced: false, rpm: 1_000_000 });
   keys = ['one', 'two', 'three'].map((name) => bench.newKey({ name }));
   for (let i = 0; i < REQUESTS; i++) {
-    // Every 48 minutes, and now and then on the very edge of a day.
+    // Every 48 minutes, and sometimes exactly on the boundary of a day.
     const drift = i % 7 === 0 ? 0 : 1;
     bench.clock.wall = START + Math.floor((i * DAYS * 24 * HOUR_MS) / REQUESTS) + drift;
     enter(i);
@@ -60,7 +60,7 @@ function enter(i: number): void {
   const costNanos = BigInt((i * 17) % 29);
   const atMs = bench.clock.wallMs();
   const requestId = bench.admit(key, { model });
-  // Dated by their admission, however late they end.
+  // They count at their admission, however late they end.
   bench.clock.wall += (i % 3) * HOUR_MS;
   bench.settle(requestId, { usage, outcome, source, costNanos });
   const failed = outcome !== 'ok' && outcome !== 'cancelled';
@@ -123,14 +123,14 @@ const sorted = (sums: Map<string, Sums>) => [...sums].toSorted(([a], [b]) => (a 
 const moments = fc.oneof(
   fc.constant(undefined),
   fc.integer({ min: START - 30 * HOUR_MS, max: START + (DAYS + 1) * 24 * HOUR_MS }),
-  // Midnights, and the milliseconds beside them.
+  // Midnights, and the milliseconds before and after.
   fc
     .tuple(fc.integer({ min: -1, max: DAYS + 1 }), fc.integer({ min: -1, max: 1 }))
     .map(([day, beside]) => START + day * 24 * HOUR_MS + beside),
 );
 
 describe('the usage report', () => {
-  test('of any range, group and filter is what the journal adds up to', () => {
+  test('for any range, group and filter is what the requests add up to', () => {
     const queries = fc.record({
       by: fc.constantFrom(undefined, ...USAGE_GROUPS),
       key: fc.option(fc.nat({ max: 2 }), { nil: undefined }),
@@ -147,19 +147,19 @@ describe('the usage report', () => {
     );
   });
 
-  test('has one row of zeros where nothing was used and no group is asked for', () => {
+  test('has one row of zeros if nothing was used and no group is asked for', () => {
     assert.deepEqual(reported({ ...ALL, untilMs: 0 }), new Map([['all', NOTHING]]));
     assert.deepEqual(reported({ ...ALL, untilMs: 0, by: 'key' }), new Map());
   });
 
-  test('takes its beginning in and leaves its end out, to the millisecond', () => {
+  test('includes its start and excludes its end, to the millisecond', () => {
     const [first] = entries as [Entry];
     assert.equal(reported({ ...ALL, sinceMs: first.atMs, untilMs: first.atMs + 1 }).get('all')?.requests, 1);
     assert.equal(reported({ ...ALL, sinceMs: first.atMs + 1, untilMs: first.atMs + 2 }).get('all')?.requests, 0);
     assert.equal(reported({ ...ALL, sinceMs: first.atMs - 1, untilMs: first.atMs }).get('all')?.requests, 0);
   });
 
-  test('names keys by what they are called, and puts what cost most first', () => {
+  test('shows keys by name, most expensive first', () => {
     const { rows } = bench.operator.usage.report({ ...ALL, by: 'key' });
     assert.deepEqual(rows.map(({ key }) => key).toSorted(), ['one', 'three', 'two']);
     const costs = rows.map(({ costNanos }) => costNanos);
@@ -169,7 +169,7 @@ describe('the usage report', () => {
     );
   });
 
-  test('of days and months is in the order of time', () => {
+  test('of days and months is in order of time', () => {
     const days = bench.operator.usage.report({ ...ALL, by: 'day' }).rows.map(({ day }) => day);
     assert.deepEqual(days, days.toSorted());
     assert.equal(days.length, DAYS);
@@ -178,7 +178,7 @@ describe('the usage report', () => {
   });
 });
 
-test('the figures of a month are those of its days, for one key and for all', () => {
+test('the figures of a month are the sum of its days, for one key and for all', () => {
   for (const month of ['2026-10', '2026-11', '2026-12']) {
     const all = bench.operator.usage.month(month);
     for (const { id } of keys) {

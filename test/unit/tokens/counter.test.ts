@@ -1,4 +1,4 @@
-/** The token counter: counts as the tokenizer does, outlives its thread, and leaves nothing running. */
+/** The token counter: counts exactly, survives its thread, and leaves nothing running. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
@@ -10,17 +10,18 @@ import { countUsage } from '../../../src/tokens/usage.ts';
 import { sampleInput } from '../../../src/wire/estimate.ts';
 import { TextSample } from '../../../src/wire/text-sample.ts';
 import { runNode, Workplace } from '../../support/cli.ts';
+import { chatRequest } from '../wire/chat.ts';
 
-/** Names of special tokens: each is one token where it is not text. */
+/** Names of special tokens: each is a single token unless it is counted as text. */
 const SPECIAL = ['<|endoftext|>', '<|endofprompt|>', '<|im_start|>system<|im_end|>'];
 /** Has the thread throw: it is no text. */
 const NO_TEXT = [{ length: 1 }] as unknown as string[];
 
 /** However busy the machine is, the count comes first. */
-const PATIENT = { patienceMs: 60_000 };
+const PATIENT_MS = 60_000;
 
-function openCounter(test: TestContext, options = PATIENT): TokenCounter {
-  const counter = new TokenCounter(options);
+function openCounter(test: TestContext, patienceMs = PATIENT_MS): TokenCounter {
+  const counter = new TokenCounter(patienceMs);
   test.after(() => counter.close());
   return counter;
 }
@@ -41,7 +42,7 @@ async function threadsOf(work: () => Promise<unknown>): Promise<Worker[]> {
 const isRunning = (thread: Worker) => thread.threadId >= 0;
 
 describe('the token counter', () => {
-  test('counts what the tokenizer counts, all texts of an order together, and many orders at once', async (t) => {
+  test('counts what the tokenizer counts, the texts of an order together, and many orders at once', async (t) => {
     const counter = openCounter(t);
     const orders = [['Hello, world'], ['one', 'two three', ''], ['深い森の中で'], ['const a = 1;\n\n'], [], ['😀 ok']];
     const counts = await Promise.all(orders.map((texts) => counter.count(texts)));
@@ -51,7 +52,7 @@ describe('the token counter', () => {
     );
   });
 
-  test('takes the names of special tokens as text', async (t) => {
+  test('counts the names of special tokens as text', async (t) => {
     const counter = openCounter(t);
     for (const text of SPECIAL) {
       const tokens = await counter.count([text]);
@@ -60,7 +61,7 @@ describe('the token counter', () => {
     }
   });
 
-  test('starts one thread, and only once there is something to count', async (t) => {
+  test('starts one thread, and only when there is something to count', async (t) => {
     const counter = openCounter(t);
     const threads = await threadsOf(() => Promise.all(['a', 'b', 'c'].map((text) => counter.count([text]))));
     assert.equal(threads.length, 1);
@@ -68,7 +69,7 @@ describe('the token counter', () => {
     assert.equal((await threadsOf(() => openCounter(t).close())).length, 0);
   });
 
-  test('lets nobody wait behind the long texts of another', async (t) => {
+  test('lets no order wait for the long texts of another', async (t) => {
     const counter = openCounter(t);
     const long = 'word '.repeat(60 * 1024);
     const first = counter.count([long]);
@@ -77,26 +78,26 @@ describe('the token counter', () => {
     assert.equal(await counter.count(['Hello']), countTokens('Hello'));
   });
 
-  test('gives no count where its patience ends first', async (t) => {
-    const counter = openCounter(t, { patienceMs: 0 });
-    // To start the thread and load the tokenizer takes longer than that on any machine.
+  test('returns no count if its timeout comes first', async (t) => {
+    const counter = openCounter(t, 0);
+    // Starting the thread and loading the tokenizer takes longer than that on any machine.
     assert.equal(await counter.count(['Hello']), undefined);
   });
 
-  test('gives no count to those who wait when its thread dies by a fault, and the next one has a thread again', async (t) => {
+  test('returns no count to pending orders if its thread fails, and starts a new thread for the next order', async (t) => {
     const counter = openCounter(t);
     const started = once(process, 'worker') as Promise<[Worker]>;
     const counts = Promise.all([counter.count(NO_TEXT), counter.count(['behind it'])]);
     const [thread] = await started;
-    // Not `once`, which rejects where the thread reports its fault.
+    // Not `once`, which rejects if the thread reports an error.
     const ended = new Promise((resolve) => thread.once('exit', resolve));
-    // They are told by its end, and need not wait until their patience has run out.
+    // Its exit resolves them; they need not wait for their timeout.
     assert.deepEqual(await Promise.race([counts, ended.then(() => setImmediate('late'))]), [undefined, undefined]);
     const threads = await threadsOf(async () => assert.equal(await counter.count(['Hello']), countTokens('Hello')));
     assert.equal(threads.length, 1);
   });
 
-  test('gives no count to those who wait when its thread is ended, and the next one has a thread again', async (t) => {
+  test('returns no count to pending orders if its thread is terminated, and starts a new thread for the next order', async (t) => {
     const counter = openCounter(t);
     const [thread] = await threadsOf(() => counter.count(['Hello']));
     assert.ok(thread !== undefined);
@@ -107,8 +108,8 @@ describe('the token counter', () => {
     assert.equal(await counter.count(['Hello']), countTokens('Hello'));
   });
 
-  test('when it is closed leaves no thread running, and nobody waiting', async () => {
-    const counter = new TokenCounter(PATIENT);
+  test('leaves no thread running, and no order pending, when it is closed', async () => {
+    const counter = new TokenCounter(PATIENT_MS);
     const started = once(process, 'worker') as Promise<[Worker]>;
     const waiting = counter.count(['x'.repeat(1_000_000)]);
     const [thread] = await started;
@@ -118,20 +119,20 @@ describe('the token counter', () => {
     assert.equal(await waiting, undefined);
   });
 
-  test('does not keep a process running that has nothing else to do', async (t) => {
+  test('does not keep an otherwise idle process running', async (t) => {
     const place = new Workplace(t, null);
     const counter = new URL('../../../src/tokens/counter.ts', import.meta.url).href;
-    const script = `import { TokenCounter } from '${counter}';\nconsole.log(await new TokenCounter({ patienceMs: 60_000 }).count(['Hello']));\n`;
+    const script = `import { TokenCounter } from '${counter}';\nconsole.log(await new TokenCounter(60_000).count(['Hello']));\n`;
     const { status, stdout } = await runNode([place.write('count.mjs', script)], place);
     assert.deepEqual([status, stdout], [0, `${countTokens('Hello')}\n`]);
   });
 });
 
-describe('usage that nobody reported', () => {
+describe('unreported usage', () => {
   const ESTIMATE = { promptTokens: 77, cachedTokens: 0, completionTokens: 88 };
-  const input = sampleInput([{ role: 'user', content: 'How are you?' }], []);
+  const input = sampleInput(chatRequest({ model: 'p/m', messages: [{ role: 'user', content: 'How are you?' }] }));
 
-  test('is what the tokenizer counts of the input and of what was written, and what the format adds', async (t) => {
+  test('is what the tokenizer counts of input and output, plus the overhead of the format', async (t) => {
     const written = new TextSample();
     written.add('Fine, ', 0);
     written.add('thanks', 0);
@@ -140,21 +141,21 @@ describe('usage that nobody reported', () => {
     assert.deepEqual(usage, { promptTokens, cachedTokens: 0, completionTokens: countTokens('Fine, thanks') });
   });
 
-  test('is one token of output at least', async (t) => {
+  test('is at least one token of output', async (t) => {
     const usage = await countUsage(openCounter(t), ESTIMATE, input, new TextSample());
     assert.equal(usage.completionTokens, 1);
   });
 
-  test('is the estimate where it cannot be counted', async () => {
+  test('is the estimate if it cannot be counted', async () => {
     const silent = { count: async () => undefined } as unknown as TokenCounter;
     const written = new TextSample();
     written.add('some words');
     assert.deepEqual(await countUsage(silent, ESTIMATE, input, written), ESTIMATE);
   });
 
-  test('is estimated by its bytes where it was passed on without being read', async (t) => {
+  test('is estimated by its bytes if it was relayed unparsed', async (t) => {
     const written = new TextSample();
-    written.addUnread(1_000);
+    written.addUnparsed(1_000);
     const usage = await countUsage(openCounter(t), ESTIMATE, input, written);
     assert.equal(usage.completionTokens, Math.ceil(1_000 / 3.8));
   });

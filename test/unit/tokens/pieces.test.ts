@@ -1,4 +1,7 @@
-/** Pieces of texts: together they are the text, none is too long, and their tokens are nearly those of the whole. */
+/**
+ * Pieces of texts: joined they are the text, none is too long, and their tokens are nearly those of
+ * the whole.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -7,11 +10,14 @@ import { piecesOf } from '../../../src/tokens/pieces.ts';
 import { projectFile } from '../../support/sources.ts';
 
 const MAX_PIECE = 1_000;
-/** A cut within a word, or in a script that writes no spaces, may cost a token; with these texts it costs 0.15 % at most. */
+/**
+ * A cut within a word, or in a script without spaces, may cost a token; with these texts at most
+ * 0.15 %.
+ */
 const MAX_DIFFERENCE = 0.005;
 const SAMPLE_CHARACTERS = 12_000;
 
-/** Sentences that are repeated until they take many pieces. */
+/** Sentences, repeated until they take many pieces. */
 const PROSE: Readonly<Record<string, string>> = {
   English: 'The boats lay side by side as if drawn there; only the gulls, 1,204 of them, went on with their quarrel. ',
   German: 'Die Donaudampfschifffahrtsgesellschaft änderte zum Ärger der Straßenbahnfahrerin ihre Fahrpläne. ',
@@ -39,7 +45,7 @@ const stretches = fc
 const texts = fc.array(fc.oneof(stretches, fc.string({ unit: 'binary', maxLength: 300 })), { maxLength: 8 });
 
 describe('the pieces of any text', () => {
-  test('are the text when they are joined, and none is empty or longer than 1,000 characters', () => {
+  test('are the text when joined, and none is empty or longer than 1,000 characters', () => {
     fc.assert(
       fc.property(texts, (stretch) => {
         const text = stretch.join('');
@@ -51,10 +57,10 @@ describe('the pieces of any text', () => {
     );
   });
 
-  test('are cut within no character', () => {
+  test('are never cut within a character', () => {
     fc.assert(
       fc.property(texts, (stretch) => {
-        // What is broken in the text itself can only be broken in its pieces.
+        // A lone surrogate in the text itself stays one in its piece.
         const text = stretch.join('').toWellFormed();
         for (const piece of piecesOf(text)) assert.ok(piece.isWellFormed(), JSON.stringify(piece.slice(-5)));
       }),
@@ -62,19 +68,19 @@ describe('the pieces of any text', () => {
     );
   });
 
-  test('end in front of white space, where there is some near the end of a piece', () => {
+  test('end before white space, if there is some near the end of a piece', () => {
     const pieces = [...piecesOf(`${'word '.repeat(1_000)}`)];
     for (const piece of pieces.slice(1)) assert.equal(piece[0], ' ');
   });
 });
 
-test('a text that is no longer than a piece stays whole, and an empty one has no pieces', () => {
+test('a text that fits into one piece stays whole, and an empty one has no pieces', () => {
   const whole = 'two words'.padEnd(MAX_PIECE, ' and');
   assert.deepEqual([...piecesOf(whole)], [whole]);
   assert.deepEqual([...piecesOf('')], []);
 });
 
-describe('the tokens of the pieces are those of the whole, but for one in two hundred, in', () => {
+describe('the tokens of the pieces are those of the whole, except for one in two hundred, in', () => {
   for (const [language, sentence] of Object.entries(PROSE)) {
     test(language, () => {
       const text = sentence.repeat(Math.ceil(SAMPLE_CHARACTERS / sentence.length));
@@ -85,7 +91,7 @@ describe('the tokens of the pieces are those of the whole, but for one in two hu
   }
 });
 
-test('a megabyte of text without a break is counted', () => {
+test('a megabyte of text without breaks is counted', () => {
   for (const text of ['x'.repeat(1_000_000), Buffer.alloc(500_000, 'q7Zk').toString('base64').slice(0, 1_000_000)]) {
     const pieces = [...piecesOf(text)];
     assert.ok(pieces.length <= text.length / MAX_PIECE + 1);

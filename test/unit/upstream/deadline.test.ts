@@ -1,4 +1,7 @@
-/** Deadlines: whatever is set, put off and cleared, the last one that stands is missed at its time, and no other. */
+/**
+ * Deadlines: whatever is set, refreshed and cleared, only the current one is missed, and at its
+ * time.
+ */
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { Deadline, type Expected } from '../../../src/upstream/deadline.ts';
@@ -7,15 +10,15 @@ const CONNECTION: Expected = { kind: 'not_connected', missing: 'no connection', 
 const HEAD: Expected = { kind: 'first_byte_timeout', missing: 'no head', milliseconds: 1_000 };
 const MORE: Expected = { kind: 'idle_timeout', missing: 'nothing more', milliseconds: 50 };
 
-type Step = Expected | 'put off' | 'clear' | number;
+type Step = Expected | 'refresh' | 'clear' | number;
 
 const CASES: readonly (readonly [name: string, steps: readonly Step[], missed: readonly string[]])[] = [
   ['one that is missed', [CONNECTION, 99, 1], ['not_connected at 100']],
   ['a longer one after it', [CONNECTION, 60, HEAD, 999, 1], ['first_byte_timeout at 1060']],
   ['a shorter one after it', [HEAD, 10, MORE, 49, 1], ['idle_timeout at 60']],
-  ['one that is put off', [MORE, 40, 'put off', 40, 'put off', 49, 1], ['idle_timeout at 130']],
+  ['one that is refreshed', [MORE, 40, 'refresh', 40, 'refresh', 49, 1], ['idle_timeout at 130']],
   ['one that is cleared', [MORE, 40, 'clear', 1_000], []],
-  ['one that is put off after it was cleared', [MORE, 'clear', 'put off', 1_000], []],
+  ['one that is refreshed after it was cleared', [MORE, 'clear', 'refresh', 1_000], []],
   ['one that is set after it was cleared', [MORE, 40, 'clear', 100, MORE, 50], ['idle_timeout at 190']],
   ['one that is set again', [MORE, 30, MORE, 30, MORE, 50], ['idle_timeout at 110']],
 ];
@@ -31,7 +34,7 @@ for (const [name, steps, missed] of CASES) {
         () => nowMs,
       );
       for (const step of steps) {
-        if (step === 'put off') deadline.refresh();
+        if (step === 'refresh') deadline.refresh();
         else if (step === 'clear') deadline.clear();
         else if (typeof step === 'object') deadline.set(step);
         else

@@ -1,31 +1,36 @@
-/** A provider's upstreams: rests of models and of whole upstreams, probes, shares, and what is left when nobody is. */
+/**
+ * Upstreams of a provider: backoffs of models and of whole upstreams, probes, shares, and the last
+ * resort.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Attempt, UpstreamFailure } from '../../../src/upstream/attempt.ts';
+import { PROBE_INTERVAL_MS } from '../../../src/upstream/backoff.ts';
 import { OPEN_MS, OPENS_AFTER_FAILURES } from '../../../src/upstream/breaker.ts';
 import { LAST_RESORT_MAX_UNAVAILABLE } from '../../../src/upstream/choice.ts';
 import { type Member, Provider } from '../../../src/upstream/provider.ts';
 import type { ChatRequest } from '../../../src/wire/request.ts';
+import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 
 const REQUEST = {} as ChatRequest;
 const NOBODY: ReadonlySet<Member> = new Set();
 const SOURCE = { pause() {}, resume() {}, abort() {} };
 
-/** How an attempt goes: a status, with `Retry-After` in seconds perhaps, or a failure. */
-type Fate = number | readonly [status: number, retryAfterS: number] | 'absent' | 'broken' | 'given up';
+/** How an attempt ends: a status, perhaps with `Retry-After` in seconds, or a failure. */
+type Fate = number | readonly [status: number, retryAfterS: number] | 'unreachable' | 'broken' | 'aborted';
 
 function meet(attempt: Attempt, fate: Fate): void {
-  if (fate === 'absent') return attempt.fail(new UpstreamFailure('not_connected', 'nobody there'));
+  if (fate === 'unreachable') return attempt.fail(new UpstreamFailure('not_connected', 'connection refused'));
   attempt.begin(SOURCE);
   if (fate === 'broken') return attempt.fail(new UpstreamFailure('broken', 'reset'));
-  if (fate === 'given up') return attempt.abort();
+  if (fate === 'aborted') return attempt.abort();
   const [status, retryAfterS] = typeof fate === 'number' ? [fate, undefined] : fate;
   const retryAfter = retryAfterS === undefined ? undefined : String(retryAfterS);
-  attempt.answer({ status, contentType: '', contentEncoding: undefined, retryAfter });
+  attempt.receiveHead({ status, contentType: '', contentEncoding: undefined, retryAfter });
 }
 
-/** Upstreams that answer when they are told to, and a clock that is moved by hand. */
+/** Upstreams that respond on command, and a clock that is moved by hand. */
 class Bench {
   readonly provider: Provider;
   nowMs = 1_000;
@@ -36,7 +41,7 @@ class Bench {
       name: `p#${i + 1}`,
       weight,
       upstream: {
-        secrets: [`secret-${i + 1}`],
+        secrets: { ...NO_SECRETS, parts: ['shared', `secret-${i + 1}`], credentials: [`key-${i + 1}`] },
         attempt: () => {
           const attempt = new Attempt();
           this.#attempts.push(attempt);
@@ -52,14 +57,17 @@ class Bench {
     return this.provider.members[place] as Member;
   }
 
-  /** Asks whoever is picked; undefined where nobody may be asked. The attempt is open. */
+  /**
+   * Sends a request to the upstream that is picked, and leaves it open; undefined if none is
+   * eligible.
+   */
   ask(model = 'm', isLastResort = false): { name: string; attempt: Attempt } | undefined {
     const member = this.provider.pick(model, NOBODY, isLastResort ? 'last_resort' : 'available');
     if (member === undefined) return undefined;
     return { name: member.name, attempt: member.attempt(REQUEST, model, undefined) };
   }
 
-  /** Sends a request to an upstream, and lets it meet its fate. */
+  /** Sends a request to an upstream, and ends it with this fate. */
   async visit(fate: Fate, { model = 'm', place = 0 } = {}): Promise<void> {
     meet(this.member(place).attempt(REQUEST, model, undefined), fate);
     this.member(place).release();
@@ -70,7 +78,7 @@ class Bench {
     for (let i = 0; i < count; i++) await this.visit(fate, where);
   }
 
-  /** Who would be asked, sound ones only. */
+  /** The upstream that would be picked among the available ones. */
   picked(model = 'm'): string | undefined {
     return this.provider.pick(model, NOBODY, 'available')?.name;
   }
@@ -80,42 +88,102 @@ class Bench {
   }
 }
 
-describe('a rest', () => {
-  test('after 429 is of the model, and the others are served on', async () => {
+describe('a backoff', () => {
+  test('after 429 applies to the model, and others are still served', async () => {
     const bench = new Bench([1]);
-    await bench.visit([429, 7], { model: 'a' });
+    await bench.visit([429, 4], { model: 'a' });
     assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], [undefined, 'p#1', 'backing_off']);
-    assert.deepEqual([bench.provider.waitMs('a'), bench.provider.waitMs('b')], [7_000, 0]);
-    bench.nowMs += 6_999;
+    assert.deepEqual([bench.provider.waitMs('a'), bench.provider.waitMs('b')], [4_000, 0]);
+    bench.nowMs += 3_999;
     assert.equal(bench.picked('a'), undefined);
     bench.nowMs += 1;
     assert.deepEqual([bench.picked('a'), bench.member().state], ['p#1', 'closed']);
   });
 
   for (const status of [503, 529]) {
-    test(`after ${status} is of the whole upstream`, async () => {
+    test(`after ${status} applies to the whole upstream`, async () => {
       const bench = new Bench([1, 1]);
       await bench.visit([status, 7], { model: 'a' });
       assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], ['p#2', 'p#2', 'backing_off']);
-      assert.equal(bench.provider.waitMs('a'), 0, 'the other one can be asked at once');
+      assert.equal(bench.provider.waitMs('a'), 0, 'the other one is available at once');
       bench.nowMs += 7_000;
       assert.equal(bench.member().state, 'closed');
     });
   }
 
   for (const status of [429, 503]) {
-    test(`after ${status} holds though a shorter one is asked for later`, async () => {
+    test(`after ${status} is not shortened by a later one`, async () => {
       const bench = new Bench([1]);
-      await bench.visit([status, 60]);
+      await bench.visit([status, 4]);
       await bench.visit([status, 1]);
-      bench.nowMs += 59_000;
+      bench.nowMs += 3_000;
       assert.equal(bench.picked(), undefined);
       bench.nowMs += 1_000;
       assert.equal(bench.picked(), 'p#1');
     });
+
+    for (const count of [1, 3 * LAST_RESORT_MAX_UNAVAILABLE]) {
+      test(`of an hour after ${count} answers of ${status} lets one request through every few seconds`, async () => {
+        const bench = new Bench([1]);
+        await bench.visits(count, [status, 3_600]);
+        for (let probe = 0; probe < 3; probe++) {
+          bench.nowMs += PROBE_INTERVAL_MS - 1;
+          assert.deepEqual([bench.picked(), bench.provider.waitMs('m')], [undefined, 1]);
+          bench.nowMs += 1;
+          assert.equal(bench.provider.waitMs('m'), 0);
+          const sent = bench.ask();
+          assert.deepEqual([sent?.name, bench.picked()], ['p#1', undefined], 'one request');
+          meet(sent?.attempt as Attempt, [status, 3_600]);
+          await turn();
+          assert.equal(bench.isLastResort(), count === 1);
+        }
+      });
+    }
+
+    test(`after ${status} ends with the success of a probe`, async () => {
+      const bench = new Bench([1]);
+      await bench.visits(LAST_RESORT_MAX_UNAVAILABLE, [status, 3_600]);
+      bench.nowMs += PROBE_INTERVAL_MS;
+      await bench.visit(200);
+      assert.deepEqual([bench.picked(), bench.member().state, bench.provider.waitMs('m')], ['p#1', 'closed', 0]);
+    });
+
+    test(`after ${status} does not end with a probe that the upstream finds invalid`, async () => {
+      const bench = new Bench([1]);
+      await bench.visits(LAST_RESORT_MAX_UNAVAILABLE, [status, 3_600]);
+      bench.nowMs += PROBE_INTERVAL_MS;
+      await bench.visit(400);
+      assert.deepEqual([bench.picked(), bench.member().state], [undefined, 'backing_off']);
+    });
   }
 
-  test('is as long as it was asked for, however often: it is no failure', async () => {
+  test('of a model ends with the success of a probe for that model alone', async () => {
+    const bench = new Bench([1]);
+    for (const model of ['a', 'b']) await bench.visit([429, 3_600], { model });
+    bench.nowMs += PROBE_INTERVAL_MS - 1;
+    for (const model of ['a', 'c']) await bench.visit(200, { model });
+    assert.deepEqual([bench.picked('a'), bench.picked('b')], ['p#1', undefined]);
+  });
+
+  test('is probed next to an upstream that is available, and gets its share again after a success', async () => {
+    const bench = new Bench([1, 1]);
+    await bench.visit([503, 3_600]);
+    const served = async (count: number) => {
+      const names: (string | undefined)[] = [];
+      for (let i = 0; i < count; i++) {
+        const sent = bench.ask();
+        meet(sent?.attempt as Attempt, 200);
+        names.push(sent?.name);
+        await turn();
+      }
+      return names.filter((name) => name === 'p#1').length;
+    };
+    assert.equal(await served(20), 0);
+    bench.nowMs += PROBE_INTERVAL_MS;
+    assert.equal(await served(20), 10);
+  });
+
+  test('lasts as long as the upstream asked for, however often: it is no failure', async () => {
     const bench = new Bench([1]);
     await bench.visits(3 * LAST_RESORT_MAX_UNAVAILABLE, [503, 1]);
     assert.deepEqual([bench.isLastResort(), bench.provider.waitMs('m')], [false, 1_000]);
@@ -123,35 +191,35 @@ describe('a rest', () => {
     assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
   });
 
-  test('is not made of a Retry-After with any other status', async () => {
+  test('does not start with any other status', async () => {
     const bench = new Bench([1]);
     for (const status of [200, 400, 500, 502]) await bench.visit([status, 60]);
     assert.equal(bench.picked(), 'p#1');
   });
 
-  test('of one model after the other never closes the way to a third, however many requests were refused at once', async () => {
+  test('of one model after another never blocks a third, however many requests are rejected at once', async () => {
     const bench = new Bench([1]);
     for (const model of ['a', 'b']) await bench.visits(3 * LAST_RESORT_MAX_UNAVAILABLE, [429, 60], { model });
     assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.picked('c')], [undefined, undefined, 'p#1']);
     assert.deepEqual([bench.isLastResort('a'), bench.isLastResort('c')], [false, true]);
   });
 
-  test('holds though an answer comes that was asked for before', async () => {
+  test('is not ended by the response to an earlier request', async () => {
     const bench = new Bench([1]);
     const early = bench.member().attempt(REQUEST, 'm', undefined);
     await bench.visit([429, 7]);
     meet(early, 200);
     await turn();
     assert.equal(bench.picked(), undefined);
-    assert.ok(bench.isLastResort(), 'the row of refusals has ended');
+    assert.ok(bench.isLastResort(), 'the rejections are no longer in a row');
   });
 });
 
 describe('the last resort', () => {
   const AWAY: readonly (readonly [name: string, fate: Fate])[] = [
-    ['was not there', 'absent'],
-    ['has refused the model', [429, 3_600]],
-    ['has asked for a pause', [503, 3_600]],
+    ['was unreachable', 'unreachable'],
+    ['has rejected the model', [429, 3_600]],
+    ['has sent Retry-After', [503, 3_600]],
   ];
   for (const [name, fate] of AWAY) {
     test(`is a sole upstream that ${name}, until it has done so ten times in a row`, async () => {
@@ -163,7 +231,7 @@ describe('the last resort', () => {
       assert.ok(bench.provider.waitMs('m') > 0);
     });
 
-    test(`is one that ${name} nine times, and then answered in between`, async () => {
+    test(`is one that ${name} nine times, and then responded in between`, async () => {
       const bench = new Bench([1]);
       await bench.visits(LAST_RESORT_MAX_UNAVAILABLE - 1, fate);
       await bench.visit(500);
@@ -172,29 +240,29 @@ describe('the last resort', () => {
     });
   }
 
-  test('is a sole upstream that answers, however often it has failed', async () => {
+  test('is a sole upstream that responds, however often it has failed', async () => {
     const bench = new Bench([1]);
     await bench.visits(100, 500);
     assert.deepEqual([bench.picked(), bench.isLastResort(), bench.member().state], [undefined, true, 'open']);
   });
 
-  test('is over when nobody has been there: one request finds out, and the others go on', async () => {
+  test('ends if the upstream was unreachable: one request probes it, and the others follow', async () => {
     const bench = new Bench([1]);
-    await bench.visits(LAST_RESORT_MAX_UNAVAILABLE, 'absent');
+    await bench.visits(LAST_RESORT_MAX_UNAVAILABLE, 'unreachable');
     bench.nowMs += OPEN_MS;
     const probe = bench.ask();
     assert.ok(probe !== undefined);
-    assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, false], 'one is finding out');
+    assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, false], 'one is probing');
     probe.attempt.begin(SOURCE);
-    assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, true], 'somebody is there');
-    probe.attempt.answer({ status: 200, contentType: '', contentEncoding: undefined, retryAfter: undefined });
+    assert.deepEqual([bench.picked(), bench.isLastResort()], [undefined, true], 'there is a connection');
+    probe.attempt.receiveHead({ status: 200, contentType: '', contentEncoding: undefined, retryAfter: undefined });
     await turn();
     assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
   });
 });
 
 describe('a probe', () => {
-  /** One of two upstreams whose breaker is half open. */
+  /** An upstream whose breaker is half open. */
   async function halfOpen(): Promise<Bench> {
     const bench = new Bench([1]);
     await bench.visits(OPENS_AFTER_FAILURES, 'broken');
@@ -216,12 +284,12 @@ describe('a probe', () => {
     [500, 'open'],
     [429, 'open'],
     ['broken', 'open'],
-    ['absent', 'open'],
+    ['unreachable', 'open'],
     [[503, 1], 'backing_off'],
-    ['given up', 'half_open'],
+    ['aborted', 'half_open'],
   ];
   for (const [fate, state] of FATES) {
-    test(`that meets ${fate} leaves the upstream ${state}`, async () => {
+    test(`that ends with ${fate} leaves the upstream ${state}`, async () => {
       const bench = await halfOpen();
       const probe = bench.ask();
       meet(probe?.attempt as Attempt, fate);
@@ -231,27 +299,27 @@ describe('a probe', () => {
     });
   }
 
-  test('that is refused for its model alone has found the upstream well', async () => {
+  test('that is rejected only for its model closes the breaker', async () => {
     const bench = await halfOpen();
     meet(bench.ask('a')?.attempt as Attempt, [429, 60]);
     await turn();
     assert.deepEqual([bench.picked('a'), bench.picked('b')], [undefined, 'p#1']);
   });
 
-  test('keeps its place though another request is given up', async () => {
+  test('keeps its place if another request is aborted', async () => {
     const bench = await halfOpen();
     const [probe, other] = [bench.ask(), bench.ask('m', true)];
     assert.ok(probe !== undefined && other !== undefined);
-    meet(other.attempt, 'given up');
+    meet(other.attempt, 'aborted');
     await turn();
     assert.equal(bench.picked(), undefined);
   });
 });
 
 describe('an upstream', () => {
-  test('that is down gets nothing, and afterwards its share and no more', async () => {
+  test('that is down gets no requests, and afterwards no more than its share', async () => {
     const bench = new Bench([1, 1, 2]);
-    await bench.visits(OPENS_AFTER_FAILURES, 'absent', { place: 0 });
+    await bench.visits(OPENS_AFTER_FAILURES, 'unreachable', { place: 0 });
     const count = async (rounds: number) => {
       const names: string[] = [];
       for (let i = 0; i < rounds; i++) {
@@ -267,19 +335,19 @@ describe('an upstream', () => {
     assert.deepEqual(await count(40), [10, 10, 20]);
   });
 
-  test('that was tried already is not picked again', () => {
+  test('that was already tried is not picked again', () => {
     const bench = new Bench([1, 1]);
     assert.equal(bench.provider.pick('m', new Set([bench.member(0)]), 'available')?.name, 'p#2');
     assert.equal(bench.provider.pick('m', new Set(bench.provider.members), 'last_resort'), undefined);
   });
 
-  test('that is not judged is asked whatever it has answered', async () => {
+  test('whose health is not tracked is picked whatever happened before', async () => {
     const bench = new Bench([1], false);
-    for (const fate of [500, 'absent', 'broken', [429, 60], [503, 60]] as const) await bench.visits(12, fate);
+    for (const fate of [500, 'unreachable', 'broken', [429, 60], [503, 60]] as const) await bench.visits(12, fate);
     assert.deepEqual([bench.picked(), bench.member().state], ['p#1', 'closed']);
   });
 
-  test('has as many requests under way as were sent and not released', () => {
+  test('has as many requests in flight as were sent and not released', () => {
     const bench = new Bench([1]);
     bench.ask();
     bench.ask();
@@ -289,5 +357,9 @@ describe('an upstream', () => {
 });
 
 test('the secrets of a provider are those of all its upstreams', () => {
-  assert.deepEqual(new Bench([1, 1]).provider.secrets, ['secret-1', 'secret-2']);
+  assert.deepEqual(new Bench([1, 1]).provider.secrets, {
+    parts: ['shared', 'secret-1', 'secret-2'],
+    words: [],
+    credentials: ['key-1', 'key-2'],
+  });
 });

@@ -1,4 +1,4 @@
-/** When a request may be tried again: which answers allow it, what the budget bounds, and how long an upstream rests. */
+/** Retries: which statuses allow them, what bounds them, and how long an upstream backs off. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -12,13 +12,16 @@ import {
   parseRetryAfter,
 } from '../../../src/upstream/retry.ts';
 
-test('of all statuses 429, 503 and 529 alone say that the request was not taken on', () => {
+test('only 429, 503 and 529 mean that the upstream rejected the request', () => {
   const statuses = Array.from({ length: 500 }, (_, i) => 100 + i);
   assert.deepEqual(statuses.filter(isRejection), [429, 503, 529]);
 });
 
-/** Makes so many requests, each of which would be tried again as often as it may be, and counts the retries. */
-function retriesOf(gapsMs: readonly number[], budgetShare: number, wanted: number): number {
+/**
+ * Makes requests, retries each of them up to `perRequest` times within the budget, and counts the
+ * retries.
+ */
+function retriesOf(gapsMs: readonly number[], budgetShare: number, perRequest: number): number {
   const policy = { attempts: 10, budget: budgetShare };
   let nowMs = 5_000;
   let budget = fullBudget(nowMs);
@@ -26,7 +29,7 @@ function retriesOf(gapsMs: readonly number[], budgetShare: number, wanted: numbe
   for (const gap of gapsMs) {
     nowMs += gap;
     budget = onRequest(budget, policy, nowMs);
-    for (let i = 0; i < wanted; i++) {
+    for (let i = 0; i < perRequest; i++) {
       const left = onRetry(budget, policy);
       if (left === undefined) break;
       budget = left;
@@ -36,8 +39,8 @@ function retriesOf(gapsMs: readonly number[], budgetShare: number, wanted: numbe
   return retries;
 }
 
-describe('the budget for retries', () => {
-  test('over any run is a share of the requests, one a second, and ten once', () => {
+describe('the retry budget', () => {
+  test('over any period is a share of the requests, plus one per second, plus ten once', () => {
     const gaps = fc.array(
       fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 9_000 })),
       {
@@ -46,28 +49,28 @@ describe('the budget for retries', () => {
     );
     const share = fc.integer({ min: 1, max: 100 }).map((percent) => percent / 100);
     fc.assert(
-      fc.property(gaps, share, fc.integer({ min: 1, max: 9 }), (gapsMs, budget, wanted) => {
+      fc.property(gaps, share, fc.integer({ min: 1, max: 9 }), (gapsMs, budget, perRequest) => {
         const seconds = gapsMs.reduce((sum, gap) => sum + gap, 0) / 1000;
         const most = budget * gapsMs.length + seconds + MAX_SAVED_RETRIES;
-        const retries = retriesOf(gapsMs, budget, wanted);
+        const retries = retriesOf(gapsMs, budget, perRequest);
         assert.ok(retries <= most + 1e-6, `${retries} retries where ${most} are the most`);
       }),
     );
   });
 
-  test('lets a gateway with few requests try each of them again', () => {
+  test('lets a gateway with few requests retry each of them', () => {
     assert.equal(retriesOf(Array(50).fill(1_000), 0.2, 1), 50);
   });
 
-  test('of 20% lets one of five through in a long outage, and the ten that were saved', () => {
+  test('of 20% allows one retry for five requests in a long outage, plus the ten saved ones', () => {
     assert.equal(retriesOf(Array(1_000).fill(0), 0.2, 2), 10 + 199);
   });
 
-  test('of 100% doubles an outage, and no more', () => {
+  test('of 100% doubles the load of an outage, and no more', () => {
     assert.equal(retriesOf(Array(1_000).fill(0), 1, 9), 10 + 999);
   });
 
-  test('of 0% allows none, also at first and after a long pause', () => {
+  test('of 0% allows no retry, not even at first or after a long pause', () => {
     assert.equal(retriesOf([0, 1_000_000, 0], 0, 9), 0);
   });
 
@@ -82,7 +85,7 @@ describe('the budget for retries', () => {
 const NOW = Date.UTC(2026, 10, 21, 8, 0, 0);
 const inSeconds = (seconds: number) => new Date(NOW + seconds * 1000).toUTCString();
 
-const RESTS: readonly (readonly [retryAfter: string | undefined, ms: number | undefined])[] = [
+const RETRY_AFTERS: readonly (readonly [retryAfter: string | undefined, ms: number | undefined])[] = [
   [undefined, undefined],
   ['', undefined],
   ['   ', undefined],
@@ -114,13 +117,13 @@ const RESTS: readonly (readonly [retryAfter: string | undefined, ms: number | un
 ];
 
 describe('Retry-After of an upstream', () => {
-  for (const [retryAfter, ms] of RESTS) {
-    test(`${JSON.stringify(retryAfter)?.slice(0, 40)} is ${ms === undefined ? 'no rest' : `${ms} ms`}`, () => {
+  for (const [retryAfter, ms] of RETRY_AFTERS) {
+    test(`${JSON.stringify(retryAfter)?.slice(0, 40)} is ${ms === undefined ? 'no backoff' : `${ms} ms`}`, () => {
       assert.equal(parseRetryAfter(retryAfter, NOW), ms);
     });
   }
 
-  test('is never less than nothing nor more than an hour, whatever it says', () => {
+  test('is between nothing and an hour, whatever it says', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.date().map(String), fc.double().map(String)), (text) => {
         const ms = parseRetryAfter(text, NOW);

@@ -1,9 +1,9 @@
-/** A chat request from a body, as the gateway reads one. */
+/** Builds a chat request from a body, as the gateway does. */
 import assert from 'node:assert/strict';
 import { readJsonBody } from '../../../src/wire/body.ts';
 import { type ChatRequest, type Checked, checkRequest, modelOf } from '../../../src/wire/request.ts';
 
-/** Checks a body that has a model. */
+/** Parses and validates a body that has a model. */
 export function checked(text: string): Checked {
   const read = readJsonBody(Buffer.from(text));
   assert.ok(read.ok, read.ok ? '' : read.problem);
@@ -12,7 +12,7 @@ export function checked(text: string): Checked {
   return checkRequest(read.body, model);
 }
 
-/** The request that a sound body is. */
+/** The request of a valid body. */
 export function chatRequest(body: string | Readonly<Record<string, unknown>>): ChatRequest {
   const result = checked(typeof body === 'string' ? body : JSON.stringify(body));
   assert.ok(result.ok, result.ok ? '' : result.problem);

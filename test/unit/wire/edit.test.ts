@@ -1,4 +1,6 @@
-/** The body on its way upstream: only what must change does, and all else keeps its bytes. */
+/**
+ * Editing the body for the upstream: what must change does, and everything else keeps its bytes.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -22,12 +24,12 @@ const CHECKED = new Set([
   'tools',
 ]);
 
-/** Each member's name with the bytes of its value. */
+/** The name of each member with the bytes of its value. */
 function valuesOf(text: string): [string, string][] {
   return membersOf(text, 0).map(({ key, valueStart, valueEnd }) => [key, text.slice(valueStart, valueEnd)]);
 }
 
-test('all but the named fields reach the upstream byte for byte, in their order', () => {
+test('everything but the edited fields reaches the upstream byte for byte, in order', () => {
   const cases = fc.tuple(
     randomObject,
     fc.constantFrom('"model":"a/b"', '"mod\\u0065l" : "a/b"', ' "model"\n:\t"a\\/b"'),
@@ -73,7 +75,7 @@ test('all but the named fields reach the upstream byte for byte, in their order'
 });
 
 describe('a body', () => {
-  test('keeps its white space, its numbers and its escapes when the model is renamed', () => {
+  test('keeps its white space, numbers and escapes when the model is renamed', () => {
     const text = `{\n\t"seed": 12345678901234567890, "model" : "a/b",${MESSAGES}, "x": {"y":1,"y":2}, "t": "\\u0041" }\n`;
     const expected = text.replace('"a/b"', String.raw`"gpt \"x\""`);
     assert.equal(editBody(chatRequest(text), RENAME), expected);
@@ -93,7 +95,7 @@ describe('a body', () => {
     ['{"include_usage":true,"include_usage":false}', '{"include_usage":true,"include_usage":true}'],
   ];
   for (const [before, behind] of OPTIONS) {
-    test(`asks for usage with stream_options ${before || 'absent'}`, () => {
+    test(`requests usage with stream_options ${before || 'absent'}`, () => {
       const field = before === '' ? '' : `"stream_options":${before},`;
       const text = `{${field}"stream":true,"model":"a/b",${MESSAGES}}`;
       const edited = valuesOf(editBody(chatRequest(text), asked));
@@ -101,7 +103,7 @@ describe('a body', () => {
     });
   }
 
-  test('is given a maximum of output in the field that the host knows', () => {
+  test('gets a maximum of output in the field that the host supports', () => {
     const capped = { ...RENAME, model: 'a/b', cap: { field: 'max_completion_tokens', tokens: 512 } };
     const without = `{"model":"a/b",${MESSAGES}}`;
     assert.equal(editBody(chatRequest(without), capped), `{"max_completion_tokens":512,"model":"a/b",${MESSAGES}}`);
@@ -109,7 +111,7 @@ describe('a body', () => {
     assert.equal(editBody(chatRequest(withNull), capped), withNull.replace('null', '512'));
   });
 
-  test('may have its model anywhere, and a field of the same name further in', () => {
+  test('may have its model anywhere, and a nested field of the same name', () => {
     const text = `{"metadata":{"model":"mine"},${MESSAGES},"model":"a/b"}`;
     assert.equal(editBody(chatRequest(text), { ...RENAME, model: 'x' }), text.replace('"a/b"', '"x"'));
   });

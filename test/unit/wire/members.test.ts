@@ -1,12 +1,12 @@
-/** Where the members of a JSON object stand in its text, and how a text is changed. */
+/** Locating the members of a JSON object in its text, and editing the text. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { applyEdits, MAX_JSON_DEPTH, membersOf, TooDeep } from '../../../src/wire/members.ts';
+import { applyEdits, MAX_JSON_DEPTH, membersOf, NestingError } from '../../../src/wire/members.ts';
 import { randomObject } from './random-json.ts';
 
 describe('the members of an object', () => {
-  test('are found with their names and the very bytes of their values, repeats included', () => {
+  test('are found with their names and the exact bytes of their values, including duplicates', () => {
     fc.assert(
       fc.property(randomObject, ({ text, members }) => {
         const found = membersOf(text, 0);
@@ -22,7 +22,7 @@ describe('the members of an object', () => {
     );
   });
 
-  test('may hold quotes behind any number of backslashes', () => {
+  test('may contain quotes after any number of backslashes', () => {
     const text = String.raw`{"a\\":"\\\"}","b\"":"\\","c":1}`;
     assert.deepEqual(
       membersOf(text, 0).map(({ key, valueStart, valueEnd }) => [key, text.slice(valueStart, valueEnd)]),
@@ -34,14 +34,14 @@ describe('the members of an object', () => {
     );
   });
 
-  test('may be nested up to the bound, and no deeper', () => {
+  test('may be nested up to the limit, and no deeper', () => {
     const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
     assert.equal(membersOf(nested(MAX_JSON_DEPTH), 0).length, 1);
-    assert.throws(() => membersOf(nested(MAX_JSON_DEPTH + 1), 0), TooDeep);
+    assert.throws(() => membersOf(nested(MAX_JSON_DEPTH + 1), 0), NestingError);
   });
 });
 
-test('edits are applied in the order of their places, whatever the order in which they are given', () => {
+test('edits are applied in the order of their offsets, whatever order they are given in', () => {
   const edits = [
     { start: 7, end: 8, replacement: 'I' },
     { start: 0, end: 0, replacement: '>' },

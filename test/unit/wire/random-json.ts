@@ -1,9 +1,12 @@
-/** Random JSON objects as texts: with odd white space, escapes, spellings of numbers, and repeated names further in. */
+/**
+ * Random JSON objects as text: with unusual white space, escapes, number formats, and nested
+ * duplicates.
+ */
 import fc from 'fast-check';
 
 const space = fc.stringMatching(/^[ \t\n\r]{0,3}$/);
 
-/** A string as JSON text, each character plain or escaped. */
+/** A string as JSON text, with each character plain or escaped. */
 const stringText = fc
   .array(
     fc.tuple(
@@ -50,14 +53,14 @@ const nested: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
 })).value;
 
 export interface RandomMember {
-  /** As text, quotes included. */
+  /** As JSON text, including the quotes. */
   readonly key: string;
   readonly value: string;
 }
 
 const member: fc.Arbitrary<RandomMember> = fc.record({ key: stringText, value: nested });
 
-/** An object as text, and its members in their order, repeats included. */
+/** An object as text, with its members in order, including duplicates. */
 export const randomObject = fc
   .tuple(fc.array(fc.tuple(space, member, space, space, space), { maxLength: 6 }), space, space)
   .map(([parts, before, behind]) => {

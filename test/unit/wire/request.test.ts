@@ -1,21 +1,23 @@
-/** The chat-completions request, field by field: what is sound, and the field that the fault of anything else names. */
+/**
+ * Request validation, field by field: which values are valid, and which field the problem names.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readJsonBody } from '../../../src/wire/body.ts';
 import { modelOf } from '../../../src/wire/request.ts';
 import { chatRequest, checked } from './chat.ts';
 
-const SOUND = { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] };
+const VALID = { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] };
 const FUNCTION = { name: 'look_up' };
-const message = (fields: unknown) => ({ messages: [SOUND.messages[0], fields] });
+const message = (fields: unknown) => ({ messages: [VALID.messages[0], fields] });
 const tool = (fields: unknown) => ({ tools: [{ type: 'function', function: FUNCTION }, fields] });
 
-/** Changes of a sound request that leave it sound. */
+/** Changes that keep a valid request valid. */
 const GOOD: readonly (readonly [what: string, change: object])[] = [
   ...['system', 'developer', 'user', 'tool'].map((role) => [`role ${role}`, message({ role, content: '' })] as const),
   ...['assistant', 'function'].flatMap((role) => [
     [`${role} without content`, message({ role })] as const,
-    [`${role} with null for its content`, message({ role, content: null })] as const,
+    [`${role} with null content`, message({ role, content: null })] as const,
     [`${role} with content`, message({ role, content: 'x' })] as const,
   ]),
   ['content in parts', message({ role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'of_tomorrow' }] })],
@@ -34,28 +36,28 @@ const GOOD: readonly (readonly [what: string, change: object])[] = [
   ['penalties of -2', { presence_penalty: -2, frequency_penalty: -2 }],
   ['penalties of 2', { presence_penalty: 2, frequency_penalty: 2 }],
   ['a stop', { stop: 'x' }],
-  ['one stop in a list', { stop: ['x'] }],
+  ['one stop in an array', { stop: ['x'] }],
   ['four stops', { stop: ['a', 'b', 'c', 'd'] }],
   ['no tools', { tools: [] }],
   ['a tool without parameters', tool({ type: 'function', function: FUNCTION })],
   ['a tool with parameters', tool({ type: 'function', function: { ...FUNCTION, parameters: { type: 'object' } } })],
-  ['a tool with null for its parameters', tool({ type: 'function', function: { ...FUNCTION, parameters: null } })],
+  ['a tool with null parameters', tool({ type: 'function', function: { ...FUNCTION, parameters: null } })],
   ['a tool of another type', tool({ type: 'custom', custom: { name: 'x' } })],
   [
-    'null for everything that may be absent',
+    'null for every optional field',
     Object.fromEntries(
       ['max_tokens', 'max_completion_tokens', 'n', 'stream', 'stream_options', 'temperature', 'top_p']
         .concat(['presence_penalty', 'frequency_penalty', 'stop', 'tools'])
         .map((name) => [name, null]),
     ),
   ],
-  ['fields that the gateway does not know', { seed: 1.5, logit_bias: 'x', reasoning_effort: null, x: [1] }],
+  ['unknown fields', { seed: 1.5, logit_bias: 'x', reasoning_effort: null, x: [1] }],
 ];
 
 const NOT_WHOLE = [0, -1, 1.5, '1', true, [], {}];
 const NOT_NUMBERS = ['1', true, [], {}];
 
-/** Changes that make it unsound, and how the fault begins: with the field. */
+/** Changes that make a request invalid, and how the problem starts: with the field. */
 const BAD: readonly (readonly [field: string, change: object])[] = [
   ...[undefined, null, [], {}, 'hi', 1].map((messages) => ['messages:', { messages }] as const),
   ...[null, 'hi', 1, []].map((fields) => ['messages[1]:', message(fields)] as const),
@@ -100,18 +102,18 @@ const BAD: readonly (readonly [field: string, change: object])[] = [
   ),
 ];
 
-describe('a request is sound with', () => {
+describe('a request is valid with', () => {
   for (const [what, change] of GOOD) {
     test(what, () => {
-      const result = checked(JSON.stringify({ ...SOUND, ...change }));
+      const result = checked(JSON.stringify({ ...VALID, ...change }));
       assert.equal(result.ok ? '' : result.problem, '');
     });
   }
 });
 
-describe('a request is refused by the name of the field and what was expected:', () => {
+describe('the problem names the field and what was expected:', () => {
   for (const [field, change] of BAD) {
-    const text = JSON.stringify({ ...SOUND, ...change });
+    const text = JSON.stringify({ ...VALID, ...change });
     test(`${field} in ${text}`, () => {
       const result = checked(text);
       assert.ok(!result.ok);
@@ -120,13 +122,13 @@ describe('a request is refused by the name of the field and what was expected:',
     });
   }
 
-  test('a number too large for any floating point', () => {
+  test('a number too large for floating point is a problem', () => {
     const result = checked('{"model":"a/b","messages":[{"role":"user","content":"hi"}],"temperature":1e999}');
     assert.ok(!result.ok && result.problem.startsWith('temperature:'));
   });
 });
 
-describe('of a sound request the gateway reads', () => {
+describe('from a valid request the gateway reads', () => {
   const MAXIMA: readonly (readonly [fields: object, maxOutput: number | undefined])[] = [
     [{}, undefined],
     [{ max_tokens: 5 }, 5],
@@ -137,19 +139,19 @@ describe('of a sound request the gateway reads', () => {
   ];
   for (const [fields, maxOutput] of MAXIMA) {
     test(`${maxOutput ?? 'no'} maximum of output from ${JSON.stringify(fields)}`, () => {
-      assert.equal(chatRequest({ ...SOUND, ...fields }).maxOutput, maxOutput);
+      assert.equal(chatRequest({ ...VALID, ...fields }).maxOutput, maxOutput);
     });
   }
 
-  test('whether it is a stream, whether its client wants usage, and how many choices there are', () => {
-    const plain = chatRequest(SOUND);
+  test('whether it is a stream, whether the client wants usage, and the number of choices', () => {
+    const plain = chatRequest(VALID);
     assert.deepEqual([plain.stream, plain.includeUsage, plain.choices, plain.tools], [false, false, 1, []]);
-    const stream = chatRequest({ ...SOUND, stream: true, stream_options: { include_usage: true }, n: 3 });
+    const stream = chatRequest({ ...VALID, stream: true, stream_options: { include_usage: true }, n: 3 });
     assert.deepEqual([stream.stream, stream.includeUsage, stream.choices], [true, true, 3]);
-    assert.equal(chatRequest({ ...SOUND, stream: true, stream_options: { include_usage: 1 } }).includeUsage, false);
+    assert.equal(chatRequest({ ...VALID, stream: true, stream_options: { include_usage: 1 } }).includeUsage, false);
   });
 
-  test('a model only where it is a string', () => {
+  test('a model only if it is a string', () => {
     for (const [text, model] of [
       ['{"model":"a/b"}', 'a/b'],
       ['{"model":""}', ''],

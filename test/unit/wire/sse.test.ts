@@ -1,10 +1,12 @@
-/** The splitter of event streams: the same events however the bytes are cut, and not a byte lost or added. */
+/**
+ * Splitting event streams: the same events however the bytes are cut, and no byte lost or added.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { dataEvent, MAX_EVENT_BYTES, type SseEvent, SseSplitter } from '../../../src/wire/sse.ts';
 
-/** Splits chunks into events, the unterminated rest included. */
+/** Splits chunks into events, including the unterminated rest. */
 function split(chunks: readonly Buffer[]): SseEvent[] {
   const splitter = new SseSplitter();
   const events = chunks.flatMap((chunk) => splitter.push(chunk));
@@ -33,7 +35,10 @@ const streams = fc
     return Buffer.from(mark + texts.join('') + rest);
   });
 
-/** The standard's own algorithm on a whole text: lines, then fields, an event at each blank line and at the end. */
+/**
+ * The algorithm of the standard on a whole text: lines, then fields, an event at each blank line
+ * and at the end.
+ */
 function eventsByHand(bytes: Buffer): { data: string | undefined; name: string | undefined }[] {
   const events: { data: string | undefined; name: string | undefined }[] = [];
   let data: string[] = [];
@@ -60,7 +65,7 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
 }
 
 describe('a stream of events', () => {
-  test('gives what the standard says, and all its bytes, wherever it is cut', () => {
+  test('yields what the standard says, and all its bytes, wherever it is cut', () => {
     fc.assert(
       fc.property(streams, fc.array(fc.nat(), { maxLength: 8 }), (bytes, places) => {
         const events = split(cut(bytes, places));
@@ -72,7 +77,7 @@ describe('a stream of events', () => {
     );
   });
 
-  test('gives the same byte by byte', () => {
+  test('yields the same byte by byte', () => {
     fc.assert(
       fc.property(streams, (bytes) => {
         const events = split(Array.from(bytes, (byte) => Buffer.from([byte])));
@@ -83,7 +88,7 @@ describe('a stream of events', () => {
     );
   });
 
-  test('hands an event out as soon as its blank line is there', () => {
+  test('yields an event as soon as its blank line has arrived', () => {
     const splitter = new SseSplitter();
     assert.deepEqual(splitter.push(Buffer.from('data: a\n')), []);
     assert.equal(splitter.push(Buffer.from('\n'))[0]?.data, 'a');
@@ -98,12 +103,12 @@ describe('a stream of events', () => {
     assert.equal(splitter.end(), undefined);
   });
 
-  test('joins data lines, and leaves comments and other fields aside', () => {
+  test('joins data lines, and ignores comments and other fields', () => {
     const [event] = splitText(': ping\nevent: delta\ndata: one\nid: 7\ndata\ndata: three\n\n');
     assert.deepEqual([event?.data, event?.name], ['one\n\nthree', 'delta']);
   });
 
-  test('of nothing but comments has no data', () => {
+  test('of only comments has no data', () => {
     const events = splitText(': OPENROUTER PROCESSING\n\n: keep-alive\n\n');
     assert.deepEqual(
       events.map(({ data }) => data),
@@ -111,20 +116,21 @@ describe('a stream of events', () => {
     );
   });
 
-  test('reads what is written for it', () => {
+  test('parses what the gateway itself writes', () => {
     assert.equal(splitText(dataEvent('{"a":1}'))[0]?.data, '{"a":1}');
   });
 });
 
-describe('an event that is longer than the bound', () => {
-  // Longer by several pieces: an event that ends within the piece that passes the bound is still read.
+describe('an oversized event', () => {
+  // Several pieces longer: an event that ends within the piece that exceeds the limit is still
+  // parsed.
   const long = `data: ${'x'.repeat(MAX_EVENT_BYTES + 300_000)}`;
   const pieces = (text: string, length: number) =>
     Array.from({ length: Math.ceil(text.length / length) }, (_, i) =>
       Buffer.from(text.slice(i * length, (i + 1) * length)),
     );
 
-  test('is passed on unread, and the next one is read again', () => {
+  test('is passed on unparsed, and the next one is parsed again', () => {
     const text = `data: a\n\n${long}\n\ndata: b\n\n`;
     const events = split(pieces(text, 65_536));
     assert.equal(joined(events).toString(), text);
@@ -139,7 +145,7 @@ describe('an event that is longer than the bound', () => {
     );
   });
 
-  test('is passed on without being gathered: what is held stays within the bound', () => {
+  test('is passed on without being buffered: memory stays within the limit', () => {
     const splitter = new SseSplitter();
     let held = 0;
     let longest = 0;
@@ -150,13 +156,13 @@ describe('an event that is longer than the bound', () => {
     assert.ok(longest <= MAX_EVENT_BYTES);
   });
 
-  test('that never ends has gone out in pieces, none of them complete', () => {
+  test('that never ends has been passed on in pieces, none of them complete', () => {
     const events = split(pieces(long, 65_536));
     assert.equal(joined(events).toString(), long);
     assert.ok(events.every(({ complete }) => !complete));
   });
 
-  test('just within the bound is read', () => {
+  test('just within the limit is parsed', () => {
     const data = 'x'.repeat(MAX_EVENT_BYTES - 20);
     assert.equal(split(pieces(`data: ${data}\n\n`, 65_536))[0]?.data, data);
   });

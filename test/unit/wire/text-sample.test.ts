@@ -1,4 +1,7 @@
-/** Text samples: the whole text below their bound, as much as fits above it, and the pieces of each text by themselves. */
+/**
+ * Text samples: the whole text below the limit, as much as fits above it, and the pieces of each
+ * text separately.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -13,19 +16,19 @@ function sampleOf(...texts: readonly string[]): TextSample {
 }
 
 describe('a text sample', () => {
-  test('keeps each text as it is, and their tokens are not scaled', () => {
+  test('keeps each text unchanged, and does not scale its tokens', () => {
     const sample = sampleOf('one', '', 'zwei für 深い');
     assert.deepEqual(sample.texts, ['one', 'zwei für 深い']);
     assert.equal(sample.bytes, Buffer.byteLength('onezwei für 深い'));
     assert.equal(sample.tokensOfWhole(7), 7);
   });
 
-  test('of nothing has no tokens', () => {
+  test('of no text has no tokens', () => {
     const sample = sampleOf();
     assert.deepEqual([sample.texts, sample.bytes, sample.tokensOfWhole(0)], [[], 0, 0]);
   });
 
-  test('joins the pieces of each text, and never those of another, however they come in', () => {
+  test('joins the pieces of each text, and never those of different ones, in whatever order they arrive', () => {
     const pieces = fc.array(fc.record({ number: fc.nat({ max: 4 }), text: fc.string({ maxLength: 20 }) }), {
       maxLength: 60,
     });
@@ -43,13 +46,13 @@ describe('a text sample', () => {
     );
   });
 
-  test('keeps a text that is exactly as long as its bound, unscaled', () => {
+  test('keeps a text exactly as long as the limit, unscaled', () => {
     const sample = sampleOf('x'.repeat(BOUND));
     assert.equal(sample.texts.join('').length, BOUND);
     assert.equal(sample.tokensOfWhole(1_000), 1_000);
   });
 
-  test('keeps no more than its bound of a longer text, and scales its tokens by bytes, rounded up', () => {
+  test('keeps no more of a longer text than the limit, and scales its tokens by bytes, rounded up', () => {
     const sample = sampleOf('x'.repeat(BOUND), 'x'.repeat(BOUND / 2));
     assert.equal(sample.texts.join('').length, BOUND);
     assert.equal(sample.tokensOfWhole(1_000), 1_500);
@@ -57,7 +60,7 @@ describe('a text sample', () => {
     assert.equal(sample.tokensOfWhole(1_000), 1_501);
   });
 
-  test('of growing texts keeps what came first, whichever it belongs to', () => {
+  test('of growing texts keeps what arrived first, whichever text it belongs to', () => {
     const sample = new TextSample();
     sample.add('a'.repeat(BOUND - 10), 0);
     sample.add('b'.repeat(30), 1);
@@ -66,15 +69,15 @@ describe('a text sample', () => {
     assert.equal(sample.bytes, BOUND + 50);
   });
 
-  test('scales by bytes where characters take several', () => {
+  test('scales by bytes if characters take several', () => {
     const sample = sampleOf('ж'.repeat(BOUND), 'x'.repeat(BOUND * 2));
     assert.equal(sample.texts.join('').length, BOUND);
     assert.equal(sample.tokensOfWhole(500), 1_000);
   });
 
-  test('estimates what nobody has read by its bytes, however dense what was read is', () => {
+  test('estimates unparsed bytes, whatever the token density of the text', () => {
     const sample = sampleOf('!'.repeat(100));
-    sample.addUnread(380);
+    sample.addUnparsed(380);
     assert.equal(sample.tokensOfWhole(90), 90 + 100);
   });
 });

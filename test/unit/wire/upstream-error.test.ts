@@ -1,6 +1,7 @@
-/** Error answers in the shapes that hosts use, and which of their words a client may read. */
+/** Upstream errors in the formats that hosts use, and which messages a client may read. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 import {
   isAboutTheOperator,
   isErrorValue,
@@ -16,36 +17,38 @@ const SHAPES: readonly (readonly [what: string, body: unknown, message: string |
     'No.',
     ['context_length_exceeded', 'invalid_request_error'],
   ],
-  ['an integer for its code', { error: { message: 'No.', code: 400 } }, 'No.', ['400']],
-  ['null for its code', { error: { message: 'No.', code: null } }, 'No.'],
+  ['an integer code', { error: { message: 'No.', code: 400 } }, 'No.', ['400']],
+  ['a null code', { error: { message: 'No.', code: null } }, 'No.'],
   [
     'a status',
     { error: { code: 400, message: 'No.', status: 'INVALID_ARGUMENT' } },
     'No.',
     ['400', 'INVALID_ARGUMENT'],
   ],
-  ['the error in a list', [{ error: { message: 'No.' } }], 'No.'],
-  ['a text for an error', { error: 'No.' }, 'No.'],
-  ['a text for an error beside a code', { code: 'bad_thing', error: 'No.' }, 'No.', ['bad_thing']],
+  ['the error in an array', [{ error: { message: 'No.' } }], 'No.'],
+  ['a string as the error', { error: 'No.' }, 'No.'],
+  ['a string as the error, next to a code', { code: 'bad_thing', error: 'No.' }, 'No.', ['bad_thing']],
   ['a flat object', { object: 'error', message: 'No.', type: 'invalid', code: 3000 }, 'No.', ['3000', 'invalid']],
   ['a detail', { detail: 'No.' }, 'No.'],
-  ['details in a list', { detail: [{ loc: ['body', 'n'], msg: 'No.', type: 'less_than' }] }, 'No.', ['less_than']],
+  ['details in an array', { detail: [{ loc: ['body', 'n'], msg: 'No.', type: 'less_than' }] }, 'No.', ['less_than']],
   [
-    'an error beside its type',
+    'an error next to its type',
     { type: 'error', error: { type: 'overloaded_error', message: 'No.' } },
     'No.',
     ['overloaded_error'],
   ],
   ['an error without a message', { error: { code: 500 } }, undefined],
-  ['a message that is empty', { error: { message: '  ' } }, undefined],
-  ['a message that is no text', { error: { message: { text: 'No.' } } }, undefined],
+  ['an empty message', { error: { message: '  ' } }, undefined],
+  ['a message that is not a string', { error: { message: { text: 'No.' } } }, undefined],
   ['null', null, undefined],
-  ['an empty list', [], undefined],
+  ['an empty array', [], undefined],
   ['an empty object', {}, undefined],
   ['a number', 5, undefined],
 ];
 
-describe('the words of an upstream are found in', () => {
+const of = (...parts: readonly string[]) => ({ ...NO_SECRETS, parts });
+
+describe('the message of an upstream is found in', () => {
   for (const [what, body, message, labels = []] of SHAPES) {
     test(what, () => {
       const words = readErrorBody(JSON.stringify(body));
@@ -54,23 +57,23 @@ describe('the words of an upstream are found in', () => {
     });
   }
 
-  test('no page of HTML, no half of an object, no empty body', () => {
+  test('there is no message in HTML, a truncated object, or an empty body', () => {
     for (const text of ['<html>502</html>', '{"error":', '']) assert.equal(readErrorBody(text), undefined);
   });
 
-  test('a message with control characters taken out', () => {
+  test('control characters are removed from a message', () => {
     const words = readErrorValue({ error: { message: 'a\u001b[31m\r\nb' } });
     assert.equal(words?.message, 'a [31m b');
   });
 
-  test('a body that is nested beyond all measure, without a fault', () => {
+  test('a body nested very deeply is parsed without an error', () => {
     const depth = 100_000;
     assert.doesNotThrow(() => readErrorBody('['.repeat(depth) + ']'.repeat(depth)));
     assert.doesNotThrow(() => readErrorBody('{"detail":'.repeat(depth) + '1'.concat('}'.repeat(depth))));
   });
 });
 
-test('an answer is an error where it has one or says that it is one, and not where that is null', () => {
+test('a response is an error if it has one or is labelled as one, but not if the error is null', () => {
   const flat = { object: 'error', message: 'x', code: 7 };
   for (const value of [{ error: {} }, { error: 'x' }, { error: { message: 'x' }, choices: [] }, flat]) {
     assert.equal(isErrorValue(value), true);
@@ -121,39 +124,39 @@ const ABOUT_THE_REQUEST: readonly (readonly [message: string, ...labels: string[
   ['Unknown name "foo": cannot find field.', '400', 'INVALID_ARGUMENT'],
 ];
 
-describe('words are about the operator, and withheld:', () => {
+describe('a message about the operator is withheld:', () => {
   for (const [message, ...labels] of ABOUT_THE_OPERATOR) {
     test(`${message} ${labels.join(' ')}`, () => {
       assert.equal(isAboutTheOperator({ message, labels }), true);
-      assert.equal(wordsForClients({ message, labels }, []), undefined);
+      assert.equal(wordsForClients({ message, labels }, NO_SECRETS), undefined);
     });
   }
 });
 
-describe('words are about the request, and passed on:', () => {
+describe('a message about the request is passed on:', () => {
   for (const [message, ...labels] of ABOUT_THE_REQUEST) {
     test(`${message} ${labels.join(' ')}`, () => {
       assert.equal(isAboutTheOperator({ message, labels }), false);
-      assert.equal(wordsForClients({ message, labels }, ['secret-of-ours']), message);
+      assert.equal(wordsForClients({ message, labels }, of('secret-of-ours')), message);
     });
   }
 });
 
-test('a message that a client has made long is judged at once, and withheld where it is too long', () => {
+test('a message that a client has made long is searched quickly, and withheld if it is too long', () => {
   for (const filler of ['_', ' ', '-', 'a_', 'quota_', "x' quota _"]) {
     assert.equal(isAboutTheOperator({ message: `quota${filler.repeat(7_000 / filler.length)} y`, labels: [] }), false);
-    assert.equal(wordsForClients({ message: filler.repeat(500_000), labels: [] }, []), undefined);
+    assert.equal(wordsForClients({ message: filler.repeat(500_000), labels: [] }, NO_SECRETS), undefined);
   }
 });
 
-test('words for clients have a bound, and no part of a secret that stands across it', () => {
+test('messages for clients are truncated, and never leave part of a secret at the cut', () => {
   const message = `${'x'.repeat(990)}api.internal.example`;
-  assert.equal(wordsForClients({ message, labels: [] }, []), message.slice(0, 1_000));
-  assert.equal(wordsForClients({ message, labels: [] }, ['api.internal.example']), undefined);
+  assert.equal(wordsForClients({ message, labels: [] }, NO_SECRETS), message.slice(0, 1_000));
+  assert.equal(wordsForClients({ message, labels: [] }, of('api.internal.example')), undefined);
 });
 
-test('words that hold a secret, in whatever case, are withheld', () => {
+test('messages that contain a secret, in any case, are withheld', () => {
   const words = { message: 'No route to API.Internal.Example:8443', labels: [] };
-  assert.equal(wordsForClients(words, ['other', 'api.internal.example']), undefined);
-  assert.equal(wordsForClients(words, ['api.elsewhere.test']), words.message);
+  assert.equal(wordsForClients(words, of('other', 'api.internal.example')), undefined);
+  assert.equal(wordsForClients(words, of('api.elsewhere.test')), words.message);
 });

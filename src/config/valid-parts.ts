@@ -1,0 +1,52 @@
+/**
+ * Extracts the valid parts of an invalid config, so that one run can check them further and report
+ * all problems.
+ */
+import { isObject } from '../core/json.ts';
+import { configSchema, type ParsedConfig, providerSchema } from './schema.ts';
+
+/** The config with defaults in place of every invalid part. */
+export function validParts(raw: unknown): ParsedConfig {
+  const fields = isObject(raw) ? raw : {};
+  const valid: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(configSchema.shape)) {
+    if (schema.safeParse(fields[name]).success) valid[name] = fields[name];
+  }
+  valid.tiers = isObject(fields.tiers) ? validEntries(fields.tiers, (tiers) => ({ tiers }), {}) : undefined;
+  const providers = isObject(fields.providers) ? fields.providers : {};
+  valid.providers = Object.assign(
+    {},
+    ...Object.entries(providers).map(([name, provider]) =>
+      validEntries({ [name]: provider }, (entry) => ({ providers: entry }), checkableParts(provider)),
+    ),
+  );
+  return configSchema.parse(valid);
+}
+
+/**
+ * Each entry if it is valid, else the substitute under its name; neither if the name itself is
+ * invalid.
+ */
+function validEntries(
+  entries: Record<string, unknown>,
+  wrap: (entry: Record<string, unknown>) => unknown,
+  substitute: unknown,
+): Record<string, unknown> {
+  const candidates = Object.entries(entries).flatMap(([name, value]) => [{ [name]: substitute }, { [name]: value }]);
+  return Object.assign({}, ...candidates.filter((candidate) => configSchema.safeParse(wrap(candidate)).success));
+}
+
+/**
+ * A valid provider with those parts of an invalid one that can be checked further: addresses, keys,
+ * headers, models.
+ */
+function checkableParts(raw: unknown): unknown {
+  const address = { base_url: 'http://placeholder' };
+  const isList = isObject(raw) && raw.upstreams !== undefined;
+  const placeholder = { kind: 'openai', models: {}, ...(isList ? { upstreams: [address] } : address) };
+  if (!isObject(raw) || raw.kind !== 'openai') return placeholder;
+  const names = [...(isList ? ['upstreams'] : ['base_url', 'api_key']), 'headers', 'models'];
+  const fields = names.map((name) => ({ [name]: raw[name] }));
+  const isValid = (field: object) => providerSchema.safeParse({ ...placeholder, ...field }).success;
+  return Object.assign(placeholder, ...fields.filter(isValid));
+}

@@ -1,0 +1,63 @@
+/**
+ * The activity of every key used since the start. A key takes about 1 KB, and 16 bytes per entry of
+ * its windows.
+ */
+
+import type { RecentEntry } from '../state/journal.ts';
+import { Activity } from './activity.ts';
+import type { KeyActivity } from './ledger.ts';
+
+export class ActivityTable {
+  readonly #byKey = new Map<string, Activity>();
+
+  of(keyId: string): Activity {
+    let activity = this.#byKey.get(keyId);
+    if (activity === undefined) {
+      activity = new Activity();
+      this.#byKey.set(keyId, activity);
+    }
+    return activity;
+  }
+
+  /** Fills the windows with the requests of the last minute before a start. */
+  rebuild(recent: readonly RecentEntry[], wallMs: number, nowMs: number): void {
+    // If the wall clock was set back since, entries would lie in the future.
+    const monotonic = (atMs: number) => nowMs - Math.max(0, wallMs - atMs);
+    for (const entry of recent.toSorted((a, b) => a.settledAtMs - b.settledAtMs)) {
+      if (entry.tokens > 0) this.of(entry.keyId).tokens.add(monotonic(entry.settledAtMs), entry.tokens);
+    }
+    for (const entry of recent.toSorted((a, b) => a.admittedAtMs - b.admittedAtMs)) {
+      this.of(entry.keyId).requests.add(monotonic(entry.admittedAtMs), 1);
+    }
+  }
+
+  /**
+   * The busiest keys by requests in the last minute, `most` of them at most. One pass: there may be
+   * 100,000 keys.
+   */
+  busiest(most: number, nowMs: number): KeyActivity[] {
+    const top: { keyId: string; requests: number }[] = [];
+    for (const [keyId, activity] of this.#byKey) {
+      const requests = activity.requests.total(nowMs);
+      const least = top.length < most ? 0 : (top.at(-1)?.requests ?? 0);
+      if (requests + activity.openRequests === 0 || (top.length === most && requests <= least)) continue;
+      const place = top.findIndex((other) => other.requests < requests);
+      top.splice(place < 0 ? top.length : place, 0, { keyId, requests });
+      if (top.length > most) top.pop();
+    }
+    return this.figures(
+      top.map(({ keyId }) => keyId),
+      nowMs,
+    );
+  }
+
+  /** The figures of these keys. Keys that were not used since the start are left out. */
+  figures(keyIds: readonly string[], nowMs: number): KeyActivity[] {
+    return keyIds.flatMap((keyId) => {
+      const activity = this.#byKey.get(keyId);
+      if (activity === undefined) return [];
+      const requests = activity.requests.total(nowMs);
+      return [{ keyId, requests, tokens: activity.tokensUsed(nowMs), open: activity.openRequests }];
+    });
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * What must hold of every command before the ledger acts on it. A command that fails a check is an
+ * internal error.
+ */
+import { invariant } from '../core/invariant.ts';
+import type { Settlement } from '../core/settlement.ts';
+import type { AdmissionRequest } from './ledger.ts';
+import type { Command } from './protocol.ts';
+
+/** Throws an InvariantError if a command holds an impossible amount or token count. */
+export function checkCommand(command: Command): void {
+  if (command.kind === 'admit') checkAdmission(command.request);
+  else if (command.kind === 'settle') checkSettlement(command.settlement);
+}
+
+function checkAdmission(request: AdmissionRequest): void {
+  const { requestId, reservedTokens, inputTokens, outputTokens, holdNanos } = request;
+  invariant(requestId !== '', () => 'a request asks for admission without an id');
+  checkTokens(requestId, 'reservedTokens', reservedTokens);
+  checkTokens(requestId, 'inputTokens', inputTokens);
+  checkTokens(requestId, 'outputTokens', outputTokens);
+  checkNanos(requestId, 'holdNanos', holdNanos);
+}
+
+function checkSettlement({ requestId, usage, costNanos, served }: Settlement): void {
+  const { promptTokens, cachedTokens, completionTokens } = usage;
+  checkTokens(requestId, 'promptTokens', promptTokens);
+  checkTokens(requestId, 'cachedTokens', cachedTokens);
+  checkTokens(requestId, 'completionTokens', completionTokens);
+  invariant(
+    cachedTokens <= promptTokens,
+    () => `request ${requestId}: ${cachedTokens} cached tokens of ${promptTokens} input tokens`,
+  );
+  checkNanos(requestId, 'costNanos', costNanos);
+  invariant(
+    served === undefined || served.attempts >= 1,
+    () => `request ${requestId} was served in ${served?.attempts} attempts`,
+  );
+}
+
+function checkTokens(requestId: string, name: string, tokens: number): void {
+  invariant(
+    Number.isSafeInteger(tokens) && tokens >= 0,
+    () => `request ${requestId}: ${name} is ${tokens}, not a non-negative integer`,
+  );
+}
+
+function checkNanos(requestId: string, name: string, nanos: bigint): void {
+  invariant(nanos >= 0n, () => `request ${requestId}: ${name} is ${nanos}, which is negative`);
+}

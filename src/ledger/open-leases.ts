@@ -1,0 +1,62 @@
+/** The leases of all open requests, and the sum of their holds. */
+import { invariant } from '../core/invariant.ts';
+import type { Nanos } from '../core/money.ts';
+import type { Activity, Lease } from './activity.ts';
+
+/** A lease, and the activity of its key. */
+export interface OpenLease {
+  readonly lease: Lease;
+  readonly activity: Activity;
+}
+
+export class OpenLeases {
+  readonly #byRequest = new Map<string, OpenLease>();
+  #heldNanos: Nanos = 0n;
+  /** Commands since the sum was last checked. */
+  #unchecked = 0;
+
+  /** The sum of the holds. */
+  get heldNanos(): Nanos {
+    return this.#heldNanos;
+  }
+
+  /** The lease of an open request. Throws an InvariantError if there is none. */
+  get(requestId: string): OpenLease {
+    const open = this.#byRequest.get(requestId);
+    invariant(open !== undefined, () => `request ${requestId} is not open: it was settled twice or never admitted`);
+    return open;
+  }
+
+  /** Opens a lease. Throws an InvariantError if its request has one. */
+  add(lease: Lease, activity: Activity): void {
+    const { requestId, holdNanos } = lease.hold;
+    invariant(!this.#byRequest.has(requestId), () => `request ${requestId} is admitted, but it is already open`);
+    activity.open(lease);
+    this.#byRequest.set(requestId, { lease, activity });
+    this.#heldNanos += holdNanos;
+  }
+
+  /** Ends a lease. Throws an InvariantError if it is not open. */
+  remove(lease: Lease, activity: Activity): void {
+    const { requestId, holdNanos } = lease.hold;
+    activity.end(lease);
+    this.#byRequest.delete(requestId);
+    this.#heldNanos -= holdNanos;
+  }
+
+  /**
+   * Throws an InvariantError if the sum is not that of the leases. They are added up once per as
+   * many commands as there are leases, so the cost is O(1) per command.
+   */
+  checkSum(commands: number): void {
+    this.#unchecked += commands;
+    if (this.#unchecked < this.#byRequest.size) return;
+    this.#unchecked = 0;
+    let held = 0n;
+    for (const { lease } of this.#byRequest.values()) held += lease.hold.holdNanos;
+    invariant(
+      held === this.#heldNanos,
+      () => `${this.#byRequest.size} open leases hold ${held} nanos, but their sum is kept as ${this.#heldNanos}`,
+    );
+  }
+}

@@ -1,0 +1,95 @@
+/** What one worker contributes to a snapshot, and the query that says how much of it to make. */
+import type { Failure } from '../core/failure.ts';
+import type { UsageSource } from '../core/usage.ts';
+import type { LoopDelay } from './loop-delay.ts';
+import type { Second } from './traffic.ts';
+
+/** How many ended and refused requests a worker remembers, and a snapshot holds at most. */
+export const MAX_ENDED = 200;
+/** How many requests in flight a snapshot holds at most. */
+export const MAX_LIVE = 500;
+
+/**
+ * What a snapshot should hold. The threads that serve requests make its rows, so ask for no more
+ * than is shown.
+ */
+export interface SnapshotQuery {
+  /** The keys to report the activity of. */
+  readonly keyIds: readonly string[];
+  /** Leaves out the seconds before this one, since 1970. */
+  readonly sinceS: number;
+  /** Leaves out the requests that ended earlier, in milliseconds since 1970. */
+  readonly endedSinceMs: number;
+  /** The most requests in flight to include; the oldest come first. */
+  readonly maxLive: number;
+  /** The most ended requests to include; the latest are kept. */
+  readonly maxEnded: number;
+}
+
+/** The query for everything except the activity of single keys. */
+export const EVERYTHING: SnapshotQuery = {
+  keyIds: [],
+  sinceS: 0,
+  endedSinceMs: 0,
+  maxLive: MAX_LIVE,
+  maxEnded: MAX_ENDED,
+};
+
+/** One worker's part of a snapshot. */
+export interface WorkerSnapshot {
+  /** Requests in flight, those that were not admitted yet included. */
+  readonly inFlight: number;
+  readonly loopDelay: LoopDelay;
+  readonly seconds: readonly Second[];
+  readonly live: readonly RequestRow[];
+  /** The latest last. */
+  readonly recent: readonly RequestRow[];
+  readonly upstreams: readonly UpstreamHealth[];
+}
+
+/** A request as operators see it: in flight, ended, or refused. */
+export interface RequestRow {
+  readonly id: string;
+  readonly key_id: string;
+  /** The model that serves it. */
+  readonly model: string;
+  /** The model the client named; absent where that one serves. */
+  readonly requested_model?: string;
+  /** The provider that serves it; empty for a refused request. */
+  readonly provider: string;
+  /**
+   * The upstream that serves it, and the attempts so far; both absent until it is sent upstream.
+   */
+  readonly upstream?: string;
+  readonly attempts?: number;
+  readonly stream: boolean;
+  readonly admitted_at_ms: number;
+  /** Absent while it is in flight. */
+  readonly ended_at_ms?: number;
+  /** How it ended, or the error code it was refused with. */
+  readonly outcome?: string;
+  /** Why it failed, as the journal has it. */
+  readonly failure?: Failure;
+  readonly source?: UsageSource;
+  readonly first_byte_ms?: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly cost_usd: string;
+}
+
+/** The health of an upstream over the last minute. */
+export interface UpstreamHealth {
+  readonly provider: string;
+  /** The provider's name, with a number where it has several upstreams. */
+  readonly upstream: string;
+  readonly state: UpstreamState;
+  readonly in_flight: number;
+  readonly requests: number;
+  readonly failures: number;
+  readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
+}
+
+/**
+ * The state of its circuit breaker, or `backing_off`: it sent a `Retry-After` that has not elapsed.
+ */
+export type UpstreamState = 'closed' | 'open' | 'half_open' | 'backing_off';

@@ -1,0 +1,54 @@
+/** What the commands and the dashboard both say, in the same words. Pure. */
+import { redactKeys } from '../core/api-key.ts';
+import { PROGRAM } from '../core/program.ts';
+import type { UpstreamState } from '../observe/worker-snapshot.ts';
+import type { KeyChange } from '../state/keys.ts';
+import type { RefusalRow } from '../state/usage.ts';
+import { count } from './format.ts';
+
+export const CONFIG_RELOADED = 'The gateway reloaded its config.';
+export const BALANCE_TOO_LARGE = 'the balance would exceed 1,000,000,000 USD; nothing was changed';
+export const NO_USAGE = 'No usage recorded.';
+
+/** What the state of an upstream means for requests. */
+export const UPSTREAM_STATES: Readonly<Record<UpstreamState, string>> = {
+  closed: 'in use',
+  open: 'circuit open',
+  half_open: 'half-open',
+  backing_off: 'backing off',
+};
+
+/** Why a key could not be created or changed, and what to do next. */
+export function explainKeyChange(change: Exclude<KeyChange, { kind: 'done' }>, idOrName: string): string {
+  // Somebody may have given the whole key.
+  const name = JSON.stringify(redactKeys(idOrName));
+  switch (change.kind) {
+    case 'no_such_key':
+      return `no such key: ${name}; list keys with \`${PROGRAM} keys list\``;
+    case 'deleted':
+      return `key ${name} was deleted permanently; create another with \`${PROGRAM} keys create\``;
+    case 'name_taken':
+      return `a key named ${name} already exists; choose another name, or delete that key first`;
+  }
+}
+
+/** The models a key may call. */
+export function allowlistText(allowlist: readonly string[] | null): string {
+  if (allowlist === null) return 'all';
+  return allowlist.length === 0 ? 'none' : allowlist.join(', ');
+}
+
+/** Why admission refused a request; undefined if the code already says it. */
+export function refusalReason({ code, reason }: Pick<RefusalRow, 'code' | 'reason'>): string | undefined {
+  return reason === code ? undefined : reason.replaceAll('_', ' ');
+}
+
+/** The model that served a request, and the one asked for if it served as its fallback. */
+export function servedModel(model: string, requested: string = model): string {
+  return model === requested ? model : `${model} (fallback for ${requested})`;
+}
+
+/** The upstream that served a request, and how many attempts it took. */
+export function servedBy(upstream: string, attempts = 1): string {
+  return attempts === 1 ? upstream : `${upstream}, after ${count(attempts)} attempts`;
+}

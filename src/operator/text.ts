@@ -1,0 +1,89 @@
+/** Text in terminal columns: cleaned of control characters, and cut or padded to a width. Pure. */
+import { createRequire } from 'node:module';
+import { replaceUnprintable } from '../core/printable.ts';
+
+export type Align = 'left' | 'right';
+
+/** ASCII, and the lines and blocks of bars and charts: each takes one column. */
+const PLAIN = /^[ -~─-▟…]*$/;
+const require = createRequire(import.meta.url);
+let stringWidth: typeof import('string-width').default | undefined;
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** Replaces whatever could move the cursor or turn the direction of the text with U+FFFD. */
+export function clean(text: string): string {
+  return PLAIN.test(text) ? text : replaceUnprintable(text);
+}
+
+/** How many columns a cleaned text takes. */
+export function widthOf(text: string): number {
+  // A hundred times as fast, and most commands never load the library, which takes 30 ms.
+  if (PLAIN.test(text)) return text.length;
+  stringWidth ??= (require('string-width') as typeof import('string-width')).default;
+  return stringWidth(text);
+}
+
+/** Pads a text to a width. A longer text stays as it is. */
+export function pad(text: string, width: number, align: Align = 'left'): string {
+  const padding = ' '.repeat(Math.max(0, width - widthOf(text)));
+  return align === 'right' ? padding + text : text + padding;
+}
+
+/** Cleans a text and fits it to exactly this width. A text that is cut ends in an ellipsis. */
+export function fit(text: string, width: number, align: Align = 'left'): string {
+  return pad(cut(clean(text), width), width, align);
+}
+
+/** Cuts the end off a cleaned text that is wider than this. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  return width <= 0 ? '' : `${asManyAsFit(segmentsOf(text), width - 1).join('')}…`;
+}
+
+/** Cuts the start off a cleaned text that is wider than this. */
+export function cutStart(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  return `…${asManyAsFit(segmentsOf(text).toReversed(), width - 1)
+    .toReversed()
+    .join('')}`;
+}
+
+function segmentsOf(text: string): string[] {
+  return Array.from(graphemes.segment(text), ({ segment }) => segment);
+}
+
+function asManyAsFit(segments: readonly string[], width: number): readonly string[] {
+  let room = width;
+  const end = segments.findIndex((segment) => {
+    room -= widthOf(segment);
+    return room < 0;
+  });
+  return end < 0 ? segments : segments.slice(0, end);
+}
+
+/** Breaks a cleaned text into lines: between words, or within a word longer than a line. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ').flatMap((each) => pieces(each, width))) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (widthOf(longer) <= width) {
+      line = longer;
+    } else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line];
+}
+
+function pieces(word: string, width: number): string[] {
+  if (widthOf(word) <= width) return [word];
+  const found = [''];
+  for (const segment of segmentsOf(word)) {
+    const longer = found.at(-1) + segment;
+    if (widthOf(longer) <= width) found[found.length - 1] = longer;
+    else found.push(segment);
+  }
+  return found;
+}

@@ -1,0 +1,59 @@
+/** Relays one upstream response: a completion, a stream, an error, or a failed attempt. */
+import type { Attempt, ResponseHead } from '../upstream/attempt.ts';
+import type { Secrets } from '../wire/secrets.ts';
+import { relayErrorResponse, relayFailure } from './failures.ts';
+import { invalidResponse, relayJson } from './json.ts';
+import type { Meter } from './meter.ts';
+import type { RelayResult, StreamSink } from './relay.ts';
+import { relayStream } from './stream.ts';
+
+export interface RelayOptions {
+  /** Whether the client requested a stream. */
+  readonly stream: boolean;
+  /** Whether the client requested the chunk that holds only usage. */
+  readonly showUsage: boolean;
+  /** What must never reach a client. */
+  readonly secrets: Secrets;
+  /**
+   * How long the upstream may be silent before the client gets a keep-alive comment, in
+   * milliseconds.
+   */
+  readonly keepAliveMs: number | undefined;
+}
+
+/** Relays everything but the final bytes, which wait for the settlement. */
+export async function relayResponse(
+  attempt: Attempt,
+  sink: StreamSink,
+  meter: Meter,
+  options: RelayOptions,
+): Promise<RelayResult> {
+  let relayed: RelayResult;
+  try {
+    relayed = await relayByHead(await attempt.head(), attempt, sink, meter, options);
+  } catch (error) {
+    relayed = relayFailure(attempt, error, meter);
+  }
+  return sink.gone ? { ...relayed, termination: { kind: 'client_gone' }, note: 'the client hung up' } : relayed;
+}
+
+async function relayByHead(
+  head: ResponseHead,
+  attempt: Attempt,
+  sink: StreamSink,
+  meter: Meter,
+  options: RelayOptions,
+): Promise<RelayResult> {
+  if (head.status < 200 || head.status > 299) return relayErrorResponse(attempt, head.status, meter, options.secrets);
+  if (head.contentEncoding !== undefined) {
+    attempt.abort();
+    return invalidResponse(meter, 'the response is compressed, although identity was requested');
+  }
+  const isEventStream = /^\s*text\/event-stream\b/i.test(head.contentType);
+  if (options.stream && isEventStream) return relayStream(attempt, sink, meter, options);
+  const relayed = await relayJson(attempt, meter, options.secrets);
+  // A client that expects events could not read a plain completion.
+  if (options.stream && relayed.termination.kind === 'json')
+    return invalidResponse(meter, 'the response is a completion, although a stream was requested');
+  return relayed;
+}

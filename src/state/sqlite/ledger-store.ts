@@ -1,0 +1,198 @@
+/**
+ * The ledger's store: everything the ledger reads and writes, on one connection to the state file.
+ */
+import type { Nanos } from '../../core/money.ts';
+import type { Durability } from '../../core/settings.ts';
+import type { Settlement } from '../../core/settlement.ts';
+import type { HoldRow, RecentEntry } from '../journal.ts';
+import type { KeyRecord } from '../keys.ts';
+import type { StorageFault } from '../storage-fault.ts';
+import type { RefusalCount } from '../usage.ts';
+import {
+  assertDurability,
+  assertKnownVersion,
+  dataVersion,
+  immediately,
+  openDatabase,
+  type Sqlite,
+  type Statement,
+  writeNothing,
+} from './database.ts';
+import { Journal } from './journal.ts';
+import { KeyStore } from './keys.ts';
+import { LogBound } from './log-bound.ts';
+import { RefusalWriter } from './refusals.ts';
+import { dropOldRows } from './retention.ts';
+import { StateFile } from './state-file.ts';
+import { explained, isBusy, isDamage } from './storage-errors.ts';
+
+/**
+ * Where a method takes `lockWaitMs`, it waits for another writer for that many milliseconds at
+ * most. Any method may throw a storage error, which {@link LedgerStore.faultOf} recognizes.
+ */
+export class LedgerStore {
+  /** Whether opening created the file. */
+  readonly created: boolean;
+  readonly #database: Sqlite;
+  readonly #keys: KeyStore;
+  readonly #journal: Journal;
+  readonly #refusals: RefusalWriter;
+  readonly #file: StateFile;
+  readonly #logBound: LogBound;
+  readonly #balance: Statement;
+  #knownChangeCount: number | undefined;
+
+  /**
+   * Opens the file, creating it if there is none. Throws a UserError, also if commits are not as
+   * durable as asked.
+   */
+  static open(path: string, durability: Durability): LedgerStore {
+    const { database, created } = openDatabase(path, durability);
+    try {
+      assertDurability(database, durability);
+      return new LedgerStore(database, created);
+    } catch (error) {
+      database.close();
+      throw explained(error, path);
+    }
+  }
+
+  constructor(database: Sqlite, created: boolean) {
+    this.created = created;
+    this.#database = database;
+    this.#keys = new KeyStore(database);
+    this.#journal = new Journal(database);
+    this.#refusals = new RefusalWriter(database);
+    this.#file = new StateFile(database.name);
+    this.#logBound = new LogBound(database);
+    this.#balance = database.prepare('SELECT balance_nanos FROM account').pluck().safeIntegers();
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /**
+   * Runs `work` in one transaction and commits. If `work` throws, nothing is written.
+   *
+   * `hold`, `settle` and `writeCharges` must be called in it. A transaction that settles must end
+   * with `writeCharges`.
+   */
+  transaction<T>(work: () => T, lockWaitMs?: number): T {
+    try {
+      return immediately(this.#database, work, lockWaitMs);
+    } catch (error) {
+      this.#journal.forgetCharges();
+      throw error;
+    }
+  }
+
+  /** Records that a request is in flight. */
+  hold(hold: HoldRow): void {
+    this.#journal.hold(hold);
+  }
+
+  /**
+   * Moves a request from the holds to the journal. Its charge counts in `chargedInMonth` at once.
+   */
+  settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
+    this.#journal.settle(hold, end, wallMs);
+  }
+
+  /** Charges what the transaction has settled to the balance and the usage sums. */
+  writeCharges(): void {
+    this.#journal.writeCharges();
+  }
+
+  /**
+   * The balance as stored. Inside a transaction, only charges that `writeCharges` has written
+   * count.
+   */
+  balance(): Nanos {
+    return this.#balance.get() as bigint;
+  }
+
+  /** What a key was charged in a month. */
+  chargedInMonth(keyId: string, month: string): Nanos {
+    return this.#journal.chargedInMonth(keyId, month);
+  }
+
+  /** The key with that hash, in any state. */
+  keyByHash(hash: string): KeyRecord | undefined {
+    return this.#keys.byHash(hash);
+  }
+
+  keyById(id: string): KeyRecord | undefined {
+    return this.#keys.find(id);
+  }
+
+  /** The number of keys that are not deleted. */
+  countKeys(): number {
+    return this.#keys.count();
+  }
+
+  openHolds(): HoldRow[] {
+    return this.#journal.openHolds();
+  }
+
+  /** The requests that ended at `sinceMs` or later. */
+  recent(sinceMs: number): RecentEntry[] {
+    return this.#journal.recent(sinceMs);
+  }
+
+  /**
+   * A number that changes whenever another process has committed. Throws a storage error if a newer
+   * version of the program has migrated the tables.
+   */
+  changeCount(): number {
+    const count = dataVersion(this.#database);
+    if (count !== this.#knownChangeCount) assertKnownVersion(this.#database);
+    this.#knownChangeCount = count;
+    return count;
+  }
+
+  /** Adds counted refusals to those stored, in a transaction of its own. */
+  writeRefusals(refusals: Iterable<RefusalCount>, lockWaitMs?: number): void {
+    const write = () => {
+      assertKnownVersion(this.#database);
+      this.#refusals.write(refusals);
+    };
+    immediately(this.#database, write, lockWaitMs);
+  }
+
+  /**
+   * Drops the oldest requests that were admitted before `beforeMs`, in one short transaction; the
+   * sums keep what they used. Returns true if there may be more.
+   */
+  dropOldRows(beforeMs: number, lockWaitMs?: number): boolean {
+    return dropOldRows(this.#database, beforeMs, lockWaitMs);
+  }
+
+  /**
+   * Keeps the log from growing without bound. To be called between transactions. May block for six
+   * seconds.
+   */
+  boundLog(): void {
+    this.#logBound.keep();
+  }
+
+  /** Throws a storage error if the path no longer leads to the open file. Takes 5 µs. */
+  assertInPlace(): void {
+    this.#file.assertInPlace();
+  }
+
+  /** Writes without changing anything. Throws a storage error if that is not possible. */
+  probe(lockWaitMs?: number): void {
+    writeNothing(this.#database, lockWaitMs);
+  }
+
+  /**
+   * The storage fault behind an error that a method has thrown; undefined for an internal error.
+   */
+  faultOf(error: unknown): StorageFault | undefined {
+    const described = explained(error, this.#database.name);
+    if (described === error) return undefined;
+    const kind = isBusy(error) ? 'busy' : isDamage(error) ? 'damage' : 'other';
+    return { message: (described as Error).message, kind };
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * Usage errors and failures on the command line: the exit status, and one line for each problem.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inParallel, linesOf, Workplace } from '../support/cli.ts';
+
+const USAGE_ERRORS: readonly (readonly string[])[] = [
+  ['frobnicate'],
+  ['frobnicate', '--help'],
+  ['-c', 'config.yaml', 'frobnicate', '-h'],
+  ['keys', 'frobnicate', '--help'],
+  ['keys', 'lst'],
+  ['config', 'chk'],
+  ['keys', 'list', '--frob'],
+  ['--frob', 'keys', 'list'],
+  ['keys', 'create', 'new', '--rmp', '5'],
+  ['keys', 'list', 'extra'],
+  ['keys', 'list', '-c'],
+  ['keys', 'create'],
+  ['keys', 'create', ''],
+  ['keys', 'create', ' new'],
+  ['keys', 'create', 'a\u0007bell'],
+  ['keys', 'create', 'x'.repeat(65)],
+  ['keys', 'create', 'key_01arz3ndektsv4rrffq69g5fav'],
+  ['keys', 'create', 'new', '--rpm'],
+  ['keys', 'create', 'new', '--rpm', '0'],
+  ['keys', 'create', 'new', '--rpm', '1.5'],
+  ['keys', 'create', 'new', '--rpm', 'default'],
+  ['keys', 'create', 'new', '--tpm', '-1'],
+  ['keys', 'create', 'new', '--concurrency', '1e3'],
+  ['keys', 'create', 'new', '--spend-limit', '-1'],
+  ['keys', 'create', 'new', '--spend-limit', 'none'],
+  ['keys', 'create', 'new', '--spend-limit', '0.0000000001'],
+  ['keys', 'create', 'new', '--spend-limit', '1e3'],
+  ['keys', 'create', 'new', '--allow', 'echo'],
+  ['keys', 'show'],
+  ['keys', 'rotate'],
+  ['keys', 'delete', '--yes'],
+  ['limits', 'set', 'app'],
+  ['limits', 'set', 'app', '--rpm', 'none'],
+  ['limits', 'set', 'app', '--spend-limit', 'default'],
+  ['allowlist', 'clear'],
+  ['allowlist', 'set', 'app'],
+  ['allowlist', 'add', 'app', 'echo'],
+  ['allowlist', 'add', 'app', 'mock/*'],
+  ['allowlist', 'set', 'app', 'mock/echo,mock/paid'],
+  ['allowlist', 'set', 'app', 'mock/\u202eohce'],
+  ['allowlist', 'remove', 'app', 'mock/\u001b[2J'],
+  ['keys', 'create', 'new', '--allow', '*'],
+  ['keys', 'create', 'a\u2067b'],
+  ['keys', 'create', 'sk-inf-0123456789abcdefghij'],
+  ['credit', 'add'],
+  ['credit', 'add', '0'],
+  ['credit', 'add', '0.00'],
+  ['credit', 'add', '-5'],
+  ['credit', 'add', 'five'],
+  ['credit', 'add', '10000000000'],
+  ['credit', 'add', '1', '--note'],
+  ['credit', 'add', '1', '--note', 'two\nlines'],
+  ['credit', 'add', '1', '--note', 'a\u202eb'],
+  ['credit', 'remove', '0'],
+  ['usage', '--by', 'nonsense'],
+  ['usage', '--since', '2026-02-30'],
+  ['usage', '--since', 'yesterday'],
+  ['usage', '--until', '7y'],
+  ['usage', '--since', '2026-11-02', '--until', '2026-11-01'],
+  ['usage', '--csv', '--json'],
+];
+
+/** Valid usage that fails: `app` exists, `gone` was deleted, and the balance is 1 USD. */
+const FAILURES: readonly (readonly string[])[] = [
+  ['keys', 'show', 'nobody'],
+  ['keys', 'show', 'gone'],
+  ['keys', 'enable', 'nobody'],
+  ['keys', 'enable', 'gone'],
+  ['keys', 'disable', 'nobody'],
+  ['keys', 'rotate', 'nobody'],
+  ['keys', 'delete', 'nobody', '--yes'],
+  ['keys', 'create', 'app'],
+  ['limits', 'show', 'nobody'],
+  ['limits', 'set', 'nobody', '--rpm', '5'],
+  ['allowlist', 'show', 'nobody'],
+  ['allowlist', 'clear', 'nobody'],
+  ['allowlist', 'add', 'nobody', 'mock/echo'],
+  ['allowlist', 'add', 'app', 'mock/echo'],
+  ['credit', 'add', '1000000000'],
+  ['usage', '--key', 'nobody'],
+  ['keys', 'list', '-c', 'missing.yaml'],
+  ['config', 'check', '--config', 'missing.yaml'],
+];
+
+test('a usage error ends with status 2, a failure with 1, each with one line on stderr', async (t) => {
+  const place = new Workplace(t);
+  const preparations = ['keys create app', 'keys create gone', 'keys delete gone --yes', 'credit add 1'];
+  const prepared = await place.runAll(preparations.map((words) => words.split(' ')));
+  for (const { status, stderr } of prepared) assert.equal(status, 0, stderr);
+
+  const rows = [...USAGE_ERRORS, ...FAILURES];
+  const results = await place.runAll(rows);
+  assert.equal(results.length, rows.length);
+  for (const [index, { status, stdout, stderr }] of results.entries()) {
+    await t.test(JSON.stringify(rows[index]), () => {
+      assert.equal(status, index < USAGE_ERRORS.length ? 2 : 1, stderr);
+      assert.equal(stdout, '');
+      assert.equal(linesOf(stderr).length, 1, stderr);
+      assert.match(stderr, /^error: /);
+      assert.doesNotMatch(stderr, /\p{Cc}(?!$)|\p{Cf}|sk-inf-\w/u);
+    });
+  }
+
+  await t.test('none of them changed anything', async () => {
+    const [keys, balance] = await Promise.all([
+      place.json<{ name: string }[]>('keys', 'list'),
+      place.json<{ balance_usd: string }>('credit', 'show'),
+    ]);
+    assert.deepEqual(
+      keys.map(({ name }) => name),
+      ['app'],
+    );
+    assert.equal(balance.balance_usd, '1.00');
+  });
+});
+
+test('each problem of a config is reported on a line of its own', async (t) => {
+  const place = new Workplace(t, 'listen: nowhere\ncredit: maybe\n');
+  for (const words of [
+    ['keys', 'list'],
+    ['config', 'check'],
+  ]) {
+    const { status, stdout, stderr } = await place.run(words);
+    assert.equal(status, 1);
+    assert.equal(stdout, '');
+    const lines = linesOf(stderr);
+    assert.equal(lines.length, 2, stderr);
+    assert.match(lines[0] ?? '', /^error: config\.yaml:1:1: listen: expected host:port/);
+    assert.match(lines[1] ?? '', /^error: config\.yaml:2:1: credit: expected enforced or off/);
+  }
+});
+
+test('without a command, help goes to stderr with status 2; with --help, it is the result', async (t) => {
+  const place = new Workplace(t);
+  const [nothing, group, help, version, ahead, ...ofCommands] = await inParallel(
+    [
+      [],
+      ['keys'],
+      ['--help'],
+      ['--version'],
+      ['--help', 'keys'],
+      ['--json', 'keys', '--help'],
+      ['keys', 'list', '-h'],
+      ['requests', '--key', 'app', '--help'],
+    ],
+    (words) => place.runAlone(words),
+  );
+  for (const { status, stdout, stderr } of ofCommands) {
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.match(stdout, /^Usage: inf-gw (keys|requests)/);
+  }
+  assert.equal(ahead?.stdout, help?.stdout, 'what follows does not matter');
+  for (const result of [nothing, group]) {
+    assert.equal(result?.status, 2);
+    assert.equal(result?.stdout, '');
+    assert.match(result?.stderr ?? '', /^Usage: inf-gw/);
+  }
+  assert.equal(help?.status, 0);
+  assert.equal(help?.stderr, '');
+  assert.match(help?.stdout ?? '', /inf-gw keys create my-app/);
+  assert.equal(version?.status, 0);
+  assert.match(version?.stdout ?? '', /^\d+\.\d+\.\d+\n$/);
+});

@@ -1,0 +1,40 @@
+/** In Live, the rows of ended requests do not move while one of them is selected. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Model } from '../../src/tui/model.ts';
+import { shownRequests } from '../../src/tui/select.ts';
+import { after, endedRow, press, SNAPSHOT, screenText, serving } from './samples.ts';
+
+const live = serving('live');
+
+describe('the rows of Live', () => {
+  const idsOf = (model: Model) => shownRequests(model).map(({ id }) => id);
+  const fresh = { ...SNAPSHOT, recent: Array.from({ length: 300 }, () => endedRow(0, 'ok')) };
+  const chosen = press(live, 'end').model;
+  const later = after(chosen, { kind: 'snapshot', snapshot: fresh });
+
+  test('stay in place while an ended request is selected', () => {
+    assert.deepEqual(idsOf(later), idsOf(live));
+    assert.equal(later.live.cursor, chosen.live.cursor);
+    assert.match(screenText(later), /paused, Home to resume/);
+  });
+
+  test('are all shown once the cursor is at the top again', () => {
+    const { model } = press(later, 'home');
+    assert.deepEqual(idsOf(model), idsOf(after(live, { kind: 'snapshot', snapshot: fresh })));
+    assert.doesNotMatch(screenText(model), /held still/);
+  });
+
+  test('stay in place when the request under the cursor ends', () => {
+    const id = idsOf(live)[0] ?? '';
+    const ended = { ...SNAPSHOT, live: [], recent: [...SNAPSHOT.recent, endedRow(0, 'ok', { id })] };
+    const model = after(press(live, 'enter').model, { kind: 'snapshot', snapshot: ended });
+    const next = after(model, { kind: 'snapshot', snapshot: { ...fresh, live: [] } });
+    assert.deepEqual(idsOf(next), idsOf(model));
+    assert.equal(idsOf(model)[model.live.cursor], id);
+  });
+
+  test('start at the top when the view is opened', () => {
+    assert.deepEqual(press(later, '1', '3').model.live, live.live);
+  });
+});

@@ -1,0 +1,69 @@
+/** Text in terminal cells is cleaned, and exactly as wide as asked. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { clean, cut, cutStart, fit, pad, widthOf, wrap } from '../../../src/operator/text.ts';
+
+const text = fc.string({ unit: 'binary', maxLength: 40 });
+const cleanText = text.map(clean);
+const width = fc.integer({ min: 1, max: 60 });
+const align = fc.constantFrom('left' as const, 'right' as const);
+
+describe('a text', () => {
+  test('is fitted to exactly the width asked for, whatever is in it', () => {
+    fc.assert(
+      fc.property(text, width, align, (each, columns, side) => {
+        assert.equal(stringWidth(fit(each, columns, side)), columns);
+      }),
+    );
+  });
+
+  test('is never wider than it is cut to, at either end', () => {
+    fc.assert(
+      fc.property(cleanText, width, (each, columns) => {
+        for (const shown of [cut(each, columns), cutStart(each, columns)]) {
+          assert.ok(stringWidth(shown) <= columns);
+          if (stringWidth(each) <= columns) assert.equal(shown, each);
+          else assert.ok(shown.includes('…'));
+        }
+      }),
+    );
+  });
+
+  test('is as wide as string-width says, also when measured the quick way', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...'aZ ~─━│╭█▁▏▟…é漢'), { maxLength: 20 }), (characters) => {
+        assert.equal(widthOf(characters.join('')), stringWidth(characters.join('')));
+      }),
+    );
+  });
+
+  test('loses nothing when wrapped, and no line is too wide', () => {
+    const words = fc.array(fc.string({ unit: fc.constantFrom(...'abcdefgh漢é') }), { maxLength: 20 });
+    fc.assert(
+      fc.property(words, fc.integer({ min: 2, max: 40 }), (list, columns) => {
+        const lines = wrap(list.join(' '), columns);
+        for (const each of lines) assert.ok(stringWidth(each) <= columns);
+        assert.equal(lines.join('').replaceAll(' ', ''), list.join(''));
+      }),
+    );
+  });
+
+  const cases: readonly (readonly [what: string, shown: string, expected: string])[] = [
+    ['is not cut by padding', pad('abcdef', 4), 'abcdef'],
+    ['is padded', fit('ab', 4), 'ab  '],
+    ['is padded on the left', fit('ab', 4, 'right'), '  ab'],
+    ['ends in an ellipsis if it is cut', fit('abcdef', 4), 'abc…'],
+    ['is not cut within a wide character', fit('漢字漢字', 4), '漢… '],
+    ['is not cut within what is seen as one character', fit('e\u0301e\u0301e\u0301', 2), 'e\u0301…'],
+    ['is empty if there is no room', cut('abc', 0), ''],
+    ['shows its end if its start is cut', cutStart('abcdef', 4), '…def'],
+    ['loses whatever could move the cursor', clean('a\u001b[2Jb\nc\u202ed\u2028'), 'a�[2Jb�c�d�'],
+    ['keeps every script', clean('漢字 עברית e\u0301 naïve'), '漢字 עברית e\u0301 naïve'],
+    ['breaks between words', wrap('one two three', 8).join('|'), 'one two|three'],
+    ['breaks within a word that is too long', wrap('abcdefgh ij', 4).join('|'), 'abcd|efgh|ij'],
+    ['that is empty wraps to one empty line', wrap('', 4).join('|'), ''],
+  ];
+  for (const [what, shown, expected] of cases) test(what, () => assert.equal(shown, expected));
+});
