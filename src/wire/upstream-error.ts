@@ -3,7 +3,7 @@
  * read.
  */
 import { isObject, parseJson } from '../core/json.ts';
-import { holdsSecret } from './secrets.ts';
+import { holdsSecret, type Secrets } from './secrets.ts';
 
 /** The content of an upstream's error. */
 export interface UpstreamWords {
@@ -65,6 +65,9 @@ function words(message: string, fields: Record<string, unknown>): UpstreamWords 
   return { message: clean, labels: labels.map(String) };
 }
 
+/** In the place of a quoted code about the operator. */
+const OF_THE_OPERATOR = 'api_key';
+
 /**
  * Matches messages about the operator's own key, account or balance at the host. Some hosts send
  * them with a 400. The client could not fix the cause, and should not read about it.
@@ -88,20 +91,48 @@ const ABOUT_THE_OPERATOR = new RegExp(
   'i',
 );
 
+/**
+ * A quoted identifier: the name of a function or a field, which the request contains. Quoted
+ * sentences are the host's own, however they are quoted. An apostrophe is no quote.
+ */
+const QUOTED_IDENTIFIER = /(?<!\w)'([\w$.:[\]/-]{1,64})'(?!\w)|"([\w$.:[\]/-]{1,64})"|`([\w$.:[\]/-]{1,64})`/g;
+
+/** Identifiers that are no names, but a code such as `insufficient_quota`. */
+const SUBJECT = /account|auth|balance|billing|credit|key|organi[sz]ation|payment|plan|quota|subscription|token|funds/i;
+const STATE =
+  /denied|disabled|deactivated|error|exceeded|exhausted|expired|inactive|incorrect|insufficient|invalid|limit_?reached|low|missing|not_|overdue|revoked|suspended|unpaid|hard_?limit/i;
+
 export function isAboutTheOperator(words: UpstreamWords): boolean {
   // Hosts echo what clients sent. A message this long is not searched, and is never passed on.
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return false;
-  // Quoted text comes from the request: the name of a function or a field. An apostrophe is no
-  // quote.
-  const said = words.message.replace(/(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g, ' ');
+  const said = words.message.replace(QUOTED_IDENTIFIER, (_, ...identifiers: readonly (string | undefined)[]) => {
+    const code = identifiers.slice(0, 3).join('').replace(/\W/g, '_');
+    return SUBJECT.test(code) && STATE.test(code) ? OF_THE_OPERATOR : ' ';
+  });
   return [said, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
+}
+
+/** With these statuses, the upstream's words are withheld, and trying again cannot help. */
+export const WITHHELD_STATUSES: ReadonlySet<number> = new Set([401, 403, 404]);
+
+/** The error status among the labels, as hosts send it in responses with status 200. */
+export function statusIn({ labels }: UpstreamWords): number | undefined {
+  return labels.map(Number).find((label) => label >= 400 && label < 600);
+}
+
+/** True if clients may read an error beside the choices of an answer, with every field of it. */
+export function isForClients(error: unknown, secrets: Secrets): boolean {
+  const words = readErrorValue({ error });
+  if (words !== undefined && WITHHELD_STATUSES.has(statusIn(words) ?? 0)) return false;
+  const everything = { message: JSON.stringify(error), labels: words?.labels ?? [] };
+  return [words ?? everything, everything].every((each) => wordsForClients(each, secrets) !== undefined);
 }
 
 /**
  * The message for clients. Undefined if they may not read it, because it is about the operator or
  * contains one of the secrets (the upstream's credential, address and headers).
  */
-export function wordsForClients(words: UpstreamWords, secrets: readonly string[]): string | undefined {
+export function wordsForClients(words: UpstreamWords, secrets: Secrets): string | undefined {
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return undefined;
   if (isAboutTheOperator(words) || holdsSecret(words.message, secrets)) return undefined;
   // Truncated only after the search, or part of a secret could remain at the cut.

@@ -1,6 +1,7 @@
 /** Upstream errors in the formats that hosts use, and which messages a client may read. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 import {
   isAboutTheOperator,
   isErrorValue,
@@ -44,6 +45,8 @@ const SHAPES: readonly (readonly [what: string, body: unknown, message: string |
   ['an empty object', {}, undefined],
   ['a number', 5, undefined],
 ];
+
+const of = (...parts: readonly string[]) => ({ ...NO_SECRETS, parts });
 
 describe('the message of an upstream is found in', () => {
   for (const [what, body, message, labels = []] of SHAPES) {
@@ -125,7 +128,7 @@ describe('a message about the operator is withheld:', () => {
   for (const [message, ...labels] of ABOUT_THE_OPERATOR) {
     test(`${message} ${labels.join(' ')}`, () => {
       assert.equal(isAboutTheOperator({ message, labels }), true);
-      assert.equal(wordsForClients({ message, labels }, []), undefined);
+      assert.equal(wordsForClients({ message, labels }, NO_SECRETS), undefined);
     });
   }
 });
@@ -134,7 +137,7 @@ describe('a message about the request is passed on:', () => {
   for (const [message, ...labels] of ABOUT_THE_REQUEST) {
     test(`${message} ${labels.join(' ')}`, () => {
       assert.equal(isAboutTheOperator({ message, labels }), false);
-      assert.equal(wordsForClients({ message, labels }, ['secret-of-ours']), message);
+      assert.equal(wordsForClients({ message, labels }, of('secret-of-ours')), message);
     });
   }
 });
@@ -142,18 +145,18 @@ describe('a message about the request is passed on:', () => {
 test('a message that a client has made long is searched quickly, and withheld if it is too long', () => {
   for (const filler of ['_', ' ', '-', 'a_', 'quota_', "x' quota _"]) {
     assert.equal(isAboutTheOperator({ message: `quota${filler.repeat(7_000 / filler.length)} y`, labels: [] }), false);
-    assert.equal(wordsForClients({ message: filler.repeat(500_000), labels: [] }, []), undefined);
+    assert.equal(wordsForClients({ message: filler.repeat(500_000), labels: [] }, NO_SECRETS), undefined);
   }
 });
 
 test('messages for clients are truncated, and never leave part of a secret at the cut', () => {
   const message = `${'x'.repeat(990)}api.internal.example`;
-  assert.equal(wordsForClients({ message, labels: [] }, []), message.slice(0, 1_000));
-  assert.equal(wordsForClients({ message, labels: [] }, ['api.internal.example']), undefined);
+  assert.equal(wordsForClients({ message, labels: [] }, NO_SECRETS), message.slice(0, 1_000));
+  assert.equal(wordsForClients({ message, labels: [] }, of('api.internal.example')), undefined);
 });
 
 test('messages that contain a secret, in any case, are withheld', () => {
   const words = { message: 'No route to API.Internal.Example:8443', labels: [] };
-  assert.equal(wordsForClients(words, ['other', 'api.internal.example']), undefined);
-  assert.equal(wordsForClients(words, ['api.elsewhere.test']), words.message);
+  assert.equal(wordsForClients(words, of('other', 'api.internal.example')), undefined);
+  assert.equal(wordsForClients(words, of('api.elsewhere.test')), words.message);
 });
