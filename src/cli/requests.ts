@@ -1,5 +1,6 @@
 /** `requests`: lists and shows single requests, and corrects charges that a crash left open. */
 import type { Command } from 'commander';
+import { redactKeys } from '../core/api-key.ts';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
@@ -11,7 +12,7 @@ import { servedBy, servedModel } from '../operator/messages.ts';
 import type { Correction, RequestEnd, RequestRecord } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
 import { keyOrThrow } from './key-view.ts';
-import { dim, printFields, printJson, printLine, printTable } from './output.ts';
+import { printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 const MAX_LISTED = 100_000;
@@ -104,7 +105,7 @@ function list(options: ListOptions, command: Command, state: State): void {
       request.end?.failure?.message ?? '',
     ]),
   );
-  if (records.length === limit) printLine(dim(`Only the latest ${count(limit)} are shown; use --limit for more.`));
+  if (records.length === limit) printLine(`Only the latest ${count(limit)} are shown; use --limit for more.`, 'dim');
 }
 
 function correctedOrThrow(correction: Correction, id: string): RequestRecord {
@@ -124,7 +125,7 @@ function correctedOrThrow(correction: Correction, id: string): RequestRecord {
 
 function noSuchRequest(id: string): UserError {
   return new UserError(
-    `no such request: ${JSON.stringify(id)}; it was refused, is older than journal_retention, or is misspelled; list requests with \`${PROGRAM} requests\``,
+    `no such request: ${JSON.stringify(redactKeys(id))}; it was refused, is older than journal_retention, or is misspelled; list requests with \`${PROGRAM} requests\``,
   );
 }
 

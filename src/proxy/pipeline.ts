@@ -21,6 +21,7 @@ import { type Admitted, liveRequestOf } from './admitted.ts';
 import type { Dispatch, Dispatcher } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
 import { KnownKeys } from './known-keys.ts';
+import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import { admissionRequest, plansFor } from './plan.ts';
 import { errorForRefusal } from './refusals.ts';
@@ -63,7 +64,9 @@ export class Pipeline {
   async models(exchange: Exchange, id?: string): Promise<void> {
     await this.#guarded(exchange, async () => {
       const refused = await listModels(this.#parts, exchange, id);
-      if (refused !== undefined) this.#refuse(exchange, refused.error, refused.reason);
+      if (refused === undefined) return;
+      logLeftOut(this.#parts, exchange.requestId, refused.error, id);
+      this.#refuse(exchange, refused.error, refused.reason);
     });
   }
 
@@ -125,7 +128,10 @@ export class Pipeline {
 
       const resolution = early ?? this.#resolve(exchange, await exchange.readBody());
       const permission = permit(resolution, identity.allowlist, catalog);
-      if (!permission.ok) return this.#refuse(exchange, permission.error);
+      if (!permission.ok) {
+        logLeftOut(this.#parts, exchange.requestId, permission.error, exchange.model);
+        return this.#refuse(exchange, permission.error);
+      }
       permitted = permission.permitted;
     }
 
@@ -252,10 +258,8 @@ export class Pipeline {
     }
   }
 
-  async #usageOf({ usage, written }: Metered, { messages, tools }: ChatRequest): Promise<TokenUsage> {
-    return written === undefined
-      ? usage
-      : countUsage(this.#parts.counter, usage, sampleInput(messages, tools), written);
+  async #usageOf({ usage, written }: Metered, request: ChatRequest): Promise<TokenUsage> {
+    return written === undefined ? usage : countUsage(this.#parts.counter, usage, sampleInput(request), written);
   }
 
   #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {

@@ -73,7 +73,7 @@ export interface Sending {
 
 /** The body of a valid request, overridden with these fields. */
 export function chat(fields: Record<string, unknown> = {}): string {
-  return JSON.stringify({ model: 'fake/echo', messages: [{ role: 'user', content: 'Hello' }], ...fields });
+  return JSON.stringify({ model: 'fake/echo', messages: [{ role: 'user', content: 'Hello!' }], ...fields });
 }
 
 export class TestGateway {
