@@ -113,7 +113,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       completion_tokens: 5,
       total_tokens: 15,
       cost_usd: '0.013000',
-      held_usd: '0.105000',
+      held_usd: '0.104000',
       failure: null,
       corrected_at: null,
     });
@@ -203,7 +203,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       total_tokens: null,
       cost_usd: null,
       failure: null,
-      held_usd: '0.206000',
+      held_usd: '0.209000',
       corrected_at: null,
     });
     const shown = await place.run(['requests', 'show', open.id]);
