@@ -28,6 +28,7 @@ export function fitWeights(vocabulary: Vocabulary, shares: CellShares, log: (lin
       if (found.length === 0) break;
       if (pass === MOST_PASSES) throw new Error(`the weights do not reach all words after ${MOST_PASSES} passes`);
       raise(weights, shares, found);
+      if (found.length < FEW) lift(weights);
     }
   }
   return weights;
@@ -39,6 +40,13 @@ const FLAT = 1e-7;
 /** A cell of a smaller share starts at the most it can weigh: it hardly counts in any text. */
 const RARE = 3e-6;
 const WORDS_PER_PASS = 30_000;
+/** Below so many words each pass would find others that are much like the last: all cells are raised instead. */
+const FEW = 300;
+
+/** Raises every cell by a unit: two units or so for a token, 4% of it. */
+function lift(weights: Int32Array): void {
+  for (let cell = 0; cell < CELLS; cell++) weights[cell] = Math.min(MOST, (weights[cell] as number) + 1);
+}
 
 /** Raises the weights of the words found, above all of cells that many of them have and that text seldom has. */
 function raise(weights: Int32Array, shares: CellShares, found: readonly Found[]): void {

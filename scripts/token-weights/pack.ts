@@ -1,5 +1,6 @@
 /** Packs the tables of the token estimate into strings: src/wire/token-tables.ts unpacks them. */
-import { DIGITS, SIGN_CODES } from '../../src/wire/token-tables.ts';
+import { DIGITS, MAX_LETTERS, SIGN_CODES, SPLIT_BY_SPACE } from '../../src/wire/token-tables.ts';
+import { splitCharacters } from './splits.ts';
 import type { Vocabulary } from './vocabulary.ts';
 import type { Word } from './words.ts';
 
@@ -11,14 +12,14 @@ function digit(value: number): string {
   return found;
 }
 
-/** Each word is how many letters it shares with the one before it, its other letters, and its forms. */
+/** Each word is how many letters it shares with the one before it, its other letters, its forms, and its leads if any. */
 export function packWords(words: readonly Word[]): string {
   let packed = '';
   let previous = '';
-  for (const { letters, forms } of words) {
+  for (const { letters, forms, leads } of words) {
     let shared = 0;
     while (shared < previous.length && previous[shared] === letters[shared]) shared++;
-    packed += digit(shared) + letters.slice(shared) + digit(forms);
+    packed += digit(shared) + letters.slice(shared) + digit(forms) + (leads === 0 ? '' : digit(MAX_LETTERS + leads));
     previous = letters;
   }
   return packed;
@@ -64,9 +65,10 @@ const BYTE_ORDER_MARK = 0xfeff;
 
 /** Three characters are a digit, of two bits each. */
 export function packCharacters(vocabulary: Vocabulary): string {
+  const splits = splitCharacters(vocabulary, FIRST, LAST);
   const numbers: number[] = [];
   for (let code = FIRST; code <= LAST; code += 3) {
-    const [a, b, c] = [code, code + 1, code + 2].map((each) => characterTokens(vocabulary, each)) as [
+    const [a, b, c] = [code, code + 1, code + 2].map((each) => characterTokens(vocabulary, each, splits.has(each))) as [
       number,
       number,
       number,
@@ -76,12 +78,16 @@ export function packCharacters(vocabulary: Vocabulary): string {
   return packNumbers(numbers);
 }
 
-/** The tokens of a character alone. A number gets one more: it may keep digits beside it from being three to a token. */
-function characterTokens(vocabulary: Vocabulary, code: number): number {
+/** The tokens of a character, alone or split by another. A number gets one more: it may keep digits beside it from being three to a token. */
+function characterTokens(vocabulary: Vocabulary, code: number, isSplit: boolean): number {
   if (code > LAST) return 0;
   if (code === BYTE_ORDER_MARK) return 3;
   if (code >= 0xd800 && code <= 0xdfff) return SURROGATE_TOKENS;
   const character = String.fromCharCode(code);
   const tokens = vocabulary.encode(character).length;
-  return /\p{N}/u.test(character) ? Math.min(3, tokens + 1) : tokens;
+  if (/\p{N}/u.test(character)) return Math.min(3, tokens + 1);
+  // A space is counted as one. It may take a part of the character with it into a token.
+  if (isSplit) return Math.min(3, tokens + 1);
+  if (vocabulary.encode(` ${character}`).length <= tokens + 1) return tokens;
+  return tokens === 1 ? SPLIT_BY_SPACE : Math.min(3, tokens + 1);
 }

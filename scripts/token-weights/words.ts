@@ -1,8 +1,7 @@
 /** Picks the words that the estimate knows exactly: those of one token that are met most. */
+import { KNOWN_LEADS, MAX_LETTERS, UNSAFE_LEADS } from '../../src/wire/token-tables.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** Letters of the longest word in the table: five bits each in two numbers of 30 bits. */
-export const MAX_LETTERS = 12;
 const WORD = /^([^A-Za-z0-9\r\n\x80-\uffff]?)([a-z]+|[A-Z][a-z]*|[A-Z]+)$/;
 /** Ways of writing a word, and so the bits of its entry: three cases, each at the start of a piece or after a space. */
 export const CASES = 3;
@@ -11,6 +10,8 @@ export const CASES = 3;
 export interface Word {
   readonly letters: string;
   readonly forms: number;
+  /** See LEADS in src/wire/token-tables.ts: of the word in lower case. */
+  readonly leads: number;
 }
 
 /** How a word is written: 0 lower case, 1 with a capital, 2 upper case. A single capital is 1. */
@@ -34,20 +35,19 @@ function contractionPrice(end: string): number {
   return end.length === 2 ? 1 : 3;
 }
 
-/** Whether the price of a form holds: one token alone, one more with a sign before it, and a contraction's price after it. */
-function holds(vocabulary: Vocabulary, space: string, word: string): boolean {
-  const rank = vocabulary.rank(space + word);
-  if (rank === undefined) return false;
-  if (
-    space === '' &&
-    !LEADS.every((lead) => staysApart(vocabulary, lead, word) || vocabulary.encode(lead + word).length <= 2)
-  )
-    return false;
+/** Whether a start and a word are one token, and one with a contraction no more than the price of that. */
+function isOne(vocabulary: Vocabulary, start: string, word: string): boolean {
+  if (vocabulary.rank(start + word) === undefined) return false;
   for (const end of CONTRACTIONS) {
-    if (staysApart(vocabulary, space + word, end)) continue;
-    if (vocabulary.encode(space + word + end).length > 1 + contractionPrice(end)) return false;
+    if (staysApart(vocabulary, start + word, end)) continue;
+    if (vocabulary.encode(start + word + end).length > 1 + contractionPrice(end)) return false;
   }
   return true;
+}
+
+/** Whether a word is never more than one token besides the sign before it. */
+function isSafe(vocabulary: Vocabulary, word: string): boolean {
+  return LEADS.every((lead) => staysApart(vocabulary, lead, word) || vocabulary.encode(lead + word).length <= 2);
 }
 
 /** Whether a piece is two tokens, split just there. */
@@ -60,10 +60,22 @@ function formsOf(vocabulary: Vocabulary, letters: string): number {
   let forms = 0;
   for (let way = 0; way < CASES; way++) {
     if (way === 2 && letters.length === 1) continue;
-    if (holds(vocabulary, '', written(letters, way))) forms |= 1 << (2 * way);
-    if (holds(vocabulary, ' ', written(letters, way))) forms |= 2 << (2 * way);
+    if (isOne(vocabulary, '', written(letters, way))) forms |= 1 << (2 * way);
+    if (isOne(vocabulary, ' ', written(letters, way))) forms |= 2 << (2 * way);
   }
   return forms;
+}
+
+/** Bits for each of KNOWN_LEADS with which the word is one token, and one more where a sign may cost a token more. */
+function leadsOf(vocabulary: Vocabulary, { letters, forms }: { letters: string; forms: number }): number {
+  let leads = 0;
+  Array.from(KNOWN_LEADS).forEach((lead, i) => {
+    if (isOne(vocabulary, lead, letters)) leads |= 1 << i;
+  });
+  for (let way = 0; way < CASES; way++) {
+    if ((forms & (1 << (2 * way))) !== 0 && !isSafe(vocabulary, written(letters, way))) leads |= UNSAFE_LEADS;
+  }
+  return leads;
 }
 
 /** What a word's exact weight saves, in tokens of over-estimate: about 0.4 a letter are estimated for other words. */
@@ -76,7 +88,8 @@ export function pickWords(vocabulary: Vocabulary, shares: ReadonlyMap<string, nu
   for (const [piece, share] of shares) {
     const [, lead, word] = WORD.exec(piece) ?? [];
     if (lead === undefined || word === undefined || word.length > MAX_LETTERS) continue;
-    if (vocabulary.rank((lead === ' ' ? lead : '') + word) === undefined) continue;
+    const isKnownLead = lead === ' ' || (KNOWN_LEADS.includes(lead) && vocabulary.rank(lead + word) !== undefined);
+    if (vocabulary.rank((isKnownLead ? lead : '') + word) === undefined) continue;
     const letters = word.toLowerCase();
     savings.set(letters, (savings.get(letters) ?? 0) + savingOf(share, letters));
   }
@@ -84,7 +97,7 @@ export function pickWords(vocabulary: Vocabulary, shares: ReadonlyMap<string, nu
   const words: Word[] = [];
   for (const [letters] of ranked) {
     const forms = formsOf(vocabulary, letters);
-    if (forms !== 0) words.push({ letters, forms });
+    if (forms !== 0) words.push({ letters, forms, leads: leadsOf(vocabulary, { letters, forms }) });
     if (words.length === count) break;
   }
   return words.toSorted((a, b) => (a.letters < b.letters ? -1 : 1));

@@ -25,6 +25,8 @@ export class Catalog {
   /** Every model in the config, in its order. */
   readonly models: readonly Model[];
   readonly #active: ReadonlyMap<string, Model>;
+  /** The variable that each provider lacks which was left out. */
+  readonly #missingVariables: ReadonlyMap<string, string | undefined>;
 
   constructor(providers: readonly CatalogSource[]) {
     this.models = providers.flatMap((provider) =>
@@ -36,12 +38,19 @@ export class Catalog {
         refuseFields: provider.refuseFields,
       })),
     );
+    this.#missingVariables = new Map(providers.map(({ name, missingVariable }) => [name, missingVariable]));
     this.#active = new Map(this.models.filter((model) => model.active).map((model) => [model.id, model]));
   }
 
   /** The model with this id, if it exists and is active. */
   find(id: string): Model | undefined {
     return this.#active.get(id);
+  }
+
+  /** The variable that is not set, if the model with this id is in the config but was left out for it. */
+  missingVariableOf(id: string): string | undefined {
+    const model = this.models.find((each) => each.id === id);
+    return model && this.#missingVariables.get(model.provider);
   }
 
   /** The fallbacks of a model that a key with this allowlist may use, in their order. */

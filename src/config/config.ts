@@ -99,6 +99,8 @@ export interface Config {
   readonly streamKeepAliveMs: number | undefined;
   readonly logLevel: string;
   readonly providers: readonly ProviderConfig[];
+  /** What is odd in the file, but can be used. Each names the field. */
+  readonly warnings: readonly string[];
   /** When the file was last changed, in seconds since 1970: the `created` of its models. */
   readonly modifiedAtS: number;
 }

@@ -11,7 +11,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Monitor } from '../observe/monitor.ts';
-import { errorForFailure } from '../relay/failures.ts';
+import { SHUTTING_DOWN } from '../relay/failures.ts';
 import { Meter, type Metered } from '../relay/meter.ts';
 import { DONE_BYTES, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
@@ -22,12 +22,13 @@ import { type Admitted, liveRequestOf } from './admitted.ts';
 import type { Dispatch, Dispatcher } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
 import { KnownKeys } from './known-keys.ts';
+import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import { admissionRequest, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { errorForRefusal } from './refusals.ts';
 import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
-import { ExchangeSink, finish, outcomeOf } from './respond.ts';
+import { ExchangeSink, errorOf, finish, outcomeOf } from './respond.ts';
 
 export interface PipelineParts {
   readonly catalog: Catalog;
@@ -66,7 +67,9 @@ export class Pipeline {
   async models(exchange: Exchange, id?: string): Promise<void> {
     await this.#guarded(exchange, async () => {
       const refused = await listModels(this.#parts, exchange, id);
-      if (refused !== undefined) this.#refuse(exchange, refused.error, refused.reason);
+      if (refused === undefined) return;
+      logLeftOut(this.#parts, exchange.requestId, refused.error, id);
+      this.#refuse(exchange, refused.error, refused.reason);
     });
   }
 
@@ -128,7 +131,10 @@ export class Pipeline {
 
       const resolution = early ?? this.#resolve(exchange, await readBody(exchange, identity, bodies, catalog));
       const permission = permit(resolution, identity.allowlist, catalog);
-      if (!permission.ok) return this.#refuse(exchange, permission.error);
+      if (!permission.ok) {
+        logLeftOut(this.#parts, exchange.requestId, permission.error, exchange.model);
+        return this.#refuse(exchange, permission.error);
+      }
       permitted = permission.permitted;
     }
 
@@ -204,7 +210,11 @@ export class Pipeline {
     if (exchange.gone)
       return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
-      return { metered: NO_WORK, termination: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
+      return {
+        metered: NO_WORK,
+        termination: { kind: 'error', error: SHUTTING_DOWN },
+        note: 'stopped before dispatch',
+      };
     const dispatch = this.#parts.dispatcher.dispatch({
       requestId: exchange.requestId,
       request,
@@ -241,7 +251,8 @@ export class Pipeline {
       const outcome = outcomeOf(termination);
       const prices = pricesFor(model, request.serviceTier, metered.serviceTier);
       const { served, firstByteMs } = dispatch ?? {};
-      const end = { outcome, usage, source, costNanos: usageCost(prices, usage), firstByteMs, served };
+      const { failure } = errorOf(termination) ?? {};
+      const end = { outcome, usage, source, costNanos: usageCost(prices, usage), firstByteMs, served, failure };
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end }));
       this.#parts.monitor.end(requestId, end);
       this.#logNote(requestId, model, relayed);
@@ -251,10 +262,8 @@ export class Pipeline {
     }
   }
 
-  async #usageOf({ usage, written }: Metered, { messages, tools }: ChatRequest): Promise<TokenUsage> {
-    return written === undefined
-      ? usage
-      : countUsage(this.#parts.counter, usage, sampleInput(messages, tools), written);
+  async #usageOf({ usage, written }: Metered, request: ChatRequest): Promise<TokenUsage> {
+    return written === undefined ? usage : countUsage(this.#parts.counter, usage, sampleInput(request), written);
   }
 
   #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {
@@ -289,6 +298,3 @@ export class Pipeline {
 }
 
 const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';
-
-/** The answer to a request that is admitted while the process shuts down. */
-const STOPPING = errorForFailure('aborted');

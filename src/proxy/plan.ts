@@ -36,7 +36,7 @@ export function plansFor(
   [asked, ...fallbacks]: readonly [Model, ...Model[]],
   capOutput: boolean,
 ): readonly [Plan, ...Plan[]] {
-  const inputTokens = estimateInput(request.messages, request.tools);
+  const inputTokens = estimateInput(request);
   const plan = (model: Model) => planForOne(request, model, inputTokens, capOutput);
   const alone = plan(asked);
   const others = fallbacks

@@ -1,5 +1,6 @@
 /** Relays one upstream response: a completion, a stream, an error, or a failed attempt. */
 import type { Attempt, ResponseHead } from '../upstream/attempt.ts';
+import type { Secrets } from '../wire/secrets.ts';
 import { relayErrorResponse, relayFailure } from './failures.ts';
 import { invalidResponse, relayJson } from './json.ts';
 import type { Meter } from './meter.ts';
@@ -12,7 +13,7 @@ export interface RelayOptions {
   /** Whether the client requested the chunk that holds only usage. */
   readonly showUsage: boolean;
   /** What must never reach a client. */
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   /**
    * How long the upstream may be silent before the client gets a keep-alive comment, in
    * milliseconds.

@@ -3,17 +3,19 @@
 import type { ClientError } from '../core/errors.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
+import { withoutSecrets } from '../wire/answer-secrets.ts';
 import { readCompletion } from '../wire/completion.ts';
-import { DONE, type SseEvent, SseSplitter } from '../wire/sse.ts';
+import { holdsCredential, holdsVerbatim, type Secrets } from '../wire/secrets.ts';
+import { DONE, dataEvent, type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorForErrorValue, errorForFailure, INVALID_RESPONSE } from './failures.ts';
+import { errorForErrorValue, errorForFailure, errorForInvalidResponse } from './failures.ts';
 import type { Meter, Metered } from './meter.ts';
 import { DONE_BYTES, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
 
 export interface StreamOptions {
   /** Whether the client requested the chunk that holds only usage. */
   readonly showUsage: boolean;
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   /**
    * How long the upstream may be silent before the client gets a keep-alive comment, in
    * milliseconds; undefined disables them.
@@ -32,7 +34,12 @@ const MAX_PREAMBLE_BYTES = 64 * 1024;
 const DRAIN_MS = 1_000;
 
 /** What to do with an event. */
-type EventAction = { readonly kind: 'forward' } | { readonly kind: 'hide' } | { readonly kind: 'done' } | StreamError;
+type EventAction =
+  /** `clean`: the bytes to send in place of the event's own, which hold a secret. */
+  | { readonly kind: 'forward'; readonly clean?: Buffer }
+  | { readonly kind: 'hide' }
+  | { readonly kind: 'done' }
+  | StreamError;
 
 interface StreamError {
   readonly kind: 'error';
@@ -105,11 +112,11 @@ class StreamRelay {
       }
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
-      return this.#incomplete(errorForFailure(error.kind), error.message);
+      return this.#incomplete(errorForFailure(error), error.message);
     }
     const rest = this.#splitter.end();
     const result = rest === undefined ? undefined : await this.#forward(this.#read([rest]), { isTerminated: false });
-    return result ?? this.#incomplete(errorForFailure('broken'), 'the stream ended without a final event');
+    return result ?? this.#incomplete(errorForFailure(ENDED_EARLY), ENDED_EARLY.message);
   }
 
   /**
@@ -120,7 +127,8 @@ class StreamRelay {
     const forwarded: Buffer[] = [];
     for (const event of events) {
       const action = this.#readEvent(event);
-      if (action.kind === 'forward') this.#addEvent(event, forwarded);
+      if (action.kind === 'forward')
+        this.#addEvent(action.clean === undefined ? event : { ...event, bytes: action.clean }, forwarded);
       if (action.kind === 'error') return { forwarded, end: action };
       if (action.kind === 'done') return { forwarded, end: event.bytes };
     }
@@ -143,22 +151,36 @@ class StreamRelay {
 
   #readEvent(event: SseEvent): EventAction {
     if (event.data === undefined || event.data.trim() === '') {
-      if (!event.complete || this.#insideEvent) this.#meter.readUnparsed(event.bytes.length);
-      return { kind: 'forward' };
+      const isPiece = !event.complete || this.#insideEvent;
+      if (isPiece) this.#meter.readUnparsed(event.bytes.length);
+      return this.#readUnparsed(event.bytes.toString('latin1'), isPiece);
     }
     if (event.data.trim() === DONE) return { kind: 'done' };
     const value = parseJson(event.data)?.value;
     if (event.name === 'error' || isErrorValue(value)) {
-      const error = errorForErrorValue(value ?? event.data, this.#options.secrets);
+      const error = errorForErrorValue(value ?? event.data, 'error_event', this.#options.secrets);
       return { kind: 'error', error, note: 'the upstream sent an error event', isReported: true };
     }
     if (!isObject(value)) {
-      return { kind: 'error', error: INVALID_RESPONSE, note: 'an event is not a JSON object', isReported: false };
+      const note = 'an event is not a JSON object';
+      return { kind: 'error', error: errorForInvalidResponse(note), note, isReported: false };
     }
     const facts = readCompletion(value);
     this.#meter.read(facts);
     const isUsageOnly = facts.hasUsage && (facts.choices ?? 0) === 0;
-    return { kind: isUsageOnly && !this.#options.showUsage ? 'hide' : 'forward' };
+    if (isUsageOnly && !this.#options.showUsage) return { kind: 'hide' };
+    const clean = withoutSecrets(event.data, value, this.#options.secrets);
+    return clean === undefined ? FORWARD : { kind: 'forward', clean: Buffer.from(dataEvent(clean)) };
+  }
+
+  /** A comment, or a piece of an oversized event, from which nothing can be removed. */
+  #readUnparsed(text: string, isPiece: boolean): EventAction {
+    const { secrets } = this.#options;
+    if (isPiece && holdsCredential(text, secrets)) {
+      const note = 'an oversized event holds a credential';
+      return { kind: 'error', error: errorForInvalidResponse(note), note, isReported: false };
+    }
+    return !isPiece && holdsVerbatim(text, secrets) ? { kind: 'hide' } : FORWARD;
   }
 
   /**
@@ -252,6 +274,10 @@ function joined(buffers: readonly Buffer[]): Buffer {
   }
   return Buffer.from(first.buffer, first.byteOffset, end - first.byteOffset);
 }
+
+const FORWARD: EventAction = { kind: 'forward' };
+
+const ENDED_EARLY = new UpstreamFailure('broken', 'the stream ended without a final event');
 
 const CRLF = '\r\n';
 

@@ -1,5 +1,6 @@
 /** A provider's upstreams: picks one for each request, and tracks their health and backoffs. */
 import type { ChatRequest } from '../wire/request.ts';
+import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import type { Attempt } from './attempt.ts';
 import { type Backoff, isOver, NO_BACKOFF, nextRequestMs, onRequestSent, onRetryAfter, onSuccess } from './backoff.ts';
 import { type Breaker, type BreakerState, CLOSED, onAttempt, onSignal, type Signal, stateOf } from './breaker.ts';
@@ -162,12 +163,12 @@ export class Member {
 export class Provider {
   readonly members: readonly Member[];
   /** What must never reach a client. Of all upstreams together, since one may quote another. */
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   readonly #nowMs: () => number;
 
   constructor(upstreams: readonly WeightedUpstream[], options: ProviderOptions, nowMs = () => performance.now()) {
     this.members = upstreams.map((upstream) => new Member(upstream, options, nowMs));
-    this.secrets = [...new Set(upstreams.flatMap(({ upstream }) => upstream.secrets))];
+    this.secrets = mergeSecrets(upstreams.map(({ upstream }) => upstream.secrets));
     this.#nowMs = nowMs;
   }
 

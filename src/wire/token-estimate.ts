@@ -1,16 +1,33 @@
 /** Estimates the tokens of texts without a tokenizer, and never by much too few, whatever the text is. */
 import { Buffer } from 'node:buffer';
+import { blankWeight, NEWLINE, RETURN, SPACE, signWeight } from './token-runs.ts';
 import {
+  BLANK,
+  DIGIT,
   decodeCharacters,
   decodeLetters,
   decodeSigns,
   decodeWords,
+  END,
+  INDIC,
   KEY_MASK,
+  KINDS,
+  LEAD_OF,
   MAX_LETTERS,
   MAX_SIGNS,
+  mayJoin,
+  NOTHING,
+  ONE_SPACE,
+  OTHER_SIGN,
+  SEMITIC,
+  SIGN,
   SIGN_CODES,
+  SPLIT_BY_SPACE,
+  scriptOf,
   slotOfSigns,
   slotOfWord,
+  UNSAFE_LEADS,
+  UPPER,
 } from './token-tables.ts';
 import { CHARACTERS, LETTERS, SIGNS, UNIT, WORDS } from './token-weights.ts';
 
@@ -35,51 +52,11 @@ const signs = decodeSigns(SIGNS);
 const letters = decodeLetters(LETTERS);
 const characters = decodeCharacters(CHARACTERS);
 
-/** What a character is to the tokenizer's cutting. */
-const LOWER = 0;
-const UPPER = 1;
-const DIGIT = 2;
-const BLANK = 3;
-const SIGN = 4;
-const BEYOND = 5;
-const KINDS = Uint8Array.from({ length: 1 << 16 }, (_, code) => {
-  if (code >= 128) return BEYOND;
-  const character = String.fromCharCode(code);
-  if (character >= 'a' && character <= 'z') return LOWER;
-  if (character >= 'A' && character <= 'Z') return UPPER;
-  if (character >= '0' && character <= '9') return DIGIT;
-  return /\s/.test(character) ? BLANK : SIGN;
-});
-
-const TAB = 0x09;
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
-const SPACE = 0x20;
 const APOSTROPHE = 0x27;
 const SLASH = 0x2f;
 
-/** What comes before a word within its piece. A form's bits are shifted by it, so that a sign reads as the start. */
-const NOTHING = 0;
-const ONE_SPACE = 1;
-
-/** Signs of which a long run is few tokens. */
-const RULES = new Set(Array.from('-=*#_./', (sign) => sign.charCodeAt(0)));
-/** A run of one of them is at most two tokens and one for every 16 (measured to 1,000 signs). */
-const RULE_SIGNS_PER_TOKEN = 16;
-/** Stands for the two signs that end a line in some files. */
-const LINE_END = -1;
-/** A run of one kind of blank is at most one token and one for so many blanks (measured to 1,000). */
-const BLANKS_PER_TOKEN = new Map([
-  [SPACE, 16],
-  [TAB, 16],
-  [NEWLINE, 8],
-  [LINE_END, 4],
-]);
-
 /** UTF-16 units that are weighed at once. A longer text is cut, at a cost of at most a token for each cut. */
 const MOST_UNITS = 16_384;
-/** Comes after the last unit: not a character, and so no part of a word. */
-const END = 0xffff;
 /** The text being weighed: to read it from here takes a third of the time that reading it from a string takes. */
 const units = new Uint16Array(MOST_UNITS + 1);
 const unitBytes = Buffer.from(units.buffer);
@@ -99,7 +76,13 @@ function weigh(text: string): number {
 
 function weighUnits(length: number): void {
   for (let at = 0; at < length; ) {
-    const kind = KINDS[units[at] as number] as number;
+    const code = units[at] as number;
+    // Most of a text is words with one space between them.
+    if (code === SPACE && ((units[at + 1] as number) - 97) >>> 0 < 26) {
+      at = weighWord(at + 1, ONE_SPACE, false);
+      continue;
+    }
+    const kind = KINDS[code] as number;
     if (kind <= UPPER) at = weighWord(at, NOTHING, false);
     else if (kind === BLANK) at = weighBlanks(at, length);
     else if (kind === SIGN) at = weighSigns(at, false);
@@ -114,13 +97,13 @@ function weighWord(start: number, lead: number, isJoined: boolean): number {
   let low = 0;
   let high = 0;
   let code = units[at] as number;
-  while (code >= 65 && code <= 90) {
+  while ((code - 65) >>> 0 < 26) {
     high = (high << 5) | (low >>> 25);
     low = ((low << 5) | (code & 31)) & KEY_MASK;
     code = units[++at] as number;
   }
   const uppers = at - start;
-  while (code >= 97 && code <= 122) {
+  while ((code - 97) >>> 0 < 26) {
     high = (high << 5) | (low >>> 25);
     low = ((low << 5) | (code & 31)) & KEY_MASK;
     code = units[++at] as number;
@@ -128,8 +111,12 @@ function weighWord(start: number, lead: number, isJoined: boolean): number {
   const count = at - start;
   const mayBeKnown =
     (uppers <= 1 || uppers === count) && count <= MAX_LETTERS && !isJoined && (code < 128 || !mayJoin(code));
-  if (mayBeKnown && isKnown(low, high & KEY_MASK, formBit(lead, uppers))) weight += UNIT;
-  else weighUnknownWord(start, start + uppers, at);
+  const known = mayBeKnown ? knownTokens(low, high & KEY_MASK, formBit(lead, uppers), lead) : 0;
+  if (known > 0) weight += UNIT * known;
+  else {
+    if (lead >= OTHER_SIGN) weight += UNIT;
+    weighUnknownWord(start, start + uppers, at);
+  }
   return code === APOSTROPHE ? weighContraction(at) : at;
 }
 
@@ -182,13 +169,14 @@ function weighBlanks(start: number, length: number): number {
   while (KINDS[units[at] as number] === BLANK) at++;
   const last = units[at - 1] as number;
   const isSplit = at < length && last !== NEWLINE && last !== RETURN;
-  if (at - start > 1 || !isSplit) weight += blankWeight(start, isSplit ? at - 1 : at);
+  if (at - start > 1 || !isSplit) weight += blankWeight(units, start, isSplit ? at - 1 : at);
   if (!isSplit) return at;
   const kind = KINDS[units[at] as number] as number;
   if (kind <= UPPER && last === SPACE) return weighWord(at, ONE_SPACE, false);
   if (kind === SIGN && last === SPACE) return weighSigns(at, true);
+  if (kind <= UPPER) return weighWord(at, LEAD_OF[last] as number, false);
   weight += UNIT;
-  return kind <= UPPER ? weighWord(at, NOTHING, false) : at;
+  return at;
 }
 
 /** A run of signs with the space before it, and line ends and slashes after it. A single one goes with a word after it. */
@@ -205,15 +193,16 @@ function weighSigns(start: number, hasSpace: boolean): number {
   } while (KINDS[code] === SIGN);
   const count = at - start + (hasSpace ? 1 : 0);
   if (count === 1 && (KINDS[code] as number) <= UPPER) {
-    weight += UNIT;
-    return weighWord(at, NOTHING, false);
+    // After a sign beyond ASCII it is of one run with that, and not of the word.
+    const isLead = start === 0 || (units[start - 1] as number) < 128;
+    return weighWord(at, isLead ? (LEAD_OF[units[start] as number] as number) : OTHER_SIGN, false);
   }
   for (; code === NEWLINE || code === RETURN || code === SLASH; code = units[++at] as number)
     key = (key << 6) | (SIGN_CODES[code] as number);
   const total = at - start + (hasSpace ? 1 : 0);
   const isAlone = (code < 128 || code === END) && (start === 0 || (units[start - 1] as number) < 128);
   if (isCoded && isAlone && total <= MAX_SIGNS && isKnownRun(key)) weight += UNIT;
-  else weight += signWeight(start, at) + (hasSpace ? UNIT : 0);
+  else weight += signWeight(units, start, at) + (hasSpace ? UNIT : 0);
   return at;
 }
 
@@ -222,17 +211,27 @@ function weighBeyond(start: number, length: number): number {
   let at = start;
   let tokens = 0;
   let code = units[at] as number;
-  let isIndic = false;
+  let script = 0;
+  if (characters[code] === SPLIT_BY_SPACE && start > 0 && units[start - 1] === SPACE) tokens++;
   while (code >= 128 && at < length) {
-    tokens += characters[code] as number;
-    // Tokens of these scripts may begin or end within a character: a run of them has one more at most.
-    const wasIndic = isIndic;
-    isIndic = code >= 0x0900 && code <= 0x1fff;
-    if (isIndic && !wasIndic) tokens++;
+    tokens += (characters[code] as number) || 1;
+    const before = script;
+    script = scriptOf(code);
+    if (script !== before && (script === INDIC || (script === SEMITIC && at > start))) tokens++;
     code = units[++at] as number;
   }
-  weight += UNIT * tokens;
-  return (KINDS[code] as number) <= UPPER ? weighWord(at, NOTHING, mayJoin(units[at - 1] as number)) : at;
+  // A digit of two units may keep those after it from being three to a token.
+  if (KINDS[code] === DIGIT && ((units[at - 1] as number) & 0xfc00) === 0xdc00) tokens++;
+  const isJoining = mayJoin(units[at - 1] as number);
+  const isWord = (KINDS[code] as number) <= UPPER;
+  // The last token counts with the word after it.
+  weight += UNIT * (isWord ? tokens - 1 : tokens);
+  if (isWord) return weighWord(at, OTHER_SIGN, isJoining);
+  if (code !== APOSTROPHE || !isJoining) return at;
+  // It contracts after a letter, and begins the next word after a sign: one more covers both.
+  const after = weighContraction(at);
+  if (after > at) weight += UNIT;
+  return after;
 }
 
 /** The bit of a word's way of writing: lower case, with a capital, upper case; at the start of a piece, or after a space. */
@@ -241,12 +240,18 @@ function formBit(lead: number, uppers: number): number {
   return (lead === ONE_SPACE ? 2 : 1) << (2 * way);
 }
 
-function isKnown(low: number, high: number, form: number): boolean {
+/** The tokens of a word and the sign before it, or 0 if they are not known. */
+function knownTokens(low: number, high: number, form: number, lead: number): number {
   let slot = slotOfWord(low, high);
   for (;;) {
     const forms = words.forms[slot] as number;
-    if (forms === 0) return false;
-    if (words.low[slot] === low && words.high[slot] === high) return (forms & form) !== 0;
+    if (forms === 0) return 0;
+    if (words.keys[2 * slot] === low && words.keys[2 * slot + 1] === high) {
+      if (lead < OTHER_SIGN) return (forms & form) === 0 ? 0 : 1;
+      const leads = words.leads[slot] as number;
+      if (form === 1 && lead > OTHER_SIGN && ((leads >> (lead - OTHER_SIGN - 1)) & 1) === 1) return 1;
+      return (forms & form) === 0 || (leads & UNSAFE_LEADS) !== 0 ? 0 : 2;
+    }
     slot = (slot + 1) & (words.forms.length - 1);
   }
 }
@@ -259,39 +264,4 @@ function isKnownRun(key: number): boolean {
     if (found === 0) return false;
     slot = (slot + 1) & (signs.length - 1);
   }
-}
-
-/** Each kind of blank in a run is a token, and more of the same hardly more. */
-function blankWeight(start: number, end: number): number {
-  let sum = 0;
-  let last = 0;
-  for (let at = start; at < end; at++) {
-    let code = units[at] as number;
-    if (code === RETURN && at + 1 < end && units[at + 1] === NEWLINE) {
-      code = LINE_END;
-      at++;
-    }
-    sum += UNIT / (code === last ? (BLANKS_PER_TOKEN.get(code) ?? 1) : 1);
-    last = code;
-  }
-  return sum;
-}
-
-/** Each sign is a token at most, and of a ruled line far less. */
-function signWeight(start: number, end: number): number {
-  let sum = 0;
-  for (let at = start; at < end; ) {
-    const code = units[at] as number;
-    const from = at;
-    do at++;
-    while (at < end && units[at] === code);
-    const most = at - from;
-    sum += UNIT * (RULES.has(code) ? Math.min(most, 2 + most / RULE_SIGNS_PER_TOKEN) : most);
-  }
-  return sum;
-}
-
-/** Whether a character beyond ASCII may be a letter or a mark. Known not to be: punctuation, arrows, mathematics, lines. */
-function mayJoin(code: number): boolean {
-  return !((code >= 0x2000 && code <= 0x206f) || (code >= 0x2190 && code <= 0x2bff) || code === END);
 }

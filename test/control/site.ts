@@ -38,6 +38,8 @@ export interface Row {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly cost_nanos: number;
+  readonly failure_reason: string | null;
+  readonly failure_message: string | null;
 }
 
 export interface ControlAnswer {

@@ -11,6 +11,7 @@ import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';
 import { type Member, Provider } from '../../src/upstream/provider.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
 import { checkRequest } from '../../src/wire/request.ts';
+import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { completion } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
 import { flatPrices, testModel } from '../support/models.ts';
@@ -34,7 +35,7 @@ function dispatched(...hosts: readonly Host[]) {
     name: `p#${i + 1}`,
     weight: 1,
     upstream: {
-      secrets: [],
+      secrets: NO_SECRETS,
       attempt: () => {
         const attempt = new Attempt();
         host(attempt);

@@ -3,6 +3,7 @@
  * costs.
  */
 import type { ErrorCode } from '../../src/core/errors.ts';
+import type { FailureReason } from '../../src/core/failure.ts';
 import type { Script } from '../support/fake-upstream.ts';
 
 /** What listens at the address of a provider. */
@@ -100,6 +101,20 @@ export const STOPPED_SENDING = 'stopped sending before its response was complete
 export const CONNECTION_LOST = 'was lost';
 export const REPORTED = 'reported an error';
 export const NOT_THE_FORMAT = 'not in the chat-completions format';
+
+/** The reasons that the journal may give for a failure of which the client reads these words. */
+const REASONS: Readonly<Record<string, readonly FailureReason[]>> = {
+  [CANNOT_BE_REACHED]: ['not_connected'],
+  [NOT_IN_TIME]: ['first_byte_timeout'],
+  [STOPPED_SENDING]: ['idle_timeout'],
+  [CONNECTION_LOST]: ['broken'],
+  [REPORTED]: ['error_event', 'error_answer'],
+  [NOT_THE_FORMAT]: ['not_the_protocol'],
+};
+
+export function reasonsFor(sight: Sight): readonly (FailureReason | null)[] {
+  return sight.kind === 'whole' ? [null] : (REASONS[sight.says] ?? ['http_status', 'rejected']);
+}
 
 /** A request that has reached the provider: from then on it may have worked. */
 const LEFT: Leaves = { outcome: 'cancelled', charge: 'counted', asked: 1 };

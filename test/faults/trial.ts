@@ -1,13 +1,14 @@
 /** Plays one cell of the failure matrix, and compares the result with the table. */
 import assert from 'node:assert/strict';
 import { ERROR_STATUS } from '../../src/core/errors.ts';
+import type { FailureReason } from '../../src/core/failure.ts';
 import { DONE, USAGE } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat } from '../support/gateway.ts';
 import { type RawAnswer, RawConnection, rawCompletion } from '../support/raw.ts';
 import type { Row } from '../support/state.ts';
 import { bounded, until } from '../support/wait.ts';
-import { type Charge, HELLO, PROMPT, type Sight, WORDS } from './cell.ts';
+import { type Charge, HELLO, PROMPT, reasonsFor, type Sight, WORDS } from './cell.ts';
 import { type Place, type Site, UPSTREAM_KEY } from './site.ts';
 
 /** At 1,000 nanodollars per token of input and 2,000 per token of output. */
@@ -103,6 +104,9 @@ function outcomeOf(sight: Sight): string {
 function assertBooked({ cell, host }: Place, row: Row): void {
   const { stays, leaves } = cell.case;
   const asked = host.upstream?.calls.length ?? 0;
+  const reasons = row.outcome === 'cancelled' ? [null] : reasonsFor(stays.sees);
+  assert.ok(reasons.includes(row.failure_reason as FailureReason | null), `the reason is ${row.failure_reason}`);
+  for (const secret of [WORDS, PROMPT, UPSTREAM_KEY]) assert.ok(!row.failure_message?.includes(secret));
   if (cell.leaving === 'stays') {
     assert.equal(row.outcome, outcomeOf(stays.sees));
     assertCharged(row, [stays.charge]);

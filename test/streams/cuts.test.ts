@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { Meter } from '../../src/relay/meter.ts';
 import { relayStream } from '../../src/relay/stream.ts';
 import { Attempt } from '../../src/upstream/attempt.ts';
+import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { MAX_EVENT_BYTES } from '../../src/wire/sse.ts';
 import { chunk, DONE } from '../support/answers.ts';
 import { inParallel } from '../support/cli.ts';
@@ -29,7 +30,7 @@ async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charg
     },
   };
   const meter = new Meter(7);
-  const ending = relayStream(attempt, sink, meter, { showUsage: false, secrets: [], keepAliveMs: undefined });
+  const ending = relayStream(attempt, sink, meter, { showUsage: false, secrets: NO_SECRETS, keepAliveMs: undefined });
   for (const piece of chunks) {
     attempt.push(piece);
     await turn();

@@ -147,6 +147,7 @@ export const SNAPSHOT: Snapshot = {
   held_usd: '0.012000',
   in_flight: 2,
   loop_delay_ms: { p50: 0, p99: 3, max: 9 },
+  skipped: [],
   upstreams: [
     {
       provider: 'openai',

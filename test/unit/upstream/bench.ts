@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Attempt, UpstreamFailure } from '../../../src/upstream/attempt.ts';
 import { type Member, Provider } from '../../../src/upstream/provider.ts';
 import type { ChatRequest } from '../../../src/wire/request.ts';
+import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 
 export const REQUEST = {} as ChatRequest;
 export const NOBODY: ReadonlySet<Member> = new Set();
@@ -32,7 +33,7 @@ export class Bench {
       name: `p#${i + 1}`,
       weight,
       upstream: {
-        secrets: [`secret-${i + 1}`],
+        secrets: { ...NO_SECRETS, parts: ['shared', `secret-${i + 1}`], credentials: [`key-${i + 1}`] },
         attempt: () => {
           const attempt = new Attempt();
           this.#attempts.push(attempt);

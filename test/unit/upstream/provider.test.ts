@@ -149,5 +149,9 @@ describe('an upstream', () => {
 });
 
 test('the secrets of a provider are those of all its upstreams', () => {
-  assert.deepEqual(new Bench([1, 1]).provider.secrets, ['secret-1', 'secret-2']);
+  assert.deepEqual(new Bench([1, 1]).provider.secrets, {
+    parts: ['shared', 'secret-1', 'secret-2'],
+    words: [],
+    credentials: ['key-1', 'key-2'],
+  });
 });
