@@ -8,7 +8,7 @@ import type { Settlement } from '../core/settlement.ts';
 import type { LedgerStore } from '../state/sqlite/ledger-store.ts';
 import { type Activity, type Lease, untouchedFigures } from './activity.ts';
 import { ActivityTable } from './activity-table.ts';
-import { type AdmissionFacts, refusalOf, waitForListing } from './admission.ts';
+import { type AdmissionFacts, refusalOf, refusalOfLeast, waitForListing } from './admission.ts';
 import { checkCommand } from './checks.ts';
 import { type CachedKey, KeyCache } from './key-cache.ts';
 import type {
@@ -187,9 +187,15 @@ export class LedgerEngine {
     if (key === undefined || key.record.state === 'deleted') {
       return { kind: 'unknown', figures: untouchedFigures('requests', this.#settings) };
     }
-    const figures = this.#activities.of(key.record.id).figures('requests', key.limits, this.#clock.monotonicMs());
-    if (key.record.state === 'disabled') return { kind: 'disabled', keyId: key.record.id, figures };
-    return { kind: 'enabled', keyId: key.record.id, allowlist: key.record.allowlist, figures };
+    const { id: keyId, state, allowlist } = key.record;
+    const activity = this.#activities.of(keyId);
+    const facts = this.#facts(key, activity);
+    const figures = activity.figures('requests', key.limits, facts.nowMs);
+    if (state === 'disabled') return { kind: 'disabled', keyId, figures };
+    const { concurrency } = key.limits;
+    const refusal = refusalOfLeast(facts, 1n);
+    const refusalIfFree = refusal && refusalOfLeast(facts, 0n);
+    return { kind: 'enabled', keyId, allowlist, concurrency, refusal, refusalIfFree, figures };
   }
 
   #admitListing(keyHash: string): ListingAdmission {
