@@ -14,6 +14,8 @@ const BODIES_PER_SLOT = 2;
 export const MIN_BODIES_IN_READING = 100;
 /** How many bodies of the maximum size a key may have in reading at a time, by their bytes. */
 export const FULL_BODIES_IN_READING = 4;
+/** Where the maximum size is small: bytes that a key may have in reading all the same. */
+export const MIN_BYTES_IN_READING = 16 * 1024 * 1024;
 
 /**
  * How many bytes of large bodies that are refused a key may send per second, in the long run.
@@ -120,7 +122,8 @@ export class BodyInReading {
     const { concurrency, maxBodyBytes } = this.#bounds;
     if (isFirst && this.#load.bodies > Math.max(MIN_BODIES_IN_READING, concurrency * BODIES_PER_SLOT))
       return TOO_MANY_BODIES;
-    return this.#load.bytes > maxBodyBytes * FULL_BODIES_IN_READING ? TOO_MANY_BYTES : undefined;
+    const maxBytes = Math.max(MIN_BYTES_IN_READING, maxBodyBytes * FULL_BODIES_IN_READING);
+    return this.#load.bytes > maxBytes ? TOO_MANY_BYTES : undefined;
   }
 
   /** The body was read, or will not be. */

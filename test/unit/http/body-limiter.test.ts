@@ -52,6 +52,12 @@ describe('a key may have in reading', () => {
     assert.equal(bodies[0]?.grow(bound + LARGE_BODY_BYTES)?.error.retryAfterS, 1);
   });
 
+  test('bodies of a small maximum size up to their number, not four of them', () => {
+    const bounds = { concurrency: 60, maxBodyBytes: 4_000 };
+    const begun = Array.from({ length: MIN_BODIES_IN_READING }, () => begin('a', 4_000, bounds));
+    assert.ok(begun.every(isRead));
+  });
+
   const counts = [
     { concurrency: 1, bodies: MIN_BODIES_IN_READING },
     { concurrency: 60, bodies: 120 },
