@@ -6,6 +6,7 @@
 import { isObject, parseJson } from '../core/json.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { readCompletion } from '../wire/completion.ts';
+import { excessOf, MAX_RESPONSE_PARTS } from '../wire/structure.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
 import { errorForErrorValue, INVALID_RESPONSE, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';
@@ -13,6 +14,8 @@ import { NO_WORK, type RelayResult } from './relay.ts';
 
 /** The longest response that is accepted. The longest ones hold images in base64. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** A shorter response is parsed in a few milliseconds, whatever it holds. */
+const LONG_RESPONSE_BYTES = 256 * 1024;
 
 /** Reads the whole response. Rejects with an UpstreamFailure if it is incomplete. */
 export async function relayJson(attempt: Attempt, meter: Meter, secrets: readonly string[]): Promise<RelayResult> {
@@ -20,6 +23,11 @@ export async function relayJson(attempt: Attempt, meter: Meter, secrets: readonl
   if (body === undefined) {
     attempt.abort();
     return invalidResponse(meter, `the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
+  }
+  const excess = body.length > LONG_RESPONSE_BYTES ? excessOf(body, MAX_RESPONSE_PARTS) : undefined;
+  if (excess !== undefined) {
+    meter.readUnparsed(body.length);
+    return invalidResponse(meter, `the response exceeds the limit of JSON ${excess}`);
   }
   const answer = parseJson(body.toString('utf8'))?.value;
   if (!isObject(answer)) return invalidResponse(meter, 'the response is not a JSON object');

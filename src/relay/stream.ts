@@ -5,15 +5,21 @@ import { isObject, parseJson } from '../core/json.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { readCompletion } from '../wire/completion.ts';
 import { DONE, type SseEvent, SseSplitter } from '../wire/sse.ts';
+import { excessOf, MAX_EVENT_PARTS } from '../wire/structure.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
+import { isCutInCrlf, joined } from './bytes.ts';
 import { errorForErrorValue, errorForFailure, INVALID_RESPONSE } from './failures.ts';
-import type { Meter, Metered } from './meter.ts';
-import { DONE_BYTES, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
+import type { Meter } from './meter.ts';
+import { type Allowance, DONE_BYTES, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
 
 export interface StreamOptions {
   /** Whether the client requested the chunk that holds only usage. */
   readonly showUsage: boolean;
+  /** What must never reach a client. */
   readonly secrets: readonly string[];
+  /** How many choices the client requested. */
+  readonly choices: number;
+  readonly allowance: Allowance;
   /**
    * How long the upstream may be silent before the client gets a keep-alive comment, in
    * milliseconds; undefined disables them.
@@ -30,6 +36,9 @@ const KEEP_ALIVE = Buffer.from(': keep-alive\n\n');
 const MAX_PREAMBLE_BYTES = 64 * 1024;
 /** How long a stream is drained after its final event, so that its connection can be reused. */
 const DRAIN_MS = 1_000;
+
+/** How long a stream is read on after its finish reason, for its report and its final event. */
+export const REPORT_MS = 2_000;
 
 /** What to do with an event. */
 type EventAction = { readonly kind: 'forward' } | { readonly kind: 'hide' } | { readonly kind: 'done' } | StreamError;
@@ -48,6 +57,8 @@ interface Batch {
   readonly forwarded: Buffer[];
   /** The bytes of the final event, or an error in its place; undefined if the stream goes on. */
   readonly end: Buffer | StreamError | undefined;
+  /** Events that must wait until more is held, and what to do with the first, which is metered. */
+  readonly waiting?: { readonly events: readonly SseEvent[]; readonly action: EventAction };
 }
 
 /**
@@ -81,6 +92,8 @@ class StreamRelay {
   /** A write is waiting for the client, so the client is behind rather than the upstream silent. */
   #isSending = false;
   #keepAlive: NodeJS.Timeout | undefined;
+  /** Runs from the finish reason on. */
+  #reportTimer: NodeJS.Timeout | undefined;
 
   constructor(attempt: Attempt, sink: StreamSink, meter: Meter, options: StreamOptions) {
     this.#attempt = attempt;
@@ -94,6 +107,7 @@ class StreamRelay {
       return await this.#relay();
     } finally {
       clearInterval(this.#keepAlive);
+      clearTimeout(this.#reportTimer);
     }
   }
 
@@ -102,6 +116,7 @@ class StreamRelay {
       for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
         const result = await this.#forward(this.#read(this.#splitter.push(chunk)));
         if (result !== undefined) return result;
+        this.#limitReport();
       }
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
@@ -116,10 +131,14 @@ class StreamRelay {
    * Reads events up to the end. The batch keeps bytes only, so a slow client holds no parsed text
    * in memory.
    */
-  #read(events: readonly SseEvent[]): Batch {
+  #read(events: readonly SseEvent[], actionOfFirst?: EventAction): Batch {
     const forwarded: Buffer[] = [];
-    for (const event of events) {
-      const action = this.#readEvent(event);
+    for (const [index, event] of events.entries()) {
+      const known = index === 0 ? actionOfFirst : undefined;
+      const action = known ?? this.#readEvent(event);
+      if (known === undefined && this.#meter.outputTokens > this.#options.allowance.tokens) {
+        return { forwarded, end: undefined, waiting: { events: events.slice(index), action } };
+      }
       if (action.kind === 'forward') this.#addEvent(event, forwarded);
       if (action.kind === 'error') return { forwarded, end: action };
       if (action.kind === 'done') return { forwarded, end: event.bytes };
@@ -132,9 +151,15 @@ class StreamRelay {
    * the last event has the blank line that ends it.
    */
   async #forward(
-    { forwarded, end }: Batch,
+    { forwarded, end, waiting }: Batch,
     { isTerminated } = { isTerminated: true },
   ): Promise<RelayResult | undefined> {
+    if (waiting !== undefined) {
+      await this.#send(forwarded);
+      const error = await this.#options.allowance.extend(this.#meter);
+      if (error !== undefined) return this.#cut(error);
+      return this.#forward(this.#read(waiting.events, waiting.action), { isTerminated });
+    }
     if (end === undefined && !isTerminated && forwarded.length > 0) forwarded.push(Buffer.from('\n\n'));
     await this.#send(forwarded);
     if (end === undefined) return undefined;
@@ -147,14 +172,18 @@ class StreamRelay {
       return { kind: 'forward' };
     }
     if (event.data.trim() === DONE) return { kind: 'done' };
+    // Each part takes a byte at least.
+    const excess = event.bytes.length > MAX_EVENT_PARTS ? excessOf(event.bytes, MAX_EVENT_PARTS) : undefined;
+    if (excess !== undefined) {
+      this.#meter.readUnparsed(event.bytes.length);
+      return invalidEvent(`an event exceeds the limit of JSON ${excess}`);
+    }
     const value = parseJson(event.data)?.value;
     if (event.name === 'error' || isErrorValue(value)) {
       const error = errorForErrorValue(value ?? event.data, this.#options.secrets);
       return { kind: 'error', error, note: 'the upstream sent an error event', isReported: true };
     }
-    if (!isObject(value)) {
-      return { kind: 'error', error: INVALID_RESPONSE, note: 'an event is not a JSON object', isReported: false };
-    }
+    if (!isObject(value)) return invalidEvent('an event is not a JSON object');
     const facts = readCompletion(value);
     this.#meter.read(facts);
     const isUsageOnly = facts.hasUsage && (facts.choices ?? 0) === 0;
@@ -213,6 +242,19 @@ class StreamRelay {
     };
   }
 
+  /** Ends a stream for which no more money can be held. */
+  async #cut(error: ClientError): Promise<RelayResult> {
+    this.#attempt.abort();
+    await this.#send(this.#start());
+    return this.#broken(error, `the stream was cut, since its hold could not grow: ${error.code}`);
+  }
+
+  /** A host may keep its stream open for long after the last choice has finished. */
+  #limitReport(): void {
+    const hasFinished = this.#meter.complete && this.#meter.finishedChoices >= this.#options.choices;
+    if (hasFinished) this.#reportTimer ??= setTimeout(() => this.#attempt.abort(), REPORT_MS);
+  }
+
   async #failed({ error, note, isReported }: StreamError): Promise<RelayResult> {
     this.#attempt.abort();
     if (isReported && !this.#sink.started && !this.#meter.hasRead)
@@ -224,38 +266,26 @@ class StreamRelay {
    * The result for a stream without a final event. Once all choices have finished, it is a success.
    */
   async #incomplete(error: ClientError, note: string): Promise<RelayResult> {
-    if (this.#meter.complete) return this.#endedByGateway(this.#meter.figures(), undefined, note);
-    if (!this.#sink.started) return { metered: this.#charge(), termination: { kind: 'error', error }, note };
+    if (this.#meter.complete) return this.#endedByGateway(undefined, note);
+    if (!this.#sink.started) {
+      const metered = this.#attempt.sent ? this.#meter.figuresOfPart() : NO_WORK;
+      return { metered, termination: { kind: 'error', error }, note };
+    }
+    return this.#broken(error, note);
+  }
+
+  /** The result for a stream that has started and ends with an error. */
+  async #broken(error: ClientError, note: string): Promise<RelayResult> {
     if (this.#insideEvent) await this.#sink.write(Buffer.from('\n\n'));
-    return this.#endedByGateway(this.#meter.figures(), error, note);
+    return this.#endedByGateway(error, note);
   }
 
-  #charge(): Metered {
-    return this.#attempt.sent ? this.#meter.figures() : NO_WORK;
-  }
-
-  #endedByGateway(metered: Metered, error: ClientError | undefined, note: string | undefined): RelayResult {
+  #endedByGateway(error: ClientError | undefined, note: string): RelayResult {
+    const metered = this.#meter.figuresOfPart();
     return { metered, termination: { kind: 'stream_end', error, end: DONE_BYTES }, note };
   }
 }
 
-/**
- * Concatenates buffers, without a copy if they are adjacent in memory, as the events of one chunk
- * are.
- */
-function joined(buffers: readonly Buffer[]): Buffer {
-  const [first, ...others] = buffers as [Buffer, ...Buffer[]];
-  let end = first.byteOffset + first.length;
-  for (const { buffer, byteOffset, length } of others) {
-    if (buffer !== first.buffer || byteOffset !== end) return Buffer.concat(buffers);
-    end += length;
-  }
-  return Buffer.from(first.buffer, first.byteOffset, end - first.byteOffset);
-}
-
-const CRLF = '\r\n';
-
-/** True for an event with CRLF line ends whose last LF has not arrived. */
-function isCutInCrlf(bytes: Buffer): boolean {
-  return bytes.at(-1) === CRLF.charCodeAt(0) && bytes.includes(CRLF);
+function invalidEvent(note: string): StreamError {
+  return { kind: 'error', error: INVALID_RESPONSE, note, isReported: false };
 }

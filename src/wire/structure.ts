@@ -18,9 +18,16 @@ import {
  * 250,000.
  */
 export const MAX_JSON_PARTS = 500_000;
+/**
+ * The same for a response: 8,000 tokens with the 20 likeliest alternatives of each have as many.
+ * They take half a second to parse at worst.
+ */
+export const MAX_RESPONSE_PARTS = 2_000_000;
+/** The same for an event of a stream, which takes 30 ms at worst: there may be one after another. */
+export const MAX_EVENT_PARTS = 100_000;
 
 /** Which limit the text exceeds, or undefined. The bytes need not be valid JSON. */
-export function excessOf(bytes: Buffer): 'depth' | 'parts' | undefined {
+export function excessOf(bytes: Buffer, maxParts = MAX_JSON_PARTS): 'depth' | 'parts' | undefined {
   let depth = 0;
   let parts = 0;
   let backslash = nextOf(BACKSLASH, bytes, 0);
@@ -40,7 +47,7 @@ export function excessOf(bytes: Buffer): 'depth' | 'parts' | undefined {
     } else if (byte === COMMA) {
       parts++;
     }
-    if (parts > MAX_JSON_PARTS) return 'parts';
+    if (parts > maxParts) return 'parts';
   }
   return undefined;
 }

@@ -1,67 +1,175 @@
 /**
- * Collects texts that may arrive in pieces: their length, and enough of their start to count their
- * tokens.
+ * Collects texts that may arrive in pieces: an estimate of their tokens, and samples from all over
+ * them to count.
  */
 
 /**
  * How many characters are kept, which bounds the memory of a stream. Most outputs are shorter
- * (2,000 tokens are about 8,000 characters); for a longer one, this is enough to extrapolate from.
+ * (2,000 tokens are about 8,000 characters) and kept whole; of longer ones, blocks are kept.
  */
 const MAX_KEPT_CHARACTERS = 128 * 1024;
+/**
+ * Long enough that a cut within a token hardly counts (2% of prose), and short enough that a dense
+ * paragraph among blanks is in several blocks.
+ */
+const BLOCK_CHARACTERS = 128;
+/** Texts that arrive in pieces at the same time. No request has more choices. */
+const MAX_GROWING = 128;
+
+/** A run of characters of one text. */
+interface Block {
+  readonly text: number;
+  pieces: string[];
+  characters: number;
+  weight: number;
+  /** The weight of all that this block stands for: its own, and that of blocks that were dropped. */
+  standsFor: number;
+  /** A part of a longer string, which would stay in memory with it. */
+  isSlice: boolean;
+}
+
+/** Texts to count. The tokens of the whole are the sum of theirs, each times its factor. */
+export interface Sample {
+  readonly texts: readonly string[];
+  readonly factors: readonly number[];
+}
 
 export class TextSample {
-  /** UTF-8 bytes of all texts and of everything unparsed. */
-  bytes = 0;
+  #weight = 0;
   #unparsedBytes = 0;
-  /** The kept texts, each as a list of its pieces. */
-  readonly #kept: string[][] = [];
-  readonly #growing = new Map<number, string[]>();
+  #texts = 0;
+  /** The number of each text that arrives in pieces, by the one it was added with. */
+  readonly #numbers = new Map<number, number>();
+  /** The unfinished block of each such text. */
+  readonly #open = new Map<number, Block>();
+  #kept: Block[] = [];
   #keptCharacters = 0;
-  #keptBytes = 0;
+  /**
+   * One of this many blocks in a row is kept: at random, so that no sender knows which, and the
+   * more likely the more of the estimated tokens it has.
+   */
+  #stride = 1;
+  /** The one of the blocks since the last one that was kept. */
+  #candidate: Block | undefined;
+  #candidates = 0;
 
   /** Adds a text or, with a number, the next piece of the text with that number. */
   add(text: string, number?: number): void {
     if (text === '') return;
-    const bytes = Buffer.byteLength(text);
-    this.bytes += bytes;
-    const room = MAX_KEPT_CHARACTERS - this.#keptCharacters;
-    if (room <= 0) return;
-    const kept = text.length <= room ? text : text.slice(0, room);
-    this.#piecesOf(number).push(kept);
-    this.#keptCharacters += kept.length;
-    this.#keptBytes += kept === text ? bytes : Buffer.byteLength(kept);
+    const id = this.#idOf(number);
+    let block = this.#open.get(id) ?? newBlock(id);
+    for (let at = 0; at < text.length; ) {
+      if (block.characters >= BLOCK_CHARACTERS) {
+        this.#close(block);
+        block = newBlock(id);
+      }
+      const end = cutAt(text, at + BLOCK_CHARACTERS - block.characters);
+      const piece = end - at === text.length ? text : text.slice(at, end);
+      const weight = weigh(piece);
+      block.pieces.push(piece);
+      block.characters += piece.length;
+      block.weight += weight;
+      block.standsFor += weight;
+      block.isSlice ||= piece !== text;
+      this.#weight += weight;
+      at = end;
+    }
+    if (number === undefined || !this.#numbers.has(number)) this.#close(block);
+    else this.#open.set(id, block);
   }
 
   /** Adds bytes that were not parsed as text. */
   addUnparsed(bytes: number): void {
-    this.bytes += bytes;
     this.#unparsedBytes += bytes;
   }
 
-  /** The kept texts. */
-  get texts(): string[] {
-    return this.#kept.map((pieces) => pieces.join(''));
+  /** The estimated tokens of everything so far, rounded up. */
+  get tokens(): number {
+    return tokensOfBytes(this.#weight + this.#unparsedBytes);
   }
 
-  /**
-   * The tokens of everything, extrapolated from those of the kept texts and rounded up. Unparsed
-   * bytes are estimated.
-   */
-  tokensOfWhole(tokensOfKept: number): number {
-    const textBytes = this.bytes - this.#unparsedBytes;
-    const keptAll = this.#keptBytes === textBytes;
-    const textTokens = keptAll ? tokensOfKept : Math.ceil((tokensOfKept * textBytes) / this.#keptBytes);
-    return textTokens + tokensOfBytes(this.#unparsedBytes);
+  /** What to count: the whole texts while they are short, else blocks from all over them. */
+  sample(): Sample {
+    const unfinished = [...this.#open.values()];
+    const blocks = [...this.#kept, ...(this.#candidate === undefined ? [] : [this.#candidate]), ...unfinished];
+    if (this.#stride > 1) {
+      return { texts: blocks.map(textOf), factors: blocks.map(({ standsFor, weight }) => standsFor / weight) };
+    }
+    const byText = Map.groupBy(blocks, ({ text }) => text);
+    const texts = Array.from(byText.values(), (own) => own.map(textOf).join(''));
+    return { texts, factors: texts.map(() => 1) };
   }
 
-  #piecesOf(number: number | undefined): string[] {
-    const known = number === undefined ? undefined : this.#growing.get(number);
+  /** The tokens of everything, from those counted in the sample. Unparsed bytes are estimated. */
+  tokensOfWhole(counted: number): number {
+    return Math.ceil(counted) + tokensOfBytes(this.#unparsedBytes);
+  }
+
+  #idOf(number: number | undefined): number {
+    if (number === undefined) return ++this.#texts;
+    const known = this.#numbers.get(number);
     if (known !== undefined) return known;
-    const pieces: string[] = [];
-    this.#kept.push(pieces);
-    if (number !== undefined) this.#growing.set(number, pieces);
-    return pieces;
+    const id = ++this.#texts;
+    if (this.#numbers.size < MAX_GROWING) this.#numbers.set(number, id);
+    return id;
   }
+
+  #close(block: Block): void {
+    this.#open.delete(block.text);
+    const candidate = this.#candidate;
+    const standsFor = (candidate?.standsFor ?? 0) + block.standsFor;
+    const isChosen = candidate === undefined || Math.random() * standsFor < block.standsFor;
+    this.#candidates = candidate === undefined ? 1 : this.#candidates + 1;
+    this.#candidate = isChosen ? compact(block) : candidate;
+    this.#candidate.standsFor = standsFor;
+    if (this.#candidates < this.#stride) return;
+    this.#kept.push(this.#candidate);
+    this.#keptCharacters += this.#candidate.characters;
+    this.#candidate = undefined;
+    if (this.#keptCharacters > MAX_KEPT_CHARACTERS) this.#thin();
+  }
+
+  /** Keeps one of every two blocks, which stands for both. */
+  #thin(): void {
+    const thinned: Block[] = [];
+    for (let at = 0; at < this.#kept.length; at += 2) {
+      const [first, second] = [this.#kept[at] as Block, this.#kept[at + 1]];
+      const standsFor = first.standsFor + (second?.standsFor ?? 0);
+      const kept = second !== undefined && Math.random() * standsFor < second.standsFor ? second : first;
+      kept.standsFor = standsFor;
+      thinned.push(kept);
+    }
+    this.#kept = thinned;
+    this.#keptCharacters = thinned.reduce((sum, { characters }) => sum + characters, 0);
+    this.#stride *= 2;
+  }
+}
+
+function newBlock(text: number): Block {
+  return { text, pieces: [], characters: 0, weight: 0, standsFor: 0, isSlice: false };
+}
+
+function textOf({ pieces }: Block): string {
+  return pieces.join('');
+}
+
+/** Copies a part of a longer string, which would otherwise stay in memory. */
+function compact(block: Block): Block {
+  if (block.isSlice) block.pieces = [Buffer.from(textOf(block), 'utf16le').toString('utf16le')];
+  block.isSlice = false;
+  return block;
+}
+
+/** Where to cut a text, at `limit` or one character behind it: never within a character. */
+function cutAt(text: string, limit: number): number {
+  if (limit >= text.length) return text.length;
+  const isLowSurrogate = (text.charCodeAt(limit) & 0xfc00) === 0xdc00;
+  return isLowSurrogate ? limit + 1 : limit;
+}
+
+/** What a text adds to the estimate: its UTF-8 bytes. */
+function weigh(text: string): number {
+  return Buffer.byteLength(text);
 }
 
 /** UTF-8 bytes per token: the median over prose, code and JSON in several languages. */

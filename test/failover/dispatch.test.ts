@@ -13,6 +13,7 @@ import { readJsonBody } from '../../src/wire/body.ts';
 import { checkRequest } from '../../src/wire/request.ts';
 import { completion } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
+import { NO_BOUND } from '../support/unbounded.ts';
 
 const HEAD = { contentType: 'application/json', contentEncoding: undefined, retryAfter: undefined };
 const SINK: StreamSink = { started: false, gone: false, start() {}, write: () => undefined };
@@ -73,6 +74,7 @@ function dispatched(...hosts: readonly Host[]) {
     routes,
     meter: new Meter(1),
     sink: SINK,
+    allowance: () => NO_BOUND,
   });
   return { dispatch, visits, members: provider.members as readonly Member[] };
 }
