@@ -128,16 +128,17 @@ export class Meter {
   }
 }
 
-/** The larger figures of a report and a count. Counted, if the report misses some of the output. */
+/**
+ * The larger of a report and a count. A report of less output than was counted came too early; what
+ * it says of the input holds all the same.
+ */
 export function larger(
   reported: TokenUsage | undefined,
   counted: TokenUsage,
 ): { readonly usage: TokenUsage; readonly source: UsageSource } {
   if (reported === undefined) return { usage: counted, source: 'counted' };
-  const usage = {
-    promptTokens: Math.max(reported.promptTokens, counted.promptTokens),
-    cachedTokens: reported.cachedTokens,
-    completionTokens: Math.max(reported.completionTokens, counted.completionTokens),
-  };
-  return { usage, source: counted.completionTokens > reported.completionTokens ? 'counted' : 'reported' };
+  if (reported.completionTokens >= counted.completionTokens) return { usage: reported, source: 'reported' };
+  const { cachedTokens } = reported;
+  const promptTokens = Math.max(reported.promptTokens, counted.promptTokens);
+  return { usage: { ...counted, promptTokens, cachedTokens }, source: 'counted' };
 }

@@ -173,17 +173,19 @@ test('a fallback holds what its own prices cost', () =>
     {
       provider: {
         models: {
-          echo: { input: 1, output: 2, default_output: 100, fallback: ['other/dear'] },
+          echo: { input: 1, output: 2, default_output: 100, fallback: ['fake/dear'] },
           dear: { input: 1, output: 20, default_output: 10 },
         },
       },
     },
     async (gateway) => {
       const key = gateway.key();
-      gateway.upstream.follow(writing(3));
-      await gateway.complete(key, chat({ stream: true, model: 'fake/dear' }));
+      gateway.upstream.follow((call) =>
+        JSON.parse(call.body).model === 'dear' ? writing(3)(call) : call.answer(429, {}),
+      );
+      await gateway.complete(key, streamed);
       const { hold_nanos } = (await gateway.row(key)) as unknown as { hold_nanos: number };
-      assert.equal(hold_nanos, 5_000 + 30 * 20_000);
+      assert.equal(hold_nanos, 5_000 + 40 * 20_000);
     },
   ));
 
