@@ -51,12 +51,18 @@ interface StreamError {
   readonly isReported: boolean;
 }
 
+/** No more money can be held for the stream. */
+interface Cut {
+  readonly kind: 'cut';
+  readonly error: ClientError;
+}
+
 /** What to do with a batch of events. */
 interface Batch {
   /** The bytes to send to the client. */
   readonly forwarded: Buffer[];
   /** The bytes of the final event, or an error in its place; undefined if the stream goes on. */
-  readonly end: Buffer | StreamError | undefined;
+  readonly end: Buffer | StreamError | Cut | undefined;
   /** Events that must wait until more is held, and what to do with the first, which is metered. */
   readonly waiting?: { readonly events: readonly SseEvent[]; readonly action: EventAction };
 }
@@ -114,7 +120,9 @@ class StreamRelay {
   async #relay(): Promise<RelayResult> {
     try {
       for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
-        const result = await this.#forward(this.#read(this.#splitter.push(chunk)));
+        let batch = this.#read(this.#splitter.push(chunk));
+        if (batch.waiting !== undefined) batch = await this.#allow(batch);
+        const result = await this.#forward(batch);
         if (result !== undefined) return result;
         this.#limitReport();
       }
@@ -123,8 +131,11 @@ class StreamRelay {
       return this.#incomplete(errorForFailure(error.kind), error.message);
     }
     const rest = this.#splitter.end();
-    const result = rest === undefined ? undefined : await this.#forward(this.#read([rest]), { isTerminated: false });
-    return result ?? this.#incomplete(errorForFailure('broken'), 'the stream ended without a final event');
+    if (rest !== undefined) {
+      const result = await this.#forward(await this.#allow(this.#read([rest])), { isTerminated: false });
+      if (result !== undefined) return result;
+    }
+    return this.#incomplete(errorForFailure('broken'), 'the stream ended without a final event');
   }
 
   /**
@@ -151,19 +162,27 @@ class StreamRelay {
    * the last event has the blank line that ends it.
    */
   async #forward(
-    { forwarded, end, waiting }: Batch,
+    { forwarded, end }: Batch,
     { isTerminated } = { isTerminated: true },
   ): Promise<RelayResult | undefined> {
-    if (waiting !== undefined) {
-      await this.#send(forwarded);
-      const error = await this.#options.allowance.extend(this.#meter);
-      if (error !== undefined) return this.#cut(error);
-      return this.#forward(this.#read(waiting.events, waiting.action), { isTerminated });
-    }
     if (end === undefined && !isTerminated && forwarded.length > 0) forwarded.push(Buffer.from('\n\n'));
     await this.#send(forwarded);
     if (end === undefined) return undefined;
-    return 'kind' in end ? this.#failed(end) : this.#done(end, isTerminated);
+    if (!('kind' in end)) return this.#done(end, isTerminated);
+    return end.kind === 'cut' ? this.#cut(end.error) : this.#failed(end);
+  }
+
+  /** Holds more where a batch needs it, sending what comes before. Nothing waits in the result. */
+  async #allow(batch: Batch): Promise<Batch> {
+    let allowed = batch;
+    while (allowed.waiting !== undefined) {
+      const { forwarded, waiting } = allowed;
+      await this.#send(forwarded);
+      const error = await this.#options.allowance.extend(this.#meter);
+      if (error !== undefined) return { forwarded: [], end: { kind: 'cut', error } };
+      allowed = this.#read(waiting.events, waiting.action);
+    }
+    return allowed;
   }
 
   #readEvent(event: SseEvent): EventAction {

@@ -7,7 +7,7 @@
  * How many characters are kept, which bounds the memory of a stream. Most outputs are shorter
  * (2,000 tokens are about 8,000 characters) and kept whole; of longer ones, blocks are kept.
  */
-const MAX_KEPT_CHARACTERS = 128 * 1024;
+const MAX_KEPT_CHARACTERS = 96 * 1024;
 /**
  * Long enough that a cut within a token hardly counts (2% of prose), and short enough that a dense
  * paragraph among blanks is in several blocks.
@@ -19,13 +19,18 @@ const MAX_GROWING = 128;
 /** A run of characters of one text. */
 interface Block {
   readonly text: number;
-  pieces: string[];
-  characters: number;
-  weight: number;
+  readonly content: string;
+  readonly weight: number;
   /** The weight of all that this block stands for: its own, and that of blocks that were dropped. */
   standsFor: number;
-  /** A part of a longer string, which would stay in memory with it. */
-  isSlice: boolean;
+}
+
+/** A block that is not full yet. */
+interface OpenBlock {
+  readonly text: number;
+  readonly pieces: string[];
+  characters: number;
+  weight: number;
 }
 
 /** Texts to count. The tokens of the whole are the sum of theirs, each times its factor. */
@@ -41,7 +46,7 @@ export class TextSample {
   /** The number of each text that arrives in pieces, by the one it was added with. */
   readonly #numbers = new Map<number, number>();
   /** The unfinished block of each such text. */
-  readonly #open = new Map<number, Block>();
+  readonly #open = new Map<number, OpenBlock>();
   #kept: Block[] = [];
   #keptCharacters = 0;
   /**
@@ -69,8 +74,6 @@ export class TextSample {
       block.pieces.push(piece);
       block.characters += piece.length;
       block.weight += weight;
-      block.standsFor += weight;
-      block.isSlice ||= piece !== text;
       this.#weight += weight;
       at = end;
     }
@@ -90,13 +93,16 @@ export class TextSample {
 
   /** What to count: the whole texts while they are short, else blocks from all over them. */
   sample(): Sample {
-    const unfinished = [...this.#open.values()];
+    const unfinished = Array.from(this.#open.values(), closed);
     const blocks = [...this.#kept, ...(this.#candidate === undefined ? [] : [this.#candidate]), ...unfinished];
     if (this.#stride > 1) {
-      return { texts: blocks.map(textOf), factors: blocks.map(({ standsFor, weight }) => standsFor / weight) };
+      return {
+        texts: blocks.map(({ content }) => content),
+        factors: blocks.map(({ standsFor, weight }) => standsFor / weight),
+      };
     }
     const byText = Map.groupBy(blocks, ({ text }) => text);
-    const texts = Array.from(byText.values(), (own) => own.map(textOf).join(''));
+    const texts = Array.from(byText.values(), (own) => own.map(({ content }) => content).join(''));
     return { texts, factors: texts.map(() => 1) };
   }
 
@@ -114,17 +120,17 @@ export class TextSample {
     return id;
   }
 
-  #close(block: Block): void {
+  #close(block: OpenBlock): void {
     this.#open.delete(block.text);
     const candidate = this.#candidate;
-    const standsFor = (candidate?.standsFor ?? 0) + block.standsFor;
-    const isChosen = candidate === undefined || Math.random() * standsFor < block.standsFor;
+    const standsFor = (candidate?.standsFor ?? 0) + block.weight;
+    const isChosen = candidate === undefined || Math.random() * standsFor < block.weight;
     this.#candidates = candidate === undefined ? 1 : this.#candidates + 1;
-    this.#candidate = isChosen ? compact(block) : candidate;
+    this.#candidate = isChosen ? closed(block) : candidate;
     this.#candidate.standsFor = standsFor;
     if (this.#candidates < this.#stride) return;
     this.#kept.push(this.#candidate);
-    this.#keptCharacters += this.#candidate.characters;
+    this.#keptCharacters += this.#candidate.content.length;
     this.#candidate = undefined;
     if (this.#keptCharacters > MAX_KEPT_CHARACTERS) this.#thin();
   }
@@ -140,24 +146,20 @@ export class TextSample {
       thinned.push(kept);
     }
     this.#kept = thinned;
-    this.#keptCharacters = thinned.reduce((sum, { characters }) => sum + characters, 0);
+    this.#keptCharacters = thinned.reduce((sum, { content }) => sum + content.length, 0);
     this.#stride *= 2;
   }
 }
 
-function newBlock(text: number): Block {
-  return { text, pieces: [], characters: 0, weight: 0, standsFor: 0, isSlice: false };
+function newBlock(text: number): OpenBlock {
+  return { text, pieces: [], characters: 0, weight: 0 };
 }
 
-function textOf({ pieces }: Block): string {
-  return pieces.join('');
-}
-
-/** Copies a part of a longer string, which would otherwise stay in memory. */
-function compact(block: Block): Block {
-  if (block.isSlice) block.pieces = [Buffer.from(textOf(block), 'utf16le').toString('utf16le')];
-  block.isSlice = false;
-  return block;
+/** Copies the text: a part of a longer string would keep all of that in memory. */
+function closed({ text, pieces, weight }: OpenBlock): Block {
+  const content = pieces.join('');
+  const encoding = Buffer.byteLength(content) === content.length ? 'latin1' : 'utf16le';
+  return { text, content: Buffer.from(content, encoding).toString(encoding), weight, standsFor: weight };
 }
 
 /** Where to cut a text, at `limit` or one character behind it: never within a character. */

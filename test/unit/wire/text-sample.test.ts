@@ -10,7 +10,7 @@ import { piecesOf } from '../../../src/tokens/pieces.ts';
 import { TextSample, tokensOfBytes } from '../../../src/wire/text-sample.ts';
 import { Random } from '../../support/random.ts';
 
-const BOUND = 128 * 1024;
+const BOUND = 96 * 1024;
 
 function sampleOf(...texts: readonly string[]): TextSample {
   const sample = new TextSample();
