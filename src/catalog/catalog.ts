@@ -1,8 +1,6 @@
-/** The catalog: the models in the config, their prices, and what requests to them cost. */
+/** The catalog: the models in the config. */
 
 import type { ModelTerms } from '../core/model-terms.ts';
-import { costRoundedUp, type Nanos } from '../core/money.ts';
-import type { TokenUsage } from '../core/usage.ts';
 
 /** A model that clients can name. */
 export interface Model extends ModelTerms {
@@ -11,12 +9,15 @@ export interface Model extends ModelTerms {
   readonly provider: string;
   /** False while its provider is not active: the variable with its credential is not set. */
   readonly active: boolean;
+  /** Names of fields that requests to its provider may not have. */
+  readonly refuseFields: readonly string[];
 }
 
 /** A provider in the config, as far as the catalog needs it. */
 export interface CatalogSource {
   readonly name: string;
   readonly missingVariable: string | undefined;
+  readonly refuseFields: readonly string[];
   readonly models: readonly (ModelTerms & { readonly name: string })[];
 }
 
@@ -24,6 +25,8 @@ export class Catalog {
   /** Every model in the config, in its order. */
   readonly models: readonly Model[];
   readonly #active: ReadonlyMap<string, Model>;
+  /** The variable that each provider lacks which was left out. */
+  readonly #missingVariables: ReadonlyMap<string, string | undefined>;
 
   constructor(providers: readonly CatalogSource[]) {
     this.models = providers.flatMap((provider) =>
@@ -32,14 +35,22 @@ export class Catalog {
         id: `${provider.name}/${name}`,
         provider: provider.name,
         active: provider.missingVariable === undefined,
+        refuseFields: provider.refuseFields,
       })),
     );
+    this.#missingVariables = new Map(providers.map(({ name, missingVariable }) => [name, missingVariable]));
     this.#active = new Map(this.models.filter((model) => model.active).map((model) => [model.id, model]));
   }
 
   /** The model with this id, if it exists and is active. */
   find(id: string): Model | undefined {
     return this.#active.get(id);
+  }
+
+  /** The variable that is not set, if the model with this id is in the config but was left out for it. */
+  missingVariableOf(id: string): string | undefined {
+    const model = this.models.find((each) => each.id === id);
+    return model && this.#missingVariables.get(model.provider);
   }
 
   /** The fallbacks of a model that a key with this allowlist may use, in their order. */
@@ -52,18 +63,4 @@ export class Catalog {
   callable(allowlist: readonly string[] | null): Model[] {
     return this.models.filter((model) => model.active && (allowlist === null || allowlist.includes(model.id)));
   }
-}
-
-/** The cost of a request with these tokens, none of them cached. */
-export function expectedCost(model: Model, inputTokens: number, outputTokens: number): Nanos {
-  return usageCost(model, { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens });
-}
-
-/** The cost of a request. Rounded up once, to the nanodollar. */
-export function usageCost(model: Model, usage: TokenUsage): Nanos {
-  return costRoundedUp([
-    { tokens: usage.promptTokens - usage.cachedTokens, nanosPerMillion: model.input },
-    { tokens: usage.cachedTokens, nanosPerMillion: model.cachedInput },
-    { tokens: usage.completionTokens, nanosPerMillion: model.output },
-  ]);
 }

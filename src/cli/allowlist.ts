@@ -8,11 +8,21 @@ import { changedKeyOrThrow, keyJson, keyOrThrow, warnOfUnknownModels } from './k
 import { printJson, printLine } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
-type Edit = (current: readonly string[] | null, models: readonly string[]) => readonly string[];
+type Allowlist = readonly string[] | null;
+type Edit = (current: Allowlist, models: readonly string[]) => readonly string[];
 
 const EDITS: readonly (readonly [verb: string, description: string, edit: Edit])[] = [
   ['set', 'let a key call these models and no others', (_, models) => models],
-  ['add', 'let a key call these models too', (current, models) => [...(current ?? []), ...models]],
+  [
+    'add',
+    'let a key that has an allowlist call these models too',
+    (current, models) => {
+      if (current !== null) return [...current, ...models];
+      throw new UserError(
+        `the key may call every model; an allowlist would take all others away. To let it call these models and no others, use \`${PROGRAM} allowlist set\``,
+      );
+    },
+  ],
   [
     'remove',
     'remove models from the allowlist; a key with an empty allowlist may call none',
@@ -66,7 +76,7 @@ export function registerAllowlist(program: Command): void {
 
 function change(
   key: string,
-  edit: (current: readonly string[] | null) => readonly string[] | null,
+  edit: (current: Allowlist) => Allowlist,
   command: Command,
   named: readonly string[] = [],
 ): void {

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { Check } from '../audit/audit.ts';
 import { UserError } from '../core/errors.ts';
 import { count } from '../operator/format.ts';
+import { closeToOthers } from '../state/sqlite/open-state.ts';
 import { notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
@@ -23,7 +24,8 @@ export function registerAudit(program: Command): void {
 async function run(command: Command): Promise<void> {
   const { statePath } = configOf(command);
   if (!existsSync(statePath))
-    throw new UserError(`no state file at ${statePath}; the first command that needs it creates it`);
+    throw new UserError(`no state file at ${statePath}; serve, keys create or credit add creates it`);
+  closeToOthers(statePath);
   // Loaded here so that other commands do not wait for it.
   const { audit } = await import('../audit/audit.ts');
   const checks = audit(statePath, { onProgress: showProgress });

@@ -4,7 +4,7 @@ import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from 
 import { formatAddress } from '../core/address.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { count, milliseconds } from '../operator/format.ts';
-import { printFields, printJson, printLine, printTable } from './output.ts';
+import { notice, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerConfig(program: Command): void {
@@ -22,9 +22,11 @@ export function registerConfig(program: Command): void {
 
 function check(command: Command): void {
   const config = configOf(command);
+  for (const warning of config.warnings) notice(`warning: ${warning}`);
   if (globalOptions(command).json) return printJson(configJson(config));
   const { tier } = config;
-  printLine(config.path === undefined ? 'No config file: using the defaults.\n' : `${config.path} is valid.\n`);
+  printLine(config.path === undefined ? 'No config file: using the defaults.' : `${config.path} is valid.`);
+  printLine();
   printFields([
     ['listen', formatAddress(config.listen)],
     ['threads', count(config.threads)],

@@ -9,8 +9,14 @@ import { readAmountAboveZero, readNote } from '../operator/input.ts';
 import { BALANCE_TOO_LARGE } from '../operator/messages.ts';
 import type { Balance } from '../state/account.ts';
 import { parseWith } from './arguments.ts';
+import { isConfirmed } from './confirm.ts';
 import { printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, withState } from './state.ts';
+
+interface EntryOptions {
+  readonly note?: string;
+  readonly yes?: true;
+}
 
 export function registerCredit(program: Command): void {
   const credit = program.command('credit').description('manage the account balance, which pays for requests');
@@ -27,7 +33,7 @@ export function registerCredit(program: Command): void {
     ['add', 'add to the balance', 1n],
     ['remove', 'remove from the balance, to correct an entry', -1n],
   ] as const) {
-    credit
+    const change = credit
       .command(verb)
       .description(description)
       .argument('<usd>', 'an amount such as 25 or 0.50', parseWith(readAmountAboveZero))
@@ -36,9 +42,8 @@ export function registerCredit(program: Command): void {
         'after',
         `\nExamples:\n  inf-gw credit ${verb} 25\n  inf-gw credit ${verb} 25 --note "invoice 2026-11"`,
       )
-      .action((nanos: Nanos, options: { note?: string }, command: Command) =>
-        enter(sign * nanos, options.note ?? '', command),
-      );
+      .action((nanos: Nanos, options: EntryOptions, command: Command) => enter(sign * nanos, options, command));
+    if (sign < 0n) change.option('--yes', 'do not ask for confirmation when the balance would fall below zero');
   }
 
   credit
@@ -48,14 +53,29 @@ export function registerCredit(program: Command): void {
     .action((_: unknown, command: Command) => history(command));
 }
 
-function enter(amountNanos: Nanos, note: string, command: Command): void {
+async function enter(amountNanos: Nanos, { note = '', yes }: EntryOptions, command: Command): Promise<void> {
   const reading = readNote(note);
   if (!reading.ok) command.error(`error: --note: ${reading.expected}`);
-  withState(command, (state) => {
-    const balance = state.account.enter(amountNanos, note, state.nowMs);
-    if (balance === undefined) throw new UserError(BALANCE_TOO_LARGE);
-    printBalance(balance, command);
-  });
+  if (amountNanos < 0n && !yes) await confirmDebt(amountNanos, command);
+  withState(
+    command,
+    (state) => {
+      const balance = state.account.enter(amountNanos, note, state.nowMs);
+      if (balance === undefined) throw new UserError(BALANCE_TOO_LARGE);
+      printBalance(balance, command);
+    },
+    { creates: true },
+  );
+}
+
+/** Requests are refused while the balance is below zero, so an entry that leads there is probably a slip. */
+async function confirmDebt(amountNanos: Nanos, command: Command): Promise<void> {
+  const balanceNanos = withState(command, (state) => state.account.balance().balanceNanos);
+  const afterNanos = balanceNanos + amountNanos;
+  if (afterNanos >= 0n) return;
+  const change = `from ${exactUsd(balanceNanos)} to ${exactUsd(afterNanos)} USD`;
+  if (await isConfirmed(`This takes the balance ${change}. Remove it? (y/N) `)) return;
+  throw new UserError(`nothing was removed: it would take the balance ${change}; to remove it, answer y or use --yes`);
 }
 
 function printBalance({ balanceNanos, heldNanos }: Balance, command: Command): void {

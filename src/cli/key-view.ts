@@ -9,7 +9,7 @@ import { count, dateTime, exactUsd } from '../operator/format.ts';
 import { allowlistText, explainKeyChange, refusalReason } from '../operator/messages.ts';
 import { type KeyChange, type KeyRecord, limitsInForce } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { dim, notice, printFields, printJson, printLine, printTable } from './output.ts';
+import { notice, printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
@@ -125,7 +125,7 @@ export function printKeys(keys: readonly KeyRecord[], state: State): void {
       ];
     }),
   );
-  printLine(dim('Requests, tokens and cost are for this month (UTC).'));
+  printLine('Requests, tokens and cost are for this month (UTC).', 'dim');
 }
 
 /** The JSON of how often a key was refused for one reason. */
@@ -135,7 +135,7 @@ export function refusalJson({ code, reason, requests, lastAtMs }: RefusalRow) {
 
 /** Prints how often a key was refused this month, by reason. */
 export function printRefusals(refusals: readonly RefusalRow[]): void {
-  if (refusals.length === 0) return printLine(dim('No requests refused this month.'));
+  if (refusals.length === 0) return printLine('No requests refused this month.', 'dim');
   printTable(
     [{ head: 'REFUSED THIS MONTH' }, { head: 'REASON' }, { head: 'REQUESTS', number: true }, { head: 'LAST (UTC)' }],
     refusals.map((row) => [row.code, refusalReason(row) ?? '', count(row.requests), dateTime(row.lastAtMs)]),

@@ -9,6 +9,7 @@ import { PROGRAM } from '../core/program.ts';
 import { readAmount, readConcurrency, readCount, readKeyName, readRpm, readTpm } from '../operator/input.ts';
 import type { KeyRecord, KeyState } from '../state/keys.ts';
 import { parseModelIds, parseWith } from './arguments.ts';
+import { isConfirmed } from './confirm.ts';
 import {
   changedKeyOrThrow,
   keyJson,
@@ -20,7 +21,7 @@ import {
   refusalJson,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { bold, dim, notice, printJson, printLine } from './output.ts';
+import { notice, printJson, printLine } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 /** How many keys a table shows without --limit. */
@@ -58,7 +59,7 @@ export function registerKeys(program: Command): void {
       '\nExamples:\n  inf-gw keys create my-app\n  inf-gw keys create trial --rpm 60 --spend-limit 5 --allow openai/gpt-4o-mini',
     )
     .action((name: string, options: CreateOptions, command: Command) =>
-      withState(command, (state) => create(name, options, command, state)),
+      withState(command, (state) => create(name, options, command, state), { creates: true }),
     );
 
   keys
@@ -139,21 +140,24 @@ function create(name: string, options: CreateOptions, command: Command, state: S
 }
 
 function list({ all = false, limit, after }: ListOptions, command: Command, state: State): void {
-  const afterId = after === undefined ? undefined : keyOrThrow(state.keys.findWithDeleted(after), after).id;
+  const previous = after === undefined ? undefined : keyOrThrow(state.keys.findWithDeleted(after), after);
+  const afterId = previous?.id;
   const { json } = globalOptions(command);
   const most = limit ?? (json ? undefined : TABLE_ROWS);
   const records = state.keys.list({ withDeleted: all, afterId, limit: most });
   if (json) return printJson(keysJson(records, state));
   if (records.length === 0) {
     return printLine(
-      after === undefined ? `No keys yet. Create one with: ${PROGRAM} keys create my-app` : `No keys after ${after}.`,
+      previous === undefined
+        ? `No keys yet. Create one with: ${PROGRAM} keys create my-app`
+        : `No keys after ${previous.name}.`,
     );
   }
   printKeys(records, state);
   const last = records.at(-1) as KeyRecord;
   if (records.length === most && state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 }).length > 0) {
     const sameOptions = `${all ? ' --all' : ''}${limit === undefined ? '' : ` --limit ${limit}`}`;
-    printLine(dim(`More keys: ${PROGRAM} keys list${sameOptions} --after ${last.id}`));
+    printLine(`More keys: ${PROGRAM} keys list${sameOptions} --after ${last.id}`, 'dim');
   }
 }
 
@@ -185,32 +189,20 @@ async function remove(key: string, options: { yes?: true }, command: Command): P
   withState(command, (state) => setState(id, 'deleted', command, state));
 }
 
-/** Asks on stderr and reads a line from stdin. No answer means no. */
-async function isConfirmed(question: string): Promise<boolean> {
-  const { createInterface } = await import('node:readline');
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  // Not `prompt.question`, which misses an answer without a line break at its end.
-  const answer = await new Promise<string>((resolve) => {
-    prompt.once('line', resolve).once('close', () => resolve(''));
-    prompt.setPrompt(question);
-    prompt.prompt();
-  });
-  prompt.close();
-  return /^y(es)?$/i.test(answer.trim());
-}
-
 function rotate(key: string, command: Command, state: State): void {
   const secret = mintKey();
-  const record = changedKeyOrThrow(state.keys.rotate(key, secret, state.nowMs), key);
+  const { id, name } = keyOrThrow(state.keys.find(key), key);
+  const record = changedKeyOrThrow(state.keys.rotate(id, secret, state.nowMs), key);
   printNewKey(record, secret, command, state);
-  if (!globalOptions(command).json)
-    printLine(`\nThe old key still works. Once your app uses the new one, run: ${PROGRAM} keys disable ${key}`);
+  if (globalOptions(command).json) return;
+  printLine();
+  printLine(`The old key still works. Once your app uses the new one, run: ${PROGRAM} keys disable ${name}`);
 }
 
 /** The only place that ever prints a key. */
 function printNewKey(record: KeyRecord, secret: string, command: Command, state: State): void {
   if (globalOptions(command).json) return printJson({ ...keyJson(record, state), key: secret });
-  printLine(bold(secret));
+  printLine(secret, 'bold');
   notice('This key is shown only once. Store it now.');
   printLine();
   printKey(record, state);

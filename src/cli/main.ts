@@ -39,7 +39,7 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
     .option('--json', 'print one JSON document')
     .configureOutput({
       // Commander puts suggestions on lines of their own; an error here is one line.
-      outputError: (text, write) => write(`${text.trim().replaceAll(/\s*\n\s*/g, ' ')} (see --help)\n`),
+      outputError: (text) => notice(`${text.trim().replaceAll(/\s*\n\s*/g, ' ')} (see --help)`),
     })
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
@@ -47,15 +47,41 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
       'after',
       '\nExamples:\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           create a key\n  inf-gw credit add 25                add credit to pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
     );
-  const name = args.some((arg) => HELP.includes(arg)) ? undefined : commandNameIn(args);
+  const name = args.some((arg) => HELP.includes(arg)) ? undefined : operandsOf(args)[0];
   const needed = name !== undefined && Object.hasOwn(COMMANDS, name) ? [name] : Object.keys(COMMANDS);
   for (const each of needed) (await (COMMANDS[each] as () => Promise<Register>)())(program);
   return program;
 }
 
-/** The first argument that is neither an option nor the value of one. */
-function commandNameIn(args: readonly string[]): string | undefined {
-  return args.find((arg, i) => !arg.startsWith('-') && !['-c', '--config'].includes(args[i - 1] ?? ''));
+/** The arguments that are neither an option nor the value of a global one. */
+function operandsOf(args: readonly string[]): string[] {
+  return args.filter((arg, i) => !arg.startsWith('-') && !['-c', '--config'].includes(args[i - 1] ?? ''));
+}
+
+/**
+ * Whether `args` ask for the help of a command that does not exist. Commander would print the help
+ * of the program, or of the group, as if that were the answer.
+ */
+function asksForHelpOfNothing(program: Command, args: readonly string[]): boolean {
+  const options = args.findIndex((arg) => arg.startsWith('-') && !isGlobal(arg));
+  if (!HELP.includes(args[options] ?? '')) return false;
+  let command = program;
+  for (const word of operandsOf(args.slice(0, options))) {
+    // What follows the name of a command without commands of its own is an argument.
+    if (command.commands.length === 0) return false;
+    const found = command.commands.find((each) => each.name() === word);
+    if (found === undefined) return word !== 'help';
+    command = found;
+  }
+  return false;
+}
+
+function isGlobal(option: string): boolean {
+  return option === '--json' || option === '-c' || option.startsWith('--config');
+}
+
+function withoutHelp(args: readonly string[]): string[] {
+  return args.filter((arg) => !HELP.includes(arg));
 }
 
 /** Runs a command and sets the exit status. */
@@ -64,7 +90,7 @@ export async function main(args: readonly string[]): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
   try {
     const program = await buildProgram(args);
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(asksForHelpOfNothing(program, args) ? withoutHelp(args) : args, { from: 'user' });
   } catch (error) {
     process.exitCode = exitStatusOf(error);
   }
@@ -74,6 +100,10 @@ function exitStatusOf(error: unknown): number {
   // Commander has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
   if (error instanceof UserError) for (const line of error.lines) notice(`error: ${line}`);
-  else notice(`error: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  else for (const line of internalError(error).split('\n')) notice(line);
   return FAILED;
+}
+
+function internalError(error: unknown): string {
+  return `error: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

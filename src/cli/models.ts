@@ -1,33 +1,29 @@
-/** `models`: lists the catalog. */
+/** `models`: lists the models that the running gateway serves, or that the config would give. */
 
 import type { Command } from 'commander';
-import { Catalog } from '../catalog/catalog.ts';
-import { formatUsd } from '../core/money.ts';
+import { readModels } from '../control/client.ts';
+import { socketPathOf } from '../control/protocol.ts';
+import { modelRows } from '../gateway/served.ts';
 import { notice, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerModels(program: Command): void {
   program
     .command('models')
-    .description('list the models in the config, with their prices and whether they are active')
+    .description('list the models of the running gateway, or of the config: prices, and whether they are active')
     .addHelpText('after', '\nExamples:\n  inf-gw models\n  inf-gw models --json')
     .action((_: unknown, command: Command) => models(command));
 }
 
-function models(command: Command): void {
-  const catalog = new Catalog(configOf(command).providers);
-  const rows = catalog.models.map((model) => ({
-    id: model.id,
-    provider: model.provider,
-    upstream: model.upstream,
-    input_usd: formatUsd(model.input),
-    cached_input_usd: formatUsd(model.cachedInput),
-    output_usd: formatUsd(model.output),
-    active: model.active,
-  }));
+async function models(command: Command): Promise<void> {
+  const config = configOf(command);
+  // The gateway may have been started with other variables, and may not have reloaded the config.
+  const served = await readModels(socketPathOf(config.statePath));
+  const rows = served ?? modelRows(config);
   if (globalOptions(command).json) return printJson(rows);
   if (rows.length === 0) return printLine('No models in the config. See config.example.yaml for how to add some.');
-  printLine('Prices in USD per million tokens.\n');
+  printLine('Prices in USD per million tokens.');
+  printLine();
   printTable(
     [
       { head: 'MODEL' },
@@ -48,7 +44,9 @@ function models(command: Command): void {
   );
   if (rows.some(({ active }) => !active)) {
     notice(
-      'A model is active if the variables of its provider are set in this shell; a running gateway may have others.',
+      served === undefined
+        ? 'A model is active if the variables of its provider are set in this shell; the gateway may be started with others.'
+        : 'The gateway was started without a variable that the providers of the other models need; see `status`.',
     );
   }
 }

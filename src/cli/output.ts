@@ -1,7 +1,11 @@
-/** What the commands print: aligned tables for people, one JSON document for programs. */
+/**
+ * What the commands print: aligned tables for people, one JSON document for programs. Names, notes
+ * and the words of providers are cleaned here, so that none of them can forge the output.
+ */
 import { styleText } from 'node:util';
+import { redactKeys } from '../core/api-key.ts';
 import { COLUMN_GAP, fittingColumns } from '../operator/columns.ts';
-import { pad, widthOf } from '../operator/text.ts';
+import { clean, pad, widthOf } from '../operator/text.ts';
 
 /** A column of text, or of figures, which are aligned to the right. */
 export interface Column {
@@ -13,24 +17,47 @@ export interface Column {
   readonly rank?: number;
 }
 
-/** Prints a notice or an error on stderr: it is not a result, and must not end up in a pipe. */
+type Style = 'bold' | 'dim';
+
+/**
+ * Prints a notice or an error on stderr: it is not a result, and must not end up in a pipe. A whole
+ * key that somebody gave to a command is not repeated.
+ */
 export function notice(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${clean(redactKeys(line))}\n`);
 }
 
-/** Prints one JSON document, and nothing else. */
+/** What JSON may contain as it is, but a terminal must not get. Line breaks are those of the document. */
+const UNSAFE_IN_JSON = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Prints one JSON document, and nothing else. Its values are exact; unprintable characters are escaped. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  const text = JSON.stringify(value, null, 2).replace(UNSAFE_IN_JSON, escaped);
+  process.stdout.write(`${text}\n`);
 }
 
-export function printLine(line = ''): void {
+function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
+
+/** Prints CSV: exact where it goes to a file or a program, cleaned where a person reads it. */
+export function printCsv(csv: string): void {
+  process.stdout.write(process.stdout.isTTY ? csv.split('\n').map(clean).join('\n') : csv);
+}
+
+export function printLine(line = '', style?: Style): void {
+  write(styled(clean(line), style));
+}
+
+function write(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
 /** Prints an aligned table that fits the terminal, or every column if the output is no terminal. */
 export function printTable(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
   const table = columns.map((column, i) => {
-    const raw = rows.map((row) => row[i] ?? '');
+    const raw = rows.map((row) => clean(row[i] ?? ''));
     const cells = column.usd ? sameDecimals(raw) : raw;
     return { ...column, cells, width: largest([column.head, ...cells].map(widthOf)) };
   });
@@ -40,8 +67,16 @@ export function printTable(columns: readonly Column[], rows: readonly (readonly 
       .map((column) => pad(cellOf(column), column.width, column.number || column.usd ? 'right' : 'left'))
       .join(' '.repeat(COLUMN_GAP))
       .trimEnd();
-  printLine([bold(line(({ head }) => head)), ...rows.map((_, i) => line(({ cells }) => cells[i] ?? ''))].join('\n'));
-  if (shown.length < table.length) notice(dim('Some columns do not fit this terminal; use --json to see them all.'));
+  write(
+    [
+      styled(
+        line(({ head }) => head),
+        'bold',
+      ),
+      ...rows.map((_, i) => line(({ cells }) => cells[i] ?? '')),
+    ].join('\n'),
+  );
+  if (shown.length < table.length) notice('Some columns do not fit this terminal; use --json to see them all.');
 }
 
 /** Not `Math.max(...numbers)`: a long table has more rows than a call can have arguments. */
@@ -61,13 +96,9 @@ function sameDecimals(amounts: readonly string[]): string[] {
 /** Prints names and values below each other. */
 export function printFields(fields: readonly (readonly [name: string, value: string])[]): void {
   const width = largest(fields.map(([name]) => widthOf(name)));
-  for (const [name, value] of fields) printLine(`${dim(pad(name, width))}  ${value}`);
+  for (const [name, value] of fields) write(`${styled(pad(name, width), 'dim')}  ${clean(value)}`);
 }
 
-export function bold(text: string): string {
-  return styleText('bold', text, { stream: process.stdout });
-}
-
-export function dim(text: string): string {
-  return styleText('dim', text, { stream: process.stdout });
+function styled(text: string, style?: Style): string {
+  return style === undefined ? text : styleText(style, text, { stream: process.stdout });
 }

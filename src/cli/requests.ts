@@ -1,7 +1,9 @@
 /** `requests`: lists and shows single requests, and corrects charges that a crash left open. */
 import type { Command } from 'commander';
+import { redactKeys } from '../core/api-key.ts';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import type { Failure } from '../core/failure.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { count, dateTime, exactUsd, milliseconds } from '../operator/format.ts';
@@ -10,7 +12,7 @@ import { servedBy, servedModel } from '../operator/messages.ts';
 import type { Correction, RequestEnd, RequestRecord } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
 import { keyOrThrow } from './key-view.ts';
-import { dim, printFields, printJson, printLine, printTable } from './output.ts';
+import { printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 const MAX_LISTED = 100_000;
@@ -87,6 +89,7 @@ function list(options: ListOptions, command: Command, state: State): void {
       { head: 'COST (USD)', usd: true },
       { head: 'SOURCE', rank: 4 },
       { head: 'ID' },
+      ...(records.some(({ end }) => end?.failure !== undefined) ? [{ head: 'FAILURE' }] : []),
     ],
     records.map((request) => [
       dateTime(request.admittedAtMs),
@@ -99,9 +102,10 @@ function list(options: ListOptions, command: Command, state: State): void {
       exactUsd(request.end?.costNanos ?? 0n),
       request.end?.source ?? '',
       request.id,
+      request.end?.failure?.message ?? '',
     ]),
   );
-  if (records.length === limit) printLine(dim(`Only the latest ${count(limit)} are shown; use --limit for more.`));
+  if (records.length === limit) printLine(`Only the latest ${count(limit)} are shown; use --limit for more.`, 'dim');
 }
 
 function correctedOrThrow(correction: Correction, id: string): RequestRecord {
@@ -121,7 +125,7 @@ function correctedOrThrow(correction: Correction, id: string): RequestRecord {
 
 function noSuchRequest(id: string): UserError {
   return new UserError(
-    `no such request: ${JSON.stringify(id)}; it was refused, is older than journal_retention, or is misspelled; list requests with \`${PROGRAM} requests\``,
+    `no such request: ${JSON.stringify(redactKeys(id))}; it was refused, is older than journal_retention, or is misspelled; list requests with \`${PROGRAM} requests\``,
   );
 }
 
@@ -154,8 +158,13 @@ function requestJson(request: RequestRecord) {
     total_tokens: end === undefined ? null : end.promptTokens + end.completionTokens,
     cost_usd: end === undefined ? null : formatUsd(end.costNanos),
     held_usd: holdNanos === undefined ? null : formatUsd(holdNanos),
+    failure: failureJson(end?.failure),
     corrected_at: end?.correctedAtMs === undefined ? null : isoTime(end.correctedAtMs),
   };
+}
+
+function failureJson(failure: Failure | undefined) {
+  return failure === undefined ? null : { ...failure, status: failure.status ?? null };
 }
 
 function printRequest(request: RequestRecord, command: Command): void {
@@ -185,8 +194,17 @@ function endFields(request: RequestRecord, end: RequestEnd): (readonly [string, 
     ['upstream', end.upstream === undefined ? '-' : servedBy(end.upstream, end.attempts)],
     ['first byte', end.firstByteMs === undefined ? '-' : `after ${milliseconds(end.firstByteMs)}`],
     ['outcome', end.outcome],
+    ...failureFields(end.failure),
     ['completion', end.completionId ?? '-'],
     ['tokens', `${count(end.promptTokens)} in${cached}, ${count(end.completionTokens)} out; ${SOURCES[end.source]}`],
     ['cost', `${exactUsd(end.costNanos)} USD${correction}`],
+  ];
+}
+
+function failureFields(failure: Failure | undefined): (readonly [string, string])[] {
+  if (failure === undefined) return [];
+  return [
+    ['failure', failure.message],
+    ['reason', failure.reason],
   ];
 }

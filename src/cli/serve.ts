@@ -1,6 +1,6 @@
 /** `serve`: runs the gateway. */
 import type { Command } from 'commander';
-import { configOf } from './state.ts';
+import { configOrDefaults } from './state.ts';
 
 export function registerServe(program: Command): void {
   program
@@ -11,12 +11,12 @@ export function registerServe(program: Command): void {
 }
 
 async function serve(command: Command): Promise<void> {
-  const config = configOf(command);
+  const config = configOrDefaults(command);
   // Loaded here so that other commands do not wait for the HTTP client and the logger.
   const [{ runGateway }, { openLog }] = await Promise.all([import('../gateway/serve.ts'), import('../observe/log.ts')]);
   const log = await openLog(config.logLevel, process.stderr.isTTY ? 'pretty' : 'json');
   try {
-    process.exitCode = await runGateway(config, log, () => configOf(command));
+    process.exitCode = await runGateway(config, log, () => configOrDefaults(command));
   } finally {
     await log.close();
   }

@@ -1,10 +1,13 @@
 /** What the commands work on: the config and the state file. */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
-import { type OpenState, openState } from '../state/sqlite/open-state.ts';
+import { UserError } from '../core/errors.ts';
+import { emptyState, type OpenState, openState } from '../state/sqlite/open-state.ts';
 import { notice } from './output.ts';
 
 /** The options that every command takes. */
@@ -17,7 +20,18 @@ export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
+/** The config of the installation. Throws a UserError if there is none: it never makes one by accident. */
 export function configOf(command: Command): Config {
+  const config = configOrDefaults(command);
+  if (config.path !== undefined || existsSync(config.statePath)) return config;
+  throw new UserError(
+    `no config and no state file: neither --config nor $INF_GW_CONFIG is set, and there is no ${join(process.cwd(), 'config.yaml')} ` +
+      `and no ${config.statePath}; change to the folder of the gateway, or name its config with --config`,
+  );
+}
+
+/** The config, or the defaults where there is none. */
+export function configOrDefaults(command: Command): Config {
   const { config } = globalOptions(command);
   return loadConfig({ path: config, environment: process.env, directory: process.cwd() });
 }
@@ -29,12 +43,19 @@ export interface State extends Pick<OpenState, 'keys' | 'account' | 'usage' | 'r
   readonly nowMs: number;
 }
 
-/** Runs `work` on the state file, then closes it. Storage errors become UserErrors. */
-export function withState<T>(command: Command, work: (state: State) => T): T {
+/**
+ * Runs `work` on the state file, then closes it. Where there is no file yet, `work` sees an empty
+ * state that is not kept, unless it `creates` the file. Storage errors become UserErrors.
+ */
+export function withState<T>(command: Command, work: (state: State) => T, { creates = false } = {}): T {
   const config = configOf(command);
-  const state = openState(config.statePath, config.durability);
+  const { statePath } = config;
+  const isMissing = !creates && !existsSync(statePath);
+  const state = isMissing ? emptyState() : openState(statePath, config.durability);
   try {
-    if (state.created) notice(`created the state file ${config.statePath}`);
+    if (isMissing)
+      notice(`note: there is no state file at ${statePath} yet; serve, keys create or credit add creates it`);
+    if (state.created) notice(`created the state file ${statePath}`);
     const { keys, account, usage, requests } = state;
     const catalog = new Catalog(config.providers);
     return state.run(() => work({ config, catalog, keys, account, usage, requests, nowMs: Date.now() }));

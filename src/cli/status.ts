@@ -82,6 +82,7 @@ function statusJson(snapshot: Snapshot) {
     state_bytes: snapshot.state_bytes,
     log_bytes: snapshot.log_bytes,
     upstreams: snapshot.upstreams,
+    skipped: snapshot.skipped,
   };
 }
 
@@ -104,6 +105,9 @@ function printStatus(snapshot: Snapshot): void {
     ['in flight', count(snapshot.in_flight)],
     ['rate', `${requestsPerS.toFixed(1)} requests/s, ${count(Math.round(tokensPerS))} tokens/s, ${usdPerMin} USD/min`],
     ['balance', snapshot.balance_usd === null ? 'unknown' : `${snapshot.balance_usd} USD, ${snapshot.held_usd} held`],
+    ...snapshot.skipped.map(
+      ({ name, missing_variable: variable }) => ['left out', `${name}: ${variable} is not set`] as const,
+    ),
     ['event loop delay', `p50 ${delay.p50} ms, p99 ${delay.p99} ms, max ${delay.max} ms`],
     ['memory', bytes(snapshot.memory_bytes)],
     ['state file', `${snapshot.state_path}, ${bytes(snapshot.state_bytes)}, log ${bytes(snapshot.log_bytes)}`],

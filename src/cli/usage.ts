@@ -8,7 +8,7 @@ import { NO_USAGE } from '../operator/messages.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
 import { keyOrThrow } from './key-view.ts';
-import { type Column, notice, printJson, printLine, printTable } from './output.ts';
+import { type Column, notice, printCsv, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface UsageOptions {
@@ -61,8 +61,7 @@ function usage(options: UsageOptions, command: Command): void {
       );
     }
     if (options.csv) {
-      process.stdout.write(usageCsv(rows, options.by));
-      return;
+      return printCsv(usageCsv(rows, options.by));
     }
     if (globalOptions(command).json) return printJson(rows.map((row) => usageJson(row, options.by)));
     if (rows.length === 0) return printLine(NO_USAGE);

@@ -5,9 +5,16 @@
 
 import { resolve } from 'node:path';
 import type { Limits } from '../core/limits.ts';
+import type { Prices } from '../core/model-terms.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import type { Config, MockProviderConfig, ModelConfig, ProviderConfig, UpstreamConfig } from './config.ts';
-import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
+import {
+  DEFAULT_TIER,
+  type ParsedConfig,
+  type ParsedPrices,
+  type ParsedProvider,
+  type ParsedUpstream,
+} from './schema.ts';
 import { expandReferences } from './secrets.ts';
 
 /** Records a problem: the path of the field, and what was expected there. */
@@ -32,6 +39,7 @@ class ConfigBuilder {
   readonly #parsed: ParsedConfig;
   readonly #source: ConfigSource;
   readonly #addProblem: AddProblem;
+  readonly #warnings: string[] = [];
 
   constructor(parsed: ParsedConfig, source: ConfigSource, addProblem: AddProblem) {
     this.#parsed = parsed;
@@ -68,6 +76,7 @@ class ConfigBuilder {
       streamKeepAliveMs: typeof parsed.stream_keep_alive === 'number' ? parsed.stream_keep_alive : undefined,
       logLevel: parsed.log.level,
       providers,
+      warnings: this.#warnings,
     };
   }
 
@@ -87,6 +96,7 @@ class ConfigBuilder {
       name,
       timeouts: this.#timeouts(parsed),
       models: Object.entries(parsed.models).map(([model, fields]) => toModel(model, fields)),
+      refuseFields: parsed.refuse_fields,
       missingVariable: undefined,
     };
     if (parsed.kind === 'mock') return base;
@@ -137,7 +147,7 @@ class ConfigBuilder {
 
   #upstream(name: string, path: PropertyKey[], parsed: ParsedUpstream): UpstreamConfig {
     const address = this.#expand([...path, 'base_url'], parsed.base_url);
-    const key = parsed.api_key === undefined ? undefined : this.#expand([...path, 'api_key'], parsed.api_key);
+    const key = parsed.api_key === undefined ? undefined : this.#apiKey([...path, 'api_key'], parsed.api_key);
     const missingVariable = address.missingVariable ?? key?.missingVariable;
     return {
       name,
@@ -149,14 +159,28 @@ class ConfigBuilder {
     };
   }
 
+  /** Blanks come along when a key is copied, and no key has any around it. */
+  #apiKey(path: PropertyKey[], text: string): Expanded {
+    const expanded = this.#expand(path, text);
+    const value = expanded.value.trim();
+    if (expanded.hadBlanks || value !== expanded.value) {
+      this.#warnings.push(`${['providers', ...path].map(String).join('.')}: removed the blanks around the key`);
+    }
+    return { ...expanded, value };
+  }
+
   /** Expands the references in a field of a provider. */
   #expand(path: PropertyKey[], text: string): Expanded {
     const addProblem = (message: string) => this.#addProblem(['providers', ...path], message);
     if (MALFORMED_REFERENCE.test(text)) addProblem(`expected \${NAME} or \${file:/path}; this $ starts neither`);
     const expansion = expandReferences(text, this.#source.environment, this.#source.baseDirectory);
-    if (expansion.kind === 'value') return { value: expansion.value, missingVariable: undefined };
+    if (expansion.kind === 'value') return { ...expansion, missingVariable: undefined };
     if (expansion.kind === 'unreadable') addProblem(expansion.reason);
-    return { value: '', missingVariable: expansion.kind === 'unset' ? expansion.variable : undefined };
+    return {
+      value: '',
+      hadBlanks: false,
+      missingVariable: expansion.kind === 'unset' ? expansion.variable : undefined,
+    };
   }
 
   #timeouts(parsed: ParsedProvider): UpstreamTimeouts {
@@ -165,7 +189,7 @@ class ConfigBuilder {
   }
 
   /** Checks an address. One of an inactive upstream may be incomplete. */
-  #baseUrl(path: PropertyKey[], { value, missingVariable }: Expanded): string {
+  #baseUrl(path: PropertyKey[], { value, missingVariable }: Pick<Expanded, 'value' | 'missingVariable'>): string {
     const url = URL.canParse(value) ? new URL(value) : undefined;
     if (url?.pathname.endsWith('/chat/completions')) {
       this.#addProblem(
@@ -204,6 +228,7 @@ class ConfigBuilder {
 /** A field with its references expanded; empty if one of them names a variable that is not set. */
 interface Expanded {
   readonly value: string;
+  readonly hadBlanks: boolean;
   readonly missingVariable: string | undefined;
 }
 
@@ -230,12 +255,29 @@ function toModel(name: string, fields: ParsedProvider['models'][string]): ModelC
   return {
     name,
     upstream: fields.upstream ?? name,
-    input: fields.input,
-    cachedInput: fields.cached_input ?? fields.input,
-    output: fields.output,
+    ...toPrices(fields),
+    serviceTiers: new Map(Object.entries(fields.service_tiers).map(([tier, prices]) => [tier, toPrices(prices)])),
     maxOutput: fields.max_output,
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
     fallback: fields.fallback,
+  };
+}
+
+/** A price that is not set is that of ordinary input or output. */
+function toPrices({ above, ...fields }: ParsedPrices): Prices {
+  return {
+    input: fields.input,
+    cachedInput: fields.cached_input ?? fields.input,
+    output: fields.output,
+    cacheWrite: fields.cache_write ?? fields.input,
+    audioInput: fields.audio_input ?? fields.input,
+    audioOutput: fields.audio_output ?? fields.output,
+    above: above && {
+      tokens: above.tokens,
+      input: above.input,
+      cachedInput: above.cached_input ?? above.input,
+      output: above.output,
+    },
   };
 }
 

@@ -17,6 +17,8 @@ interface ProviderBase {
   readonly name: string;
   readonly timeouts: UpstreamTimeouts;
   readonly models: readonly ModelConfig[];
+  /** Names of fields that requests to the provider may not have. */
+  readonly refuseFields: readonly string[];
   /**
    * The environment variable that must be set for the provider to be active; undefined if it is
    * active.
@@ -97,6 +99,8 @@ export interface Config {
   readonly streamKeepAliveMs: number | undefined;
   readonly logLevel: string;
   readonly providers: readonly ProviderConfig[];
+  /** What is odd in the file, but can be used. Each names the field. */
+  readonly warnings: readonly string[];
   /** When the file was last changed, in seconds since 1970: the `created` of its models. */
   readonly modifiedAtS: number;
 }

@@ -99,11 +99,30 @@ const upstreamTimeouts = z.strictObject({
   idle: duration.optional(),
 });
 
-const model = z.strictObject({
+const basePrices = { input: price, cached_input: price.optional(), output: price };
+const prices = z.strictObject({
+  ...basePrices,
+  cache_write: price.optional(),
+  audio_input: price.optional(),
+  audio_output: price.optional(),
+  above: z
+    .strictObject(
+      { tokens: wholeNumber(1), ...basePrices },
+      { error: () => 'expected tokens and prices, such as  above: { tokens: 200000, input: 2.50, output: 15 }' },
+    )
+    .optional(),
+});
+
+const TIER_NAME = /^(?!(?:auto|default)$)[a-z0-9_-]{1,64}$/;
+const serviceTiers = z.record(
+  z.string().regex(TIER_NAME, 'expected a service tier other than auto and default, which have the ordinary prices'),
+  prices,
+  { error: () => 'expected a map of service tiers to prices, such as  priority: { input: 3.50, output: 14 }' },
+);
+
+const model = prices.extend({
   upstream: text.optional(),
-  input: price,
-  cached_input: price.optional(),
-  output: price,
+  service_tiers: serviceTiers.default({}),
   max_output: wholeNumber(1).optional(),
   default_output: wholeNumber(1).default(512),
   fallback: z.array(text, { error: () => 'expected a list of models, <provider>/<model>' }).default([]),
@@ -115,6 +134,10 @@ const models = z.record(
   model,
   { error: () => 'expected a map of model names to prices, such as  gpt-4o-mini: { input: 0.15, output: 0.60 }' },
 );
+
+const refuseFields = z
+  .array(text, { error: () => 'expected a list of field names, such as  [models, route]' })
+  .default([]);
 
 const upstream = z.strictObject({
   base_url: text,
@@ -132,6 +155,7 @@ const openaiProvider = z.strictObject({
     .optional(),
   headers: z.record(z.string(), text, { error: () => 'expected a map of header names to strings' }).optional(),
   stream_usage: onOff('on', 'expected on or off').default('on'),
+  refuse_fields: refuseFields,
   on_disconnect: z.enum(['abort', 'drain'], { error: () => 'expected abort or drain' }).default('abort'),
   timeouts: upstreamTimeouts.optional(),
   models,
@@ -139,6 +163,7 @@ const openaiProvider = z.strictObject({
 
 const mockProvider = z.strictObject({
   kind: z.literal('mock'),
+  refuse_fields: refuseFields,
   timeouts: upstreamTimeouts.optional(),
   models,
 });
@@ -186,5 +211,6 @@ export const configSchema = z.strictObject({
 
 export type ParsedConfig = z.infer<typeof configSchema>;
 export type ParsedProvider = z.infer<typeof providerSchema>;
+export type ParsedPrices = z.infer<typeof prices>;
 export type ParsedUpstream = z.infer<typeof upstream>;
 export const DEFAULT_TIER = tier.parse({});

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 export type Expansion =
-  | { readonly kind: 'value'; readonly value: string }
+  /** `hadBlanks`: around what a reference stands for, not counting the line break at the end of a file. */
+  | { readonly kind: 'value'; readonly value: string; readonly hadBlanks: boolean }
   /** The variable is not set, or blank. */
   | { readonly kind: 'unset'; readonly variable: string }
   | { readonly kind: 'unreadable'; readonly reason: string };
@@ -14,15 +15,19 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Expands every reference in `text`. Relative paths are resolved against `baseDirectory`. */
 export function expandReferences(text: string, environment: NodeJS.ProcessEnv, baseDirectory: string): Expansion {
   let failed: Expansion | undefined;
+  let hadBlanks = false;
   const value = text.replace(REFERENCE, (whole, reference: string) => {
     const expansion = reference.startsWith('file:')
       ? readSecretFile(resolve(baseDirectory, reference.slice('file:'.length)))
       : readVariable(reference, environment);
-    if (expansion.kind === 'value') return expansion.value;
+    if (expansion.kind === 'value') {
+      hadBlanks ||= expansion.hadBlanks;
+      return expansion.value;
+    }
     failed ??= expansion;
     return whole;
   });
-  return failed ?? { kind: 'value', value };
+  return failed ?? { kind: 'value', value, hadBlanks };
 }
 
 function readVariable(name: string, environment: NodeJS.ProcessEnv): Expansion {
@@ -30,17 +35,20 @@ function readVariable(name: string, environment: NodeJS.ProcessEnv): Expansion {
     return { kind: 'unreadable', reason: `\${${name}} is neither a variable name nor file:/path` };
   }
   const value = environment[name];
-  return typeof value !== 'string' || value.trim() === ''
-    ? { kind: 'unset', variable: name }
-    : { kind: 'value', value: value.trim() };
+  return typeof value !== 'string' || value.trim() === '' ? { kind: 'unset', variable: name } : trimmed(value);
 }
 
 function readSecretFile(path: string): Expansion {
   try {
-    const value = readFileSync(path, 'utf8').trim();
-    return value === '' ? { kind: 'unreadable', reason: `the file ${path} is empty` } : { kind: 'value', value };
+    const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return text.trim() === '' ? { kind: 'unreadable', reason: `the file ${path} is empty` } : trimmed(text);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     return { kind: 'unreadable', reason: `cannot read the file ${path} (${code})` };
   }
+}
+
+function trimmed(text: string): Expansion {
+  const value = text.trim();
+  return { kind: 'value', value, hadBlanks: value !== text };
 }

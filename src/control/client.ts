@@ -1,11 +1,11 @@
 /** The client of the control socket, for commands and the dashboard. */
 import { lstatSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { userInfo } from 'node:os';
 import { UserError } from '../core/errors.ts';
+import { ownUid } from '../core/files.ts';
 import { request } from '../core/node-http.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
-import { encodeQuery, isShared, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
+import { encodeQuery, isShared, type ModelRow, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
 
 /** How long an answer may take, in milliseconds. */
 const TIMEOUT_MS = 10_000;
@@ -22,6 +22,12 @@ export async function readSnapshot(
 ): Promise<Snapshot | undefined> {
   const answer = await ask(socketPath, 'GET', `${PATHS.snapshot}?${encodeQuery(query)}`);
   return answer && (JSON.parse(answer.text) as Snapshot);
+}
+
+/** The models that the gateway serves; undefined if none runs, or it is too old to say. Throws a UserError as above. */
+export async function readModels(socketPath: string): Promise<readonly ModelRow[] | undefined> {
+  const answer = await ask(socketPath, 'GET', PATHS.models, [200, 404]);
+  return answer?.status === 200 ? (JSON.parse(answer.text) as ModelRow[]) : undefined;
 }
 
 /**
@@ -89,7 +95,7 @@ export function followGateway(
 function assertOwn(socketPath: string): void {
   if (!isShared(socketPath)) return;
   const owner = lstatSync(socketPath, { throwIfNoEntry: false })?.uid;
-  if (owner === undefined || owner === userInfo().uid) return;
+  if (owner === undefined || owner === ownUid()) return;
   throw new UserError(`the control socket ${socketPath} belongs to another user; not connecting to it`);
 }
 

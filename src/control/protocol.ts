@@ -1,8 +1,8 @@
 /** The protocol of the control socket: where the socket is, its paths, queries and answers. */
 import { createHash } from 'node:crypto';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { resolveLinks } from '../core/files.ts';
+import { ownUid, resolveLinks } from '../core/files.ts';
 import {
   EVERYTHING,
   MAX_ENDED,
@@ -19,7 +19,7 @@ import {
 const MAX_SOCKET_BYTES = 103;
 
 /** Sockets in the temporary directory have names that begin with this. */
-const SHARED_PREFIX = `inf-gw-${userInfo().uid}-`;
+const SHARED_PREFIX = `inf-gw-${ownUid()}-`;
 
 /**
  * The control socket of a state file: beside it, or in the temporary directory if that path is too
@@ -47,6 +47,8 @@ export const PATHS = {
    * nextQuery}.
    */
   feed: '/feed',
+  /** GET: the models that the gateway serves, as an array of {@link ModelRow}. */
+  models: '/models',
   /**
    * POST: reloads the config. 200, or 409 with a {@link ReloadProblem}; the gateway then keeps its
    * config.
@@ -129,6 +131,23 @@ export interface KeyActivityRow {
   readonly open: number;
 }
 
+/** A model in the config of the gateway. Prices are in USD per million tokens. */
+export interface ModelRow {
+  readonly id: string;
+  readonly provider: string;
+  readonly upstream: string;
+  readonly input_usd: string;
+  readonly cached_input_usd: string;
+  readonly output_usd: string;
+  readonly active: boolean;
+}
+
+/** A provider or upstream that is left out because an environment variable is not set. */
+export interface SkippedRow {
+  readonly name: string;
+  readonly missing_variable: string;
+}
+
 /** The state of a running gateway. */
 export interface Snapshot {
   readonly version: string;
@@ -154,6 +173,7 @@ export interface Snapshot {
   /** Of the slowest worker, over the last five to ten seconds. */
   readonly loop_delay_ms: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly upstreams: readonly UpstreamHealth[];
+  readonly skipped: readonly SkippedRow[];
   readonly seconds: readonly SecondRow[];
   /** The keys with the most requests in the last minute, the busiest first. */
   readonly busiest: readonly KeyActivityRow[];

@@ -4,11 +4,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { UserError } from '../core/errors.ts';
 import { createServer } from '../core/node-http.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
-import { decodeQuery, nextQuery, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
+import { decodeQuery, type ModelRow, nextQuery, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
 
 /** What the socket can ask of the gateway. */
 export interface ControlHandlers {
   snapshot(query: SnapshotQuery): Promise<Snapshot>;
+  models(): readonly ModelRow[];
   /** Throws a UserError if the config cannot be applied. */
   reload(): Promise<void>;
   drain(): void;
@@ -71,6 +72,8 @@ export class ControlServer {
     switch (`${request.method} ${pathname}`) {
       case `GET ${PATHS.snapshot}`:
         return send(response, 200, await this.#handlers.snapshot(decodeQuery(searchParams)));
+      case `GET ${PATHS.models}`:
+        return send(response, 200, this.#handlers.models());
       case `GET ${PATHS.feed}`:
         return this.#feed(response, decodeQuery(searchParams));
       case `POST ${PATHS.reload}`:

@@ -10,3 +10,8 @@ export interface ListenAddress {
 export function formatAddress({ host, port }: ListenAddress): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
+
+/** Whether only this machine can reach an IP address. */
+export function isLoopback(address: string): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address);
+}

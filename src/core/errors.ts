@@ -3,6 +3,8 @@
  * the command line.
  */
 
+import type { Failure } from './failure.ts';
+
 /**
  * The closed set of codes and their usual HTTP statuses. `invalid_request` also comes with 404 (no
  * such path), 405, 408, 413, 414, 417 and 431, where HTTP has a more precise status.
@@ -40,6 +42,8 @@ export interface ClientError {
   readonly allow?: string;
   /** The connection closes after this response. */
   readonly close?: true;
+  /** For the journal: why an admitted request failed. Never sent. */
+  readonly failure?: Failure;
 }
 
 /** The HTTP status of an error. */
@@ -65,6 +69,7 @@ export const FAILED_AFTER_DISPATCH: ClientError = {
   code: 'internal_error',
   message: 'Internal error. The request was sent to the provider, may have been processed, and may be charged.',
   shouldRetry: false,
+  failure: { reason: 'internal_error', status: undefined, message: 'internal error; the gateway log has the details' },
 };
 
 /** A 429 error whose message says how long to wait. */

@@ -7,12 +7,27 @@ export function providerOf(modelId: string): string {
 }
 
 /** Prices in nanodollars per million tokens. */
-export interface ModelTerms {
-  /** The name that the upstream has for the model. */
-  readonly upstream: string;
+export interface Prices {
   readonly input: Nanos;
   readonly cachedInput: Nanos;
   readonly output: Nanos;
+  /** Input that the host writes to its prompt cache. */
+  readonly cacheWrite: Nanos;
+  readonly audioInput: Nanos;
+  readonly audioOutput: Nanos;
+  /** The prices of a request with more input tokens than `tokens`; undefined if they do not change. */
+  readonly above: LongContextPrices | undefined;
+}
+
+export interface LongContextPrices extends Pick<Prices, 'input' | 'cachedInput' | 'output'> {
+  readonly tokens: number;
+}
+
+export interface ModelTerms extends Prices {
+  /** The name that the upstream has for the model. */
+  readonly upstream: string;
+  /** The prices of each `service_tier` that requests may name, besides `auto` and `default`. */
+  readonly serviceTiers: ReadonlyMap<string, Prices>;
   /** The most output tokens of one answer; undefined if unlimited. */
   readonly maxOutput: number | undefined;
   /** The output tokens to hold money for if a request declares no maximum. */

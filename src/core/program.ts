@@ -1,11 +1,17 @@
-/** The version of this program, and how to type its name. */
+/** The version of this program, how to type its name, and what started it. */
 import { readFileSync } from 'node:fs';
 
 /** The version in package.json. */
 export const VERSION: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
+/** Whether npm or npx started this process. */
+export const isUnderNpm = process.env.npm_lifecycle_event !== undefined;
+
+/** The process that started this one. Read early: it may end at any moment. */
+export const PARENT_PID = process.ppid;
+
 /**
  * The command for this program. Under `npm start` and the like it runs from a checkout, so it is
  * not on the PATH.
  */
-export const PROGRAM = process.env.npm_lifecycle_event === undefined ? 'inf-gw' : 'npx inf-gw';
+export const PROGRAM = isUnderNpm ? 'npx inf-gw' : 'inf-gw';

@@ -1,5 +1,6 @@
 /** The end of an admitted request: its outcome, who served it, and what it is charged. */
 import type { ErrorCode } from './errors.ts';
+import type { Failure } from './failure.ts';
 import type { Nanos } from './money.ts';
 import type { TokenUsage, UsageSource } from './usage.ts';
 
@@ -36,6 +37,8 @@ export interface Settlement {
   readonly firstByteMs: number | undefined;
   /** Undefined if no upstream was tried, or it is not known which. */
   readonly served?: Served | undefined;
+  /** Why it failed. Undefined if it did not fail, or if the outcome says it all. */
+  readonly failure?: Failure | undefined;
 }
 
 /** A refused request of a valid key. */

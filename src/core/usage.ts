@@ -6,6 +6,15 @@ export interface TokenUsage {
   readonly cachedTokens: number;
   /** All tokens billed as output, reasoning included. */
   readonly completionTokens: number;
+  /** The tokens among them that have prices of their own; undefined if none were reported. */
+  readonly parts?: UsageParts | undefined;
+}
+
+/** Parts of a request's tokens. `promptTokens` includes the first two, `completionTokens` the last. */
+export interface UsageParts {
+  readonly cacheWriteTokens: number;
+  readonly audioInputTokens: number;
+  readonly audioOutputTokens: number;
 }
 
 export const NO_USAGE: TokenUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };

@@ -1,10 +1,11 @@
 /** What the log says at the start: the providers, the account, the address, and what to do next. */
 import { type Config, isActive } from '../config/config.ts';
-import { formatAddress } from '../core/address.ts';
+import { formatAddress, isLoopback } from '../core/address.ts';
 import { formatUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import type { Log } from '../observe/log.ts';
 import type { Gateway } from './gateway.ts';
+import { skippedParts } from './served.ts';
 
 export function announceStart({ summary, address }: Gateway, config: Config, log: Log): void {
   if (config.path === undefined) log.warn('no config file: using the defaults, with only the mock provider');
@@ -17,30 +18,24 @@ export function announceStart({ summary, address }: Gateway, config: Config, log
     { address: address.address, port: address.port },
     `listening on http://${formatAddress({ host: address.address, port: address.port })}`,
   );
+  if (!isLoopback(address.address)) {
+    log.warn(
+      'other machines can reach this address, and it is plain HTTP: keys and prompts can be read on the way; put a proxy with TLS in front of it',
+    );
+  }
 }
 
-/** Logs which providers are active, and why the others are not. */
+/** Logs which providers are active, why the others are not, and what is odd in the config. */
 export function announceProviders(config: Config, log: Log): void {
+  for (const warning of config.warnings) log.warn(warning);
   const skipped = skippedParts(config);
   if (skipped.length > 0) {
-    const list = skipped.map(({ name, missingVariable }) => `${name} (${missingVariable} is not set)`).join(', ');
+    const list = skipped.map(({ name, missing_variable: variable }) => `${name} (${variable} is not set)`).join(', ');
     log.warn(`skipped providers: ${list}`);
   }
   const names = config.providers.filter(isActive).map(({ name }) => name);
   if (names.length === 0) log.warn('no active providers: every request will fail');
   else log.info({ providers: names }, `active providers: ${names.join(', ')}`);
-}
-
-interface Skipped {
-  readonly name: string;
-  readonly missingVariable: string | undefined;
-}
-
-/** Inactive providers, and the inactive upstreams of active ones. */
-function skippedParts(config: Config): Skipped[] {
-  return config.providers
-    .flatMap<Skipped>((each) => (isActive(each) && each.kind === 'openai' ? each.upstreams : [each]))
-    .filter(({ missingVariable }) => missingVariable !== undefined);
 }
 
 function announceAccount({ balanceNanos, keys }: Gateway['summary'], config: Config, log: Log): void {

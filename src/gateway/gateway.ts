@@ -1,14 +1,16 @@
 /** The composition root: turns a config into a running gateway. */
+import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
 import { assertFree } from '../http/address.ts';
+import { lockPort, type PortLock } from '../http/port-lock.ts';
 import { type RunningLedger, startLedger } from '../ledger/client.ts';
 import type { LedgerSettings, LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
-import { type Lock, lockPort, lockState } from '../state/sqlite/lock.ts';
+import { type Lock, lockState } from '../state/sqlite/lock.ts';
 import { startRemoteWorker } from './remote-worker.ts';
 import { buildSnapshot } from './snapshot.ts';
 import { startWorker, type Worker, type WorkerParts } from './worker.ts';
@@ -152,6 +154,8 @@ export async function startGateway(
   options: GatewayOptions = {},
 ): Promise<Gateway> {
   const { log } = openLog;
+  // A start that fails for its address must leave no new state file behind.
+  if (!existsSync(config.statePath)) await assertFree(config.listen);
   const lock = lockState(config.statePath);
   try {
     const ledger = await startLedger(
@@ -183,14 +187,14 @@ async function startWorkers(
   { grace }: GatewayOptions,
 ): Promise<Worker[]> {
   const workers: Worker[] = [];
-  let portLock: Lock | undefined;
+  let portLock: PortLock | undefined;
   try {
     if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log, grace })];
     let { listen } = config;
     // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so
     // none would notice.
     if (listen.port !== 0) {
-      portLock = await lockPort(listen.port);
+      portLock = await lockPort(listen);
       await assertFree(listen);
     }
     while (workers.length < config.threads) {

@@ -1,12 +1,15 @@
 /** Runs a gateway from start to exit: signals, the control socket, and an orderly shutdown. */
 import type { Config } from '../config/config.ts';
-import { type Snapshot, socketPathOf } from '../control/protocol.ts';
+import { type ModelRow, type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../control/server.ts';
 import { UserError } from '../core/errors.ts';
+import { isUnderNpm } from '../core/program.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { announceProviders, announceStart, counted } from './announce.ts';
 import { type Gateway, startGateway } from './gateway.ts';
+import { watchNpm } from './parent.ts';
+import { modelRows } from './served.ts';
 
 /**
  * Runs a gateway until a signal or the control socket stops it. `readConfig` reads the config again
@@ -36,6 +39,12 @@ export async function runGateway(config: Config, openLog: OpenLog, readConfig: (
 }
 
 /**
+ * Ctrl-C reaches every process of the terminal, and npm passes its signal on to us as well. Within
+ * this time after the first signal, a second one is that copy.
+ */
+const NPM_COPY_MS = 500;
+
+/**
  * A running gateway under the control of its operator, by signals and through the control socket.
  */
 class Service implements ControlHandlers {
@@ -44,6 +53,7 @@ class Service implements ControlHandlers {
   readonly #readConfig: () => Config;
   readonly #exit: (status: number) => void;
   #isShuttingDown = false;
+  #stoppedAtMs = 0;
   #control: ControlServer | undefined;
 
   constructor(gateway: Gateway, log: Log, readConfig: () => Config, exit: (status: number) => void) {
@@ -66,11 +76,18 @@ class Service implements ControlHandlers {
     }
     process.on('SIGTERM', (signal) => this.#onStop(signal));
     process.on('SIGINT', (signal) => this.#onStop(signal));
+    watchNpm(() => {
+      if (!this.#isShuttingDown) this.#onStop('npm has ended');
+    });
     process.on('SIGHUP', () => void this.reload().catch(() => {}));
   }
 
   snapshot(query: SnapshotQuery): Promise<Snapshot> {
     return this.#gateway.snapshot(query);
+  }
+
+  models(): readonly ModelRow[] {
+    return modelRows(this.#gateway.config);
   }
 
   stopRequest(id: string): Promise<boolean> {
@@ -95,14 +112,16 @@ class Service implements ControlHandlers {
     this.#onStop('drain');
   }
 
-  /** `cause` is the name of a signal, or `drain` for the control socket. */
+  /** `cause` is the name of a signal, or what else stops the gateway. */
   #onStop(cause: string): void {
     if (this.#isShuttingDown) {
+      if (isUnderNpm && performance.now() - this.#stoppedAtMs < NPM_COPY_MS) return;
       this.#log.warn(`${cause} again: exiting at once`);
       this.#exit(1);
       return;
     }
     this.#isShuttingDown = true;
+    this.#stoppedAtMs = performance.now();
     this.#shutDown(cause).then(this.#exit, (error: unknown) => {
       this.#log.fatal({ err: error }, 'internal error while shutting down');
       this.#exit(1);

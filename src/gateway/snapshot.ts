@@ -15,6 +15,8 @@ import type {
   WorkerSnapshot,
 } from '../observe/worker-snapshot.ts';
 
+import { skippedParts } from './served.ts';
+
 export interface SnapshotParts {
   readonly config: Config;
   readonly address: ListenAddress;
@@ -49,6 +51,7 @@ export function buildSnapshot(parts: SnapshotParts, { maxLive, maxEnded }: Snaps
     in_flight: workers.reduce((sum, { inFlight }) => sum + inFlight, 0),
     loop_delay_ms: slowestLoop(workers),
     upstreams: mergedUpstreams(workers),
+    skipped: skippedParts(config),
     seconds: merged(workers.map(({ seconds }) => seconds)).map(secondRow),
     busiest: (ledger?.busiest ?? []).map(activityRow),
     keys: (ledger?.keys ?? []).map(activityRow),

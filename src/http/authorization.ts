@@ -25,7 +25,11 @@ export const API_KEY_DISABLED: ClientError = {
   message: 'This API key is disabled. Ask the operator of this gateway to enable it, or use another key.',
 };
 
-/** Parses the header: the scheme in any case, exactly one space, then the key. */
+/**
+ * Parses the header: the scheme in any case, exactly one space, then the key. White space after the
+ * key cannot be seen: it is no part of a header's value (RFC 9110, 5.5), and Node's parser drops it,
+ * from `rawHeaders` too.
+ */
 export function credentialOf(header: string | undefined): Credential {
   const [, scheme = '', rest = ''] = /^(\S*)(.*)$/s.exec(header ?? '') ?? [];
   if (scheme.toLowerCase() !== 'bearer' || rest.trim() === '') return { ok: false, error: UNAUTHORIZED };

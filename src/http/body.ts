@@ -65,13 +65,19 @@ export function takeBufferedBody(request: IncomingMessage, maxBytes: number): Bu
   const { headers, readableLength, complete } = request;
   // The parser sets `complete` only after it has delivered the last chunk.
   const isWhole = complete || Number(headers['content-length']) === readableLength;
-  if (!isWhole || headers['content-encoding'] !== undefined || readableLength > maxBytes) return undefined;
+  if (!isWhole || isEncoded(request) || readableLength > maxBytes) return undefined;
   const chunks: Buffer[] = [];
   // Each read returns one chunk.
   for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) chunks.push(chunk);
   // Makes the stream emit `end`.
   request.resume();
   return joined(chunks);
+}
+
+/** Whether the body has a content coding. `identity` is none, in any case and however often. */
+function isEncoded({ headers }: IncomingMessage): boolean {
+  const codings = headers['content-encoding']?.split(',') ?? [];
+  return codings.some((coding) => !/^\s*(?:identity)?\s*$/i.test(coding));
 }
 
 function joined(chunks: readonly Buffer[]): Buffer {
@@ -93,8 +99,7 @@ export class BodyReader {
    * Reads the whole body. `sendContinue` is called before any of it is read. Throws a BodyError.
    */
   async read(sendContinue?: () => void): Promise<Buffer> {
-    const encoding = this.#request.headers['content-encoding'];
-    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    if (isEncoded(this.#request)) {
       const message = 'Compressed request bodies are not supported. Send the body without Content-Encoding.';
       throw new BodyError({ code: 'invalid_request', message });
     }

@@ -2,6 +2,7 @@
 
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
+import { noSuchPath } from './unknown-path.ts';
 
 export type Route =
   | { readonly kind: 'chat_completions' }
@@ -19,12 +20,7 @@ const MODEL_PREFIX = '/v1/models/';
 /** The route of a request, or its 404 or 405. HEAD takes the route of GET. */
 export function routeOf(method: string, path: string): Routing {
   const route = routeOfPath(path);
-  if (route === undefined) {
-    return {
-      ok: false,
-      error: { code: 'invalid_request', status: 404, message: `No such path: ${printableName(path)}.` },
-    };
-  }
+  if (route === undefined) return { ok: false, error: noSuchPath(path) };
   const allowed = route.kind === 'chat_completions' ? ['POST'] : ['GET', 'HEAD'];
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');

@@ -1,6 +1,7 @@
 /** The protocol of the ledger thread: commands, replies, and how they are packed into messages. */
 
 import type { MessagePort } from 'node:worker_threads';
+import type { Failure, FailureReason } from '../core/failure.ts';
 import type { RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { CountedRefusal, Outcome, Settlement } from '../core/settlement.ts';
@@ -95,6 +96,8 @@ type Figures = readonly [
   resetTokensS: number,
 ];
 
+type PackedFailure = readonly [reason: FailureReason, status: number | undefined, message: string];
+
 export type PackedCommand =
   | readonly [
       ticket: number,
@@ -120,6 +123,7 @@ export type PackedCommand =
       completionId: string | undefined,
       firstByteMs: number | undefined,
       served: readonly [model: string, upstream: string, attempts: number] | undefined,
+      failure: PackedFailure | undefined,
     ]
   | readonly [ticket: number, kind: 'grow', requestId: string, outputTokens: number, holdNanos: Nanos]
   | readonly [ticket: number, kind: 'other', command: Command];
@@ -152,7 +156,7 @@ export function packCommand({ ticket, command }: Envelope): PackedCommand {
 }
 
 function packSettlement(ticket: number, settlement: Settlement): PackedCommand {
-  const { requestId, outcome, usage, source, costNanos, completionId, firstByteMs, served } = settlement;
+  const { requestId, outcome, usage, source, costNanos, completionId, firstByteMs, served, failure } = settlement;
   const { promptTokens, cachedTokens, completionTokens } = usage;
   return [
     ticket,
@@ -167,7 +171,12 @@ function packSettlement(ticket: number, settlement: Settlement): PackedCommand {
     completionId,
     firstByteMs,
     served && [served.model, served.upstream, served.attempts],
+    failure && [failure.reason, failure.status, failure.message],
   ];
+}
+
+function unpackFailure([reason, status, message]: PackedFailure): Failure {
+  return { reason, status, message };
 }
 
 export function unpackCommand(packed: PackedCommand): Envelope {
@@ -180,10 +189,11 @@ export function unpackCommand(packed: PackedCommand): Envelope {
     case 'settle': {
       const [ticket, kind, requestId, outcome, promptTokens, cachedTokens, completionTokens, source, costNanos] =
         packed;
-      const [, , , , , , , , , completionId, firstByteMs, by] = packed;
+      const [, , , , , , , , , completionId, firstByteMs, by, why] = packed;
       const served = by && { model: by[0], upstream: by[1], attempts: by[2] };
       const usage = { promptTokens, cachedTokens, completionTokens };
-      const end = { outcome, usage, source, costNanos, completionId, firstByteMs, served };
+      const failure = why && unpackFailure(why);
+      const end = { outcome, usage, source, costNanos, completionId, firstByteMs, served, failure };
       return { ticket, command: { kind, settlement: { requestId, ...end } } };
     }
     case 'grow': {

@@ -7,6 +7,11 @@ const INTERRUPTED = {
   source: 'held',
   completionId: undefined,
   firstByteMs: undefined,
+  failure: {
+    reason: 'interrupted',
+    status: undefined,
+    message: 'the gateway stopped before the request ended',
+  },
 } as const;
 
 /** Charges every open hold in full and ends its request. Returns the number of requests. */

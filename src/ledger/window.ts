@@ -106,7 +106,11 @@ function leavingAt(head: IteratorResult<Leaving> | undefined): number {
   return head === undefined || head.done === true ? Number.POSITIVE_INFINITY : head.value.atMs;
 }
 
-/** Whole seconds from now until then, rounded up, at least 1. */
+const WINDOW_S = WINDOW_MS / 1000;
+
+/** Whole seconds from now until then, rounded up, from 1 to 60. */
 export function secondsUntil(thenMs: number, nowMs: number): number {
-  return Math.max(1, Math.ceil((thenMs - nowMs) / 1000));
+  // Nothing stays longer than the window. The difference of two sums may be a rounding error more
+  // than that, which would make it 61 seconds.
+  return Math.min(WINDOW_S, Math.max(1, Math.ceil((thenMs - nowMs) / 1000)));
 }

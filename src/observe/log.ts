@@ -3,6 +3,7 @@
  * imports pino.
  */
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import { replaceUnprintable } from '../core/printable.ts';
 
 export type Log = Logger;
 
@@ -81,6 +82,7 @@ async function prettyStream(): Promise<DestinationStream> {
     colorize: process.env.NO_COLOR === undefined,
     // Messages are complete without the fields, which are for machines.
     hideObject: true,
+    messageFormat: (line, messageKey, _, { colors }) => colors.cyan(replaceUnprintable(String(line[messageKey] ?? ''))),
   });
 }
 

@@ -3,6 +3,7 @@
  * upstreams. In memory only.
  */
 
+import type { Failure } from '../core/failure.ts';
 import { providerOf } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { isErrorOutcome, type Outcome, type Served } from '../core/settlement.ts';
@@ -63,6 +64,8 @@ export interface RequestEnd {
   readonly costNanos: Nanos;
   readonly firstByteMs: number | undefined;
   readonly served: Served | undefined;
+  /** Why it failed. */
+  readonly failure?: Failure | undefined;
 }
 
 /** A refused request of a valid key. */
@@ -106,7 +109,7 @@ export class Monitor {
     if (request === undefined) return;
     this.#live.delete(id);
     const nowMs = Date.now();
-    const { usage, costNanos, firstByteMs, outcome } = end;
+    const { usage, costNanos, firstByteMs, outcome, failure } = end;
     const tokens = usage.promptTokens + usage.completionTokens;
     this.#traffic.countEnded({ tokens, costNanos, firstByteMs });
     if (isErrorOutcome(outcome)) this.#traffic.countError(outcome);
@@ -115,7 +118,7 @@ export class Monitor {
     const facts = { id, keyId, model, stream, admittedAtMs };
     this.#remember({
       endedAtMs: nowMs,
-      row: () => ({ ...rowOf(facts, end, end.served), ended_at_ms: nowMs, outcome }),
+      row: () => ({ ...rowOf(facts, end, end.served), ended_at_ms: nowMs, outcome, ...(failure && { failure }) }),
     });
   }
 

@@ -1,4 +1,5 @@
 /** What one worker contributes to a snapshot, and the query that says how much of it to make. */
+import type { Failure } from '../core/failure.ts';
 import type { UsageSource } from '../core/usage.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import type { Second } from './traffic.ts';
@@ -67,6 +68,8 @@ export interface RequestRow {
   readonly ended_at_ms?: number;
   /** How it ended, or the error code it was refused with. */
   readonly outcome?: string;
+  /** Why it failed, as the journal has it. */
+  readonly failure?: Failure;
   readonly source?: UsageSource;
   readonly first_byte_ms?: number;
   readonly prompt_tokens: number;

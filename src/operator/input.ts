@@ -2,6 +2,7 @@
 import { DAY_MS } from '../core/clock.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
+import { isPrintable } from '../core/printable.ts';
 import { checkKeyName } from '../state/keys.ts';
 
 /** A value, or a sentence that says what was expected instead. */
@@ -44,17 +45,25 @@ export const readKeyName: Reader<string> = (text) => {
 };
 
 export const readModelId: Reader<string> = (text) => {
-  if (/^[^/\s]+\/\S+$/.test(text)) return { ok: true, value: text };
+  if (text.includes('*')) {
+    return {
+      ok: false,
+      expected: 'A * stands for nothing here: name each model, or clear the allowlist to allow all.',
+    };
+  }
+  if (text.includes(','))
+    return { ok: false, expected: 'Expected one model, without a comma: put blanks between models.' };
+  if (/^[^/\s]+\/\S+$/.test(text) && isPrintable(text)) return { ok: true, value: text };
   return { ok: false, expected: 'Expected <provider>/<model>, such as openai/gpt-4o-mini.' };
 };
 
 const MAX_NOTE_CHARACTERS = 500;
 
 export const readNote: Reader<string> = (text) => {
-  if (text.length <= MAX_NOTE_CHARACTERS && !/\p{Cc}/u.test(text)) return { ok: true, value: text };
+  if (text.length <= MAX_NOTE_CHARACTERS && isPrintable(text)) return { ok: true, value: text };
   return {
     ok: false,
-    expected: `Expected at most ${MAX_NOTE_CHARACTERS} characters, none of them control characters.`,
+    expected: `Expected at most ${MAX_NOTE_CHARACTERS} characters, none of them control or format characters.`,
   };
 };
 

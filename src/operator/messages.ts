@@ -1,4 +1,5 @@
 /** What the commands and the dashboard both say, in the same words. Pure. */
+import { redactKeys } from '../core/api-key.ts';
 import { PROGRAM } from '../core/program.ts';
 import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import type { KeyChange } from '../state/keys.ts';
@@ -19,7 +20,8 @@ export const UPSTREAM_STATES: Readonly<Record<UpstreamState, string>> = {
 
 /** Why a key could not be created or changed, and what to do next. */
 export function explainKeyChange(change: Exclude<KeyChange, { kind: 'done' }>, idOrName: string): string {
-  const name = JSON.stringify(idOrName);
+  // Somebody may have given the whole key.
+  const name = JSON.stringify(redactKeys(idOrName));
   switch (change.kind) {
     case 'no_such_key':
       return `no such key: ${name}; list keys with \`${PROGRAM} keys list\``;

@@ -1,5 +1,6 @@
 /** Text in terminal columns: cleaned of control characters, and cut or padded to a width. Pure. */
 import { createRequire } from 'node:module';
+import { replaceUnprintable } from '../core/printable.ts';
 
 export type Align = 'left' | 'right';
 
@@ -11,7 +12,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** Replaces whatever could move the cursor or turn the direction of the text with U+FFFD. */
 export function clean(text: string): string {
-  return PLAIN.test(text) ? text : text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
+  return PLAIN.test(text) ? text : replaceUnprintable(text);
 }
 
 /** How many columns a cleaned text takes. */

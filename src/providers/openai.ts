@@ -1,6 +1,8 @@
 /** Builds requests for hosts of the OpenAI chat-completions API. Pure. */
 import { editBody } from '../wire/edit.ts';
 import type { ChatRequest } from '../wire/request.ts';
+import type { Secrets } from '../wire/secrets.ts';
+import { secretsOf } from './secrets.ts';
 
 /** A host as set in the config. */
 export interface OpenaiHost {
@@ -16,12 +18,8 @@ export interface OpenaiEndpoint {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What must never reach a client: credentials and addresses. */
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
 }
-
-/** Shorter values are no secrets, and would match in any text. */
-const MIN_SECRET_CHARACTERS = 6;
 
 /**
  * The endpoint of a host. A query in its base URL, such as Azure's `api-version`, stays at the end.
@@ -36,19 +34,7 @@ export function endpointOf(host: OpenaiHost, userAgent: string): OpenaiEndpoint 
     'user-agent': userAgent,
   };
   if (host.apiKey !== undefined) headers.authorization = `Bearer ${host.apiKey}`;
-  const secrets = [
-    host.apiKey ?? '',
-    url.host,
-    url.hostname,
-    ...url.searchParams.values(),
-    ...Object.values(host.headers),
-  ];
-  return {
-    origin: url.origin,
-    path,
-    headers: { ...headers, ...host.headers },
-    secrets: secrets.filter((secret) => secret.length >= MIN_SECRET_CHARACTERS),
-  };
+  return { origin: url.origin, path, headers: { ...headers, ...host.headers }, secrets: secretsOf(host) };
 }
 
 /** OpenAI's own reasoning models reject `max_tokens`; most other hosts know only that. */

@@ -1,5 +1,6 @@
 /** A request that was admitted, and what the monitor reads of it while it is in flight. */
-import { type Model, usageCost } from '../catalog/catalog.ts';
+import type { Model } from '../catalog/catalog.ts';
+import { pricesFor, usageCost } from '../catalog/cost.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { LiveRequest } from '../observe/monitor.ts';
 import type { Meter } from '../relay/meter.ts';
@@ -32,7 +33,12 @@ export function liveRequestOf(admitted: Admitted): LiveRequest {
     figures: () => {
       const { usage, source } = meter.figuresOfPart();
       const model = admitted.dispatch?.model ?? asked;
-      return { usage, source, costNanos: usageCost(model, usage), firstByteMs: admitted.dispatch?.firstByteMs };
+      return {
+        usage,
+        source,
+        costNanos: usageCost(pricesFor(model, request.serviceTier), usage),
+        firstByteMs: admitted.dispatch?.firstByteMs,
+      };
     },
     served: () => admitted.dispatch?.served,
     stop: () => {

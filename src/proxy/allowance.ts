@@ -1,5 +1,6 @@
 /** What a stream may write: as much as is held for it. The hold grows with it, from what is left. */
-import { expectedCost, type Model } from '../catalog/catalog.ts';
+import type { Model } from '../catalog/catalog.ts';
+import { expectedCost, pricesFor } from '../catalog/cost.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -80,7 +81,8 @@ export class StreamAllowance implements Allowance {
   }
 
   #costOf(outputTokens: number): Nanos {
-    return expectedCost(this.#options.model, this.#options.inputTokens, outputTokens);
+    const { model, request, inputTokens } = this.#options;
+    return expectedCost(pricesFor(model, request.serviceTier), inputTokens, outputTokens, request.hasAudio);
   }
 
   #coveredBy(holdNanos: Nanos): number {

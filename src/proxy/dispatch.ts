@@ -13,6 +13,7 @@ import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
 import { fullBudget, isRejection, onRequest, onRetry } from '../upstream/retry.ts';
 import type { ChatRequest } from '../wire/request.ts';
+import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import type { Route } from './plan.ts';
 import { outcomeOf } from './respond.ts';
 
@@ -53,18 +54,28 @@ interface Target {
 /** Dispatches requests. They share one retry budget. */
 export class Dispatcher {
   readonly parts: DispatcherParts;
-  /** What must never reach a client. Those of all providers, since one upstream may quote another. */
-  readonly secrets: readonly string[];
+  readonly #secrets: ReadonlyMap<string, Secrets>;
   #budget = fullBudget(performance.now());
 
   constructor(parts: DispatcherParts) {
     this.parts = parts;
-    this.secrets = [...new Set([...parts.providers.values()].flatMap((provider) => provider.secrets))];
+    const all = mergeSecrets([...parts.providers.values()].map(({ secrets }) => secrets));
+    this.#secrets = new Map(
+      [...parts.providers].map(([name, { secrets }]) => [name, { ...all, credentials: secrets.credentials }]),
+    );
   }
 
   dispatch(dispatchable: Dispatchable): Dispatch {
     this.#budget = onRequest(this.#budget, this.parts.retry, performance.now());
     return new Dispatch(dispatchable, this);
+  }
+
+  /**
+   * What must never reach a client. Errors are searched for the secrets of all providers, since one upstream may quote
+   * another; whole answers only for the credentials of their own, at a cost that does not grow with their number.
+   */
+  secretsOf(provider: string): Secrets {
+    return this.#secrets.get(provider) as Secrets;
   }
 
   /** Takes one retry from the budget. False where none is left. */
@@ -197,7 +208,7 @@ export class Dispatch {
         showUsage: request.includeUsage,
         choices: request.choices,
         allowance: this.#request.allowance(route.model),
-        secrets: this.#dispatcher.secrets,
+        secrets: this.#dispatcher.secretsOf(route.model.provider),
         keepAliveMs: parts.keepAliveMs,
       });
       const isFailure = outcomeOf(relayed.termination) === 'upstream_error' && !attempt.wasAborted;

@@ -1,6 +1,7 @@
 /** The life of one request: authenticated, admitted, relayed, settled, ended. */
 
-import { type Catalog, type Model, usageCost } from '../catalog/catalog.ts';
+import type { Catalog, Model } from '../catalog/catalog.ts';
+import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
@@ -8,7 +9,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Monitor } from '../observe/monitor.ts';
-import { errorForFailure } from '../relay/failures.ts';
+import { SHUTTING_DOWN } from '../relay/failures.ts';
 import { larger, Meter, type Metered } from '../relay/meter.ts';
 import { DONE_BYTES, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
@@ -20,11 +21,12 @@ import { StreamAllowance } from './allowance.ts';
 import type { Dispatch, Dispatcher } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
 import { KnownKeys } from './known-keys.ts';
+import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import { admissionRequest, plansFor } from './plan.ts';
 import { errorForRefusal } from './refusals.ts';
 import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
-import { ExchangeSink, finish, outcomeOf } from './respond.ts';
+import { ExchangeSink, errorOf, finish, outcomeOf } from './respond.ts';
 
 export interface PipelineParts {
   readonly catalog: Catalog;
@@ -62,7 +64,9 @@ export class Pipeline {
   async models(exchange: Exchange, id?: string): Promise<void> {
     await this.#guarded(exchange, async () => {
       const refused = await listModels(this.#parts, exchange, id);
-      if (refused !== undefined) this.#refuse(exchange, refused.error, refused.reason);
+      if (refused === undefined) return;
+      logLeftOut(this.#parts, exchange.requestId, refused.error, id);
+      this.#refuse(exchange, refused.error, refused.reason);
     });
   }
 
@@ -124,7 +128,10 @@ export class Pipeline {
 
       const resolution = early ?? this.#resolve(exchange, await exchange.readBody());
       const permission = permit(resolution, identity.allowlist, catalog);
-      if (!permission.ok) return this.#refuse(exchange, permission.error);
+      if (!permission.ok) {
+        logLeftOut(this.#parts, exchange.requestId, permission.error, exchange.model);
+        return this.#refuse(exchange, permission.error);
+      }
       permitted = permission.permitted;
     }
 
@@ -201,7 +208,11 @@ export class Pipeline {
     if (exchange.gone)
       return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
-      return { metered: NO_WORK, termination: { kind: 'error', error: STOPPING }, note: 'stopped before dispatch' };
+      return {
+        metered: NO_WORK,
+        termination: { kind: 'error', error: SHUTTING_DOWN },
+        note: 'stopped before dispatch',
+      };
     const dispatch = this.#parts.dispatcher.dispatch({
       requestId,
       request,
@@ -241,8 +252,10 @@ export class Pipeline {
       const { usage, source } = await this.#usageOf(metered, request);
       const { completionId } = metered;
       const outcome = outcomeOf(termination);
+      const prices = pricesFor(model, request.serviceTier, metered.serviceTier);
       const { served, firstByteMs } = dispatch ?? {};
-      const end = { outcome, usage, source, costNanos: usageCost(model, usage), firstByteMs, served };
+      const { failure } = errorOf(termination) ?? {};
+      const end = { outcome, usage, source, costNanos: usageCost(prices, usage), firstByteMs, served, failure };
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end }));
       this.#parts.monitor.end(requestId, end);
       this.#logNote(requestId, model, relayed);
@@ -252,10 +265,10 @@ export class Pipeline {
     }
   }
 
-  async #usageOf(metered: Metered, { messages, tools }: ChatRequest): Promise<Pick<Metered, 'usage' | 'source'>> {
+  async #usageOf(metered: Metered, request: ChatRequest): Promise<Pick<Metered, 'usage' | 'source'>> {
     const { usage, written, earlyReport } = metered;
     if (written === undefined) return metered;
-    return larger(earlyReport, await countUsage(this.#parts.counter, usage, sampleInput(messages, tools), written));
+    return larger(earlyReport, await countUsage(this.#parts.counter, usage, sampleInput(request), written));
   }
 
   #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {
@@ -290,6 +303,3 @@ export class Pipeline {
 }
 
 const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';
-
-/** The answer to a request that is admitted while the process shuts down. */
-const STOPPING = errorForFailure('aborted');

@@ -55,7 +55,13 @@ export function outOfMoney(refusal: MoneyRefusal): ClientError {
       ? 'The account balance does not cover more of this response, which ends here. The operator can add credit: inf-gw credit add <usd>'
       : `This key has reached its monthly spend limit of ${formatUsd(refusal.limitNanos)} USD, so this response ends here. ` +
         'The operator can raise it: inf-gw limits set <key> --spend-limit <usd>';
-  return { code: refusal.reason, message };
+  const left = refusal.reason === 'insufficient_credit' ? 'the balance' : 'the spend limit of the key';
+  const failure = {
+    reason: 'out_of_money',
+    status: undefined,
+    message: `${left} left nothing for more of the stream`,
+  } as const;
+  return { code: refusal.reason, message, failure };
 }
 
 export function modelNotAllowed(model: string): ClientError {

@@ -4,6 +4,7 @@ import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
 import { readJsonBody } from '../wire/body.ts';
 import { type ChatRequest, checkRequest, modelOf } from '../wire/request.ts';
+import { problemAt } from './plan.ts';
 import { modelNotAllowed, modelNotFound } from './refusals.ts';
 
 /** A body that was read. `modelName` is the model it names, as a log can show it, if it names one. */
@@ -26,9 +27,10 @@ export function resolveRequest(catalog: Catalog, bytes: Buffer): Resolution {
   const model = catalog.find(id);
   if (model === undefined) return { ok: false, modelName: printableName(id), model, error: modelNotFound(id) };
   const checked = checkRequest(read.body, id);
-  return checked.ok
-    ? { ok: true, modelName: id, model, request: checked.request }
-    : invalid(id, model, checked.problem);
+  if (!checked.ok) return invalid(id, model, checked.problem);
+  const { request } = checked;
+  const problem = problemAt(request, model);
+  return problem === undefined ? { ok: true, modelName: id, model, request } : invalid(id, model, problem);
 }
 
 /** A request that its key may send: the model it names, then the fallbacks that the key may use as well. */

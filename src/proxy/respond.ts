@@ -1,4 +1,5 @@
 /** The client's end of a response: where a stream is written, the outcome's name, and the last bytes. */
+import type { ClientError } from '../core/errors.ts';
 import type { Outcome } from '../core/settlement.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { StreamSink, Termination } from '../relay/relay.ts';
@@ -34,16 +35,12 @@ export class ExchangeSink implements StreamSink {
 
 /** The outcome that the journal records. */
 export function outcomeOf(termination: Termination): Outcome {
-  switch (termination.kind) {
-    case 'json':
-      return 'ok';
-    case 'error':
-      return termination.error.code;
-    case 'stream_end':
-      return termination.error?.code ?? 'ok';
-    case 'client_gone':
-      return 'cancelled';
-  }
+  return termination.kind === 'client_gone' ? 'cancelled' : (errorOf(termination)?.code ?? 'ok');
+}
+
+/** The error that the client receives, as its answer or in its stream. */
+export function errorOf(termination: Termination): ClientError | undefined {
+  return 'error' in termination ? termination.error : undefined;
 }
 
 /** Sends the last bytes of the response. */

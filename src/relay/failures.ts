@@ -3,12 +3,17 @@
  * read.
  */
 import type { ClientError } from '../core/errors.ts';
-import { type Attempt, type FailureKind, UpstreamFailure } from '../upstream/attempt.ts';
+import type { Failure } from '../core/failure.ts';
+import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
+import { isRejection } from '../upstream/retry.ts';
+import { holdsSecret, type Secrets } from '../wire/secrets.ts';
 import {
   isAboutTheOperator,
   readErrorBody,
   readErrorValue,
+  statusIn,
   type UpstreamWords,
+  WITHHELD_STATUSES,
   wordsForClients,
 } from '../wire/upstream-error.ts';
 import type { Meter } from './meter.ts';
@@ -24,7 +29,7 @@ export async function relayErrorResponse(
   attempt: Attempt,
   status: number,
   meter: Meter,
-  secrets: readonly string[],
+  secrets: Secrets,
 ): Promise<RelayResult> {
   const body = await readAll(attempt, MAX_ERROR_BYTES);
   if (body === undefined) attempt.abort();
@@ -39,9 +44,14 @@ export async function relayErrorResponse(
 /** Hints for the operator. The upstream's message is not logged, since it may quote the prompt. */
 const HINTS: Readonly<Record<number, string>> = {
   401: ': check the api_key of the provider',
+  402: ': check the balance at the provider',
   403: ': check what the api_key of the provider may do',
   404: ': check the base_url of the provider and the upstream name of the model',
+  429: ': check the rate limits and the quota at the provider',
 };
+
+/** Codes such as `insufficient_quota`: no prompt, name or key looks like that. */
+const CODE_WORD = /^[a-z]{1,20}(?:_[a-z]{1,20}){1,4}$/;
 
 /** All bytes of a response, or undefined if there are more than `maximum`. */
 export async function readAll(attempt: Attempt, maximum: number): Promise<Buffer | undefined> {
@@ -55,35 +65,71 @@ export async function readAll(attempt: Attempt, maximum: number): Promise<Buffer
   return Buffer.concat(chunks);
 }
 
+/**
+ * What the journal says of an upstream's error. Of its words, only a code: its sentences may quote
+ * the prompt.
+ */
+function failureFor(
+  reason: Failure['reason'],
+  what: string,
+  status: number | undefined,
+  words: UpstreamWords | undefined,
+  secrets: Secrets,
+): Failure {
+  const code = words?.labels.find((label) => CODE_WORD.test(label) && !holdsSecret(label, secrets));
+  return { reason, status, message: code === undefined ? what : `${what} (${code})` };
+}
+
 /** The client error for an upstream response with this status. */
-function errorForStatus(status: number, words: UpstreamWords | undefined, secrets: readonly string[]): ClientError {
+function errorForStatus(status: number, words: UpstreamWords | undefined, secrets: Secrets): ClientError {
+  const reason = isRejection(status) ? 'rejected' : 'http_status';
+  const failure = failureFor(reason, `upstream ${status}${HINTS[status] ?? ''}`, status, words, secrets);
   const isRequestInvalid = INVALID_REQUEST_STATUSES.has(status) && (words === undefined || !isAboutTheOperator(words));
   const mayPassOn = isRequestInvalid || status === 429 || status >= 500;
   const message = mayPassOn && words !== undefined ? wordsForClients(words, secrets) : undefined;
   if (isRequestInvalid) {
-    return { code: 'invalid_request', message: message ?? `The provider rejected the request with status ${status}.` };
+    const generic = `The provider rejected the request with status ${status}.`;
+    return { code: 'invalid_request', message: message ?? generic, failure };
   }
-  return { code: 'upstream_error', message: withDetail(`The provider responded with status ${status}`, message) };
+  return {
+    code: 'upstream_error',
+    message: withDetail(`The provider responded with status ${status}`, message),
+    ...(WITHHELD_STATUSES.has(status) && { shouldRetry: false }),
+    failure,
+  };
 }
 
 /** The client error for an error within a response with status 200. */
-export function errorForErrorValue(value: unknown, secrets: readonly string[]): ClientError {
+export function errorForErrorValue(
+  value: unknown,
+  reason: 'error_event' | 'error_answer',
+  secrets: Secrets,
+): ClientError {
   const words = readErrorValue(value);
-  const mayPassOn = words !== undefined && !words.labels.some((label) => WITHHELD.has(label));
-  const message = mayPassOn ? wordsForClients(words, secrets) : undefined;
-  return { code: 'upstream_error', message: withDetail('The provider reported an error', message) };
+  const status = words && statusIn(words);
+  const isWithheld = status !== undefined && WITHHELD_STATUSES.has(status);
+  const message = words === undefined || isWithheld ? undefined : wordsForClients(words, secrets);
+  const what = reason === 'error_event' ? 'upstream error in the stream' : 'upstream error with status 200';
+  const withStatus = status === undefined ? what : `${what}, code ${status}${HINTS[status] ?? ''}`;
+  return {
+    code: 'upstream_error',
+    message: withDetail('The provider reported an error', message),
+    ...(isWithheld && { shouldRetry: false }),
+    failure: failureFor(reason, withStatus, undefined, words, secrets),
+  };
 }
 
 function withDetail(sentence: string, detail: string | undefined): string {
   return detail === undefined ? `${sentence}.` : `${sentence}: ${detail}`;
 }
 
-/** Codes with which an upstream's message is withheld, as it is with these statuses. */
-const WITHHELD: ReadonlySet<string> = new Set(['401', '403', '404']);
-
 /** The client error for an attempt without a complete response. */
-export function errorForFailure(kind: FailureKind): ClientError {
-  return { code: 'upstream_error', message: FAILURE_MESSAGES[kind] };
+export function errorForFailure({ kind, summary }: UpstreamFailure): ClientError {
+  const failure: Failure =
+    kind === 'aborted'
+      ? { reason: 'shutdown', status: undefined, message: 'the gateway shut down before the request ended' }
+      : { reason: kind, status: undefined, message: summary };
+  return { code: 'upstream_error', message: FAILURE_MESSAGES[kind], failure };
 }
 
 const FAILURE_MESSAGES = {
@@ -95,17 +141,28 @@ const FAILURE_MESSAGES = {
   aborted: 'The gateway is shutting down and could not finish this request. Try again.',
 } as const;
 
+/** The client error for a request that is admitted while the process shuts down. */
+export const SHUTTING_DOWN = errorForFailure(new UpstreamFailure('aborted', 'stopped before dispatch'));
+
 /** The client error for an upstream response that is not in the chat-completions format. */
-export const INVALID_RESPONSE: ClientError = {
-  code: 'upstream_error',
-  message: 'The provider sent a response that is not in the chat-completions format.',
-};
+export function errorForInvalidResponse(why: string): ClientError {
+  return {
+    code: 'upstream_error',
+    message: 'The provider sent a response that is not in the chat-completions format.',
+    failure: { reason: 'not_the_protocol', status: undefined, message: why },
+  };
+}
 
 /** The client error if no upstream of the model is available; it is sent with `Retry-After`. */
 export const NO_UPSTREAM_AVAILABLE: ClientError = {
   code: 'upstream_error',
   message:
     'The provider is temporarily unavailable: it asked clients to back off, or it failed repeatedly. Try again after the time in Retry-After, or use another model.',
+  failure: {
+    reason: 'no_upstream',
+    status: undefined,
+    message: 'no upstream is available: circuits are open, or upstreams asked to back off',
+  },
 };
 
 /** The result of an attempt that failed before anything was sent to the client. */
@@ -113,7 +170,7 @@ export function relayFailure(attempt: Attempt, error: unknown, meter: Meter): Re
   if (!(error instanceof UpstreamFailure)) throw error;
   return {
     metered: attempt.sent ? meter.figuresOfPart() : NO_WORK,
-    termination: { kind: 'error', error: errorForFailure(error.kind) },
+    termination: { kind: 'error', error: errorForFailure(error) },
     note: error.message,
   };
 }

@@ -5,10 +5,12 @@
 
 import { isObject, parseJson } from '../core/json.ts';
 import type { Attempt } from '../upstream/attempt.ts';
+import { withoutSecrets } from '../wire/answer-secrets.ts';
 import { readCompletion } from '../wire/completion.ts';
+import type { Secrets } from '../wire/secrets.ts';
 import { excessOf, MAX_RESPONSE_PARTS } from '../wire/structure.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorForErrorValue, INVALID_RESPONSE, readAll } from './failures.ts';
+import { errorForErrorValue, errorForInvalidResponse, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';
 import { NO_WORK, type RelayResult } from './relay.ts';
 
@@ -18,7 +20,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const LONG_RESPONSE_BYTES = 256 * 1024;
 
 /** Reads the whole response. Rejects with an UpstreamFailure if it is incomplete. */
-export async function relayJson(attempt: Attempt, meter: Meter, secrets: readonly string[]): Promise<RelayResult> {
+export async function relayJson(attempt: Attempt, meter: Meter, secrets: Secrets): Promise<RelayResult> {
   const body = await readAll(attempt, MAX_RESPONSE_BYTES);
   if (body === undefined) {
     attempt.abort();
@@ -29,22 +31,29 @@ export async function relayJson(attempt: Attempt, meter: Meter, secrets: readonl
     meter.readUnparsed(body.length);
     return invalidResponse(meter, `the response exceeds the limit of JSON ${excess}`);
   }
-  const answer = parseJson(body.toString('utf8'))?.value;
+  const text = body.toString('utf8');
+  const answer = parseJson(text)?.value;
   if (!isObject(answer)) return invalidResponse(meter, 'the response is not a JSON object');
   const facts = readCompletion(answer);
-  if (isErrorValue(answer) && facts.choices === undefined) {
+  if (isErrorValue(answer) && !facts.choices) {
+    if (facts.usage !== undefined) meter.read(facts);
     return {
-      metered: NO_WORK,
-      termination: { kind: 'error', error: errorForErrorValue(answer, secrets) },
+      metered: facts.usage === undefined ? NO_WORK : meter.figures(),
+      termination: { kind: 'error', error: errorForErrorValue(answer, 'error_answer', secrets) },
       note: 'the upstream sent an error with status 200',
     };
   }
-  meter.read(facts);
+  meter.readWhole(facts);
   if (facts.choices === undefined) return invalidResponse(meter, 'the response has no choices');
-  return { metered: meter.figures(), termination: { kind: 'json', body }, note: undefined };
+  const clean = withoutSecrets(text, answer, secrets);
+  return clean === undefined
+    ? { metered: meter.figures(), termination: { kind: 'json', body }, note: undefined }
+    : { metered: meter.figures(), termination: { kind: 'json', body: Buffer.from(clean) }, note: SECRETS_REMOVED };
 }
+
+const SECRETS_REMOVED = 'the response held a secret or words about the account, which were removed';
 
 /** The result for a response that is not in the chat-completions format. */
 export function invalidResponse(meter: Meter, note: string): RelayResult {
-  return { metered: meter.figures(), termination: { kind: 'error', error: INVALID_RESPONSE }, note };
+  return { metered: meter.figures(), termination: { kind: 'error', error: errorForInvalidResponse(note) }, note };
 }

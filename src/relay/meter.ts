@@ -16,6 +16,8 @@ export interface Metered {
   readonly earlyReport: TokenUsage | undefined;
   /** The upstream reported impossible figures, and no others. */
   readonly isReportUnusable: boolean;
+  /** The service tier that the upstream says it used. */
+  readonly serviceTier: string | undefined;
   /** The upstream's id of the completion. */
   readonly completionId: string | undefined;
 }
@@ -30,6 +32,7 @@ export class Meter {
   /** The report came with the end of the response or after it. */
   #isReportFinal = false;
   #firstId: unknown;
+  #serviceTier: string | undefined;
   readonly #written = new TextSample();
   /** True once any part of a response was read: the upstream has done work. */
   hasRead = false;
@@ -42,6 +45,11 @@ export class Meter {
     this.#estimatedInput = estimatedInput;
   }
 
+  /** Reads a whole completion. Its text matters only where it reports no usage. */
+  readWhole(facts: CompletionFacts): void {
+    this.read(facts.usage === undefined ? facts : { ...facts, progress: [] });
+  }
+
   /** Reads a completion or a chunk. Usage reports are running totals, so the last one counts. */
   read(facts: CompletionFacts): void {
     this.hasRead = true;
@@ -49,6 +57,7 @@ export class Meter {
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
     // Every chunk has the id; the first one is as good as any.
     this.#firstId ??= facts.id;
+    if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
     for (const { index, finished, written } of facts.progress) {
       for (const text of written) this.#written.add(text, index);
       if (finished) {
@@ -79,6 +88,11 @@ export class Meter {
   outputTokensIf(estimate: number): number {
     if (this.#reported === undefined || this.complete) return estimate;
     return Math.max(estimate, this.#reported.completionTokens);
+  }
+
+  /** Whether more was written than that many tokens. Cheap as long as it is clearly less. */
+  hasWrittenMoreThan(tokens: number): boolean {
+    return this.outputTokensIf(this.#written.tokensAtMost) > tokens && this.outputTokens > tokens;
   }
 
   /** What was written so far, for counting its tokens. */
@@ -123,8 +137,12 @@ export class Meter {
     return { ...this.#known, usage, source: 'counted', written: this.#written, earlyReport: undefined };
   }
 
-  get #known(): Pick<Metered, 'isReportUnusable' | 'completionId'> {
-    return { isReportUnusable: this.#isReportUnusable, completionId: quotableId(this.#firstId) };
+  get #known(): Pick<Metered, 'isReportUnusable' | 'serviceTier' | 'completionId'> {
+    return {
+      isReportUnusable: this.#isReportUnusable,
+      serviceTier: this.#serviceTier,
+      completionId: quotableId(this.#firstId),
+    };
   }
 }
 
@@ -138,7 +156,7 @@ export function larger(
 ): { readonly usage: TokenUsage; readonly source: UsageSource } {
   if (reported === undefined) return { usage: counted, source: 'counted' };
   if (reported.completionTokens >= counted.completionTokens) return { usage: reported, source: 'reported' };
-  const { cachedTokens } = reported;
+  const { completionTokens } = counted;
   const promptTokens = Math.max(reported.promptTokens, counted.promptTokens);
-  return { usage: { ...counted, promptTokens, cachedTokens }, source: 'counted' };
+  return { usage: { ...reported, promptTokens, completionTokens }, source: 'counted' };
 }

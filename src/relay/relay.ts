@@ -61,5 +61,6 @@ export const NO_WORK: Metered = {
   written: undefined,
   earlyReport: undefined,
   isReportUnusable: false,
+  serviceTier: undefined,
   completionId: undefined,
 };

@@ -1,22 +1,15 @@
 /** Relays a stream event by event, and meters its usage. */
 
 import type { ClientError } from '../core/errors.ts';
-import { isObject, parseJson } from '../core/json.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
-import { readCompletion } from '../wire/completion.ts';
-import { DONE, type SseEvent, SseSplitter } from '../wire/sse.ts';
-import { excessOf, MAX_EVENT_PARTS } from '../wire/structure.ts';
-import { isErrorValue } from '../wire/upstream-error.ts';
+import { type SseEvent, SseSplitter } from '../wire/sse.ts';
 import { isCutInCrlf, joined } from './bytes.ts';
-import { errorForErrorValue, errorForFailure, INVALID_RESPONSE } from './failures.ts';
+import { type EventAction, EventReader, type EventReaderOptions, type StreamError } from './events.ts';
+import { errorForFailure } from './failures.ts';
 import type { Meter } from './meter.ts';
 import { type Allowance, DONE_BYTES, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
 
-export interface StreamOptions {
-  /** Whether the client requested the chunk that holds only usage. */
-  readonly showUsage: boolean;
-  /** What must never reach a client. */
-  readonly secrets: readonly string[];
+export interface StreamOptions extends EventReaderOptions {
   /** How many choices the client requested. */
   readonly choices: number;
   readonly allowance: Allowance;
@@ -39,17 +32,6 @@ const DRAIN_MS = 1_000;
 
 /** How long a stream is read on after its finish reason, for its report and its final event. */
 export const REPORT_MS = 2_000;
-
-/** What to do with an event. */
-type EventAction = { readonly kind: 'forward' } | { readonly kind: 'hide' } | { readonly kind: 'done' } | StreamError;
-
-interface StreamError {
-  readonly kind: 'error';
-  readonly error: ClientError;
-  readonly note: string;
-  /** The upstream itself reported the error. As its first event, this means that it did no work. */
-  readonly isReported: boolean;
-}
 
 /** No more money can be held for the stream. */
 interface Cut {
@@ -85,6 +67,7 @@ class StreamRelay {
   readonly #sink: StreamSink;
   readonly #meter: Meter;
   readonly #options: StreamOptions;
+  readonly #reader: EventReader;
   readonly #splitter = new SseSplitter();
   readonly #preamble: Buffer[] = [];
   #preambleBytes = 0;
@@ -106,6 +89,7 @@ class StreamRelay {
     this.#sink = sink;
     this.#meter = meter;
     this.#options = options;
+    this.#reader = new EventReader(meter, options);
   }
 
   async run(): Promise<RelayResult> {
@@ -128,14 +112,14 @@ class StreamRelay {
       }
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
-      return this.#incomplete(errorForFailure(error.kind), error.message);
+      return this.#incomplete(errorForFailure(error), error.message);
     }
     const rest = this.#splitter.end();
     if (rest !== undefined) {
       const result = await this.#forward(await this.#allow(this.#read([rest])), { isTerminated: false });
       if (result !== undefined) return result;
     }
-    return this.#incomplete(errorForFailure('broken'), 'the stream ended without a final event');
+    return this.#incomplete(errorForFailure(ENDED_EARLY), ENDED_EARLY.message);
   }
 
   /**
@@ -146,11 +130,12 @@ class StreamRelay {
     const forwarded: Buffer[] = [];
     for (const [index, event] of events.entries()) {
       const known = index === 0 ? actionOfFirst : undefined;
-      const action = known ?? this.#readEvent(event);
-      if (known === undefined && this.#meter.outputTokens > this.#options.allowance.tokens) {
+      const action = known ?? this.#reader.read(event, this.#insideEvent);
+      if (known === undefined && this.#meter.hasWrittenMoreThan(this.#options.allowance.tokens)) {
         return { forwarded, end: undefined, waiting: { events: events.slice(index), action } };
       }
-      if (action.kind === 'forward') this.#addEvent(event, forwarded);
+      if (action.kind === 'forward')
+        this.#addEvent(action.clean === undefined ? event : { ...event, bytes: action.clean }, forwarded);
       if (action.kind === 'error') return { forwarded, end: action };
       if (action.kind === 'done') return { forwarded, end: event.bytes };
     }
@@ -183,30 +168,6 @@ class StreamRelay {
       allowed = this.#read(waiting.events, waiting.action);
     }
     return allowed;
-  }
-
-  #readEvent(event: SseEvent): EventAction {
-    if (event.data === undefined || event.data.trim() === '') {
-      if (!event.complete || this.#insideEvent) this.#meter.readUnparsed(event.bytes.length);
-      return { kind: 'forward' };
-    }
-    if (event.data.trim() === DONE) return { kind: 'done' };
-    // Each part takes a byte at least.
-    const excess = event.bytes.length > MAX_EVENT_PARTS ? excessOf(event.bytes, MAX_EVENT_PARTS) : undefined;
-    if (excess !== undefined) {
-      this.#meter.readUnparsed(event.bytes.length);
-      return invalidEvent(`an event exceeds the limit of JSON ${excess}`);
-    }
-    const value = parseJson(event.data)?.value;
-    if (event.name === 'error' || isErrorValue(value)) {
-      const error = errorForErrorValue(value ?? event.data, this.#options.secrets);
-      return { kind: 'error', error, note: 'the upstream sent an error event', isReported: true };
-    }
-    if (!isObject(value)) return invalidEvent('an event is not a JSON object');
-    const facts = readCompletion(value);
-    this.#meter.read(facts);
-    const isUsageOnly = facts.hasUsage && (facts.choices ?? 0) === 0;
-    return { kind: isUsageOnly && !this.#options.showUsage ? 'hide' : 'forward' };
   }
 
   /**
@@ -305,6 +266,4 @@ class StreamRelay {
   }
 }
 
-function invalidEvent(note: string): StreamError {
-  return { kind: 'error', error: INVALID_RESPONSE, note, isReported: false };
-}
+const ENDED_EARLY = new UpstreamFailure('broken', 'the stream ended without a final event');

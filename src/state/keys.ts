@@ -1,6 +1,8 @@
 /** Keys as they are stored: their fields, their limits, and what a name may look like. Pure. */
+import { redactKeys } from '../core/api-key.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
+import { isPrintable } from '../core/printable.ts';
 
 export type KeyState = 'enabled' | 'disabled' | 'deleted';
 
@@ -62,8 +64,9 @@ export function checkKeyName(name: string): string | undefined {
     return `a name has 1 to ${MAX_NAME_CHARACTERS} characters`;
   }
   if (name !== name.trim()) return 'a name cannot begin or end with a space';
-  // Control, format and line-separating characters could forge a terminal's output.
-  if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return 'a name cannot contain control characters';
+  if (!isPrintable(name)) return 'a name cannot contain control characters';
+  // It would be stored as it is, and shown wherever the key is.
+  if (redactKeys(name) !== name) return 'a name cannot look like a key';
   if (ID_FORM.test(name)) return 'a name cannot look like a key id';
   return undefined;
 }

@@ -1,4 +1,5 @@
 /** Single requests as operators read them, in flight or ended, and the result of correcting one. */
+import type { Failure } from '../core/failure.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
 import type { UsageSource } from '../core/usage.ts';
@@ -39,6 +40,8 @@ export interface RequestEnd {
   readonly upstream: string | undefined;
   /** The number of attempts on all upstreams. Undefined when `upstream` is. */
   readonly attempts: number | undefined;
+  /** Why it failed. Undefined if it did not, or if the file did not record it yet. */
+  readonly failure: Failure | undefined;
   /** When an operator corrected the cost. */
   readonly correctedAtMs: number | undefined;
 }

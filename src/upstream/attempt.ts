@@ -12,13 +12,16 @@ export type FailureKind =
   /** The operator stopped it. */
   | 'stopped';
 
-/** Why an attempt has no complete response. The message is for the log. */
+/** Why an attempt has no complete response. The message is for the log, and may name addresses. */
 export class UpstreamFailure extends Error {
   override name = 'UpstreamFailure';
   readonly kind: FailureKind;
-  constructor(kind: FailureKind, message: string) {
+  /** The message without addresses, for the journal. */
+  readonly summary: string;
+  constructor(kind: FailureKind, message: string, summary = message) {
     super(message);
     this.kind = kind;
+    this.summary = summary;
   }
 }
 

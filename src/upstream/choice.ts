@@ -14,7 +14,10 @@ export interface Candidate {
   readonly breaker: Breaker;
   /** How many times in a row it was unavailable: unreachable, or it sent Retry-After. */
   readonly unavailableCount: number;
-  /** When its `Retry-After` elapses. Milliseconds of a monotonic clock; 0 if it sent none. */
+  /**
+   * When its backoff ends or lets a probe through. Milliseconds of a monotonic clock; 0 if it is not
+   * backing off.
+   */
   readonly backoffUntilMs: number;
 }
 
@@ -28,8 +31,8 @@ export const LAST_RESORT_MAX_UNAVAILABLE = 10;
 export type Among = 'available' | 'last_resort';
 
 /**
- * The indexes of the eligible candidates. An available one is not backing off, and its breaker lets
- * requests through.
+ * The indexes of the eligible candidates. An available one has a breaker that lets requests through,
+ * and is not backing off or due for a probe.
  */
 export function eligible(candidates: readonly Candidate[], nowMs: number, among: Among): number[] {
   const available = indexesOf(candidates, ({ breaker, backoffUntilMs }) => {

@@ -6,6 +6,7 @@ import Pool from 'undici/lib/dispatcher/pool.js';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { bodyFor, endpointOf, type OpenaiEndpoint, type OpenaiHost } from '../providers/openai.ts';
 import type { ChatRequest } from '../wire/request.ts';
+import type { Secrets } from '../wire/secrets.ts';
 import { Attempt, type FailureKind, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import type { Upstream } from './upstream.ts';
@@ -35,7 +36,7 @@ export class HttpUpstream implements Upstream {
     });
   }
 
-  get secrets(): readonly string[] {
+  get secrets(): Secrets {
     return this.#endpoint.secrets;
   }
 
@@ -129,7 +130,9 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     this.#deadline.clear();
     const code = (error as NodeJS.ErrnoException).code;
     const kind: FailureKind = this.#attempt.sent ? 'broken' : 'not_connected';
-    this.#attempt.fail(new UpstreamFailure(kind, code === undefined ? error.message : `${error.message} (${code})`));
+    const withCode = (text: string) => (code === undefined ? text : `${text} (${code})`);
+    const summary = kind === 'broken' ? 'the connection was lost' : 'no connection to the upstream';
+    this.#attempt.fail(new UpstreamFailure(kind, withCode(error.message), withCode(summary)));
   }
 
   #expectMore(): void {

@@ -2,11 +2,12 @@
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { mockScript, type Script, type Step } from '../providers/mock/mock.ts';
 import type { ChatRequest } from '../wire/request.ts';
+import { NO_SECRETS } from '../wire/secrets.ts';
 import { Attempt, UpstreamFailure } from './attempt.ts';
 import type { Upstream } from './upstream.ts';
 
 export class MockUpstream implements Upstream {
-  readonly secrets: readonly string[] = [];
+  readonly secrets = NO_SECRETS;
   readonly #timeouts: UpstreamTimeouts;
   readonly #players = new Set<ScriptPlayer>();
   #responses = 0;

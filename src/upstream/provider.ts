@@ -1,6 +1,8 @@
 /** A provider's upstreams: picks one for each request, and tracks their health and backoffs. */
 import type { ChatRequest } from '../wire/request.ts';
+import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import type { Attempt } from './attempt.ts';
+import { type Backoff, isOver, NO_BACKOFF, nextRequestMs, onRequestSent, onRetryAfter, onSuccess } from './backoff.ts';
 import { type Breaker, type BreakerState, CLOSED, onAttempt, onSignal, type Signal, stateOf } from './breaker.ts';
 import { type Among, choose, eligible } from './choice.ts';
 import { isRejection, parseRetryAfter } from './retry.ts';
@@ -28,7 +30,7 @@ export interface ProviderOptions {
 
 /** The backoff of one model at an upstream. */
 interface ModelBackoff {
-  readonly untilMs: number;
+  readonly backoff: Backoff;
   /** How many times in a row the upstream has asked for it. */
   readonly count: number;
 }
@@ -47,7 +49,7 @@ export class Member {
   credit = 0;
   inFlight = 0;
   #breaker: Breaker = CLOSED;
-  #backoffUntilMs = 0;
+  #backoff = NO_BACKOFF;
   /** By the upstream's name of the model: hosts limit the rate of each model separately. */
   readonly #modelBackoffs = new Map<string, ModelBackoff>();
 
@@ -64,9 +66,10 @@ export class Member {
     return this.#breaker;
   }
 
-  /** Until when this upstream must not be asked for a model. */
+  /** Until when this upstream must not be asked for a model; then it may be to probe it. */
   backoffUntilMs(model: string): number {
-    return Math.max(this.#backoffUntilMs, this.#modelBackoffs.get(model)?.untilMs ?? 0);
+    const ofModel = this.#modelBackoffs.get(model)?.backoff ?? NO_BACKOFF;
+    return Math.max(nextRequestMs(this.#backoff), nextRequestMs(ofModel));
   }
 
   /** How many times in a row the upstream, or the model there, was unavailable. */
@@ -79,23 +82,26 @@ export class Member {
    */
   get state(): BreakerState | 'backing_off' {
     const nowMs = this.#nowMs();
-    if (this.#backoffUntilMs > nowMs || [...this.#modelBackoffs.values()].some(({ untilMs }) => untilMs > nowMs))
-      return 'backing_off';
+    const backoffs = [this.#backoff, ...Array.from(this.#modelBackoffs.values(), ({ backoff }) => backoff)];
+    if (!backoffs.every((backoff) => isOver(backoff, nowMs))) return 'backing_off';
     return stateOf(this.#breaker, nowMs);
   }
 
   /** Sends a request; call `release` once it is over. */
   attempt(request: ChatRequest, model: string, capTokens: number | undefined): Attempt {
     const wasProbing = this.#breaker.isProbing;
-    this.#breaker = onAttempt(this.#breaker, this.#nowMs());
+    const nowMs = this.#nowMs();
+    this.#breaker = onAttempt(this.#breaker, nowMs);
+    this.#backoff = onRequestSent(this.#backoff, nowMs);
+    this.#setModelBackoff(model, (backoff) => onRequestSent(backoff, nowMs));
     const isProbe = this.#breaker.isProbing && !wasProbing;
     this.inFlight++;
     const attempt = this.#upstream.attempt(request, model, capTokens);
-    if (this.#tracksHealth) this.#trackHealth(attempt, model, isProbe);
+    if (this.#tracksHealth) this.#trackHealth(attempt, model, isProbe, nowMs);
     return attempt;
   }
 
-  #trackHealth(attempt: Attempt, model: string, isProbe: boolean): void {
+  #trackHealth(attempt: Attempt, model: string, isProbe: boolean, sentAtMs: number): void {
     // A response can take minutes. For an upstream that was unreachable, a connection is enough to
     // let other requests try it as their last resort.
     if (isProbe) attempt.onSent(() => this.#signal('connected'));
@@ -103,6 +109,7 @@ export class Member {
       ({ status, retryAfter }) => {
         const backoffMs = isRejection(status) ? parseRetryAfter(retryAfter, Date.now()) : undefined;
         this.#trackModel(model, status === 429 ? backoffMs : undefined);
+        if (status >= 200 && status < 300) this.#endBackoffs(model, sentAtMs);
         if (backoffMs === undefined) this.#signal(status === 429 || status >= 500 ? 'failure' : 'success');
         // A rate limit is about the model: the upstream itself works, and may serve other models.
         else if (status === 429) this.#signal('success');
@@ -127,33 +134,41 @@ export class Member {
     this.#breaker = onSignal(this.#breaker, signal, this.#nowMs());
   }
 
-  /** A new backoff never shortens a previous one. */
   #backOff(backoffMs: number): void {
     this.#signal('backing_off');
-    this.#backoffUntilMs = Math.max(this.#backoffUntilMs, this.#nowMs() + backoffMs);
+    this.#backoff = onRetryAfter(this.#backoff, backoffMs, this.#nowMs());
   }
 
-  /** Starts a backoff of the model, or ends its count. A backoff never shortens a previous one. */
+  /** Starts a backoff of the model, or ends its count. */
   #trackModel(model: string, backoffMs: number | undefined): void {
     const previous = this.#modelBackoffs.get(model);
-    if (backoffMs !== undefined)
-      this.#modelBackoffs.set(model, {
-        untilMs: Math.max(previous?.untilMs ?? 0, this.#nowMs() + backoffMs),
-        count: (previous?.count ?? 0) + 1,
-      });
-    else if (previous !== undefined) this.#modelBackoffs.set(model, { ...previous, count: 0 });
+    if (backoffMs !== undefined) {
+      const backoff = onRetryAfter(previous?.backoff ?? NO_BACKOFF, backoffMs, this.#nowMs());
+      this.#modelBackoffs.set(model, { backoff, count: (previous?.count ?? 0) + 1 });
+    } else if (previous !== undefined) this.#modelBackoffs.set(model, { ...previous, count: 0 });
+  }
+
+  #endBackoffs(model: string, sentAtMs: number): void {
+    this.#backoff = onSuccess(this.#backoff, sentAtMs);
+    this.#setModelBackoff(model, (backoff) => onSuccess(backoff, sentAtMs));
+  }
+
+  /** Replaces the backoff of a model, if there is one. */
+  #setModelBackoff(model: string, next: (backoff: Backoff) => Backoff): void {
+    const previous = this.#modelBackoffs.get(model);
+    if (previous !== undefined) this.#modelBackoffs.set(model, { ...previous, backoff: next(previous.backoff) });
   }
 }
 
 export class Provider {
   readonly members: readonly Member[];
   /** What must never reach a client. Of all upstreams together, since one may quote another. */
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   readonly #nowMs: () => number;
 
   constructor(upstreams: readonly WeightedUpstream[], options: ProviderOptions, nowMs = () => performance.now()) {
     this.members = upstreams.map((upstream) => new Member(upstream, options, nowMs));
-    this.secrets = [...new Set(upstreams.flatMap(({ upstream }) => upstream.secrets))];
+    this.secrets = mergeSecrets(upstreams.map(({ upstream }) => upstream.secrets));
     this.#nowMs = nowMs;
   }
 
@@ -178,7 +193,7 @@ export class Provider {
     return untried[choice.index];
   }
 
-  /** How long until one of the upstreams is available for a model, in milliseconds. */
+  /** How long until one of the upstreams is available for a model or may be probed, in milliseconds. */
   waitMs(model: string): number {
     const nowMs = this.#nowMs();
     const waits = this.members.map((member) => Math.max(member.backoffUntilMs(model), member.breaker.openUntilMs ?? 0));

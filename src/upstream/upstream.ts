@@ -1,10 +1,10 @@
 /** The interface of an upstream: something that attempts requests. */
 import type { ChatRequest } from '../wire/request.ts';
+import type { Secrets } from '../wire/secrets.ts';
 import type { Attempt } from './attempt.ts';
 
 export interface Upstream {
-  /** What must never reach a client: the upstream's credential and address. */
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   /**
    * Sends a request. `model`: the upstream's own name of it. `capTokens`: a maximum of output
    * tokens to write into a request that declares none.

@@ -1,6 +1,7 @@
 /** Parses and validates a request body as JSON, and keeps its original text. */
 import { isUtf8 } from 'node:buffer';
 import { isObject, parseJson } from '../core/json.ts';
+import { findSyntaxError, positionAt } from './json-position.ts';
 import { MAX_JSON_DEPTH, type Member, membersOf, NestingError } from './members.ts';
 import { excessOf, MAX_JSON_PARTS } from './structure.ts';
 
@@ -21,15 +22,25 @@ export type BodyResult =
  */
 const LONG_BODY_BYTES = 256 * 1024;
 
-/** Parses a body. It must be UTF-8 and a JSON object, not too deep, without duplicate fields. */
-export function readJsonBody(bytes: Buffer): BodyResult {
+const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
+
+/**
+ * Parses a body. It must be UTF-8 and a JSON object, not too deep, without duplicate fields. A byte
+ * order mark before it is passed over, and is not part of its text.
+ */
+export function readJsonBody(body: Buffer): BodyResult {
+  const bytes = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? body.subarray(BYTE_ORDER_MARK.length)
+    : body;
   if (bytes.length === 0) return problem('The request body is empty. Expected a JSON object.');
-  if (!isUtf8(bytes)) return problem('The request body is not valid UTF-8.');
+  if (!isUtf8(bytes)) return problem(`The request body is not valid UTF-8: ${positionOfInvalidUtf8(bytes)}.`);
   const excess = bytes.length > LONG_BODY_BYTES ? excessOf(bytes) : undefined;
   if (excess !== undefined) return excess === 'depth' ? TOO_DEEP : TOO_MANY_PARTS;
   const text = bytes.toString('utf8');
   const parsed = parseJson(text);
-  if (parsed === undefined) return problem('The request body is not valid JSON.');
+  if (parsed === undefined) {
+    return problem(`The request body is not valid JSON: ${positionAt(text, findSyntaxError(text))}.`);
+  }
   const fields = parsed.value;
   if (!isObject(fields)) return problem('The request body is not a JSON object.');
   try {
@@ -46,6 +57,23 @@ export function readJsonBody(bytes: Buffer): BodyResult {
 
 const TOO_DEEP = problem(`The request body is nested more than ${MAX_JSON_DEPTH} levels deep.`);
 const TOO_MANY_PARTS = problem(`The request body has more than ${MAX_JSON_PARTS} objects, arrays, strings and commas.`);
+
+/** Where the first bytes are that are not UTF-8. */
+function positionOfInvalidUtf8(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  // Each invalid sequence was replaced by U+FFFD, which valid text may contain as well.
+  let at = -1;
+  let byteAt = 0;
+  do {
+    const next = text.indexOf(REPLACEMENT, at + 1);
+    byteAt += Buffer.byteLength(text.slice(Math.max(0, at), next));
+    at = next;
+  } while (bytes.subarray(byteAt, byteAt + REPLACEMENT_BYTES.length).equals(REPLACEMENT_BYTES));
+  return positionAt(text, at);
+}
+
+const REPLACEMENT = '\ufffd';
+const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
 
 function findDuplicate(members: readonly Member[]): string | undefined {
   const seen = new Set<string>();

@@ -4,7 +4,7 @@
  */
 
 import { isObject } from '../core/json.ts';
-import { MAX_REPORTED_TOKENS, type TokenUsage } from '../core/usage.ts';
+import { MAX_REPORTED_TOKENS, type TokenUsage, type UsageParts } from '../core/usage.ts';
 
 /** What one completion, or one chunk of a stream, contains. */
 export interface CompletionFacts {
@@ -17,6 +17,8 @@ export interface CompletionFacts {
   readonly progress: readonly ChoiceProgress[];
   /** The upstream's id of the completion. */
   readonly id: unknown;
+  /** The service tier that the upstream says it used. */
+  readonly serviceTier: unknown;
 }
 
 /** What a completion or a chunk contains of one choice. */
@@ -44,6 +46,7 @@ export function readCompletion(answer: Readonly<Record<string, unknown>>): Compl
     choices: choices?.length,
     progress,
     id: answer.id,
+    serviceTier: answer.service_tier,
   };
 }
 
@@ -64,7 +67,22 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
   if (promptTokens + completionTokens === 0) return undefined;
   const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
   const cachedTokens = Math.min(promptTokens, countOf(details.cached_tokens) ?? 0);
-  return { promptTokens, cachedTokens, completionTokens };
+  const parts = readParts(usage, { promptTokens: promptTokens - cachedTokens, completionTokens });
+  return { promptTokens, cachedTokens, completionTokens, ...(parts !== undefined && { parts }) };
+}
+
+/** The reported parts that have prices of their own, within the tokens that are left for them. */
+function readParts(
+  usage: Readonly<Record<string, unknown>>,
+  left: { readonly promptTokens: number; readonly completionTokens: number },
+): UsageParts | undefined {
+  const input = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
+  const output = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
+  const cacheWriteTokens = Math.min(left.promptTokens, countOf(input.cache_write_tokens) ?? 0);
+  const audioInputTokens = Math.min(left.promptTokens - cacheWriteTokens, countOf(input.audio_tokens) ?? 0);
+  const audioOutputTokens = Math.min(left.completionTokens, countOf(output.audio_tokens) ?? 0);
+  if (cacheWriteTokens + audioInputTokens + audioOutputTokens === 0) return undefined;
+  return { cacheWriteTokens, audioInputTokens, audioOutputTokens };
 }
 
 function countOf(value: unknown): number | undefined {

@@ -8,7 +8,7 @@ export interface UpstreamFields {
   readonly model: string;
   /** Request usage at the end of the stream. */
   readonly askForUsage: boolean;
-  /** A maximum of output tokens for a request that declares none, with the name of its field. */
+  /** A maximum of output tokens, to be set in this field unless the request declares one there. */
   readonly cap: { readonly field: string; readonly tokens: number } | undefined;
 }
 
@@ -28,7 +28,9 @@ export function editBody(request: ChatRequest, fields: UpstreamFields): string {
     const options = find('stream_options');
     set('stream_options', withUsage(options === undefined ? 'null' : text.slice(options.valueStart, options.valueEnd)));
   }
-  if (fields.cap !== undefined) set(fields.cap.field, String(fields.cap.tokens));
+  if (fields.cap !== undefined && typeof request.body.fields[fields.cap.field] !== 'number') {
+    set(fields.cap.field, String(fields.cap.tokens));
+  }
   // There is at least `model`, so a member that is inserted before the first ends with a comma.
   const first = members[0] as Member;
   if (added.length > 0) edits.push({ start: first.keyStart, end: first.keyStart, replacement: added.join('') });

@@ -2,7 +2,9 @@
 
 import { isObject } from '../core/json.ts';
 import { MAX_TPM } from '../core/limits.ts';
+import { printableName } from '../core/printable.ts';
 import type { JsonBody } from './body.ts';
+import { findCaseVariant } from './names.ts';
 
 /** A validated request. Fields that the gateway does not act on stay in `body`. */
 export interface ChatRequest {
@@ -14,12 +16,15 @@ export interface ChatRequest {
   /** Whether the client itself requested usage in its stream. */
   readonly includeUsage: boolean;
   /**
-   * The declared maximum of output tokens per choice: `max_completion_tokens`, or else
-   * `max_tokens`.
+   * The declared maximum of output tokens per choice: the larger of `max_completion_tokens` and
+   * `max_tokens`, since hosts read either.
    */
   readonly maxOutput: number | undefined;
   /** The number of choices requested. */
   readonly choices: number;
+  readonly serviceTier: string | undefined;
+  /** Whether its input or output may be audio, which can have prices of its own. */
+  readonly hasAudio: boolean;
 }
 
 export type Checked =
@@ -42,12 +47,14 @@ export function modelOf(body: JsonBody): string | undefined {
  */
 export function checkRequest(body: JsonBody, model: string): Checked {
   const { fields } = body;
+  const variant = findVariant(body);
+  if (variant !== undefined) return { ok: false, problem: variant };
   for (const [name, check] of CHECKS) {
     const problem = check(fields[name] ?? undefined, fields);
     if (problem !== undefined) return { ok: false, problem };
   }
   const options = fields.stream_options as Fields | null | undefined;
-  const maxOutput = (fields.max_completion_tokens ?? fields.max_tokens ?? undefined) as number | undefined;
+  const maxima = [fields.max_completion_tokens, fields.max_tokens].filter((value) => typeof value === 'number');
   return {
     ok: true,
     request: {
@@ -57,8 +64,10 @@ export function checkRequest(body: JsonBody, model: string): Checked {
       tools: (fields.tools ?? []) as readonly unknown[],
       stream: fields.stream === true,
       includeUsage: options?.include_usage === true,
-      maxOutput: maxOutput === undefined ? undefined : Math.min(maxOutput, MAX_DECLARED_TOKENS),
+      maxOutput: maxima.length === 0 ? undefined : Math.min(Math.max(...maxima), MAX_DECLARED_TOKENS),
       choices: (fields.n ?? 1) as number,
+      serviceTier: (fields.service_tier ?? undefined) as string | undefined,
+      hasAudio: hasAudio(fields),
     },
   };
 }
@@ -88,7 +97,44 @@ const CHECKS: readonly (readonly [field: string, check: Check])[] = Object.entri
   frequency_penalty: number('frequency_penalty', -2, 2),
   stop: checkStop,
   tools: checkTools,
+  service_tier: (value) =>
+    value === undefined || typeof value === 'string' ? undefined : 'service_tier: expected a string',
 });
+
+/** The fields that decide what a request may do and what it costs. */
+const ACTED_ON: ReadonlySet<string> = new Set([
+  'model',
+  ...CHECKS.map(([name]) => name),
+  'functions',
+  'response_format',
+  'modalities',
+  'audio',
+]);
+const ACTED_ON_IN_STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage']);
+
+function findVariant({ members, fields }: JsonBody): string | undefined {
+  const variant = findCaseVariant(
+    members.map(({ key }) => key),
+    ACTED_ON,
+  );
+  if (variant !== undefined) return variantProblem('', variant);
+  const { stream_options: options } = fields;
+  const inOptions = isObject(options) ? findCaseVariant(Object.keys(options), ACTED_ON_IN_STREAM_OPTIONS) : undefined;
+  return inOptions && variantProblem('stream_options.', inOptions);
+}
+
+function variantProblem(parent: string, { name, resembles }: { name: string; resembles: string }): string {
+  return `${parent}${printableName(name)}: differs from ${parent}${resembles} only by letter case; expected ${resembles}`;
+}
+
+/** Parts of a message that are never audio. */
+const SILENT_PARTS: readonly unknown[] = ['text', 'image_url', 'refusal'];
+
+function hasAudio({ messages, modalities, audio }: Fields): boolean {
+  if (isObject(audio) || (Array.isArray(modalities) && modalities.includes('audio'))) return true;
+  const isAudible = (part: Fields) => !SILENT_PARTS.includes(part.type);
+  return (messages as readonly Fields[]).some(({ content }) => Array.isArray(content) && content.some(isAudible));
+}
 
 function wholeNumber(name: string, minimum: number, maximum?: number): Check {
   const range = maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;

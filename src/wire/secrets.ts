@@ -1,4 +1,24 @@
-/** Detects secrets in a text: verbatim, in part, or encoded. */
+/** What must never reach a client, and how it is found in a text: verbatim, in part, or encoded. */
+
+/** The secrets of an upstream, or of several. */
+export interface Secrets {
+  /** Twelve characters of one count as the secret, in any encoding. */
+  readonly parts: readonly string[];
+  /** Too short or too ordinary to count in part: only as whole words, verbatim. */
+  readonly words: readonly string[];
+  /**
+   * Those that nothing but an echo contains. Whole answers are searched for these alone: a model
+   * may well write the name of a host.
+   */
+  readonly credentials: readonly string[];
+}
+
+export const NO_SECRETS: Secrets = { parts: [], words: [], credentials: [] };
+
+export function mergeSecrets(each: readonly Secrets[]): Secrets {
+  const merged = (field: keyof Secrets) => [...new Set(each.flatMap((secrets) => secrets[field]))];
+  return { parts: merged('parts'), words: merged('words'), credentials: merged('credentials') };
+}
 
 /** A fragment of a secret of this length counts as the secret. */
 const FRAGMENT_CHARACTERS = 12;
@@ -8,35 +28,69 @@ interface Needles {
   /** Encodings that are shorter than a fragment. */
   readonly whole: readonly string[];
   readonly fragments: ReadonlySet<string>;
+  readonly parts: readonly string[];
+  /** Undefined if there are no words. */
+  readonly words: RegExp | undefined;
 }
 
-/** Computed once per list of secrets: an overloaded upstream can send many errors. */
-const cache = new WeakMap<readonly string[], Needles>();
+/** Computed once per set of secrets: an overloaded upstream can send many errors. */
+const cache = new WeakMap<Secrets, Needles>();
 
 /** True if the text contains one of the secrets, or a long enough part of one, in any case. */
-export function holdsSecret(text: string, secrets: readonly string[]): boolean {
+export function holdsSecret(text: string, secrets: Secrets): boolean {
+  const { whole, fragments, words } = needlesOf(secrets);
+  const searched = text.toLowerCase();
+  if (words?.test(searched) || whole.some((needle) => searched.includes(needle))) return true;
+  for (let at = 0; at + FRAGMENT_CHARACTERS <= searched.length; at++) {
+    if (fragments.has(searched.slice(at, at + FRAGMENT_CHARACTERS))) return true;
+  }
+  return false;
+}
+
+/** True if the text contains one of the secrets verbatim, in any case. Ten times as fast. */
+export function holdsVerbatim(text: string, secrets: Secrets): boolean {
+  const { parts, words } = needlesOf(secrets);
+  const searched = text.toLowerCase();
+  for (const part of parts) if (searched.includes(part)) return true;
+  return words?.test(searched) === true;
+}
+
+/** True if the text contains a credential verbatim. */
+export function holdsCredential(text: string, { credentials }: Secrets): boolean {
+  // Called for every event of every stream: a loop takes a third of the time of `some`.
+  for (const credential of credentials) if (text.includes(credential)) return true;
+  return false;
+}
+
+function needlesOf(secrets: Secrets): Needles {
   let needles = cache.get(secrets);
   if (needles === undefined) {
     needles = needlesFor(secrets);
     cache.set(secrets, needles);
   }
-  const searched = text.toLowerCase();
-  if (needles.whole.some((needle) => searched.includes(needle))) return true;
-  for (let at = 0; at + FRAGMENT_CHARACTERS <= searched.length; at++) {
-    if (needles.fragments.has(searched.slice(at, at + FRAGMENT_CHARACTERS))) return true;
-  }
-  return false;
+  return needles;
 }
 
-function needlesFor(secrets: readonly string[]): Needles {
-  const encodings = secrets.flatMap(encodingsOf).map((encoding) => encoding.toLowerCase());
+function needlesFor({ parts, words }: Secrets): Needles {
+  const encodings = parts.flatMap(encodingsOf).map((encoding) => encoding.toLowerCase());
   const fragments = new Set<string>();
   for (const encoding of encodings) {
     for (let at = 0; at + FRAGMENT_CHARACTERS <= encoding.length; at++) {
       fragments.add(encoding.slice(at, at + FRAGMENT_CHARACTERS));
     }
   }
-  return { whole: encodings.filter(({ length }) => length < FRAGMENT_CHARACTERS), fragments };
+  return {
+    whole: encodings.filter(({ length }) => length < FRAGMENT_CHARACTERS),
+    fragments,
+    parts: parts.map((part) => part.toLowerCase()),
+    words: words.length === 0 ? undefined : new RegExp(words.map(wordPattern).join('|')),
+  };
+}
+
+/** Matches the word where it is not part of a longer one. `%2F` before it is no part of a word. */
+function wordPattern(word: string): string {
+  const text = word.toLowerCase();
+  return `${/^\w/.test(text) ? '(?:(?<!\\w)|(?<=%[0-9a-f]{2}))' : ''}${text.replace(/\W/g, '\\$&')}${/\w$/.test(text) ? '(?!\\w)' : ''}`;
 }
 
 /**

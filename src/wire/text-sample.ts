@@ -2,6 +2,7 @@
  * Collects texts that may arrive in pieces: an estimate of their tokens, and samples from all over
  * them to count.
  */
+import { tokenWeight, WEIGHT_PER_TOKEN } from './token-estimate.ts';
 
 /**
  * How many characters are kept, which bounds the memory of a stream. Most outputs are shorter
@@ -30,7 +31,6 @@ interface OpenBlock {
   readonly text: number;
   readonly pieces: string[];
   characters: number;
-  weight: number;
 }
 
 /** Texts to count. The tokens of the whole are the sum of theirs, each times its factor. */
@@ -39,8 +39,14 @@ export interface Sample {
   readonly factors: readonly number[];
 }
 
+/** UTF-8 bytes per token: the median over prose, code and JSON in several languages. */
+const BYTES_PER_TOKEN = 3.8;
+
 export class TextSample {
+  /** Of the full blocks. */
   #weight = 0;
+  /** UTF-8 bytes of the unfinished blocks. */
+  #openBytes = 0;
   #unparsedBytes = 0;
   #texts = 0;
   /** The number of each text that arrives in pieces, by the one it was added with. */
@@ -70,11 +76,9 @@ export class TextSample {
       }
       const end = cutAt(text, at + BLOCK_CHARACTERS - block.characters);
       const piece = end - at === text.length ? text : text.slice(at, end);
-      const weight = weigh(piece);
       block.pieces.push(piece);
       block.characters += piece.length;
-      block.weight += weight;
-      this.#weight += weight;
+      this.#openBytes += Buffer.byteLength(piece);
       at = end;
     }
     if (number === undefined || !this.#numbers.has(number)) this.#close(block);
@@ -88,12 +92,21 @@ export class TextSample {
 
   /** The estimated tokens of everything so far, rounded up. */
   get tokens(): number {
-    return tokensOfBytes(this.#weight + this.#unparsedBytes);
+    let weight = this.#weight;
+    for (const block of this.#open.values()) weight += tokenWeight(contentOf(block));
+    return Math.ceil(weight / WEIGHT_PER_TOKEN + this.#unparsedBytes / BYTES_PER_TOKEN);
+  }
+
+  /** The same at most, and cheaper: no token has less than a byte. */
+  get tokensAtMost(): number {
+    return this.#weight / WEIGHT_PER_TOKEN + this.#openBytes + this.#unparsedBytes;
   }
 
   /** What to count: the whole texts while they are short, else blocks from all over them. */
   sample(): Sample {
-    const unfinished = Array.from(this.#open.values(), closed);
+    const unfinished = Array.from(this.#open.values(), (block) => {
+      return { text: block.text, content: contentOf(block), weight: 1, standsFor: 1 };
+    });
     const blocks = [...this.#kept, ...(this.#candidate === undefined ? [] : [this.#candidate]), ...unfinished];
     if (this.#stride > 1) {
       return {
@@ -122,11 +135,15 @@ export class TextSample {
 
   #close(block: OpenBlock): void {
     this.#open.delete(block.text);
+    const content = contentOf(block);
+    const weight = tokenWeight(content);
+    this.#weight += weight;
+    this.#openBytes -= Buffer.byteLength(content);
     const candidate = this.#candidate;
-    const standsFor = (candidate?.standsFor ?? 0) + block.weight;
-    const isChosen = candidate === undefined || Math.random() * standsFor < block.weight;
+    const standsFor = (candidate?.standsFor ?? 0) + weight;
+    const isChosen = candidate === undefined || Math.random() * standsFor < weight;
     this.#candidates = candidate === undefined ? 1 : this.#candidates + 1;
-    this.#candidate = isChosen ? closed(block) : candidate;
+    this.#candidate = isChosen ? { text: block.text, content: copied(content), weight, standsFor } : candidate;
     this.#candidate.standsFor = standsFor;
     if (this.#candidates < this.#stride) return;
     this.#kept.push(this.#candidate);
@@ -152,14 +169,17 @@ export class TextSample {
 }
 
 function newBlock(text: number): OpenBlock {
-  return { text, pieces: [], characters: 0, weight: 0 };
+  return { text, pieces: [], characters: 0 };
 }
 
-/** Copies the text: a part of a longer string would keep all of that in memory. */
-function closed({ text, pieces, weight }: OpenBlock): Block {
-  const content = pieces.join('');
+function contentOf({ pieces }: OpenBlock): string {
+  return pieces.join('');
+}
+
+/** A part of a longer string would keep all of that in memory. */
+function copied(content: string): string {
   const encoding = Buffer.byteLength(content) === content.length ? 'latin1' : 'utf16le';
-  return { text, content: Buffer.from(content, encoding).toString(encoding), weight, standsFor: weight };
+  return Buffer.from(content, encoding).toString(encoding);
 }
 
 /** Where to cut a text, at `limit` or one character behind it: never within a character. */
@@ -169,15 +189,7 @@ function cutAt(text: string, limit: number): number {
   return isLowSurrogate ? limit + 1 : limit;
 }
 
-/** What a text adds to the estimate: its UTF-8 bytes. */
-function weigh(text: string): number {
-  return Buffer.byteLength(text);
-}
-
-/** UTF-8 bytes per token: the median over prose, code and JSON in several languages. */
-const BYTES_PER_TOKEN = 3.8;
-
-/** The estimated tokens of a text of this many UTF-8 bytes, rounded up. */
-export function tokensOfBytes(bytes: number): number {
+/** The tokens of bytes that were not parsed, rounded up. */
+function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }

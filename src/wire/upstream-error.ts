@@ -3,7 +3,7 @@
  * read.
  */
 import { isObject, parseJson } from '../core/json.ts';
-import { holdsSecret } from './secrets.ts';
+import { holdsSecret, type Secrets } from './secrets.ts';
 
 /** The content of an upstream's error. */
 export interface UpstreamWords {
@@ -88,20 +88,58 @@ const ABOUT_THE_OPERATOR = new RegExp(
   'i',
 );
 
+/**
+ * A quoted identifier: the name of a function or a field, which the request contains. Quoted
+ * sentences are the host's own, however they are quoted. An apostrophe is no quote.
+ */
+const QUOTED_IDENTIFIER = /(?<!\w)'[\w$.:[\]/-]{1,64}'(?!\w)|"[\w$.:[\]/-]{1,64}"|`[\w$.:[\]/-]{1,64}`/g;
+
+/** A quoted code such as `insufficient_quota` is no name: it has one of these words, and a state. */
+const SUBJECT =
+  /(?:^|_)(?:accounts?|auth\w*|balance|billing|credits?|api_?key|organi[sz]ation|payment|quota|subscription|funds)(?:_|$)/;
+const STATE =
+  /(?:^|_)(?:deactivated|denied|disabled|error|exceeded|exhausted|expired|failed|inactive|incorrect|insufficient|invalid|low|not|overdue|reached|revoked|suspended|unpaid)(?:_|$)/;
+
+function isCodeAboutTheOperator(identifier: string): boolean {
+  const words = identifier
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .replace(/\W+/g, '_')
+    .toLowerCase();
+  return SUBJECT.test(words) && STATE.test(words);
+}
+
 export function isAboutTheOperator(words: UpstreamWords): boolean {
   // Hosts echo what clients sent. A message this long is not searched, and is never passed on.
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return false;
-  // Quoted text comes from the request: the name of a function or a field. An apostrophe is no
-  // quote.
-  const said = words.message.replace(/(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g, ' ');
-  return [said, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
+  let isCodeQuoted = false;
+  const said = words.message.replace(QUOTED_IDENTIFIER, (quoted) => {
+    isCodeQuoted ||= isCodeAboutTheOperator(quoted.slice(1, -1));
+    return ' ';
+  });
+  return isCodeQuoted || [said, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
+}
+
+/** With these statuses, the upstream's words are withheld, and trying again cannot help. */
+export const WITHHELD_STATUSES: ReadonlySet<number> = new Set([401, 403, 404]);
+
+/** The error status among the labels, as hosts send it in responses with status 200. */
+export function statusIn({ labels }: UpstreamWords): number | undefined {
+  return labels.map(Number).find((label) => label >= 400 && label < 600);
+}
+
+/** True if clients may read an error beside the choices of an answer, with every field of it. */
+export function isForClients(error: unknown, secrets: Secrets): boolean {
+  const words = readErrorValue({ error });
+  if (words !== undefined && WITHHELD_STATUSES.has(statusIn(words) ?? 0)) return false;
+  const everything = { message: JSON.stringify(error), labels: words?.labels ?? [] };
+  return [words ?? everything, everything].every((each) => wordsForClients(each, secrets) !== undefined);
 }
 
 /**
  * The message for clients. Undefined if they may not read it, because it is about the operator or
  * contains one of the secrets (the upstream's credential, address and headers).
  */
-export function wordsForClients(words: UpstreamWords, secrets: readonly string[]): string | undefined {
+export function wordsForClients(words: UpstreamWords, secrets: Secrets): string | undefined {
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return undefined;
   if (isAboutTheOperator(words) || holdsSecret(words.message, secrets)) return undefined;
   // Truncated only after the search, or part of a secret could remain at the cut.

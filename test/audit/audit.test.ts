@@ -54,6 +54,12 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     /not with the amount of its hold/,
   ],
   [
+    'a reason for a failure of a request that did not fail',
+    "UPDATE journal SET failure_reason = 'broken', failure_message = 'x' WHERE id = 1",
+    'journal rows',
+    /did not fail, but/,
+  ],
+  [
     'a correction of a request that was not charged as held',
     'UPDATE journal SET corrected_at_ms = 1 WHERE id = 1',
     'journal rows',

@@ -37,7 +37,7 @@ describe('global options', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(allowlist, ['mock/echo', 'mock/paid']);
   });
 
-  test('the config comes from `--config`, then the variable, then ./config.yaml, then the defaults', async (t) => {
+  test('the config comes from `--config`, then the variable, then ./config.yaml', async (t) => {
     const place = new Workplace(t, withState('here'));
     place.write('by-variable.yaml', withState('by-variable'));
     place.write('by-option.yaml', withState('by-option'));
@@ -48,7 +48,6 @@ describe('global options', { concurrency: CONCURRENCY }, () => {
     place.environment.INF_GW_CONFIG = 'by-variable.yaml';
     assert.equal(await pathOf(place), `${place.directory}/by-variable.db`);
     assert.equal(await pathOf(place, '--config', 'by-option.yaml'), `${place.directory}/by-option.db`);
-    assert.equal(await pathOf(empty), `${empty.directory}/inf-gw.db`);
     assert.equal(
       await pathOf(empty, '-c', `${place.directory}/here.yaml`.replace('here', 'config')),
       `${place.directory}/here.db`,

@@ -17,9 +17,9 @@ import {
 import type { RequestJson } from '../support/request-json.ts';
 
 const say = (content: string) => [{ role: 'user', content }];
-/** Six input tokens and up to a hundred output tokens, at 0.001 and 0.002 USD. */
+/** Nine input tokens and up to a hundred output tokens, at 0.001 and 0.002 USD. */
 const OPEN = { model: 'mock/paid', stream: true, max_tokens: 100, messages: say('/stall 1') };
-const HELD = '0.206000';
+const HELD = '0.209000';
 const PAID = { model: 'mock/paid', max_tokens: 1 };
 
 /** Sends a request that stays open, and returns its id. */
@@ -88,13 +88,13 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(settled, { ...held, cost_usd: '0.012300', corrected_at: settled.corrected_at });
     assert.deepEqual(shown, settled);
     assert.equal(balance.balance_usd, '9.987700');
-    assert.deepEqual(key.month, { requests: 1, tokens: 106, cost_usd: '0.012300' });
+    assert.deepEqual(key.month, { requests: 1, tokens: 109, cost_usd: '0.012300' });
     const figures = {
       requests: 1,
       errors: 1,
-      prompt_tokens: 6,
+      prompt_tokens: 9,
       completion_tokens: 100,
-      total_tokens: 106,
+      total_tokens: 109,
       cost_usd: '0.012300',
     };
     assert.deepEqual(byDay, [{ day: held.admitted_at.slice(0, 10), ...figures }]);
@@ -102,7 +102,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const csv = await place.run(['usage', '--by', 'source', '--csv']);
     assert.deepEqual(linesOf(csv.stdout), [
       'source,requests,errors,prompt_tokens,completion_tokens,total_tokens,cost_usd',
-      'held,1,1,6,100,106,0.012300',
+      'held,1,1,9,100,109,0.012300',
     ]);
     await assertConsistent(place);
   });
@@ -121,7 +121,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const sum = rows.reduce((total, { cost_usd }) => total + Number(cost_usd), 0);
     assert.equal(sum.toFixed(9), Number(whole?.cost_usd).toFixed(9));
     const table = await place.run(['usage', '--by', 'source']);
-    assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +6 +100 +106 +0\.206000\n/);
+    assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +9 +100 +109 +0\.209000\n/);
   });
 
   test('takes effect in a running gateway at once: spend limit and credit go by the corrected charge', async (t) => {

@@ -113,7 +113,8 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       completion_tokens: 5,
       total_tokens: 15,
       cost_usd: '0.013000',
-      held_usd: '0.105000',
+      held_usd: '0.104000',
+      failure: null,
       corrected_at: null,
     });
     assert.match(admitted_at, TIME);
@@ -127,6 +128,33 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     for (const part of [/app \(key_/, /host\/model/, /chatcmpl-9xK/, /10 in \(4 cached\), 5 out/, /0\.013000 USD/]) {
       assert.match(shown.stdout, part);
     }
+  });
+
+  test('why a request failed is in the list, on its own, and in the JSON', async (t) => {
+    const { place, serving, upstream, app } = await openSite(t);
+    const ok = await place.run(['requests', 'list']);
+    upstream.follow(answering({ error: { message: 'Incorrect API key', code: 'invalid_api_key' } }, 401));
+    const id = await idOf(serving.chat(app.key, { model: 'host/model' }));
+    upstream.follow((call) => call.reset());
+    const broken = await idOf(serving.chat(app.key, { model: 'host/model' }));
+    const [text, json, shown, list] = await place.runAll([
+      ['requests', 'show', id],
+      ['requests', 'show', id, '--json'],
+      ['requests', 'show', broken, '--json'],
+      ['requests', 'list', '--errors'],
+    ]);
+    const message = 'upstream 401: check the api_key of the provider (invalid_api_key)';
+    assert.match(text?.stdout ?? '', /^failure +upstream 401: check the api_key of the provider \(invalid_api_key\)/m);
+    const { failure } = JSON.parse(json?.stdout ?? '') as RequestJson;
+    assert.deepEqual(failure, { reason: 'http_status', status: 401, message });
+    assert.deepEqual((JSON.parse(shown?.stdout ?? '') as RequestJson).failure, {
+      reason: 'broken',
+      status: null,
+      message: 'the connection was lost (ECONNRESET)',
+    });
+    assert.match(list?.stdout ?? '', /^ADMITTED.* FAILURE$/m);
+    assert.match(list?.stdout ?? '', new RegExp(`${id} +upstream 401: check the api_key of the provider`));
+    assert.doesNotMatch(ok.stdout, /FAILURE/);
   });
 
   test('a stream is found by its completion id; one that never got any, only by its request id', async (t) => {
@@ -174,7 +202,8 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       completion_tokens: null,
       total_tokens: null,
       cost_usd: null,
-      held_usd: '0.206000',
+      failure: null,
+      held_usd: '0.209000',
       corrected_at: null,
     });
     const shown = await place.run(['requests', 'show', open.id]);
@@ -184,13 +213,13 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
 
   test('an unknown id is an error of one line, whatever it looks like', async (t) => {
     const place = new Workplace(t);
+    await place.createKey('app');
     const ids = ['req_none', "'; DROP TABLE journal; --", '%', '', ' ', '\u001b[31mred\nnew line', '😀', '../../etc'];
     const answers = await place.runAll(ids.map((id) => ['requests', 'show', id]));
     for (const [index, { status, stdout, stderr }] of answers.entries()) {
       assert.equal(status, 1, `${ids[index]}`);
       assert.equal(stdout, '');
-      // The first command without a state file says that it has created one.
-      const lines = linesOf(stderr).filter((line) => !line.startsWith('created '));
+      const lines = linesOf(stderr);
       assert.equal(lines.length, 1, stderr);
       assert.match(lines[0] ?? '', /^error: no such request: "/);
       assert.ok(!stderr.includes('\u001b'));

@@ -1,6 +1,6 @@
 /** How `serve` starts: what it logs, and when it refuses to start. */
 import assert from 'node:assert/strict';
-import { symlinkSync } from 'node:fs';
+import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openDatabase } from '../../src/state/sqlite/database.ts';
@@ -12,6 +12,14 @@ const WITH_MISSING_KEY = `${CONFIG}  elsewhere:
     api_key: \${ELSEWHERE_KEY}
     models: { model: { input: 1, output: 1 } }
 `;
+
+/** A module that, imported first, makes `os.userInfo` fail as it does for an id without a passwd entry. */
+const WITHOUT_PASSWD_ENTRY = `data:text/javascript,${encodeURIComponent(`
+  import { syncBuiltinESMExports } from 'node:module';
+  import os from 'node:os';
+  os.userInfo = () => { throw new Error('A system error occurred: uv_os_get_passwd returned ENOENT'); };
+  syncBuiltinESMExports();
+`)}`;
 
 describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
   test('the first start logs the address, the active providers, the balance and the next command to run', async (t) => {
@@ -95,6 +103,40 @@ describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
     assert.equal(sameAddress?.status, 1);
     assert.match(sameAddress?.stderr ?? '', new RegExp(`^error: 127\\.0\\.0\\.1:${port} is in use`, 'm'));
     assert.equal(await serving.chatOutcome(key), '200');
+  });
+
+  test('a start that fails for its address leaves no state file behind', async (t) => {
+    const place = new Workplace(t);
+    const serving = await place.serve();
+    const port = new URL(serving.url).port;
+    const addresses = [`127.0.0.1:${port}`, '192.0.2.1:0', 'no-such-host.invalid:8787'];
+    const starts = addresses.flatMap((listen, i) =>
+      [1, 2].map((threads) => ({ listen, threads, name: `${i}-${threads}` })),
+    );
+    for (const { listen, threads, name } of starts) {
+      const config = CONFIG.replace('./state.db', `./new/${name}.db`).replace('127.0.0.1:0', listen);
+      place.write(`${name}.yaml`, `threads: ${threads}\n${config}`);
+    }
+    const results = await inParallel(starts, ({ name }) => place.run(['serve', '-c', `${name}.yaml`]));
+    for (const [i, { status, stderr }] of results.entries()) {
+      assert.equal(status, 1);
+      assert.match(stderr, /^error: .*set another `listen:` address in the config$/m, starts[i]?.name ?? '');
+      assert.doesNotMatch(stderr, /created the state file/);
+    }
+    assert.ok(!readdirSync(place.directory).includes('new'));
+  });
+
+  test('it starts as a user without a passwd entry, and status and reload reach it', async (t) => {
+    const place = new Workplace(t);
+    // The state file is so deep that its control socket is in the temporary directory.
+    place.write('config.yaml', CONFIG.replace('./state.db', `./${'deep/'.repeat(25)}state.db`));
+    place.environment.NODE_OPTIONS = `--import=${WITHOUT_PASSWD_ENTRY}`;
+    const serving = await place.serve();
+    const [status, reload] = await inParallel([['status', '--json'], ['reload']], (words) => place.runAlone(words));
+    assert.equal(status?.status, 0, status?.stderr ?? '');
+    assert.equal((JSON.parse(status?.stdout ?? '') as { pid: number }).pid, serving.pid);
+    assert.equal(reload?.status, 0, reload?.stderr ?? '');
+    assert.equal(await serving.stop(), 0);
   });
 
   test('a file that is no state file, or from a newer version, is left untouched and reported in one line', async (t) => {

@@ -1,10 +1,10 @@
 /** The two start scripts: one rejects an old Node, the other creates a config for `npm start`. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { inParallel, linesOf, PROGRAM, runNode, Workplace } from '../support/cli.ts';
+import { copyOfProgram } from '../support/program-copy.ts';
 
 /** A module that, imported first, makes Node report another version. */
 function pretending(version: string): string {
@@ -34,21 +34,6 @@ test('an older Node is rejected with one line that says what to do, and a newer 
     assert.ok(stderr?.includes(`v${version}`));
   }
 });
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
-/**
- * The built program in its own directory. Its example config listens on a port that the system
- * chooses.
- */
-function copyOfProgram(directory: string): { script: string; example: string } {
-  for (const part of ['bin', 'dist', 'package.json'])
-    cpSync(join(ROOT, part), join(directory, part), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-  const example = readFileSync(join(ROOT, 'config.example.yaml'), 'utf8').replace('127.0.0.1:8787', '127.0.0.1:0');
-  writeFileSync(join(directory, 'config.example.yaml'), example);
-  return { script: join(directory, 'bin/start.js'), example };
-}
 
 test('`npm start` creates a config from the example, says so, and serves; the command it suggests has npx', async (t) => {
   const place = new Workplace(t, null);

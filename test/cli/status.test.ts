@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { VERSION } from '../../src/core/program.ts';
-import { CONCURRENCY, CONFIG, linesOf, PROGRAM, Workplace } from '../support/cli.ts';
+import { CONCURRENCY, CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
 import { bounded } from '../support/wait.ts';
 
 const STALLING = { stream: true, messages: [{ role: 'user', content: '/stall 1' }] };
@@ -33,6 +33,7 @@ const FIELDS = [
   'state_bytes',
   'log_bytes',
   'upstreams',
+  'skipped',
 ];
 
 /** What people and programs read if no gateway is running. */
@@ -126,13 +127,6 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     assert.equal(json.draining, true);
     await reader?.cancel();
     assert.deepEqual(await bounded(serving.ended, 'the gateway ends'), { status: 0, signal: null });
-  });
-
-  test('without a config file says that the defaults apply', async (t) => {
-    const place = new Workplace(t, null);
-    const { status, stderr } = await place.run(['status']);
-    assert.deepEqual([status, linesOf(stderr).length], [1, 1]);
-    assert.match(stderr, /inf-gw\.db; start one with: inf-gw serve/);
   });
 
   test('ends with status 1 if no gateway was started, or it was stopped or killed', async (t) => {

@@ -7,6 +7,9 @@ import { inParallel, linesOf, Workplace } from '../support/cli.ts';
 
 const USAGE_ERRORS: readonly (readonly string[])[] = [
   ['frobnicate'],
+  ['frobnicate', '--help'],
+  ['-c', 'config.yaml', 'frobnicate', '-h'],
+  ['keys', 'frobnicate', '--help'],
   ['keys', 'lst'],
   ['config', 'chk'],
   ['keys', 'list', '--frob'],
@@ -40,6 +43,13 @@ const USAGE_ERRORS: readonly (readonly string[])[] = [
   ['allowlist', 'clear'],
   ['allowlist', 'set', 'app'],
   ['allowlist', 'add', 'app', 'echo'],
+  ['allowlist', 'add', 'app', 'mock/*'],
+  ['allowlist', 'set', 'app', 'mock/echo,mock/paid'],
+  ['allowlist', 'set', 'app', 'mock/\u202eohce'],
+  ['allowlist', 'remove', 'app', 'mock/\u001b[2J'],
+  ['keys', 'create', 'new', '--allow', '*'],
+  ['keys', 'create', 'a\u2067b'],
+  ['keys', 'create', 'sk-inf-0123456789abcdefghij'],
   ['credit', 'add'],
   ['credit', 'add', '0'],
   ['credit', 'add', '0.00'],
@@ -48,6 +58,7 @@ const USAGE_ERRORS: readonly (readonly string[])[] = [
   ['credit', 'add', '10000000000'],
   ['credit', 'add', '1', '--note'],
   ['credit', 'add', '1', '--note', 'two\nlines'],
+  ['credit', 'add', '1', '--note', 'a\u202eb'],
   ['credit', 'remove', '0'],
   ['usage', '--by', 'nonsense'],
   ['usage', '--since', '2026-02-30'],
@@ -72,6 +83,7 @@ const FAILURES: readonly (readonly string[])[] = [
   ['allowlist', 'show', 'nobody'],
   ['allowlist', 'clear', 'nobody'],
   ['allowlist', 'add', 'nobody', 'mock/echo'],
+  ['allowlist', 'add', 'app', 'mock/echo'],
   ['credit', 'add', '1000000000'],
   ['usage', '--key', 'nobody'],
   ['keys', 'list', '-c', 'missing.yaml'],
@@ -93,6 +105,7 @@ test('a usage error ends with status 2, a failure with 1, each with one line on 
       assert.equal(stdout, '');
       assert.equal(linesOf(stderr).length, 1, stderr);
       assert.match(stderr, /^error: /);
+      assert.doesNotMatch(stderr, /\p{Cc}(?!$)|\p{Cf}|sk-inf-\w/u);
     });
   }
 
@@ -127,10 +140,23 @@ test('each problem of a config is reported on a line of its own', async (t) => {
 
 test('without a command, help goes to stderr with status 2; with --help, it is the result', async (t) => {
   const place = new Workplace(t);
-  const [nothing, group, help, version, ahead] = await inParallel(
-    [[], ['keys'], ['--help'], ['--version'], ['--help', 'keys']],
+  const [nothing, group, help, version, ahead, ...ofCommands] = await inParallel(
+    [
+      [],
+      ['keys'],
+      ['--help'],
+      ['--version'],
+      ['--help', 'keys'],
+      ['--json', 'keys', '--help'],
+      ['keys', 'list', '-h'],
+      ['requests', '--key', 'app', '--help'],
+    ],
     (words) => place.runAlone(words),
   );
+  for (const { status, stdout, stderr } of ofCommands) {
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.match(stdout, /^Usage: inf-gw (keys|requests)/);
+  }
   assert.equal(ahead?.stdout, help?.stdout, 'what follows does not matter');
   for (const result of [nothing, group]) {
     assert.equal(result?.status, 2);

@@ -14,7 +14,7 @@ test('references are replaced with the values of variables and files, and nothin
   writeFileSync(join(directory, 'secret.txt'), 'from-file\n');
   writeFileSync(join(directory, 'empty.txt'), ' \n');
   const environment = { KEY: 'value', PADDED: ' padded\n', EMPTY: '', BLANK: '  ', DOLLAR: `$& \${KEY} $1` };
-  const value = (text: string) => ({ kind: 'value', value: text });
+  const value = (text: string, hadBlanks = false) => ({ kind: 'value', value: text, hadBlanks });
   const unset = (variable: string) => ({ kind: 'unset', variable });
   const unreadable = (reason: RegExp) => ({ kind: 'unreadable', reason });
   const rows: [text: string, expected: { kind: string; value?: string; variable?: string; reason?: RegExp }][] = [
@@ -22,7 +22,7 @@ test('references are replaced with the values of variables and files, and nothin
     ['', value('')],
     [`\${KEY}`, value('value')],
     [`Bearer \${KEY}:\${KEY}`, value('Bearer value:value')],
-    [`\${PADDED}`, value('padded')],
+    [`\${PADDED}`, value('padded', true)],
     [`\${DOLLAR}`, value(`$& \${KEY} $1`)],
     ['$KEY', value('$KEY')],
     [`\${KEY`, value(`\${KEY`)],

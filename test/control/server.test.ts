@@ -24,6 +24,7 @@ const NO_FIGURES = { seconds: [], recent: [], now_ms: 0 } as unknown as Snapshot
 
 const NOTHING: ControlHandlers = {
   snapshot: async () => NO_FIGURES,
+  models: () => [],
   reload: async () => {},
   drain: () => {},
   stopRequest: async () => false,

@@ -40,11 +40,13 @@ for (const threads of [1, 2]) {
       await call?.closed;
       const row = await site.row(stream.id);
       assert.deepEqual([row.outcome, row.source], ['upstream_error', 'counted']);
+      assert.deepEqual([row.failure_reason, row.failure_message], ['stopped', 'stopped by the operator']);
       assert.ok(row.completion_tokens > 0 && row.cost_nanos > 0);
       assert.equal((await stopping(site, stream.id)).status, 404, 'it is no longer in flight');
       const { live, recent, upstreams } = await site.snapshot();
       assert.deepEqual([live.map(({ id }) => id), recent.map(({ id }) => id)], [[other.id], [stream.id]]);
       assert.equal(Number(recent[0]?.cost_usd), row.cost_nanos / 1e9);
+      assert.equal(recent[0]?.failure?.reason, 'stopped');
       assert.deepEqual([upstreams[0]?.requests, upstreams[0]?.failures], [1, 0], 'the provider is not to blame');
       assert.equal((await stopping(site, other.id)).status, 200);
       await other.rest();

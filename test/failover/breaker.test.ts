@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, describe, mock, test } from 'node:test';
+import { PROBE_INTERVAL_MS } from '../../src/upstream/backoff.ts';
 import { OPEN_MS, OPENS_AFTER_FAILURES } from '../../src/upstream/breaker.ts';
 import { LAST_RESORT_MAX_UNAVAILABLE } from '../../src/upstream/choice.ts';
 import { completion } from '../support/answers.ts';
@@ -11,10 +12,10 @@ import type { Script } from '../support/fake-upstream.ts';
 import { until } from '../support/wait.ts';
 import { providerOf, refusing, serving, withStage } from './stage.ts';
 
-/** How far the clock of this process runs ahead. */
+/** How far the clock of this process has moved since the start: only by hand, since probes are due by time. */
 let aheadMs = 0;
-const realNow = performance.now.bind(performance);
-mock.method(performance, 'now', () => realNow() + aheadMs);
+const startMs = Math.round(performance.now());
+mock.method(performance, 'now', () => startMs + aheadMs);
 after(() => mock.reset());
 
 const failing: Script = (call) => call.answer(500, { error: { message: 'No.' } });
@@ -77,6 +78,35 @@ describe('a sole upstream', () => {
       stage.follow(serving('hi'));
       assert.equal((await stage.ask(stage.key())).status, 200);
     }));
+});
+
+/** To a clock that is moved by hand, each step looks like a delay of the event loop. */
+const TIMELESS = { config: { overload: { loop_delay: 'off' } } };
+
+describe('a model that a host has taken from everybody with Retry-After: 600 to one key', () => {
+  for (const status of [429, 503]) {
+    test(`is probed by one request every few seconds, and comes back with its success, after ${status}`, () =>
+      withStage(1, TIMELESS, async (stage) => {
+        const [attacker, other] = [stage.key(), stage.key()];
+        stage.follow(refusing(status, { 'retry-after': '600' }));
+        await stage.statuses(attacker, 2 * LAST_RESORT_MAX_UNAVAILABLE);
+        assert.deepEqual(stage.asked, [LAST_RESORT_MAX_UNAVAILABLE]);
+        for (let probes = 1; probes <= 3; probes++) {
+          aheadMs += PROBE_INTERVAL_MS;
+          const replies = await Promise.all(Array.from({ length: OTHERS }, () => stage.ask(other)));
+          assert.deepEqual(stage.asked, [LAST_RESORT_MAX_UNAVAILABLE + probes]);
+          for (const reply of replies) {
+            assertError(reply, 502, 'upstream_error');
+            const retryAfterS = reply.headers.get('retry-after');
+            if (retryAfterS !== null) assert.ok(Number(retryAfterS) <= PROBE_INTERVAL_MS / 1_000, retryAfterS);
+          }
+        }
+        stage.follow(serving('hi'));
+        assert.equal((await stage.ask(other)).status, 502);
+        aheadMs += PROBE_INTERVAL_MS;
+        assert.deepEqual(await stage.statuses(other, OTHERS), Array(OTHERS).fill(200));
+      }));
+  }
 });
 
 describe('Retry-After', () => {

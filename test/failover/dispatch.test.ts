@@ -11,24 +11,15 @@ import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';
 import { type Member, Provider } from '../../src/upstream/provider.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
 import { checkRequest } from '../../src/wire/request.ts';
+import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { completion } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
+import { flatPrices, testModel } from '../support/models.ts';
 import { NO_BOUND } from '../support/unbounded.ts';
 
 const HEAD = { contentType: 'application/json', contentEncoding: undefined, retryAfter: undefined };
 const SINK: StreamSink = { started: false, gone: false, start() {}, write: () => undefined };
-const MODEL = {
-  id: 'p/m',
-  provider: 'p',
-  active: true,
-  upstream: 'm',
-  input: 1n,
-  cachedInput: 1n,
-  output: 1n,
-  maxOutput: undefined,
-  defaultOutput: 512,
-  fallback: [],
-};
+const MODEL = testModel('p/m', flatPrices(1n));
 
 type Host = (attempt: Attempt) => void;
 
@@ -45,7 +36,7 @@ function dispatched(...hosts: readonly Host[]) {
     name: `p#${i + 1}`,
     weight: 1,
     upstream: {
-      secrets: [],
+      secrets: NO_SECRETS,
       attempt: () => {
         const attempt = new Attempt();
         host(attempt);

@@ -68,7 +68,8 @@ describe('a client that hangs up during the first attempt', () => {
 });
 
 test('shutdown ends the attempt, and no other one is made', () =>
-  withStage(2, {}, async (stage) => {
+  // A busy machine may take a while to send the error.
+  withStage(2, { grace: { abortMs: 50_000 } }, async (stage) => {
     stage.follow(() => {}, serving('hi'));
     const key = stage.key();
     const reply = stage.ask(key);

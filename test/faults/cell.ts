@@ -1,8 +1,12 @@
-/** A cell of the fault matrix: what a provider does, and what becomes of it for the client and in the books. */
+/**
+ * A cell of the failure matrix: what a provider does, what the client sees, and what the request
+ * costs.
+ */
 import type { ErrorCode } from '../../src/core/errors.ts';
+import type { FailureReason } from '../../src/core/failure.ts';
 import type { Script } from '../support/fake-upstream.ts';
 
-/** What stands at the address of a provider. */
+/** What listens at the address of a provider. */
 export type HostKind =
   | 'plain'
   | 'tls'
@@ -16,44 +20,52 @@ export type HostKind =
   | 'silence in the handshake'
   | 'end in the handshake';
 
-/** What a host does with a request. A client that is to leave does so between the two. */
+/** What a host does with a request. A client that hangs up does so between the two steps. */
 export interface Play {
   readonly opening?: Script;
-  /** The opening brings the client {@link HELLO}: nothing more happens before it has read that. */
+  /**
+   * The opening sends the client {@link HELLO}; nothing else happens before the client has read
+   * that.
+   */
   readonly isRead?: boolean;
   readonly fault: Script;
 }
 
-/** What the provider says of itself in its errors; whether a client may read it depends on the error. */
+/** The provider's message in its errors; whether a client may read it depends on the error. */
 export const WORDS = 'The flux capacitor is out of tune';
-/** What the client asks, and what the model says; two characters of that take two bytes. No other text has words like these. */
+/**
+ * The prompt and the model's answer; two of its characters take two bytes. The words occur in no
+ * other text.
+ */
 export const PROMPT = 'Tell me of xylopyrography in Qaqortoq';
 export const HELLO = 'Grüße: zwischenmolekular verquasselt';
 
 export type Sight =
-  /** Status 200, and all that the provider sent: so many bytes at least. */
+  /** Status 200, and everything the provider sent: at least this many bytes. */
   | { readonly kind: 'whole'; readonly leastBytes: number }
-  /** An error answer. */
+  /** An error response. */
   | { readonly kind: 'error'; readonly code: ErrorCode; readonly says: string; readonly words: boolean }
-  /** Status 200 and what came, then an error line and [DONE]. */
+  /** Status 200 and what arrived, then an error line and [DONE]. */
   | { readonly kind: 'cut'; readonly says: string; readonly words: boolean };
 
-/** What a request is charged: nothing, by what the gateway counted itself, or by what the provider reported. */
+/** What a request is charged: nothing, what the gateway counted, or what the provider reported. */
 export type Charge = 'nothing' | 'counted' | 'reported';
 
-/** Which time-out ends the request at the latest; all others are far longer. */
+/** Which timeout ends the request at the latest; all others are much longer. */
 export type End = 'at once' | 'connect' | 'first_byte' | 'idle' | 'after its answer';
 
-/** For a client that stays. */
+/** For a client that stays connected. */
 export interface Stays {
   readonly sees: Sight;
   readonly charge: Charge;
-  /** How many requests have reached the provider. */
+  /** How many requests reached the provider. */
   readonly asked: 0 | 1;
   readonly ends: End;
 }
 
-/** For one that leaves. The journal calls it cancelled, unless the fault may have been quicker. */
+/**
+ * For a client that hangs up. The outcome is `cancelled`, unless the failure may have been quicker.
+ */
 export interface Leaves {
   readonly outcome: 'cancelled' | 'cancelled or upstream_error';
   readonly charge: Charge;
@@ -67,18 +79,18 @@ export interface Case {
 }
 
 export interface Fault {
-  /** Goes on from "The provider …". */
+  /** Completes the sentence "The provider …". */
   readonly what: string;
   readonly host: HostKind;
-  /** For a request that asks for JSON, and for one that asks for a stream; undefined where it can only befall the other. */
+  /** For a JSON request and for a stream request; undefined if the failure cannot happen to it. */
   readonly json: Case | undefined;
   readonly stream: Case | undefined;
 }
 
-/** Faults of one kind. */
+/** Failures of one kind. */
 export interface Family {
   readonly title: string;
-  /** What can be said of all of them. */
+  /** What applies to all of them. */
   readonly about: string;
   readonly faults: readonly Fault[];
 }
@@ -90,6 +102,20 @@ export const CONNECTION_LOST = 'was lost';
 export const REPORTED = 'reported an error';
 export const NOT_THE_FORMAT = 'not in the chat-completions format';
 
+/** The reasons that the journal may give for a failure of which the client reads these words. */
+const REASONS: Readonly<Record<string, readonly FailureReason[]>> = {
+  [CANNOT_BE_REACHED]: ['not_connected'],
+  [NOT_IN_TIME]: ['first_byte_timeout'],
+  [STOPPED_SENDING]: ['idle_timeout'],
+  [CONNECTION_LOST]: ['broken'],
+  [REPORTED]: ['error_event', 'error_answer'],
+  [NOT_THE_FORMAT]: ['not_the_protocol'],
+};
+
+export function reasonsFor(sight: Sight): readonly (FailureReason | null)[] {
+  return sight.kind === 'whole' ? [null] : (REASONS[sight.says] ?? ['http_status', 'rejected']);
+}
+
 /** A request that has reached the provider: from then on it may have worked. */
 const LEFT: Leaves = { outcome: 'cancelled', charge: 'counted', asked: 1 };
 
@@ -97,12 +123,12 @@ function stays(sees: Sight, charge: Charge, ends: End): Stays {
   return { sees, charge, ends, asked: 1 };
 }
 
-/** A 502 in the gateway's own words. */
+/** A 502 with the gateway's own message. */
 export function failed(says: string, charge: Charge = 'counted', ends: End = 'at once'): Stays {
   return stays({ kind: 'error', code: 'upstream_error', says, words: false }, charge, ends);
 }
 
-/** An error answer of the provider, which costs nothing. */
+/** An error response of the provider, which costs nothing. */
 export function told(says: string, words: boolean, code: ErrorCode = 'upstream_error'): Stays {
   return stays({ kind: 'error', code, says, words }, 'nothing', 'at once');
 }
@@ -117,12 +143,12 @@ export function cutByError(words: boolean): Stays {
   return stays({ kind: 'cut', says: REPORTED, words }, 'counted', 'at once');
 }
 
-/** No fault in the end. */
+/** No failure, in the end. */
 export function whole(charge: Charge = 'reported', ends: End = 'at once', leastBytes = 1): Stays {
   return stays({ kind: 'whole', leastBytes }, charge, ends);
 }
 
-/** A case of a provider that is reached. */
+/** A case in which the provider is reached. */
 export function on(play: Play | Script, cell: Stays, leaves: Partial<Leaves> = {}): Case {
   return { play: typeof play === 'function' ? { fault: play } : play, stays: cell, leaves: { ...LEFT, ...leaves } };
 }
@@ -137,12 +163,12 @@ function readOn(json: Case): Case {
   return json.leaves.asked === 0 ? json : { ...json, leaves: { ...json.leaves, asked, charge } };
 }
 
-/** A fault that only a stream can have. */
+/** A failure that only a stream can have. */
 export function streamFault(what: string, stream: Case): Fault {
   return { what, host: 'plain', json: undefined, stream };
 }
 
-/** A provider that is never reached: nothing can have happened there. */
+/** A provider that is never reached, so it cannot have worked. */
 export function unreached(what: string, host: HostKind, ends: End): Fault {
   const never: Script = () => {
     throw new Error('a request arrived where none can');

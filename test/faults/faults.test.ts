@@ -1,4 +1,7 @@
-/** The fault matrix: whatever a provider does wrong, client, books and connections are as the table says. */
+/**
+ * The failure matrix: whatever a provider does wrong, client, journal and connections are as the
+ * table says.
+ */
 import assert from 'node:assert/strict';
 import test, { after, describe } from 'node:test';
 import { auditElsewhere } from '../support/auditor.ts';
@@ -18,7 +21,7 @@ describe('a provider that', { concurrency: AT_ONCE }, () => {
   }
 });
 
-test('after all of it nothing is held, the books balance, and the gateway ends in order with every connection', async () => {
+test('afterwards nothing is held, the sums are correct, and the gateway exits cleanly with all connections closed', async () => {
   site.assertSettled();
   for (const { name, differences } of await auditElsewhere(site.workplace.statePath))
     assert.deepEqual(differences, [], name);

@@ -1,4 +1,7 @@
-/** What stands at the address of a provider: a host that answers, or one that no request ever reaches. */
+/**
+ * What listens at the address of a provider: a host that responds, or one that no request ever
+ * reaches.
+ */
 import { readFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -9,16 +12,16 @@ import type { HostKind } from './cell.ts';
 
 export interface Host {
   readonly baseUrl: string;
-  /** Undefined where no request can arrive. */
+  /** Undefined if no request can arrive. */
   readonly upstream?: FakeUpstream;
-  /** Connections that stand at this moment. */
+  /** Open connections. */
   connections(): number;
   close(): Promise<void>;
 }
 
 const CERTIFICATES = join(import.meta.dirname, 'certificates');
 const pem = (file: string) => readFileSync(join(CERTIFICATES, file), 'utf8');
-/** The authority that a gateway has to trust for its hosts to be trusted. */
+/** The authority that a gateway must trust in order to trust its hosts. */
 export const AUTHORITY_PATH = join(CERTIFICATES, 'authority.crt');
 
 function certificate(file: string): Certificate {
@@ -30,7 +33,7 @@ export function openHost(kind: HostKind): Promise<Host> {
     case 'plain':
       return answering('http');
     case 'tls':
-      return answering('https', certificate('sound.crt'));
+      return answering('https', certificate('valid.crt'));
     case 'expired certificate':
       return answering('https', certificate('expired.crt'));
     case 'certificate of another host':
@@ -62,7 +65,7 @@ async function answering(scheme: string, tls?: Certificate): Promise<Host> {
   };
 }
 
-/** Does this with everyone who begins a TLS handshake. */
+/** Does this to every TLS handshake. */
 async function shaking(answer: (socket: Socket) => void): Promise<Host> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -78,7 +81,7 @@ async function shaking(answer: (socket: Socket) => void): Promise<Host> {
   return { baseUrl: `https://127.0.0.1:${port}/v1`, connections: () => sockets.size, close };
 }
 
-/** Not one that was closed just now: the system may give that to another host. */
+/** Not a port that was closed just now: the system may give that to another host. */
 async function closedPort(): Promise<Host> {
   const port = await freePort();
   return { baseUrl: `http://127.0.0.1:${port}/v1`, connections: () => 0, close: async () => {} };
@@ -94,7 +97,7 @@ function closed(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-/** A thread that listens and never takes a connection: it stands still for ever. */
+/** A thread that listens and never accepts a connection: it is blocked forever. */
 const DEAF = `
 const { createServer } = require('node:net');
 const { parentPort } = require('node:worker_threads');
@@ -104,11 +107,11 @@ server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 });
 `;
-/** More than can wait to be accepted. */
+/** More than the accept queue holds. */
 const MOST_WAITING = 16;
 const SETTLED_MS = 150;
 
-/** The queue of those who wait to be accepted is full: the system leaves further attempts without an answer. */
+/** With a full accept queue, the system does not answer further connection attempts. */
 async function blackhole(): Promise<Host> {
   const worker = new Worker(DEAF, { eval: true });
   const port = await new Promise<number>((resolve) => worker.once('message', resolve));
@@ -118,7 +121,7 @@ async function blackhole(): Promise<Host> {
     const socket = connect(port, '127.0.0.1');
     waiting.push(socket);
     taken = await new Promise<boolean>((resolve) => {
-      // Where this process was held up, a connection that was taken is seen before the next turn.
+      // If this process was delayed, an accepted connection is seen before the next tick.
       const timer = setTimeout(() => setImmediate(() => resolve(false)), SETTLED_MS);
       socket
         .on('error', () => {})

@@ -1,6 +1,6 @@
 /**
- * The fault matrix at length, with its times: `npm run test:faults [-- --rounds N] [--seed N] [--only TEXT]`. Ends with
- * status 1 if anything deviates.
+ * The failure matrix, long form, with its times: `npm run test:faults [-- --rounds N] [--seed N]
+ * [--only TEXT]`. Exits with status 1 if anything deviates.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -15,16 +15,18 @@ import { type Cell, cellsFor, nameOf } from './table.ts';
 import { play } from './trial.ts';
 
 const MOST_SHOWN = 20;
-/** Few enough that none keeps another waiting. */
+/** Few enough that none delays another. */
 const AT_ONCE = 6;
-/** What a cell may take beyond its time-out. */
+/** How long a cell may take beyond its timeout. */
 const GRACE_MS = 500;
-/** A compressed answer of 1 GB would go far beyond it; a few answers of 10 MB at once stay within. */
+/**
+ * A compressed response of 1 GB would exceed it by far; a few responses of 10 MB at once do not.
+ */
 const MOST_GROWTH_KB = 256 * 1024;
-/** The connections of the run itself, which it keeps for its next question. */
+/** The connections of the run itself, which it keeps open between its queries. */
 const OWN_CONNECTIONS = AT_ONCE + 1;
 
-/** When a cell has to be over. Slow answers take the time that they take. */
+/** When a cell has to be over. Slow responses have no limit. */
 const LIMITS_MS: Readonly<Record<End, number>> = {
   'at once': GRACE_MS,
   connect: SHORT_MS + GRACE_MS,
@@ -37,7 +39,7 @@ function endOf({ leaving, case: { stays } }: Cell): End {
   return leaving === 'stays' ? stays.ends : 'at once';
 }
 
-/** What a process uses, and has used at most, as Linux tells. */
+/** The current and the peak memory of a process, as Linux reports them. */
 function usedBy(pid: number): { nowKb: number; mostKb: number; sockets: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const figure = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]);
@@ -61,7 +63,7 @@ class Run {
   #grownKb = 0;
   #sockets = 0;
 
-  /** All cells once, in a gateway of their own. */
+  /** Runs all cells once, in a gateway of their own. */
   async round(cells: readonly Cell[], onDone: () => void): Promise<void> {
     const scope = new RunScope();
     try {

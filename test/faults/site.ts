@@ -1,4 +1,7 @@
-/** A real `serve` with a provider of its own for each cell, so that none of them influences another. */
+/**
+ * A real `serve` with a provider of its own for each cell, so that cells do not influence each
+ * other.
+ */
 import { parseUsd } from '../../src/core/money.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
@@ -10,17 +13,17 @@ import { until } from '../support/wait.ts';
 import { AUTHORITY_PATH, type Host, openHost } from './hosts.ts';
 import type { Cell } from './table.ts';
 
-/** Those that a cell is about. */
+/** The timeouts that a cell is about. */
 export const SHORT_MS = 600;
 const SHORT = `${SHORT_MS}ms`;
 /** Longer than a test waits for anything. */
 const LONG = '120s';
-/** Many times what a slow answer takes from one piece to the next. */
+/** Many times the pause between two pieces of a slow response. */
 const PATIENT = '2s';
 export const UPSTREAM_KEY = 'uk-Zq8vX2nL7wRt4KdM9yBf3HsJ';
 const CREDIT_USD = '1000';
 
-/** A cell with what it runs on. */
+/** A cell with the resources that it runs on. */
 export interface Place {
   readonly cell: Cell;
   readonly host: Host;
@@ -33,16 +36,16 @@ interface Scope {
 }
 
 export interface SiteOptions {
-  /** What the gateway runs with, besides the program. */
+  /** Arguments of the gateway's process, in addition to the program. */
   readonly nodeOptions?: readonly string[];
-  /** Fields of the config, over those of the cells. */
+  /** Fields of the config, which override those of the cells. */
   readonly config?: Record<string, unknown>;
   /** Fields of every provider of a cell. */
   readonly provider?: Record<string, unknown>;
-  /** Further providers. */
+  /** More providers. */
   readonly providers?: Record<string, unknown>;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Beside the config, by their names. */
+  /** Files next to the config, by name. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -90,22 +93,22 @@ export class Site {
     return Number(new URL(this.serving.url).port);
   }
 
-  /** The one row of a key, once nothing of it is held. */
+  /** The only row of a key, once nothing of it is held. */
   row(key: TestKey): Promise<Row> {
     return onlyRowOf(this.#database, key);
   }
 
-  /** Resolves once a request of this key is admitted, or has ended since. */
+  /** Resolves once a request of this key was admitted, even if it has ended since. */
   admitted(key: TestKey): Promise<void> {
     return until(() => countHolds(this.#database, key.id) > 0 || rowsOf(this.#database, key).length > 0);
   }
 
-  /** Closes all that the providers have. */
+  /** Closes all connections of the providers. */
   async closeHosts(): Promise<void> {
     await Promise.all(this.places.map(({ host }) => host.close()));
   }
 
-  /** Nothing may be held, and all sums must be right. */
+  /** Nothing may be held, and all sums must be correct. */
   assertSettled(): void {
     if (countHolds(this.#database) > 0) throw new Error('a hold is left');
     assertBooksBalance(this.#database);
@@ -146,7 +149,7 @@ function configFor(
   };
 }
 
-/** Only the time-out that a cell is about is short: no other one can end it. */
+/** Only the timeout that a cell is about is short, so no other one can end it. */
 function timeoutsFor({ case: { stays } }: Cell): Record<string, string> {
   const long = { connect: LONG, first_byte: LONG, idle: LONG };
   switch (stays.ends) {

@@ -1,4 +1,7 @@
-/** The fault matrix: everything that a provider may do wrong, and what becomes of it. docs/faults.md is printed from it. */
+/**
+ * The failure matrix: everything that a provider may do wrong, and the result. docs/faults.md is
+ * generated from it.
+ */
 import type { Case, Family, Fault } from './cell.ts';
 import { ANSWERS } from './families/answers.ts';
 import { BREAKING } from './families/breaking.ts';
@@ -6,11 +9,11 @@ import { CONNECTING } from './families/connecting.ts';
 import { ERRORS } from './families/errors.ts';
 import { EVENTS_OF_ERROR } from './families/events.ts';
 import { FRAMING } from './families/framing.ts';
+import { HEALTHY } from './families/healthy.ts';
 import { SILENCE } from './families/silence.ts';
-import { SOUND } from './families/sound.ts';
 
 export const FAMILIES: readonly Family[] = [
-  SOUND,
+  HEALTHY,
   CONNECTING,
   BREAKING,
   FRAMING,
@@ -20,10 +23,13 @@ export const FAMILIES: readonly Family[] = [
   ANSWERS,
 ];
 
-/** When the client leaves: not at all, before the fault, or in the same moment, so that either may come first. */
+/**
+ * When the client hangs up: never, before the failure, or at the same moment, so that either may
+ * come first.
+ */
 export type Leaving = 'stays' | 'leaves' | 'leaves in the same moment';
 
-/** One fault, for one kind of request and of client. */
+/** One failure, for one kind of request and of client. */
 export interface Cell {
   readonly fault: Fault;
   readonly stream: boolean;

@@ -1,19 +1,23 @@
-/** Plays one cell of the fault matrix, and holds what became of it against what the table says. */
+/** Plays one cell of the failure matrix, and compares the result with the table. */
 import assert from 'node:assert/strict';
 import { ERROR_STATUS } from '../../src/core/errors.ts';
+import type { FailureReason } from '../../src/core/failure.ts';
 import { DONE, USAGE } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat } from '../support/gateway.ts';
 import { type RawAnswer, RawConnection, rawCompletion } from '../support/raw.ts';
 import type { Row } from '../support/state.ts';
 import { bounded, until } from '../support/wait.ts';
-import { type Charge, HELLO, PROMPT, type Sight, WORDS } from './cell.ts';
+import { type Charge, HELLO, PROMPT, reasonsFor, type Sight, WORDS } from './cell.ts';
 import { type Place, type Site, UPSTREAM_KEY } from './site.ts';
 
-/** At 1,000 nanodollars a token of input and 2,000 a token of output. */
+/** At 1,000 nanodollars per token of input and 2,000 per token of output. */
 const REPORTED_NANOS = 1_000 * USAGE.prompt_tokens + 2_000 * USAGE.completion_tokens;
 
-/** Throws where a cell deviates. Returns the milliseconds that it took: until the client had its answer, or from its leaving to the settlement. */
+/**
+ * Throws if a cell deviates. Returns the milliseconds until the client had its response, or from
+ * its hang-up to the settlement.
+ */
 export async function play(site: Site, place: Place): Promise<number> {
   const { cell, host, key } = place;
   const connection = await RawConnection.open(site.port);
@@ -25,7 +29,8 @@ export async function play(site: Site, place: Place): Promise<number> {
   const answered = Promise.withResolvers<RawAnswer>();
   host.upstream?.follow(async (call) => {
     await cell.case.play.opening?.(call);
-    // Where this process lags, the time-out may have ended the answer, and it was read at once.
+    // If this process lags, the timeout may already have ended the response, which is then read at
+    // once.
     if (cell.case.play.isRead) await Promise.race([connection.has(HELLO), answered.promise]);
     if (cell.leaving !== 'stays') leave();
     if (cell.leaving === 'leaves' && cell.stream) await call.closed;
@@ -72,7 +77,7 @@ function assertSight({ cell, host }: Place, answer: RawAnswer): void {
   const { error, ...rest } = JSON.parse(answer.body.slice(lineAt + 'data: '.length, -DONE.length));
   assert.deepEqual([Object.keys(rest), Object.keys(error), error.code], [[], ['code', 'message'], 'upstream_error']);
   assertSays(sees, error.message);
-  // Half an event must not reach the client, nor the error of the provider beside ours.
+  // The client must get neither a partial event nor the provider's error next to ours.
   const events = answer.body.slice(0, lineAt).split('\n\n').slice(0, -1);
   for (const text of events) assert.doesNotThrow(() => JSON.parse(text.slice('data: '.length)), answer.body);
   assert.ok(!events.some((text) => text.includes('"error"')), answer.body);
@@ -90,7 +95,7 @@ function assertWhole(body: string, stream: boolean, leastBytes: number): void {
   assert.ok(!body.includes('"error"'), body.slice(-1_000));
 }
 
-/** What the journal calls the end of an answer like this. */
+/** The outcome in the journal of a response like this. */
 function outcomeOf(sight: Sight): string {
   if (sight.kind === 'whole') return 'ok';
   return sight.kind === 'error' ? sight.code : 'upstream_error';
@@ -99,6 +104,9 @@ function outcomeOf(sight: Sight): string {
 function assertBooked({ cell, host }: Place, row: Row): void {
   const { stays, leaves } = cell.case;
   const asked = host.upstream?.calls.length ?? 0;
+  const reasons = row.outcome === 'cancelled' ? [null] : reasonsFor(stays.sees);
+  assert.ok(reasons.includes(row.failure_reason as FailureReason | null), `the reason is ${row.failure_reason}`);
+  for (const secret of [WORDS, PROMPT, UPSTREAM_KEY]) assert.ok(!row.failure_message?.includes(secret));
   if (cell.leaving === 'stays') {
     assert.equal(row.outcome, outcomeOf(stays.sees));
     assertCharged(row, [stays.charge]);
@@ -113,7 +121,8 @@ function assertBooked({ cell, host }: Place, row: Row): void {
     assert.equal(asked, leaves.asked, 'how often the provider was asked');
   } else {
     assert.ok(['cancelled', outcomeOf(stays.sees)].includes(row.outcome), row.outcome);
-    // Cancelled is never free where the provider was asked, and never dearer than what is known.
+    // A cancelled request is never free if the provider was reached, and never costs more than what
+    // is known.
     const reported: Charge[] = stays.sees.kind === 'whole' ? ['reported'] : [];
     assertCharged(row, row.outcome === 'cancelled' ? [leaves.charge, stays.charge, ...reported] : [stays.charge]);
     assert.ok(asked <= 1);
@@ -132,7 +141,7 @@ function assertCharged(row: Row, charges: readonly Charge[]): void {
   assert.ok(held, `expected ${charges.join(' or ')}: ${JSON.stringify(row)}`);
 }
 
-/** The slot is free, and no connection is left but one that can be used again. */
+/** The slot is free, and the only connections left are reusable ones. */
 async function assertLeftAlone(site: Site, { cell, host, key }: Place): Promise<void> {
   assert.equal(await site.serving.chatOutcome(key.secret), '200');
   const { ends } = cell.case.stays;

@@ -1,4 +1,4 @@
-/** What must hold once all cases are over: nothing is held, taken, open or told that should not be. */
+/** What must hold once all cases are over: nothing held, nothing left open, and nothing leaked. */
 
 import { rawChat } from '../control/site.ts';
 import { answering, completion } from '../support/answers.ts';
@@ -15,10 +15,10 @@ export interface Aftermath {
   readonly deviations: readonly string[];
 }
 
-/** Of a log that tells of faults. */
+/** The internal errors in a log. */
 const MOST_LINES = 5;
 
-/** Looks at the gateway, and ends it. */
+/** Checks the gateway, and stops it. */
 export async function aftermathOf(fuzz: FuzzSite): Promise<Aftermath> {
   const { site } = fuzz;
   const deviations: string[] = [];
@@ -28,7 +28,7 @@ export async function aftermathOf(fuzz: FuzzSite): Promise<Aftermath> {
   await until(() => countHolds(site.database) === 0).catch(() => {});
   const openHolds = countHolds(site.database);
   check(openHolds === 0, `${openHolds} holds are open`);
-  check((await site.snapshot()).in_flight === 0, 'a request is still under way');
+  check((await site.snapshot()).in_flight === 0, 'a request is still in flight');
   for (const key of fuzz.keys) {
     const slots = await freeSlots(fuzz, key);
     check(slots === SLOTS, `${slots} of ${SLOTS} slots of a key are free`);
@@ -38,14 +38,16 @@ export async function aftermathOf(fuzz: FuzzSite): Promise<Aftermath> {
   const { status, stdout } = await site.place.run(['audit']);
   check(status === 0, `the audit: ${stdout}`);
   check((await site.snapshot()).pid === fuzz.pid, 'another process serves');
-  check((await site.serving.stop()) === 0, 'the process did not end well');
+  check((await site.serving.stop()) === 0, 'the process did not exit cleanly');
   site.assertSettled();
-  deviations.push(...logFaults(fuzz));
+  deviations.push(...logProblems(fuzz));
   const journalRows = site.database.prepare('SELECT count(*) FROM journal').pluck().get() as number;
   return { openHolds, descriptors, journalRows, deviations };
 }
 
-/** As many requests as a key may have at once, all of them at the host at the same time. */
+/**
+ * Sends as many requests as a key may have at once, with all of them at the host at the same time.
+ */
 async function freeSlots({ site }: FuzzSite, key: FuzzSite['keys'][number]): Promise<number> {
   const release = Promise.withResolvers<void>();
   site.upstream.follow(async (call) => {
@@ -62,14 +64,14 @@ async function freeSlots({ site }: FuzzSite, key: FuzzSite['keys'][number]): Pro
   return served.length;
 }
 
-function logFaults(fuzz: FuzzSite): string[] {
+function logProblems(fuzz: FuzzSite): string[] {
   const { text } = fuzz.site.serving;
   const secrets = [...secretsOf(fuzz), fuzz.secrets.calm, fuzz.secrets.wild];
-  const told = secrets.filter((secret) => text.includes(secret));
+  const leaked = secrets.filter((secret) => text.includes(secret));
   const lines = text.split('\n');
-  const faults = lines.filter((line) => /internal error|"level":"(?:error|fatal)"/.test(line));
+  const problems = lines.filter((line) => /internal error|"level":"(?:error|fatal)"/.test(line));
   return [
-    ...told.map((secret) => `the log holds ${secret}: ${lines.find((line) => line.includes(secret))}`),
-    ...faults.slice(0, MOST_LINES).map((line) => `the log says ${line.slice(0, 1_000)}`),
+    ...leaked.map((secret) => `the log contains ${secret}: ${lines.find((line) => line.includes(secret))}`),
+    ...problems.slice(0, MOST_LINES).map((line) => `the log says ${line.slice(0, 1_000)}`),
   ];
 }

@@ -1,22 +1,28 @@
-/** Sound requests against a host whose answers are mutated: a client gets the answer, or an ordinary error. */
+/**
+ * Valid requests to a host whose responses are mutated: a client gets the response, or an ordinary
+ * error.
+ */
 import { setImmediate as turn } from 'node:timers/promises';
 import { completion } from '../support/answers.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { Random } from '../support/random.ts';
 import { type AnswerCase, drawAnswer } from './answers.ts';
-import { type Campaign, type CaseResult, connectionFaults, seedOf } from './campaign.ts';
+import { type Campaign, type CaseResult, connectionProblems, seedOf } from './campaign.ts';
 import { send } from './client.ts';
 import { judge, type Verdict } from './oracle.ts';
 import { CALM_MODEL, type FuzzSite, followLong, secretsOf, WILD_PROVIDERS } from './site.ts';
 
-/** Longer than all time-outs of the providers together. */
+/** Longer than all timeouts of the providers together. */
 const PATIENCE_MS = 60_000;
-/** What a sound request can come to, whatever the host answers. */
+/** What a valid request can result in, whatever the host responds. */
 const STATUSES = [200, 400, 502];
 
-/** After so many failures in a row a provider gets a sound answer, so that the gateway does not leave it alone. */
+/**
+ * After this many failures in a row a provider sends a valid response, so that its circuit breaker
+ * stays closed.
+ */
 const CALMED_AFTER = 3;
-/** In place of the number of a case. */
+/** Replaced by the number of a case. */
 const CALMING = 'none';
 
 interface Running {
@@ -27,13 +33,16 @@ interface Running {
 
 export class AnswerCampaign implements Campaign {
   readonly name = 'answers';
-  readonly faults: string[] = [];
-  /** Answers with 502 to requests that the host did not see: it had closed the connection, or had failed too often. */
+  readonly problems: string[] = [];
+  /**
+   * Requests that got 502 although the host did not see them: it had closed the connection, or had
+   * failed too often.
+   */
   unasked = 0;
   readonly #fuzz: FuzzSite;
   readonly #seed: number;
   readonly #running = new Map<number, Running>();
-  /** In a row, by the number of the provider. */
+  /** Failures in a row, by the number of the provider. */
   readonly #failures = new Map<number, number>();
 
   constructor(fuzz: FuzzSite, seed: number) {
@@ -50,20 +59,20 @@ export class AnswerCampaign implements Campaign {
     const drawn = drawAnswer(new Random(seedOf(this.#seed, number)), secretsOf(this.#fuzz));
     const running: Running = { drawn, wasAsked: false };
     this.#running.set(number, running);
-    const isSound = drawn.soundBody !== undefined;
-    const model = isSound ? CALM_MODEL : `wild${number % WILD_PROVIDERS}/echo`;
-    const request = requestFor(`case ${number}`, model, drawn.stream, isSound ? secrets.calm : secrets.wild);
+    const isValid = drawn.expectedBody !== undefined;
+    const model = isValid ? CALM_MODEL : `wild${number % WILD_PROVIDERS}/echo`;
+    const request = requestFor(`case ${number}`, model, drawn.stream, isValid ? secrets.calm : secrets.wild);
     const sending = { port: site.port, patienceMs: PATIENCE_MS };
     const received = await send({ ...sending, pieces: [request], answers: drawn.leaves ? 0 : 1 });
     this.#running.delete(number);
     const known = { secrets: secretsOf(this.#fuzz), mayLackBodies: false, isClosed: false };
     const verdict = judge(received.bytes, known);
-    const faults = drawn.leaves ? [] : [...connectionFaults(received), ...this.#faultsOf(running, verdict)];
-    if (!isSound) await this.#calm(number % WILD_PROVIDERS, verdict.answers[0]?.status === 200);
-    return { answers: verdict.answers, faults, sent: Buffer.concat(drawn.pieces), received: received.bytes };
+    const problems = drawn.leaves ? [] : [...connectionProblems(received), ...this.#problemsOf(running, verdict)];
+    if (!isValid) await this.#calm(number % WILD_PROVIDERS, verdict.answers[0]?.status === 200);
+    return { answers: verdict.answers, problems, sent: Buffer.concat(drawn.pieces), received: received.bytes };
   }
 
-  /** Lets a provider that has failed again and again answer soundly once. */
+  /** Makes a provider that has failed repeatedly send one valid response. */
   async #calm(provider: number, isWell: boolean): Promise<void> {
     const failures = isWell ? 0 : (this.#failures.get(provider) ?? 0) + 1;
     this.#failures.set(provider, failures % CALMED_AFTER);
@@ -73,23 +82,23 @@ export class AnswerCampaign implements Campaign {
     await send({ port: site.port, pieces, answers: 1, patienceMs: PATIENCE_MS });
   }
 
-  #faultsOf({ drawn, wasAsked }: Running, verdict: Verdict): string[] {
+  #problemsOf({ drawn, wasAsked }: Running, verdict: Verdict): string[] {
     const [answer, ...others] = verdict.answers;
-    const faults = [...verdict.faults];
-    if (answer === undefined || others.length > 0 || verdict.isCut) return [...faults, 'not exactly one answer'];
-    if (!STATUSES.includes(answer.status)) faults.push(`status ${answer.status}`);
-    if (!wasAsked && answer.status === 502 && drawn.soundBody === undefined) this.unasked++;
-    else if (!wasAsked) faults.push('an answer without the host');
-    if (drawn.soundBody !== undefined && (answer.status !== 200 || answer.body.toString() !== drawn.soundBody))
-      faults.push('a sound answer did not come through as it was');
-    return faults;
+    const problems = [...verdict.problems];
+    if (answer === undefined || others.length > 0 || verdict.isCut) return [...problems, 'not exactly one response'];
+    if (!STATUSES.includes(answer.status)) problems.push(`status ${answer.status}`);
+    if (!wasAsked && answer.status === 502 && drawn.expectedBody === undefined) this.unasked++;
+    else if (!wasAsked) problems.push('an answer without the host');
+    if (drawn.expectedBody !== undefined && (answer.status !== 200 || answer.body.toString() !== drawn.expectedBody))
+      problems.push('a valid response was not relayed unchanged');
+    return problems;
   }
 
   async #answer(call: UpstreamCall): Promise<void> {
     if (call.body.includes(`"user":"${CALMING}"`)) return call.answer(200, completion('calm'));
     const number = Number(/"user":"case (\d+)"/.exec(call.body)?.[1]);
     const running = this.#running.get(number);
-    // Its client has left.
+    // The client has hung up.
     if (running === undefined) return call.reset();
     running.wasAsked = true;
     for (const piece of running.drawn.pieces) {

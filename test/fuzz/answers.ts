@@ -1,4 +1,4 @@
-/** Answers of a host for the fuzzing of its side: sound ones of many hosts, changed in one or several ways. */
+/** Responses for fuzzing the host's side: valid ones of many hosts, with one or more mutations. */
 import { chunk, completion, DONE, event, USAGE, usageChunk } from '../support/answers.ts';
 import type { Random } from '../support/random.ts';
 import { cutAnywhere, inChunks, mutateBytes } from './bytes.ts';
@@ -7,12 +7,12 @@ import { mutateJson } from './json.ts';
 /** What a host does with one request. */
 export interface AnswerCase {
   readonly stream: boolean;
-  /** Nothing was changed: what the client must get as the body of its answer. */
-  readonly soundBody: string | undefined;
+  /** Nothing was mutated: the body that the client must get. */
+  readonly expectedBody: string | undefined;
   readonly pieces: readonly Buffer[];
-  /** What becomes of the connection after the last piece. */
+  /** What happens to the connection after the last piece. */
   readonly ending: 'keep' | 'fin' | 'reset';
-  /** The client breaks its connection before it has an answer. */
+  /** The client disconnects before it has a response. */
   readonly leaves: boolean;
 }
 
@@ -38,7 +38,7 @@ const JSON_BODIES: readonly Record<string, unknown>[] = [
   },
 ];
 
-/** Events of streams as hosts send them, one array a stream. */
+/** Events of streams as hosts send them, one array per stream. */
 const STREAMS: readonly (readonly string[])[] = [
   [chunk('', null, { usage: null }), chunk(WORDS), chunk('', 'stop'), usageChunk(), DONE],
   [chunk(WORDS), chunk('', 'stop', { usage: USAGE, x_groq: { usage: USAGE } }), DONE],
@@ -47,7 +47,7 @@ const STREAMS: readonly (readonly string[])[] = [
   [chunk(WORDS), chunk(WORDS), chunk('', 'stop')],
 ];
 
-/** Errors of hosts in their shapes; `{secret}` stands for what a client must never read. */
+/** Errors in the formats of hosts; `{secret}` stands for what a client must never read. */
 const ERROR_BODIES: readonly string[] = [
   '{"error":{"message":"Incorrect API key provided: {secret}","type":"invalid_request_error","code":"invalid_api_key"}}',
   '{"object":"error","message":"no such route on {secret}","type":"x","code":3000}',
@@ -170,7 +170,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** The JSON of one event, or of the whole answer, with its values changed. */
+/** Mutates the JSON of one event, or of the whole response. */
 function mutatedFields(body: Buffer, random: Random): Buffer {
   const text = body.toString('utf8');
   const [line] = random.shuffled(text.match(/\{.*\}/g) ?? []);
@@ -178,12 +178,15 @@ function mutatedFields(body: Buffer, random: Random): Buffer {
   try {
     return Buffer.from(text.replace(line, () => mutateJson(JSON.parse(line), random)));
   } catch {
-    // Another mutation was there before.
+    // An earlier mutation has removed it.
     return body;
   }
 }
 
-/** Draws what a host answers. `secrets` are what it may say of the operator, and no client may read. */
+/**
+ * Draws a random response. `secrets`: what it may reveal about the operator, and no client may
+ * read.
+ */
 export function drawAnswer(random: Random, secrets: readonly string[]): AnswerCase {
   const stream = random.chance(0.6);
   const body = stream ? random.pick(STREAMS).join('') : JSON.stringify(random.pick(JSON_BODIES));
@@ -193,14 +196,14 @@ export function drawAnswer(random: Random, secrets: readonly string[]): AnswerCa
     body: Buffer.from(body),
     framing: stream || random.chance(0.3) ? 'chunked' : 'length',
   };
-  const isSound = random.chance(SOUND_SHARE);
-  // What a stream lacks at its end, the gateway adds.
-  const soundBody = stream && !body.endsWith(DONE) ? body + DONE : body;
-  if (isSound) return { stream, soundBody, pieces: cut(shape, random, ''), ending: 'keep', leaves: false };
+  const isValid = random.chance(SOUND_SHARE);
+  // The gateway adds the end that a stream lacks.
+  const expectedBody = stream && !body.endsWith(DONE) ? body + DONE : body;
+  if (isValid) return { stream, expectedBody, pieces: cut(shape, random, ''), ending: 'keep', leaves: false };
   for (let left = random.between(0, 3); left > 0; left--) random.pick(MUTATIONS)(shape, random);
   return {
     stream,
-    soundBody: undefined,
+    expectedBody: undefined,
     pieces: cut(shape, random, random.pick(secrets), random.chance(BYTE_MUTATED_SHARE)),
     ending: random.pick(['keep', 'fin', 'fin', 'fin', 'reset']),
     leaves: random.chance(LEAVING_SHARE),

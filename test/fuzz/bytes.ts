@@ -1,4 +1,4 @@
-/** Bytes with something done to them that nobody does on purpose: flips, cuts, splices, repeats. */
+/** Random mutations of bytes: flips, cuts, splices, repeats. */
 import type { Random } from '../support/random.ts';
 
 type Mutation = (bytes: Buffer, random: Random) => Buffer;
@@ -55,7 +55,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** The bytes with a few mutations. */
+/** Applies a few mutations to the bytes. */
 export function mutateBytes(bytes: Buffer, random: Random): Buffer {
   let mutated = bytes;
   for (let left = random.between(1, MOST_MUTATIONS); left > 0 && mutated.length > 0; left--) {
@@ -64,14 +64,14 @@ export function mutateBytes(bytes: Buffer, random: Random): Buffer {
   return mutated;
 }
 
-/** The bytes in a few pieces: mostly one. */
+/** Splits the bytes into a few pieces, mostly one. */
 export function cutAnywhere(bytes: Buffer, random: Random): Buffer[] {
   const cuts = random.chance(0.7) ? 0 : random.between(1, 3);
   const ends = Array.from({ length: cuts }, () => random.between(0, bytes.length)).toSorted((a, b) => a - b);
   return [...ends, bytes.length].map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
 }
 
-/** A body in chunks of any size, and the last chunk. */
+/** Encodes a body in chunks of random sizes. */
 export function inChunks(body: Buffer, random: Random): Buffer {
   const pieces = cutAnywhere(body, random).filter(({ length }) => length > 0);
   const chunks = pieces.flatMap((piece) => [

@@ -1,29 +1,29 @@
-/** A campaign: cases that a seed and a number repeat, run side by side, each judged by itself. */
+/** A campaign: reproducible cases, by seed and number, run concurrently and judged one by one. */
 import type { Received } from './client.ts';
 import type { Answer } from './http.ts';
 
 export interface CaseResult {
   readonly answers: readonly Answer[];
-  readonly faults: readonly string[];
-  /** For people who look for the cause. */
+  readonly problems: readonly string[];
+  /** A description for debugging. */
   readonly sent: Buffer;
   readonly received: Buffer;
 }
 
-/** Something that runs one case. */
+/** Runs the cases of one kind. */
 export interface Campaign {
   readonly name: string;
-  /** Begins: the host answers for this campaign from here on. */
+  /** Starts: from here on, the host responds for this campaign. */
   begin(): void;
   run(number: number): Promise<CaseResult>;
-  /** Faults that are those of no single case. */
-  readonly faults: readonly string[];
+  /** Problems that do not belong to a single case. */
+  readonly problems: readonly string[];
 }
 
 export interface CampaignOptions {
   readonly seed: number;
   readonly count: number;
-  /** Runs this case alone. */
+  /** Runs only this case. */
   readonly only?: number | undefined;
   onProgress?(done: number): void;
 }
@@ -32,15 +32,15 @@ export interface CampaignResult {
   readonly name: string;
   readonly cases: number;
   readonly answers: number;
-  /** How many answers had each status. */
+  /** How many responses had each status. */
   readonly statuses: ReadonlyMap<number, number>;
   readonly deviations: readonly string[];
   readonly seconds: number;
 }
 
-/** Clients at the same time. */
+/** The number of concurrent clients. */
 const CLIENTS = 48;
-/** Beyond so many deviations there is nothing more to learn. */
+/** More deviations than this add nothing. */
 const MOST_DEVIATIONS = 50;
 const SHOWN_BYTES = 3_000;
 
@@ -54,29 +54,31 @@ export async function runCampaign(campaign: Campaign, options: CampaignOptions):
   const client = async () => {
     for (const number of numbers) {
       if (deviations.length >= MOST_DEVIATIONS) return;
-      const { answers, faults, sent, received } = await campaign.run(number);
+      const { answers, problems, sent, received } = await campaign.run(number);
       for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
       const shown = `\n  sent ${shownBytes(sent)}\n  got  ${shownBytes(received)}`;
-      deviations.push(...faults.map((fault) => `${campaign.name}, --seed ${seed} --only ${number}: ${fault}${shown}`));
+      deviations.push(
+        ...problems.map((problem) => `${campaign.name}, --seed ${seed} --only ${number}: ${problem}${shown}`),
+      );
       done++;
       onProgress?.(done);
     }
   };
   campaign.begin();
   await Promise.all(Array.from({ length: CLIENTS }, client));
-  deviations.push(...campaign.faults.map((fault) => `${campaign.name}: ${fault}`));
+  deviations.push(...campaign.problems.map((problem) => `${campaign.name}: ${problem}`));
   const answers = [...statuses.values()].reduce((sum, each) => sum + each, 0);
   const seconds = (performance.now() - startedAtMs) / 1000;
   return { name: campaign.name, cases: done, answers, statuses, deviations, seconds };
 }
 
-/** A seed for one case, so that each can be run by itself. */
+/** A seed for each case, so that each can be run by itself. */
 export function seedOf(seed: number, number: number): number {
   return (Math.imul(seed, 0x85ebca6b) ^ Math.imul(number + 1, 0x9e3779b1)) >>> 0;
 }
 
-/** What is wrong with a connection, whatever came over it. */
-export function connectionFaults({ isStuck }: Received): string[] {
+/** What is wrong with a connection, whatever arrived over it. */
+export function connectionProblems({ isStuck }: Received): string[] {
   return isStuck ? ['the connection did not end'] : [];
 }
 

@@ -1,4 +1,6 @@
-/** A client that sends what it is given over a connection of its own, and keeps all that comes back. */
+/**
+ * A client that sends given bytes over a connection of its own, and keeps everything it receives.
+ */
 import { connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readAnswers } from './http.ts';
@@ -6,38 +8,43 @@ import { readAnswers } from './http.ts';
 export interface Sending {
   readonly port: number;
   readonly pieces: readonly Buffer[];
-  /** How many whole answers it waits for; it leaves at once for 0. */
+  /** How many complete responses it waits for; with 0 it disconnects at once. */
   readonly answers: number;
-  /** It gives up when nothing has come for so long, and nothing comes while `ask` asks the gateway something else. */
+  /**
+   * How long it waits without receiving anything before it disconnects. Then it calls `ask`, which
+   * asks the gateway something else, and disconnects only if nothing arrives meanwhile either.
+   */
   readonly patienceMs: number;
   ask?(): Promise<unknown>;
 }
 
 export interface Received {
   readonly bytes: Buffer;
-  /** The gateway closed the connection before the client had what it waited for. */
+  /** The gateway closed the connection before the client had its responses. */
   readonly wasClosed: boolean;
-  /** Nothing more came, and the client gave up. */
-  readonly gaveUp: boolean;
-  /** The connection did not end although the client had ended its half. */
+  /** Nothing more arrived, and the client disconnected. */
+  readonly timedOut: boolean;
+  /** The connection stayed open although the client had ended its half. */
   readonly isStuck: boolean;
 }
 
 /** Longer than the gateway keeps a connection half open. */
 const ENDING_MS = 60_000;
 
-/** Sends, receives, ends its half of the connection, and waits until the other half has ended, too. */
+/**
+ * Sends, receives, ends its half of the connection, and waits until the other half has ended too.
+ */
 export async function send({ port, pieces, answers, patienceMs, ask }: Sending): Promise<Received> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const received: Buffer[] = [];
   const closed = Promise.withResolvers<void>();
-  const satisfied = Promise.withResolvers<'satisfied' | 'gave up'>();
-  const giveUp = async () => {
+  const satisfied = Promise.withResolvers<'satisfied' | 'timed out'>();
+  const timeOut = async () => {
     const before = received.length;
     await ask?.();
-    if (received.length === before) satisfied.resolve('gave up');
+    if (received.length === before) satisfied.resolve('timed out');
   };
-  const patience = setTimeout(() => void giveUp(), patienceMs);
+  const patience = setTimeout(() => void timeOut(), patienceMs);
   socket.on('error', () => {});
   socket.once('close', () => closed.resolve());
   socket.on('data', (bytes: Buffer) => {
@@ -56,7 +63,7 @@ export async function send({ port, pieces, answers, patienceMs, ask }: Sending):
   const isStuck = !(await endsInTime(closed.promise));
   socket.destroy();
   const wasClosed = reason === undefined && answers > 0;
-  return { bytes: Buffer.concat(received), wasClosed, gaveUp: reason === 'gave up', isStuck };
+  return { bytes: Buffer.concat(received), wasClosed, timedOut: reason === 'timed out', isStuck };
 }
 
 function finalAnswers(bytes: Buffer): number {

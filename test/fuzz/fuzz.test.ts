@@ -1,4 +1,4 @@
-/** Fuzzing in short; `npm run test:fuzz` does the same at length. */
+/** Fuzzing, short form; `npm run test:fuzz` is the long one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aftermathOf } from './aftermath.ts';
@@ -10,7 +10,7 @@ import { openFuzzSite } from './site.ts';
 const SEED = 4;
 const COUNT = 1_000;
 
-test('whatever clients send and hosts answer: the gateway stays up, makes no fault of its own, tells nothing, and its books agree', async (t) => {
+test('whatever clients and hosts send, the gateway stays up, has no internal error, leaks nothing, and its sums are correct', async (t) => {
   const fuzz = await openFuzzSite(t);
   for (const campaign of [new RequestCampaign(fuzz, SEED), new AnswerCampaign(fuzz, SEED)]) {
     const { cases, statuses, deviations } = await runCampaign(campaign, { seed: SEED, count: COUNT });

@@ -1,4 +1,4 @@
-/** Answers of the gateway as bytes, read to the letter: whatever is not sound HTTP is a fault. */
+/** A strict parser for the gateway's responses: anything that is not valid HTTP is a problem. */
 
 export interface Answer {
   readonly status: number;
@@ -9,15 +9,15 @@ export interface Answer {
 }
 
 export interface Reading {
-  /** All whole answers, interim ones too. */
+  /** All complete responses, including interim ones. */
   readonly answers: readonly Answer[];
-  /** What was left: the beginning of an answer. */
+  /** The rest: the start of an incomplete response. */
   readonly rest: Buffer;
-  /** What is no HTTP. */
-  readonly fault: string | undefined;
+  /** What is not HTTP. */
+  readonly problem: string | undefined;
 }
 
-/** Thrown where something is no HTTP. */
+/** Thrown for anything that is not HTTP. */
 class NotHttp extends Error {}
 
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) [ -~]+$/;
@@ -26,13 +26,13 @@ const CHUNK_LINE = /^[0-9a-f]{1,8}$/i;
 const LONGEST_CHUNK_LINE = 10;
 
 export interface Circumstances {
-  /** One of the answers may be that to a HEAD. */
+  /** One of the responses may be to a HEAD request. */
   readonly mayLackBodies: boolean;
-  /** The gateway has closed the connection: what has no other framing ends there. */
+  /** The gateway has closed the connection, which ends a response without other framing. */
   readonly isClosed: boolean;
 }
 
-/** Reads the answers that came over a connection. */
+/** Parses the responses that arrived over a connection. */
 export function readAnswers(bytes: Buffer, circumstances: Circumstances): Reading {
   const answers: Answer[] = [];
   let rest = bytes;
@@ -43,12 +43,12 @@ export function readAnswers(bytes: Buffer, circumstances: Circumstances): Readin
     }
   } catch (error) {
     if (!(error instanceof NotHttp)) throw error;
-    return { answers, rest, fault: error.message };
+    return { answers, rest, problem: error.message };
   }
-  return { answers, rest, fault: undefined };
+  return { answers, rest, problem: undefined };
 }
 
-/** Reads an answer and gives its length; 0 where it is not whole yet. */
+/** Parses a response and returns its length; 0 if it is incomplete. */
 function readAnswer(bytes: Buffer, into: Answer[], circumstances: Circumstances): number {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return 0;
@@ -82,7 +82,7 @@ function readBody(
     return length === undefined && encoding === undefined ? none : fail('an interim answer with a body');
   if (length !== undefined && encoding !== undefined) fail('two kinds of framing');
   if (length === undefined && encoding === undefined) {
-    // Clients of HTTP/1.0 know no other way for a stream.
+    // HTTP/1.0 has no other framing for a stream.
     if (headers.get('connection') !== 'close') fail('no framing at all');
     return isClosed ? { bytes: bytes.subarray(start), end: bytes.length } : undefined;
   }

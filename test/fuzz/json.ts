@@ -1,11 +1,11 @@
-/** JSON with something done to its values: fields gone, renamed, doubled, or holding what nobody expects there. */
+/** Random mutations of JSON values: removed, renamed, duplicated or unexpected ones. */
 import type { Random } from '../support/random.ts';
 
 const DEEP = 400;
-/** Longer than the bound of a body in the config of the fuzzed gateway. */
+/** Longer than the body limit in the config of the fuzzed gateway. */
 const LONG_CHARACTERS = 70_000;
 
-/** Texts that are put in place of a value. Some of them are no JSON. */
+/** Texts that replace a value. Some are not JSON. */
 const ODD_VALUES: readonly string[] = [
   ...['null', 'true', 'false', '0', '-0', '-1', '1', '1.5', '128', '129', '1e999', '-1e999', '1e-400', '2e0'],
   ...['9007199254740993', '123456789012345678901234567890', '""', '"x"', '"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"'],
@@ -21,7 +21,7 @@ const ODD_NAMES = ['__proto__', 'constructor', 'toString', '', 'model', 'message
 
 type Holder = Record<string, unknown> | unknown[];
 
-/** A place in the tree: its holder, and its name or number there. */
+/** A place in the tree: the parent, and the name or index there. */
 interface Place {
   readonly holder: Holder;
   readonly key: string;
@@ -34,7 +34,7 @@ function placesOf(holder: Holder): Place[] {
   ]);
 }
 
-/** Stands for a text that only the finished JSON can hold. */
+/** Stands for a text that cannot be expressed as a value. */
 const marked = (index: number) => `@odd ${index}@`;
 
 /** The text of the value after a few mutations. */
@@ -65,7 +65,7 @@ function mutatePlace({ holder, key }: Place, random: Random): void {
   }
 }
 
-/** As an assignment, but for `__proto__`, too. */
+/** Like an assignment, but also works for `__proto__`. */
 function define(fields: object, name: string, value: unknown): void {
   Object.defineProperty(fields, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -1,21 +1,24 @@
-/** Requests for the fuzzing of the HTTP interface: sound ones, taken apart, changed in one or several ways, and put together. */
+/**
+ * Requests for fuzzing the HTTP interface: valid ones, taken apart, mutated in one or more ways,
+ * and reassembled.
+ */
 import type { Random } from '../support/random.ts';
 import { cutAnywhere, inChunks, mutateBytes } from './bytes.ts';
 import { mutateJson } from './json.ts';
 import { BODY_BYTES, CALM_MODEL, type Secrets } from './site.ts';
 
-/** What a client sends, and whether it waits for the answer. */
+/** What a client sends, and whether it waits for the response. */
 export interface RequestCase {
   readonly pieces: readonly Buffer[];
-  /** Nothing was changed: it must be served. */
-  readonly isSound: boolean;
-  /** How many requests were put together. */
+  /** Nothing was mutated: it must be served. */
+  readonly isValid: boolean;
+  /** How many requests were concatenated. */
   readonly requests: number;
-  /** Breaks its connection at once. */
+  /** Disconnects at once. */
   readonly leaves: boolean;
 }
 
-/** A request in parts, each of which can be changed by itself. */
+/** A request in parts that can be mutated separately. */
 interface Shape {
   method: string;
   target: string;
@@ -228,7 +231,7 @@ const MUTATIONS: readonly Mutation[] = [
   function lie({ headers, body }, random) {
     headers.push(['Content-Length', String(Math.max(0, body.length + random.between(-3, 3)))]);
   },
-  // Most of what can be wrong is wrong there.
+  // Most of the possible problems are in the body.
   fields,
   fields,
   fields,
@@ -244,16 +247,16 @@ const MUTATIONS: readonly Mutation[] = [
 /** Draws what one client sends. */
 export function drawRequest(random: Random, secrets: Secrets): RequestCase {
   if (random.chance(SOUND_SHARE)) {
-    const bytes = bytesOf(soundShape(random, secrets.calm), random);
-    return { pieces: cutAnywhere(bytes, random), isSound: true, requests: 1, leaves: false };
+    const bytes = bytesOf(validShape(random, secrets.calm), random);
+    return { pieces: cutAnywhere(bytes, random), isValid: true, requests: 1, leaves: false };
   }
   const requests = random.chance(PIPELINED_SHARE) ? 2 : 1;
   const whole = Buffer.concat(Array.from({ length: requests }, () => bytesOf(mutatedShape(random, secrets), random)));
   const bytes = random.chance(BYTE_MUTATED_SHARE) ? mutateBytes(whole, random) : whole;
-  return { pieces: cutAnywhere(bytes, random), isSound: false, requests, leaves: random.chance(LEAVING_SHARE) };
+  return { pieces: cutAnywhere(bytes, random), isValid: false, requests, leaves: random.chance(LEAVING_SHARE) };
 }
 
-function soundShape(random: Random, secret: string): Shape {
+function validShape(random: Random, secret: string): Shape {
   const body = Buffer.from(JSON.stringify({ model: CALM_MODEL, ...random.pick(BODIES) }));
   return {
     method: 'POST',
@@ -271,7 +274,7 @@ function soundShape(random: Random, secret: string): Shape {
 }
 
 function mutatedShape(random: Random, secrets: Secrets): Shape {
-  const shape = soundShape(random, secrets.wild);
+  const shape = validShape(random, secrets.wild);
   for (let left = random.between(0, 3); left > 0; left--) random.pick(MUTATIONS)(shape, random, secrets);
   return shape;
 }

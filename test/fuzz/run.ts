@@ -1,6 +1,6 @@
 /**
- * Fuzzing at length: `npm run test:fuzz [-- --count N] [--seed N] [--what requests|answers] [--only CASE]`. Ends with
- * status 1 if anything deviates.
+ * Fuzzing, long form: `npm run test:fuzz [-- --count N] [--seed N] [--what requests|answers]
+ * [--only CASE]`. Exits with status 1 if anything deviates.
  */
 import { parseArgs } from 'node:util';
 import { RunScope } from '../support/run-scope.ts';
@@ -37,10 +37,10 @@ async function main(scope: RunScope): Promise<boolean> {
   const aftermath = await aftermathOf(fuzz);
   deviations.push(...aftermath.deviations);
   show({
-    'answered 502 without the host': answers.unasked,
-    'rows of the journal': aftermath.journalRows,
+    '502 without reaching the host': answers.unasked,
+    'journal rows': aftermath.journalRows,
     'open holds at the end': aftermath.openHolds,
-    'descriptors more than at the start': aftermath.descriptors,
+    'more descriptors than at the start': aftermath.descriptors,
     deviations: deviations.length,
   });
   for (const text of deviations.slice(0, MOST_SHOWN)) console.error(text.slice(0, 4_000));
@@ -57,7 +57,7 @@ function progressOf(name: string, count: number): (done: number) => void {
 
 function showResult({ name, cases, answers, statuses, seconds }: CampaignResult): void {
   if (process.stdout.isTTY) console.log();
-  show({ [`mutated ${name}`]: cases, 'took, s': Math.round(seconds), 'answers of the gateway': answers });
+  show({ [`mutated ${name}`]: cases, 'took, s': Math.round(seconds), 'responses of the gateway': answers });
   const counts = [...statuses].toSorted(([a], [b]) => a - b);
   show(Object.fromEntries(counts.map(([status, count]) => [`  with status ${status}`, count])));
 }

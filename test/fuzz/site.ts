@@ -1,4 +1,6 @@
-/** A gateway that is fuzzed, in a process of its own, with the host behind it and the keys of its clients. */
+/**
+ * A fuzzed gateway in a process of its own, with the host behind it and the keys of its clients.
+ */
 import assert from 'node:assert/strict';
 import { Site, type SiteKey, UPSTREAM_HEADER, UPSTREAM_KEY } from '../control/site.ts';
 import { answering, completion } from '../support/answers.ts';
@@ -6,22 +8,22 @@ import type { Script } from '../support/fake-upstream.ts';
 import { descriptorsOf } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
-/** Whatever runs clean-ups when it ends. */
+/** Anything that runs clean-ups when it ends. */
 export interface Scope {
   after(cleanUp: () => void | Promise<void>): void;
 }
 
-/** The provider whose answers are always sound. */
+/** The provider whose responses are always valid. */
 export const CALM_MODEL = 'calm/echo';
-/** How the host itself calls that model. */
+/** The host's own name of that model. */
 export const VENDOR_MODEL = 'vendor-echo-1';
-/** Providers whose answers are mutated: so many that none of them fails at every request. */
+/** Providers whose responses are mutated: enough that none of them fails at every request. */
 export const WILD_PROVIDERS = 64;
-/** The longest body that it takes. */
+/** The body limit. */
 export const BODY_BYTES = 64 * 1024;
-/** How many requests each key may have under way: more than there are clients. */
+/** How many requests each key may have in flight: more than there are clients. */
 export const SLOTS = 128;
-/** For first byte and for silence: what a mutated answer leaves open is given up soon. */
+/** For first byte and idle: what a mutated response leaves open is aborted soon. */
 const SHORT_MS = 400;
 
 /** Keys of clients. */
@@ -40,10 +42,10 @@ export interface FuzzSite {
   readonly descriptorsAtStart: number;
 }
 
-/** The calls of a host are kept in memory: they are forgotten from time to time. */
+/** The calls of a host are kept in memory, so they are cleared from time to time. */
 const KEPT_CALLS = 1_000;
 
-/** Lets the host of a site answer as a script says, for as many requests as one likes. */
+/** Makes the host of a site follow a script, for any number of requests. */
 export function followLong({ site: { upstream } }: FuzzSite, script: Script): void {
   upstream.follow((call) => {
     if (upstream.calls.length > KEPT_CALLS) upstream.calls.length = 0;
@@ -82,7 +84,10 @@ export async function openFuzzSite(scope: Scope): Promise<FuzzSite> {
   };
 }
 
-/** Starts what starts with the first request, and with the first one whose tokens have to be counted. */
+/**
+ * Starts what is started by the first request, and by the first one whose tokens have to be
+ * counted.
+ */
 async function warmUp(site: Site, key: SiteKey): Promise<void> {
   site.upstream.follow(answering(completion('hi', { usage: undefined })));
   const answer = await site.chat(key, { model: CALM_MODEL });
@@ -90,7 +95,7 @@ async function warmUp(site: Site, key: SiteKey): Promise<void> {
   site.upstream.dropConnections();
 }
 
-/** Breaks what connections there are to the host; then the process must have open what it had at the start. */
+/** Closes all connections to the host; then the process must have open what it had at the start. */
 export async function descriptorsLeft({ site, pid, descriptorsAtStart }: FuzzSite): Promise<number> {
   site.upstream.dropConnections();
   await until(() => descriptorsOf(pid) <= descriptorsAtStart).catch(() => {});

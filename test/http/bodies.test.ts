@@ -72,7 +72,7 @@ const TEXTS: readonly (readonly [name: string, body: string | Buffer])[] = [
   ['a trailing comma', `${chat().slice(0, -1)},}`],
   ['single quotes', "{'model':'fake/echo'}"],
   ['NaN', `${chat().slice(0, -1)},"n":NaN}`],
-  ['a byte order mark', `\ufeff${chat()}`],
+  ['two byte order marks', `\ufeff\ufeff${chat()}`],
   ['Latin-1', latin1],
   ['UTF-16', Buffer.from(chat(), 'utf16le')],
   [
@@ -115,12 +115,39 @@ describe('the text of a body', () => {
     });
   }
 
-  for (const encoding of ['gzip', 'deflate', 'br', 'GZIP', 'identity, gzip']) {
+  for (const encoding of ['gzip', 'deflate', 'br', 'GZIP', 'identity, gzip', 'identityidentity']) {
     test(`a body with Content-Encoding: ${encoding} is rejected`, async () => {
       const answer = await gateway.complete(key, gzipSync(chat()), { headers: { 'content-encoding': encoding } });
       assertError(answer, 400, 'invalid_request');
     });
   }
+
+  for (const encoding of ['identity', 'Identity', 'IDENTITY', 'identity, identity', '']) {
+    test(`Content-Encoding: ${encoding} is no encoding, whether the body is in one piece or in two`, async () => {
+      gateway.upstream.follow(answering(completion('hi')));
+      const [head = '', body = ''] = gateway.rawCompletion(key, chat()).split(/(?<=\r\n\r\n)/);
+      const encoded = head.replace('Content-Type', `Content-Encoding: ${encoding}\r\nContent-Type`);
+      for (const pieces of [[encoded + body], [encoded, body]]) {
+        const connection = await RawConnection.open(gateway.port);
+        for (const piece of pieces) connection.send(piece);
+        assert.equal((await connection.answer()).status, 200);
+        connection.leave();
+      }
+    });
+  }
+
+  test('a byte order mark is passed over, and does not go upstream', async () => {
+    gateway.upstream.follow(answering(completion('hi')));
+    assert.equal((await gateway.complete(key, `\ufeff${chat()}`)).status, 200);
+    const { body } = await gateway.upstream.call();
+    assert.deepEqual(JSON.parse(body), { ...JSON.parse(chat()), model: 'vendor-echo-1' });
+  });
+
+  test('the message about malformed JSON says where it is', async () => {
+    const body = chat().replace('"messages":', '\n"messages":\n\u00e9');
+    const { error } = await gateway.complete(key, body);
+    assert.match(error.message, /line 3, column 1\b/);
+  });
 
   test('the content type does not matter', async () => {
     gateway.upstream.follow(answering(completion('hi')));

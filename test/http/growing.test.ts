@@ -13,7 +13,7 @@ const HOLD_NANOS = 205_000n;
 /** What it grows by: 100 tokens of output. */
 const STEP_NANOS = 200_000n;
 /** Ten tokens, by the tokenizer and by the estimate. */
-const TEN = ' alpha beta gamma delta beta gamma delta';
+const TEN = ' one two three four five six seven eight nine ten';
 
 const usd = (nanos: bigint): GatewayOptions => ({ credit: `0.${String(nanos).padStart(9, '0')}` });
 

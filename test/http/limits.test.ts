@@ -70,11 +70,11 @@ describe('tokens per minute', () => {
   const RESERVED: readonly (readonly [name: string, fields: Record<string, unknown>, tokens: number])[] = [
     ['only its input if it declares no maximum', {}, 5],
     ['a declared maximum', { max_tokens: 200 }, 205],
-    ['the newer of two maxima', { max_tokens: 200, max_completion_tokens: 300 }, 305],
+    ['the larger of two maxima', { max_tokens: 300, max_completion_tokens: 200 }, 305],
     ['a maximum for each choice', { max_tokens: 200, n: 3 }, 605],
     ['no more than the model can give', { max_tokens: 1_000_000 }, 1005],
-    ['1,600 for an image, however large', { messages: [{ role: 'user', content: [imageOf(50_000)] }] }, 1603],
-    ['its tools', { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }, 5 + 16],
+    ['1,600 for an image, however large', { messages: [{ role: 'user', content: [imageOf(50_000)] }] }, 1610],
+    ['its tools', { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }, 26],
   ];
   for (const [name, fields, tokens] of RESERVED) {
     test(`a request reserves ${name}, until its usage is known`, async () => {

@@ -129,7 +129,8 @@ describe('the request', () => {
     ['none is declared', {}, 100],
     ['null is declared', { max_tokens: null }, 100],
     ['one is declared', { max_tokens: 7 }, 7],
-    ['the newer field is declared', { max_completion_tokens: 7 }, undefined],
+    ['only the field is declared that the host does not read', { max_completion_tokens: 7 }, 7],
+    ['both are declared', { max_tokens: 7, max_completion_tokens: 9 }, 7],
   ];
   for (const [name, fields, sent] of CAPS) {
     test(`carries the held maximum with cap_output if ${name}`, () =>

@@ -101,7 +101,7 @@ const CASES: readonly Case[] = [
     body: '{"model":"no/such","n":1,"n":2}',
     status: 400,
     code: 'invalid_request',
-    message: /twice/,
+    message: /Duplicate field/,
   },
   {
     name: 'a missing model, before other invalid fields',
@@ -259,7 +259,7 @@ describe('errors while a request is in flight', () => {
       limits: { tpm: 1005, concurrency: 1 },
       message: /tokens per minute/,
     },
-    { name: 'concurrency, before a failing upstream', limits: { concurrency: 1 }, message: /at once/ },
+    { name: 'concurrency, before a failing upstream', limits: { concurrency: 1 }, message: /concurrent/ },
   ];
   for (const { name, limits, message } of rows) {
     test(name, async () => {

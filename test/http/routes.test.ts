@@ -3,13 +3,18 @@ import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, chunk, completion, DONE, streaming } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
-import { chat, startTestGateway, withGateway } from '../support/gateway.ts';
+import { chat, type Reply, startTestGateway, withGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 
 const gateway = await startTestGateway();
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 const key = gateway.key();
+
+function assertErrorOf({ status, error }: Reply): Reply['error'] {
+  assert.deepEqual([status, error.code], [404, 'invalid_request']);
+  return error;
+}
 
 describe('paths and methods', () => {
   const unknown = [
@@ -39,6 +44,38 @@ describe('paths and methods', () => {
       if (path === '/v1' || path.startsWith('/v1/')) ratesOf(answer.headers);
     });
   }
+
+  const hints: readonly (readonly [path: string, hint: RegExp])[] = [
+    ['/', /base_url .*followed by \/v1\./],
+    ['/v1', /base_url .*followed by \/v1\./],
+    ['/v1/', /base_url .*followed by \/v1\./],
+    ['/chat/completions', /lacks \/v1.*base_url/],
+    ['/models', /lacks \/v1.*base_url/],
+    ['/responses', /lacks \/v1.*Responses API/],
+    ['/v1/v1/chat/completions', /more than once.*base_url.*once/],
+    ['/v1/v1/messages', /more than once.*Messages API/],
+    ['/v1//chat/completions', /two slashes.*base_url/],
+    ['/openai/v1/chat/completions', /before \/v1.*base_url/],
+    ['/v1/chat/completions/chat/completions', /base_url.*not to an endpoint/],
+    ['/v1/chat/completions/', /slash at the end/],
+    ['/v1/responses', /Responses API is not served/],
+    ['/v1/embeddings', /Embeddings are not served/],
+    ['/v1/messages', /Messages API is not served/],
+    ['/v1/completions', /Legacy completions are not served/],
+    ['/nowhere', /Served are/],
+  ];
+  for (const [path, hint] of hints) {
+    test(`the 404 of ${path} says what is served, and what to set`, async () => {
+      const { message } = assertErrorOf(await gateway.request(path, { key, method: 'POST' }));
+      assert.match(message, hint);
+      assert.match(message, /POST \/v1\/chat\/completions.*GET \/v1\/models/);
+    });
+  }
+
+  test('the 404 of a path says nothing that does not belong to it', async () => {
+    const { message } = assertErrorOf(await gateway.request('/v1/nowhere', { key }));
+    assert.doesNotMatch(message, /base_url/);
+  });
 
   const wrong: readonly (readonly [method: string, path: string, allow: string])[] = [
     ['GET', '/v1/chat/completions', 'POST'],

@@ -47,6 +47,8 @@ export interface GatewayOptions {
   readonly config?: Record<string, unknown>;
   /** Fields of the provider `fake`. */
   readonly provider?: Record<string, unknown>;
+  /** The path of its base URL, and the query. */
+  readonly basePath?: string;
   /** The initial credit, in USD. */
   readonly credit?: string;
   readonly grace?: GracePeriods;
@@ -71,7 +73,7 @@ export interface Sending {
 
 /** The body of a valid request, overridden with these fields. */
 export function chat(fields: Record<string, unknown> = {}): string {
-  return JSON.stringify({ model: 'fake/echo', messages: [{ role: 'user', content: 'Hello' }], ...fields });
+  return JSON.stringify({ model: 'fake/echo', messages: [{ role: 'user', content: 'Hello!' }], ...fields });
 }
 
 export class TestGateway {
@@ -256,10 +258,13 @@ export async function withGateway(
   }
 }
 
-function configFor(upstream: FakeUpstream, { config, provider }: GatewayOptions): Record<string, unknown> {
+function configFor(
+  upstream: FakeUpstream,
+  { config, provider, basePath = '/base/v1' }: GatewayOptions,
+): Record<string, unknown> {
   const fake = {
     kind: 'openai',
-    base_url: `http://127.0.0.1:${upstream.port}/base/v1`,
+    base_url: `http://127.0.0.1:${upstream.port}${basePath}`,
     api_key: UPSTREAM_KEY,
     headers: { 'X-Operator': UPSTREAM_HEADER },
     models: MODELS,

@@ -19,5 +19,6 @@ export interface RequestJson {
   readonly total_tokens: number | null;
   readonly cost_usd: string | null;
   readonly held_usd: string | null;
+  readonly failure: { readonly reason: string; readonly status: number | null; readonly message: string } | null;
   readonly corrected_at: string | null;
 }

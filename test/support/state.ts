@@ -25,6 +25,9 @@ export interface Row {
   readonly cached_tokens: number;
   readonly completion_tokens: number;
   readonly cost_nanos: number;
+  readonly failure_reason: string | null;
+  readonly failure_status: number | null;
+  readonly failure_message: string | null;
 }
 
 export type KeySettings = Partial<OwnLimits> & { allowlist?: readonly string[] };

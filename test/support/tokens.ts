@@ -8,7 +8,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 const TOKENS_PER_MESSAGE = 3;
 
 /** The tokens of a request with one message. */
-export function inputTokens(text = 'Hello'): number {
+export function inputTokens(text = 'Hello!'): number {
   return countTokens(text) + TOKENS_PER_MESSAGE;
 }
 

@@ -12,6 +12,7 @@ import { frame } from '../../src/tui/frame.ts';
 import { firstModel, type Model, type Stored, type StoredKey, type View } from '../../src/tui/model.ts';
 import type { Effect, Event } from '../../src/tui/update/step.ts';
 import { update } from '../../src/tui/update/update.ts';
+import { testModel } from '../support/models.ts';
 
 /** 1 November 2026, noon. */
 export const NOW_MS = Date.UTC(2026, 10, 1, 12);
@@ -56,28 +57,11 @@ const KEYS: readonly StoredKey[] = [
   ),
 ];
 
-export function catalogModel(id: string, prices: Partial<CatalogModel> = {}): CatalogModel {
-  const provider = id.slice(0, id.indexOf('/'));
-  const upstream = id.slice(id.indexOf('/') + 1);
-  const free = { input: 0n, cachedInput: 0n, output: 0n };
-  return {
-    id,
-    provider,
-    active: true,
-    upstream,
-    maxOutput: undefined,
-    defaultOutput: 512,
-    fallback: [],
-    ...free,
-    ...prices,
-  };
-}
-
 const MODELS: readonly CatalogModel[] = [
-  catalogModel('openai/gpt-4o-mini', { input: 150_000_000n, cachedInput: 75_000_000n, output: 600_000_000n }),
-  catalogModel('openai/fast', { upstream: 'gpt-4.1-nano', input: 100_000_000n, output: 400_000_000n }),
-  catalogModel('claude/large', { input: 3n * USD, cachedInput: 300_000_000n, output: 15n * USD, active: false }),
-  catalogModel('mock/echo'),
+  testModel('openai/gpt-4o-mini', { input: 150_000_000n, cachedInput: 75_000_000n, output: 600_000_000n }),
+  testModel('openai/fast', { upstream: 'gpt-4.1-nano', input: 100_000_000n, output: 400_000_000n }),
+  testModel('claude/large', { input: 3n * USD, cachedInput: 300_000_000n, output: 15n * USD, active: false }),
+  testModel('mock/echo'),
 ];
 
 export function usageRow(row: Partial<UsageRow>): UsageRow {
@@ -163,6 +147,7 @@ export const SNAPSHOT: Snapshot = {
   held_usd: '0.012000',
   in_flight: 2,
   loop_delay_ms: { p50: 0, p99: 3, max: 9 },
+  skipped: [],
   upstreams: [
     {
       provider: 'openai',

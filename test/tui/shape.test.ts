@@ -6,10 +6,10 @@ import stringWidth from 'string-width';
 import type { Snapshot } from '../../src/control/protocol.ts';
 import { frame, MIN_COLUMNS, MIN_ROWS } from '../../src/tui/frame.ts';
 import { type Model, type Stored, VIEWS } from '../../src/tui/model.ts';
+import { testModel } from '../support/models.ts';
 import {
   after,
   alone,
-  catalogModel,
   endedRow,
   keyId,
   letters,
@@ -53,7 +53,7 @@ function storedWith(name: string): Stored {
     ...STORED,
     tierName: name,
     keys: [storedKey(1, name, own, { requests: 9 }), ...STORED.keys.slice(1)],
-    models: [...STORED.models, catalogModel(`mock/${name}`, { upstream: name, provider: name })],
+    models: [...STORED.models, testModel(`mock/${name}`, { upstream: name, provider: name })],
   };
 }
 

@@ -1,10 +1,11 @@
 /** An address has one gateway, however many threads the gateways have, and whenever they start. */
 import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CONCURRENCY, CONFIG, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
@@ -22,7 +23,7 @@ const TRIES_OF_EACH = 2;
 /** How long a lock is held that another gateway waits for: many times its retry interval. */
 const HELD_MS = 200;
 
-/** A workplace that is also the temporary directory, in which the locks of ports are kept. */
+/** A workplace that is also the temporary directory. */
 function openPlace(scope: ConstructorParameters<typeof Workplace>[0]): Workplace {
   const place = new Workplace(scope, null);
   place.environment.TMPDIR = place.directory;
@@ -34,11 +35,6 @@ function configOf(place: Workplace, name: string, address: string, threads: numb
   const config = CONFIG.replace('127.0.0.1:0', address).replace('state.db', `${name}.db`);
   place.write(`${name}.yaml`, `threads: ${threads}\n${config}`);
   return [PROGRAM, 'serve', '-c', `${name}.yaml`];
-}
-
-/** The lock files of ports. */
-function locksIn(place: Workplace): string[] {
-  return readdirSync(place.directory).filter((name) => name.startsWith('inf-gw-') && name.endsWith('.lock'));
 }
 
 async function assertRefused(serving: Serving, port: number): Promise<void> {
@@ -100,26 +96,32 @@ describe('a gateway of two threads', { concurrency: CONCURRENCY }, () => {
     });
   }
 
-  test('starts although an earlier one left its lock file behind', async (t) => {
+  test('starts whatever another user has put into the common temporary directory, and puts nothing there', async (t) => {
+    const place = openPlace(t);
+    const port = await freePort();
+    const words = configOf(place, 'state', `127.0.0.1:${port}`, 2);
+    mkdirSync(join(place.directory, 'tmp'));
+    place.environment.TMPDIR = join(place.directory, 'tmp');
+    mkdirSync(join(place.directory, 'tmp', `inf-gw-${userInfo().uid}-${port}.lock`));
+    assert.ok(await isAlive(await place.serve(words)));
+    assert.equal(readdirSync(join(place.directory, 'tmp')).length, 1);
+  });
+
+  test('starts although an earlier one was killed', async (t) => {
     const place = openPlace(t);
     const words = configOf(place, 'state', `127.0.0.1:${await freePort()}`, 2);
     const earlier = await place.serve(words);
-    const left = locksIn(place);
-    assert.equal(left.length, 1, 'a starting gateway takes the lock of its port');
     earlier.signal('SIGKILL');
     await earlier.ended;
     assert.ok(await isAlive(await place.serve(words)));
-    assert.deepEqual(locksIn(place), left, 'the next gateway takes the same lock');
   });
 
   test('waits while another starting gateway holds the lock of its port', async (t) => {
     const place = openPlace(t);
-    const address = `127.0.0.1:${await freePort()}`;
-    await (await place.serve(configOf(place, 'first', address, 2))).stop();
-    const [lock = ''] = locksIn(place);
-    const holder = new DatabaseSync(join(place.directory, lock));
-    holder.exec('BEGIN EXCLUSIVE');
-    const next = place.launch(configOf(place, 'second', address, 2));
+    const port = await freePort();
+    const holder = createSocket('udp4').bind({ port, address: '127.0.0.1', exclusive: true });
+    await once(holder, 'listening');
+    const next = place.launch(configOf(place, 'second', `127.0.0.1:${port}`, 2));
     // It logs that it created its state file just before it asks for the lock.
     await next.logged(/^created the state file/);
     const listening = next.listening();

@@ -64,7 +64,7 @@ function compose(request: ChatRequest, context: MockContext, prompt: string, dir
   const all = toolCall === undefined ? wordsOf(request, prompt, directives) : [];
   const words = all.slice(0, request.maxOutput ?? all.length);
   const finishReason = toolCall !== undefined ? 'tool_calls' : words.length < all.length ? 'length' : 'stop';
-  const promptTokens = estimateInput(request.messages, request.tools);
+  const promptTokens = estimateInput(request);
   const completionTokens = Math.max(1, words.length) * request.choices;
   const usage = {
     prompt_tokens: promptTokens,

@@ -1,20 +1,16 @@
 /** The SQLite database: how it is opened, checked, migrated and locked for a transaction. */
 
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import type { Durability } from '../../core/settings.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { APPLICATION_ID, createPrivately, isOwnFile, makePrivate } from './private-files.ts';
 import { StateFileError } from './state-file.ts';
 import { explained, isBusy } from './storage-errors.ts';
 
 export type Sqlite = Database.Database;
 export type Statement = Database.Statement<unknown[]>;
 
-/** Marks a database as ours: "infg" in ASCII. */
-const APPLICATION_ID = 0x69_6e_66_67;
-const PRIVATE_MODE = 0o600;
 /**
  * In older versions, two connections that write or checkpoint at the same time can corrupt a WAL
  * database.
@@ -41,6 +37,7 @@ const SYNCHRONOUS: Readonly<Record<Durability, number>> = { full: 2, crash: 1 };
  */
 export function openDatabase(path: string, durability: Durability = 'full'): { database: Sqlite; created: boolean } {
   const created = createPrivately(path);
+  if (isOwnFile(path)) makePrivate(path);
   let database: Sqlite | undefined;
   try {
     // No busy handler: `withRetry` waits, in short steps.
@@ -48,6 +45,7 @@ export function openDatabase(path: string, durability: Durability = 'full'): { d
     const opened = database;
     // This check comes first, so that a wrong path does not change another program's file.
     withRetry(() => refuseForeign(opened, path));
+    // The header of a file that was never checkpointed does not say yet that the file is ours.
     makePrivate(path);
     prepareDatabase(database, path, durability);
     return { database, created };
@@ -57,24 +55,11 @@ export function openDatabase(path: string, durability: Durability = 'full'): { d
   }
 }
 
-/**
- * Creates an empty file that only its owner can read. Returns false if the file exists. Throws a
- * UserError.
- */
-export function createPrivately(path: string): boolean {
-  try {
-    if (existsSync(path)) {
-      if (statSync(path).isFile()) return false;
-      throw new UserError(`${path} is not a file; set \`state:\` in the config to another path`);
-    }
-    mkdirSync(dirname(path), { recursive: true });
-    closeSync(openSync(path, 'a', PRIVATE_MODE));
-    return true;
-  } catch (error) {
-    if (error instanceof UserError) throw error;
-    const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UserError(`cannot create the state file ${path} (${code}); set \`state:\` in the config to another path`);
-  }
+/** A database in memory, with the tables of a new state file. */
+export function openEmptyDatabase(): Sqlite {
+  const database = new Database(':memory:');
+  prepareDatabase(database, ':memory:', 'crash');
+  return database;
 }
 
 /** Throws a UserError unless the file is one of ours, or empty. */
@@ -82,15 +67,6 @@ function refuseForeign(database: Sqlite, path: string): void {
   const isEmpty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
   if (isEmpty || database.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
   throw new UserError(`${path} belongs to another program; set \`state:\` in the config to another file`);
-}
-
-function makePrivate(path: string): void {
-  if ((statSync(path).mode & 0o077) === 0) return;
-  try {
-    chmodSync(path, PRIVATE_MODE);
-  } catch {
-    throw new UserError(`other users can read ${path}, and its mode cannot be changed; run chmod 600 as its owner`);
-  }
 }
 
 function prepareDatabase(database: Sqlite, path: string, durability: Durability): void {

@@ -29,8 +29,8 @@ export class Journal {
     this.#insertRow = database.prepare(
       `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
          cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms, requested_model, upstream,
-         attempts)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         attempts, failure_reason, failure_status, failure_message)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#sums = new SumWriter(database);
     this.#month = database
@@ -61,7 +61,7 @@ export class Journal {
    * charged.
    */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
-    const { source, usage, costNanos, served } = end;
+    const { source, usage, costNanos, served, failure } = end;
     const model = served?.model ?? hold.model;
     const { promptTokens, cachedTokens, completionTokens } = usage;
     this.#deleteHold.run(hold.requestId);
@@ -83,6 +83,9 @@ export class Journal {
       model === hold.model ? null : hold.model,
       served?.upstream ?? null,
       served?.attempts ?? null,
+      failure?.reason ?? null,
+      failure?.status ?? null,
+      failure?.message ?? null,
     );
     const isError = isErrorOutcome(end.outcome);
     const { keyId, admittedAtMs } = hold;

@@ -1,6 +1,6 @@
 /** The table of keys: the operations that the command line, the dashboard and the ledger share. */
 
-import { hashKey, previewKey } from '../../core/api-key.ts';
+import { hashKey, isWellFormedKey, previewKey } from '../../core/api-key.ts';
 import { newId } from '../../core/ids.ts';
 import {
   type KeyChange,
@@ -39,8 +39,9 @@ export class KeyStore {
     return this.#one('hash = ?', hash);
   }
 
-  /** A key by id, or a key that is not deleted by name. */
+  /** A key by id, or a key that is not deleted by name. Who has only the key itself finds it by that. */
   find(idOrName: string): KeyRecord | undefined {
+    if (isWellFormedKey(idOrName)) return this.byHash(hashKey(idOrName));
     return this.#one('id = ?', idOrName) ?? this.#one("name = ? AND state <> 'deleted'", idOrName);
   }
 

@@ -165,4 +165,11 @@ export const MIGRATIONS: readonly string[] = [
     WHERE usage_months.month = ends.month AND usage_months.key_id = ends.key_id AND usage_months.model = ends.model
       AND usage_months.source = ends.source;
   `,
+  `
+  -- Why a request failed: a word, the error status of the upstream, and a sentence. NULL for a request that did not fail,
+  -- and for rows that were written before.
+  ALTER TABLE journal ADD COLUMN failure_reason TEXT;
+  ALTER TABLE journal ADD COLUMN failure_status INTEGER;
+  ALTER TABLE journal ADD COLUMN failure_message TEXT;
+  `,
 ];

@@ -1,8 +1,9 @@
 /** The state file as the command line and the dashboard open it. */
 import type { Durability } from '../../core/settings.ts';
 import { Account } from './account.ts';
-import { dataVersion, openDatabase, type Sqlite } from './database.ts';
+import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
 import { KeyStore } from './keys.ts';
+import { isOwnFile, makePrivate } from './private-files.ts';
 import { RequestStore } from './requests.ts';
 import { explained } from './storage-errors.ts';
 import { UsageReader } from './usage.ts';
@@ -11,6 +12,16 @@ import { UsageReader } from './usage.ts';
 export function openState(path: string, durability: Durability): OpenState {
   const { database, created } = openDatabase(path, durability);
   return new OpenState(database, created);
+}
+
+/** A state with nothing in it, for commands that only read where there is no state file yet. */
+export function emptyState(): OpenState {
+  return new OpenState(openEmptyDatabase(), false);
+}
+
+/** Closes a state file to other users, for a program that opens it by itself. Throws a UserError. */
+export function closeToOthers(path: string): void {
+  if (isOwnFile(path)) makePrivate(path);
 }
 
 /** What operators read and change. A running gateway sees each change with its next decision. */

@@ -4,6 +4,7 @@
  */
 
 import { utcDay, utcMonth } from '../../core/clock.ts';
+import type { Failure, FailureReason } from '../../core/failure.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Outcome } from '../../core/settlement.ts';
 import type { UsageSource } from '../../core/usage.ts';
@@ -108,7 +109,6 @@ function toRecord(row: Row): RequestRecord {
 }
 
 function toEnd(row: Row): RequestEnd {
-  const number = (value: Row[string] | undefined) => (typeof value === 'bigint' ? Number(value) : undefined);
   return {
     settledAtMs: Number(row.settled_at_ms),
     outcome: row.outcome as Outcome,
@@ -118,9 +118,20 @@ function toEnd(row: Row): RequestEnd {
     completionTokens: Number(row.completion_tokens),
     costNanos: row.cost_nanos as bigint,
     completionId: (row.completion_id ?? undefined) as string | undefined,
-    firstByteMs: number(row.first_byte_ms),
+    firstByteMs: numberIn(row.first_byte_ms),
     upstream: (row.upstream ?? undefined) as string | undefined,
-    attempts: number(row.attempts),
-    correctedAtMs: number(row.corrected_at_ms),
+    attempts: numberIn(row.attempts),
+    failure: toFailure(row),
+    correctedAtMs: numberIn(row.corrected_at_ms),
   };
+}
+
+function toFailure(row: Row): Failure | undefined {
+  const { failure_reason: reason, failure_status: status, failure_message: message } = row;
+  if (typeof reason !== 'string') return undefined;
+  return { reason: reason as FailureReason, status: numberIn(status), message: message as string };
+}
+
+function numberIn(value: Row[string] | undefined): number | undefined {
+  return typeof value === 'bigint' ? Number(value) : undefined;
 }

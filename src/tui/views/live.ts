@@ -83,6 +83,7 @@ function requestDetail(model: Model, row: RequestRow): Line[] {
         text: `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}, ${usd(costOf(row))} USD`,
       },
     ],
+    ...(row.failure === undefined ? [] : [[dim('failure '), span(clean(row.failure.message), { tone: 'bad' })]]),
     [
       dim('time    '),
       { text: `${milliseconds(Math.max(0, tookMs))}, first byte after ${milliseconds(row.first_byte_ms)}` },

@@ -33,7 +33,7 @@ new_key host.key
 openssl req -x509 -new -key "$work/authority.key" -subj '/CN=inf-gw tests' -days 36500 \
   -addext 'keyUsage=critical,keyCertSign' -out authority.crt
 here='IP:127.0.0.1,DNS:localhost'
-request localhost "$here" && sign 20250101000000Z 21240101000000Z sound.crt
+request localhost "$here" && sign 20250101000000Z 21240101000000Z valid.crt
 request localhost "$here" && sign 20240101000000Z 20240201000000Z expired.crt
 request elsewhere DNS:elsewhere.invalid && sign 20250101000000Z 21240101000000Z wrong-name.crt
 openssl req -x509 -new -key host.key -subj '/CN=localhost' -addext "subjectAltName=$here" -days 36500 -out unknown.crt

@@ -1,4 +1,4 @@
-/** Answers of status 200 that are not what was asked for, or are out of all proportion. */
+/** Responses with status 200 that are not what was requested, or are disproportionate. */
 import { gzipSync } from 'node:zlib';
 import { answering, chunk, completion, DONE, event } from '../../support/answers.ts';
 import type { Script } from '../../support/fake-upstream.ts';
@@ -37,7 +37,7 @@ const MIB = 1024 * 1024;
 const inOrder: Script = (call) => call.end();
 const page = on(answering(PAGE, 200, { 'content-type': 'text/html' }), notTheFormat);
 
-/** A gibibyte of zeros as 1 MB: members of a gzip stream may stand one behind the other. */
+/** A gibibyte of zeros as 1 MB: a gzip stream may have several members in a row. */
 function bomb(): Buffer {
   return Buffer.concat(
     Array.from(

@@ -1,4 +1,4 @@
-/** Connections that break off at every stage of an answer. */
+/** Connections that are lost at every stage of a response. */
 import { chunk, completion, DONE, usageChunk } from '../../support/answers.ts';
 import { CONNECTION_LOST, cut, type Family, failed, fault, HELLO, on, whole } from '../cell.ts';
 import {

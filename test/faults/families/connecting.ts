@@ -1,4 +1,4 @@
-/** Faults before a request is sent. */
+/** Failures before a request is sent. */
 import { type Family, unreached } from '../cell.ts';
 
 export const CONNECTING: Family = {

@@ -1,21 +1,21 @@
-/** Error answers by their status, in the shapes that hosts give them. */
+/** Error responses by their status, in the formats of hosts. */
 import { answering } from '../../support/answers.ts';
 import { type Family, type Fault, failed, fault, on, told, WORDS } from '../cell.ts';
 import { answered, CHUNKED, inTurn, JSON_TYPE, SAID, sending } from '../pieces.ts';
 
 const REQUEST_FAULT = 'invalid_request';
 
-/** The client reads what the provider says. */
+/** The client reads the provider's message. */
 function said(what: string, status: number, body: unknown = SAID, headers: Record<string, string> = {}): Fault {
   return fault(what, on(answering(body, status, headers), told(`status ${status}`, true)));
 }
 
-/** What it says is withheld. */
+/** The provider's message is withheld. */
 function withheld(what: string, status: number, body: unknown = SAID, headers: Record<string, string> = {}): Fault {
   return fault(what, on(answering(body, status, headers), told(`status ${status}`, false)));
 }
 
-/** The request itself is wrong in the provider's eyes. */
+/** The provider considers the request itself invalid. */
 function mistaken(what: string, status: number, body: unknown = SAID): Fault {
   return fault(what, on(answering(body, status), told(WORDS, true, REQUEST_FAULT)));
 }

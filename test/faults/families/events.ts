@@ -1,4 +1,4 @@
-/** Errors within answers of status 200, in all the shapes that hosts give them. */
+/** Errors within responses with status 200, in the formats of hosts. */
 import { answering, chunk, completion, DONE, event, usageChunk } from '../../support/answers.ts';
 import {
   cutByError,
@@ -18,13 +18,13 @@ import { answered, events, inTurn, JSON_TYPE, lengthOf, midStream, SAID, sending
 
 const inOrder = (call: { end(): void }) => call.end();
 
-/** An error as the whole of an answer, and as the first event of a stream. */
+/** An error as the whole response, and as the first event of a stream. */
 function first(what: string, value: unknown, words = true): Fault {
   const cell = told(REPORTED, words);
   return fault(what, on(answering(value), cell), on(events(value), cell));
 }
 
-/** An error behind the first event of a stream, which then ends. */
+/** An error after the first event of a stream, which then ends. */
 function behindFirst(what: string, text: string, end = ''): Fault {
   return streamFault(what, on(midStream(sending(text + end), inOrder), cutByError(true)));
 }

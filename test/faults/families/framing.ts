@@ -1,4 +1,4 @@
-/** Answers that lie about where they end, or are no HTTP. */
+/** Responses with wrong framing, or that are not HTTP. */
 import { chunk } from '../../support/answers.ts';
 import { CONNECTION_LOST, cut, type Family, failed, fault, NOT_IN_TIME, NOT_THE_FORMAT, on, whole } from '../cell.ts';
 import {
@@ -24,7 +24,7 @@ const notTheFormat = failed(NOT_THE_FORMAT);
 const TWICE = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${ANSWER.length}\r\n`;
 const PAUSE_MS = 20;
 
-/** An interim answer every now and then, for as long as the connection stands. */
+/** Interim responses now and then, as long as the connection is open. */
 const interimForEver = (call: Parameters<typeof hangUp>[0]) => {
   const timer = setInterval(() => call.raw('HTTP/1.1 102 Processing\r\n\r\n'), PAUSE_MS);
   void call.closed.finally(() => clearInterval(timer));

@@ -25,11 +25,14 @@ import {
 const late = failed(NOT_IN_TIME, 'counted', 'first_byte');
 const stalled = failed(STOPPED_SENDING, 'counted', 'idle');
 
-/** Pieces of a slow answer, and between two of them: together longer than the idle time-out, and each far shorter. */
+/**
+ * The pieces of a slow response and the pause between them: together longer than the idle timeout,
+ * each much shorter.
+ */
 const PIECES = 12;
 const BETWEEN_MS = 200;
 
-/** Sends these bytes a little at a time. */
+/** Sends these bytes slowly. */
 function drip(text: string): Script {
   return async (call) => {
     const bytes = Buffer.from(text);

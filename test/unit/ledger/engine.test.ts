@@ -37,7 +37,8 @@ describe('an admitted request', () => {
     const usage = { promptTokens: 30, cachedTokens: 5, completionTokens: 12 };
     const end = { source: 'counted', outcome: 'upstream_error', completionId: 'chatcmpl-1', firstByteMs: 250 } as const;
     const served = { model: 'mock/spare', upstream: 'mock', attempts: 2 };
-    bench.settle(requestId, { ...end, usage, costNanos: 41n, served });
+    const failure = { reason: 'http_status', status: 500, message: 'upstream 500' } as const;
+    bench.settle(requestId, { ...end, usage, costNanos: 41n, served, failure });
     assert.deepEqual(bench.operator.account.balance(), { balanceNanos: USD - 41n, heldNanos: 0n });
     assert.deepEqual(bench.rows('holds'), []);
     assert.deepEqual(
@@ -63,6 +64,9 @@ describe('an admitted request', () => {
           first_byte_ms: 250n,
           hold_nanos: 700n,
           corrected_at_ms: null,
+          failure_reason: 'http_status',
+          failure_status: 500n,
+          failure_message: 'upstream 500',
         },
       ],
     );

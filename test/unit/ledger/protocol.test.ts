@@ -31,6 +31,13 @@ const settlement = record({
   completionId: maybe(text),
   firstByteMs: maybe(whole),
   served: maybe(record({ model: text, upstream: text, attempts: whole })),
+  failure: maybe(
+    record({
+      reason: fc.constantFrom('http_status' as const, 'broken' as const),
+      status: maybe(whole),
+      message: text,
+    }),
+  ),
 });
 const growth = record({ requestId: text, outputTokens: whole, holdNanos: nanos });
 const command: fc.Arbitrary<Command> = fc.oneof(

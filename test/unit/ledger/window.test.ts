@@ -179,6 +179,18 @@ describe('the time until enough has left', () => {
     );
   });
 
+  test('of an entry that was just added is 60 seconds whatever the clock shows, and it has left by then', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1e10, noNaN: true }), (nowMs) => {
+        const window = new SlidingWindow();
+        window.add(nowMs, 1);
+        assert.equal(secondsUntil(window.emptyAtMs() as number, nowMs), 60);
+        assert.equal(window.total(nowMs + WINDOW_MS), 0);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
   test('is in whole seconds, rounded up, and at least one', () => {
     assert.equal(secondsUntil(1_000, 1_000), 1);
     assert.equal(secondsUntil(500, 1_000), 1);

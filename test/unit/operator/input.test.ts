@@ -63,7 +63,7 @@ const NOT_AMOUNTS = [
 ];
 const AMOUNT = 'Expected an amount in USD such as 25 or 0.50, up to a billion, with at most nine decimals.';
 const MODEL = 'Expected <provider>/<model>, such as openai/gpt-4o-mini.';
-const NOTE = 'Expected at most 500 characters, none of them control characters.';
+const NOTE = 'Expected at most 500 characters, none of them control or format characters.';
 const MOMENT = 'Expected a date (2026-11-01), a time (2026-11-01T12:00:00Z), or how long ago (7d, 12h).';
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const LENGTH = 'A name has 1 to 64 characters.';
@@ -136,12 +136,20 @@ const TABLES: Readonly<Record<string, Table>> = {
   'a model': {
     reader: readModelId,
     accepted: same('openai/gpt-4o-mini', 'a/b/c', 'a//'),
-    rejected: each(['', 'echo', '/echo', 'mock/', 'mock/ echo', ' mock/echo', 'mo ck/echo', 'mock/echo '], MODEL),
+    rejected: [
+      ...each(['', 'echo', '/echo', 'mock/', 'mock/ echo', ' mock/echo', 'mo ck/echo', 'mock/echo '], MODEL),
+      ...each(['mock/\u001b[2J', 'mock/\u202eohce', 'mock/e\u200bcho', 'mock/\u2028', 'mock/\u0085'], MODEL),
+      ...each(['mock/a,mock/b', ','], 'Expected one model, without a comma: put blanks between models.'),
+      ...each(['mock/*', '*'], 'A * stands for nothing here: name each model, or clear the allowlist to allow all.'),
+    ],
   },
   'a note': {
     reader: readNote,
     accepted: same('', ' for March ', 'x'.repeat(500), 'שלום 😀'),
-    rejected: each(['x'.repeat(501), 'a\nb', 'a\tb', '\u001b[2J', '\u0085'], NOTE),
+    rejected: each(
+      ['x'.repeat(501), 'a\nb', 'a\tb', '\u001b[2J', '\u0085', 'a\u202eb', 'a\u2066b', 'a\u200bb', 'a\u2029b'],
+      NOTE,
+    ),
   },
   'a file name': {
     reader: readPath,

@@ -18,7 +18,6 @@ import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { USAGE_GROUPS, type UsageGroup } from '../../../src/state/usage.ts';
-import { auditElsewhere } from '../../support/auditor.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import {
   CREDIT_NANOS,
@@ -181,57 +180,6 @@ describe('a file of the first version', () => {
   });
 });
 
-describe('a file of the second version', () => {
-  /**
-   * As that version left it: without the upstream that served, and without the last use in a month.
-   */
-  function secondVersion(t: TestContext) {
-    const directory = mkdtempSync(join(tmpdir(), 'inf-gw-migrations-'));
-    t.after(() => rmSync(directory, { recursive: true }));
-    const path = join(directory, 'state.db');
-    const { rows } = writeFirstVersion(path, NOON);
-    const old = new DatabaseSync(path);
-    old.exec(`BEGIN; ${MIGRATIONS[1]}; PRAGMA user_version = 2; COMMIT`);
-    old.close();
-    const { database } = openDatabase(path);
-    t.after(() => database.close());
-    return { database, rows, path };
-  }
-
-  test('has the time of the last admission in each month', (t) => {
-    const { database, rows } = secondVersion(t);
-    const months = database.prepare('SELECT month, key_id, model, source, last_at_ms FROM usage_months').all() as {
-      month: string;
-      key_id: string;
-      model: string;
-      source: string;
-      last_at_ms: number;
-    }[];
-    const groups = Map.groupBy(rows, (row) => [utcMonth(row.atMs), row.keyId, row.model, row.source].join(' '));
-    assert.deepEqual(
-      months.map(({ last_at_ms, ...group }) => `${Object.values(group).join(' ')}: ${last_at_ms}`).toSorted(),
-      [...groups].map(([group, own]) => `${group}: ${Math.max(...own.map(({ atMs }) => atMs))}`).toSorted(),
-    );
-  });
-
-  test('has the same tables as a new file, and does not know which upstream served', async (t) => {
-    const { database, rows, path } = secondVersion(t);
-    const fresh = openDatabase(join(path, '..', 'fresh.db')).database;
-    t.after(() => fresh.close());
-    const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
-    assert.deepEqual(schema(database), schema(fresh));
-    const [row] = rows;
-    const request = new RequestStore(database).find(row?.id ?? '');
-    assert.deepEqual([request?.model, request?.requestedModel], [row?.model, row?.model]);
-    assert.deepEqual([request?.end?.upstream, request?.end?.attempts], [undefined, undefined]);
-    assert.deepEqual(
-      (await auditElsewhere(path)).flatMap(({ differences }) => differences),
-      [],
-    );
-    assertBooksBalance(database);
-  });
-});
-
 /** The engine of a gateway that has started on a file. */
 function engineOn(database: Sqlite) {
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
@@ -251,6 +199,7 @@ describe('on a file of the first version', () => {
       keys: 1,
       recoveredHolds: 1,
     });
+    assert.equal(new RequestStore(database).find(openId)?.end?.failure?.reason, 'interrupted');
     assert.equal(new RequestStore(database).correct(openId, 7n, NOON).kind, 'done');
     assert.equal(new Account(database).balance().balanceNanos, balance - 7n);
     assertBooksBalance(database);

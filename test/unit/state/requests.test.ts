@@ -10,6 +10,11 @@ import { type Bench, type BenchKey, NOON, openBench, USD } from '../ledger/bench
 
 const ALL: RequestQuery = { keyId: undefined, sinceMs: undefined, errors: false, limit: 1_000 };
 const HOUR_MS = 3_600_000;
+const FAILURE = {
+  reason: 'http_status',
+  status: 401,
+  message: 'upstream 401: check the api_key of the provider',
+} as const;
 
 const storeOf = (bench: Bench) => new RequestStore(bench.operator.database);
 
@@ -28,6 +33,7 @@ describe('a request', () => {
       firstByteMs: 42,
       outcome: 'upstream_error',
       served: { model: 'other/echo', upstream: 'other#2', attempts: 3 },
+      failure: FAILURE,
     });
     assert.deepEqual(storeOf(bench).find(id), {
       id,
@@ -47,6 +53,7 @@ describe('a request', () => {
         firstByteMs: 42,
         upstream: 'other#2',
         attempts: 3,
+        failure: FAILURE,
         correctedAtMs: undefined,
       },
     });

@@ -10,6 +10,7 @@ import { countUsage } from '../../../src/tokens/usage.ts';
 import { sampleInput } from '../../../src/wire/estimate.ts';
 import { TextSample } from '../../../src/wire/text-sample.ts';
 import { runNode, Workplace } from '../../support/cli.ts';
+import { chatRequest } from '../wire/chat.ts';
 
 /** Names of special tokens: each is a single token unless it is counted as text. */
 const SPECIAL = ['<|endoftext|>', '<|endofprompt|>', '<|im_start|>system<|im_end|>'];
@@ -129,7 +130,7 @@ describe('the token counter', () => {
 
 describe('unreported usage', () => {
   const ESTIMATE = { promptTokens: 77, cachedTokens: 0, completionTokens: 88 };
-  const input = sampleInput([{ role: 'user', content: 'How are you?' }], []);
+  const input = sampleInput(chatRequest({ model: 'p/m', messages: [{ role: 'user', content: 'How are you?' }] }));
 
   test('is what the tokenizer counts of input and output, plus the overhead of the format', async (t) => {
     const written = new TextSample();

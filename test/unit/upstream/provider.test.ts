@@ -6,10 +6,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Attempt, UpstreamFailure } from '../../../src/upstream/attempt.ts';
+import { PROBE_INTERVAL_MS } from '../../../src/upstream/backoff.ts';
 import { OPEN_MS, OPENS_AFTER_FAILURES } from '../../../src/upstream/breaker.ts';
 import { LAST_RESORT_MAX_UNAVAILABLE } from '../../../src/upstream/choice.ts';
 import { type Member, Provider } from '../../../src/upstream/provider.ts';
 import type { ChatRequest } from '../../../src/wire/request.ts';
+import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 
 const REQUEST = {} as ChatRequest;
 const NOBODY: ReadonlySet<Member> = new Set();
@@ -39,7 +41,7 @@ class Bench {
       name: `p#${i + 1}`,
       weight,
       upstream: {
-        secrets: [`secret-${i + 1}`],
+        secrets: { ...NO_SECRETS, parts: ['shared', `secret-${i + 1}`], credentials: [`key-${i + 1}`] },
         attempt: () => {
           const attempt = new Attempt();
           this.#attempts.push(attempt);
@@ -89,10 +91,10 @@ class Bench {
 describe('a backoff', () => {
   test('after 429 applies to the model, and others are still served', async () => {
     const bench = new Bench([1]);
-    await bench.visit([429, 7], { model: 'a' });
+    await bench.visit([429, 4], { model: 'a' });
     assert.deepEqual([bench.picked('a'), bench.picked('b'), bench.member().state], [undefined, 'p#1', 'backing_off']);
-    assert.deepEqual([bench.provider.waitMs('a'), bench.provider.waitMs('b')], [7_000, 0]);
-    bench.nowMs += 6_999;
+    assert.deepEqual([bench.provider.waitMs('a'), bench.provider.waitMs('b')], [4_000, 0]);
+    bench.nowMs += 3_999;
     assert.equal(bench.picked('a'), undefined);
     bench.nowMs += 1;
     assert.deepEqual([bench.picked('a'), bench.member().state], ['p#1', 'closed']);
@@ -112,14 +114,74 @@ describe('a backoff', () => {
   for (const status of [429, 503]) {
     test(`after ${status} is not shortened by a later one`, async () => {
       const bench = new Bench([1]);
-      await bench.visit([status, 60]);
+      await bench.visit([status, 4]);
       await bench.visit([status, 1]);
-      bench.nowMs += 59_000;
+      bench.nowMs += 3_000;
       assert.equal(bench.picked(), undefined);
       bench.nowMs += 1_000;
       assert.equal(bench.picked(), 'p#1');
     });
+
+    for (const count of [1, 3 * LAST_RESORT_MAX_UNAVAILABLE]) {
+      test(`of an hour after ${count} answers of ${status} lets one request through every few seconds`, async () => {
+        const bench = new Bench([1]);
+        await bench.visits(count, [status, 3_600]);
+        for (let probe = 0; probe < 3; probe++) {
+          bench.nowMs += PROBE_INTERVAL_MS - 1;
+          assert.deepEqual([bench.picked(), bench.provider.waitMs('m')], [undefined, 1]);
+          bench.nowMs += 1;
+          assert.equal(bench.provider.waitMs('m'), 0);
+          const sent = bench.ask();
+          assert.deepEqual([sent?.name, bench.picked()], ['p#1', undefined], 'one request');
+          meet(sent?.attempt as Attempt, [status, 3_600]);
+          await turn();
+          assert.equal(bench.isLastResort(), count === 1);
+        }
+      });
+    }
+
+    test(`after ${status} ends with the success of a probe`, async () => {
+      const bench = new Bench([1]);
+      await bench.visits(LAST_RESORT_MAX_UNAVAILABLE, [status, 3_600]);
+      bench.nowMs += PROBE_INTERVAL_MS;
+      await bench.visit(200);
+      assert.deepEqual([bench.picked(), bench.member().state, bench.provider.waitMs('m')], ['p#1', 'closed', 0]);
+    });
+
+    test(`after ${status} does not end with a probe that the upstream finds invalid`, async () => {
+      const bench = new Bench([1]);
+      await bench.visits(LAST_RESORT_MAX_UNAVAILABLE, [status, 3_600]);
+      bench.nowMs += PROBE_INTERVAL_MS;
+      await bench.visit(400);
+      assert.deepEqual([bench.picked(), bench.member().state], [undefined, 'backing_off']);
+    });
   }
+
+  test('of a model ends with the success of a probe for that model alone', async () => {
+    const bench = new Bench([1]);
+    for (const model of ['a', 'b']) await bench.visit([429, 3_600], { model });
+    bench.nowMs += PROBE_INTERVAL_MS - 1;
+    for (const model of ['a', 'c']) await bench.visit(200, { model });
+    assert.deepEqual([bench.picked('a'), bench.picked('b')], ['p#1', undefined]);
+  });
+
+  test('is probed next to an upstream that is available, and gets its share again after a success', async () => {
+    const bench = new Bench([1, 1]);
+    await bench.visit([503, 3_600]);
+    const served = async (count: number) => {
+      const names: (string | undefined)[] = [];
+      for (let i = 0; i < count; i++) {
+        const sent = bench.ask();
+        meet(sent?.attempt as Attempt, 200);
+        names.push(sent?.name);
+        await turn();
+      }
+      return names.filter((name) => name === 'p#1').length;
+    };
+    assert.equal(await served(20), 0);
+    bench.nowMs += PROBE_INTERVAL_MS;
+    assert.equal(await served(20), 10);
+  });
 
   test('lasts as long as the upstream asked for, however often: it is no failure', async () => {
     const bench = new Bench([1]);
@@ -295,5 +357,9 @@ describe('an upstream', () => {
 });
 
 test('the secrets of a provider are those of all its upstreams', () => {
-  assert.deepEqual(new Bench([1, 1]).provider.secrets, ['secret-1', 'secret-2']);
+  assert.deepEqual(new Bench([1, 1]).provider.secrets, {
+    parts: ['shared', 'secret-1', 'secret-2'],
+    words: [],
+    credentials: ['key-1', 'key-2'],
+  });
 });

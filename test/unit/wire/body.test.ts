@@ -13,9 +13,16 @@ const INVALID: readonly (readonly [what: string, body: string | Buffer, problem:
   ['a trailing comma', '{"model": "a/b",}', /not valid JSON/],
   ['single quotes', "{'model': 'a/b'}", /not valid JSON/],
   ['text after the object', '{"model": "a/b"} x', /not valid JSON/],
-  ['a byte order mark', '\ufeff{"model": "a/b"}', /not valid JSON/],
+  ['a byte order mark alone', '\ufeff', /empty/],
+  ['two byte order marks', '\ufeff\ufeff{"model": "a/b"}', /not valid JSON: line 1, column 1\./],
+  ['broken on its third line', '\ufeff{\n  "model": "a/b",\n  "n": x\n}', /not valid JSON: line 3, column 8\./],
   ['a line break in a string', '{"a": "x\ny"}', /not valid JSON/],
-  ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /not valid UTF-8/],
+  ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /not valid UTF-8: line 1, column 3\./],
+  [
+    'Latin-1 after U+FFFD',
+    Buffer.concat([Buffer.from('{"\ufffd": 1,\n "'), Buffer.of(0xe9)]),
+    /UTF-8: line 2, column 3\./,
+  ],
   ['UTF-16', Buffer.from('{"a":1}', 'utf16le'), /UTF-8|JSON/],
   ['an array', '[{"model": "a/b"}]', /not a JSON object/],
   ['a string', '"model"', /not a JSON object/],
@@ -52,6 +59,12 @@ describe('a body is accepted', () => {
       read.body.members.map(({ key }) => key),
       ['model', 'n', 'é'],
     );
+  });
+
+  test('with a byte order mark, which is not part of its text', () => {
+    const read = readJsonBody(Buffer.from('\ufeff{"model": "a/b"}'));
+    assert.ok(read.ok);
+    assert.equal(read.body.text, '{"model": "a/b"}');
   });
 
   test('with duplicates in nested objects, and nesting up to the limit', () => {

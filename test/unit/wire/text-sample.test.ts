@@ -7,7 +7,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { piecesOf } from '../../../src/tokens/pieces.ts';
-import { TextSample, tokensOfBytes } from '../../../src/wire/text-sample.ts';
+import { TextSample } from '../../../src/wire/text-sample.ts';
+import { estimateTokensOf } from '../../../src/wire/token-estimate.ts';
 import { Random } from '../../support/random.ts';
 
 const BOUND = 96 * 1024;
@@ -42,7 +43,7 @@ describe('a text sample', () => {
   test('keeps each text unchanged, and does not scale its tokens', () => {
     const sample = sampleOf('one', '', 'zwei für 深い');
     assert.deepEqual(sample.sample(), { texts: ['one', 'zwei für 深い'], factors: [1, 1] });
-    assert.equal(sample.tokens, tokensOfBytes(Buffer.byteLength('onezwei für 深い')));
+    assert.equal(sample.tokens, estimateTokensOf(['one', 'zwei für 深い']));
     assert.equal(sample.tokensOfWhole(7), 7);
   });
 

@@ -1,6 +1,7 @@
 /** Upstream errors in the formats that hosts use, and which messages a client may read. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 import {
   isAboutTheOperator,
   isErrorValue,
@@ -44,6 +45,8 @@ const SHAPES: readonly (readonly [what: string, body: unknown, message: string |
   ['an empty object', {}, undefined],
   ['a number', 5, undefined],
 ];
+
+const of = (...parts: readonly string[]) => ({ ...NO_SECRETS, parts });
 
 describe('the message of an upstream is found in', () => {
   for (const [what, body, message, labels = []] of SHAPES) {
@@ -101,6 +104,12 @@ const ABOUT_THE_OPERATOR: readonly (readonly [message: string, ...labels: string
   ['Your project does not have access to this model.'],
   ['The access token is expired.'],
   ['Quota exceeded for this metric.'],
+  ['The host said: "Your account is not active."'],
+  ["'Please add a payment method.'"],
+  ['{"error":{"message":"Your credit balance is too low","type":"x"}}'],
+  ["It failed with 'insufficient_quota'."],
+  ['It failed with `billing.hard-limit-reached`.'],
+  ['It failed with "AuthenticationError".'],
 ];
 
 const ABOUT_THE_REQUEST: readonly (readonly [message: string, ...labels: string[]])[] = [
@@ -117,6 +126,9 @@ const ABOUT_THE_REQUEST: readonly (readonly [message: string, ...labels: string[
   ["Invalid schema for function 'get_account_balance': None is not of type 'object'.", 'invalid_function_parameters'],
   ["Invalid schema for function 'authorize_payment': None is not of type 'object'.", 'invalid_function_parameters'],
   ["Invalid schema for function 'cancel_subscription': 'x' is not valid.", 'invalid_function_parameters'],
+  ["Invalid schema for function 'list_allowed_accounts': 'x' is not valid.", 'invalid_function_parameters'],
+  ["Error code 'max_tokens_exceeded': lower `max_tokens`.", 'invalid_request_error'],
+  ['Unknown field "api_key" in `tools[0].function.parameters.billing.credit`.', 'unknown_parameter'],
   ['Your input was flagged by the content filter.', 'content_filter'],
   ['Unknown name "foo": cannot find field.', '400', 'INVALID_ARGUMENT'],
 ];
@@ -125,7 +137,7 @@ describe('a message about the operator is withheld:', () => {
   for (const [message, ...labels] of ABOUT_THE_OPERATOR) {
     test(`${message} ${labels.join(' ')}`, () => {
       assert.equal(isAboutTheOperator({ message, labels }), true);
-      assert.equal(wordsForClients({ message, labels }, []), undefined);
+      assert.equal(wordsForClients({ message, labels }, NO_SECRETS), undefined);
     });
   }
 });
@@ -134,7 +146,7 @@ describe('a message about the request is passed on:', () => {
   for (const [message, ...labels] of ABOUT_THE_REQUEST) {
     test(`${message} ${labels.join(' ')}`, () => {
       assert.equal(isAboutTheOperator({ message, labels }), false);
-      assert.equal(wordsForClients({ message, labels }, ['secret-of-ours']), message);
+      assert.equal(wordsForClients({ message, labels }, of('secret-of-ours')), message);
     });
   }
 });
@@ -142,18 +154,18 @@ describe('a message about the request is passed on:', () => {
 test('a message that a client has made long is searched quickly, and withheld if it is too long', () => {
   for (const filler of ['_', ' ', '-', 'a_', 'quota_', "x' quota _"]) {
     assert.equal(isAboutTheOperator({ message: `quota${filler.repeat(7_000 / filler.length)} y`, labels: [] }), false);
-    assert.equal(wordsForClients({ message: filler.repeat(500_000), labels: [] }, []), undefined);
+    assert.equal(wordsForClients({ message: filler.repeat(500_000), labels: [] }, NO_SECRETS), undefined);
   }
 });
 
 test('messages for clients are truncated, and never leave part of a secret at the cut', () => {
   const message = `${'x'.repeat(990)}api.internal.example`;
-  assert.equal(wordsForClients({ message, labels: [] }, []), message.slice(0, 1_000));
-  assert.equal(wordsForClients({ message, labels: [] }, ['api.internal.example']), undefined);
+  assert.equal(wordsForClients({ message, labels: [] }, NO_SECRETS), message.slice(0, 1_000));
+  assert.equal(wordsForClients({ message, labels: [] }, of('api.internal.example')), undefined);
 });
 
 test('messages that contain a secret, in any case, are withheld', () => {
   const words = { message: 'No route to API.Internal.Example:8443', labels: [] };
-  assert.equal(wordsForClients(words, ['other', 'api.internal.example']), undefined);
-  assert.equal(wordsForClients(words, ['api.elsewhere.test']), words.message);
+  assert.equal(wordsForClients(words, of('other', 'api.internal.example')), undefined);
+  assert.equal(wordsForClients(words, of('api.elsewhere.test')), words.message);
 });

@@ -1,0 +1,38 @@
+/** Why an admitted request failed, as the journal keeps it for the operator. */
+
+/** The closed set of reasons. */
+export type FailureReason =
+  /** There was no connection to the upstream. */
+  | 'not_connected'
+  | 'first_byte_timeout'
+  | 'idle_timeout'
+  /** The connection was lost, or the response ended too early. */
+  | 'broken'
+  /** The upstream did not take the request (429, 503, 529), and no other attempt was left. */
+  | 'rejected'
+  /** The upstream answered with another error status. */
+  | 'http_status'
+  /** The upstream sent an error in a stream. */
+  | 'error_event'
+  /** The upstream sent an error with status 200. */
+  | 'error_answer'
+  | 'not_the_protocol'
+  /** Every upstream of the model was backing off, or had an open circuit. */
+  | 'no_upstream'
+  /** Balance or spend limit left nothing for more of a stream. */
+  | 'out_of_money'
+  /** An operator stopped the request. */
+  | 'stopped'
+  /** The gateway shut down before the request ended. */
+  | 'shutdown'
+  /** The process ended before the request did. */
+  | 'interrupted'
+  | 'internal_error';
+
+export interface Failure {
+  readonly reason: FailureReason;
+  /** The error status of the upstream. Undefined if it did not answer with one. */
+  readonly status: number | undefined;
+  /** One short sentence. Contains no secret, no prompt, and none of the upstream's sentences. */
+  readonly message: string;
+}

@@ -1,0 +1,29 @@
+/** What a config serves: its models, and the providers that were left out. */
+import { Catalog } from '../catalog/catalog.ts';
+import { type Config, isActive } from '../config/config.ts';
+import type { ModelRow, SkippedRow } from '../control/protocol.ts';
+import { formatUsd } from '../core/money.ts';
+
+/** The models of a config, with their prices and whether they can be called. */
+export function modelRows({ providers }: Config): ModelRow[] {
+  return new Catalog(providers).models.map((model) => ({
+    id: model.id,
+    provider: model.provider,
+    upstream: model.upstream,
+    input_usd: formatUsd(model.input),
+    cached_input_usd: formatUsd(model.cachedInput),
+    output_usd: formatUsd(model.output),
+    active: model.active,
+  }));
+}
+
+/** Inactive providers, and the inactive upstreams of active ones. */
+export function skippedParts({ providers }: Config): SkippedRow[] {
+  return providers
+    .flatMap<{ name: string; missingVariable: string | undefined }>((each) =>
+      isActive(each) && each.kind === 'openai' ? each.upstreams : [each],
+    )
+    .flatMap(({ name, missingVariable }) =>
+      missingVariable === undefined ? [] : [{ name, missing_variable: missingVariable }],
+    );
+}

@@ -1,0 +1,44 @@
+/** The 404 for a path that is not served: says what is, and what the client has to set. */
+import type { ClientError } from '../core/errors.ts';
+import { printableName } from '../core/printable.ts';
+
+const SERVED = 'Served are POST /v1/chat/completions, GET /v1/models and GET /v1/models/<provider>/<model>.';
+
+/** Where a client's base URL has to end, and what to do about one that ends elsewhere. */
+const BASE_URL = "Set the client's base_url to the address of this gateway followed by /v1";
+
+/** Endpoints of other interfaces, below the base URL. */
+const OTHER_ENDPOINTS: ReadonlyMap<string, string> = new Map([
+  ['responses', 'The Responses API is not served. Set the client to chat completions.'],
+  ['embeddings', 'Embeddings are not served. Ask the provider itself for them.'],
+  ['messages', 'The Messages API is not served. Use a client for chat completions.'],
+  ['completions', 'Legacy completions are not served. Set the client to chat completions.'],
+]);
+
+/** What the path shows of the mistake; the first that applies. */
+const MISTAKES: readonly (readonly [shows: RegExp, hint: string])[] = [
+  [/^\/*(?:v1\/*)?$/i, `This is the address of an API. ${BASE_URL}.`],
+  [
+    /\/v1\/+v1(?:\/|$)/i,
+    `The path has /v1 more than once. ${BASE_URL} once; a client that adds /v1 by itself needs it without.`,
+  ],
+  [
+    /\/chat\/completions\/+(?:chat\/completions|models|responses)/i,
+    `${BASE_URL}, not to an endpoint: clients add the rest.`,
+  ],
+  [/\/\//, `The path has two slashes in a row. ${BASE_URL}, without a slash at its end.`],
+  [/^\/v1\/.*\/$/, 'Leave out the slash at the end of the path.'],
+  [/^\/v1\//i, ''],
+  [/\/v1\//i, `The path has something before /v1. ${BASE_URL}.`],
+  [/^\/(?:chat|models|completions|responses|embeddings|messages)(?:\/|$)/i, `The path lacks /v1. ${BASE_URL}.`],
+];
+
+export function noSuchPath(path: string): ClientError {
+  const hint = MISTAKES.find(([shows]) => shows.test(path))?.[1] ?? '';
+  const name = /^\/*(?:v1\/+)*(\w+)(?:\/|$)/i.exec(path)?.[1] ?? '';
+  const other = OTHER_ENDPOINTS.get(name.toLowerCase()) ?? '';
+  const message = [`No such path: ${printableName(path)}.`, hint, other, SERVED]
+    .filter((part) => part !== '')
+    .join(' ');
+  return { code: 'invalid_request', status: 404, message };
+}

@@ -1,0 +1,96 @@
+/** What requests cost by every kind of price, and that a hold covers whatever a request may turn out to cost. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { expectedCost, hasPriceFor, pricesFor, usageCost } from '../../../src/catalog/cost.ts';
+import type { Prices } from '../../../src/core/model-terms.ts';
+import type { TokenUsage, UsageParts } from '../../../src/core/usage.ts';
+import { flatPrices, testModel } from '../../support/models.ts';
+
+const USD = 1_000_000_000n;
+/** Every price is another, in USD per million tokens, so that a wrong one shows. */
+const PRICES: Prices = {
+  input: 10n * USD,
+  cachedInput: 1n * USD,
+  output: 40n * USD,
+  cacheWrite: 12n * USD,
+  audioInput: 30n * USD,
+  audioOutput: 80n * USD,
+  above: { tokens: 1_000, input: 20n * USD, cachedInput: 2n * USD, output: 60n * USD },
+};
+/** A price in USD per million is as many thousand nanodollars per token. */
+const thousands = (usd: number) => BigInt(usd) * 1_000n;
+
+const usage = (fields: Partial<TokenUsage>, parts?: Partial<UsageParts>): TokenUsage => ({
+  promptTokens: 0,
+  cachedTokens: 0,
+  completionTokens: 0,
+  ...fields,
+  ...(parts && { parts: { cacheWriteTokens: 0, audioInputTokens: 0, audioOutputTokens: 0, ...parts } }),
+});
+
+const COSTS: readonly (readonly [what: string, usage: TokenUsage, nanos: bigint])[] = [
+  ['input', usage({ promptTokens: 5 }), thousands(50)],
+  ['cached input', usage({ promptTokens: 5, cachedTokens: 4 }), thousands(10 + 4)],
+  ['output', usage({ completionTokens: 5 }), thousands(200)],
+  ['input written to the cache', usage({ promptTokens: 5 }, { cacheWriteTokens: 3 }), thousands(20 + 36)],
+  ['audio input', usage({ promptTokens: 5 }, { audioInputTokens: 2 }), thousands(30 + 60)],
+  ['audio output', usage({ completionTokens: 5 }, { audioOutputTokens: 4 }), thousands(40 + 320)],
+  ['as much input as has the ordinary prices', usage({ promptTokens: 1_000 }), thousands(10_000)],
+  [
+    'a long context, all of it',
+    usage({ promptTokens: 1_001, cachedTokens: 1, completionTokens: 2 }),
+    thousands(20_000 + 2 + 120),
+  ],
+];
+
+describe('the cost of', () => {
+  for (const [what, used, nanos] of COSTS) test(what, () => assert.equal(usageCost(PRICES, used), nanos));
+});
+
+describe('the prices of a service tier', () => {
+  const priority = flatPrices(7n);
+  const model = testModel('p/m', { ...flatPrices(5n), serviceTiers: new Map([['priority', priority]]) });
+  const ordinary = 5n;
+
+  const ROWS: readonly (readonly [requested: string | undefined, served: string | undefined, input: bigint])[] = [
+    [undefined, undefined, ordinary],
+    ['auto', 'default', ordinary],
+    ['priority', undefined, 7n],
+    ['priority', 'priority', 7n],
+    // The host did not have it, and says so.
+    ['priority', 'default', ordinary],
+    ['auto', 'priority', 7n],
+    // A name that the config does not know says nothing about the price.
+    ['priority', 'turbo', 7n],
+    ['auto', 'turbo', ordinary],
+  ];
+  for (const [requested, served, input] of ROWS) {
+    test(`requested ${requested}, served ${served}`, () => {
+      assert.equal(pricesFor(model, requested, served).input, input);
+    });
+  }
+
+  test('are there for auto, default and those of the config alone', () => {
+    const tiers = [undefined, 'auto', 'default', 'priority', 'flex', '', '__proto__'];
+    assert.deepEqual(
+      tiers.map((tier) => hasPriceFor(model, tier)),
+      [true, true, true, true, false, false, false],
+    );
+  });
+});
+
+test('a hold covers a request of its size, whatever kinds its tokens turn out to be', () => {
+  const tokens = fc.nat({ max: 3_000 });
+  fc.assert(
+    fc.property(tokens, tokens, tokens, tokens, tokens, tokens, fc.boolean(), (input, output, a, b, c, d, hasAudio) => {
+      const cachedTokens = Math.min(a, input);
+      const cacheWriteTokens = Math.min(b, input - cachedTokens);
+      const audioInputTokens = hasAudio ? Math.min(c, input - cachedTokens - cacheWriteTokens) : 0;
+      const audioOutputTokens = hasAudio ? Math.min(d, output) : 0;
+      const parts = { cacheWriteTokens, audioInputTokens, audioOutputTokens };
+      const used = usage({ promptTokens: input, cachedTokens, completionTokens: output }, parts);
+      assert.ok(expectedCost(PRICES, input, output, hasAudio) >= usageCost(PRICES, used));
+    }),
+  );
+});

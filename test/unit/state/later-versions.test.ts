@@ -1,0 +1,84 @@
+/** Files of the versions after the first one: they open, and what they did not record is unknown. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, type TestContext, test } from 'node:test';
+import { utcMonth } from '../../../src/core/clock.ts';
+import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
+import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
+import { RequestStore } from '../../../src/state/sqlite/requests.ts';
+import { auditElsewhere } from '../../support/auditor.ts';
+import { assertBooksBalance } from '../../support/books.ts';
+import { type OldRow, writeFirstVersion } from '../../support/first-version.ts';
+import { NOON } from '../ledger/bench.ts';
+
+/** A file as a version after the first one left it, opened by the current program. */
+function openedVersion(t: TestContext, version: number) {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-migrations-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, 'state.db');
+  const { rows } = writeFirstVersion(path, NOON);
+  const old = new DatabaseSync(path);
+  const steps = MIGRATIONS.slice(1, version).join('\n');
+  old.exec(`BEGIN; ${steps}; PRAGMA user_version = ${version}; COMMIT`);
+  old.close();
+  const { database } = openDatabase(path);
+  t.after(() => database.close());
+  return { database, rows, path };
+}
+
+function assertTablesOfToday(t: TestContext, database: Sqlite, path: string): void {
+  const fresh = openDatabase(join(path, '..', 'fresh.db')).database;
+  t.after(() => fresh.close());
+  const schema = (of: Sqlite) => of.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
+  assert.deepEqual(schema(database), schema(fresh));
+}
+
+async function assertAgrees(database: Sqlite, path: string): Promise<void> {
+  assert.deepEqual(
+    (await auditElsewhere(path)).flatMap(({ differences }) => differences),
+    [],
+  );
+  assertBooksBalance(database);
+}
+
+describe('a file of the third version', () => {
+  test('has the same tables as a new file, agrees with itself, and does not know why requests failed', async (t) => {
+    const { database, rows, path } = openedVersion(t, 3);
+    assertTablesOfToday(t, database, path);
+    const failed = rows.find(({ outcome }) => outcome === 'upstream_error') as OldRow;
+    const { end } = new RequestStore(database).find(failed.id) ?? {};
+    assert.deepEqual([end?.outcome, end?.failure], ['upstream_error', undefined]);
+    await assertAgrees(database, path);
+  });
+});
+
+describe('a file of the second version', () => {
+  test('has the time of the last admission in each month', (t) => {
+    const { database, rows } = openedVersion(t, 2);
+    const months = database.prepare('SELECT month, key_id, model, source, last_at_ms FROM usage_months').all() as {
+      month: string;
+      key_id: string;
+      model: string;
+      source: string;
+      last_at_ms: number;
+    }[];
+    const groups = Map.groupBy(rows, (row) => [utcMonth(row.atMs), row.keyId, row.model, row.source].join(' '));
+    assert.deepEqual(
+      months.map(({ last_at_ms, ...group }) => `${Object.values(group).join(' ')}: ${last_at_ms}`).toSorted(),
+      [...groups].map(([group, own]) => `${group}: ${Math.max(...own.map(({ atMs }) => atMs))}`).toSorted(),
+    );
+  });
+
+  test('has the same tables as a new file, and does not know which upstream served', async (t) => {
+    const { database, rows, path } = openedVersion(t, 2);
+    assertTablesOfToday(t, database, path);
+    const [row] = rows;
+    const request = new RequestStore(database).find(row?.id ?? '');
+    assert.deepEqual([request?.model, request?.requestedModel], [row?.model, row?.model]);
+    assert.deepEqual([request?.end?.upstream, request?.end?.attempts], [undefined, undefined]);
+    await assertAgrees(database, path);
+  });
+});
