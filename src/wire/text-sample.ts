@@ -14,6 +14,10 @@ const MAX_KEPT_CHARACTERS = 96 * 1024;
  * paragraph among blanks is in several blocks.
  */
 const BLOCK_CHARACTERS = 128;
+/** Blanks and rules have long tokens: a block of them is as long as the pieces that are counted. */
+const LIGHT_BLOCK_CHARACTERS = 1_000;
+/** Prose has more than 1 / 6. */
+const LIGHT_TOKENS_PER_CHARACTER = 1 / 8;
 /** Texts that arrive in pieces at the same time. No request has more choices. */
 const MAX_GROWING = 128;
 
@@ -23,7 +27,7 @@ interface Block {
   readonly content: string;
   readonly weight: number;
   /** The weight of all that this block stands for: its own, and that of blocks that were dropped. */
-  standsFor: number;
+  readonly standsFor: number;
 }
 
 /** A block that is not full yet. */
@@ -31,6 +35,8 @@ interface OpenBlock {
   readonly text: number;
   readonly pieces: string[];
   characters: number;
+  /** How many characters it takes. */
+  limit: number;
 }
 
 /** Texts to count. The tokens of the whole are the sum of theirs, each times its factor. */
@@ -56,13 +62,13 @@ export class TextSample {
   #kept: Block[] = [];
   #keptCharacters = 0;
   /**
-   * One of this many blocks in a row is kept: at random, so that no sender knows which, and the
-   * more likely the more of the estimated tokens it has.
+   * What a kept block stands for at least: blocks of less weight share one. Of those, each is as
+   * likely to be kept as its share of the weight, and no sender knows which. So dense text is kept
+   * whole for as long as there is lighter text to thin out.
    */
-  #stride = 1;
-  /** The one of the blocks since the last one that was kept. */
+  #leastWeight = 0;
+  /** Stands for the light blocks since the last one that was kept. */
   #candidate: Block | undefined;
-  #candidates = 0;
 
   /** Adds a text or, with a number, the next piece of the text with that number. */
   add(text: string, number?: number): void {
@@ -70,11 +76,11 @@ export class TextSample {
     const id = this.#idOf(number);
     let block = this.#open.get(id) ?? newBlock(id);
     for (let at = 0; at < text.length; ) {
-      if (block.characters >= BLOCK_CHARACTERS) {
+      if (block.characters >= block.limit && !isExtended(block)) {
         this.#close(block);
         block = newBlock(id);
       }
-      const end = cutAt(text, at + BLOCK_CHARACTERS - block.characters);
+      const end = cutAt(text, at + block.limit - block.characters);
       const piece = end - at === text.length ? text : text.slice(at, end);
       block.pieces.push(piece);
       block.characters += piece.length;
@@ -108,7 +114,7 @@ export class TextSample {
       return { text: block.text, content: contentOf(block), weight: 1, standsFor: 1 };
     });
     const blocks = [...this.#kept, ...(this.#candidate === undefined ? [] : [this.#candidate]), ...unfinished];
-    if (this.#stride > 1) {
+    if (this.#leastWeight > 0) {
       return {
         texts: blocks.map(({ content }) => content),
         factors: blocks.map(({ standsFor, weight }) => standsFor / weight),
@@ -139,37 +145,57 @@ export class TextSample {
     const weight = tokenWeight(content);
     this.#weight += weight;
     this.#openBytes -= Buffer.byteLength(content);
-    const candidate = this.#candidate;
-    const standsFor = (candidate?.standsFor ?? 0) + weight;
-    const isChosen = candidate === undefined || Math.random() * standsFor < weight;
-    this.#candidates = candidate === undefined ? 1 : this.#candidates + 1;
-    this.#candidate = isChosen ? { text: block.text, content: copied(content), weight, standsFor } : candidate;
-    this.#candidate.standsFor = standsFor;
-    if (this.#candidates < this.#stride) return;
-    this.#kept.push(this.#candidate);
-    this.#keptCharacters += this.#candidate.content.length;
-    this.#candidate = undefined;
+    this.#keep({ text: block.text, content, weight, standsFor: weight });
     if (this.#keptCharacters > MAX_KEPT_CHARACTERS) this.#thin();
   }
 
-  /** Keeps one of every two blocks, which stands for both. */
+  #keep(block: Block): void {
+    const isHeavy = block.standsFor >= this.#leastWeight;
+    if (isHeavy && this.#candidate !== undefined) this.#push(this.#candidate);
+    const kept = isHeavy || this.#candidate === undefined ? block : oneOf(this.#candidate, block);
+    this.#candidate = undefined;
+    if (kept.standsFor >= this.#leastWeight) this.#push(kept);
+    else this.#candidate = kept;
+  }
+
+  #push(block: Block): void {
+    const content = block.content;
+    this.#kept.push({ ...block, content: copied(content) });
+    this.#keptCharacters += content.length;
+  }
+
+  /** Lets kept blocks stand for more, until there is room for as many again. */
   #thin(): void {
-    const thinned: Block[] = [];
-    for (let at = 0; at < this.#kept.length; at += 2) {
-      const [first, second] = [this.#kept[at] as Block, this.#kept[at + 1]];
-      const standsFor = first.standsFor + (second?.standsFor ?? 0);
-      const kept = second !== undefined && Math.random() * standsFor < second.standsFor ? second : first;
-      kept.standsFor = standsFor;
-      thinned.push(kept);
+    const total = this.#kept.reduce((sum, { standsFor }) => sum + standsFor, 0);
+    this.#leastWeight = Math.max(this.#leastWeight, total / this.#kept.length);
+    while (this.#keptCharacters > MAX_KEPT_CHARACTERS / 2) {
+      this.#leastWeight *= 2;
+      const blocks = [...this.#kept, ...(this.#candidate === undefined ? [] : [this.#candidate])];
+      this.#kept = [];
+      this.#keptCharacters = 0;
+      this.#candidate = undefined;
+      for (const block of blocks) this.#keep(block);
     }
-    this.#kept = thinned;
-    this.#keptCharacters = thinned.reduce((sum, { content }) => sum + content.length, 0);
-    this.#stride *= 2;
   }
 }
 
+/** One of two blocks, which stands for both. */
+function oneOf(first: Block, second: Block): Block {
+  const standsFor = first.standsFor + second.standsFor;
+  return { ...(Math.random() * standsFor < second.standsFor ? second : first), standsFor };
+}
+
 function newBlock(text: number): OpenBlock {
-  return { text, pieces: [], characters: 0 };
+  return { text, pieces: [], characters: 0, limit: BLOCK_CHARACTERS };
+}
+
+/** Lets a full block take more if it is light. */
+function isExtended(block: OpenBlock): boolean {
+  if (block.limit >= LIGHT_BLOCK_CHARACTERS) return false;
+  const tokens = tokenWeight(contentOf(block)) / WEIGHT_PER_TOKEN;
+  if (tokens > LIGHT_TOKENS_PER_CHARACTER * block.characters) return false;
+  block.limit = Math.min(LIGHT_BLOCK_CHARACTERS, block.limit + BLOCK_CHARACTERS);
+  return true;
 }
 
 function contentOf({ pieces }: OpenBlock): string {
