@@ -73,7 +73,7 @@ function refusalForRate(request: Need, facts: AdmissionFacts): Refusal | undefin
   if (requestsWait > 0) refusals.push({ reason: 'requests_per_minute', limit: limits.rpm, retryAfterS: requestsWait });
   const tokensWait = waitForTokens(request, facts);
   if (tokensWait > 0) refusals.push({ reason: 'tokens_per_minute', limit: limits.tpm, retryAfterS: tokensWait });
-  if (facts.activity.openRequests >= limits.concurrency) {
+  if (facts.activity.slots >= limits.concurrency) {
     refusals.push({ reason: 'concurrency', limit: limits.concurrency, retryAfterS: SOON_S });
   }
   if (isMoneySpokenFor(request, facts)) refusals.push({ reason: 'money_spoken_for', retryAfterS: SOON_S });

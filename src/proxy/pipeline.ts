@@ -3,7 +3,6 @@
 import type { Catalog, Model } from '../catalog/catalog.ts';
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
-import type { TokenUsage } from '../core/usage.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
 import type { BodyLimiter } from '../http/body-limiter.ts';
@@ -12,13 +11,14 @@ import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Monitor } from '../observe/monitor.ts';
 import { SHUTTING_DOWN } from '../relay/failures.ts';
-import { Meter, type Metered } from '../relay/meter.ts';
+import { larger, Meter, type Metered } from '../relay/meter.ts';
 import { DONE_BYTES, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import { sampleInput } from '../wire/estimate.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import { type Admitted, liveRequestOf } from './admitted.ts';
+import { StreamAllowance } from './allowance.ts';
 import type { Dispatch, Dispatcher } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
 import { KnownKeys } from './known-keys.ts';
@@ -177,7 +177,7 @@ export class Pipeline {
       if (admission.admitted) {
         const [asked, ...others] = plan.routes;
         const routes = [asked, ...others.filter(({ model }) => admission.fallbacks?.includes(model.id))] as const;
-        return { exchange, request, model: asked.model, routes, meter: new Meter(plan.inputTokens) };
+        return { exchange, request, model: asked.model, routes, plan, meter: new Meter(plan.inputTokens) };
       }
       if (plan !== plans.at(-1)) continue;
       const { refusal } = admission;
@@ -206,7 +206,9 @@ export class Pipeline {
 
   /** Sends the request upstream and relays the answer, whatever it is. Never throws, since there is a lease to settle. */
   async #dispatch(admitted: Admitted): Promise<RelayResult> {
-    const { exchange, request, routes, meter } = admitted;
+    const { exchange, request, routes, plan, meter } = admitted;
+    const { requestId } = exchange;
+    const { ledger, counter } = this.#parts;
     if (exchange.gone)
       return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
@@ -216,24 +218,29 @@ export class Pipeline {
         note: 'stopped before dispatch',
       };
     const dispatch = this.#parts.dispatcher.dispatch({
-      requestId: exchange.requestId,
+      requestId,
       request,
       routes,
       meter,
+      allowance: (model) => new StreamAllowance({ ...plan, requestId, request, model, ledger, counter }),
       sink: new ExchangeSink(exchange, () => admitted.dispatch?.model.id),
     });
     admitted.dispatch = dispatch;
     this.#dispatches.add(dispatch);
-    exchange.onGone(() => dispatch.clientLeft());
+    exchange.onGone(() => {
+      // A host works on for a request that is no stream, so that keeps its slot.
+      if (request.stream && this.#dispatches.has(dispatch)) ledger.freeSlot(requestId);
+      dispatch.clientLeft();
+    });
     try {
       return await dispatch.run();
     } catch (error) {
-      this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'internal error while relaying');
+      this.#parts.log.error({ request_id: requestId, err: error }, 'internal error while relaying');
       dispatch.abort();
       const termination: Termination = exchange.streamStarted
         ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: DONE_BYTES }
         : { kind: 'error', error: FAILED_AFTER_DISPATCH };
-      return { metered: dispatch.sent ? meter.figures() : NO_WORK, termination, note: 'internal error' };
+      return { metered: dispatch.sent ? meter.figuresOfPart() : NO_WORK, termination, note: 'internal error' };
     } finally {
       this.#dispatches.delete(dispatch);
     }
@@ -246,8 +253,8 @@ export class Pipeline {
     const model = dispatch?.model ?? asked;
     exchange.serveBy(dispatch?.model.id);
     try {
-      const usage = await this.#usageOf(metered, request);
-      const { source, completionId } = metered;
+      const { usage, source } = await this.#usageOf(metered, request);
+      const { completionId } = metered;
       const outcome = outcomeOf(termination);
       const prices = pricesFor(model, request.serviceTier, metered.serviceTier);
       const { served, firstByteMs } = dispatch ?? {};
@@ -262,8 +269,10 @@ export class Pipeline {
     }
   }
 
-  async #usageOf({ usage, written }: Metered, request: ChatRequest): Promise<TokenUsage> {
-    return written === undefined ? usage : countUsage(this.#parts.counter, usage, sampleInput(request), written);
+  async #usageOf(metered: Metered, request: ChatRequest): Promise<Pick<Metered, 'usage' | 'source'>> {
+    const { usage, written, earlyReport } = metered;
+    if (written === undefined) return metered;
+    return larger(earlyReport, await countUsage(this.#parts.counter, usage, sampleInput(request), written));
   }
 
   #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {
