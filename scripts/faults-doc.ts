@@ -51,7 +51,7 @@ function rowsOf(fault: Fault): string[] {
 /** How to read the tables. */
 const NOTES = [
   '**costs**: *nothing*: the request is in the journal with a cost of zero. *As reported*: by the usage that the provider reported. *As counted*: the gateway counted the tokens of the request and of what arrived; if nothing arrived, the response counts as one token. Once a provider may have begun to work, a request is never free.',
-  '**costs a client that hangs up first**: the request is in the journal as `cancelled`, the connection to the provider is closed, and the slot is free at once. If the connection to the provider cannot be made at all, the failure may come before the hang-up: then the journal says `upstream_error`.',
+  '**costs a client that hangs up first**: the request is in the journal as `cancelled`, the connection to the provider of a stream is closed, and its slot is free at once. A request that is no stream is read to its end, since its provider works on and bills it; until then it keeps its slot. If the connection to the provider cannot be made at all, the failure may come before the hang-up: then the journal says `upstream_error`.',
   '**asked**: how often a provider with a single address gets the request.',
   '**after `connect`, `first_byte`, `idle`**: the timeout of that name in the config ends the request. Without such a remark it ends as soon as the failure occurs.',
   '**the provider’s message** is passed on, up to 1,000 characters, only if it contains nothing of the operator’s: no key, header or address, its path included.',

@@ -17,7 +17,8 @@ const INVALID: readonly (readonly [condition: string, description: string])[] = 
   ],
   ['cached_tokens NOT BETWEEN 0 AND prompt_tokens', 'has more cached tokens than input tokens'],
   [
-    "outcome NOT IN ('ok', 'cancelled', 'interrupted', 'upstream_error', 'invalid_request', 'internal_error')",
+    `outcome NOT IN ('ok', 'cancelled', 'interrupted', 'upstream_error', 'invalid_request', 'internal_error',
+       'insufficient_credit', 'spend_limit_reached')`,
     'has an unknown outcome',
   ],
   ["(outcome = 'interrupted') <> (source = 'held')", 'was interrupted but not charged as held, or the other way round'],

@@ -19,6 +19,8 @@ export type FailureReason =
   | 'not_the_protocol'
   /** Every upstream of the model was backing off, or had an open circuit. */
   | 'no_upstream'
+  /** Balance or spend limit left nothing for more of a stream. */
+  | 'out_of_money'
   /** An operator stopped the request. */
   | 'stopped'
   /** The gateway shut down before the request ended. */

@@ -12,6 +12,8 @@ export interface Lease {
   /** The month in which the charge will count, such as `2026-11`. */
   readonly month: string;
   readonly admittedMonotonicMs: number;
+  /** False once its client is gone, although it is not settled yet. */
+  readonly hasSlot: boolean;
 }
 
 /** Which window of a key the rate-limit figures describe. */
@@ -28,6 +30,7 @@ export class Activity {
   /** In order of admission. */
   readonly #leases = new Map<string, Lease>();
   #openTokens = 0;
+  #slots = 0;
   /** When the newest open lease was admitted; undefined if it must be looked up. */
   #newestAdmittedMs: number | undefined;
 
@@ -35,11 +38,17 @@ export class Activity {
     return this.#leases.size;
   }
 
+  /** The slots that are taken. */
+  get slots(): number {
+    return this.#slots;
+  }
+
   open(lease: Lease): void {
     const { requestId } = lease.hold;
     invariant(!this.#leases.has(requestId), () => `request ${requestId} opens a second lease`);
     this.#leases.set(requestId, lease);
     this.#openTokens += lease.reservedTokens;
+    this.#slots += Number(lease.hasSlot);
     // A new lease is the newest, but one that a rollback restores may be older than others.
     const newest = this.#leases.size === 1 ? lease.admittedMonotonicMs : this.#newestAdmittedMs;
     this.#newestAdmittedMs = newest === undefined ? undefined : Math.max(newest, lease.admittedMonotonicMs);
@@ -50,11 +59,20 @@ export class Activity {
     invariant(this.#leases.get(requestId) === lease, () => `request ${requestId} ends a lease that is not open`);
     this.#leases.delete(requestId);
     this.#openTokens -= lease.reservedTokens;
+    this.#slots -= Number(lease.hasSlot);
     invariant(
       this.#leases.size > 0 ? this.#openTokens >= 0 : this.#openTokens === 0,
       () => `${this.#leases.size} open leases reserve ${this.#openTokens} tokens after that of ${requestId} has ended`,
     );
     if (lease.admittedMonotonicMs === this.#newestAdmittedMs) this.#newestAdmittedMs = undefined;
+  }
+
+  /** Puts a changed lease in the place of an open one: one with another hold, or without its slot. */
+  replace(before: Lease, after: Lease): void {
+    const { requestId } = before.hold;
+    invariant(this.#leases.get(requestId) === before, () => `request ${requestId} changes a lease that is not open`);
+    this.#leases.set(requestId, after);
+    this.#slots += Number(after.hasSlot) - Number(before.hasSlot);
   }
 
   /** Tokens of the last minute and those reserved by open leases. */

@@ -4,13 +4,14 @@
  */
 import { invariant } from '../core/invariant.ts';
 import type { Settlement } from '../core/settlement.ts';
-import type { AdmissionRequest } from './ledger.ts';
+import type { AdmissionRequest, Growth } from './ledger.ts';
 import type { Command } from './protocol.ts';
 
 /** Throws an InvariantError if a command holds an impossible amount or token count. */
 export function checkCommand(command: Command): void {
   if (command.kind === 'admit') checkAdmission(command.request);
   else if (command.kind === 'settle') checkSettlement(command.settlement);
+  else if (command.kind === 'grow') checkGrowth(command.growth);
 }
 
 function checkAdmission(request: AdmissionRequest): void {
@@ -18,6 +19,11 @@ function checkAdmission(request: AdmissionRequest): void {
   invariant(requestId !== '', () => 'a request asks for admission without an id');
   checkTokens(requestId, 'reservedTokens', reservedTokens);
   checkTokens(requestId, 'inputTokens', inputTokens);
+  checkTokens(requestId, 'outputTokens', outputTokens);
+  checkNanos(requestId, 'holdNanos', holdNanos);
+}
+
+function checkGrowth({ requestId, outputTokens, holdNanos }: Growth): void {
   checkTokens(requestId, 'outputTokens', outputTokens);
   checkNanos(requestId, 'holdNanos', holdNanos);
 }

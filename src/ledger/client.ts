@@ -12,6 +12,8 @@ import { Tickets } from '../core/tickets.ts';
 import {
   type Admission,
   type AdmissionRequest,
+  type Grant,
+  type Growth,
   type Identity,
   type Ledger,
   type LedgerControl,
@@ -169,9 +171,16 @@ class LedgerClient implements LedgerControl {
     return this.#ask({ kind: 'settle', settlement });
   }
 
+  grow(growth: Growth): Promise<Grant> {
+    return this.#ask({ kind: 'grow', growth });
+  }
+
+  freeSlot(requestId: string): void {
+    this.#tell({ kind: 'free_slot', requestId });
+  }
+
   countRefusal(refusal: CountedRefusal): void {
-    // Nothing waits for it, and a ledger that cannot answer reports that elsewhere.
-    this.#ask({ kind: 'count_refusal', refusal }).catch(() => {});
+    this.#tell({ kind: 'count_refusal', refusal });
   }
 
   async configure(settings: LedgerSettings): Promise<void> {
@@ -204,6 +213,11 @@ class LedgerClient implements LedgerControl {
     const commands = this.#outbox;
     this.#outbox = [];
     if (commands.length > 0) this.#port.postMessage({ kind: 'commands', commands });
+  }
+
+  /** Nothing waits for the answer, and a ledger that cannot answer reports that elsewhere. */
+  #tell(command: Command): void {
+    this.#ask(command).catch(() => {});
   }
 
   #ask<K extends keyof Answers>(command: Extract<Command, { kind: K }>): Promise<Answers[K]> {

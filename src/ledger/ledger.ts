@@ -24,12 +24,18 @@ export interface LedgerOptions extends LedgerSettings {
 export type Identity =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
   | { readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures }
-  | {
-      readonly kind: 'enabled';
-      readonly keyId: string;
-      readonly allowlist: readonly string[] | null;
-      readonly figures: RateFigures;
-    };
+  | EnabledKey;
+
+export interface EnabledKey {
+  readonly kind: 'enabled';
+  readonly keyId: string;
+  readonly allowlist: readonly string[] | null;
+  readonly concurrency: number;
+  /** Why any request would be refused now, however small: if it costs something, and if it is free. */
+  readonly refusal: Refusal | undefined;
+  readonly refusalIfFree: Refusal | undefined;
+  readonly figures: RateFigures;
+}
 
 /** What a request needs in order to be admitted. */
 export interface AdmissionRequest {
@@ -61,6 +67,24 @@ export type Refusal =
   | { readonly reason: 'tokens_per_minute'; readonly limit: number; readonly retryAfterS: number }
   | { readonly reason: 'concurrency'; readonly limit: number; readonly retryAfterS: number }
   | { readonly reason: 'money_spoken_for'; readonly retryAfterS: number };
+
+/** What a stream needs beyond its hold, as totals. */
+export interface Growth {
+  readonly requestId: string;
+  /** The output tokens that the hold is to cover. */
+  readonly outputTokens: number;
+  readonly holdNanos: Nanos;
+}
+
+/** What a stream gets. */
+export type Grant =
+  /** The hold from now on: the one asked for, or as much as balance and spend limit leave. */
+  | { readonly granted: true; readonly holdNanos: Nanos }
+  /** They leave nothing, and the hold stays as it was. */
+  | { readonly granted: false; readonly refusal: MoneyRefusal };
+
+/** Refusals that waiting does not change. */
+export type MoneyRefusal = Extract<Refusal, { reason: 'spend_limit_reached' | 'insufficient_credit' }>;
 
 export type Admission =
   | { readonly admitted: true; readonly figures: RateFigures; readonly fallbacks?: readonly string[] }
@@ -95,6 +119,12 @@ export interface Ledger {
    * be written, the promise stays pending.
    */
   settle(settlement: Settlement): Promise<RateFigures>;
+  /**
+   * Holds more for an open request. While the file cannot be written, the promise stays pending.
+   */
+  grow(growth: Growth): Promise<Grant>;
+  /** Frees the slot of an open request, and nothing else. */
+  freeSlot(requestId: string): void;
   /**
    * Counts a refusal for the operator. It is written a moment later; a crash may lose the last
    * ones.

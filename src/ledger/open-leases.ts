@@ -44,6 +44,13 @@ export class OpenLeases {
     this.#heldNanos -= holdNanos;
   }
 
+  /** Puts a changed lease in the place of an open one. Throws an InvariantError if that is not open. */
+  replace(before: Lease, after: Lease, activity: Activity): void {
+    activity.replace(before, after);
+    this.#byRequest.set(after.hold.requestId, { lease: after, activity });
+    this.#heldNanos += after.hold.holdNanos - before.hold.holdNanos;
+  }
+
   /**
    * Throws an InvariantError if the sum is not that of the leases. They are added up once per as
    * many commands as there are leases, so the cost is O(1) per command.

@@ -9,6 +9,8 @@ import type { UsageSource } from '../core/usage.ts';
 import type {
   Admission,
   AdmissionRequest,
+  Grant,
+  Growth,
   Identity,
   LedgerSettings,
   LedgerSnapshot,
@@ -21,13 +23,20 @@ export type Command =
   | { readonly kind: 'admit_listing'; readonly keyHash: string }
   | { readonly kind: 'admit'; readonly request: AdmissionRequest }
   | { readonly kind: 'settle'; readonly settlement: Settlement }
+  | { readonly kind: 'grow'; readonly growth: Growth }
+  | { readonly kind: 'free_slot'; readonly requestId: string }
   | { readonly kind: 'count_refusal'; readonly refusal: CountedRefusal }
   | { readonly kind: 'configure'; readonly settings: LedgerSettings }
   | { readonly kind: 'snapshot'; readonly keyIds: readonly string[] };
 
 /** Whether the decision on a command is written to the store. */
 export function isWritten({ kind }: Command): boolean {
-  return kind === 'admit' || kind === 'settle';
+  return kind === 'admit' || kind === 'settle' || kind === 'grow';
+}
+
+/** Whether a command waits while the store cannot be written. All others fail. */
+export function waitsForStore({ kind }: Command): boolean {
+  return kind === 'settle' || kind === 'grow' || kind === 'free_slot';
 }
 
 /** The answer to each kind of command. */
@@ -36,6 +45,8 @@ export interface Answers {
   admit_listing: ListingAdmission;
   admit: Admission;
   settle: RateFigures;
+  grow: Grant;
+  free_slot: undefined;
   count_refusal: undefined;
   configure: undefined;
   snapshot: LedgerSnapshot;
@@ -114,6 +125,7 @@ export type PackedCommand =
       served: readonly [model: string, upstream: string, attempts: number] | undefined,
       failure: PackedFailure | undefined,
     ]
+  | readonly [ticket: number, kind: 'grow', requestId: string, outputTokens: number, holdNanos: Nanos]
   | readonly [ticket: number, kind: 'other', command: Command];
 
 export type PackedReply =
@@ -121,6 +133,7 @@ export type PackedReply =
   | readonly [ticket: number, kind: 'admitted', ...figures: Figures]
   /** To a settlement. */
   | readonly [ticket: number, kind: 'settled', ...figures: Figures]
+  | readonly [ticket: number, kind: 'granted', holdNanos: Nanos]
   | readonly [ticket: number, kind: 'other', answer: Answer]
   | readonly [ticket: number, kind: 'unavailable', why: string];
 
@@ -133,6 +146,10 @@ export function packCommand({ ticket, command }: Envelope): PackedCommand {
     }
     case 'settle':
       return packSettlement(ticket, command.settlement);
+    case 'grow': {
+      const { requestId, outputTokens, holdNanos } = command.growth;
+      return [ticket, 'grow', requestId, outputTokens, holdNanos];
+    }
     default:
       return [ticket, 'other', command];
   }
@@ -179,6 +196,10 @@ export function unpackCommand(packed: PackedCommand): Envelope {
       const end = { outcome, usage, source, costNanos, completionId, firstByteMs, served, failure };
       return { ticket, command: { kind, settlement: { requestId, ...end } } };
     }
+    case 'grow': {
+      const [ticket, kind, requestId, outputTokens, holdNanos] = packed;
+      return { ticket, command: { kind, growth: { requestId, outputTokens, holdNanos } } };
+    }
     case 'other':
       return { ticket: packed[0], command: packed[2] };
   }
@@ -190,6 +211,8 @@ export function packReply({ command }: Envelope, reply: Reply): PackedReply {
   if ('unavailable' in reply) return [ticket, 'unavailable', reply.unavailable];
   const { answer } = reply;
   if (command.kind === 'settle') return [ticket, 'settled', ...figuresList(answer as RateFigures)];
+  const grant = command.kind === 'grow' ? (answer as Grant) : undefined;
+  if (grant?.granted) return [ticket, 'granted', grant.holdNanos];
   const admission = command.kind === 'admit' ? (answer as Admission) : undefined;
   if (admission?.admitted && admission.fallbacks === undefined) {
     return [ticket, 'admitted', ...figuresList(admission.figures)];
@@ -204,6 +227,8 @@ export function unpackReply(packed: PackedReply): Reply {
       return { ticket, answer: { admitted: true, figures: figuresOf(packed) } };
     case 'settled':
       return { ticket, answer: figuresOf(packed) };
+    case 'granted':
+      return { ticket, answer: { granted: true, holdNanos: packed[2] } };
     case 'other':
       return { ticket, answer: packed[2] };
     case 'unavailable':

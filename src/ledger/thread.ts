@@ -18,6 +18,7 @@ import {
   type Reply,
   type ToLedger,
   unpackCommand,
+  waitsForStore,
 } from './protocol.ts';
 
 /** How long a batch waits for another writer. Requests that meet a longer lock fail. */
@@ -200,15 +201,15 @@ class LedgerThread {
   }
 
   /**
-   * What cannot be written is not admitted. Settlements stay in the queue until they can be
-   * written.
+   * What cannot be written is not admitted. What requests in flight need stays in the queue until
+   * it can be written.
    */
   #failClosed(batch: readonly QueuedCommand[], fault: StorageFault): void {
     this.#report(fault);
-    const settlements = batch.filter(({ envelope }) => envelope.command.kind === 'settle');
-    const others = batch.filter(({ envelope }) => envelope.command.kind !== 'settle');
+    const waiting = batch.filter(({ envelope }) => waitsForStore(envelope.command));
+    const others = batch.filter(({ envelope }) => !waitsForStore(envelope.command));
     reply(others, ({ ticket }) => ({ ticket, unavailable: fault.message }));
-    this.#queue.unshift(...settlements);
+    this.#queue.unshift(...waiting);
   }
 
   /**

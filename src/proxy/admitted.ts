@@ -6,7 +6,7 @@ import type { LiveRequest } from '../observe/monitor.ts';
 import type { Meter } from '../relay/meter.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import type { Dispatch } from './dispatch.ts';
-import type { Route } from './plan.ts';
+import type { Plan, Route } from './plan.ts';
 
 export interface Admitted {
   readonly exchange: Exchange;
@@ -15,6 +15,8 @@ export interface Admitted {
   readonly model: Model;
   /** That model, then the fallbacks that admission allowed. */
   readonly routes: readonly [Route, ...Route[]];
+  /** What was admitted. */
+  readonly plan: Plan;
   readonly meter: Meter;
   /** Undefined until it is sent upstream. */
   dispatch?: Dispatch;
@@ -29,7 +31,7 @@ export function liveRequestOf(admitted: Admitted): LiveRequest {
     stream: request.stream,
     admittedAtMs: Date.now(),
     figures: () => {
-      const { usage, source } = meter.figures();
+      const { usage, source } = meter.figuresOfPart();
       const model = admitted.dispatch?.model ?? asked;
       return {
         usage,

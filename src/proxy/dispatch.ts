@@ -5,8 +5,9 @@ import type { Served } from '../core/settlement.ts';
 import type { Log } from '../observe/log.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Meter } from '../relay/meter.ts';
-import { NO_WORK, type RelayResult, type StreamSink } from '../relay/relay.ts';
+import { type Allowance, NO_WORK, type RelayResult, type StreamSink } from '../relay/relay.ts';
 import { relayResponse } from '../relay/response.ts';
+import { REPORT_MS } from '../relay/stream.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
@@ -40,6 +41,8 @@ export interface Dispatchable {
   readonly routes: readonly [Route, ...Route[]];
   readonly meter: Meter;
   readonly sink: StreamSink;
+  /** What a stream of this model may write. */
+  allowance(model: Model): Allowance;
 }
 
 /** A model, and the upstream that is asked for it. */
@@ -133,12 +136,25 @@ export class Dispatch {
     this.#attempt?.abort(kind);
   }
 
-  /** The client has left: there is no further attempt, and the answer is read on only where the provider says so. */
+  /**
+   * The client has left: there is no further attempt. A host works on for a request that is no
+   * stream, and bills it, so its answer is read; a stream is stopped unless it has finished or the
+   * provider says otherwise.
+   */
   clientLeft(): void {
     if (this.#isOver) return;
-    if (this.#target?.member.onDisconnect !== 'drain' || !this.sent) return this.abort();
+    const { request, meter } = this.#request;
+    if (!this.sent) return this.abort();
     this.#aborted = true;
-    this.#drainTimer = setTimeout(() => this.#attempt?.abort(), DRAIN_AFTER_DISCONNECT_MS);
+    if (!request.stream) return;
+    const drains = this.#target?.member.onDisconnect === 'drain';
+    if (meter.complete) this.#abortAfter(REPORT_MS);
+    else if (drains) this.#abortAfter(DRAIN_AFTER_DISCONNECT_MS);
+    else this.abort();
+  }
+
+  #abortAfter(milliseconds: number): void {
+    this.#drainTimer = setTimeout(() => this.#attempt?.abort(), milliseconds);
   }
 
   /** Relays all but the last bytes, which wait for the settlement. */
@@ -164,7 +180,7 @@ export class Dispatch {
     const result = withoutClientRetry(relayed);
     if (relayed.metered !== NO_WORK) return result;
     const areComplete = (await Promise.all(this.#rejections)).every((isComplete) => isComplete);
-    return areComplete ? result : { ...result, metered: this.#request.meter.figures() };
+    return areComplete ? result : { ...result, metered: this.#request.meter.figuresOfPart() };
   }
 
   async #try(target: Target): Promise<AttemptResult> {
@@ -187,10 +203,14 @@ export class Dispatch {
         if (attempt.sent) this.#rejections.push(attempt.drain(REJECTION_DRAIN_MS));
         return { kind: 'rejected', next };
       }
-      const { stream, includeUsage: showUsage } = request;
-      const secrets = this.#dispatcher.secretsOf(route.model.provider);
-      const options = { stream, showUsage, secrets, keepAliveMs: parts.keepAliveMs };
-      const relayed = await relayResponse(attempt, sink, meter, options);
+      const relayed = await relayResponse(attempt, sink, meter, {
+        stream: request.stream,
+        showUsage: request.includeUsage,
+        choices: request.choices,
+        allowance: this.#request.allowance(route.model),
+        secrets: this.#dispatcher.secretsOf(route.model.provider),
+        keepAliveMs: parts.keepAliveMs,
+      });
       const isFailure = outcomeOf(relayed.termination) === 'upstream_error' && !attempt.wasAborted;
       failure = isFailure ? (relayed.note ?? '') : undefined;
       return { kind: 'answered', relayed };

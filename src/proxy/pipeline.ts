@@ -3,27 +3,29 @@
 import type { Catalog, Model } from '../catalog/catalog.ts';
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
-import type { TokenUsage } from '../core/usage.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
+import type { BodyLimiter } from '../http/body-limiter.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Monitor } from '../observe/monitor.ts';
 import { SHUTTING_DOWN } from '../relay/failures.ts';
-import { Meter, type Metered } from '../relay/meter.ts';
+import { larger, Meter, type Metered } from '../relay/meter.ts';
 import { DONE_BYTES, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import { sampleInput } from '../wire/estimate.ts';
 import type { ChatRequest } from '../wire/request.ts';
 import { type Admitted, liveRequestOf } from './admitted.ts';
+import { StreamAllowance } from './allowance.ts';
 import type { Dispatch, Dispatcher } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
 import { KnownKeys } from './known-keys.ts';
 import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import { admissionRequest, plansFor } from './plan.ts';
+import { readBody } from './read-body.ts';
 import { errorForRefusal } from './refusals.ts';
 import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, errorOf, finish, outcomeOf } from './respond.ts';
@@ -34,6 +36,7 @@ export interface PipelineParts {
   readonly counter: TokenCounter;
   readonly monitor: Monitor;
   readonly dispatcher: Dispatcher;
+  readonly bodies: BodyLimiter;
   /** Whether the held maximum is written into requests that declare none. */
   readonly capOutput: boolean;
   /** What the model listing shows as `created`, in seconds since 1970. */
@@ -108,7 +111,7 @@ export class Pipeline {
    * the last bytes of the response wait for it.
    */
   async #complete(exchange: Exchange): Promise<void> {
-    const { catalog, ledger, monitor } = this.#parts;
+    const { bodies, catalog, ledger, monitor } = this.#parts;
     const credential = credentialOf(exchange.request.headers.authorization);
     if (!credential.ok) return exchange.sendError(credential.error);
     const { keyHash } = credential;
@@ -126,7 +129,7 @@ export class Pipeline {
       if (identity.kind === 'disabled') return this.#refuse(exchange, API_KEY_DISABLED);
       this.#knownKeys.add(keyHash, identity.keyId);
 
-      const resolution = early ?? this.#resolve(exchange, await exchange.readBody());
+      const resolution = early ?? this.#resolve(exchange, await readBody(exchange, identity, bodies, catalog));
       const permission = permit(resolution, identity.allowlist, catalog);
       if (!permission.ok) {
         logLeftOut(this.#parts, exchange.requestId, permission.error, exchange.model);
@@ -174,7 +177,7 @@ export class Pipeline {
       if (admission.admitted) {
         const [asked, ...others] = plan.routes;
         const routes = [asked, ...others.filter(({ model }) => admission.fallbacks?.includes(model.id))] as const;
-        return { exchange, request, model: asked.model, routes, meter: new Meter(plan.inputTokens) };
+        return { exchange, request, model: asked.model, routes, plan, meter: new Meter(plan.inputTokens) };
       }
       if (plan !== plans.at(-1)) continue;
       const { refusal } = admission;
@@ -194,6 +197,7 @@ export class Pipeline {
   #refuse(exchange: Exchange, error: ClientError, reason: string = error.code): void {
     const { keyId } = exchange;
     if (keyId !== undefined) {
+      this.#parts.bodies.countRefused(keyId, exchange.bodyBytes);
       this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
       this.#parts.monitor.refuse({ id: exchange.requestId, keyId, model: exchange.model ?? '', code: error.code });
     }
@@ -202,7 +206,9 @@ export class Pipeline {
 
   /** Sends the request upstream and relays the answer, whatever it is. Never throws, since there is a lease to settle. */
   async #dispatch(admitted: Admitted): Promise<RelayResult> {
-    const { exchange, request, routes, meter } = admitted;
+    const { exchange, request, routes, plan, meter } = admitted;
+    const { requestId } = exchange;
+    const { ledger, counter } = this.#parts;
     if (exchange.gone)
       return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
@@ -212,24 +218,29 @@ export class Pipeline {
         note: 'stopped before dispatch',
       };
     const dispatch = this.#parts.dispatcher.dispatch({
-      requestId: exchange.requestId,
+      requestId,
       request,
       routes,
       meter,
+      allowance: (model) => new StreamAllowance({ ...plan, requestId, request, model, ledger, counter }),
       sink: new ExchangeSink(exchange, () => admitted.dispatch?.model.id),
     });
     admitted.dispatch = dispatch;
     this.#dispatches.add(dispatch);
-    exchange.onGone(() => dispatch.clientLeft());
+    exchange.onGone(() => {
+      // A host works on for a request that is no stream, so that keeps its slot.
+      if (request.stream && this.#dispatches.has(dispatch)) ledger.freeSlot(requestId);
+      dispatch.clientLeft();
+    });
     try {
       return await dispatch.run();
     } catch (error) {
-      this.#parts.log.error({ request_id: exchange.requestId, err: error }, 'internal error while relaying');
+      this.#parts.log.error({ request_id: requestId, err: error }, 'internal error while relaying');
       dispatch.abort();
       const termination: Termination = exchange.streamStarted
         ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: DONE_BYTES }
         : { kind: 'error', error: FAILED_AFTER_DISPATCH };
-      return { metered: dispatch.sent ? meter.figures() : NO_WORK, termination, note: 'internal error' };
+      return { metered: dispatch.sent ? meter.figuresOfPart() : NO_WORK, termination, note: 'internal error' };
     } finally {
       this.#dispatches.delete(dispatch);
     }
@@ -242,8 +253,8 @@ export class Pipeline {
     const model = dispatch?.model ?? asked;
     exchange.serveBy(dispatch?.model.id);
     try {
-      const usage = await this.#usageOf(metered, request);
-      const { source, completionId } = metered;
+      const { usage, source } = await this.#usageOf(metered, request);
+      const { completionId } = metered;
       const outcome = outcomeOf(termination);
       const prices = pricesFor(model, request.serviceTier, metered.serviceTier);
       const { served, firstByteMs } = dispatch ?? {};
@@ -258,8 +269,10 @@ export class Pipeline {
     }
   }
 
-  async #usageOf({ usage, written }: Metered, request: ChatRequest): Promise<TokenUsage> {
-    return written === undefined ? usage : countUsage(this.#parts.counter, usage, sampleInput(request), written);
+  async #usageOf(metered: Metered, request: ChatRequest): Promise<Pick<Metered, 'usage' | 'source'>> {
+    const { usage, written, earlyReport } = metered;
+    if (written === undefined) return metered;
+    return larger(earlyReport, await countUsage(this.#parts.counter, usage, sampleInput(request), written));
   }
 
   #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {
@@ -276,7 +289,7 @@ export class Pipeline {
       await work();
     } catch (error) {
       if (error instanceof BodyError) {
-        if (error.error !== undefined) this.#refuse(exchange, error.error);
+        if (error.refusal !== undefined) this.#refuse(exchange, error.refusal.error, error.refusal.reason);
         return;
       }
       this.#fail(exchange, error, NOT_FORWARDED);

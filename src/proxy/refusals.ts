@@ -3,7 +3,7 @@ import { type ClientError, rateLimited } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
-import type { Refusal } from '../ledger/ledger.ts';
+import type { MoneyRefusal, Refusal } from '../ledger/ledger.ts';
 
 /** The error for a refusal of a request for `model` that would have held `holdNanos`. */
 export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nanos): ClientError {
@@ -46,6 +46,22 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
     case 'money_spoken_for':
       return rateLimited('The remaining money is held for requests in flight.', refusal.retryAfterS);
   }
+}
+
+/** The error that ends a stream whose hold could not grow. */
+export function outOfMoney(refusal: MoneyRefusal): ClientError {
+  const message =
+    refusal.reason === 'insufficient_credit'
+      ? 'The account balance does not cover more of this response, which ends here. The operator can add credit: inf-gw credit add <usd>'
+      : `This key has reached its monthly spend limit of ${formatUsd(refusal.limitNanos)} USD, so this response ends here. ` +
+        'The operator can raise it: inf-gw limits set <key> --spend-limit <usd>';
+  const left = refusal.reason === 'insufficient_credit' ? 'the balance' : 'the spend limit of the key';
+  const failure = {
+    reason: 'out_of_money',
+    status: undefined,
+    message: `${left} left nothing for more of the stream`,
+  } as const;
+  return { code: refusal.reason, message, failure };
 }
 
 export function modelNotAllowed(model: string): ClientError {

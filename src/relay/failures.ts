@@ -35,7 +35,7 @@ export async function relayErrorResponse(
   if (body === undefined) attempt.abort();
   const words = body === undefined ? undefined : readErrorBody(body.toString('utf8'));
   return {
-    metered: body === undefined ? meter.figures() : NO_WORK,
+    metered: body === undefined ? meter.figuresOfPart() : NO_WORK,
     termination: { kind: 'error', error: errorForStatus(status, words, secrets) },
     note: `the upstream answered ${status}${HINTS[status] ?? ''}`,
   };
@@ -169,7 +169,7 @@ export const NO_UPSTREAM_AVAILABLE: ClientError = {
 export function relayFailure(attempt: Attempt, error: unknown, meter: Meter): RelayResult {
   if (!(error instanceof UpstreamFailure)) throw error;
   return {
-    metered: attempt.sent ? meter.figures() : NO_WORK,
+    metered: attempt.sent ? meter.figuresOfPart() : NO_WORK,
     termination: { kind: 'error', error: errorForFailure(error) },
     note: error.message,
   };

@@ -8,6 +8,7 @@ import type { Attempt } from '../upstream/attempt.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
 import { readCompletion } from '../wire/completion.ts';
 import type { Secrets } from '../wire/secrets.ts';
+import { excessOf, MAX_RESPONSE_PARTS } from '../wire/structure.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
 import { errorForErrorValue, errorForInvalidResponse, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';
@@ -15,6 +16,8 @@ import { NO_WORK, type RelayResult } from './relay.ts';
 
 /** The longest response that is accepted. The longest ones hold images in base64. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** A shorter response is parsed in a few milliseconds, whatever it holds. */
+const LONG_RESPONSE_BYTES = 256 * 1024;
 
 /** Reads the whole response. Rejects with an UpstreamFailure if it is incomplete. */
 export async function relayJson(attempt: Attempt, meter: Meter, secrets: Secrets): Promise<RelayResult> {
@@ -22,6 +25,11 @@ export async function relayJson(attempt: Attempt, meter: Meter, secrets: Secrets
   if (body === undefined) {
     attempt.abort();
     return invalidResponse(meter, `the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
+  }
+  const excess = body.length > LONG_RESPONSE_BYTES ? excessOf(body, MAX_RESPONSE_PARTS) : undefined;
+  if (excess !== undefined) {
+    meter.readUnparsed(body.length);
+    return invalidResponse(meter, `the response exceeds the limit of JSON ${excess}`);
   }
   const text = body.toString('utf8');
   const answer = parseJson(text)?.value;
@@ -35,7 +43,7 @@ export async function relayJson(attempt: Attempt, meter: Meter, secrets: Secrets
       note: 'the upstream sent an error with status 200',
     };
   }
-  meter.read(facts);
+  meter.readWhole(facts);
   if (facts.choices === undefined) return invalidResponse(meter, 'the response has no choices');
   const clean = withoutSecrets(text, answer, secrets);
   return clean === undefined

@@ -5,13 +5,15 @@
 
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
 import { type CompletionFacts, quotableId } from '../wire/completion.ts';
-import { TextSample, tokensOfBytes } from '../wire/text-sample.ts';
+import { TextSample } from '../wire/text-sample.ts';
 
 export interface Metered {
   readonly usage: TokenUsage;
   readonly source: UsageSource;
-  /** The output, for counting its tokens; undefined if usage was reported or no work was done. */
+  /** The output, for counting its tokens; undefined if nothing is to be counted. */
   readonly written: TextSample | undefined;
+  /** A report that may have come too early: the larger of it and the count is charged. */
+  readonly earlyReport: TokenUsage | undefined;
   /** The upstream reported impossible figures, and no others. */
   readonly isReportUnusable: boolean;
   /** The service tier that the upstream says it used. */
@@ -20,21 +22,32 @@ export interface Metered {
   readonly completionId: string | undefined;
 }
 
+/** The most choices that a request can ask for. */
+const MAX_CHOICES = 128;
+
 export class Meter {
   readonly #estimatedInput: number;
   #reported: TokenUsage | undefined;
   #isReportUnusable = false;
+  /** The report came with the end of the response or after it. */
+  #isReportFinal = false;
   #firstId: unknown;
   #serviceTier: string | undefined;
   readonly #written = new TextSample();
   /** True once any part of a response was read: the upstream has done work. */
   hasRead = false;
   readonly #unfinished = new Set<number>();
-  #finished = false;
+  /** Indexes of choices. A host may send any: more than a request can ask for are not kept. */
+  readonly #finished = new Set<number>();
 
   /** `estimatedInput`: tokens of the input, in case no usage is reported. */
   constructor(estimatedInput: number) {
     this.#estimatedInput = estimatedInput;
+  }
+
+  /** Reads a whole completion. Its text matters only where it reports no usage. */
+  readWhole(facts: CompletionFacts): void {
+    this.read(facts.usage === undefined ? facts : { ...facts, progress: [] });
   }
 
   /** Reads a completion or a chunk. Usage reports are running totals, so the last one counts. */
@@ -48,12 +61,13 @@ export class Meter {
     for (const { index, finished, written } of facts.progress) {
       for (const text of written) this.#written.add(text, index);
       if (finished) {
-        this.#finished = true;
+        if (this.#finished.size < MAX_CHOICES) this.#finished.add(index);
         this.#unfinished.delete(index);
       } else {
         this.#unfinished.add(index);
       }
     }
+    if (facts.usage !== undefined || !this.complete) this.#isReportFinal = facts.usage !== undefined && this.complete;
   }
 
   /** Counts bytes that were relayed without being parsed. */
@@ -62,26 +76,87 @@ export class Meter {
     this.#written.addUnparsed(bytes);
   }
 
+  /**
+   * The output tokens so far: by the estimate, or as reported where that is more. Reports that
+   * come with the end do not count: nothing is left to stop.
+   */
+  get outputTokens(): number {
+    return this.outputTokensIf(this.#written.tokens);
+  }
+
+  /** The same with another estimate. */
+  outputTokensIf(estimate: number): number {
+    if (this.#reported === undefined || this.complete) return estimate;
+    return Math.max(estimate, this.#reported.completionTokens);
+  }
+
+  /** Whether more was written than that many tokens. Cheap as long as it is clearly less. */
+  hasWrittenMoreThan(tokens: number): boolean {
+    return this.outputTokensIf(this.#written.tokensAtMost) > tokens && this.outputTokens > tokens;
+  }
+
+  /** What was written so far, for counting its tokens. */
+  get written(): TextSample {
+    return this.#written;
+  }
+
+  /** How many choices have their finish reason. */
+  get finishedChoices(): number {
+    return this.#finished.size;
+  }
+
   /** True if every choice that has started has its finish reason. */
   get complete(): boolean {
-    return this.#finished && this.#unfinished.size === 0;
+    return this.#finished.size > 0 && this.#unfinished.size === 0;
   }
 
   /**
-   * The figures so far: as reported, otherwise estimated from what was relayed. An upstream that
-   * was reached is assumed to have read the input and written at least one token.
+   * The figures of a complete response: as reported, otherwise estimated from what was relayed. An
+   * upstream that was reached is assumed to have read the input and written at least one token.
    */
   figures(): Metered {
-    const known = {
+    return this.#reported === undefined
+      ? this.#counted()
+      : { ...this.#known, usage: this.#reported, source: 'reported', written: undefined, earlyReport: undefined };
+  }
+
+  /**
+   * The figures of a response that was cut short, or is not at its end: a report may have come
+   * before most of the work, so the larger of report and count is charged.
+   */
+  figuresOfPart(): Metered {
+    if (this.#isReportFinal) return this.figures();
+    const counted = this.#counted();
+    const { source, usage } = larger(this.#reported, counted.usage);
+    return { ...counted, usage, source, earlyReport: this.#reported };
+  }
+
+  #counted(): Metered {
+    const completionTokens = Math.max(1, this.#written.tokens);
+    const usage = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
+    return { ...this.#known, usage, source: 'counted', written: this.#written, earlyReport: undefined };
+  }
+
+  get #known(): Pick<Metered, 'isReportUnusable' | 'serviceTier' | 'completionId'> {
+    return {
       isReportUnusable: this.#isReportUnusable,
       serviceTier: this.#serviceTier,
       completionId: quotableId(this.#firstId),
     };
-    if (this.#reported !== undefined) {
-      return { ...known, usage: this.#reported, source: 'reported', written: undefined };
-    }
-    const completionTokens = Math.max(1, tokensOfBytes(this.#written.bytes));
-    const usage = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
-    return { ...known, usage, source: 'counted', written: this.#written };
   }
+}
+
+/**
+ * The larger of a report and a count. A report of less output than was counted came too early; what
+ * it says of the input holds all the same.
+ */
+export function larger(
+  reported: TokenUsage | undefined,
+  counted: TokenUsage,
+): { readonly usage: TokenUsage; readonly source: UsageSource } {
+  if (reported === undefined) return { usage: counted, source: 'counted' };
+  if (reported.completionTokens >= counted.completionTokens) return { usage: reported, source: 'reported' };
+  const { completionTokens } = counted;
+  const promptTokens = Math.max(reported.promptTokens, counted.promptTokens);
+  return { usage: { ...reported, promptTokens, completionTokens }, source: 'counted' };
 }

@@ -5,7 +5,7 @@
 import type { ClientError } from '../core/errors.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import { DONE_EVENT } from '../wire/sse.ts';
-import type { Metered } from './meter.ts';
+import type { Meter, Metered } from './meter.ts';
 
 /** How the response to the client ends. Its final bytes wait for the settlement. */
 export type Termination =
@@ -43,11 +43,23 @@ export interface StreamSink {
   write(bytes: Buffer): Promise<void> | undefined;
 }
 
+/** What a stream may write before more money must be held for it. */
+export interface Allowance {
+  /** Output tokens. */
+  readonly tokens: number;
+  /**
+   * Holds more for a stream that has written more than that. Resolves with the error that it is to
+   * end with if there is no money left.
+   */
+  extend(meter: Meter): Promise<ClientError | undefined>;
+}
+
 /** The upstream did no work: nothing is charged. */
 export const NO_WORK: Metered = {
   usage: NO_USAGE,
   source: 'counted',
   written: undefined,
+  earlyReport: undefined,
   isReportUnusable: false,
   serviceTier: undefined,
   completionId: undefined,

@@ -1,24 +1,14 @@
 /** Relays one upstream response: a completion, a stream, an error, or a failed attempt. */
 import type { Attempt, ResponseHead } from '../upstream/attempt.ts';
-import type { Secrets } from '../wire/secrets.ts';
 import { relayErrorResponse, relayFailure } from './failures.ts';
 import { invalidResponse, relayJson } from './json.ts';
 import type { Meter } from './meter.ts';
 import type { RelayResult, StreamSink } from './relay.ts';
-import { relayStream } from './stream.ts';
+import { relayStream, type StreamOptions } from './stream.ts';
 
-export interface RelayOptions {
+export interface RelayOptions extends StreamOptions {
   /** Whether the client requested a stream. */
   readonly stream: boolean;
-  /** Whether the client requested the chunk that holds only usage. */
-  readonly showUsage: boolean;
-  /** What must never reach a client. */
-  readonly secrets: Secrets;
-  /**
-   * How long the upstream may be silent before the client gets a keep-alive comment, in
-   * milliseconds.
-   */
-  readonly keepAliveMs: number | undefined;
 }
 
 /** Relays everything but the final bytes, which wait for the settlement. */

@@ -1,21 +1,18 @@
 /** Relays a stream event by event, and meters its usage. */
 
 import type { ClientError } from '../core/errors.ts';
-import { isObject, parseJson } from '../core/json.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
-import { withoutSecrets } from '../wire/answer-secrets.ts';
-import { readCompletion } from '../wire/completion.ts';
-import { holdsCredential, holdsVerbatim, type Secrets } from '../wire/secrets.ts';
-import { DONE, dataEvent, type SseEvent, SseSplitter } from '../wire/sse.ts';
-import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorForErrorValue, errorForFailure, errorForInvalidResponse } from './failures.ts';
-import type { Meter, Metered } from './meter.ts';
-import { DONE_BYTES, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
+import { type SseEvent, SseSplitter } from '../wire/sse.ts';
+import { isCutInCrlf, joined } from './bytes.ts';
+import { type EventAction, EventReader, type EventReaderOptions, type StreamError } from './events.ts';
+import { errorForFailure } from './failures.ts';
+import type { Meter } from './meter.ts';
+import { type Allowance, DONE_BYTES, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
 
-export interface StreamOptions {
-  /** Whether the client requested the chunk that holds only usage. */
-  readonly showUsage: boolean;
-  readonly secrets: Secrets;
+export interface StreamOptions extends EventReaderOptions {
+  /** How many choices the client requested. */
+  readonly choices: number;
+  readonly allowance: Allowance;
   /**
    * How long the upstream may be silent before the client gets a keep-alive comment, in
    * milliseconds; undefined disables them.
@@ -33,20 +30,13 @@ const MAX_PREAMBLE_BYTES = 64 * 1024;
 /** How long a stream is drained after its final event, so that its connection can be reused. */
 const DRAIN_MS = 1_000;
 
-/** What to do with an event. */
-type EventAction =
-  /** `clean`: the bytes to send in place of the event's own, which hold a secret. */
-  | { readonly kind: 'forward'; readonly clean?: Buffer }
-  | { readonly kind: 'hide' }
-  | { readonly kind: 'done' }
-  | StreamError;
+/** How long a stream is read on after its finish reason, for its report and its final event. */
+export const REPORT_MS = 2_000;
 
-interface StreamError {
-  readonly kind: 'error';
+/** No more money can be held for the stream. */
+interface Cut {
+  readonly kind: 'cut';
   readonly error: ClientError;
-  readonly note: string;
-  /** The upstream itself reported the error. As its first event, this means that it did no work. */
-  readonly isReported: boolean;
 }
 
 /** What to do with a batch of events. */
@@ -54,7 +44,9 @@ interface Batch {
   /** The bytes to send to the client. */
   readonly forwarded: Buffer[];
   /** The bytes of the final event, or an error in its place; undefined if the stream goes on. */
-  readonly end: Buffer | StreamError | undefined;
+  readonly end: Buffer | StreamError | Cut | undefined;
+  /** Events that must wait until more is held, and what to do with the first, which is metered. */
+  readonly waiting?: { readonly events: readonly SseEvent[]; readonly action: EventAction };
 }
 
 /**
@@ -75,6 +67,7 @@ class StreamRelay {
   readonly #sink: StreamSink;
   readonly #meter: Meter;
   readonly #options: StreamOptions;
+  readonly #reader: EventReader;
   readonly #splitter = new SseSplitter();
   readonly #preamble: Buffer[] = [];
   #preambleBytes = 0;
@@ -88,12 +81,15 @@ class StreamRelay {
   /** A write is waiting for the client, so the client is behind rather than the upstream silent. */
   #isSending = false;
   #keepAlive: NodeJS.Timeout | undefined;
+  /** Runs from the finish reason on. */
+  #reportTimer: NodeJS.Timeout | undefined;
 
   constructor(attempt: Attempt, sink: StreamSink, meter: Meter, options: StreamOptions) {
     this.#attempt = attempt;
     this.#sink = sink;
     this.#meter = meter;
     this.#options = options;
+    this.#reader = new EventReader(meter, options);
   }
 
   async run(): Promise<RelayResult> {
@@ -101,32 +97,43 @@ class StreamRelay {
       return await this.#relay();
     } finally {
       clearInterval(this.#keepAlive);
+      clearTimeout(this.#reportTimer);
     }
   }
 
   async #relay(): Promise<RelayResult> {
     try {
       for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
-        const result = await this.#forward(this.#read(this.#splitter.push(chunk)));
+        let batch = this.#read(this.#splitter.push(chunk));
+        if (batch.waiting !== undefined) batch = await this.#allow(batch);
+        const result = await this.#forward(batch);
         if (result !== undefined) return result;
+        this.#limitReport();
       }
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
       return this.#incomplete(errorForFailure(error), error.message);
     }
     const rest = this.#splitter.end();
-    const result = rest === undefined ? undefined : await this.#forward(this.#read([rest]), { isTerminated: false });
-    return result ?? this.#incomplete(errorForFailure(ENDED_EARLY), ENDED_EARLY.message);
+    if (rest !== undefined) {
+      const result = await this.#forward(await this.#allow(this.#read([rest])), { isTerminated: false });
+      if (result !== undefined) return result;
+    }
+    return this.#incomplete(errorForFailure(ENDED_EARLY), ENDED_EARLY.message);
   }
 
   /**
    * Reads events up to the end. The batch keeps bytes only, so a slow client holds no parsed text
    * in memory.
    */
-  #read(events: readonly SseEvent[]): Batch {
+  #read(events: readonly SseEvent[], actionOfFirst?: EventAction): Batch {
     const forwarded: Buffer[] = [];
-    for (const event of events) {
-      const action = this.#readEvent(event);
+    for (const [index, event] of events.entries()) {
+      const known = index === 0 ? actionOfFirst : undefined;
+      const action = known ?? this.#reader.read(event, this.#insideEvent);
+      if (known === undefined && this.#meter.hasWrittenMoreThan(this.#options.allowance.tokens)) {
+        return { forwarded, end: undefined, waiting: { events: events.slice(index), action } };
+      }
       if (action.kind === 'forward')
         this.#addEvent(action.clean === undefined ? event : { ...event, bytes: action.clean }, forwarded);
       if (action.kind === 'error') return { forwarded, end: action };
@@ -146,41 +153,21 @@ class StreamRelay {
     if (end === undefined && !isTerminated && forwarded.length > 0) forwarded.push(Buffer.from('\n\n'));
     await this.#send(forwarded);
     if (end === undefined) return undefined;
-    return 'kind' in end ? this.#failed(end) : this.#done(end, isTerminated);
+    if (!('kind' in end)) return this.#done(end, isTerminated);
+    return end.kind === 'cut' ? this.#cut(end.error) : this.#failed(end);
   }
 
-  #readEvent(event: SseEvent): EventAction {
-    if (event.data === undefined || event.data.trim() === '') {
-      const isPiece = !event.complete || this.#insideEvent;
-      if (isPiece) this.#meter.readUnparsed(event.bytes.length);
-      return this.#readUnparsed(event.bytes.toString('latin1'), isPiece);
+  /** Holds more where a batch needs it, sending what comes before. Nothing waits in the result. */
+  async #allow(batch: Batch): Promise<Batch> {
+    let allowed = batch;
+    while (allowed.waiting !== undefined) {
+      const { forwarded, waiting } = allowed;
+      await this.#send(forwarded);
+      const error = await this.#options.allowance.extend(this.#meter);
+      if (error !== undefined) return { forwarded: [], end: { kind: 'cut', error } };
+      allowed = this.#read(waiting.events, waiting.action);
     }
-    if (event.data.trim() === DONE) return { kind: 'done' };
-    const value = parseJson(event.data)?.value;
-    if (event.name === 'error' || isErrorValue(value)) {
-      const error = errorForErrorValue(value ?? event.data, 'error_event', this.#options.secrets);
-      return { kind: 'error', error, note: 'the upstream sent an error event', isReported: true };
-    }
-    if (!isObject(value)) {
-      const note = 'an event is not a JSON object';
-      return { kind: 'error', error: errorForInvalidResponse(note), note, isReported: false };
-    }
-    const facts = readCompletion(value);
-    this.#meter.read(facts);
-    const isUsageOnly = facts.hasUsage && (facts.choices ?? 0) === 0;
-    if (isUsageOnly && !this.#options.showUsage) return { kind: 'hide' };
-    const clean = withoutSecrets(event.data, value, this.#options.secrets);
-    return clean === undefined ? FORWARD : { kind: 'forward', clean: Buffer.from(dataEvent(clean)) };
-  }
-
-  /** A comment, or a piece of an oversized event, from which nothing can be removed. */
-  #readUnparsed(text: string, isPiece: boolean): EventAction {
-    const { secrets } = this.#options;
-    if (isPiece && holdsCredential(text, secrets)) {
-      const note = 'an oversized event holds a credential';
-      return { kind: 'error', error: errorForInvalidResponse(note), note, isReported: false };
-    }
-    return !isPiece && holdsVerbatim(text, secrets) ? { kind: 'hide' } : FORWARD;
+    return allowed;
   }
 
   /**
@@ -235,6 +222,19 @@ class StreamRelay {
     };
   }
 
+  /** Ends a stream for which no more money can be held. */
+  async #cut(error: ClientError): Promise<RelayResult> {
+    this.#attempt.abort();
+    await this.#send(this.#start());
+    return this.#broken(error, `the stream was cut, since its hold could not grow: ${error.code}`);
+  }
+
+  /** A host may keep its stream open for long after the last choice has finished. */
+  #limitReport(): void {
+    const hasFinished = this.#meter.complete && this.#meter.finishedChoices >= this.#options.choices;
+    if (hasFinished) this.#reportTimer ??= setTimeout(() => this.#attempt.abort(), REPORT_MS);
+  }
+
   async #failed({ error, note, isReported }: StreamError): Promise<RelayResult> {
     this.#attempt.abort();
     if (isReported && !this.#sink.started && !this.#meter.hasRead)
@@ -246,42 +246,24 @@ class StreamRelay {
    * The result for a stream without a final event. Once all choices have finished, it is a success.
    */
   async #incomplete(error: ClientError, note: string): Promise<RelayResult> {
-    if (this.#meter.complete) return this.#endedByGateway(this.#meter.figures(), undefined, note);
-    if (!this.#sink.started) return { metered: this.#charge(), termination: { kind: 'error', error }, note };
+    if (this.#meter.complete) return this.#endedByGateway(undefined, note);
+    if (!this.#sink.started) {
+      const metered = this.#attempt.sent ? this.#meter.figuresOfPart() : NO_WORK;
+      return { metered, termination: { kind: 'error', error }, note };
+    }
+    return this.#broken(error, note);
+  }
+
+  /** The result for a stream that has started and ends with an error. */
+  async #broken(error: ClientError, note: string): Promise<RelayResult> {
     if (this.#insideEvent) await this.#sink.write(Buffer.from('\n\n'));
-    return this.#endedByGateway(this.#meter.figures(), error, note);
+    return this.#endedByGateway(error, note);
   }
 
-  #charge(): Metered {
-    return this.#attempt.sent ? this.#meter.figures() : NO_WORK;
-  }
-
-  #endedByGateway(metered: Metered, error: ClientError | undefined, note: string | undefined): RelayResult {
+  #endedByGateway(error: ClientError | undefined, note: string): RelayResult {
+    const metered = this.#meter.figuresOfPart();
     return { metered, termination: { kind: 'stream_end', error, end: DONE_BYTES }, note };
   }
 }
 
-/**
- * Concatenates buffers, without a copy if they are adjacent in memory, as the events of one chunk
- * are.
- */
-function joined(buffers: readonly Buffer[]): Buffer {
-  const [first, ...others] = buffers as [Buffer, ...Buffer[]];
-  let end = first.byteOffset + first.length;
-  for (const { buffer, byteOffset, length } of others) {
-    if (buffer !== first.buffer || byteOffset !== end) return Buffer.concat(buffers);
-    end += length;
-  }
-  return Buffer.from(first.buffer, first.byteOffset, end - first.byteOffset);
-}
-
-const FORWARD: EventAction = { kind: 'forward' };
-
 const ENDED_EARLY = new UpstreamFailure('broken', 'the stream ended without a final event');
-
-const CRLF = '\r\n';
-
-/** True for an event with CRLF line ends whose last LF has not arrived. */
-function isCutInCrlf(bytes: Buffer): boolean {
-  return bytes.at(-1) === CRLF.charCodeAt(0) && bytes.includes(CRLF);
-}

@@ -37,13 +37,16 @@ export class TokenCounter {
     this.#countMs = countMs;
   }
 
-  /** The tokens of all texts together; undefined if they were not counted in time. Never rejects. */
-  async count(texts: readonly string[]): Promise<number | undefined> {
+  /**
+   * The tokens of all texts together, each times its factor if it has one; undefined if they were
+   * not counted in time. Never rejects.
+   */
+  async count(texts: readonly string[], factors: readonly number[] = []): Promise<number | undefined> {
     if (this.#closed || this.#queuedCharacters > MAX_QUEUED_CHARACTERS) return undefined;
     const characters = texts.reduce((sum, text) => sum + text.length, 0);
     const { ticket, reply } = this.#tickets.take();
     const timer = setTimeout(() => this.#settle(ticket, undefined), this.#countMs);
-    this.#queue.push({ order: ticket, texts, characters });
+    this.#queue.push({ order: ticket, texts, factors, characters });
     this.#queuedCharacters += characters;
     if (!this.#isBusy) this.#sendNext();
     const tokens = await reply;
@@ -68,7 +71,8 @@ export class TokenCounter {
     }
     this.#isBusy = true;
     this.#thread ??= this.#startThread();
-    this.#thread.postMessage({ order: next.order, texts: next.texts } satisfies CountOrder);
+    const { order, texts, factors } = next;
+    this.#thread.postMessage({ order, texts, factors } satisfies CountOrder);
   }
 
   #startThread(): Worker {

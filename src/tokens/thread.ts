@@ -7,11 +7,13 @@ import { piecesOf } from './pieces.ts';
 export interface CountOrder {
   readonly order: number;
   readonly texts: readonly string[];
+  /** What the tokens of each text are multiplied by; 1 where there is none. */
+  readonly factors: readonly number[];
 }
 
 export interface CountResult {
   readonly order: number;
-  /** The total of all texts. */
+  /** The total of all texts, each times its factor. */
   readonly tokens: number;
 }
 
@@ -22,8 +24,11 @@ setMergeCacheSize(2_000);
 /** Counts the names of special tokens within a text as plain text. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() };
 
-parentPort?.on('message', ({ order, texts }: CountOrder) => {
+parentPort?.on('message', ({ order, texts, factors }: CountOrder) => {
   let tokens = 0;
-  for (const text of texts) for (const piece of piecesOf(text)) tokens += countTokens(piece, AS_TEXT);
+  for (const [index, text] of texts.entries()) {
+    const factor = factors[index] ?? 1;
+    for (const piece of piecesOf(text)) tokens += factor * countTokens(piece, AS_TEXT);
+  }
   parentPort?.postMessage({ order, tokens } satisfies CountResult);
 });

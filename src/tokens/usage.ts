@@ -1,4 +1,4 @@
-/** Counts the usage that an upstream did not report. */
+/** Counts the usage that an upstream did not report, or not to the end. */
 import type { TokenUsage } from '../core/usage.ts';
 import type { InputSample } from '../wire/estimate.ts';
 import type { TextSample } from '../wire/text-sample.ts';
@@ -13,7 +13,10 @@ export async function countUsage(
   input: InputSample,
   written: TextSample,
 ): Promise<TokenUsage> {
-  const [inputTokens, outputTokens] = await Promise.all([tokensOf(counter, input.text), tokensOf(counter, written)]);
+  const [inputTokens, outputTokens] = await Promise.all([
+    countSample(counter, input.text),
+    countSample(counter, written),
+  ]);
   return {
     promptTokens: inputTokens === undefined ? estimate.promptTokens : inputTokens + input.extraTokens,
     cachedTokens: 0,
@@ -21,8 +24,9 @@ export async function countUsage(
   };
 }
 
-async function tokensOf(counter: TokenCounter, sample: TextSample): Promise<number | undefined> {
-  const { texts } = sample;
-  const tokens = texts.length === 0 ? 0 : await counter.count(texts);
-  return tokens === undefined ? undefined : sample.tokensOfWhole(tokens);
+/** The tokens of a text of which there is a sample; undefined if they were not counted in time. */
+export async function countSample(counter: TokenCounter, text: TextSample): Promise<number | undefined> {
+  const { texts, factors } = text.sample();
+  const tokens = texts.length === 0 ? 0 : await counter.count(texts, factors);
+  return tokens === undefined ? undefined : text.tokensOfWhole(tokens);
 }

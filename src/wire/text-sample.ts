@@ -1,73 +1,221 @@
 /**
- * Collects texts that may arrive in pieces: their length, and enough of their start to count their
- * tokens.
+ * Collects texts that may arrive in pieces: an estimate of their tokens, and samples from all over
+ * them to count.
  */
+import { tokenWeight, WEIGHT_PER_TOKEN } from './token-estimate.ts';
 
 /**
  * How many characters are kept, which bounds the memory of a stream. Most outputs are shorter
- * (2,000 tokens are about 8,000 characters); for a longer one, this is enough to extrapolate from.
+ * (2,000 tokens are about 8,000 characters) and kept whole; of longer ones, blocks are kept.
  */
-const MAX_KEPT_CHARACTERS = 128 * 1024;
+const MAX_KEPT_CHARACTERS = 96 * 1024;
+/**
+ * Long enough that a cut within a token hardly counts (2% of prose), and short enough that a dense
+ * paragraph among blanks is in several blocks.
+ */
+const BLOCK_CHARACTERS = 128;
+/** Blanks and rules have long tokens: a block of them is as long as the pieces that are counted. */
+const LIGHT_BLOCK_CHARACTERS = 1_000;
+/** Prose has more than 1 / 6. */
+const LIGHT_TOKENS_PER_CHARACTER = 1 / 8;
+/** Texts that arrive in pieces at the same time. No request has more choices. */
+const MAX_GROWING = 128;
 
-export class TextSample {
-  /** UTF-8 bytes of all texts and of everything unparsed. */
-  bytes = 0;
-  #unparsedBytes = 0;
-  /** The kept texts, each as a list of its pieces. */
-  readonly #kept: string[][] = [];
-  readonly #growing = new Map<number, string[]>();
-  #keptCharacters = 0;
-  #keptBytes = 0;
+/** A run of characters of one text. */
+interface Block {
+  readonly text: number;
+  readonly content: string;
+  readonly weight: number;
+  /** The weight of all that this block stands for: its own, and that of blocks that were dropped. */
+  readonly standsFor: number;
+}
 
-  /** Adds a text or, with a number, the next piece of the text with that number. */
-  add(text: string, number?: number): void {
-    if (text === '') return;
-    const bytes = Buffer.byteLength(text);
-    this.bytes += bytes;
-    const room = MAX_KEPT_CHARACTERS - this.#keptCharacters;
-    if (room <= 0) return;
-    const kept = text.length <= room ? text : text.slice(0, room);
-    this.#piecesOf(number).push(kept);
-    this.#keptCharacters += kept.length;
-    this.#keptBytes += kept === text ? bytes : Buffer.byteLength(kept);
-  }
+/** A block that is not full yet. */
+interface OpenBlock {
+  readonly text: number;
+  readonly pieces: string[];
+  characters: number;
+  /** How many characters it takes. */
+  limit: number;
+}
 
-  /** Adds bytes that were not parsed as text. */
-  addUnparsed(bytes: number): void {
-    this.bytes += bytes;
-    this.#unparsedBytes += bytes;
-  }
-
-  /** The kept texts. */
-  get texts(): string[] {
-    return this.#kept.map((pieces) => pieces.join(''));
-  }
-
-  /**
-   * The tokens of everything, extrapolated from those of the kept texts and rounded up. Unparsed
-   * bytes are estimated.
-   */
-  tokensOfWhole(tokensOfKept: number): number {
-    const textBytes = this.bytes - this.#unparsedBytes;
-    const keptAll = this.#keptBytes === textBytes;
-    const textTokens = keptAll ? tokensOfKept : Math.ceil((tokensOfKept * textBytes) / this.#keptBytes);
-    return textTokens + tokensOfBytes(this.#unparsedBytes);
-  }
-
-  #piecesOf(number: number | undefined): string[] {
-    const known = number === undefined ? undefined : this.#growing.get(number);
-    if (known !== undefined) return known;
-    const pieces: string[] = [];
-    this.#kept.push(pieces);
-    if (number !== undefined) this.#growing.set(number, pieces);
-    return pieces;
-  }
+/** Texts to count. The tokens of the whole are the sum of theirs, each times its factor. */
+export interface Sample {
+  readonly texts: readonly string[];
+  readonly factors: readonly number[];
 }
 
 /** UTF-8 bytes per token: the median over prose, code and JSON in several languages. */
 const BYTES_PER_TOKEN = 3.8;
 
-/** The estimated tokens of a text of this many UTF-8 bytes, rounded up. */
-export function tokensOfBytes(bytes: number): number {
+export class TextSample {
+  /** Of the full blocks. */
+  #weight = 0;
+  /** UTF-8 bytes of the unfinished blocks. */
+  #openBytes = 0;
+  #unparsedBytes = 0;
+  #texts = 0;
+  /** The number of each text that arrives in pieces, by the one it was added with. */
+  readonly #numbers = new Map<number, number>();
+  /** The unfinished block of each such text. */
+  readonly #open = new Map<number, OpenBlock>();
+  #kept: Block[] = [];
+  #keptCharacters = 0;
+  /**
+   * What a kept block stands for at least: blocks of less weight share one. Of those, each is as
+   * likely to be kept as its share of the weight, and no sender knows which. So dense text is kept
+   * whole for as long as there is lighter text to thin out.
+   */
+  #leastWeight = 0;
+  /** Stands for the light blocks since the last one that was kept. */
+  #candidate: Block | undefined;
+
+  /** Adds a text or, with a number, the next piece of the text with that number. */
+  add(text: string, number?: number): void {
+    if (text === '') return;
+    const id = this.#idOf(number);
+    let block = this.#open.get(id) ?? newBlock(id);
+    for (let at = 0; at < text.length; ) {
+      if (block.characters >= block.limit && !isExtended(block)) {
+        this.#close(block);
+        block = newBlock(id);
+      }
+      const end = cutAt(text, at + block.limit - block.characters);
+      const piece = end - at === text.length ? text : text.slice(at, end);
+      block.pieces.push(piece);
+      block.characters += piece.length;
+      this.#openBytes += Buffer.byteLength(piece);
+      at = end;
+    }
+    if (number === undefined || !this.#numbers.has(number)) this.#close(block);
+    else this.#open.set(id, block);
+  }
+
+  /** Adds bytes that were not parsed as text. */
+  addUnparsed(bytes: number): void {
+    this.#unparsedBytes += bytes;
+  }
+
+  /** The estimated tokens of everything so far, rounded up. */
+  get tokens(): number {
+    let weight = this.#weight;
+    for (const block of this.#open.values()) weight += tokenWeight(contentOf(block));
+    return Math.ceil(weight / WEIGHT_PER_TOKEN + this.#unparsedBytes / BYTES_PER_TOKEN);
+  }
+
+  /** The same at most, and cheaper: no token has less than a byte. */
+  get tokensAtMost(): number {
+    return this.#weight / WEIGHT_PER_TOKEN + this.#openBytes + this.#unparsedBytes;
+  }
+
+  /** What to count: the whole texts while they are short, else blocks from all over them. */
+  sample(): Sample {
+    const unfinished = Array.from(this.#open.values(), (block) => {
+      return { text: block.text, content: contentOf(block), weight: 1, standsFor: 1 };
+    });
+    const blocks = [...this.#kept, ...(this.#candidate === undefined ? [] : [this.#candidate]), ...unfinished];
+    if (this.#leastWeight > 0) {
+      return {
+        texts: blocks.map(({ content }) => content),
+        factors: blocks.map(({ standsFor, weight }) => standsFor / weight),
+      };
+    }
+    const byText = Map.groupBy(blocks, ({ text }) => text);
+    const texts = Array.from(byText.values(), (own) => own.map(({ content }) => content).join(''));
+    return { texts, factors: texts.map(() => 1) };
+  }
+
+  /** The tokens of everything, from those counted in the sample. Unparsed bytes are estimated. */
+  tokensOfWhole(counted: number): number {
+    return Math.ceil(counted) + tokensOfBytes(this.#unparsedBytes);
+  }
+
+  #idOf(number: number | undefined): number {
+    if (number === undefined) return ++this.#texts;
+    const known = this.#numbers.get(number);
+    if (known !== undefined) return known;
+    const id = ++this.#texts;
+    if (this.#numbers.size < MAX_GROWING) this.#numbers.set(number, id);
+    return id;
+  }
+
+  #close(block: OpenBlock): void {
+    this.#open.delete(block.text);
+    const content = contentOf(block);
+    const weight = tokenWeight(content);
+    this.#weight += weight;
+    this.#openBytes -= Buffer.byteLength(content);
+    this.#keep({ text: block.text, content, weight, standsFor: weight });
+    if (this.#keptCharacters > MAX_KEPT_CHARACTERS) this.#thin();
+  }
+
+  #keep(block: Block): void {
+    const isHeavy = block.standsFor >= this.#leastWeight;
+    if (isHeavy && this.#candidate !== undefined) this.#push(this.#candidate);
+    const kept = isHeavy || this.#candidate === undefined ? block : oneOf(this.#candidate, block);
+    this.#candidate = undefined;
+    if (kept.standsFor >= this.#leastWeight) this.#push(kept);
+    else this.#candidate = kept;
+  }
+
+  #push(block: Block): void {
+    const content = block.content;
+    this.#kept.push({ ...block, content: copied(content) });
+    this.#keptCharacters += content.length;
+  }
+
+  /** Lets kept blocks stand for more, until there is room for as many again. */
+  #thin(): void {
+    const total = this.#kept.reduce((sum, { standsFor }) => sum + standsFor, 0);
+    this.#leastWeight = Math.max(this.#leastWeight, total / this.#kept.length);
+    while (this.#keptCharacters > MAX_KEPT_CHARACTERS / 2) {
+      this.#leastWeight *= 2;
+      const blocks = [...this.#kept, ...(this.#candidate === undefined ? [] : [this.#candidate])];
+      this.#kept = [];
+      this.#keptCharacters = 0;
+      this.#candidate = undefined;
+      for (const block of blocks) this.#keep(block);
+    }
+  }
+}
+
+/** One of two blocks, which stands for both. */
+function oneOf(first: Block, second: Block): Block {
+  const standsFor = first.standsFor + second.standsFor;
+  return { ...(Math.random() * standsFor < second.standsFor ? second : first), standsFor };
+}
+
+function newBlock(text: number): OpenBlock {
+  return { text, pieces: [], characters: 0, limit: BLOCK_CHARACTERS };
+}
+
+/** Lets a full block take more if it is light. */
+function isExtended(block: OpenBlock): boolean {
+  if (block.limit >= LIGHT_BLOCK_CHARACTERS) return false;
+  const tokens = tokenWeight(contentOf(block)) / WEIGHT_PER_TOKEN;
+  if (tokens > LIGHT_TOKENS_PER_CHARACTER * block.characters) return false;
+  block.limit = Math.min(LIGHT_BLOCK_CHARACTERS, block.limit + BLOCK_CHARACTERS);
+  return true;
+}
+
+function contentOf({ pieces }: OpenBlock): string {
+  return pieces.join('');
+}
+
+/** A part of a longer string would keep all of that in memory. */
+function copied(content: string): string {
+  const encoding = Buffer.byteLength(content) === content.length ? 'latin1' : 'utf16le';
+  return Buffer.from(content, encoding).toString(encoding);
+}
+
+/** Where to cut a text, at `limit` or one character behind it: never within a character. */
+function cutAt(text: string, limit: number): number {
+  if (limit >= text.length) return text.length;
+  const isLowSurrogate = (text.charCodeAt(limit) & 0xfc00) === 0xdc00;
+  return isLowSurrogate ? limit + 1 : limit;
+}
+
+/** The tokens of bytes that were not parsed, rounded up. */
+function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }

@@ -40,6 +40,16 @@ export function estimateTokens(text: string): number {
   return Math.ceil(weigh(text) / UNIT);
 }
 
+/**
+ * What a text weighs, for adding up the pieces of one: a whole number of {@link WEIGHT_PER_TOKEN}ths
+ * of a token.
+ */
+export function tokenWeight(text: string): number {
+  return weigh(text);
+}
+
+export const WEIGHT_PER_TOKEN = UNIT;
+
 /** The tokens of several texts together, rounded up once. */
 export function estimateTokensOf(texts: Iterable<string>): number {
   let weight = 0;

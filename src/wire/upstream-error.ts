@@ -65,9 +65,6 @@ function words(message: string, fields: Record<string, unknown>): UpstreamWords 
   return { message: clean, labels: labels.map(String) };
 }
 
-/** In the place of a quoted code about the operator. */
-const OF_THE_OPERATOR = 'api_key';
-
 /**
  * Matches messages about the operator's own key, account or balance at the host. Some hosts send
  * them with a 400. The client could not fix the cause, and should not read about it.
@@ -95,21 +92,31 @@ const ABOUT_THE_OPERATOR = new RegExp(
  * A quoted identifier: the name of a function or a field, which the request contains. Quoted
  * sentences are the host's own, however they are quoted. An apostrophe is no quote.
  */
-const QUOTED_IDENTIFIER = /(?<!\w)'([\w$.:[\]/-]{1,64})'(?!\w)|"([\w$.:[\]/-]{1,64})"|`([\w$.:[\]/-]{1,64})`/g;
+const QUOTED_IDENTIFIER = /(?<!\w)'[\w$.:[\]/-]{1,64}'(?!\w)|"[\w$.:[\]/-]{1,64}"|`[\w$.:[\]/-]{1,64}`/g;
 
-/** Identifiers that are no names, but a code such as `insufficient_quota`. */
-const SUBJECT = /account|auth|balance|billing|credit|key|organi[sz]ation|payment|plan|quota|subscription|token|funds/i;
+/** A quoted code such as `insufficient_quota` is no name: it has one of these words, and a state. */
+const SUBJECT =
+  /(?:^|_)(?:accounts?|auth\w*|balance|billing|credits?|api_?key|organi[sz]ation|payment|quota|subscription|funds)(?:_|$)/;
 const STATE =
-  /denied|disabled|deactivated|error|exceeded|exhausted|expired|inactive|incorrect|insufficient|invalid|limit_?reached|low|missing|not_|overdue|revoked|suspended|unpaid|hard_?limit/i;
+  /(?:^|_)(?:deactivated|denied|disabled|error|exceeded|exhausted|expired|failed|inactive|incorrect|insufficient|invalid|low|not|overdue|reached|revoked|suspended|unpaid)(?:_|$)/;
+
+function isCodeAboutTheOperator(identifier: string): boolean {
+  const words = identifier
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .replace(/\W+/g, '_')
+    .toLowerCase();
+  return SUBJECT.test(words) && STATE.test(words);
+}
 
 export function isAboutTheOperator(words: UpstreamWords): boolean {
   // Hosts echo what clients sent. A message this long is not searched, and is never passed on.
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return false;
-  const said = words.message.replace(QUOTED_IDENTIFIER, (_, ...identifiers: readonly (string | undefined)[]) => {
-    const code = identifiers.slice(0, 3).join('').replace(/\W/g, '_');
-    return SUBJECT.test(code) && STATE.test(code) ? OF_THE_OPERATOR : ' ';
+  let isCodeQuoted = false;
+  const said = words.message.replace(QUOTED_IDENTIFIER, (quoted) => {
+    isCodeQuoted ||= isCodeAboutTheOperator(quoted.slice(1, -1));
+    return ' ';
   });
-  return [said, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
+  return isCodeQuoted || [said, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
 }
 
 /** With these statuses, the upstream's words are withheld, and trying again cannot help. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { immediately, openDatabase } from '../../src/state/sqlite/database.ts';
 import { Journal } from '../../src/state/sqlite/journal.ts';
-import { type KeyJson, Workplace } from '../support/cli.ts';
+import { type KeyJson, runNode, Workplace } from '../support/cli.ts';
 
 /** A new line, a forged row, escape sequences, a bidi override and a zero-width character. */
 const HOSTILE = 'a\u001b[2J\nforged\u202edlrow\u200b\u0085\u2028b';
@@ -52,4 +52,19 @@ test('names, notes and models of older rows are cleaned in tables, and exact in 
   const csv = await place.run(['usage', '--by', 'model', '--csv']);
   assert.ok(csv.stdout.includes(`"${HOSTILE}"`));
   assert.equal((await place.json<{ note: string }[]>('credit', 'history'))[0]?.note, HOSTILE);
+});
+
+test('a line of the log is cleaned where a person reads it, and exact as JSON', async (t) => {
+  const place = new Workplace(t);
+  const log = new URL('../../src/observe/log.ts', import.meta.url).href;
+  const script = `import { openLog } from '${log}';
+    const { log, close } = await openLog('info', process.argv[1]);
+    log.info(${JSON.stringify(HOSTILE)});
+    await close();`;
+  place.environment.NO_COLOR = '1';
+  const write = (format: string) => runNode(['--input-type=module', '-e', script, format], place);
+  const [pretty, json] = await Promise.all([write('pretty'), write('json')]);
+  assert.match(pretty.stderr, /forged/);
+  assert.doesNotMatch(pretty.stderr, UNSAFE);
+  assert.equal((JSON.parse(json.stderr) as { msg: string }).msg, HOSTILE);
 });

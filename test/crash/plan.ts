@@ -2,7 +2,9 @@
  * The requests of the load, and what must be recorded of each, computed without the program's own
  * code.
  */
+
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { estimateTokens } from '../../src/wire/token-estimate.ts';
 import type { Random } from '../support/random.ts';
 
 /** Prices in nanodollars per million tokens. Those of `odd` lead to costs that must be rounded. */
@@ -127,9 +129,9 @@ function promptOf(plan: Plan): string {
   return `#${String(plan.marker).padStart(9, '0')} ${' word'.repeat(plan.ordinal)}`;
 }
 
-/** A token is 3.8 bytes, and a message is 3 tokens more. */
+/** What the gateway holds for the input: the estimate of the prompt, and 3 tokens for the message. */
 export function inputEstimate(plan: Plan): bigint {
-  return BigInt(Math.ceil(Buffer.byteLength(promptOf(plan)) / 3.8) + 3);
+  return BigInt(estimateTokens(promptOf(plan)) + 3);
 }
 
 export function inputCount(plan: Plan): bigint {

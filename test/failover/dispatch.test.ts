@@ -15,6 +15,7 @@ import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { completion } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
 import { flatPrices, testModel } from '../support/models.ts';
+import { NO_BOUND } from '../support/unbounded.ts';
 
 const HEAD = { contentType: 'application/json', contentEncoding: undefined, retryAfter: undefined };
 const SINK: StreamSink = { started: false, gone: false, start() {}, write: () => undefined };
@@ -64,6 +65,7 @@ function dispatched(...hosts: readonly Host[]) {
     routes,
     meter: new Meter(1),
     sink: SINK,
+    allowance: () => NO_BOUND,
   });
   return { dispatch, visits, members: provider.members as readonly Member[] };
 }

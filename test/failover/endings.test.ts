@@ -41,7 +41,7 @@ describe('a client that hangs up during the first attempt', () => {
     withStage(2, {}, async (stage) => {
       stage.follow(() => {}, serving('hi'));
       const key = stage.key();
-      const connection = await client(stage, key);
+      const connection = await client(stage, key, { stream: true });
       const call = await stage.host(0).call();
       connection.leave();
       await call.closed;

@@ -6,11 +6,11 @@ import { Meter } from '../../src/relay/meter.ts';
 import type { RelayResult, StreamSink } from '../../src/relay/relay.ts';
 import { relayStream } from '../../src/relay/stream.ts';
 import { Attempt } from '../../src/upstream/attempt.ts';
-import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { MAX_EVENT_BYTES } from '../../src/wire/sse.ts';
 import { chunk, DONE } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
+import { UNBOUNDED } from '../support/unbounded.ts';
 import { withStage } from './stage.ts';
 
 const COMMENT = ': keep-alive\n\n';
@@ -92,11 +92,7 @@ class Relay {
   constructor({ isOff = false } = {}) {
     const keepAliveMs = isOff ? undefined : EVERY_MS;
     this.#attempt.begin(SOURCE);
-    this.#ended = relayStream(this.#attempt, this.client, new Meter(1), {
-      showUsage: true,
-      secrets: NO_SECRETS,
-      keepAliveMs,
-    });
+    this.#ended = relayStream(this.#attempt, this.client, new Meter(1), { ...UNBOUNDED, showUsage: true, keepAliveMs });
   }
 
   async send(text: string): Promise<void> {

@@ -154,7 +154,13 @@ export function on(play: Play | Script, cell: Stays, leaves: Partial<Leaves> = {
 }
 
 export function fault(what: string, json: Case, stream: Case = json, host: HostKind = 'plain'): Fault {
-  return { what, host, json, stream };
+  return { what, host, json: readOn(json), stream };
+}
+
+/** A request that is no stream is read to its end, so that it costs the same whether or not its client leaves. */
+function readOn(json: Case): Case {
+  const { asked, charge } = json.stays;
+  return json.leaves.asked === 0 ? json : { ...json, leaves: { ...json.leaves, asked, charge } };
 }
 
 /** A failure that only a stream can have. */

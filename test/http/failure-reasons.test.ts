@@ -103,7 +103,7 @@ describe('the journal keeps', () => {
     const key = gateway.key();
     gateway.upstream.follow(() => {});
     const leaving = new AbortController();
-    const request = gateway.complete(key, chat(), { signal: leaving.signal }).catch(() => {});
+    const request = gateway.complete(key, chat({ stream: true }), { signal: leaving.signal }).catch(() => {});
     await gateway.upstream.call();
     leaving.abort();
     await request;

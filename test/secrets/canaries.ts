@@ -10,6 +10,7 @@ export const OPERATORS = {
   'upstream key': UPSTREAM_KEY,
   'upstream key of a file': 'fk-7Yp2cWm5Xv8Jb1Tn4Rg6Lk9D',
   'configured header': 'hd-3Hs6Fq9Zx2Vc5Bn8Mk1Lp4Wj',
+  'path of the base URL': 'pt-9Bv4Nc7Md2Xs5Zk8Fq1Gw6Hy',
   'query of the base URL': 'qy-5Tg8Yh2Uj6Ik9Ol3Pz7Xa1Se',
 } as const;
 

@@ -66,6 +66,7 @@ const REPEATING: readonly Traffic[] = Object.values(OPERATORS).flatMap((secret) 
     return [
       { hasKeyOfFile, stream: number % 2 === 0, answer: (call) => call.answer(status, said, { 'x-debug': secret }) },
       { hasKeyOfFile, stream: false, answer: (call) => call.answer(200, said) },
+      { hasKeyOfFile, stream: false, answer: (call) => call.answer(200, completion(HELLO, said)) },
       { hasKeyOfFile, stream: true, answer: streamed(chunk(HELLO), event(said)) },
     ] satisfies Traffic[];
   }),

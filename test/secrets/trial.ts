@@ -16,7 +16,7 @@ import { requestOf, TRAFFIC, type Traffic } from './traffic.ts';
 
 const EXPOSING = fileURLToPath(new URL('./exposing.ts', import.meta.url));
 const AT_ONCE = 24;
-const OWN_FILES = ['config.yaml', 'upstream-key', 'header'];
+const OWN_FILES = ['config.yaml', 'upstream-key', 'header', 'path'];
 
 interface Scope {
   after(cleanUp: () => void | Promise<void>): void;
@@ -37,7 +37,11 @@ export async function search(scope: Scope, cells: readonly Cell[], program: 'as 
   const site = await Site.open(scope, cells, {
     nodeOptions,
     environment: { UPSTREAM_KEY: OPERATORS['upstream key'] },
-    files: { 'upstream-key': OPERATORS['upstream key of a file'], header: OPERATORS['configured header'] },
+    files: {
+      'upstream-key': OPERATORS['upstream key of a file'],
+      header: OPERATORS['configured header'],
+      path: OPERATORS['path of the base URL'],
+    },
     config: { log: { level: 'trace' } },
     // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax of the config.
     provider: { api_key: '${UPSTREAM_KEY}', headers: { 'X-Operator': '${file:./header}' } },
@@ -69,7 +73,9 @@ export async function search(scope: Scope, cells: readonly Cell[], program: 'as 
 function repeatingProviders(port: number): Record<string, unknown> {
   const models = (number: number) => ({ model: { upstream: `${number}`, input: 1, output: 2 } });
   const providers = TRAFFIC.map(({ hasKeyOfFile }, number) => {
-    const base_url = `http://127.0.0.1:${port}/v1?api-version=${OPERATORS['query of the base URL']}`;
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax of the config.
+    const path = 'relay/${file:./path}/v1';
+    const base_url = `http://127.0.0.1:${port}/${path}?api-version=${OPERATORS['query of the base URL']}`;
     // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax of the config.
     const api_key = hasKeyOfFile ? '${file:./upstream-key}' : '${UPSTREAM_KEY}';
     // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax of the config.

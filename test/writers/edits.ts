@@ -143,9 +143,9 @@ export class Edits {
     const current = key.allowlist;
     const edits: readonly AllowlistEdit[] = [
       ['set', models, models],
-      ['add', models, [...new Set([...(current ?? []), ...models])]],
       ['clear', [], null],
-      // A key without an allowlist has nothing to remove.
+      // A key without an allowlist has nothing to add to, or to remove from.
+      current === null ? ['set', models, models] : ['add', models, [...new Set([...current, ...models])]],
       current === null ? ['clear', [], null] : ['remove', models, current.filter((model) => !models.includes(model))],
     ];
     const [verb, named, allowlist] = edits[this.#random.between(0, edits.length - 1)] as AllowlistEdit;

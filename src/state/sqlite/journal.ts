@@ -13,6 +13,7 @@ import { SumWriter } from './sums.ts';
 export class Journal {
   readonly #database: Sqlite;
   readonly #insertHold: Statement;
+  readonly #growHold: Statement;
   readonly #deleteHold: Statement;
   readonly #insertRow: Statement;
   readonly #sums: SumWriter;
@@ -23,6 +24,7 @@ export class Journal {
     this.#insertHold =
       database.prepare(`INSERT INTO holds (request_id, key_id, model, admitted_at_ms, input_tokens, output_tokens, hold_nanos)
          VALUES (?, ?, ?, ?, ?, ?, ?)`);
+    this.#growHold = database.prepare('UPDATE holds SET output_tokens = ?, hold_nanos = ? WHERE request_id = ?');
     this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
     this.#insertRow = database.prepare(
       `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
@@ -47,6 +49,11 @@ export class Journal {
       hold.outputTokens,
       hold.holdNanos,
     );
+  }
+
+  /** Writes what a request holds now. */
+  grow({ requestId, outputTokens, holdNanos }: HoldRow): void {
+    this.#growHold.run(outputTokens, holdNanos, requestId);
   }
 
   /**

@@ -75,7 +75,7 @@ export class LedgerStore {
   /**
    * Runs `work` in one transaction and commits. If `work` throws, nothing is written.
    *
-   * `hold`, `settle` and `writeCharges` must be called in it. A transaction that settles must end
+   * `hold`, `grow`, `settle` and `writeCharges` must be called in it. A transaction that settles must end
    * with `writeCharges`.
    */
   transaction<T>(work: () => T, lockWaitMs?: number): T {
@@ -90,6 +90,11 @@ export class LedgerStore {
   /** Records that a request is in flight. */
   hold(hold: HoldRow): void {
     this.#journal.hold(hold);
+  }
+
+  /** Records that a request in flight holds more. */
+  grow(hold: HoldRow): void {
+    this.#journal.grow(hold);
   }
 
   /**

@@ -64,7 +64,7 @@ function openLease(facts: Facts, lease: { tokens?: number; holdNanos?: bigint; m
     outputTokens: 0,
     holdNanos,
   };
-  facts.activity.open({ hold, reservedTokens: tokens, month, admittedMonotonicMs: NOW - agoMs });
+  facts.activity.open({ hold, reservedTokens: tokens, month, admittedMonotonicMs: NOW - agoMs, hasSlot: true });
   facts.heldNanos += holdNanos;
 }
 

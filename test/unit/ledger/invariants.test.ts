@@ -9,7 +9,7 @@ import { InvariantError } from '../../../src/core/invariant.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
 import { Activity, type Lease } from '../../../src/ledger/activity.ts';
 import { startLedger } from '../../../src/ledger/client.ts';
-import type { AdmissionRequest } from '../../../src/ledger/ledger.ts';
+import type { AdmissionRequest, Growth } from '../../../src/ledger/ledger.ts';
 import { OpenLeases } from '../../../src/ledger/open-leases.ts';
 import type { Command } from '../../../src/ledger/protocol.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
@@ -51,6 +51,13 @@ const SETTLEMENTS: readonly (readonly [changes: Partial<Settlement>, message: Re
   [{ requestId: 'req_unknown' }, /req_unknown is not open: it was settled twice or never admitted/],
 ];
 
+const GROWTHS: readonly (readonly [changes: Partial<Growth>, message: RegExp])[] = [
+  [{ holdNanos: -1n }, /req_open: holdNanos is -1, which is negative/],
+  [{ holdNanos: 69n }, /the hold of request req_open would shrink by 1 nanos/],
+  [{ outputTokens: 0.5 }, /outputTokens is 0.5,/],
+  [{ requestId: 'req_unknown' }, /req_unknown is not open/],
+];
+
 /** A bench with one open request, `req_open`. */
 function withOpenRequest(t: TestContext): { bench: Bench; key: BenchKey } {
   const bench = openBench(t);
@@ -71,6 +78,18 @@ const CASES: readonly { what: string; command: (bench: Bench, key: BenchKey) => 
     command: (bench: Bench): Command => ({ kind: 'settle', settlement: bench.settlement('req_open', changes) }),
     message,
   })),
+  ...GROWTHS.map(([changes, message]) => ({
+    what: `a growth: ${message.source}`,
+    command: (): Command => {
+      return { kind: 'grow', growth: { requestId: 'req_open', outputTokens: 30, holdNanos: 80n, ...changes } };
+    },
+    message,
+  })),
+  {
+    what: 'the slot of a request that is not open',
+    command: () => ({ kind: 'free_slot', requestId: 'req_unknown' }),
+    message: /req_unknown is not open/,
+  },
 ];
 
 describe('an impossible command fails its batch and changes nothing', () => {
@@ -142,7 +161,7 @@ describe('totals that do not agree fail the batch, and nothing is written', () =
 
 function newLease(requestId: string, holdNanos = 0n, reservedTokens = 10): Lease {
   const hold = { requestId, keyId: 'key', model: 'm', admittedAtMs: 0, inputTokens: 1, outputTokens: 1, holdNanos };
-  return { hold, reservedTokens, month: '2026-11', admittedMonotonicMs: 0 };
+  return { hold, reservedTokens, month: '2026-11', admittedMonotonicMs: 0, hasSlot: true };
 }
 
 describe('a lease', () => {

@@ -11,7 +11,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { audit } from '../../../src/audit/audit.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
-import type { Admission, Identity } from '../../../src/ledger/ledger.ts';
+import type { Admission, AdmissionRequest, Grant, Identity } from '../../../src/ledger/ledger.ts';
 import type { Command } from '../../../src/ledger/protocol.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { Bench, type BenchKey, HandClock } from './bench.ts';
@@ -38,15 +38,25 @@ const end = fc.record({
   completionTokens: fc.nat({ max: 150 }),
   costNanos: fc.bigInt({ min: 0n, max: 45n }),
 });
+/** A stream has written more than it holds, or its client has left. */
+const change = fc.record({
+  kind: fc.constantFrom('grow' as const, 'grow' as const, 'free_slot' as const),
+  which: fc.nat(),
+  moreTokens: fc.nat({ max: 60 }),
+  moreNanos: fc.bigInt({ min: 0n, max: 60n }),
+});
 const step = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
       kind: fc.constant('batch' as const),
-      commands: fc.array(fc.oneof({ weight: 3, arbitrary: ask }, { weight: 2, arbitrary: end }), {
-        minLength: 1,
-        maxLength: 5,
-      }),
+      commands: fc.array(
+        fc.oneof({ weight: 3, arbitrary: ask }, { weight: 2, arbitrary: end }, { weight: 2, arbitrary: change }),
+        {
+          minLength: 1,
+          maxLength: 5,
+        },
+      ),
       // The disk fails in the middle of the batch.
       fails: fc.integer({ min: 0, max: 4 }).map((number) => number === 0),
     }),
@@ -141,7 +151,7 @@ class Pair {
   }
 
   #batch({ commands, fails }: Batch): void {
-    const settled = new Set<string>();
+    const done = new Set<string>();
     const real: Command[] = [];
     for (const command of commands) {
       if (command.kind === 'admit') {
@@ -151,16 +161,23 @@ class Pair {
         real.push({ kind: 'admit', request: this.bench.request(this.#key(key).real, changes) });
         continue;
       }
-      const open = this.naive.open.filter(({ request }) => !settled.has(request.requestId));
-      const requestId = open[command.which % Math.max(1, open.length)]?.request.requestId;
-      if (requestId === undefined) continue;
-      settled.add(requestId);
+      const open = this.naive.open.filter(({ request }) => !done.has(request.requestId));
+      const request = open[command.which % Math.max(1, open.length)]?.request;
+      if (request === undefined) continue;
+      const { requestId } = request;
+      done.add(requestId);
+      if (command.kind !== 'settle') {
+        real.push(toChange(request, command));
+        continue;
+      }
       real.push({ kind: 'settle', settlement: toSettlement(requestId, command) });
     }
     if (fails) return this.#failedBatch(real);
     const answers = this.bench.engine.process(real);
     for (const [index, command] of real.entries()) {
       if (command.kind === 'admit') this.#compareAdmission(command.request, answers[index] as Admission);
+      else if (command.kind === 'grow') assert.deepEqual(answers[index] as Grant, this.naive.grow(command.growth));
+      else if (command.kind === 'free_slot') this.naive.freeSlot(command.requestId);
       else if (command.kind === 'settle') this.naive.settle(command.settlement, this.bench.clock.wallMs());
     }
   }
@@ -197,6 +214,14 @@ class Pair {
 function newNaiveKey(): NaiveKey {
   const nothing = { requestsAtMs: [], tokens: [], charges: [] };
   return { state: 'enabled', allowlist: null, ...TIER, spendLimitNanos: null, ...nothing };
+}
+
+function toChange(
+  { requestId, outputTokens, holdNanos }: AdmissionRequest,
+  { kind, moreTokens, moreNanos }: { kind: 'grow' | 'free_slot'; moreTokens: number; moreNanos: bigint },
+): Command {
+  if (kind === 'free_slot') return { kind, requestId };
+  return { kind, growth: { requestId, outputTokens: outputTokens + moreTokens, holdNanos: holdNanos + moreNanos } };
 }
 
 function toSettlement(

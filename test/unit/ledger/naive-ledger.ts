@@ -6,12 +6,14 @@
 import { utcMonth } from '../../../src/core/clock.ts';
 import type { RateFigures } from '../../../src/core/limits.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
-import type { AdmissionRequest, LedgerOptions, Refusal } from '../../../src/ledger/ledger.ts';
+import type { AdmissionRequest, Grant, Growth, LedgerOptions, Refusal } from '../../../src/ledger/ledger.ts';
 
 const MINUTE_MS = 60_000;
 
 interface OpenRequest {
-  readonly request: AdmissionRequest;
+  /** With what it holds now. */
+  request: AdmissionRequest;
+  hasSlot: boolean;
   readonly key: NaiveKey;
   readonly atMs: number;
   readonly month: string;
@@ -79,7 +81,7 @@ export class NaiveLedger {
       });
       refusals.push({ reason: 'tokens_per_minute', limit: key.tpm, retryAfterS });
     }
-    if (mine.length >= key.concurrency) {
+    if (mine.filter(({ hasSlot }) => hasSlot).length >= key.concurrency) {
       refusals.push({ reason: 'concurrency', limit: key.concurrency, retryAfterS: 1 });
     }
     const heldByKey = holds(mine.filter((open) => open.month === utcMonth(nowMs)));
@@ -96,13 +98,46 @@ export class NaiveLedger {
   admit(key: NaiveKey, request: AdmissionRequest, nowMs: number): Refusal | undefined {
     const refusal = this.refusalOf(key, request, nowMs);
     if (refusal !== undefined) return refusal;
-    this.open.push({ request, key, atMs: nowMs, month: utcMonth(nowMs) });
+    this.open.push({ request, hasSlot: true, key, atMs: nowMs, month: utcMonth(nowMs) });
     key.requestsAtMs.push(nowMs);
     return undefined;
   }
 
+  grow({ requestId, outputTokens, holdNanos }: Growth): Grant {
+    const open = this.#find(requestId);
+    const { key, month, request } = open;
+    const ofMonth = this.open.filter((other) => other.key === key && other.month === month);
+    const left = [holdNanos - request.holdNanos];
+    const ofLimit =
+      key.spendLimitNanos === null ? undefined : key.spendLimitNanos - this.charged(key, month) - holds(ofMonth);
+    if (ofLimit !== undefined) left.push(ofLimit);
+    if (this.options.creditEnforced) left.push(this.balanceNanos - holds(this.open));
+    const wanted = left[0] as bigint;
+    const granted = wanted === 0n ? 0n : left.reduce((a, b) => (a < b ? a : b));
+    if (wanted > 0n && granted <= 0n) {
+      const refusal =
+        ofLimit !== undefined && ofLimit <= 0n
+          ? ({ reason: 'spend_limit_reached', limitNanos: key.spendLimitNanos as bigint } as const)
+          : ({ reason: 'insufficient_credit', balanceNanos: this.balanceNanos } as const);
+      return { granted: false, refusal };
+    }
+    const moreTokens = Math.max(0, outputTokens - request.outputTokens);
+    const tokens = wanted === 0n ? moreTokens : Number((BigInt(moreTokens) * granted) / wanted);
+    const holdNow = request.holdNanos + granted;
+    open.request = { ...request, outputTokens: request.outputTokens + tokens, holdNanos: holdNow };
+    return { granted: true, holdNanos: holdNow };
+  }
+
+  freeSlot(requestId: string): void {
+    this.#find(requestId).hasSlot = false;
+  }
+
+  #find(requestId: string): OpenRequest {
+    return this.open.find((open) => open.request.requestId === requestId) as OpenRequest;
+  }
+
   settle(settlement: Pick<Settlement, 'requestId' | 'usage' | 'costNanos'>, nowMs: number): void {
-    const ended = this.open.find((open) => open.request.requestId === settlement.requestId) as OpenRequest;
+    const ended = this.#find(settlement.requestId);
     this.open = this.open.filter((open) => open !== ended);
     const tokens = settlement.usage.promptTokens + settlement.usage.completionTokens;
     ended.key.tokens.push({ atMs: nowMs, tokens });

@@ -39,9 +39,12 @@ const settlement = record({
     }),
   ),
 });
+const growth = record({ requestId: text, outputTokens: whole, holdNanos: nanos });
 const command: fc.Arbitrary<Command> = fc.oneof(
   record({ kind: fc.constant('admit' as const), request: admission }),
   record({ kind: fc.constant('settle' as const), settlement }),
+  record({ kind: fc.constant('grow' as const), growth }),
+  record({ kind: fc.constant('free_slot' as const), requestId: text }),
   record({ kind: fc.constant('identify' as const), keyHash: text }),
   record({ kind: fc.constant('snapshot' as const), keyIds: fc.array(text) }),
 );
@@ -55,9 +58,12 @@ const figures = record({
   resetTokensS: whole,
 });
 const refused = { admitted: false as const, refusal: { reason: 'unknown_key' as const } };
+const NOTHING_LEFT = { granted: false, refusal: { reason: 'insufficient_credit', balanceNanos: 0n } };
 const ANSWERS: Readonly<Record<string, (figures: fc.Arbitrary<unknown>) => fc.Arbitrary<unknown>>> = {
   admit: (each) => fc.oneof(record({ admitted: fc.constant(true), figures: each }), fc.constant(refused)),
   settle: (each) => each,
+  grow: () => fc.oneof(record({ granted: fc.constant(true), holdNanos: nanos }), fc.constant(NOTHING_LEFT)),
+  free_slot: () => fc.constant(undefined),
   identify: (each) => record({ kind: fc.constant('unknown'), figures: each }),
   snapshot: () => fc.constant({ balanceNanos: 5n, heldNanos: 0n, busiest: [], keys: [] }),
 };

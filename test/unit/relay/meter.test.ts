@@ -8,6 +8,8 @@ import { Meter, type Metered } from '../../../src/relay/meter.ts';
 import { readCompletion } from '../../../src/wire/completion.ts';
 
 const INPUT = 50;
+const FIVE = ' one two three four five';
+const TEN = FIVE + FIVE;
 const USAGE = { prompt_tokens: 9, completion_tokens: 4 };
 
 const piece = (content: string, finish_reason: string | null = null, index = 0) => ({
@@ -30,8 +32,8 @@ const ROWS: readonly {
 }[] = [
   { what: 'nothing, when nothing came', chunks: [], tokens: [INPUT, 1], source: 'counted' },
   {
-    what: 'the bytes that came',
-    chunks: [piece('x'.repeat(30)), piece('x'.repeat(8))],
+    what: 'the tokens of the text that came, by the estimate',
+    chunks: [piece(' one two three four five six'), piece(' seven eight nine ten')],
     tokens: [INPUT, 10],
     source: 'counted',
   },
@@ -52,8 +54,8 @@ const ROWS: readonly {
     source: 'reported',
   },
   {
-    what: 'bytes, where the report cannot be used',
-    chunks: [{ ...piece('x'.repeat(38)), usage: { prompt_tokens: -1, completion_tokens: 4 } }],
+    what: 'the estimate, where the report cannot be used',
+    chunks: [{ ...piece(TEN), usage: { prompt_tokens: -1, completion_tokens: 4 } }],
     tokens: [INPUT, 10],
     source: 'counted',
   },
@@ -67,8 +69,8 @@ const ROWS: readonly {
     source: 'reported',
   },
   {
-    what: 'the bytes of all choices',
-    chunks: [piece('x'.repeat(19), null, 0), piece('x'.repeat(19), null, 1)],
+    what: 'the estimate of all choices',
+    chunks: [piece(FIVE, null, 0), piece(FIVE, null, 1)],
     tokens: [INPUT, 10],
     source: 'counted',
   },
@@ -84,7 +86,7 @@ describe('a request is metered by', () => {
   }
 
   test('bytes that were relayed unparsed', () => {
-    assert.equal(metered([piece('x'.repeat(19))], 19).figures.usage.completionTokens, 10);
+    assert.equal(metered([piece(FIVE)], 19).figures.usage.completionTokens, 10);
   });
 });
 

@@ -102,7 +102,10 @@ describe('the estimated input of', () => {
       const request = chatRequest({ model: 'p/m', ...fields });
       assert.equal(estimateInput(request), estimateTokensOf(texts) + tokens);
       const sample = sampleInput(request);
-      assert.deepEqual([sample.text.texts.toSorted(), sample.extraTokens], [texts.filter(Boolean).toSorted(), tokens]);
+      assert.deepEqual(
+        [sample.text.sample().texts.toSorted(), sample.extraTokens],
+        [texts.filter(Boolean).toSorted(), tokens],
+      );
     });
   }
 });

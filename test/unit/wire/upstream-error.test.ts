@@ -104,6 +104,12 @@ const ABOUT_THE_OPERATOR: readonly (readonly [message: string, ...labels: string
   ['Your project does not have access to this model.'],
   ['The access token is expired.'],
   ['Quota exceeded for this metric.'],
+  ['The host said: "Your account is not active."'],
+  ["'Please add a payment method.'"],
+  ['{"error":{"message":"Your credit balance is too low","type":"x"}}'],
+  ["It failed with 'insufficient_quota'."],
+  ['It failed with `billing.hard-limit-reached`.'],
+  ['It failed with "AuthenticationError".'],
 ];
 
 const ABOUT_THE_REQUEST: readonly (readonly [message: string, ...labels: string[]])[] = [
@@ -120,6 +126,9 @@ const ABOUT_THE_REQUEST: readonly (readonly [message: string, ...labels: string[
   ["Invalid schema for function 'get_account_balance': None is not of type 'object'.", 'invalid_function_parameters'],
   ["Invalid schema for function 'authorize_payment': None is not of type 'object'.", 'invalid_function_parameters'],
   ["Invalid schema for function 'cancel_subscription': 'x' is not valid.", 'invalid_function_parameters'],
+  ["Invalid schema for function 'list_allowed_accounts': 'x' is not valid.", 'invalid_function_parameters'],
+  ["Error code 'max_tokens_exceeded': lower `max_tokens`.", 'invalid_request_error'],
+  ['Unknown field "api_key" in `tools[0].function.parameters.billing.credit`.', 'unknown_parameter'],
   ['Your input was flagged by the content filter.', 'content_filter'],
   ['Unknown name "foo": cannot find field.', '400', 'INVALID_ARGUMENT'],
 ];

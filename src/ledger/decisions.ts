@@ -1,0 +1,286 @@
+/** The ledger's decisions, one command at a time, with everything they depend on in memory. */
+
+import { type Clock, utcMonth } from '../core/clock.ts';
+import { invariant } from '../core/invariant.ts';
+import type { RateFigures } from '../core/limits.ts';
+import type { Nanos } from '../core/money.ts';
+import type { Settlement } from '../core/settlement.ts';
+import type { LedgerStore } from '../state/sqlite/ledger-store.ts';
+import { type Activity, type Lease, untouchedFigures } from './activity.ts';
+import { ActivityTable } from './activity-table.ts';
+import { type AdmissionFacts, refusalOf } from './admission.ts';
+import { grown } from './growth.ts';
+import { admitListing, identify } from './identify.ts';
+import { type CachedKey, KeyCache } from './key-cache.ts';
+import type {
+  Admission,
+  AdmissionRequest,
+  Grant,
+  Growth,
+  Identity,
+  LedgerSettings,
+  LedgerSnapshot,
+  ListingAdmission,
+} from './ledger.ts';
+import { OpenLeases } from './open-leases.ts';
+import type { Answer, Command } from './protocol.ts';
+import { WINDOW_MS } from './window.ts';
+
+/** The number of busiest keys in a snapshot. */
+const BUSIEST_KEYS = 20;
+
+export class Decisions {
+  readonly #store: LedgerStore;
+  #settings: LedgerSettings;
+  readonly #clock: Clock;
+  readonly #keys: KeyCache;
+  readonly #activities = new ActivityTable();
+  readonly #leases = new OpenLeases();
+  #balanceNanos: Nanos;
+  #changeCount: number;
+  /** How to undo what the current batch has changed in memory, oldest change first. */
+  #undo: (() => void)[] = [];
+
+  constructor(store: LedgerStore, settings: LedgerSettings, clock: Clock) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#keys = new KeyCache(store, settings, clock);
+    this.#changeCount = store.changeCount();
+    this.#balanceNanos = store.balance();
+  }
+
+  get settings(): LedgerSettings {
+    return this.#settings;
+  }
+
+  get balanceNanos(): Nanos {
+    return this.#balanceNanos;
+  }
+
+  /** Rebuilds what a restart has lost: the windows of the last minute. */
+  rebuild(): void {
+    const nowMs = this.#clock.wallMs();
+    this.#activities.rebuild(this.#store.recent(nowMs - WINDOW_MS), nowMs, this.#clock.monotonicMs());
+    this.#balanceNanos = this.#store.balance();
+  }
+
+  /** Decides the commands of a batch, in order. */
+  decideAll(commands: readonly Command[]): Answer[] {
+    this.#noticeOtherWriters();
+    return commands.map((command) => this.#decide(command));
+  }
+
+  /** The batch is in the file, and will not be undone. */
+  keep(): void {
+    this.#undo = [];
+  }
+
+  /** Undoes what the batch has changed in memory. */
+  rollBack(): void {
+    for (const undo of this.#undo.reverse()) undo();
+    this.#undo = [];
+    // Keys that were read within the batch may include charges that were rolled back.
+    this.#keys.clear();
+  }
+
+  /**
+   * Throws an InvariantError if the totals in memory are not those of the file and of the open
+   * leases.
+   */
+  checkTotals(commands: number): void {
+    const stored = this.#store.balance();
+    invariant(
+      stored === this.#balanceNanos,
+      () => `the balance is ${stored} nanos in the file and ${this.#balanceNanos} in memory`,
+    );
+    this.#leases.checkSum(commands);
+  }
+
+  #noticeOtherWriters(): void {
+    const count = this.#store.changeCount();
+    if (count === this.#changeCount) return;
+    this.#keys.clear();
+    this.#balanceNanos = this.#store.balance();
+    // Last: if a read fails, the next batch must repeat it.
+    this.#changeCount = count;
+  }
+
+  #decide(command: Command): Answer {
+    switch (command.kind) {
+      case 'identify':
+        return this.#identify(command.keyHash);
+      case 'admit_listing':
+        return this.#admitListing(command.keyHash);
+      case 'admit':
+        return this.#admit(command.request);
+      case 'settle':
+        return this.#settle(command.settlement);
+      case 'grow':
+        return this.#grow(command.growth);
+      case 'free_slot':
+        this.#freeSlot(command.requestId);
+        return undefined;
+      case 'configure':
+        this.#configure(command.settings);
+        return undefined;
+      case 'snapshot':
+        return this.#snapshot(command.keyIds);
+      case 'count_refusal':
+        return undefined;
+    }
+  }
+
+  #configure(settings: LedgerSettings): void {
+    const before = this.#settings;
+    const set = (to: LedgerSettings) => {
+      this.#settings = to;
+      this.#keys.configure(to);
+    };
+    set(settings);
+    this.#undo.push(() => set(before));
+  }
+
+  #identify(keyHash: string): Identity {
+    const key = this.#keys.byHash(keyHash);
+    const isKnown = key !== undefined && key.record.state !== 'deleted';
+    return identify(isKnown ? this.#facts(key, this.#activities.of(key.record.id)) : undefined, this.#settings);
+  }
+
+  #admitListing(keyHash: string): ListingAdmission {
+    const key = this.#keys.byHash(keyHash);
+    const admission = admitListing(key, this.#activities, this.#settings, this.#clock.monotonicMs());
+    if (admission.kind === 'admitted') {
+      const { listings } = this.#activities.of(admission.keyId);
+      this.#undo.push(() => listings.undoAdd());
+    }
+    return admission;
+  }
+
+  #admit(request: AdmissionRequest): Admission {
+    const key = this.#keys.byHash(request.keyHash);
+    if (key === undefined || key.record.state === 'deleted') {
+      return {
+        admitted: false,
+        refusal: { reason: 'unknown_key' },
+        figures: untouchedFigures('requests', this.#settings),
+      };
+    }
+    const activity = this.#activities.of(key.record.id);
+    const facts = this.#facts(key, activity);
+    const refusal = refusalOf(request, facts);
+    if (refusal !== undefined) {
+      return { admitted: false, refusal, figures: activity.figures('requests', key.limits, facts.nowMs) };
+    }
+    // From here on the request is admitted.
+    this.#open(request, facts);
+    const figures = activity.figures('requests', key.limits, facts.nowMs);
+    if (request.fallbacks === undefined) return { admitted: true, figures };
+    const { allowlist } = key.record;
+    return { admitted: true, figures, fallbacks: request.fallbacks.filter((id) => allowlist?.includes(id) ?? true) };
+  }
+
+  #facts(key: CachedKey, activity: Activity): AdmissionFacts {
+    return {
+      key: key.record,
+      limits: key.limits,
+      activity,
+      month: key.month,
+      chargedNanos: key.chargedNanos,
+      balanceNanos: this.#balanceNanos,
+      heldNanos: this.#leases.heldNanos,
+      creditEnforced: this.#settings.creditEnforced,
+      nowMs: this.#clock.monotonicMs(),
+    };
+  }
+
+  #open(request: AdmissionRequest, { key, activity, nowMs }: AdmissionFacts): void {
+    const { requestId, model, inputTokens, outputTokens, holdNanos } = request;
+    const admittedAtMs = this.#clock.wallMs();
+    const hold = { requestId, keyId: key.id, model, admittedAtMs, inputTokens, outputTokens, holdNanos };
+    const lease: Lease = {
+      hold,
+      reservedTokens: request.reservedTokens,
+      month: utcMonth(admittedAtMs),
+      admittedMonotonicMs: nowMs,
+      hasSlot: true,
+    };
+    this.#leases.add(lease, activity);
+    this.#undo.push(() => this.#leases.remove(lease, activity));
+    activity.requests.add(nowMs, 1);
+    this.#undo.push(() => activity.requests.undoAdd());
+    this.#store.hold(hold);
+  }
+
+  #settle(settlement: Settlement): RateFigures {
+    const { lease, activity } = this.#leases.get(settlement.requestId);
+    const nowMs = this.#clock.monotonicMs();
+    // Before the charge is recorded: a key read afterwards would already include it, and it would
+    // count twice.
+    const key = this.#keys.byId(lease.hold.keyId);
+    this.#store.settle(lease.hold, settlement, this.#clock.wallMs());
+    this.#leases.remove(lease, activity);
+    this.#undo.push(() => this.#leases.add(lease, activity));
+    this.#countTokens(activity, settlement, nowMs);
+    this.#countCharge(lease, key, settlement.costNanos);
+    return key === undefined
+      ? untouchedFigures('requests', this.#settings)
+      : activity.figures('requests', key.limits, nowMs);
+  }
+
+  #grow(growth: Growth): Grant {
+    const { lease, activity } = this.#leases.get(growth.requestId);
+    const { hold, month } = lease;
+    const key = this.#keys.byId(hold.keyId);
+    const after = grown(growth, {
+      hold,
+      spendLimitNanos: key?.record.spendLimitNanos ?? null,
+      // The hold counts in the month of its admission, which may be over.
+      chargedNanos: key?.month === month ? key.chargedNanos : this.#store.chargedInMonth(hold.keyId, month),
+      heldOfKeyNanos: activity.heldIn(month),
+      balanceNanos: this.#balanceNanos,
+      heldNanos: this.#leases.heldNanos,
+      creditEnforced: this.#settings.creditEnforced,
+    });
+    if ('reason' in after) return { granted: false, refusal: after };
+    this.#store.grow(after);
+    this.#replace(lease, { ...lease, hold: after }, activity);
+    return { granted: true, holdNanos: after.holdNanos };
+  }
+
+  #freeSlot(requestId: string): void {
+    const { lease, activity } = this.#leases.get(requestId);
+    this.#replace(lease, { ...lease, hasSlot: false }, activity);
+  }
+
+  #replace(before: Lease, after: Lease, activity: Activity): void {
+    this.#leases.replace(before, after, activity);
+    this.#undo.push(() => this.#leases.replace(after, before, activity));
+  }
+
+  #countTokens(activity: Activity, { usage }: Settlement, nowMs: number): void {
+    const tokens = usage.promptTokens + usage.completionTokens;
+    if (tokens === 0) return;
+    activity.tokens.add(nowMs, tokens);
+    this.#undo.push(() => activity.tokens.undoAdd());
+  }
+
+  #countCharge(lease: Lease, key: CachedKey | undefined, costNanos: Nanos): void {
+    const charge = (nanos: Nanos) => {
+      this.#balanceNanos -= nanos;
+      if (key?.month === lease.month) key.chargedNanos += nanos;
+    };
+    charge(costNanos);
+    this.#undo.push(() => charge(-costNanos));
+  }
+
+  #snapshot(keyIds: readonly string[]): LedgerSnapshot {
+    const nowMs = this.#clock.monotonicMs();
+    return {
+      balanceNanos: this.#balanceNanos,
+      heldNanos: this.#leases.heldNanos,
+      busiest: this.#activities.busiest(BUSIEST_KEYS, nowMs),
+      keys: this.#activities.figures(keyIds, nowMs),
+    };
+  }
+}
