@@ -53,6 +53,11 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
   ]);
 }
 
+/** Whether a request to the model can cost nothing. */
+export function mayBeFree(model: ModelTerms): boolean {
+  return [model, ...model.serviceTiers.values()].some((prices) => expectedCost(prices, 1, 1, false) === 0n);
+}
+
 /** The prices of a request with so many input tokens. */
 function atLength(prices: Prices, inputTokens: number): Prices {
   const { above } = prices;

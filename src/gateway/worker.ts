@@ -5,6 +5,7 @@
 import type { AddressInfo } from 'node:net';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
+import { BodyLimiter } from '../http/body-limiter.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Listener, type ListenerSettings } from '../http/listener.ts';
 import type { Route } from '../http/routes.ts';
@@ -81,6 +82,7 @@ class LocalWorker implements Worker {
   readonly #abortGraceMs: number;
   readonly #loopDelay = new LoopDelayMeter();
   readonly #monitor: Monitor;
+  readonly #bodies = new BodyLimiter();
   readonly #listener: Listener;
   #current: Setup;
   /** The setups of earlier configs that still have requests in flight. */
@@ -177,6 +179,7 @@ class LocalWorker implements Worker {
         log: this.#log,
         onAttempt: (upstream, failure) => this.#monitor.countAttempt(upstream, failure),
       }),
+      bodies: this.#bodies,
       capOutput: config.capOutput,
       modelsCreatedS: config.modifiedAtS,
       log: this.#log,

@@ -2,17 +2,30 @@
 import type { IncomingMessage } from 'node:http';
 import type { ClientError } from '../core/errors.ts';
 
+/** Why a body is not read, or not read on. */
+export interface BodyRefusal {
+  readonly error: ClientError;
+  /** For the operator's count of refusals. */
+  readonly reason: string;
+}
+
 /**
- * Thrown when a body cannot be read. `error` is for the client; undefined if the client hung up.
+ * Thrown when a body cannot be read. `refusal` is undefined if the client hung up.
  */
 export class BodyError extends Error {
   override name = 'BodyError';
-  readonly error: ClientError | undefined;
-  constructor(error: ClientError | undefined) {
+  readonly refusal: BodyRefusal | undefined;
+  constructor(error: ClientError | undefined, reason?: string) {
     super(error?.message ?? 'the client hung up');
-    this.error = error;
+    this.refusal = error && { error, reason: reason ?? error.code };
   }
 }
+
+/**
+ * Asked before a body of `bytes` is read, if its length was declared, and whenever that many have
+ * arrived. Returns why it must not be read, or not read on.
+ */
+export type BodyCheck = (bytes: number) => BodyRefusal | undefined;
 
 /**
  * The minimum average rate, for a client that keeps sending without long pauses. 4 KB/s is half of
@@ -88,11 +101,13 @@ export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #maxBytes: number;
   readonly #requestMs: number;
+  readonly #check: BodyCheck;
 
-  constructor(request: IncomingMessage, maxBytes: number, requestMs: number) {
+  constructor(request: IncomingMessage, maxBytes: number, requestMs: number, check: BodyCheck) {
     this.#request = request;
     this.#maxBytes = maxBytes;
     this.#requestMs = requestMs;
+    this.#check = check;
   }
 
   /**
@@ -103,7 +118,9 @@ export class BodyReader {
       const message = 'Compressed request bodies are not supported. Send the body without Content-Encoding.';
       throw new BodyError({ code: 'invalid_request', message });
     }
-    if (Number(this.#request.headers['content-length'] ?? 0) > this.#maxBytes) throw this.#tooLarge();
+    const declaredBytes = Number(this.#request.headers['content-length'] ?? 0);
+    const error = this.#problemOf(declaredBytes);
+    if (error !== undefined) throw error;
     sendContinue?.();
     return takeBufferedBody(this.#request, this.#maxBytes) ?? this.#collect();
   }
@@ -120,7 +137,8 @@ export class BodyReader {
         timer.refresh();
         chunks.push(chunk);
         length += chunk.length;
-        if (length > this.#maxBytes) finish(this.#tooLarge());
+        const error = this.#problemOf(length);
+        if (error !== undefined) finish(error);
         else if (performance.now() - startedAtMs > this.#requestMs + transferMs(length)) finish(this.#tooSlow());
       };
       const onEnd = () => finish(undefined);
@@ -134,6 +152,12 @@ export class BodyReader {
       request.on('data', onData).on('end', onEnd).on('close', onClose);
       request.on('error', () => {});
     });
+  }
+
+  #problemOf(length: number): BodyError | undefined {
+    if (length > this.#maxBytes) return this.#tooLarge();
+    const refusal = this.#check(length);
+    return refusal && new BodyError(refusal.error, refusal.reason);
   }
 
   #tooLarge(): BodyError {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { dataEvent } from '../wire/sse.ts';
-import { BodyReader, discardBody, takeBufferedBody, transferMs } from './body.ts';
+import { type BodyCheck, BodyReader, discardBody, takeBufferedBody, transferMs } from './body.ts';
 import { addRateHeaders } from './headers.ts';
 
 export interface ExchangeOptions {
@@ -30,6 +30,7 @@ export class Exchange {
   #keyId: string | undefined;
   #model: string | undefined;
   #servedModel: string | undefined;
+  #bodyBytes = 0;
   readonly #startedAtMs = performance.now();
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
@@ -112,10 +113,21 @@ export class Exchange {
   }
 
   /** Reads the body. Only now does a client that sent `Expect: 100-continue` get its 100. */
-  readBody(): Promise<Buffer> {
+  async readBody(check: BodyCheck): Promise<Buffer> {
     const { maxBodyBytes, requestMs, expectsContinue } = this.#options;
-    const reader = new BodyReader(this.request, maxBodyBytes, requestMs);
-    return reader.read(expectsContinue ? () => this.#sendContinue() : undefined);
+    const reader = new BodyReader(this.request, maxBodyBytes, requestMs, check);
+    const body = await reader.read(expectsContinue ? () => this.#sendContinue() : undefined);
+    this.#bodyBytes = body.length;
+    return body;
+  }
+
+  /** The length of the body, if it took several reads; otherwise 0. */
+  get bodyBytes(): number {
+    return this.#bodyBytes;
+  }
+
+  get maxBodyBytes(): number {
+    return this.#options.maxBodyBytes;
   }
 
   sendJson(status: number, body: string | Buffer): void {

@@ -37,7 +37,19 @@ export function refusalOf(request: AdmissionRequest, facts: AdmissionFacts): Ref
   return refusalForMoney(request, facts) ?? refusalForRate(request, facts);
 }
 
-function refusalForMoney(request: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
+/** What a request takes from money and windows. */
+type Need = Pick<AdmissionRequest, 'holdNanos' | 'reservedTokens'>;
+
+/**
+ * Why any request with at least this hold is refused, or undefined. It needs tokens as well, but how
+ * many, and so for how long to wait for them, only its body says. Changes nothing.
+ */
+export function refusalOfLeast(facts: AdmissionFacts, holdNanos: Nanos): Refusal | undefined {
+  const need = { holdNanos, reservedTokens: 0 };
+  return refusalForMoney(need, facts) ?? refusalForRate(need, facts);
+}
+
+function refusalForMoney(request: Need, facts: AdmissionFacts): Refusal | undefined {
   const { spendLimitNanos } = facts.key;
   if (spendLimitNanos !== null && facts.chargedNanos >= spendLimitNanos) {
     return { reason: 'spend_limit_reached', limitNanos: spendLimitNanos };
@@ -48,12 +60,12 @@ function refusalForMoney(request: AdmissionRequest, facts: AdmissionFacts): Refu
   return undefined;
 }
 
-function needsCredit(request: AdmissionRequest, facts: AdmissionFacts): boolean {
+function needsCredit(request: Need, facts: AdmissionFacts): boolean {
   return facts.creditEnforced && request.holdNanos > 0n;
 }
 
 /** If several limits are exceeded, the reason is the first of them and the wait the longest. */
-function refusalForRate(request: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
+function refusalForRate(request: Need, facts: AdmissionFacts): Refusal | undefined {
   const { limits } = facts;
   if (request.reservedTokens > limits.tpm) return { reason: 'larger_than_token_limit', limit: limits.tpm };
   const refusals: Extract<Refusal, { retryAfterS: number }>[] = [];
@@ -75,14 +87,14 @@ function waitForRequests({ activity, limits, nowMs }: AdmissionFacts): number {
   return need <= 0 ? 0 : secondsUntil(timeUntilFreed(need, activity.requests.leaving(), NOTHING), nowMs);
 }
 
-function waitForTokens(request: AdmissionRequest, { activity, limits, nowMs }: AdmissionFacts): number {
+function waitForTokens(request: Need, { activity, limits, nowMs }: AdmissionFacts): number {
   const need = activity.tokensUsed(nowMs) + request.reservedTokens - limits.tpm;
   if (need <= 0) return 0;
   return secondsUntil(timeUntilFreed(need, activity.tokens.leaving(), activity.leavingReservations()), nowMs);
 }
 
 /** True if the money is there, but open holds may still use it. */
-function isMoneySpokenFor(request: AdmissionRequest, facts: AdmissionFacts): boolean {
+function isMoneySpokenFor(request: Need, facts: AdmissionFacts): boolean {
   const { spendLimitNanos } = facts.key;
   if (spendLimitNanos !== null) {
     const held = facts.activity.heldIn(facts.month);

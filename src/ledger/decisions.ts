@@ -142,7 +142,9 @@ export class Decisions {
   }
 
   #identify(keyHash: string): Identity {
-    return identify(this.#keys.byHash(keyHash), this.#activities, this.#settings, this.#clock.monotonicMs());
+    const key = this.#keys.byHash(keyHash);
+    const isKnown = key !== undefined && key.record.state !== 'deleted';
+    return identify(isKnown ? this.#facts(key, this.#activities.of(key.record.id)) : undefined, this.#settings);
   }
 
   #admitListing(keyHash: string): ListingAdmission {

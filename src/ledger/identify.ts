@@ -2,23 +2,20 @@
 import type { Limits } from '../core/limits.ts';
 import { untouchedFigures } from './activity.ts';
 import type { ActivityTable } from './activity-table.ts';
-import { waitForListing } from './admission.ts';
+import { type AdmissionFacts, refusalOfLeast, waitForListing } from './admission.ts';
 import type { CachedKey } from './key-cache.ts';
 import type { Identity, ListingAdmission } from './ledger.ts';
 
-/** `defaults` are the limits that an unknown client is shown. */
-export function identify(
-  key: CachedKey | undefined,
-  activities: ActivityTable,
-  defaults: Limits,
-  nowMs: number,
-): Identity {
-  if (key === undefined || key.record.state === 'deleted') {
-    return { kind: 'unknown', figures: untouchedFigures('requests', defaults) };
-  }
-  const { id: keyId, state, allowlist } = key.record;
-  const figures = activities.of(keyId).figures('requests', key.limits, nowMs);
-  return state === 'disabled' ? { kind: state, keyId, figures } : { kind: 'enabled', keyId, allowlist, figures };
+/** `facts` are undefined for an unknown client, which is shown the limits `defaults`. */
+export function identify(facts: AdmissionFacts | undefined, defaults: Limits): Identity {
+  if (facts === undefined) return { kind: 'unknown', figures: untouchedFigures('requests', defaults) };
+  const { key, limits, activity, nowMs } = facts;
+  const { id: keyId, state, allowlist } = key;
+  const figures = activity.figures('requests', limits, nowMs);
+  if (state === 'disabled') return { kind: 'disabled', keyId, figures };
+  const refusal = refusalOfLeast(facts, 1n);
+  const refusalIfFree = refusal && refusalOfLeast(facts, 0n);
+  return { kind: 'enabled', keyId, allowlist, concurrency: limits.concurrency, refusal, refusalIfFree, figures };
 }
 
 /** Takes an entry of the window of listings where it admits one. */

@@ -24,12 +24,18 @@ export interface LedgerOptions extends LedgerSettings {
 export type Identity =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
   | { readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures }
-  | {
-      readonly kind: 'enabled';
-      readonly keyId: string;
-      readonly allowlist: readonly string[] | null;
-      readonly figures: RateFigures;
-    };
+  | EnabledKey;
+
+export interface EnabledKey {
+  readonly kind: 'enabled';
+  readonly keyId: string;
+  readonly allowlist: readonly string[] | null;
+  readonly concurrency: number;
+  /** Why any request would be refused now, however small: if it costs something, and if it is free. */
+  readonly refusal: Refusal | undefined;
+  readonly refusalIfFree: Refusal | undefined;
+  readonly figures: RateFigures;
+}
 
 /** What a request needs in order to be admitted. */
 export interface AdmissionRequest {

@@ -5,6 +5,7 @@ import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
+import type { BodyLimiter } from '../http/body-limiter.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
@@ -24,6 +25,7 @@ import { KnownKeys } from './known-keys.ts';
 import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import { admissionRequest, plansFor } from './plan.ts';
+import { readBody } from './read-body.ts';
 import { errorForRefusal } from './refusals.ts';
 import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, errorOf, finish, outcomeOf } from './respond.ts';
@@ -34,6 +36,7 @@ export interface PipelineParts {
   readonly counter: TokenCounter;
   readonly monitor: Monitor;
   readonly dispatcher: Dispatcher;
+  readonly bodies: BodyLimiter;
   /** Whether the held maximum is written into requests that declare none. */
   readonly capOutput: boolean;
   /** What the model listing shows as `created`, in seconds since 1970. */
@@ -108,7 +111,7 @@ export class Pipeline {
    * the last bytes of the response wait for it.
    */
   async #complete(exchange: Exchange): Promise<void> {
-    const { catalog, ledger, monitor } = this.#parts;
+    const { bodies, catalog, ledger, monitor } = this.#parts;
     const credential = credentialOf(exchange.request.headers.authorization);
     if (!credential.ok) return exchange.sendError(credential.error);
     const { keyHash } = credential;
@@ -126,7 +129,7 @@ export class Pipeline {
       if (identity.kind === 'disabled') return this.#refuse(exchange, API_KEY_DISABLED);
       this.#knownKeys.add(keyHash, identity.keyId);
 
-      const resolution = early ?? this.#resolve(exchange, await exchange.readBody());
+      const resolution = early ?? this.#resolve(exchange, await readBody(exchange, identity, bodies, catalog));
       const permission = permit(resolution, identity.allowlist, catalog);
       if (!permission.ok) {
         logLeftOut(this.#parts, exchange.requestId, permission.error, exchange.model);
@@ -194,6 +197,7 @@ export class Pipeline {
   #refuse(exchange: Exchange, error: ClientError, reason: string = error.code): void {
     const { keyId } = exchange;
     if (keyId !== undefined) {
+      this.#parts.bodies.countRefused(keyId, exchange.bodyBytes);
       this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
       this.#parts.monitor.refuse({ id: exchange.requestId, keyId, model: exchange.model ?? '', code: error.code });
     }
@@ -285,7 +289,7 @@ export class Pipeline {
       await work();
     } catch (error) {
       if (error instanceof BodyError) {
-        if (error.error !== undefined) this.#refuse(exchange, error.error);
+        if (error.refusal !== undefined) this.#refuse(exchange, error.refusal.error, error.refusal.reason);
         return;
       }
       this.#fail(exchange, error, NOT_FORWARDED);

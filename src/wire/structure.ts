@@ -26,13 +26,21 @@ export const MAX_RESPONSE_PARTS = 2_000_000;
 /** The same for an event of a stream, which takes 30 ms at worst: there may be one after another. */
 export const MAX_EVENT_PARTS = 100_000;
 
+/**
+ * The bytes that matter outside of strings; all others are 0. Looking them up instead of comparing
+ * makes long numbers and blanks twice as fast to pass over.
+ */
+const STRUCTURAL = new Uint8Array(256);
+for (const byte of [QUOTE, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET, COMMA]) STRUCTURAL[byte] = 1;
+
 /** Which limit the text exceeds, or undefined. The bytes need not be valid JSON. */
 export function excessOf(bytes: Buffer, maxParts = MAX_JSON_PARTS): 'depth' | 'parts' | undefined {
   let depth = 0;
   let parts = 0;
   let backslash = nextOf(BACKSLASH, bytes, 0);
   for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
+    const byte = bytes[at] as number;
+    if (STRUCTURAL[byte] === 0) continue;
     if (byte === QUOTE) {
       parts++;
       if (backslash < at) backslash = nextOf(BACKSLASH, bytes, at);

@@ -7,6 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { openState } from '../../src/state/sqlite/open-state.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { elsewhere, FAULTS } from './faults.ts';
 import { Site } from './site.ts';
@@ -104,7 +105,7 @@ const REFUSED: readonly Case[] = [
  */
 async function crashed(site: Site): Promise<void> {
   const { statePath } = site;
-  await site.place.runAll([['keys', 'list']]);
+  openState(statePath, 'full').close();
   // A second connection keeps the command from checkpointing the log when it closes.
   const reader = new DatabaseSync(statePath);
   reader.prepare('SELECT count(*) FROM keys').get();

@@ -73,7 +73,7 @@ describe('tokens per minute', () => {
     ['the larger of two maxima', { max_tokens: 300, max_completion_tokens: 200 }, 305],
     ['a maximum for each choice', { max_tokens: 200, n: 3 }, 605],
     ['no more than the model can give', { max_tokens: 1_000_000 }, 1005],
-    ['1,600 for an image, however large', { messages: [{ role: 'user', content: [imageOf(50_000)] }] }, 1610],
+    ['1,600 for an image, however large', { messages: [{ role: 'user', content: [imageOf(50_000)] }] }, 1608],
     ['its tools', { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }, 26],
   ];
   for (const [name, fields, tokens] of RESERVED) {
@@ -83,9 +83,10 @@ describe('tokens per minute', () => {
       const first = gateway.complete(key, chat(fields));
       await gateway.upstream.call();
       const during = ratesOf((await gateway.complete(key, '')).headers);
-      assert.ok(Math.abs(during.remainingTokens - (10_000 - tokens)) <= 1, String(during.remainingTokens));
       release();
-      assert.equal(ratesOf((await first).headers).remainingTokens, 10_000 - USAGE.total_tokens);
+      const after = ratesOf((await first).headers);
+      assert.ok(Math.abs(during.remainingTokens - (10_000 - tokens)) <= 1, String(during.remainingTokens));
+      assert.equal(after.remainingTokens, 10_000 - USAGE.total_tokens);
     });
   }
 

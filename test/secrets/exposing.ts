@@ -14,11 +14,11 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
   ],
   '/dist/wire/body.js': [
     [
-      'export function readJsonBody(bytes) {',
+      'export function readJsonBody(body) {',
       `$&
-    process.stderr.write(bytes.toString() + '\\n');
-    process.stdout.write(bytes.toString('base64') + '\\n');
-    process.title = JSON.stringify(JSON.parse(bytes.toString()).messages ?? '');`,
+    process.stderr.write(body.toString() + '\\n');
+    process.stdout.write(body.toString('base64') + '\\n');
+    process.title = JSON.stringify(JSON.parse(body.toString()).messages ?? '');`,
     ],
   ],
   '/dist/relay/failures.js': [['note: `the upstream answered ', "note: words?.message + ' with ' + `"]],
