@@ -6,9 +6,10 @@ import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { MIN_BYTES_PER_SECOND } from '../../src/http/body.ts';
 import { MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../../src/http/malformed.ts';
+import { REPORT_MS } from '../../src/relay/stream.ts';
 import { MAX_JSON_DEPTH } from '../../src/wire/members.ts';
 import { MAX_MESSAGES } from '../../src/wire/request.ts';
-import { MAX_JSON_PARTS } from '../../src/wire/structure.ts';
+import { MAX_EVENT_PARTS, MAX_JSON_PARTS, MAX_RESPONSE_PARTS } from '../../src/wire/structure.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
@@ -107,6 +108,9 @@ test('docs/limits.md has these figures', () => {
     'nesting of JSON': `${MAX_JSON_DEPTH} levels`,
     'parts of JSON': `${MAX_JSON_PARTS.toLocaleString('en')} objects, arrays, strings and commas`,
     messages: MAX_MESSAGES.toLocaleString('en'),
+    'parts of JSON in such a response': MAX_RESPONSE_PARTS.toLocaleString('en'),
+    'parts of JSON in one event of a stream': MAX_EVENT_PARTS.toLocaleString('en'),
+    'a stream, after its finish reason': `${REPORT_MS / 1_000} s`,
     'a body, on average': `${kilobytes(MIN_BYTES_PER_SECOND)}/s at least, after the first \`timeouts.request\``,
   });
 });
