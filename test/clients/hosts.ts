@@ -75,6 +75,12 @@ const BEHAVIOURS = {
       call.hangUp();
     },
   },
+  // Late enough that a client can leave before, on a busy machine too.
+  late: {
+    prompt: '/delay 3s /words 2',
+    json: (call) => void setTimeout(() => call.answer(200, completion('word word')), 3_000),
+    stream: (call) => void setTimeout(() => stream(call, ...pieces('word', ' word'), DONE), 3_000),
+  },
   silence: {
     prompt: '/words 9 /stall 2',
     json: () => {},

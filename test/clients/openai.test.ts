@@ -152,18 +152,19 @@ for (const host of hosts) {
       assert.ok(row.cost_nanos > 0);
     });
 
-    test('aborts a completion that it waits for', async () => {
+    test('aborts a completion that it waits for, and pays for it', async () => {
       const key = gateway.key();
       const controller = new AbortController();
       const { signal } = controller;
-      const waiting = clientOf(gateway, key).client.chat.completions.create(asking('silence'), { signal });
+      const waiting = clientOf(gateway, key).client.chat.completions.create(asking('late'), { signal });
       const failed = assert.rejects(waiting, APIUserAbortError);
       const check = setInterval(() => {
         if (gateway.holds(key) > 0) controller.abort();
       }, 1);
       await failed;
       clearInterval(check);
-      assert.equal((await gateway.row(key)).outcome, 'cancelled');
+      const row = await gateway.row(key);
+      assert.deepEqual([row.outcome, row.source], ['cancelled', 'reported']);
     });
   });
 }
