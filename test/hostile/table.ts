@@ -7,6 +7,7 @@ import { MAXIMA } from './attacks/maxima.ts';
 import { NAMES } from './attacks/names.ts';
 import { NEIGHBOURS } from './attacks/neighbours.ts';
 import { PRICES } from './attacks/prices.ts';
+import { SPECIAL_PRICES_FAMILY } from './attacks/special-prices.ts';
 import { STREAMS } from './attacks/streams.ts';
 import { TERMINAL } from './attacks/terminal.ts';
 import { WORDS } from './attacks/words.ts';
@@ -18,6 +19,7 @@ export const FAMILIES: readonly Family[] = [
   STREAMS,
   LEAVING,
   PRICES,
+  SPECIAL_PRICES_FAMILY,
   WORDS,
   NEIGHBOURS,
   TERMINAL,
