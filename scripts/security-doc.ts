@@ -59,7 +59,7 @@ ${rowsOf(family).join('\n')}
 
 # What attackers try
 
-A key is in the hands of whoever sends with it. This page lists what a sender, or a host, can try against the limits of a gateway, and how far each attack comes: ${count} attacks, each a test in \`test/hostile/\` against a real gateway and a host that bills truthfully by o200k_base. \`npm run test:hostile\` runs them, and then composes 20,000 attacks out of the same tricks: fields, spellings, repeats, encodings, maxima, choices, races, and leaving at every point. Of each it checks that the host billed no more than ${COUNT_ERROR} times the charge and one step, and that balance, spend limit, token window, allowlist and slots held.
+A key is in the hands of whoever sends with it. This page lists what a sender, or a host, can try against the limits of a gateway, and how far each attack comes: ${count} attacks, each in \`test/hostile/\`, against a real gateway and a host that bills truthfully by o200k_base. \`npm run test:hostile\` runs them, and then composes 20,000 attacks out of the same tricks: fields, spellings, repeats, encodings, maxima, choices, races, and leaving at every point. Of each it checks that the host billed no more than ${COUNT_ERROR} times the charge and one step, and that balance, spend limit, token window, allowlist and slots held.
 
 How to read the tables:
 
