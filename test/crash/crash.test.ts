@@ -7,7 +7,7 @@ import { cutTheLog } from './cut-log.ts';
 import { Cycles, openSite } from './cycles.ts';
 import { startWithManyHolds } from './many-holds.ts';
 
-const CYCLES = 10;
+const CYCLES = 5;
 /** The number of starts with many open holds that are killed. */
 const KILLED_STARTS = 3;
 const SEED = 20;
