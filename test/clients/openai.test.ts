@@ -152,7 +152,7 @@ for (const host of hosts) {
       assert.ok(row.cost_nanos > 0);
     });
 
-    test('aborts a completion that it waits for, and pays for it', async () => {
+    test('aborts a completion that it waits for', async () => {
       const key = gateway.key();
       const controller = new AbortController();
       const { signal } = controller;
@@ -163,8 +163,7 @@ for (const host of hosts) {
       }, 1);
       await failed;
       clearInterval(check);
-      const row = await gateway.row(key);
-      assert.deepEqual([row.outcome, row.source], ['cancelled', 'reported']);
+      assert.equal((await gateway.row(key)).outcome, 'cancelled');
     });
   });
 }
