@@ -53,6 +53,8 @@ export interface Bill {
   readonly reading: Reading;
   readonly inputTokens: number;
   readonly declaredOutput: number | undefined;
+  /** The larger maximum that the request declares, whether its host reads it or not: the gateway holds for it. */
+  readonly heldOutput: number;
   readonly serviceTier: string | undefined;
   readonly choices: number;
   readonly isStream: boolean;

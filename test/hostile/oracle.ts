@@ -51,7 +51,10 @@ function slackOf(bill: Bill): number {
 
 /** What is held for a request at first. */
 function holdOf(bill: Bill): number {
-  return isBounded(bill) ? bill.costNanos : bill.costNanos - bill.outputTokens * outputPrice(bill) + stepOf(bill);
+  if (isBounded(bill)) return bill.costNanos;
+  const writtenNanos = bill.outputTokens * outputPrice(bill);
+  const heldNanos = bill.heldOutput * bill.choices * outputPrice(bill);
+  return bill.costNanos - writtenNanos + Math.max(stepOf(bill), Math.min(writtenNanos, heldNanos));
 }
 
 function outputPrice({ model }: Bill): number {
