@@ -197,12 +197,14 @@ async function writeStream(order: Order): Promise<void> {
       );
     }
     if (!isWriting) break;
-    const bytesRead = conversation.bytesRead;
+    const round = events.join('');
+    // A model writes slower than a gateway decides: it is at most one round ahead of its reader.
+    const bytesBefore = conversation.bytesRead + Buffer.byteLength(round) - 1;
     // Provisional: the gateway may stop the stream before the host notices, and this is the last
     // moment it was surely at work.
     order.bill.to = nextMoment();
-    call.send(events.join(''));
-    await conversation.readBeyond(bytesRead, closed);
+    call.send(round);
+    await conversation.readBeyond(bytesBefore, closed);
     // An abort ends the work at once; only a gateway that reads on gets more.
     if (conversation.hasLeft && !isClosed)
       await within(
