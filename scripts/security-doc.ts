@@ -32,7 +32,7 @@ const HOW_TO_READ = [
 ];
 
 const REMAINS = [
-  '**Streams of many choices, rarely.** Of 20,000 composed attacks 2 passed: streams of 12 choices for which the host billed 1.07 and 1.38 times the charge and one step. The cause is not known yet; `npm run test:hostile -- --what composed --seed 962955 --only 294` repeats one.',
+  '**What a host writes ahead.** A stream is cut at the event that passes its hold. What the host has written beyond it by then, on the way or in the same write, is billed by the host and charged to nobody. A model that writes slower than a decision takes is one event ahead; a host that sends a prepared text at once is ahead by all of it.',
   '**The host’s own tokenizer.** The gateway estimates and counts with o200k_base. A host with another tokenizer bills more or fewer tokens for the same text. What it reports is charged as reported, so a difference matters only to estimates before the answer and to requests without a report: leave room for it in the balance.',
   '**Hidden reasoning of an aborted stream.** Some hosts bill reasoning that they never send, and name it only in the report at the end. When a client leaves in the middle of such a stream, the gateway stops the host and counts what was written; nobody sees the rest. Use `on_disconnect: drain` for such models: then the stream is read to its report.',
   '**Hidden reasoning before the first word.** For the same reason a hold cannot grow with reasoning that nobody sees. A declared maximum covers it; `cap_output: true` declares one wherever the client does not.',

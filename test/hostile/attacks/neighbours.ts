@@ -66,7 +66,7 @@ const refused: Attack = {
   claim: 'large bodies that are refused cost the others little',
   passes: 'event loop',
   tries: 'sends 24 bodies of 8 MB with an unknown model at once',
-  unit: 'times the processor time of parsing one of them',
+  unit: 'times the processor time of one of them alone',
   most: 15,
   run: ({ scope }) => cpuOfRefusedBodies(scope, 24, 8 * 1024 ** 2),
 };
