@@ -144,6 +144,10 @@ class LedgerClient implements LedgerControl {
   readonly #port: LedgerPort;
   readonly #tickets = new Tickets<Answer>();
   #outbox: PackedCommand[] = [];
+  #commit = 0;
+  #flushed = 0;
+  /** Who waits for a flush, by the commit. */
+  readonly #flushes = new Map<number, PromiseWithResolvers<void>>();
   #storageFault: string | undefined;
   #ended: LedgerUnavailable | undefined;
 
@@ -165,6 +169,18 @@ class LedgerClient implements LedgerControl {
 
   admit(request: AdmissionRequest): Promise<Admission> {
     return this.#ask({ kind: 'admit', request });
+  }
+
+  get commit(): number {
+    return this.#commit;
+  }
+
+  flushed(commit: number): Promise<void> | undefined {
+    if (commit <= this.#flushed) return undefined;
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    const waiting = this.#flushes.get(commit) ?? Promise.withResolvers<void>();
+    this.#flushes.set(commit, waiting);
+    return waiting.promise;
   }
 
   settle(settlement: Settlement): Promise<RateFigures> {
@@ -197,7 +213,7 @@ class LedgerClient implements LedgerControl {
 
   /** To be called with every message from the port. */
   receive(message: FromLedger): void {
-    if (message.kind === 'replies') for (const reply of message.replies) this.#deliver(unpackReply(reply));
+    if (message.kind === 'replies') this.#receiveReplies(message);
     else if (message.kind === 'storage_fault') this.#storageFault = message.message;
     else if (message.kind === 'storage_recovered') this.#storageFault = undefined;
   }
@@ -206,6 +222,8 @@ class LedgerClient implements LedgerControl {
   end(reason: string): void {
     this.#ended ??= new LedgerUnavailable(reason);
     this.#tickets.rejectAll(this.#ended);
+    for (const { reject } of this.#flushes.values()) reject(this.#ended);
+    this.#flushes.clear();
   }
 
   /** Sends the commands of this turn of the event loop. */
@@ -228,6 +246,17 @@ class LedgerClient implements LedgerControl {
     this.#outbox.push(packCommand({ ticket, command }));
     // The thread answers each command with the answer of its kind.
     return reply as Promise<Answers[K]>;
+  }
+
+  #receiveReplies({ replies, commit, flushed }: Extract<FromLedger, { kind: 'replies' }>): void {
+    this.#commit = commit;
+    this.#flushed = flushed;
+    for (const [waitedFor, { resolve }] of this.#flushes) {
+      if (waitedFor > flushed) continue;
+      this.#flushes.delete(waitedFor);
+      resolve();
+    }
+    for (const reply of replies) this.#deliver(unpackReply(reply));
   }
 
   #deliver(reply: Reply): void {

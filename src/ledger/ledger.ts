@@ -104,7 +104,11 @@ export class LedgerUnavailable extends Error {
   override name = 'LedgerUnavailable';
 }
 
-/** A promise resolves only after the decision is in the file. All reject with LedgerUnavailable. */
+/**
+ * A promise resolves only after the decision is in the file, and so safe from the end of the process.
+ * A settlement or a growth is then also flushed, and so safe from a power cut. All reject with
+ * LedgerUnavailable.
+ */
 export interface Ledger {
   /** Why the file cannot be written; undefined while it can. */
   readonly storageFault: string | undefined;
@@ -114,6 +118,13 @@ export interface Ledger {
   admitListing(keyHash: string): Promise<ListingAdmission>;
   /** All or nothing: a refusal takes no window, no slot and no money. */
   admit(request: AdmissionRequest): Promise<Admission>;
+  /** The number of the last commit that this thread has an answer from. */
+  readonly commit: number;
+  /**
+   * Resolves once a commit is flushed; undefined if it is. Nothing of the answer to an admitted
+   * request may reach the client before its admission is flushed.
+   */
+  flushed(commit: number): Promise<void> | undefined;
   /**
    * Ends an admitted request: charges it, and releases its slot and its hold. While the file cannot
    * be written, the promise stays pending.

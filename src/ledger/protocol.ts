@@ -34,6 +34,14 @@ export function isWritten({ kind }: Command): boolean {
   return kind === 'admit' || kind === 'settle' || kind === 'grow';
 }
 
+/**
+ * Whether a command is answered only once its decision is flushed. An admission is not: nothing of
+ * its answer reaches the client before.
+ */
+export function waitsForFlush({ kind }: Command): boolean {
+  return kind === 'settle' || kind === 'grow';
+}
+
 /** Whether a command waits while the store cannot be written. All others fail. */
 export function waitsForStore({ kind }: Command): boolean {
   return kind === 'settle' || kind === 'grow' || kind === 'free_slot';
@@ -78,7 +86,13 @@ export type FromLedger =
   | { readonly kind: 'ready'; readonly summary: LedgerSummary }
   /** The file could not be opened. The lines are the messages of a UserError. */
   | { readonly kind: 'failed'; readonly lines: readonly string[] }
-  | { readonly kind: 'replies'; readonly replies: readonly PackedReply[] }
+  | {
+      readonly kind: 'replies';
+      readonly replies: readonly PackedReply[];
+      /** The number of the last commit, and of the last one that is flushed. */
+      readonly commit: number;
+      readonly flushed: number;
+    }
   /** The file cannot be written; the ledger keeps trying. */
   | { readonly kind: 'storage_fault'; readonly message: string }
   | { readonly kind: 'storage_recovered' }

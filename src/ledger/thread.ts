@@ -1,5 +1,7 @@
 /**
  * The ledger thread: collects the commands that arrive while it works, and runs them as one batch.
+ * A commit makes a batch safe from the end of the process, and lets the next one in. A flush, on the
+ * side and one at a time, makes all commits before it safe from a power cut.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
@@ -18,6 +20,7 @@ import {
   type Reply,
   type ToLedger,
   unpackCommand,
+  waitsForFlush,
   waitsForStore,
 } from './protocol.ts';
 
@@ -45,6 +48,10 @@ interface QueuedCommand {
   readonly port: MessagePort;
 }
 
+interface DecidedCommand extends QueuedCommand {
+  readonly answer: Answer;
+}
+
 class LedgerThread {
   /** The port of the main thread. */
   readonly #main: MessagePort;
@@ -57,6 +64,14 @@ class LedgerThread {
    * refusal.
    */
   #queue: QueuedCommand[] = [];
+  /** Decided and committed, but not to be answered before a flush. */
+  #unflushed: DecidedCommand[] = [];
+  /** The commit of the last admission of each port that does not know yet that it is flushed. */
+  readonly #lastAdmissions = new Map<MessagePort, number>();
+  /** How many batches were written, and how many of them are flushed. */
+  #commits = 0;
+  #flushed = 0;
+  #flushing = false;
   #scheduled = false;
   #batches = 0;
   #closing = false;
@@ -93,7 +108,10 @@ class LedgerThread {
   #connect(port: MessagePort): void {
     this.#ports.add(port);
     port.on('message', (message: ToLedger) => this.#receive(message, port));
-    port.once('close', () => this.#ports.delete(port));
+    port.once('close', () => {
+      this.#ports.delete(port);
+      this.#lastAdmissions.delete(port);
+    });
     if (this.#fault !== undefined) send(port, { kind: 'storage_fault', message: this.#fault.message });
   }
 
@@ -132,23 +150,94 @@ class LedgerThread {
     if (++this.#batches % BATCHES_PER_LOG_CHECK === 0 && this.#fault === undefined) {
       this.#tryTo(() => this.#store.boundLog());
     }
-    if (this.#closing && (this.#queue.length === 0 || ++this.#closingAttempts > CLOSING_ATTEMPTS)) this.#close();
+    const isIdle = this.#queue.length === 0 && !this.#flushing;
+    if (this.#closing && (isIdle || ++this.#closingAttempts > CLOSING_ATTEMPTS)) this.#close();
     else if (this.#fault !== undefined) this.#scheduleRetry();
+    this.#flush();
   }
 
   #process(batch: readonly QueuedCommand[]): void {
     const commands = batch.map(({ envelope }) => envelope.command);
     const writes = commands.some(isWritten);
     try {
-      if (writes) this.#store.assertInPlace();
+      if (writes) this.#store.assertUsable();
       const answers = this.#engine.process(commands, this.#lockWaitMs);
       if (writes) this.#report(undefined);
-      reply(batch, ({ ticket }, index) => ({ ticket, answer: answers[index] as Answer }));
+      this.#answer(
+        batch.map((command, index) => ({ ...command, answer: answers[index] as Answer })),
+        writes,
+      );
       // The retention may be shorter now.
       if (commands.some(({ kind }) => kind === 'configure')) this.#dropOldRows();
     } catch (error) {
       this.#failClosed(batch, this.#faultOf(error));
     }
+  }
+
+  /** Answers what a batch has decided; what must be durable is answered by the next flush. */
+  #answer(batch: readonly DecidedCommand[], isCommitted: boolean): void {
+    if (!isCommitted || !this.#store.needsFlush) return this.#replyAll(batch);
+    this.#commits++;
+    const now: DecidedCommand[] = [];
+    for (const decided of batch) {
+      if (waitsForFlush(decided.envelope.command)) this.#unflushed.push(decided);
+      else now.push(decided);
+      if (decided.envelope.command.kind === 'admit') this.#lastAdmissions.set(decided.port, this.#commits);
+    }
+    this.#replyAll(now);
+  }
+
+  /** Flushes what was committed, if anything, and answers what waits for that. */
+  async #flush(): Promise<void> {
+    if (this.#flushing || this.#closed || this.#flushed === this.#commits) return;
+    this.#flushing = true;
+    const commits = this.#commits;
+    const waiting = this.#unflushed;
+    this.#unflushed = [];
+    try {
+      await this.#store.flush();
+      this.#flushed = commits;
+      this.#tellFlushed(waiting);
+    } catch (error) {
+      this.#unflushed.unshift(...waiting);
+      this.#report(this.#faultOf(error));
+    }
+    this.#flushing = false;
+    if (this.#fault === undefined) this.#schedule();
+    else this.#scheduleRetry();
+  }
+
+  /** Answers what has waited for a flush, and tells the ports that had admissions. */
+  #tellFlushed(waiting: readonly DecidedCommand[]): void {
+    this.#replyAll(waiting);
+    const told = new Set(waiting.map(({ port }) => port));
+    for (const [port, commit] of this.#lastAdmissions) {
+      if (!told.has(port)) send(port, { kind: 'replies', replies: [], commit: this.#commits, flushed: this.#flushed });
+      if (commit <= this.#flushed) this.#lastAdmissions.delete(port);
+    }
+  }
+
+  #flushNow(): void {
+    this.#store.flushNow();
+    this.#flushed = this.#commits;
+    this.#tellFlushed(this.#unflushed);
+  }
+
+  #replyAll(decided: readonly DecidedCommand[]): void {
+    this.#reply(decided, ({ envelope: { ticket }, answer }) => ({ ticket, answer }));
+  }
+
+  /** Replies to commands with one message per port, which also says what is flushed. */
+  #reply<C extends QueuedCommand>(commands: readonly C[], replyTo: (command: C) => Reply): void {
+    const byPort = new Map<MessagePort, PackedReply[]>();
+    for (const command of commands) {
+      const packed = packReply(command.envelope, replyTo(command));
+      const replies = byPort.get(command.port);
+      if (replies === undefined) byPort.set(command.port, [packed]);
+      else replies.push(packed);
+    }
+    const [commit, flushed] = [this.#commits, this.#flushed];
+    for (const [port, replies] of byPort) send(port, { kind: 'replies', replies, commit, flushed });
   }
 
   /**
@@ -175,7 +264,7 @@ class LedgerThread {
   /** Writes something that no command waits for, and reports a storage fault. */
   #tryTo(write: () => void): void {
     try {
-      this.#store.assertInPlace();
+      this.#store.assertUsable();
       write();
       // In a damaged file, a write to another page proves nothing.
       if (this.#fault?.kind !== 'damage') this.#report(undefined);
@@ -208,7 +297,7 @@ class LedgerThread {
     this.#report(fault);
     const waiting = batch.filter(({ envelope }) => waitsForStore(envelope.command));
     const others = batch.filter(({ envelope }) => !waitsForStore(envelope.command));
-    reply(others, ({ ticket }) => ({ ticket, unavailable: fault.message }));
+    this.#reply(others, ({ envelope: { ticket } }) => ({ ticket, unavailable: fault.message }));
     this.#queue.unshift(...waiting);
   }
 
@@ -232,6 +321,7 @@ class LedgerThread {
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#retentionTimer);
     this.#writeRefusals();
+    this.#tryTo(() => this.#flushNow());
     send(this.#main, { kind: 'closed' });
     this.#store.close();
     for (const port of this.#ports) port.close();
@@ -240,18 +330,6 @@ class LedgerThread {
 
 function send(port: MessagePort, message: FromLedger): void {
   port.postMessage(message);
-}
-
-/** Replies to a batch with one message per port. */
-function reply(batch: readonly QueuedCommand[], replyTo: (envelope: Envelope, index: number) => Reply): void {
-  const byPort = new Map<MessagePort, PackedReply[]>();
-  for (const [index, { envelope, port }] of batch.entries()) {
-    const packed = packReply(envelope, replyTo(envelope, index));
-    const replies = byPort.get(port);
-    if (replies === undefined) byPort.set(port, [packed]);
-    else replies.push(packed);
-  }
-  for (const [port, replies] of byPort) send(port, { kind: 'replies', replies });
 }
 
 function main(port: MessagePort, { path, durability, ...settings }: LedgerOptions): void {

@@ -209,6 +209,7 @@ export class Pipeline {
     const { exchange, request, routes, plan, meter } = admitted;
     const { requestId } = exchange;
     const { ledger, counter } = this.#parts;
+    const { commit } = ledger;
     if (exchange.gone)
       return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
@@ -223,7 +224,10 @@ export class Pipeline {
       routes,
       meter,
       allowance: (model) => new StreamAllowance({ ...plan, requestId, request, model, ledger, counter }),
-      sink: new ExchangeSink(exchange, () => admitted.dispatch?.model.id),
+      sink: new ExchangeSink(exchange, {
+        servedModel: () => admitted.dispatch?.model.id,
+        mayBegin: () => ledger.flushed(commit),
+      }),
     });
     admitted.dispatch = dispatch;
     this.#dispatches.add(dispatch);

@@ -4,15 +4,22 @@ import type { Outcome } from '../core/settlement.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { StreamSink, Termination } from '../relay/relay.ts';
 
+/** What the start of a stream needs. Each is called once. */
+export interface StreamStart {
+  servedModel(): string | undefined;
+  /** What the first byte waits for; undefined if nothing. */
+  mayBegin(): Promise<void> | undefined;
+}
+
 /** Writes a stream to the client. */
 export class ExchangeSink implements StreamSink {
   readonly #exchange: Exchange;
-  readonly #servedModel: () => string | undefined;
+  readonly #start: StreamStart;
+  #hasWritten = false;
 
-  /** `servedModel` is called once, when the stream starts. */
-  constructor(exchange: Exchange, servedModel: () => string | undefined) {
+  constructor(exchange: Exchange, start: StreamStart) {
     this.#exchange = exchange;
-    this.#servedModel = servedModel;
+    this.#start = start;
   }
 
   get started(): boolean {
@@ -24,11 +31,16 @@ export class ExchangeSink implements StreamSink {
   }
 
   start(): void {
-    this.#exchange.serveBy(this.#servedModel());
+    this.#exchange.serveBy(this.#start.servedModel());
     this.#exchange.startStream();
   }
 
   write(bytes: Buffer): Promise<void> | undefined {
+    if (!this.#hasWritten) {
+      this.#hasWritten = true;
+      const wait = this.#start.mayBegin();
+      if (wait !== undefined) return wait.then(() => this.#exchange.writeStream(bytes));
+    }
     return this.#exchange.writeStream(bytes);
   }
 }

@@ -6,8 +6,10 @@ import { Random } from '../support/random.ts';
 import { cutTheLog } from './cut-log.ts';
 import { Cycles, openSite } from './cycles.ts';
 import { startWithManyHolds } from './many-holds.ts';
+import { cutThePower } from './power-cuts.ts';
 
 const CYCLES = 5;
+const POWER_CUTS = 3;
 /** The number of starts with many open holds that are killed. */
 const KILLED_STARTS = 3;
 const SEED = 20;
@@ -27,6 +29,13 @@ describe('`kill -9`', { concurrency: CONCURRENCY }, () => {
     const { readyMs, deviations } = await startWithManyHolds(await openSite(t), new Random(SEED), KILLED_STARTS);
     t.diagnostic(`ready after ${readyMs.toFixed(0)} ms`);
     assert.deepEqual(deviations, []);
+  });
+
+  test(`after each of ${POWER_CUTS} power cuts, what its clients had seen is in the file`, async (t) => {
+    const { ended, begun, lost, deviations } = await cutThePower(await openSite(t), new Random(SEED), POWER_CUTS);
+    t.diagnostic(`${ended} answers had ended, ${begun} had begun, ${lost} requests were lost that nobody had seen`);
+    assert.deepEqual(deviations, []);
+    assert.ok(ended > 0 && begun > 0 && lost > 0, 'there was something to lose');
   });
 
   test('wherever its log is cut off, the file opens, passes the audit, and has a prefix of the journal', async (t) => {

@@ -1,6 +1,6 @@
 /**
- * The crash tests, the long run: `npm run test:crash [-- --cycles N] [--seed N]`. Exits with 1 if
- * anything deviates.
+ * The crash tests, the long run: `npm run test:crash [-- --cycles N] [--power-cuts N] [--seed N]`.
+ * Exits with 1 if anything deviates.
  */
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { Random } from '../support/random.ts';
@@ -10,6 +10,7 @@ import { Cycles, openSite } from './cycles.ts';
 import { alternating, Deaths, expected } from './deaths.ts';
 import { startWithManyHolds } from './many-holds.ts';
 import { FATES } from './points.ts';
+import { cutThePower } from './power-cuts.ts';
 
 const MOST_SHOWN = 20;
 /** The number of requests before the log is cut. */
@@ -21,6 +22,7 @@ async function main(scope: RunScope): Promise<boolean> {
   const { values } = parseArgs({
     options: {
       cycles: { type: 'string', default: '300' },
+      'power-cuts': { type: 'string', default: '200' },
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     },
   });
@@ -31,7 +33,8 @@ async function main(scope: RunScope): Promise<boolean> {
   const deaths = await dieAtAllPoints(scope, deviations);
   const holds = await startWithManyHolds(await openSite(scope), new Random(seed), KILLED_STARTS);
   const cut = await cutTheLog(await openSite(scope), new Random(seed), REQUESTS);
-  deviations.push(...holds.deviations, ...cut.deviations);
+  const power = await cutThePower(await openSite(scope), new Random(seed), Number(values['power-cuts']));
+  deviations.push(...holds.deviations, ...cut.deviations, ...power.deviations);
   showFigures({
     ...crashes,
     'deaths at a named point': deaths,
@@ -39,6 +42,10 @@ async function main(scope: RunScope): Promise<boolean> {
     'ready with them after, ms': holds.readyMs,
     'cuts of the log': cut.cuts,
     'journals that they left': cut.journals,
+    'power cuts': Number(values['power-cuts']),
+    'responses that had ended by then': power.ended,
+    'responses that had begun': power.begun,
+    'requests lost that nobody had seen': power.lost,
     deviations: deviations.length,
   });
   for (const text of deviations.slice(0, MOST_SHOWN)) console.error(text.slice(0, 1_000));

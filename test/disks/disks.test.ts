@@ -5,7 +5,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, unlinkSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { auditDifferences, readState } from '../crash/state-file.ts';
 import { CONCURRENCY } from '../support/cli.ts';
+import { until } from '../support/wait.ts';
 import { FAULTS } from './faults.ts';
 import { waitOutLock } from './short-lock.ts';
 import { Site } from './site.ts';
@@ -13,6 +16,7 @@ import { Trial } from './trial.ts';
 
 /** The tests mostly wait: for timeouts of the gateway, and for its processes. */
 const AT_ONCE = 2 * CONCURRENCY;
+const SOON_MS = 100;
 /** The faults during which the gateway is stopped, which takes a while. */
 const ENDS = ['disk full', 'moved away'];
 
@@ -59,6 +63,54 @@ describe('a gateway whose file cannot be written', { concurrency: AT_ONCE }, () 
       assert.deepEqual(deviations, []);
     });
   }
+
+  test('sends the request while its hold is on its way to the disk, and nothing of the answer before', async (t) => {
+    const site = await served(t);
+    site.order('slow');
+    const running = [await site.begin(true), await site.begin(false)];
+    running[1]?.finish();
+    // Time for bytes that must not come.
+    await pause(SOON_MS);
+    assert.deepEqual(
+      running.map(({ status, text }) => [status, text]),
+      [
+        [0, ''],
+        [0, ''],
+      ],
+    );
+    site.order('none');
+    await until(() => running[0]?.text.includes('first') === true);
+    running[0]?.finish();
+    await Promise.all(running.map(({ ended }) => ended));
+    assert.deepEqual(
+      running.map(({ status }) => status),
+      [200, 200],
+    );
+    assert.equal(await site.serving.stop(), 0);
+  });
+
+  test('cannot sync: admits nothing more, and answers what waits for the disk once its log is safe', async (t) => {
+    const site = await served(t);
+    const held = await site.hold(true);
+    site.order('unsyncable');
+    const waiting = site.ask();
+    await site.serving.logged(/the disk reports an error; check the disk \(EIO\)/);
+    const { status, text } = await site.ask();
+    assert.deepEqual([status, JSON.parse(text).error.code], [500, 'internal_error']);
+    assert.equal((await site.get('/readyz')).text, '{"status":"storage_fault"}');
+    assert.equal(site.upstream.calls.length, 2);
+    held.finish();
+    await pause(SOON_MS);
+    assert.equal(held.hasEnded, false);
+    site.order('none');
+    await until(async () => (await site.get('/readyz')).status === 200);
+    await held.ended;
+    assert.equal((await waiting).status, 200);
+    assert.equal((await site.ask()).status, 200);
+    assert.equal(await site.serving.stop(), 0);
+    assert.deepEqual(auditDifferences(site.statePath), []);
+    assert.equal(readState(site.statePath).journal.length, 3);
+  });
 
   test('fails every request once the file was deleted, and the next start creates a new one and says so', async (t) => {
     const site = await served(t);

@@ -1,9 +1,10 @@
 /**
- * Loaded into `serve` before the program itself: makes its SQLite fail as a file of orders says, in
- * ways for which a test would otherwise need the rights of root, and measures by how much the event
- * loop is late.
+ * Loaded into `serve` before the program itself: makes its SQLite and its disk fail as a file of
+ * orders says, in ways for which a test would otherwise need the rights of root, and measures by how
+ * much the event loop is late.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import fs, { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
@@ -13,6 +14,7 @@ const { INF_GW_TEST_ORDERS: ORDERS = '' } = process.env;
 const MORE_THAN_IS_FREE = 1_000_000;
 const NO_BOUND = 1_000_000_000;
 const LOOP_RESOLUTION_MS = 5;
+const LOOK_MS = 5;
 
 /** What runs before each statement. SQLite itself throws the errors. */
 const BEFORE: Readonly<Record<string, (database: Database.Database) => void>> = {
@@ -50,6 +52,25 @@ Database.prototype.prepare = function (this: Database.Database, sql: string) {
     },
   });
 } as typeof prepare;
+
+const { pragma } = Database.prototype;
+Database.prototype.pragma = function (this: Database.Database, source, options) {
+  if (source.startsWith('wal_checkpoint') && order() === 'unsyncable') {
+    throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+  }
+  return pragma.call(this, source, options);
+} as typeof pragma;
+
+const { fdatasync } = fs;
+fs.fdatasync = ((descriptor: number, callback: fs.NoParamCallback) => {
+  if (order() === 'unsyncable') return callback(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
+  const timer = setInterval(() => {
+    if (order() === 'slow') return;
+    clearInterval(timer);
+    fdatasync(descriptor, callback);
+  }, LOOK_MS);
+}) as typeof fdatasync;
+syncBuiltinESMExports();
 
 /**
  * Writes its process id, and on a signal the longest delay of the event loop since the last one, in

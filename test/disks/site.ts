@@ -161,17 +161,22 @@ export class Site {
     return Number(readFileSync(`${this.#orders}-pid`, 'utf8'));
   }
 
-  /** Orders a fault in SQLite, or its end. */
-  order(fault: 'full' | 'read-only' | 'none'): void {
+  /** Orders a fault in SQLite or of the disk, or its end. */
+  order(fault: 'full' | 'read-only' | 'unsyncable' | 'slow' | 'none'): void {
     this.place.write('orders', fault === 'none' ? '' : fault);
   }
 
   /** A request that stays in flight; a stream has had its first event. */
   async hold(stream: boolean): Promise<Running> {
-    const response = this.#chat(HELD, stream);
-    const running = new Running(stream, await this.upstream.call(this.upstream.calls.length + 1), response);
+    const running = await this.begin(stream);
     if (stream) await until(() => running.text.includes('first'));
     return running;
+  }
+
+  /** A request that the host has; a stream has its first event sent. */
+  async begin(stream: boolean): Promise<Running> {
+    const response = this.#chat(HELD, stream);
+    return new Running(stream, await this.upstream.call(this.upstream.calls.length + 1), response);
   }
 
   /** A request that the host answers at once. */

@@ -28,7 +28,7 @@ const LOG_BYTES = 64 * 1024 * 1024;
 
 /**
  * SQLite's `synchronous` mode for each durability: FULL syncs the log at every commit, NORMAL only
- * at checkpoints.
+ * at checkpoints. The ledger opens with FULL, and then syncs the log itself (`log-sync.ts`).
  */
 const SYNCHRONOUS: Readonly<Record<Durability, number>> = { full: 2, crash: 1 };
 

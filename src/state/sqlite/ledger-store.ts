@@ -21,6 +21,7 @@ import {
 import { Journal } from './journal.ts';
 import { KeyStore } from './keys.ts';
 import { LogBound } from './log-bound.ts';
+import { LogSync } from './log-sync.ts';
 import { RefusalWriter } from './refusals.ts';
 import { dropOldRows } from './retention.ts';
 import { StateFile } from './state-file.ts';
@@ -39,6 +40,8 @@ export class LedgerStore {
   readonly #refusals: RefusalWriter;
   readonly #file: StateFile;
   readonly #logBound: LogBound;
+  /** Undefined where commits need not survive a power cut. */
+  readonly #logSync: LogSync | undefined;
   readonly #balance: Statement;
   #knownChangeCount: number | undefined;
 
@@ -50,15 +53,16 @@ export class LedgerStore {
     const { database, created } = openDatabase(path, durability);
     try {
       assertDurability(database, durability);
-      return new LedgerStore(database, created);
+      return new LedgerStore(database, created, durability === 'full' ? new LogSync(database) : undefined);
     } catch (error) {
       database.close();
       throw explained(error, path);
     }
   }
 
-  constructor(database: Sqlite, created: boolean) {
+  constructor(database: Sqlite, created: boolean, logSync?: LogSync) {
     this.created = created;
+    this.#logSync = logSync;
     this.#database = database;
     this.#keys = new KeyStore(database);
     this.#journal = new Journal(database);
@@ -69,7 +73,23 @@ export class LedgerStore {
   }
 
   close(): void {
+    this.#logSync?.close();
     this.#database.close();
+  }
+
+  /** Whether commits need a `flush` to be durable. */
+  get needsFlush(): boolean {
+    return this.#logSync !== undefined;
+  }
+
+  /** Makes all that was committed so far safe from a power cut. Only one flush at a time. */
+  async flush(): Promise<void> {
+    await this.#logSync?.sync();
+  }
+
+  /** As `flush`, and blocks meanwhile. */
+  flushNow(): void {
+    this.#logSync?.syncNow();
   }
 
   /**
@@ -181,9 +201,13 @@ export class LedgerStore {
     this.#logBound.keep();
   }
 
-  /** Throws a storage error if the path no longer leads to the open file. Takes 5 µs. */
-  assertInPlace(): void {
+  /**
+   * Throws a storage error if the path no longer leads to the open file, or if a flush has failed
+   * and its commits are still not safe. Takes 5 µs.
+   */
+  assertUsable(): void {
     this.#file.assertInPlace();
+    this.#logSync?.repair();
   }
 
   /** Writes without changing anything. Throws a storage error if that is not possible. */

@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 
 /**
- * The state file is not the one that was opened. The message says what to do; the condition may
- * pass.
+ * The state file is not the one that was opened, or cannot be synced. The message says what to do;
+ * the condition may pass.
  */
 export class StateFileError extends Error {
   override name = 'StateFileError';
