@@ -13,7 +13,7 @@ import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { type Lock, lockState } from '../state/sqlite/lock.ts';
 import { startRemoteWorker } from './remote-worker.ts';
 import { buildSnapshot } from './snapshot.ts';
-import { startWorker, type Worker, type WorkerParts } from './worker.ts';
+import type { Worker, WorkerParts } from './worker.ts';
 
 export interface GatewayEvents {
   /** A thread died of an internal error. The process must end. */
@@ -158,7 +158,7 @@ export async function startGateway(
   if (!existsSync(config.statePath)) await assertFree(config.listen);
   const lock = lockState(config.statePath);
   try {
-    const ledger = await startLedger(
+    const startingLedger = startLedger(
       { path: config.statePath, durability: config.durability, ...ledgerSettings(config) },
       {
         onStorageFault: (message) => log.error(message),
@@ -166,6 +166,8 @@ export async function startGateway(
         onDeath: (error) => events.onFatal(error),
       },
     );
+    // Its thread starts while this one loads the HTTP stack, if it needs that.
+    const [ledger] = await Promise.all([startingLedger, config.threads === 1 ? import('./worker.ts') : undefined]);
     if (ledger.summary.created) log.info(`created the state file ${config.statePath}`);
     const workers = await startWorkers(config, ledger, openLog, events, options);
     return new Gateway(config, log, { workers, ledger, lock });
@@ -189,7 +191,10 @@ async function startWorkers(
   const workers: Worker[] = [];
   let portLock: PortLock | undefined;
   try {
-    if (config.threads === 1) return [await startWorker({ config, ledger: ledger.client, log, grace })];
+    if (config.threads === 1) {
+      const { startWorker } = await import('./worker.ts');
+      return [await startWorker({ config, ledger: ledger.client, log, grace })];
+    }
     let { listen } = config;
     // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so
     // none would notice.
