@@ -5,7 +5,7 @@
  */
 import { GATEWAY, usualServers } from './contestants.ts';
 import { DOCUMENT, documented } from './document.ts';
-import { Load, Upstream } from './helpers.ts';
+import { startHelpers } from './helpers.ts';
 import { Bench } from './phases/bench.ts';
 import { measureLoads } from './phases/loads.ts';
 import { type Row, Rows } from './rows.ts';
@@ -32,7 +32,7 @@ const usualColumn: Column = {
   cell: (row: Row) => documented('gateway', row.name, ratioColumn(GATEWAY, BAREST_PROXY).head) ?? '',
 };
 
-const [load, upstream] = await Promise.all([Load.start(), Upstream.start()]);
+const { load, upstream } = await startHelpers();
 try {
   const servers = await usualServers(upstream.port);
   const lengths = { rounds: ROUNDS, starts: 0, scale: 1 };

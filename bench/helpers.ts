@@ -1,8 +1,12 @@
-/** The two helper processes of a benchmark: the load generator and the upstream. */
+/**
+ * The helpers of a benchmark, which are processes of their own: the load generator and the upstream.
+ * Where there is a C compiler, those in C measure; streams that are held open are Node's anyway.
+ */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Helper, PROBE } from './children.ts';
 import type { HoldResult, LoadJob, LoadResult, RequestSpec, StreamShape, Usage } from './messages.ts';
+import { buildNativeTools, NativeLoad, NativeUpstream } from './native/native.ts';
 
 /** An unexpected answer: the run is void. */
 export class LoadFailure extends Error {}
@@ -20,20 +24,23 @@ function checked<T extends { readonly failure: string | undefined }>(result: T):
 
 export class Load {
   readonly #helper: Helper;
+  readonly #native: NativeLoad | undefined;
 
-  constructor(helper: Helper) {
+  private constructor(helper: Helper, native: NativeLoad | undefined) {
     this.#helper = helper;
+    this.#native = native;
   }
 
-  static async start(): Promise<Load> {
-    return new Load((await startModule('./load/load.ts')).helper);
+  static async start(native: NativeLoad | undefined): Promise<Load> {
+    return new Load((await startModule('./load/load.ts')).helper, native);
   }
 
   /**
    * Throws a {@link LoadFailure} if a single answer is not as expected, as all of these methods do.
    */
   async run(job: LoadJob): Promise<LoadResult> {
-    return checked(await this.#helper.ask<LoadResult>({ order: 'run', ...job }));
+    const result = this.#native?.run(job) ?? this.#helper.ask<LoadResult>({ order: 'run', ...job });
+    return checked(await result);
   }
 
   /** Opens streams, and waits for the first byte of each. */
@@ -51,8 +58,9 @@ export class Load {
     return checked(await this.#helper.ask<HoldResult>({ order: 'release' }));
   }
 
-  usage(): Promise<Usage> {
-    return this.#helper.usage();
+  async usage(): Promise<Usage> {
+    const { cpuMicroseconds, rssBytes } = await this.#helper.usage();
+    return { cpuMicroseconds: cpuMicroseconds + (this.#native?.usage().cpuMicroseconds ?? 0), rssBytes };
   }
 
   stop(): Promise<void> {
@@ -60,7 +68,16 @@ export class Load {
   }
 }
 
-export class Upstream {
+export interface Upstream {
+  readonly port: number;
+  shapeStreams(shape: StreamShape): Promise<void>;
+  /** Ends the endless streams, and returns the number of their events. */
+  endStreams(): Promise<number>;
+  usage(): Promise<Usage>;
+  stop(): Promise<void>;
+}
+
+class NodeUpstream implements Upstream {
   readonly port: number;
   readonly #helper: Helper;
 
@@ -69,16 +86,15 @@ export class Upstream {
     this.port = port;
   }
 
-  static async start(): Promise<Upstream> {
+  static async start(): Promise<NodeUpstream> {
     const { helper, first } = await startModule<{ port: number }>('./upstream.ts');
-    return new Upstream(helper, first.port);
+    return new NodeUpstream(helper, first.port);
   }
 
   async shapeStreams(shape: StreamShape): Promise<void> {
     await this.#helper.ask({ order: 'shape', shape });
   }
 
-  /** Ends the endless streams, and returns the number of their events. */
   endStreams(): Promise<number> {
     return this.#helper.ask({ order: 'end streams' });
   }
@@ -90,4 +106,20 @@ export class Upstream {
   stop(): Promise<void> {
     return this.#helper.stop();
   }
+}
+
+export interface Helpers {
+  readonly load: Load;
+  readonly upstream: Upstream;
+  /** Whether both are the ones in C. */
+  readonly areNative: boolean;
+}
+
+export async function startHelpers(): Promise<Helpers> {
+  const tools = await buildNativeTools();
+  const [load, upstream] = await Promise.all([
+    Load.start(tools && new NativeLoad(tools)),
+    tools === undefined ? NodeUpstream.start() : NativeUpstream.start(tools),
+  ]);
+  return { load, upstream, areNative: tools !== undefined };
 }

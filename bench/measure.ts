@@ -3,7 +3,7 @@
  * their accounts.
  */
 import { isVariant } from './contestants.ts';
-import { Load, Upstream } from './helpers.ts';
+import { startHelpers } from './helpers.ts';
 import type { Options } from './options.ts';
 import { Bench } from './phases/bench.ts';
 import { holdings, measureHolds } from './phases/holds.ts';
@@ -16,13 +16,13 @@ import { workloads } from './workloads.ts';
 export async function measure(
   { lengths, only, warmUpMs }: Options,
   serversOf: (upstreamPort: number) => Promise<Server[]>,
-): Promise<Rows> {
+): Promise<{ rows: Rows; areNative: boolean }> {
   const isSelected = ({ name }: { name: string }) => name.includes(only);
   const held = holdings.filter(isSelected);
   const loads = workloads(lengths.scale).filter(isSelected);
   const isStartSelected = isSelected({ name: PROCESS });
   if (held.length + loads.length === 0 && !isStartSelected) throw new Error(`no workload has "${only}" in its name`);
-  const [load, upstream] = await Promise.all([Load.start(), Upstream.start()]);
+  const { load, upstream, areNative } = await startHelpers();
   try {
     const servers = await serversOf(upstream.port);
     const bench = new Bench({ load, upstream, servers, rows: new Rows(), lengths });
@@ -33,7 +33,7 @@ export async function measure(
     await measureLoads(bench, loads, warmUpMs, isVariant);
     bench.audit();
     bench.report('done');
-    return bench.rows;
+    return { rows: bench.rows, areNative };
   } finally {
     await Promise.all([load.stop(), upstream.stop()]);
   }

@@ -12,6 +12,8 @@ export interface Circumstances {
   readonly machine: Machine;
   readonly lengths: Lengths;
   readonly isFull: boolean;
+  /** Whether the load generator and the upstream are the ones in C. */
+  readonly areNative: boolean;
 }
 
 /** What readers must know before they read any figure. Empty if the figures can be quoted. */
@@ -23,8 +25,8 @@ export function warning({ machine, isFull }: Circumstances): string {
   return reasons.length === 0 ? '' : `> **Do not quote these figures**: ${reasons.join(', and ')}.\n`;
 }
 
-export function method({ lengths }: Circumstances): string {
-  return `The load generator, the upstream and each server are separate processes on one machine and share its cores. The upstream answers with prebuilt bytes. Every figure is the median of ${lengths.rounds} rounds; all servers take turns in each round, in reverse order in every other one. A ratio is the median of the ratios within the rounds. An unexpected response ends the benchmark. At the end each gateway's journal must have one row for each response, and no money may still be held.`;
+export function method({ lengths, areNative }: Circumstances): string {
+  return `The load generator, the upstream and each server are separate processes on one machine and share its cores. ${areNative ? 'Both are in C' : 'Both are in Node, since there is no C compiler: they take more of the cores than the servers do'} ([bench/native](../bench/native)). The upstream answers with prebuilt bytes. Every figure is the median of ${lengths.rounds} rounds; all servers take turns in each round, in reverse order in every other one. A ratio is the median of the ratios within the rounds. An unexpected response ends the benchmark. At the end each gateway's journal must have one row for each response, and no money may still be held.`;
 }
 
 export function contestants(): string {
@@ -32,7 +34,7 @@ export function contestants(): string {
     `- **${FLOOR}**: the load generator sends straight to the upstream. This is what the two can do, and the latency that no server adds.`,
     `- **${BARE_PROXY}**: [bench/bare-proxy.js](../bench/bare-proxy.js), node:http and undici's \`request\` with \`pipeline\`, as most proxies are written.`,
     `- **${BAREST_PROXY}**: [bench/barest-proxy.js](../bench/barest-proxy.js), node:http and undici's \`dispatch\`: the least that one can write.`,
-    `- The targets are set by the **${YARDSTICK}**: node:http and undici, with no checks and no ledger. Ratios to the other proxy are beside it.`,
+    `- The targets are set by the **${YARDSTICK}**, which has no checks and no ledger. Ratios to the other proxy are beside it.`,
     `- **${GATEWAY}**: with default settings: the ledger on, each charge synced to the disk before its response ends, one thread. Only the log level differs: \`warn\`.`,
     `- **\`${CRASH}\`**, **\`${THREADS}\`**, **\`${LOG}\`**: the same with that one setting changed; in brackets the ratio to the ${YARDSTICK}.`,
     '- `npm run bench:scale` measures what 100,000 keys and 10,000,000 requests in the state file change: see [A large state file](#a-large-state-file).',

@@ -74,8 +74,9 @@ ${rowsExplained()}
 }
 
 async function main(options: RunOptions): Promise<void> {
-  const circumstances = { machine: describeMachine(), lengths: options.lengths, isFull: options.isFull };
-  const rows = await measure(options, (port) => serversOf(options, port));
+  const machine = describeMachine();
+  const { rows, areNative } = await measure(options, (port) => serversOf(options, port));
+  const circumstances = { machine, lengths: options.lengths, isFull: options.isFull, areNative };
   const table = tableOf(rows.all, columnsOf(options));
   console.log(`${circumstances.machine.text}\n\n${table}\n\n${verdict(rows)}\n${headroom(rows)}`);
   if (options.only !== '' || options.compare !== undefined) return;

@@ -42,7 +42,8 @@ export const P99 = 'p99, ms';
 
 /** A typical number for a busy team. */
 export const USUAL_CONNECTIONS = 64;
-const CONNECTIONS = [1, 16, USUAL_CONNECTIONS, 256];
+export const MOST_CONNECTIONS = 256;
+const CONNECTIONS = [1, 16, USUAL_CONNECTIONS, MOST_CONNECTIONS];
 const REQUESTS_PER_SECOND = 1_000;
 /**
  * Each has 50 events per second, like a fast model, for 0.6 s: 60 at once, 3,000 events per second.
@@ -57,6 +58,7 @@ const FLOOD = { events: 200, paceMs: 0 };
 const FLOODS_AT_ONCE = 16;
 
 export const FLOODS = `${FLOODS_AT_ONCE} streams without a pace`;
+export const MEMORY_AFTER = 'memory right after it, MB';
 export const AT_RATE = `${REQUESTS_PER_SECOND.toLocaleString('en')} requests/s`;
 export const STREAMS_AT_RATE = `${STREAMS_PER_SECOND} streams/s, first byte`;
 
@@ -86,7 +88,7 @@ const helpersCpu: Figure = {
 };
 
 const memory: Figure = {
-  label: 'memory right after it, MB',
+  label: MEMORY_AFTER,
   digits: 0,
   shows: 'value',
   read: ({ usage }) => usage && usage.rssBytes / BYTES_PER_MB,
@@ -104,7 +106,7 @@ function latency(label: string, read: (result: LoadResult) => number): Figure {
 }
 
 function closed(connections: number, scale: number): Workload {
-  const isLargest = connections === CONNECTIONS.at(-1);
+  const isLargest = connections === MOST_CONNECTIONS;
   const additional = [
     ...(connections === 1
       ? [latency(P50, ({ totalMs }) => totalMs.p50), latency(P99, ({ totalMs }) => totalMs.p99)]

@@ -1,9 +1,9 @@
 /** Any other gateway, started by a command line. */
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { OutsideProcess } from '../outside-process.ts';
 import { type Access, freePort, startServer } from '../start-server.ts';
 import { type Server, temporaryDirectory } from '../targets.ts';
-import { OutsideProcess } from './outside-process.ts';
 
 export interface CommandPeer {
   readonly name: string;

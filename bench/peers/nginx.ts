@@ -5,9 +5,9 @@
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { OutsideProcess } from '../outside-process.ts';
 import { type Access, freePort, startServer } from '../start-server.ts';
 import { type Server, temporaryDirectory } from '../targets.ts';
-import { OutsideProcess } from './outside-process.ts';
 
 export const NGINX = 'nginx';
 

@@ -89,11 +89,12 @@ function columnsOf(peers: readonly Peer[]): Column[] {
 async function main(options: Options, command: CommandPeer | undefined): Promise<void> {
   installPeers();
   const peers = peersOf(command);
-  const circumstances = { machine: describeMachine(), lengths: options.lengths, isFull: options.isFull };
-  const rows = await measure(options, async (upstreamPort) => [
+  const machine = describeMachine();
+  const { rows, areNative } = await measure(options, async (upstreamPort) => [
     ...(await usualServers(upstreamPort)),
     ...(await Promise.all(peers.map((peer) => peer.create(upstreamPort)))),
   ]);
+  const circumstances = { machine, lengths: options.lengths, isFull: options.isFull, areNative };
   const table = tableOf(rows.all, columnsOf(peers));
   console.log(`${circumstances.machine.text}\n\n${table}\n\n${headroom(rows)}`);
   if (options.only !== '') return;

@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { median } from '../../test/support/statistics.ts';
-import { Load, Upstream } from '../helpers.ts';
+import { type Load, startHelpers, type Upstream } from '../helpers.ts';
 import { type GatewayServer, gateway } from '../targets.ts';
 import { makeLargeState, type Size } from './large-state.ts';
 import { showProgress } from './progress.ts';
@@ -102,7 +102,7 @@ function oldCompletion(path: string): string {
 
 async function main(size: Size): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'inf-gw-scale-'));
-  const [load, upstream] = await Promise.all([Load.start(), Upstream.start()]);
+  const { load, upstream } = await startHelpers();
   try {
     const columns: Figures[] = [];
     for (const [name, each] of [['small', SMALL] as const, ['large', size] as const]) {

@@ -2,7 +2,7 @@
  * What an open dashboard costs the gateway: rounds of full load with it closed and open in turn.
  */
 import { join } from 'node:path';
-import { Load, Upstream } from '../../bench/helpers.ts';
+import { startHelpers } from '../../bench/helpers.ts';
 import { UPSTREAM_MODEL } from '../../bench/payloads.ts';
 import { nodeProgram, startServer } from '../../bench/start-server.ts';
 import { PROGRAM } from '../support/cli.ts';
@@ -35,7 +35,7 @@ interface Pair {
 }
 
 export async function measureLoad(scope: RunScope, rounds: number): Promise<Cost[]> {
-  const [load, upstream, port] = await Promise.all([Load.start(), Upstream.start(), freePort()]);
+  const [{ load, upstream }, port] = await Promise.all([startHelpers(), freePort()]);
   scope.after(() => Promise.all([load.stop(), upstream.stop()]).then(() => {}));
   const desk = await Desk.open(scope, LARGE, configText(port, upstream.port));
   const { place } = desk;

@@ -1,8 +1,8 @@
 /** A process without the probe. Its usage is read from /proc, so this works on Linux only. */
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { endWithThisProcess, type Measured, stop } from '../children.ts';
-import type { Usage } from '../messages.ts';
+import { endWithThisProcess, type Measured, stop } from './children.ts';
+import type { Usage } from './messages.ts';
 
 /**
  * Fields of /proc/<pid>/stat, counted from the state: user time, kernel time, and resident pages.
