@@ -178,8 +178,12 @@ class LedgerClient implements LedgerControl {
   flushed(commit: number): Promise<void> | undefined {
     if (commit <= this.#flushed) return undefined;
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
-    const waiting = this.#flushes.get(commit) ?? Promise.withResolvers<void>();
-    this.#flushes.set(commit, waiting);
+    let waiting = this.#flushes.get(commit);
+    if (waiting === undefined) {
+      waiting = Promise.withResolvers<void>();
+      this.#flushes.set(commit, waiting);
+      this.#port.postMessage({ kind: 'flush', commit });
+    }
     return waiting.promise;
   }
 

@@ -49,6 +49,8 @@ export interface AdmissionRequest {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
+  /** Whether its answer begins long before its end: then its hold is flushed at once. */
+  readonly stream?: boolean;
   /** Fallback models. The admission returns those that the key may call. */
   readonly fallbacks?: readonly string[];
 }
@@ -121,7 +123,7 @@ export interface Ledger {
   /** The number of the last commit that this thread has an answer from. */
   readonly commit: number;
   /**
-   * Resolves once a commit is flushed; undefined if it is. Nothing of the answer to an admitted
+   * Has a commit flushed. Resolves once it is; undefined if it is already. Nothing of the answer to an admitted
    * request may reach the client before its admission is flushed.
    */
   flushed(commit: number): Promise<void> | undefined;

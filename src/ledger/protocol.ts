@@ -42,6 +42,11 @@ export function waitsForFlush({ kind }: Command): boolean {
   return kind === 'settle' || kind === 'grow';
 }
 
+/** Whether the commit of a command is flushed even if nothing waits for that yet. */
+export function isFlushedAtOnce(command: Command): boolean {
+  return command.kind === 'admit' && command.request.stream === true;
+}
+
 /** Whether a command waits while the store cannot be written. All others fail. */
 export function waitsForStore({ kind }: Command): boolean {
   return kind === 'settle' || kind === 'grow' || kind === 'free_slot';
@@ -76,6 +81,8 @@ export type Reply =
 /** Messages to the ledger thread, from any thread. */
 export type ToLedger =
   | { readonly kind: 'commands'; readonly commands: readonly PackedCommand[] }
+  /** Somebody waits for a flush of this commit. */
+  | { readonly kind: 'flush'; readonly commit: number }
   /** From the main thread: another thread will send commands through this port. */
   | { readonly kind: 'connect'; readonly port: MessagePort }
   /** From the main thread. */
@@ -123,6 +130,7 @@ export type PackedCommand =
       inputTokens: number,
       outputTokens: number,
       holdNanos: Nanos,
+      stream: boolean | undefined,
     ]
   | readonly [
       ticket: number,
@@ -155,8 +163,9 @@ export function packCommand({ ticket, command }: Envelope): PackedCommand {
   switch (command.kind) {
     case 'admit': {
       if (command.request.fallbacks !== undefined) return [ticket, 'other', command];
-      const { requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos } = command.request;
-      return [ticket, 'admit', requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos];
+      const { requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos, stream } =
+        command.request;
+      return [ticket, 'admit', requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos, stream];
     }
     case 'settle':
       return packSettlement(ticket, command.settlement);
@@ -196,8 +205,10 @@ function unpackFailure([reason, status, message]: PackedFailure): Failure {
 export function unpackCommand(packed: PackedCommand): Envelope {
   switch (packed[1]) {
     case 'admit': {
-      const [ticket, kind, requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos] = packed;
-      const request = { requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos };
+      const [ticket, kind, requestId, keyHash, model, reservedTokens, inputTokens, outputTokens, holdNanos, stream] =
+        packed;
+      const tokens = { reservedTokens, inputTokens, outputTokens };
+      const request = { requestId, keyHash, model, ...tokens, holdNanos, ...(stream !== undefined && { stream }) };
       return { ticket, command: { kind, request } };
     }
     case 'settle': {

@@ -14,6 +14,7 @@ import {
   type Answer,
   type Envelope,
   type FromLedger,
+  isFlushedAtOnce,
   isWritten,
   type PackedReply,
   packReply,
@@ -66,10 +67,11 @@ class LedgerThread {
   #queue: QueuedCommand[] = [];
   /** Decided and committed, but not to be answered before a flush. */
   #unflushed: DecidedCommand[] = [];
-  /** The commit of the last admission of each port that does not know yet that it is flushed. */
-  readonly #lastAdmissions = new Map<MessagePort, number>();
-  /** How many batches were written, and how many of them are flushed. */
+  /** The last commit of which a port is to be told that it is flushed. */
+  readonly #flushWaits = new Map<MessagePort, number>();
+  /** How many batches were written, how many must be flushed, and how many are. */
   #commits = 0;
+  #toFlush = 0;
   #flushed = 0;
   #flushing = false;
   #scheduled = false;
@@ -110,14 +112,15 @@ class LedgerThread {
     port.on('message', (message: ToLedger) => this.#receive(message, port));
     port.once('close', () => {
       this.#ports.delete(port);
-      this.#lastAdmissions.delete(port);
+      this.#flushWaits.delete(port);
     });
     if (this.#fault !== undefined) send(port, { kind: 'storage_fault', message: this.#fault.message });
   }
 
   #receive(message: ToLedger, port: MessagePort): void {
     if (message.kind === 'connect') return this.#connect(message.port);
-    if (message.kind === 'close') this.#closing = true;
+    if (message.kind === 'flush') this.#flushFor(port, message.commit);
+    else if (message.kind === 'close') this.#closing = true;
     else for (const command of message.commands) this.#queue.push({ envelope: unpackCommand(command), port });
     this.#schedule();
   }
@@ -180,16 +183,30 @@ class LedgerThread {
     this.#commits++;
     const now: DecidedCommand[] = [];
     for (const decided of batch) {
-      if (waitsForFlush(decided.envelope.command)) this.#unflushed.push(decided);
+      const { command } = decided.envelope;
+      const waits = waitsForFlush(command);
+      if (waits) this.#unflushed.push(decided);
       else now.push(decided);
-      if (decided.envelope.command.kind === 'admit') this.#lastAdmissions.set(decided.port, this.#commits);
+      if (isFlushedAtOnce(command)) this.#flushFor(decided.port, this.#commits);
+      if (waits) this.#toFlush = this.#commits;
     }
     this.#replyAll(now);
   }
 
-  /** Flushes what was committed, if anything, and answers what waits for that. */
+  /** Has a commit flushed, and tells the port. */
+  #flushFor(port: MessagePort, commit: number): void {
+    if (commit <= this.#flushed) return this.#tellPort(port);
+    this.#flushWaits.set(port, Math.max(commit, this.#flushWaits.get(port) ?? 0));
+    this.#toFlush = Math.max(this.#toFlush, commit);
+  }
+
+  #tellPort(port: MessagePort): void {
+    send(port, { kind: 'replies', replies: [], commit: this.#commits, flushed: this.#flushed });
+  }
+
+  /** Flushes what was committed, if somebody waits for it, and answers that. */
   async #flush(): Promise<void> {
-    if (this.#flushing || this.#closed || this.#flushed === this.#commits) return;
+    if (this.#flushing || this.#closed || this.#flushed >= this.#toFlush) return;
     this.#flushing = true;
     const commits = this.#commits;
     const waiting = this.#unflushed;
@@ -207,13 +224,13 @@ class LedgerThread {
     else this.#scheduleRetry();
   }
 
-  /** Answers what has waited for a flush, and tells the ports that had admissions. */
+  /** Answers what has waited for a flush, and tells the ports that wait for it. */
   #tellFlushed(waiting: readonly DecidedCommand[]): void {
     this.#replyAll(waiting);
     const told = new Set(waiting.map(({ port }) => port));
-    for (const [port, commit] of this.#lastAdmissions) {
-      if (!told.has(port)) send(port, { kind: 'replies', replies: [], commit: this.#commits, flushed: this.#flushed });
-      if (commit <= this.#flushed) this.#lastAdmissions.delete(port);
+    for (const [port, commit] of this.#flushWaits) {
+      if (!told.has(port)) this.#tellPort(port);
+      if (commit <= this.#flushed) this.#flushWaits.delete(port);
     }
   }
 

@@ -172,7 +172,8 @@ export class Pipeline {
   async #admit(exchange: Exchange, keyHash: string, { request, models }: Permitted): Promise<Admitted | undefined> {
     const plans = plansFor(request, models, this.#parts.capOutput);
     for (const plan of plans) {
-      const admission = await this.#parts.ledger.admit(admissionRequest(exchange.requestId, keyHash, plan));
+      const { requestId } = exchange;
+      const admission = await this.#parts.ledger.admit(admissionRequest(requestId, keyHash, request.stream, plan));
       exchange.showLimits(admission.figures);
       if (admission.admitted) {
         const [asked, ...others] = plan.routes;

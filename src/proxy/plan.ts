@@ -87,7 +87,7 @@ function combine(a: Plan, b: Plan): Plan {
 }
 
 /** What a plan asks admission for. */
-export function admissionRequest(requestId: string, keyHash: string, plan: Plan): AdmissionRequest {
+export function admissionRequest(requestId: string, keyHash: string, stream: boolean, plan: Plan): AdmissionRequest {
   const { reservedTokens, inputTokens, outputTokens, holdNanos, routes } = plan;
   const [asked, ...others] = routes;
   const fallbacks = others.length > 0 && { fallbacks: others.map(({ model }) => model.id) };
@@ -99,6 +99,7 @@ export function admissionRequest(requestId: string, keyHash: string, plan: Plan)
     inputTokens,
     outputTokens,
     holdNanos,
+    stream,
     ...fallbacks,
   };
 }

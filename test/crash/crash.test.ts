@@ -35,7 +35,7 @@ describe('`kill -9`', { concurrency: CONCURRENCY }, () => {
     const { ended, begun, lost, deviations } = await cutThePower(await openSite(t), new Random(SEED), POWER_CUTS);
     t.diagnostic(`${ended} answers had ended, ${begun} had begun, ${lost} requests were lost that nobody had seen`);
     assert.deepEqual(deviations, []);
-    assert.ok(ended > 0 && begun > 0 && lost > 0, 'there was something to lose');
+    assert.ok(ended >= POWER_CUTS, 'there was something to lose');
   });
 
   test('wherever its log is cut off, the file opens, passes the audit, and has a prefix of the journal', async (t) => {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Random } from '../support/random.ts';
+import { until } from '../support/wait.ts';
 import type { Site } from './cycles.ts';
 import { Load } from './load.ts';
 import { PATIENT_SERVE } from './patient-serve.ts';
@@ -16,8 +17,9 @@ import { SYNCED_LOG } from './synced-log.ts';
 import { faultOfRow, wasRefused } from './verdicts.ts';
 
 const SERVE = ['--import', fileURLToPath(new URL('./synced-log.ts', import.meta.url)), ...PATIENT_SERVE];
-/** How long a gateway may run under load. */
-const LIFE_MS = 400;
+/** A gateway runs until so many answers have ended, and for up to so long after that. */
+const ANSWERS = 12;
+const EXTRA_MS = 100;
 
 export interface PowerCuts {
   /** Requests of which a client had seen the end, or the beginning. */
@@ -47,7 +49,8 @@ export async function cutThePower(site: Site, random: Random, cuts: number): Pro
       plans.set(plan.marker, plan);
       return plan;
     });
-    await pause(random.between(LIFE_MS / 4, LIFE_MS));
+    await until(() => load.sent.filter(({ answer }) => answer !== undefined).length >= ANSWERS);
+    await pause(random.between(0, EXTRA_MS));
     load.stop();
     serving.signal('SIGKILL');
     await Promise.all([serving.ended, load.ended]);
