@@ -1,7 +1,5 @@
 /**
  * The ledger thread: collects the commands that arrive while it works, and runs them as one batch.
- * A commit makes a batch safe from the end of the process, and lets the next one in. A flush, on the
- * side and one at a time, makes all commits before it safe from a power cut.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
@@ -10,20 +8,8 @@ import { LedgerStore } from '../state/sqlite/ledger-store.ts';
 import type { StorageFault } from '../state/storage-fault.ts';
 import { LedgerEngine } from './engine.ts';
 import type { LedgerOptions, LedgerSettings } from './ledger.ts';
-import {
-  type Answer,
-  type Envelope,
-  type FromLedger,
-  isFlushedAtOnce,
-  isWritten,
-  type PackedReply,
-  packReply,
-  type Reply,
-  type ToLedger,
-  unpackCommand,
-  waitsForFlush,
-  waitsForStore,
-} from './protocol.ts';
+import { type Answer, type FromLedger, isWritten, type ToLedger, unpackCommand, waitsForStore } from './protocol.ts';
+import { type QueuedCommand, Responder } from './responder.ts';
 
 /** How long a batch waits for another writer. Requests that meet a longer lock fail. */
 const LOCK_WAIT_MS = 2_000;
@@ -43,16 +29,6 @@ const BATCHES_PER_LOG_CHECK = 100;
  */
 const CLOSING_ATTEMPTS = 20;
 
-/** A command, and the port that its reply goes to. */
-interface QueuedCommand {
-  readonly envelope: Envelope;
-  readonly port: MessagePort;
-}
-
-interface DecidedCommand extends QueuedCommand {
-  readonly answer: Answer;
-}
-
 class LedgerThread {
   /** The port of the main thread. */
   readonly #main: MessagePort;
@@ -60,20 +36,12 @@ class LedgerThread {
   readonly #ports = new Set<MessagePort>();
   readonly #store: LedgerStore;
   readonly #engine: LedgerEngine;
+  readonly #responder: Responder;
   /**
    * Bounded by the open requests: each has one command outstanding at a time, and may count one
    * refusal.
    */
   #queue: QueuedCommand[] = [];
-  /** Decided and committed, but not to be answered before a flush. */
-  #unflushed: DecidedCommand[] = [];
-  /** The last commit of which a port is to be told that it is flushed. */
-  readonly #flushWaits = new Map<MessagePort, number>();
-  /** How many batches were written, how many must be flushed, and how many are. */
-  #commits = 0;
-  #toFlush = 0;
-  #flushed = 0;
-  #flushing = false;
   #scheduled = false;
   #batches = 0;
   #closing = false;
@@ -89,6 +57,7 @@ class LedgerThread {
     this.#main = port;
     this.#store = store;
     this.#engine = new LedgerEngine(store, settings, systemClock);
+    this.#responder = new Responder(store);
     send(port, { kind: 'ready', summary: this.#engine.recover() });
     this.#connect(port);
     this.#dropOldRows();
@@ -112,14 +81,14 @@ class LedgerThread {
     port.on('message', (message: ToLedger) => this.#receive(message, port));
     port.once('close', () => {
       this.#ports.delete(port);
-      this.#flushWaits.delete(port);
+      this.#responder.forget(port);
     });
     if (this.#fault !== undefined) send(port, { kind: 'storage_fault', message: this.#fault.message });
   }
 
   #receive(message: ToLedger, port: MessagePort): void {
     if (message.kind === 'connect') return this.#connect(message.port);
-    if (message.kind === 'flush') this.#flushFor(port, message.commit);
+    if (message.kind === 'flush') this.#responder.flushFor(port, message.commit);
     else if (message.kind === 'close') this.#closing = true;
     else for (const command of message.commands) this.#queue.push({ envelope: unpackCommand(command), port });
     this.#schedule();
@@ -153,10 +122,10 @@ class LedgerThread {
     if (++this.#batches % BATCHES_PER_LOG_CHECK === 0 && this.#fault === undefined) {
       this.#tryTo(() => this.#store.boundLog());
     }
-    const isIdle = this.#queue.length === 0 && !this.#flushing;
+    const isIdle = this.#queue.length === 0 && !this.#responder.isFlushing;
     if (this.#closing && (isIdle || ++this.#closingAttempts > CLOSING_ATTEMPTS)) this.#close();
     else if (this.#fault !== undefined) this.#scheduleRetry();
-    this.#flush();
+    void this.#flush();
   }
 
   #process(batch: readonly QueuedCommand[]): void {
@@ -166,7 +135,7 @@ class LedgerThread {
       if (writes) this.#store.assertUsable();
       const answers = this.#engine.process(commands, this.#lockWaitMs);
       if (writes) this.#report(undefined);
-      this.#answer(
+      this.#responder.answer(
         batch.map((command, index) => ({ ...command, answer: answers[index] as Answer })),
         writes,
       );
@@ -177,84 +146,16 @@ class LedgerThread {
     }
   }
 
-  /** Answers what a batch has decided; what must be durable is answered by the next flush. */
-  #answer(batch: readonly DecidedCommand[], isCommitted: boolean): void {
-    if (!isCommitted || !this.#store.needsFlush) return this.#replyAll(batch);
-    this.#commits++;
-    const now: DecidedCommand[] = [];
-    for (const decided of batch) {
-      const { command } = decided.envelope;
-      const waits = waitsForFlush(command);
-      if (waits) this.#unflushed.push(decided);
-      else now.push(decided);
-      if (isFlushedAtOnce(command)) this.#flushFor(decided.port, this.#commits);
-      if (waits) this.#toFlush = this.#commits;
-    }
-    this.#replyAll(now);
-  }
-
-  /** Has a commit flushed, and tells the port. */
-  #flushFor(port: MessagePort, commit: number): void {
-    if (commit <= this.#flushed) return this.#tellPort(port);
-    this.#flushWaits.set(port, Math.max(commit, this.#flushWaits.get(port) ?? 0));
-    this.#toFlush = Math.max(this.#toFlush, commit);
-  }
-
-  #tellPort(port: MessagePort): void {
-    send(port, { kind: 'replies', replies: [], commit: this.#commits, flushed: this.#flushed });
-  }
-
-  /** Flushes what was committed, if somebody waits for it, and answers that. */
+  /** Flushes for as long as somebody waits for it. */
   async #flush(): Promise<void> {
-    if (this.#flushing || this.#closed || this.#flushed >= this.#toFlush) return;
-    this.#flushing = true;
-    const commits = this.#commits;
-    const waiting = this.#unflushed;
-    this.#unflushed = [];
+    if (!this.#responder.shouldFlush) return;
     try {
-      await this.#store.flush();
-      this.#flushed = commits;
-      this.#tellFlushed(waiting);
+      while (this.#responder.shouldFlush && !this.#closed) await this.#responder.flush();
     } catch (error) {
-      this.#unflushed.unshift(...waiting);
       this.#report(this.#faultOf(error));
+      return this.#scheduleRetry();
     }
-    this.#flushing = false;
-    if (this.#fault === undefined) this.#schedule();
-    else this.#scheduleRetry();
-  }
-
-  /** Answers what has waited for a flush, and tells the ports that wait for it. */
-  #tellFlushed(waiting: readonly DecidedCommand[]): void {
-    this.#replyAll(waiting);
-    const told = new Set(waiting.map(({ port }) => port));
-    for (const [port, commit] of this.#flushWaits) {
-      if (!told.has(port)) this.#tellPort(port);
-      if (commit <= this.#flushed) this.#flushWaits.delete(port);
-    }
-  }
-
-  #flushNow(): void {
-    this.#store.flushNow();
-    this.#flushed = this.#commits;
-    this.#tellFlushed(this.#unflushed);
-  }
-
-  #replyAll(decided: readonly DecidedCommand[]): void {
-    this.#reply(decided, ({ envelope: { ticket }, answer }) => ({ ticket, answer }));
-  }
-
-  /** Replies to commands with one message per port, which also says what is flushed. */
-  #reply<C extends QueuedCommand>(commands: readonly C[], replyTo: (command: C) => Reply): void {
-    const byPort = new Map<MessagePort, PackedReply[]>();
-    for (const command of commands) {
-      const packed = packReply(command.envelope, replyTo(command));
-      const replies = byPort.get(command.port);
-      if (replies === undefined) byPort.set(command.port, [packed]);
-      else replies.push(packed);
-    }
-    const [commit, flushed] = [this.#commits, this.#flushed];
-    for (const [port, replies] of byPort) send(port, { kind: 'replies', replies, commit, flushed });
+    if (this.#closing) this.#schedule();
   }
 
   /**
@@ -314,7 +215,7 @@ class LedgerThread {
     this.#report(fault);
     const waiting = batch.filter(({ envelope }) => waitsForStore(envelope.command));
     const others = batch.filter(({ envelope }) => !waitsForStore(envelope.command));
-    this.#reply(others, ({ envelope: { ticket } }) => ({ ticket, unavailable: fault.message }));
+    this.#responder.reply(others, ({ envelope: { ticket } }) => ({ ticket, unavailable: fault.message }));
     this.#queue.unshift(...waiting);
   }
 
@@ -338,7 +239,7 @@ class LedgerThread {
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#retentionTimer);
     this.#writeRefusals();
-    this.#tryTo(() => this.#flushNow());
+    this.#tryTo(() => this.#responder.flushNow());
     send(this.#main, { kind: 'closed' });
     this.#store.close();
     for (const port of this.#ports) port.close();

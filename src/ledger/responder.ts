@@ -1,0 +1,147 @@
+/**
+ * Replies to the commands of a batch: at once, or once its commit is flushed. A commit makes a batch
+ * safe from the end of the process. A flush, on the side and one at a time, makes all commits before
+ * it safe from a power cut.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import {
+  type Answer,
+  type Envelope,
+  type FromLedger,
+  isFlushedAtOnce,
+  type PackedReply,
+  packReply,
+  type Reply,
+  waitsForFlush,
+} from './protocol.ts';
+
+/** A command, and the port that its reply goes to. */
+export interface QueuedCommand {
+  readonly envelope: Envelope;
+  readonly port: MessagePort;
+}
+
+export interface DecidedCommand extends QueuedCommand {
+  readonly answer: Answer;
+}
+
+/** The part of the store that flushes. */
+interface FlushedStore {
+  readonly needsFlush: boolean;
+  flush(): Promise<void>;
+  flushNow(): void;
+}
+
+export class Responder {
+  readonly #store: FlushedStore;
+  /** Decided and committed, but not to be answered before a flush. */
+  #waiting: DecidedCommand[] = [];
+  /** The last commit of which a port is to be told that it is flushed. */
+  readonly #flushWaits = new Map<MessagePort, number>();
+  /** How many batches were written, how many must be flushed, and how many are. */
+  #commits = 0;
+  #toFlush = 0;
+  #flushed = 0;
+  #isFlushing = false;
+
+  constructor(store: FlushedStore) {
+    this.#store = store;
+  }
+
+  get isFlushing(): boolean {
+    return this.#isFlushing;
+  }
+
+  /** Whether there is something to flush, and no flush is running. */
+  get shouldFlush(): boolean {
+    return !this.#isFlushing && this.#flushed < this.#toFlush;
+  }
+
+  /** Answers a batch; what must be durable is answered by the next flush. */
+  answer(batch: readonly DecidedCommand[], isCommitted: boolean): void {
+    if (!isCommitted || !this.#store.needsFlush) return this.#replyAll(batch);
+    this.#commits++;
+    const now: DecidedCommand[] = [];
+    for (const decided of batch) {
+      const { command } = decided.envelope;
+      const waits = waitsForFlush(command);
+      if (waits) this.#waiting.push(decided);
+      else now.push(decided);
+      if (isFlushedAtOnce(command)) this.flushFor(decided.port, this.#commits);
+      if (waits) this.#toFlush = this.#commits;
+    }
+    this.#replyAll(now);
+  }
+
+  /** Has a commit flushed, and tells the port. */
+  flushFor(port: MessagePort, commit: number): void {
+    if (commit <= this.#flushed) return this.#tellFlushed(port);
+    this.#flushWaits.set(port, Math.max(commit, this.#flushWaits.get(port) ?? 0));
+    this.#toFlush = Math.max(this.#toFlush, commit);
+  }
+
+  /** The port is closed. */
+  forget(port: MessagePort): void {
+    this.#flushWaits.delete(port);
+  }
+
+  /** Flushes what was committed, and answers what waits for that. Rejects with a storage error. */
+  async flush(): Promise<void> {
+    this.#isFlushing = true;
+    const commits = this.#commits;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    try {
+      await this.#store.flush();
+    } catch (error) {
+      this.#waiting.unshift(...waiting);
+      throw error;
+    } finally {
+      this.#isFlushing = false;
+    }
+    this.#flushed = commits;
+    this.#answerFlushed(waiting);
+  }
+
+  /** As `flush`, and blocks meanwhile. */
+  flushNow(): void {
+    this.#store.flushNow();
+    this.#flushed = this.#commits;
+    this.#answerFlushed(this.#waiting);
+    this.#waiting = [];
+  }
+
+  /** Replies with one message per port, which also says what is flushed. */
+  reply<C extends QueuedCommand>(commands: readonly C[], replyTo: (command: C) => Reply): void {
+    const byPort = new Map<MessagePort, PackedReply[]>();
+    for (const command of commands) {
+      const packed = packReply(command.envelope, replyTo(command));
+      const replies = byPort.get(command.port);
+      if (replies === undefined) byPort.set(command.port, [packed]);
+      else replies.push(packed);
+    }
+    for (const [port, replies] of byPort) this.#send(port, replies);
+  }
+
+  #replyAll(decided: readonly DecidedCommand[]): void {
+    this.reply(decided, ({ envelope: { ticket }, answer }) => ({ ticket, answer }));
+  }
+
+  #answerFlushed(waiting: readonly DecidedCommand[]): void {
+    this.#replyAll(waiting);
+    const told = new Set(waiting.map(({ port }) => port));
+    for (const [port, commit] of this.#flushWaits) {
+      if (!told.has(port)) this.#tellFlushed(port);
+      if (commit <= this.#flushed) this.#flushWaits.delete(port);
+    }
+  }
+
+  #tellFlushed(port: MessagePort): void {
+    this.#send(port, []);
+  }
+
+  #send(port: MessagePort, replies: readonly PackedReply[]): void {
+    const message: FromLedger = { kind: 'replies', replies, commit: this.#commits, flushed: this.#flushed };
+    port.postMessage(message);
+  }
+}

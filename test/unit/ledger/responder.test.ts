@@ -1,0 +1,142 @@
+/** Which commands are answered at once, and which after a flush. */
+import assert from 'node:assert/strict';
+import test, { beforeEach } from 'node:test';
+import type { MessagePort } from 'node:worker_threads';
+import type { RateFigures } from '../../../src/core/limits.ts';
+import type { Answer, Command, FromLedger } from '../../../src/ledger/protocol.ts';
+import { type DecidedCommand, Responder } from '../../../src/ledger/responder.ts';
+
+const FIGURES: RateFigures = {
+  limitRequests: 1,
+  remainingRequests: 1,
+  resetRequestsS: 1,
+  limitTokens: 1,
+  remainingTokens: 1,
+  resetTokensS: 1,
+};
+
+/** A port that keeps what it is told: `1,2 f1` for replies to the tickets 1 and 2, flushed up to 1. */
+class Port {
+  told: string[] = [];
+  postMessage(message: FromLedger): void {
+    assert.ok(message.kind === 'replies');
+    this.told.push(`${message.replies.map(([ticket]) => ticket)} f${message.flushed}`.trim());
+  }
+  take(): string[] {
+    return this.told.splice(0);
+  }
+}
+
+/** A store whose flushes end when the test says so. */
+class Store {
+  needsFlush = true;
+  readonly flushes: PromiseWithResolvers<void>[] = [];
+  flush(): Promise<void> {
+    const flush = Promise.withResolvers<void>();
+    this.flushes.push(flush);
+    return flush.promise;
+  }
+  flushNow(): void {}
+}
+
+function setUp() {
+  const store = new Store();
+  const ports = [new Port(), new Port()];
+  return { store, responder: new Responder(store), ports };
+}
+
+let ticket = 0;
+
+function decided(port: Port | undefined, command: unknown, answer: Answer): DecidedCommand {
+  const envelope = { ticket: ++ticket, command: command as Command };
+  return { envelope, port: port as unknown as MessagePort, answer };
+}
+
+const admission = (port: Port | undefined, stream = false) =>
+  decided(port, { kind: 'admit', request: { stream } }, { admitted: true, figures: FIGURES });
+const settlement = (port: Port | undefined) => decided(port, { kind: 'settle' }, FIGURES);
+
+beforeEach(() => {
+  ticket = 0;
+});
+
+test('an admission is answered at once, a settlement after the flush of its commit', async () => {
+  const { store, responder, ports } = setUp();
+  responder.answer([admission(ports[0]), settlement(ports[0]), settlement(ports[1])], true);
+  assert.deepEqual([ports[0]?.take(), ports[1]?.take()], [['1 f0'], []]);
+  assert.ok(responder.shouldFlush);
+  const flushed = responder.flush();
+  assert.deepEqual([responder.isFlushing, responder.shouldFlush], [true, false]);
+  store.flushes[0]?.resolve();
+  await flushed;
+  assert.deepEqual([ports[0]?.take(), ports[1]?.take()], [['2 f1'], ['3 f1']]);
+  assert.deepEqual([responder.isFlushing, responder.shouldFlush], [false, false]);
+});
+
+test('what is committed while a flush runs waits for the next one', async () => {
+  const { store, responder, ports } = setUp();
+  responder.answer([settlement(ports[0])], true);
+  const first = responder.flush();
+  responder.answer([settlement(ports[0])], true);
+  store.flushes[0]?.resolve();
+  await first;
+  assert.deepEqual(ports[0]?.take(), ['1 f1']);
+  assert.ok(responder.shouldFlush);
+  const second = responder.flush();
+  store.flushes[1]?.resolve();
+  await second;
+  assert.deepEqual(ports[0]?.take(), ['2 f2']);
+});
+
+test('an admission alone is flushed at once only for a stream, and then its port is told', async () => {
+  const { store, responder, ports } = setUp();
+  responder.answer([admission(ports[0])], true);
+  assert.equal(responder.shouldFlush, false);
+  responder.answer([admission(ports[0], true)], true);
+  assert.ok(responder.shouldFlush);
+  const flushed = responder.flush();
+  store.flushes[0]?.resolve();
+  await flushed;
+  assert.deepEqual([ports[0]?.take(), ports[1]?.take()], [['1 f0', '2 f0', 'f2'], []]);
+});
+
+test('a port that asks for a flush is told once, also if the commit is flushed by then', async () => {
+  const { store, responder, ports } = setUp();
+  responder.answer([admission(ports[0])], true);
+  ports[0]?.take();
+  responder.flushFor(ports[0] as unknown as MessagePort, 1);
+  const flushed = responder.flush();
+  responder.answer([admission(ports[0])], true);
+  store.flushes[0]?.resolve();
+  await flushed;
+  assert.deepEqual(ports[0]?.take(), ['2 f0', 'f1']);
+  responder.flushFor(ports[0] as unknown as MessagePort, 1);
+  assert.deepEqual(ports[0]?.take(), ['f1']);
+  assert.equal(responder.shouldFlush, false);
+});
+
+test('after a failed flush everything still waits, in its order, and is answered once', async () => {
+  const { store, responder, ports } = setUp();
+  responder.answer([settlement(ports[0])], true);
+  const failed = responder.flush();
+  responder.answer([settlement(ports[0])], true);
+  store.flushes[0]?.reject(new Error('no disk'));
+  await assert.rejects(failed, /no disk/);
+  assert.deepEqual(ports[0]?.take(), []);
+  assert.ok(responder.shouldFlush);
+  const flushed = responder.flush();
+  store.flushes[1]?.resolve();
+  await flushed;
+  assert.deepEqual(ports[0]?.take(), ['1,2 f2']);
+  responder.flushNow();
+  assert.deepEqual(ports[0]?.take(), []);
+});
+
+test('where commits need no flush, and for what is not committed, every answer comes at once', () => {
+  const { store, responder, ports } = setUp();
+  responder.answer([settlement(ports[0])], false);
+  store.needsFlush = false;
+  responder.answer([settlement(ports[0]), admission(ports[0], true)], true);
+  assert.deepEqual(ports[0]?.take(), ['1 f0', '2,3 f0']);
+  assert.equal(responder.shouldFlush, false);
+});
