@@ -9,7 +9,7 @@ import { startWithManyHolds } from './many-holds.ts';
 import { cutThePower } from './power-cuts.ts';
 
 const CYCLES = 5;
-const POWER_CUTS = 3;
+const POWER_CUTS = 2;
 /** The number of starts with many open holds that are killed. */
 const KILLED_STARTS = 3;
 const SEED = 20;
