@@ -27,6 +27,12 @@ export interface Life {
 
 type Kind = 'json' | 'stream';
 
+/** Every second point, from that index on; every second of those among other requests. */
+export function everySecond(first: 0 | 1): Life[] {
+  const points = POINTS.filter((_, index) => index % 2 === first);
+  return points.map((point, index) => ({ point, amongOthers: index % 2 === first }));
+}
+
 /**
  * All points in order, every second one among other requests: `first` says whether that starts with
  * the first point.

@@ -1,5 +1,5 @@
 /**
- * One fault of a running gateway, from the requests that meet it to the totals after it, with the
+ * One storage failure under a running gateway, from the requests that meet it to the totals after it, with the
  * times it took.
  */
 import { setTimeout as pause } from 'node:timers/promises';

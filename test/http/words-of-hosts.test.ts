@@ -71,7 +71,7 @@ const PLACES: readonly (readonly [place: string, stream: boolean, script: (words
   ],
 ];
 
-describe('what a host tells of the operator does not reach a client', () => {
+describe('what a host says about the operator does not reach a client', () => {
   for (const [place, stream, script] of PLACES) {
     test(`in ${place}`, async () => {
       for (const words of TELLING) {
