@@ -9,14 +9,14 @@ import type { Usage } from './messages.ts';
  */
 const FIELDS = { user: 11, system: 12, pages: 21 };
 
-const sizes = { ticksPerSecond: configured('CLK_TCK'), pageBytes: configured('PAGESIZE') };
-
 function configured(name: string): number {
   return Number(execFileSync('getconf', [name], { encoding: 'utf8' }));
 }
 
 export class OutsideProcess implements Measured {
   readonly #child: ChildProcess;
+  readonly #ticksPerSecond = configured('CLK_TCK');
+  readonly #pageBytes = configured('PAGESIZE');
 
   constructor(child: ChildProcess) {
     this.#child = child;
@@ -32,8 +32,8 @@ export class OutsideProcess implements Measured {
       .map(Number);
     const ticks = (fields[FIELDS.user] ?? 0) + (fields[FIELDS.system] ?? 0);
     return {
-      cpuMicroseconds: (ticks / sizes.ticksPerSecond) * 1e6,
-      rssBytes: (fields[FIELDS.pages] ?? 0) * sizes.pageBytes,
+      cpuMicroseconds: (ticks / this.#ticksPerSecond) * 1e6,
+      rssBytes: (fields[FIELDS.pages] ?? 0) * this.#pageBytes,
     };
   }
 

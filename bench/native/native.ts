@@ -26,6 +26,7 @@ export interface NativeTools {
 
 /** Compiles both. Undefined where there is no compiler, or another system than Linux. */
 export async function buildNativeTools(): Promise<NativeTools | undefined> {
+  if (process.platform !== 'linux') return undefined;
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-bench-native-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const compile = async (name: string) => {
@@ -36,8 +37,9 @@ export async function buildNativeTools(): Promise<NativeTools | undefined> {
   try {
     const [load, upstream] = await Promise.all([compile('load'), compile('upstream')]);
     return { directory, load, upstream };
-  } catch {
-    return undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

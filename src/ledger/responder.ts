@@ -48,13 +48,14 @@ export class Responder {
     this.#store = store;
   }
 
-  get isFlushing(): boolean {
-    return this.#isFlushing;
+  /** Whether somebody waits for a flush, running or not. */
+  get isBehind(): boolean {
+    return this.#flushed < this.#toFlush;
   }
 
-  /** Whether there is something to flush, and no flush is running. */
+  /** Whether somebody waits for a flush, and none is running. */
   get shouldFlush(): boolean {
-    return !this.#isFlushing && this.#flushed < this.#toFlush;
+    return this.isBehind && !this.#isFlushing;
   }
 
   /** Answers a batch; what must be durable is answered by the next flush. */

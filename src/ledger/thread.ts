@@ -122,7 +122,7 @@ class LedgerThread {
     if (++this.#batches % BATCHES_PER_LOG_CHECK === 0 && this.#fault === undefined) {
       this.#tryTo(() => this.#store.boundLog());
     }
-    const isIdle = this.#queue.length === 0 && !this.#responder.isFlushing;
+    const isIdle = this.#queue.length === 0 && !this.#responder.isBehind;
     if (this.#closing && (isIdle || ++this.#closingAttempts > CLOSING_ATTEMPTS)) this.#close();
     else if (this.#fault !== undefined) this.#scheduleRetry();
     void this.#flush();

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { Random } from '../support/random.ts';
 import { until } from '../support/wait.ts';
 import type { Site } from './cycles.ts';
-import { Load } from './load.ts';
+import { Load, type Sent } from './load.ts';
 import { PATIENT_SERVE } from './patient-serve.ts';
 import { drawPlan } from './plan.ts';
 import { auditDifferences, type Row, readState } from './state-file.ts';
@@ -65,18 +65,20 @@ export async function cutThePower(site: Site, random: Random, cuts: number): Pro
     for (const request of load.sent) {
       const { requestId, answer, plan } = request;
       if (requestId === undefined || wasRefused(request)) continue;
-      const row = left.get(requestId);
       if (answer === undefined) begun++;
       else ended++;
-      if (row === undefined) report(`request ${plan.marker} (${plan.kind}) is lost, and its client saw an answer`);
-      else if (answer !== undefined && row === 'open') report(`the charge of request ${plan.marker} is lost`);
-      else if (row !== 'open') {
-        const wrong = faultOfRow(request, row, undefined);
-        if (wrong !== undefined) report(`request ${plan.marker}: ${wrong}`);
-      }
+      const problem = problemOf(request, left.get(requestId));
+      if (problem !== undefined) report(`request ${plan.marker} (${plan.kind}): ${problem}`);
     }
   }
   return { ended, begun, lost, deviations };
+}
+
+/** What is wrong with what a cut left of a request of which its client saw something. */
+function problemOf(request: Sent, row: Row | 'open' | undefined): string | undefined {
+  if (row === undefined) return 'it is lost, and its client saw an answer';
+  if (row !== 'open') return faultOfRow(request, row, undefined);
+  return request.answer === undefined ? undefined : 'its charge is lost, and its client saw the end';
 }
 
 /** Every request of the file: its row, or that it is open. */

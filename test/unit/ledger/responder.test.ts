@@ -66,11 +66,11 @@ test('an admission is answered at once, a settlement after the flush of its comm
   assert.deepEqual([ports[0]?.take(), ports[1]?.take()], [['1 f0'], []]);
   assert.ok(responder.shouldFlush);
   const flushed = responder.flush();
-  assert.deepEqual([responder.isFlushing, responder.shouldFlush], [true, false]);
+  assert.deepEqual([responder.isBehind, responder.shouldFlush], [true, false]);
   store.flushes[0]?.resolve();
   await flushed;
   assert.deepEqual([ports[0]?.take(), ports[1]?.take()], [['2 f1'], ['3 f1']]);
-  assert.deepEqual([responder.isFlushing, responder.shouldFlush], [false, false]);
+  assert.deepEqual([responder.isBehind, responder.shouldFlush], [false, false]);
 });
 
 test('what is committed while a flush runs waits for the next one', async () => {
@@ -123,7 +123,7 @@ test('after a failed flush everything still waits, in its order, and is answered
   store.flushes[0]?.reject(new Error('no disk'));
   await assert.rejects(failed, /no disk/);
   assert.deepEqual(ports[0]?.take(), []);
-  assert.ok(responder.shouldFlush);
+  assert.deepEqual([responder.isBehind, responder.shouldFlush], [true, true]);
   const flushed = responder.flush();
   store.flushes[1]?.resolve();
   await flushed;
