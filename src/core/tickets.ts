@@ -3,20 +3,31 @@
  * number.
  */
 
+import { Roster } from './roster.ts';
+
+/** A ticket is a serial number times this, plus a place. No more calls than this can wait. */
+const PLACES = 2 ** 20;
+
+interface Waiting<Reply> {
+  ticket: number;
+  readonly resolvers: PromiseWithResolvers<Reply>;
+}
+
 /** The calls that wait for their replies. */
 export class Tickets<Reply> {
-  readonly #waiting = new Map<number, PromiseWithResolvers<Reply>>();
-  #next = 1;
+  readonly #waiting = new Roster<Waiting<Reply>>();
+  #serial = 0;
 
   /**
    * Takes a ticket for a call. `reply` settles when `resolve` or `reject` is called with the number
    * of the ticket.
    */
   take(): { readonly ticket: number; readonly reply: Promise<Reply> } {
-    const ticket = this.#next++;
-    const waiting = Promise.withResolvers<Reply>();
-    this.#waiting.set(ticket, waiting);
-    return { ticket, reply: waiting.promise };
+    const waiting = { ticket: 0, resolvers: Promise.withResolvers<Reply>() };
+    const place = this.#waiting.add(waiting);
+    // Places are reused. The serial number tells a late reply from one to the present call.
+    waiting.ticket = ++this.#serial * PLACES + place;
+    return { ticket: waiting.ticket, reply: waiting.resolvers.promise };
   }
 
   /** Delivers a reply. Does nothing if no call waits for it. */
@@ -31,12 +42,14 @@ export class Tickets<Reply> {
 
   /** Fails every waiting call: no more replies will come. */
   rejectAll(error: Error): void {
-    for (const ticket of [...this.#waiting.keys()]) this.reject(ticket, error);
+    for (const { ticket } of this.#waiting.members()) this.reject(ticket, error);
   }
 
   #remove(ticket: number): PromiseWithResolvers<Reply> | undefined {
-    const waiting = this.#waiting.get(ticket);
-    this.#waiting.delete(ticket);
-    return waiting;
+    const place = ticket % PLACES;
+    const waiting = this.#waiting.at(place);
+    if (waiting?.ticket !== ticket) return undefined;
+    this.#waiting.remove(place);
+    return waiting.resolvers;
   }
 }

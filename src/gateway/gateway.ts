@@ -11,6 +11,7 @@ import type { LedgerSettings, LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { type Lock, lockState } from '../state/sqlite/lock.ts';
+import { keepRequestsYoung } from './heap.ts';
 import { startRemoteWorker } from './remote-worker.ts';
 import { buildSnapshot } from './snapshot.ts';
 import type { Worker, WorkerParts } from './worker.ts';
@@ -154,6 +155,7 @@ export async function startGateway(
   options: GatewayOptions = {},
 ): Promise<Gateway> {
   const { log } = openLog;
+  keepRequestsYoung();
   // A start that fails for its address must leave no new state file behind.
   if (!existsSync(config.statePath)) await assertFree(config.listen);
   const lock = lockState(config.statePath);

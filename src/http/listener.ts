@@ -10,6 +10,7 @@ import { type ClientError, rateLimited } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { createServer } from '../core/node-http.ts';
+import { Roster } from '../core/roster.ts';
 import { explainListenError } from './address.ts';
 import { ConnectionLimiter, SURPLUS_CONNECTIONS } from './connection-limiter.ts';
 import { Exchange } from './exchange.ts';
@@ -53,6 +54,13 @@ export type Pressure = 'connections' | Overload;
 /** The value of the `Expect` header. */
 type Expectation = 'nothing' | 'continue' | 'unknown';
 
+interface ConnectionState {
+  /** The response to its last request, until that is closed. */
+  open: ServerResponse | undefined;
+  /** The last request that was answered before its whole body had arrived. */
+  unread: IncomingMessage | undefined;
+}
+
 /** How often rejections are reported, in milliseconds. */
 const PRESSURE_REPORT_MS = 2_000;
 /** `Retry-After` of a rejection, in seconds. How long the pressure lasts is unknown. */
@@ -69,14 +77,13 @@ export class Listener {
   #options: ListenerOptions;
   readonly #events: ListenerEvents;
   readonly #server: Server;
-  readonly #open = new Map<Socket, ServerResponse>();
+  readonly #open = new Roster<ServerResponse>();
+  readonly #states = new WeakMap<Socket, ConnectionState>();
   readonly #connections: ConnectionLimiter;
   readonly #overload: OverloadMonitor;
   /** How many of the open requests were rejected and have not got all of their response yet. */
   #rejecting = 0;
   readonly #rejected = new Map<Pressure, number>();
-  /** By connection, the last request that was answered before its whole body had arrived. */
-  readonly #unread = new WeakMap<Socket, IncomingMessage>();
   #draining = false;
   #onIdle: () => void = () => {};
 
@@ -99,7 +106,10 @@ export class Listener {
     // Node drops headers over its limit, and so could hide a duplicate. maxHeaderSize bounds them.
     this.#server.maxHeadersCount = 0;
     this.#server.maxConnections = options.maxConnections + SURPLUS_CONNECTIONS;
-    this.#server.on('connection', (socket) => this.#connections.add(socket));
+    this.#server.on('connection', (socket) => {
+      this.#states.set(socket, { open: undefined, unread: undefined });
+      this.#connections.add(socket);
+    });
     this.#server.on('drop', () => this.#countRejected('connections'));
     this.#server.on('request', (request, response) => this.#onRequest(request, response, 'nothing'));
     this.#server.on('checkContinue', (request, response) => this.#onRequest(request, response, 'continue'));
@@ -145,7 +155,7 @@ export class Listener {
    */
   drain(): Promise<void> {
     this.#draining = true;
-    for (const response of this.#open.values()) response.shouldKeepAlive = false;
+    for (const response of this.#open.members()) response.shouldKeepAlive = false;
     this.#server.close();
     this.#server.closeIdleConnections();
     return new Promise((resolve) => {
@@ -163,7 +173,7 @@ export class Listener {
   #onRequest(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {
     const { socket } = request;
     // Anything after the last request of a connection must be ignored: it could be smuggled.
-    if (this.#open.get(socket)?.shouldKeepAlive === false || !socket.writable) return;
+    if (this.#stateOf(socket).open?.shouldKeepAlive === false || !socket.writable) return;
     const isSurplus = this.#connections.isSurplus(socket);
     if (this.#draining || isSurplus) response.shouldKeepAlive = false;
     const exchange = this.#exchange(request, response, expectation === 'continue');
@@ -218,10 +228,13 @@ export class Listener {
       idleMs: this.#options.idleMs,
       expectsContinue,
     });
-    this.#open.set(socket, response);
+    const state = this.#stateOf(socket);
+    state.open = response;
+    const place = this.#open.add(response);
     response.once('close', () => {
-      if (this.#open.get(socket) === response) this.#open.delete(socket);
-      if (!request.complete) this.#unread.set(socket, request);
+      this.#open.remove(place);
+      if (state.open === response) state.open = undefined;
+      if (!request.complete) state.unread = request;
       if (response.shouldKeepAlive) this.#markIdle(request);
       this.#events.onClose(exchange);
       if (this.#draining && this.#open.size === 0) this.#onIdle();
@@ -235,7 +248,11 @@ export class Listener {
   #markIdle(request: IncomingMessage): void {
     const { socket } = request;
     if (!request.complete) request.once('end', () => this.#markIdle(request));
-    else if (!this.#open.has(socket)) this.#connections.markIdle(socket);
+    else if (this.#stateOf(socket).open === undefined) this.#connections.markIdle(socket);
+  }
+
+  #stateOf(socket: Socket): ConnectionState {
+    return this.#states.get(socket) as ConnectionState;
   }
 
   #figuresOf(path: string): RateFigures {
@@ -243,13 +260,13 @@ export class Listener {
   }
 
   #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    const response = this.#open.get(socket);
+    const { open: response, unread } = this.#stateOf(socket);
     // An error response cannot precede or follow a response that is pending or has begun.
     const isPending = response !== undefined && (response.headersSent || response.req.complete);
     // A client that sends data after its last request still gets the response to that request; the
     // parser reads nothing more.
     if (isPending && error.code === 'HPE_CLOSED_CONNECTION') return;
-    const isAnswered = this.#unread.get(socket)?.complete === false;
+    const isAnswered = unread?.complete === false;
     if (error.code === 'ECONNRESET' || !socket.writable || isPending || isAnswered) {
       socket.destroy(error);
       return;

@@ -6,6 +6,7 @@
 import type { Failure } from '../core/failure.ts';
 import { providerOf } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
+import { Roster } from '../core/roster.ts';
 import { isErrorOutcome, type Outcome, type Served } from '../core/settlement.ts';
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
 import type { LoopDelay } from './loop-delay.ts';
@@ -92,7 +93,7 @@ export interface MonitorSources {
 export class Monitor {
   readonly #sources: MonitorSources;
   readonly #traffic = new Traffic();
-  readonly #live = new Map<string, LiveRequest>();
+  readonly #live = new Roster<LiveRequest>();
   readonly #ended: EndedRequest[] = [];
   readonly #failures = new Map<string, UpstreamHealth['last_failure']>();
 
@@ -100,21 +101,25 @@ export class Monitor {
     this.#sources = sources;
   }
 
-  open(request: LiveRequest): void {
-    this.#live.set(request.id, request);
+  /** Shows a request as in flight, until `close` is called with the number that this returns. */
+  open(request: LiveRequest): number {
+    return this.#live.add(request);
   }
 
-  end(id: string, end: RequestEnd): void {
-    const request = this.#live.get(id);
-    if (request === undefined) return;
-    this.#live.delete(id);
+  /** The request is no longer in flight. */
+  close(place: number): void {
+    this.#live.remove(place);
+  }
+
+  /** Counts a request that was settled, and remembers it for a while. */
+  countEnded(request: RequestFacts, end: RequestEnd): void {
     const nowMs = Date.now();
     const { usage, costNanos, firstByteMs, outcome, failure } = end;
     const tokens = usage.promptTokens + usage.completionTokens;
     this.#traffic.countEnded({ tokens, costNanos, firstByteMs });
     if (isErrorOutcome(outcome)) this.#traffic.countError(outcome);
     // A copy: the request itself holds the whole body.
-    const { keyId, model, stream, admittedAtMs } = request;
+    const { id, keyId, model, stream, admittedAtMs } = request;
     const facts = { id, keyId, model, stream, admittedAtMs };
     this.#remember({
       endedAtMs: nowMs,
@@ -131,11 +136,6 @@ export class Monitor {
     if (failure !== undefined) this.#failures.set(upstream, { at_ms: Date.now(), message: failure });
   }
 
-  /** Forgets a request in flight, which could not be settled, without counting it. */
-  drop(id: string): void {
-    this.#live.delete(id);
-  }
-
   refuse({ id, keyId, model, code }: RefusedRequest): void {
     const nowMs = Date.now();
     this.#traffic.countError(code);
@@ -147,19 +147,19 @@ export class Monitor {
 
   /** Aborts a request in flight. False if no request in flight has this id. */
   stop(id: string): boolean {
-    const request = this.#live.get(id);
+    const request = this.#live.members().find((live) => live.id === id);
     request?.stop();
     return request !== undefined;
   }
 
   snapshot({ sinceS, endedSinceMs, maxLive, maxEnded }: SnapshotQuery): WorkerSnapshot {
-    const live = this.#live.values().take(maxLive);
+    const live = this.#live.members().sort((a, b) => a.admittedAtMs - b.admittedAtMs);
     const recent = this.#ended.slice(Math.max(0, this.#ended.length - maxEnded));
     return {
       inFlight: this.#sources.inFlight(),
       loopDelay: this.#sources.loopDelay(),
       seconds: this.#traffic.since(sinceS),
-      live: Array.from(live, (request) => rowOf(request, request.figures(), request.served())),
+      live: live.slice(0, maxLive).map((request) => rowOf(request, request.figures(), request.served())),
       recent: recent.filter(({ endedAtMs }) => endedAtMs >= endedSinceMs).map(({ row }) => row()),
       upstreams: this.#health(),
     };
@@ -167,7 +167,7 @@ export class Monitor {
 
   #health(): UpstreamHealth[] {
     const inFlight = new Map<string, number>();
-    for (const request of this.#live.values()) {
+    for (const request of this.#live.members()) {
       const name = request.served()?.upstream;
       if (name !== undefined) inFlight.set(name, (inFlight.get(name) ?? 0) + 1);
     }

@@ -19,6 +19,9 @@ export interface OpenaiEndpoint {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly secrets: Secrets;
+  /** The field that limits the output tokens of a request. */
+  readonly capField: string;
+  readonly streamUsage: boolean;
 }
 
 /**
@@ -34,12 +37,18 @@ export function endpointOf(host: OpenaiHost, userAgent: string): OpenaiEndpoint 
     'user-agent': userAgent,
   };
   if (host.apiKey !== undefined) headers.authorization = `Bearer ${host.apiKey}`;
-  return { origin: url.origin, path, headers: { ...headers, ...host.headers }, secrets: secretsOf(host) };
+  return {
+    origin: url.origin,
+    path,
+    headers: { ...headers, ...host.headers },
+    secrets: secretsOf(host),
+    capField: capFieldAt(url),
+    streamUsage: host.streamUsage,
+  };
 }
 
 /** OpenAI's own reasoning models reject `max_tokens`; most other hosts know only that. */
-function capField(host: OpenaiHost): string {
-  const { hostname } = new URL(host.baseUrl);
+function capFieldAt({ hostname }: URL): string {
   return /(?:^|\.)openai\.(?:com|azure\.com)$/.test(hostname) ? 'max_completion_tokens' : 'max_tokens';
 }
 
@@ -48,14 +57,14 @@ function capField(host: OpenaiHost): string {
  * of output tokens if the client declares none.
  */
 export function bodyFor(
-  host: OpenaiHost,
+  { streamUsage, capField }: OpenaiEndpoint,
   request: ChatRequest,
   upstreamModel: string,
   capTokens: number | undefined,
 ): string {
   return editBody(request, {
     model: upstreamModel,
-    askForUsage: request.stream && host.streamUsage,
-    cap: capTokens === undefined ? undefined : { field: capField(host), tokens: capTokens },
+    askForUsage: request.stream && streamUsage,
+    cap: capTokens === undefined ? undefined : { field: capField, tokens: capTokens },
   });
 }

@@ -130,6 +130,11 @@ export class Dispatch {
     return this.#attempt?.sent === true;
   }
 
+  /** True once its result is known. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /** Aborts the current attempt; there is no other. */
   abort(kind: 'aborted' | 'stopped' = 'aborted'): void {
     this.#aborted = true;

@@ -1,22 +1,19 @@
 /** The life of one request: authenticated, admitted, relayed, settled, ended. */
 
-import type { Catalog, Model } from '../catalog/catalog.ts';
-import { pricesFor, usageCost } from '../catalog/cost.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
+import { Roster } from '../core/roster.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
 import type { BodyLimiter } from '../http/body-limiter.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
-import type { Monitor } from '../observe/monitor.ts';
+import type { Monitor, RequestFacts } from '../observe/monitor.ts';
 import { SHUTTING_DOWN } from '../relay/failures.ts';
-import { larger, Meter, type Metered } from '../relay/meter.ts';
+import { Meter } from '../relay/meter.ts';
 import { DONE_BYTES, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
-import { countUsage } from '../tokens/usage.ts';
-import { sampleInput } from '../wire/estimate.ts';
-import type { ChatRequest } from '../wire/request.ts';
 import { type Admitted, liveRequestOf } from './admitted.ts';
 import { StreamAllowance } from './allowance.ts';
 import type { Dispatch, Dispatcher } from './dispatch.ts';
@@ -28,7 +25,8 @@ import { admissionRequest, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { errorForRefusal } from './refusals.ts';
 import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
-import { ExchangeSink, errorOf, finish, outcomeOf } from './respond.ts';
+import { ExchangeSink, finish } from './respond.ts';
+import { endOf, logNote } from './settlement.ts';
 
 export interface PipelineParts {
   readonly catalog: Catalog;
@@ -46,7 +44,7 @@ export interface PipelineParts {
 
 export class Pipeline {
   readonly #parts: PipelineParts;
-  readonly #dispatches = new Set<Dispatch>();
+  readonly #dispatches = new Roster<Dispatch>();
   readonly #knownKeys = new KnownKeys();
   /** Requests that ask for admission, or were admitted and are not settled. */
   readonly #unsettled = new InProgress();
@@ -88,7 +86,7 @@ export class Pipeline {
   /** Aborts every request in flight: its client gets an error, and what it used is charged. Takes no more. */
   abortAll(): void {
     this.#stopping = true;
-    for (const dispatch of this.#dispatches) dispatch.abort();
+    for (const dispatch of this.#dispatches.members()) dispatch.abort();
   }
 
   /** How many requests are not settled yet. */
@@ -111,7 +109,7 @@ export class Pipeline {
    * the last bytes of the response wait for it.
    */
   async #complete(exchange: Exchange): Promise<void> {
-    const { bodies, catalog, ledger, monitor } = this.#parts;
+    const { bodies, catalog, ledger } = this.#parts;
     const credential = credentialOf(exchange.request.headers.authorization);
     if (!credential.ok) return exchange.sendError(credential.error);
     const { keyHash } = credential;
@@ -141,12 +139,20 @@ export class Pipeline {
     this.#unsettled.enter();
     try {
       const admitted = await this.#admit(exchange, keyHash, permitted);
-      if (admitted === undefined) return;
-      monitor.open(liveRequestOf(admitted));
-      await this.#settle(admitted, await this.#dispatch(admitted));
+      if (admitted !== undefined) await this.#serve(admitted);
     } finally {
-      monitor.drop(exchange.requestId);
       this.#unsettled.leave();
+    }
+  }
+
+  async #serve(admitted: Admitted): Promise<void> {
+    const { monitor } = this.#parts;
+    const live = liveRequestOf(admitted);
+    const place = monitor.open(live);
+    try {
+      await this.#settle(admitted, live, await this.#dispatch(admitted));
+    } finally {
+      monitor.close(place);
     }
   }
 
@@ -231,10 +237,10 @@ export class Pipeline {
       }),
     });
     admitted.dispatch = dispatch;
-    this.#dispatches.add(dispatch);
+    const place = this.#dispatches.add(dispatch);
     exchange.onGone(() => {
       // A host works on for a request that is no stream, so that keeps its slot.
-      if (request.stream && this.#dispatches.has(dispatch)) ledger.freeSlot(requestId);
+      if (request.stream && !dispatch.isOver) ledger.freeSlot(requestId);
       dispatch.clientLeft();
     });
     try {
@@ -247,44 +253,25 @@ export class Pipeline {
         : { kind: 'error', error: FAILED_AFTER_DISPATCH };
       return { metered: dispatch.sent ? meter.figuresOfPart() : NO_WORK, termination, note: 'internal error' };
     } finally {
-      this.#dispatches.delete(dispatch);
+      this.#dispatches.remove(place);
     }
   }
 
   /** The one settlement. The last bytes go out only after it. */
-  async #settle({ exchange, request, dispatch, model: asked }: Admitted, relayed: RelayResult): Promise<void> {
-    const { metered, termination } = relayed;
-    const { requestId } = exchange;
-    const model = dispatch?.model ?? asked;
+  async #settle(admitted: Admitted, facts: RequestFacts, relayed: RelayResult): Promise<void> {
+    const { exchange, dispatch } = admitted;
     exchange.serveBy(dispatch?.model.id);
     try {
-      const { usage, source } = await this.#usageOf(metered, request);
-      const { completionId } = metered;
-      const outcome = outcomeOf(termination);
-      const prices = pricesFor(model, request.serviceTier, metered.serviceTier);
-      const { served, firstByteMs } = dispatch ?? {};
-      const { failure } = errorOf(termination) ?? {};
-      const end = { outcome, usage, source, costNanos: usageCost(prices, usage), firstByteMs, served, failure };
+      const end = await endOf(admitted, relayed, this.#parts.counter);
+      const { requestId } = exchange;
+      const { completionId } = relayed.metered;
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end }));
-      this.#parts.monitor.end(requestId, end);
-      this.#logNote(requestId, model, relayed);
-      finish(exchange, termination);
+      this.#parts.monitor.countEnded(facts, end);
+      logNote(this.#parts.log, admitted, relayed);
+      finish(exchange, relayed.termination);
     } catch (error) {
       this.#fail(exchange, error, FAILED_AFTER_DISPATCH);
     }
-  }
-
-  async #usageOf(metered: Metered, request: ChatRequest): Promise<Pick<Metered, 'usage' | 'source'>> {
-    const { usage, written, earlyReport } = metered;
-    if (written === undefined) return metered;
-    return larger(earlyReport, await countUsage(this.#parts.counter, usage, sampleInput(request), written));
-  }
-
-  #logNote(requestId: string, model: Model, { metered, termination, note }: RelayResult): void {
-    const notes = [note, metered.isReportUnusable ? UNUSABLE_REPORT : undefined].filter((text) => text !== undefined);
-    if (notes.length === 0) return;
-    const fields = { request_id: requestId, model: model.id, outcome: outcomeOf(termination) };
-    this.#parts.log.warn(fields, `${requestId} ${model.id}: ${notes.join('; ')}`);
   }
 
   /** Runs `work`, and answers what it throws: a body that cannot be read, a ledger that cannot write, a bug of ours. */
@@ -310,5 +297,3 @@ export class Pipeline {
     else exchange.sendError(response);
   }
 }
-
-const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';

@@ -15,13 +15,11 @@ import type { Upstream } from './upstream.ts';
 const KEEP_ALIVE_MS = 30_000;
 
 export class HttpUpstream implements Upstream {
-  readonly #host: OpenaiHost;
   readonly #endpoint: OpenaiEndpoint;
   readonly #timeouts: UpstreamTimeouts;
   readonly #pool: Pool;
 
   constructor(host: OpenaiHost, timeouts: UpstreamTimeouts, userAgent: string) {
-    this.#host = host;
     this.#endpoint = endpointOf(host, userAgent);
     this.#timeouts = timeouts;
     this.#pool = new Pool(this.#endpoint.origin, {
@@ -48,7 +46,7 @@ export class HttpUpstream implements Upstream {
         method: 'POST',
         path: this.#endpoint.path,
         headers: { ...this.#endpoint.headers, accept },
-        body: bodyFor(this.#host, request, model, capTokens),
+        body: bodyFor(this.#endpoint, request, model, capTokens),
       },
       new AttemptHandler(attempt, this.#timeouts),
     );

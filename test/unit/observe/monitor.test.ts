@@ -47,6 +47,14 @@ function end(outcome: Outcome, more: Partial<RequestEnd> = {}): RequestEnd {
   };
 }
 
+/** A request comes, and ends at once. */
+function endNow(monitor: Monitor, id: string, outcome: Outcome): void {
+  const live = request(id);
+  const place = monitor.open(live);
+  monitor.countEnded(live, end(outcome));
+  monitor.close(place);
+}
+
 const IDLE_LOOP = { p50: 0, p99: 0, max: 0 };
 
 /** A monitor of a worker with these upstreams, no requests in flight and an idle event loop. */
@@ -90,9 +98,7 @@ describe('a request', () => {
 
   test('that has ended is shown with its outcome, and counted once', () => {
     const monitor = monitorOf();
-    monitor.open(request('req_1'));
-    monitor.end('req_1', end('ok'));
-    monitor.end('req_1', end('ok'));
+    endNow(monitor, 'req_1', 'ok');
     const { live, recent, seconds } = monitor.snapshot(EVERYTHING);
     assert.deepEqual(live, []);
     assert.equal(recent.length, 1);
@@ -106,9 +112,7 @@ describe('a request', () => {
 
   test('that could not be settled is forgotten, and not counted', () => {
     const monitor = monitorOf();
-    monitor.open(request('req_1'));
-    monitor.drop('req_1');
-    monitor.end('req_1', end('ok'));
+    monitor.close(monitor.open(request('req_1')));
     const nothing = { seconds: [], live: [], recent: [], upstreams: [] };
     assert.deepEqual(monitor.snapshot(EVERYTHING), { inFlight: 0, loopDelay: IDLE_LOOP, ...nothing });
   });
@@ -138,8 +142,7 @@ describe('a request', () => {
   test('that is not in flight cannot be stopped', () => {
     const monitor = monitorOf();
     const one = request('req_1');
-    monitor.open(one);
-    monitor.end('req_1', end('ok'));
+    monitor.close(monitor.open(one));
     assert.deepEqual([monitor.stop('req_1'), monitor.stop('req_9'), one.stopped], [false, false, 0]);
   });
 
@@ -151,8 +154,7 @@ describe('a request', () => {
   ] as const) {
     test(`that ended with ${outcome} counts as ${errors} errors`, () => {
       const monitor = monitorOf();
-      monitor.open(request('req_1'));
-      monitor.end('req_1', end(outcome));
+      endNow(monitor, 'req_1', outcome);
       assert.deepEqual(
         [...(monitor.snapshot(EVERYTHING).seconds[0]?.errors ?? [])],
         errors === 0 ? [] : [[outcome, 1]],
@@ -166,8 +168,7 @@ describe('a snapshot', () => {
     const monitor = monitorOf();
     for (let number = 0; number < 250; number++) {
       const id = `req_${number}`;
-      monitor.open(request(id));
-      if (number % 2 === 0) monitor.end(id, end('ok'));
+      if (number % 2 === 0) endNow(monitor, id, 'ok');
       else monitor.refuse({ id, keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
     }
     const { recent } = monitor.snapshot(EVERYTHING);
@@ -176,8 +177,11 @@ describe('a snapshot', () => {
 
   test('has the five hundred oldest requests in flight, the oldest first', () => {
     const monitor = monitorOf();
-    for (let number = 0; number < 600; number++) monitor.open(request(`req_${number}`));
-    monitor.end('req_0', end('ok'));
+    const places = Array.from({ length: 600 }, (_, number) => {
+      return monitor.open(request(`req_${number}`, { admittedAtMs: NOW_MS + number }));
+    });
+    monitor.close(places[0] as number);
+    monitor.open(request('req_600', { admittedAtMs: NOW_MS + 600 }));
     const { live } = monitor.snapshot(EVERYTHING);
     assert.deepEqual([live.length, live[0]?.id, live.at(-1)?.id], [500, 'req_1', 'req_500']);
   });
@@ -200,7 +204,7 @@ describe('a snapshot', () => {
     for (let number = 0; number < 20; number++) {
       const id = `req_${number}`;
       const { figures } = request(id);
-      monitor.open(
+      const place = monitor.open(
         request(id, {
           figures: () => {
             made.push(id);
@@ -208,7 +212,9 @@ describe('a snapshot', () => {
           },
         }),
       );
-      if (number < 10) monitor.end(id, end('ok'));
+      if (number >= 10) continue;
+      monitor.countEnded(request(id), end('ok'));
+      monitor.close(place);
     }
     const some = monitor.snapshot({ ...EVERYTHING, maxLive: 3, maxEnded: 2 });
     assert.deepEqual([ids(some.live), ids(some.recent)], [made, ['req_8', 'req_9']]);

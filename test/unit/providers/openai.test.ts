@@ -64,7 +64,9 @@ test('the secrets are the credential, the address and the headers, and nothing t
 describe('the body for a host', () => {
   const plain = { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] };
   const bodyOf = (fields: object, host: Partial<OpenaiHost> = {}, cap?: number) =>
-    JSON.parse(bodyFor({ ...HOST, ...host }, chatRequest({ ...plain, ...fields }), 'gpt-x', cap)) as object;
+    JSON.parse(
+      bodyFor(endpointOf({ ...HOST, ...host }, 'inf-gw'), chatRequest({ ...plain, ...fields }), 'gpt-x', cap),
+    ) as object;
 
   test("has the host's name of the model", () => {
     assert.deepEqual(bodyOf({}), { ...plain, model: 'gpt-x' });

@@ -1,0 +1,57 @@
+/** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
+import { pricesFor, usageCost } from '../catalog/cost.ts';
+import type { Log } from '../observe/log.ts';
+import type { RequestEnd } from '../observe/monitor.ts';
+import { larger, type Metered } from '../relay/meter.ts';
+import type { RelayResult } from '../relay/relay.ts';
+import type { TokenCounter } from '../tokens/counter.ts';
+import { countUsage } from '../tokens/usage.ts';
+import { sampleInput } from '../wire/estimate.ts';
+import type { ChatRequest } from '../wire/request.ts';
+import type { Admitted } from './admitted.ts';
+import { errorOf, outcomeOf } from './respond.ts';
+
+/** Counts the tokens if the upstream did not report them. */
+export async function endOf(
+  { request, dispatch, model: asked }: Admitted,
+  { metered, termination }: RelayResult,
+  counter: TokenCounter,
+): Promise<RequestEnd> {
+  const { usage, source } = await usageOf(metered, request, counter);
+  const model = dispatch?.model ?? asked;
+  const prices = pricesFor(model, request.serviceTier, metered.serviceTier);
+  const { served, firstByteMs } = dispatch ?? {};
+  const { failure } = errorOf(termination) ?? {};
+  return {
+    outcome: outcomeOf(termination),
+    usage,
+    source,
+    costNanos: usageCost(prices, usage),
+    firstByteMs,
+    served,
+    failure,
+  };
+}
+
+async function usageOf(
+  metered: Metered,
+  request: ChatRequest,
+  counter: TokenCounter,
+): Promise<Pick<Metered, 'usage' | 'source'>> {
+  const { usage, written, earlyReport } = metered;
+  if (written === undefined) return metered;
+  return larger(earlyReport, await countUsage(counter, usage, sampleInput(request), written));
+}
+
+const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';
+
+/** Logs what the operator should know about how a request ended, if there is anything. */
+export function logNote(log: Log, { exchange, dispatch, model: asked }: Admitted, relayed: RelayResult): void {
+  const { metered, termination, note } = relayed;
+  const notes = [note, metered.isReportUnusable ? UNUSABLE_REPORT : undefined].filter((text) => text !== undefined);
+  if (notes.length === 0) return;
+  const { requestId } = exchange;
+  const model = (dispatch?.model ?? asked).id;
+  const fields = { request_id: requestId, model, outcome: outcomeOf(termination) };
+  log.warn(fields, `${requestId} ${model}: ${notes.join('; ')}`);
+}
