@@ -1,5 +1,6 @@
 /** The catalog: the models in the config. */
 
+import type { DialectName } from '../core/dialects.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
 
 /** A model that clients can name. */
@@ -11,6 +12,8 @@ export interface Model extends ModelTerms {
   readonly active: boolean;
   /** Names of fields that requests to its provider may not have. */
   readonly refuseFields: readonly string[];
+  /** What its host speaks. */
+  readonly dialects: readonly DialectName[];
 }
 
 /** A provider in the config, as far as the catalog needs it. */
@@ -18,6 +21,7 @@ export interface CatalogSource {
   readonly name: string;
   readonly missingVariable: string | undefined;
   readonly refuseFields: readonly string[];
+  readonly dialects: readonly DialectName[];
   readonly models: readonly (ModelTerms & { readonly name: string })[];
 }
 
@@ -36,6 +40,7 @@ export class Catalog {
         provider: provider.name,
         active: provider.missingVariable === undefined,
         refuseFields: provider.refuseFields,
+        dialects: provider.dialects,
       })),
     );
     this.#missingVariables = new Map(providers.map(({ name, missingVariable }) => [name, missingVariable]));

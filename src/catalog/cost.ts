@@ -1,10 +1,10 @@
 /** What requests cost, and what is held for them. Pure. */
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import { costRoundedUp, type Nanos } from '../core/money.ts';
-import type { TokenUsage, UsageParts } from '../core/usage.ts';
+import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 
 /** The tiers at which every model has its ordinary prices. */
-const ORDINARY_TIERS: readonly string[] = ['auto', 'default'];
+const ORDINARY_TIERS: readonly string[] = ['auto', 'default', 'standard', 'standard_only'];
 
 /** Whether requests to a model may name a service tier: one that changes its prices must have prices in the config. */
 export function hasPriceFor(model: ModelTerms, serviceTier: string | undefined): boolean {
@@ -20,42 +20,67 @@ export function pricesFor(model: ModelTerms, requested: string | undefined, serv
   return (tier === undefined ? undefined : model.serviceTiers.get(tier)) ?? model;
 }
 
-const NO_PARTS: UsageParts = { cacheWriteTokens: 0, audioInputTokens: 0, audioOutputTokens: 0 };
-
 /** The cost of a request. The sum is rounded up once, to the nanodollar. */
 export function usageCost(prices: Prices, usage: TokenUsage): Nanos {
   const { promptTokens, cachedTokens, completionTokens, parts = NO_PARTS } = usage;
-  const { cacheWriteTokens, audioInputTokens, audioOutputTokens } = parts;
-  const { input, cachedInput, output, cacheWrite, audioInput, audioOutput } = atLength(prices, promptTokens);
-  const textTokens = promptTokens - cachedTokens - cacheWriteTokens - audioInputTokens;
+  const { cacheWriteTokens, cacheWrite1hTokens, audioInputTokens, audioOutputTokens, toolCalls } = parts;
+  const { input, cachedInput, output, cacheWrite, cacheWrite1h, audioInput, audioOutput, tools } = atLength(
+    prices,
+    promptTokens,
+  );
+  const textTokens = promptTokens - cachedTokens - cacheWriteTokens - cacheWrite1hTokens - audioInputTokens;
   return costRoundedUp([
     { tokens: textTokens, nanosPerMillion: input },
     { tokens: cachedTokens, nanosPerMillion: cachedInput },
     { tokens: cacheWriteTokens, nanosPerMillion: cacheWrite },
+    { tokens: cacheWrite1hTokens, nanosPerMillion: cacheWrite1h },
     { tokens: audioInputTokens, nanosPerMillion: audioInput },
     { tokens: completionTokens - audioOutputTokens, nanosPerMillion: output },
     { tokens: audioOutputTokens, nanosPerMillion: audioOutput },
+    ...Object.entries(toolCalls).map(([name, calls]) => callsOf(calls, tools.get(name))),
   ]);
+}
+
+/** What so many calls of a tool cost, in the terms of tokens. */
+function callsOf(calls: number, nanosPerCall: Nanos = 0n) {
+  return { tokens: calls * 1_000_000, nanosPerMillion: nanosPerCall };
 }
 
 /** An estimate may be this much below the real count. */
 const LEAST_ESTIMATE = 0.9;
 
-/**
- * What to hold for a request: its cost if all of its input had the highest price that input can have. `hasAudio`: whether
- * its input or output may be audio.
- */
-export function expectedCost(prices: Prices, inputTokens: number, outputTokens: number, hasAudio: boolean): Nanos {
-  const { input, output, cacheWrite, audioInput, audioOutput } = atLength(prices, inputTokens / LEAST_ESTIMATE);
+/** What a request may use besides text. */
+export interface Extras {
+  /** Whether its input or output may be audio. */
+  readonly hasAudio: boolean;
+  /** How long its host may keep what it writes to its prompt cache; undefined if it writes nothing. */
+  readonly cacheWrite: '5m' | '1h' | undefined;
+  /** The most calls of each of the host's own tools. */
+  readonly hostTools: ReadonlyMap<string, number>;
+}
+
+/** What to hold for a request: its cost if all of its input had the highest price that input can have. */
+export function expectedCost(prices: Prices, inputTokens: number, outputTokens: number, extras: Extras): Nanos {
+  const { hasAudio, cacheWrite: lifetime, hostTools } = extras;
+  const { input, output, audioInput, audioOutput, tools, ...writes } = atLength(prices, inputTokens / LEAST_ESTIMATE);
+  const cacheWrite = lifetime === undefined ? input : lifetime === '5m' ? writes.cacheWrite : writes.cacheWrite1h;
   return costRoundedUp([
     { tokens: inputTokens, nanosPerMillion: highest(input, cacheWrite, hasAudio ? audioInput : input) },
     { tokens: outputTokens, nanosPerMillion: highest(output, hasAudio ? audioOutput : output) },
+    ...Array.from(hostTools, ([name, calls]) => callsOf(calls, tools.get(name))),
   ]);
 }
 
+const NO_EXTRAS: Extras = { hasAudio: false, cacheWrite: undefined, hostTools: new Map() };
+
 /** Whether a request to the model can cost nothing. */
 export function mayBeFree(model: ModelTerms): boolean {
-  return [model, ...model.serviceTiers.values()].some((prices) => expectedCost(prices, 1, 1, false) === 0n);
+  return [model, ...model.serviceTiers.values()].some((prices) => expectedCost(prices, 1, 1, NO_EXTRAS) === 0n);
+}
+
+/** The price of the host's own tools that has none; undefined if all have one. */
+export function unpricedTool(model: ModelTerms, { hostTools }: Pick<Extras, 'hostTools'>): string | undefined {
+  return [...hostTools.keys()].find((name) => !model.tools.has(name));
 }
 
 /** The prices of a request with so many input tokens. */
@@ -69,6 +94,7 @@ function atLength(prices: Prices, inputTokens: number): Prices {
     cachedInput,
     output,
     cacheWrite: highest(prices.cacheWrite, input),
+    cacheWrite1h: highest(prices.cacheWrite1h, input),
     audioInput: highest(prices.audioInput, input),
     audioOutput: highest(prices.audioOutput, output),
   };

@@ -4,6 +4,7 @@
  */
 
 import { resolve } from 'node:path';
+import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Prices } from '../core/model-terms.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
@@ -97,9 +98,11 @@ class ConfigBuilder {
       timeouts: this.#timeouts(parsed),
       models: Object.entries(parsed.models).map(([model, fields]) => toModel(model, fields)),
       refuseFields: parsed.refuse_fields,
+      dialects: parsed.dialects ?? DEFAULT_DIALECTS[parsed.kind],
       missingVariable: undefined,
     };
     if (parsed.kind === 'mock') return base;
+    if (parsed.kind === 'anthropic') this.#requireWritePrices(name, parsed);
 
     const headers: Record<string, string> = {};
     let missingVariable: string | undefined;
@@ -114,7 +117,8 @@ class ConfigBuilder {
     const isAnyActive = upstreams.some((upstream) => upstream.missingVariable === undefined);
     return {
       ...base,
-      kind: 'openai',
+      kind: parsed.kind,
+      auth: parsed.auth ?? (parsed.kind === 'anthropic' ? 'x-api-key' : 'bearer'),
       upstreams,
       headers,
       streamUsage: parsed.stream_usage === 'on',
@@ -123,7 +127,20 @@ class ConfigBuilder {
     };
   }
 
-  #upstreams(provider: string, parsed: Extract<ParsedProvider, { kind: 'openai' }>): UpstreamConfig[] {
+  /** There the price of input would be too low for what is written to the cache. */
+  #requireWritePrices(provider: string, { models }: ParsedProvider): void {
+    for (const [model, fields] of Object.entries(models)) {
+      for (const field of ['cache_write', 'cache_write_1h'] as const) {
+        if (fields[field] !== undefined) continue;
+        this.#addProblem(
+          ['providers', provider, 'models', model],
+          `expected ${field}: a provider of kind anthropic bills what is written to its cache at a price of its own`,
+        );
+      }
+    }
+  }
+
+  #upstreams(provider: string, parsed: Exclude<ParsedProvider, { kind: 'mock' }>): UpstreamConfig[] {
     const { base_url, api_key, upstreams } = parsed;
     if (upstreams === undefined) {
       if (base_url === undefined) {
@@ -251,6 +268,13 @@ const OWN_HEADERS = new Set([
   'keep-alive',
 ]);
 
+/** What hosts of a kind speak unless the config says otherwise. */
+const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {
+  openai: ['chat', 'responses', 'embeddings'],
+  anthropic: ['messages'],
+  mock: DIALECT_NAMES,
+};
+
 function toModel(name: string, fields: ParsedProvider['models'][string]): ModelConfig {
   return {
     name,
@@ -260,6 +284,7 @@ function toModel(name: string, fields: ParsedProvider['models'][string]): ModelC
     maxOutput: fields.max_output,
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
     fallback: fields.fallback,
+    holdOutput: fields.hold_output,
   };
 }
 
@@ -270,6 +295,8 @@ function toPrices({ above, ...fields }: ParsedPrices): Prices {
     cachedInput: fields.cached_input ?? fields.input,
     output: fields.output,
     cacheWrite: fields.cache_write ?? fields.input,
+    cacheWrite1h: fields.cache_write_1h ?? fields.cache_write ?? fields.input,
+    tools: new Map(Object.entries(fields.tools)),
     audioInput: fields.audio_input ?? fields.input,
     audioOutput: fields.audio_output ?? fields.output,
     above: above && {

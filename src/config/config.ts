@@ -4,6 +4,7 @@
  */
 
 import type { ListenAddress } from '../core/address.ts';
+import type { AuthScheme, DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
 import type { Durability, RetryPolicy, Timeouts, UpstreamTimeouts } from '../core/settings.ts';
@@ -19,6 +20,8 @@ interface ProviderBase {
   readonly models: readonly ModelConfig[];
   /** Names of fields that requests to the provider may not have. */
   readonly refuseFields: readonly string[];
+  /** What its hosts speak. */
+  readonly dialects: readonly DialectName[];
   /**
    * The environment variable that must be set for the provider to be active; undefined if it is
    * active.
@@ -40,8 +43,10 @@ export interface UpstreamConfig {
   readonly missingVariable: string | undefined;
 }
 
-export interface OpenaiProviderConfig extends ProviderBase {
-  readonly kind: 'openai';
+export interface HttpProviderConfig extends ProviderBase {
+  readonly kind: 'openai' | 'anthropic';
+  /** How its hosts want their keys. */
+  readonly auth: AuthScheme;
   /** At least one. */
   readonly upstreams: readonly UpstreamConfig[];
   /** Added to every request to the upstreams. */
@@ -59,7 +64,7 @@ export interface MockProviderConfig extends ProviderBase {
   readonly kind: 'mock';
 }
 
-export type ProviderConfig = OpenaiProviderConfig | MockProviderConfig;
+export type ProviderConfig = HttpProviderConfig | MockProviderConfig;
 
 /**
  * False for a provider or upstream that is skipped because an environment variable it needs is not

@@ -1,5 +1,6 @@
 /** The shape of the config file, for zod. Fields have the names that they have in the file. */
 import { z } from 'zod';
+import { DIALECT_NAMES } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
@@ -44,18 +45,25 @@ function wholeNumber(minimum: number, maximum = MAX_TOKENS) {
     .max(maximum, expected);
 }
 
+const text = z.string({ error: () => 'expected a string' }).min(1, 'expected a non-empty string');
+
 const PRICE_EXPECTED = 'expected a price in USD per million tokens: a number of at least 0, with at most nine decimals';
 /** USD per million tokens, as nanodollars per million tokens. */
-const price = z.number({ error: () => PRICE_EXPECTED }).transform((usd, context): Nanos => {
-  // Nothing is rounded: a price with more than nine decimals is a mistake.
-  const text = usd >= 0 && usd < 1e9 ? usd.toFixed(9) : '';
-  const nanos = Number(text) === usd ? parseUsd(text) : undefined;
-  if (nanos !== undefined) return nanos;
-  context.addIssue({ code: 'custom', message: PRICE_EXPECTED });
-  return z.NEVER;
-});
+const price = usd(PRICE_EXPECTED);
+const toolPrice = usd('expected a price in USD a call: a number of at least 0, with at most nine decimals');
 
-const text = z.string({ error: () => 'expected a string' }).min(1, 'expected a non-empty string');
+/** An amount in USD, as nanodollars. */
+function usd(expected: string) {
+  return z.number({ error: () => expected }).transform((amount, context): Nanos => {
+    // Nothing is rounded: a price with more than nine decimals is a mistake.
+    const decimals = amount >= 0 && amount < 1e9 ? amount.toFixed(9) : '';
+    const nanos = Number(decimals) === amount ? parseUsd(decimals) : undefined;
+    if (nanos !== undefined) return nanos;
+    context.addIssue({ code: 'custom', message: expected });
+    return z.NEVER;
+  });
+}
+
 const flag = z.boolean({ error: () => 'expected true or false' });
 
 // YAML 1.2 reads off as a string, YAML 1.1 as false.
@@ -103,6 +111,12 @@ const basePrices = { input: price, cached_input: price.optional(), output: price
 const prices = z.strictObject({
   ...basePrices,
   cache_write: price.optional(),
+  cache_write_1h: price.optional(),
+  tools: z
+    .record(text, toolPrice, {
+      error: () => 'expected a map of tools to USD a call, such as  tools: { web_search: 0.01 }',
+    })
+    .default({}),
   audio_input: price.optional(),
   audio_output: price.optional(),
   above: z
@@ -125,6 +139,7 @@ const model = prices.extend({
   service_tiers: serviceTiers.default({}),
   max_output: wholeNumber(1).optional(),
   default_output: wholeNumber(1).default(512),
+  hold_output: wholeNumber(1).optional(),
   fallback: z.array(text, { error: () => 'expected a list of models, <provider>/<model>' }).default([]),
 });
 
@@ -145,8 +160,16 @@ const upstream = z.strictObject({
   weight: wholeNumber(1, MAX_WEIGHT).default(1),
 });
 
-const openaiProvider = z.strictObject({
-  kind: z.literal('openai'),
+const dialects = z
+  .array(z.enum(DIALECT_NAMES, { error: () => `expected one of ${DIALECT_NAMES.join(', ')}` }), {
+    error: () => 'expected a list of dialects, such as  [chat, responses]',
+  })
+  .min(1, 'expected at least one dialect')
+  .optional();
+
+const httpProvider = {
+  dialects,
+  auth: z.enum(['bearer', 'api-key', 'x-api-key'], { error: () => 'expected bearer, api-key or x-api-key' }).optional(),
   base_url: text.optional(),
   api_key: text.optional(),
   upstreams: z
@@ -159,18 +182,23 @@ const openaiProvider = z.strictObject({
   on_disconnect: z.enum(['abort', 'drain'], { error: () => 'expected abort or drain' }).default('abort'),
   timeouts: upstreamTimeouts.optional(),
   models,
-});
+};
+const openaiProvider = z.strictObject({ kind: z.literal('openai'), ...httpProvider });
+const anthropicProvider = z.strictObject({ kind: z.literal('anthropic'), ...httpProvider });
 
 const mockProvider = z.strictObject({
   kind: z.literal('mock'),
+  dialects,
   refuse_fields: refuseFields,
   timeouts: upstreamTimeouts.optional(),
   models,
 });
 
-export const providerSchema = z.discriminatedUnion('kind', [openaiProvider, mockProvider], {
+export const providerSchema = z.discriminatedUnion('kind', [openaiProvider, anthropicProvider, mockProvider], {
   error: (issue) =>
-    issue.code === 'invalid_union' ? 'expected kind: openai or kind: mock' : 'expected a map with kind, models, …',
+    issue.code === 'invalid_union'
+      ? 'expected kind: openai, kind: anthropic or kind: mock'
+      : 'expected a map with kind, models, …',
 });
 
 const PROVIDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

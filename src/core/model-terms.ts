@@ -13,8 +13,12 @@ export interface Prices {
   readonly output: Nanos;
   /** Input that the host writes to its prompt cache. */
   readonly cacheWrite: Nanos;
+  /** The same, to be kept for an hour. */
+  readonly cacheWrite1h: Nanos;
   readonly audioInput: Nanos;
   readonly audioOutput: Nanos;
+  /** The price of a call of each of the host's own tools, in nanodollars. */
+  readonly tools: ReadonlyMap<string, Nanos>;
   /** The prices of a request with more input tokens than `tokens`; undefined if they do not change. */
   readonly above: LongContextPrices | undefined;
 }
@@ -32,6 +36,8 @@ export interface ModelTerms extends Prices {
   readonly maxOutput: number | undefined;
   /** The output tokens to hold money for if a request declares no maximum. */
   readonly defaultOutput: number;
+  /** The most output tokens to hold money for when a stream begins; undefined for all that it may write. */
+  readonly holdOutput: number | undefined;
   /** Ids of the models to use while this one is unavailable, in the order of preference. */
   readonly fallback: readonly string[];
 }

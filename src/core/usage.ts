@@ -10,12 +10,25 @@ export interface TokenUsage {
   readonly parts?: UsageParts | undefined;
 }
 
-/** Parts of a request's tokens. `promptTokens` includes the first two, `completionTokens` the last. */
+/** Parts of a request's tokens, which `promptTokens` or `completionTokens` include, and what else is billed. */
 export interface UsageParts {
+  /** Input that was written to the prompt cache, for five minutes or as long as the host likes. */
   readonly cacheWriteTokens: number;
+  /** Input that was written to the prompt cache for an hour. */
+  readonly cacheWrite1hTokens: number;
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
+  /** Calls of the host's own tools, by their names. */
+  readonly toolCalls: Readonly<Record<string, number>>;
 }
+
+export const NO_PARTS: UsageParts = {
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  audioInputTokens: 0,
+  audioOutputTokens: 0,
+  toolCalls: {},
+};
 
 export const NO_USAGE: TokenUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 

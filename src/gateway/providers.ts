@@ -27,7 +27,8 @@ export function upstreamsOf(providers: Providers): UpstreamFacts[] {
 
 function startProvider(config: ProviderConfig): Provider {
   switch (config.kind) {
-    case 'openai': {
+    case 'openai':
+    case 'anthropic': {
       const upstreams = config.upstreams.filter(isActive).map((upstream) => ({
         name: upstream.name,
         weight: upstream.weight,

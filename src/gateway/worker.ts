@@ -5,10 +5,11 @@
 import type { AddressInfo } from 'node:net';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
+import { DIALECTS } from '../dialects/dialects.ts';
 import { BodyLimiter } from '../http/body-limiter.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { ErrorFormat, Exchange } from '../http/exchange.ts';
 import { Listener, type ListenerSettings } from '../http/listener.ts';
-import type { Route } from '../http/routes.ts';
+import { dialectOfPath, type Route } from '../http/routes.ts';
 import { untouchedFigures } from '../ledger/activity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
@@ -101,7 +102,7 @@ class LocalWorker implements Worker {
     });
     this.#current = this.#setUp(config);
     this.#listener = new Listener(
-      { ...config.listen, isPortShared: config.threads > 1, ...listenerSettings(config) },
+      { ...config.listen, isPortShared: config.threads > 1, formatFor, ...listenerSettings(config) },
       {
         onExchange: (route, exchange) => this.#serve(route, exchange),
         onMisrouted: (error, exchange) => this.#current.pipeline.refuse(exchange, error),
@@ -195,8 +196,10 @@ class LocalWorker implements Worker {
   async #serve(route: Route, exchange: Exchange): Promise<void> {
     const { pipeline } = this.#current;
     switch (route.kind) {
-      case 'chat_completions':
-        return pipeline.complete(exchange);
+      case 'model_request':
+        return pipeline.complete(exchange, DIALECTS[route.dialect]);
+      case 'count_tokens':
+        return pipeline.countTokens(exchange);
       case 'list_models':
         return pipeline.models(exchange);
       case 'show_model':
@@ -208,6 +211,14 @@ class LocalWorker implements Worker {
         return sendReadiness(exchange, this.#ledger.storageFault === undefined ? 'ready' : 'storage_fault');
     }
   }
+}
+
+function formatFor(path: string): ErrorFormat {
+  const dialect = DIALECTS[dialectOfPath(path)];
+  return {
+    errorBody: dialect.errorBody,
+    streamFailure: (error, requestId) => dialect.startStream(requestId).failure(error),
+  };
 }
 
 function listenerSettings(config: Config): ListenerSettings {

@@ -1,5 +1,6 @@
-/** Reads the API key from the `Authorization` header. */
+/** Reads the API key from the headers of a request. */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import { hashKey, isWellFormedKey } from '../core/api-key.ts';
 import type { ClientError } from '../core/errors.ts';
 
@@ -25,15 +26,30 @@ export const API_KEY_DISABLED: ClientError = {
   message: 'This API key is disabled. Ask the operator of this gateway to enable it, or use another key.',
 };
 
+/** The key of a request, from `Authorization` or from `x-api-key`. */
+export function credentialOf(headers: IncomingHttpHeaders): Credential {
+  const apiKey = headers['x-api-key'];
+  if (apiKey === undefined) return bearerCredential(headers.authorization);
+  return headers.authorization === undefined ? keyCredential(String(apiKey)) : { ok: false, error: TWO_KEYS };
+}
+
+const TWO_KEYS: ClientError = {
+  code: 'invalid_request',
+  message: 'Two API keys: send either `Authorization: Bearer <key>` or `x-api-key: <key>`.',
+};
+
 /**
  * Parses the header: the scheme in any case, exactly one space, then the key. White space after the
  * key cannot be seen: it is no part of a header's value (RFC 9110, 5.5), and Node's parser drops it,
  * from `rawHeaders` too.
  */
-export function credentialOf(header: string | undefined): Credential {
+function bearerCredential(header: string | undefined): Credential {
   const [, scheme = '', rest = ''] = /^(\S*)(.*)$/s.exec(header ?? '') ?? [];
   if (scheme.toLowerCase() !== 'bearer' || rest.trim() === '') return { ok: false, error: UNAUTHORIZED };
   const key = rest.slice(1);
-  if (!rest.startsWith(' ') || !isWellFormedKey(key)) return { ok: false, error: INVALID_API_KEY };
-  return { ok: true, keyHash: hashKey(key) };
+  return rest.startsWith(' ') ? keyCredential(key) : { ok: false, error: INVALID_API_KEY };
+}
+
+function keyCredential(key: string): Credential {
+  return isWellFormedKey(key) ? { ok: true, keyHash: hashKey(key) } : { ok: false, error: INVALID_API_KEY };
 }

@@ -1,11 +1,18 @@
 /** One request and its response: reads the body, writes the response, watches for a hang-up. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
+import { type ClientError, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
-import { dataEvent } from '../wire/sse.ts';
 import { type BodyCheck, BodyReader, discardBody, takeBufferedBody, transferMs } from './body.ts';
 import { addRateHeaders } from './headers.ts';
+
+/** How clients of a path read errors. */
+export interface ErrorFormat {
+  /** The body of an error response. */
+  errorBody(error: ClientError, requestId: string): string;
+  /** The last bytes of a stream that fails. */
+  streamFailure(error: ClientError, requestId: string): string;
+}
 
 export interface ExchangeOptions {
   readonly requestId: string;
@@ -19,6 +26,7 @@ export interface ExchangeOptions {
   /** How long a client may go without reading its response, in milliseconds. */
   readonly idleMs: number;
   readonly expectsContinue: boolean;
+  readonly format: ErrorFormat;
 }
 
 export class Exchange {
@@ -30,6 +38,7 @@ export class Exchange {
   #keyId: string | undefined;
   #model: string | undefined;
   #servedModel: string | undefined;
+  #ignored: readonly string[] = [];
   #bodyBytes = 0;
   readonly #startedAtMs = performance.now();
   readonly #response: ServerResponse;
@@ -89,6 +98,11 @@ export class Exchange {
     this.#servedModel = model;
   }
 
+  /** Sets which fields of the request were left out, which a header names. */
+  showIgnored(fields: readonly string[]): void {
+    this.#ignored = fields;
+  }
+
   /** True once the connection has closed before the response was complete. */
   get gone(): boolean {
     return this.#response.destroyed && !this.#response.writableFinished;
@@ -141,11 +155,21 @@ export class Exchange {
     if (error.shouldRetry === false) headers.push('x-should-retry', 'false');
     if (error.allow !== undefined) headers.push('Allow', error.allow);
     if (error.close) this.#response.shouldKeepAlive = false;
-    this.#send(statusOf(error), errorBody(error), headers);
+    this.#send(statusOf(error), this.#options.format.errorBody(error, this.requestId), headers);
   }
 
   get streamStarted(): boolean {
     return this.#response.headersSent;
+  }
+
+  /** The headers of the request that have these names, in lower case. */
+  headers(names: readonly string[]): Record<string, string> {
+    const found: Record<string, string> = {};
+    for (const name of names) {
+      const value = this.request.headers[name];
+      if (value !== undefined) found[name] = String(value);
+    }
+    return found;
   }
 
   /** Sends the headers of a stream. */
@@ -173,11 +197,20 @@ export class Exchange {
     this.#stopWaiting();
   }
 
-  /** Ends a stream with `end`, preceded by an error event if there is an error. */
+  /** Ends a stream. `end`: its last bytes, which tell the client of the error if there is one. */
   endStream(error: ClientError | undefined, end: Buffer): void {
     this.#error = error;
-    if (error !== undefined) this.#response.write(dataEvent(errorBody(error)));
     this.#end(end);
+  }
+
+  /** Ends a stream with an error that nobody expected. */
+  failStream(error: ClientError): void {
+    this.endStream(error, this.streamFailure(error));
+  }
+
+  /** The last bytes of a stream that fails. */
+  streamFailure(error: ClientError): Buffer {
+    return Buffer.from(this.#options.format.streamFailure(error, this.requestId));
   }
 
   /** Whole milliseconds since the headers arrived. */
@@ -234,6 +267,7 @@ export class Exchange {
   #addCommonHeaders(headers: string[]): void {
     headers.push('X-Request-Id', this.requestId);
     if (this.#servedModel !== undefined) headers.push('X-Inf-Gw-Model', this.#servedModel);
+    if (this.#ignored.length > 0) headers.push('X-Inf-Gw-Ignored', this.#ignored.join(', '));
     if (this.#figures !== undefined) addRateHeaders(headers, this.#figures);
   }
 

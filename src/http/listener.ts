@@ -13,7 +13,7 @@ import { createServer } from '../core/node-http.ts';
 import { Roster } from '../core/roster.ts';
 import { explainListenError } from './address.ts';
 import { ConnectionLimiter, SURPLUS_CONNECTIONS } from './connection-limiter.ts';
-import { Exchange } from './exchange.ts';
+import { type ErrorFormat, Exchange } from './exchange.ts';
 import { checkHead, errorForParser, MAX_HEADER_BYTES } from './malformed.ts';
 import { type Overload, OverloadMonitor, type OverloadThresholds } from './overload.ts';
 import { writeRaw } from './raw-response.ts';
@@ -35,6 +35,8 @@ export interface ListenerSettings {
 export interface ListenerOptions extends ListenAddress, ListenerSettings {
   /** Whether listeners in other threads accept connections on the same port. */
   readonly isPortShared: boolean;
+  /** How clients of a path read errors. */
+  formatFor(path: string): ErrorFormat;
 }
 
 export interface ListenerEvents {
@@ -227,6 +229,7 @@ export class Listener {
       requestMs: this.#options.requestMs,
       idleMs: this.#options.idleMs,
       expectsContinue,
+      format: this.#options.formatFor(path),
     });
     const state = this.#stateOf(socket);
     state.open = response;

@@ -1,11 +1,14 @@
 /** The routes: paths and the methods they allow. */
 
+import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
 import { noSuchPath } from './unknown-path.ts';
 
 export type Route =
-  | { readonly kind: 'chat_completions' }
+  /** A request to a model, in a dialect. */
+  | { readonly kind: 'model_request'; readonly dialect: DialectName }
+  | { readonly kind: 'count_tokens' }
   | { readonly kind: 'list_models' }
   | { readonly kind: 'show_model'; readonly id: string }
   | { readonly kind: 'healthz' }
@@ -16,12 +19,14 @@ export type Routing =
   | { readonly ok: false; readonly error: ClientError };
 
 const MODEL_PREFIX = '/v1/models/';
+const COUNT_TOKENS_PATH = '/v1/messages/count_tokens';
 
 /** The route of a request, or its 404 or 405. HEAD takes the route of GET. */
 export function routeOf(method: string, path: string): Routing {
   const route = routeOfPath(path);
   if (route === undefined) return { ok: false, error: noSuchPath(path) };
-  const allowed = route.kind === 'chat_completions' ? ['POST'] : ['GET', 'HEAD'];
+  const isPosted = route.kind === 'model_request' || route.kind === 'count_tokens';
+  const allowed = isPosted ? ['POST'] : ['GET', 'HEAD'];
   if (allowed.includes(method)) return { ok: true, route };
   const allow = allowed.join(', ');
   const message = `Method ${method} is not allowed for ${printableName(path)}. Allowed: ${allow}.`;
@@ -31,7 +36,15 @@ export function routeOf(method: string, path: string): Routing {
 function routeOfPath(path: string): Route | undefined {
   switch (path) {
     case '/v1/chat/completions':
-      return { kind: 'chat_completions' };
+      return { kind: 'model_request', dialect: 'chat' };
+    case '/v1/responses':
+      return { kind: 'model_request', dialect: 'responses' };
+    case '/v1/embeddings':
+      return { kind: 'model_request', dialect: 'embeddings' };
+    case '/v1/messages':
+      return { kind: 'model_request', dialect: 'messages' };
+    case COUNT_TOKENS_PATH:
+      return { kind: 'count_tokens' };
     case '/v1/models':
       return { kind: 'list_models' };
     case '/healthz':
@@ -66,7 +79,14 @@ export function isUnderV1(path: string): boolean {
   return path === '/v1' || path.startsWith('/v1/');
 }
 
+/** The dialect whose clients use a path; everywhere else errors have the shape of chat. */
+export function dialectOfPath(path: string): DialectName {
+  const route = routeOfPath(path);
+  if (route?.kind === 'model_request') return route.dialect;
+  return path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'messages' : 'chat';
+}
+
 /** True for the paths that count against the rate limit of model listings. */
 export function isListing(path: string): boolean {
-  return path === '/v1/models' || path.startsWith(MODEL_PREFIX);
+  return path === '/v1/models' || path.startsWith(MODEL_PREFIX) || path === COUNT_TOKENS_PATH;
 }

@@ -2,17 +2,18 @@
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
 
-const SERVED = 'Served are POST /v1/chat/completions, GET /v1/models and GET /v1/models/<provider>/<model>.';
+const SERVED =
+  'Served are POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens and /v1/embeddings, ' +
+  'GET /v1/models and GET /v1/models/<provider>/<model>.';
 
 /** Where a client's base URL has to end, and what to do about one that ends elsewhere. */
 const BASE_URL = "Set the client's base_url to the address of this gateway followed by /v1";
 
 /** Endpoints of other interfaces, below the base URL. */
 const OTHER_ENDPOINTS: ReadonlyMap<string, string> = new Map([
-  ['responses', 'The Responses API is not served. Set the client to chat completions.'],
-  ['embeddings', 'Embeddings are not served. Ask the provider itself for them.'],
-  ['messages', 'The Messages API is not served. Use a client for chat completions.'],
   ['completions', 'Legacy completions are not served. Set the client to chat completions.'],
+  ['images', 'Images are not served. Ask the provider itself for them.'],
+  ['audio', 'Audio is not served by itself. Ask the provider itself for it.'],
 ]);
 
 /** What the path shows of the mistake; the first that applies. */

@@ -36,5 +36,5 @@ export function admitListing(
   const retryAfterS = waitForListing({ activity, limits, nowMs });
   if (retryAfterS > 0) return { kind: 'limited', keyId, retryAfterS, limit: limits.modelsRpm, figures: figures() };
   activity.listings.add(nowMs, 1);
-  return { kind: 'admitted', keyId, allowlist, figures: figures() };
+  return { kind: 'admitted', keyId, allowlist, concurrency: limits.concurrency, figures: figures() };
 }

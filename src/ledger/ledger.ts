@@ -186,6 +186,7 @@ export type ListingAdmission =
   | {
       readonly kind: 'admitted';
       readonly keyId: string;
+      readonly concurrency: number;
       readonly allowlist: readonly string[] | null;
       readonly figures: RateFigures;
     };

@@ -1,16 +1,16 @@
 /** A request that was admitted, and what the monitor reads of it while it is in flight. */
 import type { Model } from '../catalog/catalog.ts';
 import { pricesFor, usageCost } from '../catalog/cost.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { LiveRequest } from '../observe/monitor.ts';
 import type { Meter } from '../relay/meter.ts';
-import type { ChatRequest } from '../wire/request.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Plan, Route } from './plan.ts';
 
 export interface Admitted {
   readonly exchange: Exchange;
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   /** The model that was asked for. */
   readonly model: Model;
   /** That model, then the fallbacks that admission allowed. */

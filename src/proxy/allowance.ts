@@ -3,17 +3,17 @@ import type { Model } from '../catalog/catalog.ts';
 import { expectedCost, pricesFor } from '../catalog/cost.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Meter } from '../relay/meter.ts';
 import type { Allowance } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countSample } from '../tokens/usage.ts';
-import type { ChatRequest } from '../wire/request.ts';
 import { outOfMoney } from './refusals.ts';
 
 export interface AllowanceOptions {
   readonly requestId: string;
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   /** What admission has held. */
   readonly holdNanos: Nanos;
   /** The estimated input that the hold covers. */
@@ -82,7 +82,7 @@ export class StreamAllowance implements Allowance {
 
   #costOf(outputTokens: number): Nanos {
     const { model, request, inputTokens } = this.#options;
-    return expectedCost(pricesFor(model, request.serviceTier), inputTokens, outputTokens, request.hasAudio);
+    return expectedCost(pricesFor(model, request.serviceTier), inputTokens, outputTokens, request);
   }
 
   #coveredBy(holdNanos: Nanos): number {

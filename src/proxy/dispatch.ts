@@ -2,19 +2,21 @@
 import type { Model } from '../catalog/catalog.ts';
 import type { RetryPolicy } from '../core/settings.ts';
 import type { Served } from '../core/settlement.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
 import type { Log } from '../observe/log.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Meter } from '../relay/meter.ts';
 import { type Allowance, NO_WORK, type RelayResult, type StreamSink } from '../relay/relay.ts';
-import { relayResponse } from '../relay/response.ts';
+import { type RelayOptions, relayResponse } from '../relay/response.ts';
 import { REPORT_MS } from '../relay/stream.ts';
-import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
+import type { HostRequest } from '../translate/translate.ts';
+import type { Attempt } from '../upstream/attempt.ts';
 import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
-import { fullBudget, isRejection, onRequest, onRetry } from '../upstream/retry.ts';
-import type { ChatRequest } from '../wire/request.ts';
+import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
 import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import type { Route } from './plan.ts';
+import { rejectionOf, withoutClientRetry } from './rejection.ts';
 import { outcomeOf } from './respond.ts';
 
 /** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
@@ -36,7 +38,9 @@ export interface DispatcherParts {
 /** A request that is to be dispatched. */
 export interface Dispatchable {
   readonly requestId: string;
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
+  /** Headers of the client that reach a host of its dialect. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The model that was asked for, then its fallbacks. */
   readonly routes: readonly [Route, ...Route[]];
   readonly meter: Meter;
@@ -110,6 +114,11 @@ export class Dispatch {
   /** The model of the current attempt, or of the last one. */
   get model(): Model {
     return (this.#target?.route ?? this.#request.routes[0]).model;
+  }
+
+  /** What the current attempt, or the last one, had to leave out of the request. */
+  get ignored(): readonly string[] {
+    return (this.#target?.route ?? this.#request.routes[0]).hosted.ignored;
   }
 
   /** Who serves it; undefined until an upstream is asked. */
@@ -198,7 +207,14 @@ export class Dispatch {
     this.#attemptStartedAtMs = performance.now();
     let failure: string | undefined;
     try {
-      const attempt = member.attempt(request, route.model.upstream, route.capTokens);
+      const { hosted, model } = route;
+      const isTranslated = hosted.response !== undefined;
+      const attempt = member.attempt({
+        request: hosted.request,
+        model: model.upstream,
+        capTokens: route.capTokens,
+        headers: isTranslated ? {} : this.#request.headers,
+      });
       this.#attempt = attempt;
       const rejection = await rejectionOf(attempt);
       failure = rejection?.cause;
@@ -209,8 +225,9 @@ export class Dispatch {
         return { kind: 'rejected', next };
       }
       const relayed = await relayResponse(attempt, sink, meter, {
+        ...responseOptions(hosted, this.#request.requestId),
         stream: request.stream,
-        showUsage: request.includeUsage,
+        showUsage: request.includeUsage || isTranslated,
         choices: request.choices,
         allowance: this.#request.allowance(route.model),
         secrets: this.#dispatcher.secretsOf(route.model.provider),
@@ -267,35 +284,24 @@ export class Dispatch {
   }
 }
 
+/** How the response to a request is read, and translated for its client. */
+function responseOptions(
+  { request: { dialect, stream }, response }: HostRequest,
+  requestId: string,
+): Pick<RelayOptions, 'dialect' | 'reader' | 'translator' | 'translateAnswer'> {
+  const reader = dialect.startStream(requestId);
+  if (response === undefined) return { dialect, reader, translator: undefined, translateAnswer: undefined };
+  const context = { requestId, nowS: Math.floor(Date.now() / 1000) };
+  return {
+    dialect,
+    reader,
+    translator: stream ? response.stream(context) : undefined,
+    translateAnswer: (answer) => response.answer(answer, context),
+  };
+}
+
 /** What an attempt led to. */
 type AttemptResult =
   | { readonly kind: 'answered'; readonly relayed: RelayResult }
   /** The upstream did not take the request, and another one is to be tried. */
   | { readonly kind: 'rejected'; readonly next: Target };
-
-/** Why an upstream cannot have begun to work. */
-interface Rejection {
-  /** For the operator. */
-  readonly cause: string;
-  /** True where the upstream would not serve another model either. */
-  readonly isOfUpstream: boolean;
-}
-
-/** The rejection, where the upstream cannot have begun to work: no connection was made, or it rejected the request. */
-async function rejectionOf(attempt: Attempt): Promise<Rejection | undefined> {
-  try {
-    const { status } = await attempt.head();
-    if (!isRejection(status)) return undefined;
-    return { cause: `the upstream answered ${status}`, isOfUpstream: status !== 429 };
-  } catch (error) {
-    if (!(error instanceof UpstreamFailure)) throw error;
-    return attempt.sent || attempt.wasAborted ? undefined : { cause: error.message, isOfUpstream: true };
-  }
-}
-
-/** The gateway has retried for the client. If clients retried as well, an outage would multiply. */
-function withoutClientRetry(relayed: RelayResult): RelayResult {
-  const { termination } = relayed;
-  if (termination.kind !== 'error' || termination.error.code !== 'upstream_error') return relayed;
-  return { ...relayed, termination: { ...termination, error: { ...termination.error, shouldRetry: false } } };
-}

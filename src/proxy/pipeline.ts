@@ -3,6 +3,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import { Roster } from '../core/roster.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
 import type { BodyLimiter } from '../http/body-limiter.ts';
@@ -12,15 +13,17 @@ import type { Log } from '../observe/log.ts';
 import type { Monitor, RequestFacts } from '../observe/monitor.ts';
 import { SHUTTING_DOWN } from '../relay/failures.ts';
 import { Meter } from '../relay/meter.ts';
-import { DONE_BYTES, NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
+import { NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { type Admitted, liveRequestOf } from './admitted.ts';
 import { StreamAllowance } from './allowance.ts';
+import { countTokens } from './count-tokens.ts';
 import type { Dispatch, Dispatcher } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
 import { KnownKeys } from './known-keys.ts';
 import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
+import { admitListing } from './listing.ts';
 import { admissionRequest, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { errorForRefusal } from './refusals.ts';
@@ -56,9 +59,9 @@ export class Pipeline {
     this.#parts = parts;
   }
 
-  /** Answers a request for a chat completion. Never throws. */
-  async complete(exchange: Exchange): Promise<void> {
-    await this.#guarded(exchange, () => this.#complete(exchange));
+  /** Answers a request to a model. Never throws. */
+  async complete(exchange: Exchange, dialect: Dialect): Promise<void> {
+    await this.#guarded(exchange, () => this.#complete(exchange, dialect));
   }
 
   /** Answers a request for the list of models, or with an id for one of them. Never throws. */
@@ -71,10 +74,22 @@ export class Pipeline {
     });
   }
 
+  /** Answers a request to count tokens. Never throws. */
+  async countTokens(exchange: Exchange): Promise<void> {
+    await this.#guarded(exchange, async () => {
+      const access = await admitListing(this.#parts.ledger, exchange);
+      if (!access.ok) return this.#refuse(exchange, access.refused.error, access.refused.reason);
+      const { allowlist, reading } = access;
+      const body = await readBody(exchange, reading, this.#parts.bodies, this.#parts.catalog);
+      const refused = await countTokens(this.#parts, { exchange, body, allowlist });
+      if (refused !== undefined) this.#refuse(exchange, refused.error, refused.reason);
+    });
+  }
+
   /** Answers with an error. Under `/v1` the rate-limit headers are those of the key, if the request has one. Never throws. */
   async refuse(exchange: Exchange, error: ClientError): Promise<void> {
     await this.#guarded(exchange, async () => {
-      const credential = credentialOf(exchange.request.headers.authorization);
+      const credential = credentialOf(exchange.request.headers);
       if (exchange.showsLimits && credential.ok) {
         const identity = await this.#parts.ledger.identify(credential.keyHash);
         exchange.showLimits(identity.figures);
@@ -105,16 +120,16 @@ export class Pipeline {
   }
 
   /**
-   * The life of a request for a completion, in order. Every way out after admission goes through the one settlement, and
+   * The life of a request to a model, in order. Every way out after admission goes through the one settlement, and
    * the last bytes of the response wait for it.
    */
-  async #complete(exchange: Exchange): Promise<void> {
+  async #complete(exchange: Exchange, dialect: Dialect): Promise<void> {
     const { bodies, catalog, ledger } = this.#parts;
-    const credential = credentialOf(exchange.request.headers.authorization);
+    const credential = credentialOf(exchange.request.headers);
     if (!credential.ok) return exchange.sendError(credential.error);
     const { keyHash } = credential;
 
-    const early = await this.#resolveAtHand(exchange, keyHash);
+    const early = await this.#resolveAtHand(exchange, dialect, keyHash);
     let permitted = early && permittedByAdmission(early);
     if (permitted === undefined) {
       const identity = await ledger.identify(keyHash);
@@ -127,7 +142,7 @@ export class Pipeline {
       if (identity.kind === 'disabled') return this.#refuse(exchange, API_KEY_DISABLED);
       this.#knownKeys.add(keyHash, identity.keyId);
 
-      const resolution = early ?? this.#resolve(exchange, await readBody(exchange, identity, bodies, catalog));
+      const resolution = early ?? this.#resolve(exchange, dialect, await readBody(exchange, identity, bodies, catalog));
       const permission = permit(resolution, identity.allowlist, catalog);
       if (!permission.ok) {
         logLeftOut(this.#parts, exchange.requestId, permission.error, exchange.model);
@@ -160,23 +175,23 @@ export class Pipeline {
    * Resolves the body early if all of it is here and the key was seen before. Admission checks the key anyway, so most
    * requests ask the ledger once instead of twice.
    */
-  async #resolveAtHand(exchange: Exchange, keyHash: string): Promise<Resolution | undefined> {
+  async #resolveAtHand(exchange: Exchange, dialect: Dialect, keyHash: string): Promise<Resolution | undefined> {
     const keyId = this.#knownKeys.get(keyHash);
     const body = keyId === undefined ? undefined : await exchange.bufferedBody();
     if (keyId === undefined || body === undefined) return undefined;
     exchange.identifyKey(keyId);
-    return this.#resolve(exchange, body);
+    return this.#resolve(exchange, dialect, body);
   }
 
-  #resolve(exchange: Exchange, body: Buffer): Resolution {
-    const resolution = resolveRequest(this.#parts.catalog, body);
+  #resolve(exchange: Exchange, dialect: Dialect, body: Buffer): Resolution {
+    const resolution = resolveRequest(this.#parts.catalog, dialect, body);
     exchange.nameModel(resolution.modelName);
     return resolution;
   }
 
   /** Asks the ledger for a lease, with the fallbacks of the model and then without. Undefined once the request is refused. */
-  async #admit(exchange: Exchange, keyHash: string, { request, models }: Permitted): Promise<Admitted | undefined> {
-    const plans = plansFor(request, models, this.#parts.capOutput);
+  async #admit(exchange: Exchange, keyHash: string, { request, targets }: Permitted): Promise<Admitted | undefined> {
+    const plans = plansFor(request, targets, this.#parts.capOutput);
     for (const plan of plans) {
       const { requestId } = exchange;
       const admission = await this.#parts.ledger.admit(admissionRequest(requestId, keyHash, request.stream, plan));
@@ -189,7 +204,7 @@ export class Pipeline {
       if (plan !== plans.at(-1)) continue;
       const { refusal } = admission;
       if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, keyHash);
-      const error = errorForRefusal(refusal, models[0].id, plan.holdNanos);
+      const error = errorForRefusal(refusal, targets[0].model.id, plan.holdNanos);
       this.#refuse(exchange, error, error.code === 'rate_limited' ? refusal.reason : error.code);
     }
     return undefined;
@@ -228,11 +243,12 @@ export class Pipeline {
     const dispatch = this.#parts.dispatcher.dispatch({
       requestId,
       request,
+      headers: exchange.headers(request.dialect.headers),
       routes,
       meter,
       allowance: (model) => new StreamAllowance({ ...plan, requestId, request, model, ledger, counter }),
       sink: new ExchangeSink(exchange, {
-        servedModel: () => admitted.dispatch?.model.id,
+        serves: () => admitted.dispatch,
         mayBegin: () => ledger.flushed(commit),
       }),
     });
@@ -249,7 +265,7 @@ export class Pipeline {
       this.#parts.log.error({ request_id: requestId, err: error }, 'internal error while relaying');
       dispatch.abort();
       const termination: Termination = exchange.streamStarted
-        ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: DONE_BYTES }
+        ? { kind: 'stream_end', error: FAILED_AFTER_DISPATCH, end: exchange.streamFailure(FAILED_AFTER_DISPATCH) }
         : { kind: 'error', error: FAILED_AFTER_DISPATCH };
       return { metered: dispatch.sent ? meter.figuresOfPart() : NO_WORK, termination, note: 'internal error' };
     } finally {
@@ -261,6 +277,7 @@ export class Pipeline {
   async #settle(admitted: Admitted, facts: RequestFacts, relayed: RelayResult): Promise<void> {
     const { exchange, dispatch } = admitted;
     exchange.serveBy(dispatch?.model.id);
+    exchange.showIgnored(dispatch?.ignored ?? []);
     try {
       const end = await endOf(admitted, relayed, this.#parts.counter);
       const { requestId } = exchange;
@@ -293,7 +310,7 @@ export class Pipeline {
   #fail(exchange: Exchange, error: unknown, response: ClientError): void {
     const what = error instanceof LedgerUnavailable ? 'the ledger cannot be written' : 'internal error';
     this.#parts.log.error({ request_id: exchange.requestId, err: error }, what);
-    if (exchange.streamStarted) exchange.endStream(response, DONE_BYTES);
+    if (exchange.streamStarted) exchange.failStream(response);
     else exchange.sendError(response);
   }
 }

@@ -1,16 +1,23 @@
 /** What a request is expected to use, before it is admitted: the tokens to reserve and the money to hold. */
 import type { Model } from '../catalog/catalog.ts';
-import { expectedCost, hasPriceFor, pricesFor } from '../catalog/cost.ts';
+import { expectedCost, hasPriceFor, pricesFor, unpricedTool } from '../catalog/cost.ts';
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
+import { estimateInput } from '../dialects/input.ts';
 import type { AdmissionRequest } from '../ledger/ledger.ts';
-import { estimateInput } from '../wire/estimate.ts';
+import { type HostRequest, hostRequest } from '../translate/translate.ts';
 import { foldCase } from '../wire/names.ts';
-import type { ChatRequest } from '../wire/request.ts';
+
+/** A model that a request can go to, and the request for its host. */
+export interface Target extends HostRequest {
+  readonly model: Model;
+}
 
 /** A model that a request may go to. */
 export interface Route {
   readonly model: Model;
+  readonly hosted: HostRequest;
   /** The maximum of output tokens to write where the request lacks the one that its host reads; undefined for no cap. */
   readonly capTokens: number | undefined;
 }
@@ -32,40 +39,61 @@ export interface Plan {
  * counts up to what the first model can give; only fallbacks that can give it take part.
  */
 export function plansFor(
-  request: ChatRequest,
-  [asked, ...fallbacks]: readonly [Model, ...Model[]],
+  request: ModelRequest,
+  [asked, ...fallbacks]: readonly [Target, ...Target[]],
   capOutput: boolean,
 ): readonly [Plan, ...Plan[]] {
   const inputTokens = estimateInput(request);
-  const plan = (model: Model) => planForOne(request, model, inputTokens, capOutput);
+  const plan = (target: Target) => planForOne(request, target, inputTokens, capOutput);
   const alone = plan(asked);
-  const others = fallbacks
-    .filter((model) => canGive(model, request.maxOutput) && problemAt(request, model) === undefined)
-    .map(plan);
+  const others = fallbacks.filter(({ model }) => canGive(model, request.maxOutput)).map(plan);
   return others.length === 0 ? [alone] : [others.reduce(combine, alone), alone];
 }
 
-function planForOne(request: ChatRequest, model: Model, inputTokens: number, capOutput: boolean): Plan {
-  const declared = request.maxOutput;
+function planForOne(
+  request: ModelRequest,
+  { model, ...hosted }: Target,
+  inputTokens: number,
+  capOutput: boolean,
+): Plan {
+  // A translation may have written a maximum that the host needs.
+  const declared = hosted.request.maxOutput;
   const perChoice = Math.min(declared ?? model.defaultOutput, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
-  const outputTokens = perChoice * request.choices;
+  const most = perChoice * request.choices;
+  // The hold of a stream grows with what it writes.
+  const outputTokens = request.stream ? Math.min(most, model.holdOutput ?? most) : most;
   const capTokens = capOutput ? perChoice : undefined;
   const isBounded = declared !== undefined || capTokens !== undefined;
   return {
     inputTokens,
     outputTokens,
     reservedTokens: inputTokens + (isBounded ? outputTokens : 0),
-    holdNanos: expectedCost(pricesFor(model, request.serviceTier), inputTokens, outputTokens, request.hasAudio),
-    routes: [{ model, capTokens }],
+    holdNanos: expectedCost(pricesFor(model, request.serviceTier), inputTokens, outputTokens, request),
+    routes: [{ model, hosted, capTokens }],
   };
 }
 
-/** What keeps a valid request from being sent to a model: a field that its provider refuses, or that has no price. */
-export function problemAt({ body, serviceTier }: ChatRequest, model: Model): string | undefined {
+export type Targeting =
+  | { readonly ok: true; readonly target: Target }
+  | { readonly ok: false; readonly problem: string };
+
+/** What a valid request becomes for a model, which it must be able to reach, or what keeps it from being sent there. */
+export function targetFor(request: ModelRequest, model: Model): Targeting {
+  const problem = problemAt(request, model);
+  if (problem !== undefined) return { ok: false, problem };
+  const hosted = hostRequest(request, model.dialects, model);
+  if (!hosted.ok) return hosted;
+  return { ok: true, target: { model, ...hosted.hosted } };
+}
+
+/** A field that the provider refuses, or that has no price. */
+function problemAt({ body, serviceTier, hostTools }: ModelRequest, model: Model): string | undefined {
   if (!hasPriceFor(model, serviceTier)) {
     const tiers = ['auto', 'default', ...model.serviceTiers.keys()];
     return `service_tier: this model has no price for ${JSON.stringify(serviceTier)}; expected one of ${tiers.join(', ')}`;
   }
+  const tool = unpricedTool(model, { hostTools });
+  if (tool !== undefined) return `tools: this model has no price for a call of ${tool}`;
   if (model.refuseFields.length === 0) return undefined;
   const refused = new Set(model.refuseFields.map(foldCase));
   const field = body.members.find(({ key }) => refused.has(foldCase(key)));

@@ -8,10 +8,14 @@ import type { Exchange } from '../http/exchange.ts';
 import type { EnabledKey } from '../ledger/ledger.ts';
 import { errorForRefusal } from './refusals.ts';
 
+/** What matters of a key when its body is read. */
+export type BodyReading = Pick<EnabledKey, 'keyId' | 'allowlist' | 'concurrency' | 'refusal'> &
+  Partial<Pick<EnabledKey, 'refusalIfFree'>>;
+
 /** Throws a BodyError. */
 export async function readBody(
   exchange: Exchange,
-  key: EnabledKey,
+  key: BodyReading,
   bodies: BodyLimiter,
   catalog: Catalog,
 ): Promise<Buffer> {
@@ -25,7 +29,7 @@ export async function readBody(
 }
 
 /** What the limits of the key refuse now, whatever the request says. */
-function refusalBeforeReading(key: EnabledKey, catalog: Catalog): BodyRefusal | undefined {
+function refusalBeforeReading(key: BodyReading, catalog: Catalog): BodyRefusal | undefined {
   if (key.refusal === undefined) return undefined;
   const isFreePossible = catalog.callable(key.allowlist).some(mayBeFree);
   const refusal = isFreePossible ? key.refusalIfFree : key.refusal;

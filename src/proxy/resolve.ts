@@ -2,14 +2,21 @@
 import type { Catalog, Model } from '../catalog/catalog.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
+import type { Dialect, ModelRequest } from '../dialects/dialect.ts';
+import { isReachable } from '../translate/translate.ts';
 import { readJsonBody } from '../wire/body.ts';
-import { type ChatRequest, checkRequest, modelOf } from '../wire/request.ts';
-import { problemAt } from './plan.ts';
+import { type Target, targetFor } from './plan.ts';
 import { modelNotAllowed, modelNotFound } from './refusals.ts';
 
 /** A body that was read. `modelName` is the model it names, as a log can show it, if it names one. */
 export type Resolution =
-  | { readonly ok: true; readonly modelName: string; readonly model: Model; readonly request: ChatRequest }
+  | {
+      readonly ok: true;
+      readonly modelName: string;
+      readonly model: Model;
+      readonly request: ModelRequest;
+      readonly target: Target;
+    }
   | {
       readonly ok: false;
       readonly modelName: string | undefined;
@@ -19,24 +26,26 @@ export type Resolution =
     };
 
 /** Parses, checks and resolves a body, once. Which key sent it does not matter here. */
-export function resolveRequest(catalog: Catalog, bytes: Buffer): Resolution {
+export function resolveRequest(catalog: Catalog, dialect: Dialect, bytes: Buffer): Resolution {
   const read = readJsonBody(bytes);
   if (!read.ok) return invalid(undefined, undefined, read.problem);
-  const id = modelOf(read.body);
-  if (id === undefined) return invalid(undefined, undefined, 'model: expected a string, <provider>/<model>');
+  const { model: id } = read.body.fields;
+  if (typeof id !== 'string') return invalid(undefined, undefined, 'model: expected a string, <provider>/<model>');
   const model = catalog.find(id);
-  if (model === undefined) return { ok: false, modelName: printableName(id), model, error: modelNotFound(id) };
-  const checked = checkRequest(read.body, id);
+  if (model === undefined || !isReachable(dialect.name, model.dialects))
+    return { ok: false, modelName: printableName(id), model: undefined, error: modelNotFound(id) };
+  const checked = dialect.check(read.body, id);
   if (!checked.ok) return invalid(id, model, checked.problem);
   const { request } = checked;
-  const problem = problemAt(request, model);
-  return problem === undefined ? { ok: true, modelName: id, model, request } : invalid(id, model, problem);
+  const targeting = targetFor(request, model);
+  if (!targeting.ok) return invalid(id, model, targeting.problem);
+  return { ok: true, modelName: id, model, request, target: targeting.target };
 }
 
-/** A request that its key may send: the model it names, then the fallbacks that the key may use as well. */
+/** A request that its key may send: to the model it names, or to the fallbacks that the key may use and that can take it. */
 export interface Permitted {
-  readonly request: ChatRequest;
-  readonly models: readonly [Model, ...Model[]];
+  readonly request: ModelRequest;
+  readonly targets: readonly [Target, ...Target[]];
 }
 
 export type Permission =
@@ -50,8 +59,13 @@ export function permit(resolution: Resolution, allowlist: readonly string[] | nu
     return { ok: false, error: modelNotAllowed(model.id) };
   }
   if (!resolution.ok) return { ok: false, error: resolution.error };
-  const models = [resolution.model, ...catalog.fallbacks(resolution.model, allowlist)] as const;
-  return { ok: true, permitted: { request: resolution.request, models } };
+  const { request, target } = resolution;
+  const fallbacks = catalog
+    .fallbacks(target.model, allowlist)
+    .filter(({ dialects }) => isReachable(request.dialect.name, dialects))
+    .map((each) => targetFor(request, each))
+    .flatMap((targeting) => (targeting.ok ? [targeting.target] : []));
+  return { ok: true, permitted: { request, targets: [target, ...fallbacks] } };
 }
 
 /**
@@ -60,7 +74,7 @@ export function permit(resolution: Resolution, allowlist: readonly string[] | nu
  */
 export function permittedByAdmission(resolution: Resolution): Permitted | undefined {
   if (!resolution.ok || resolution.model.fallback.length > 0) return undefined;
-  return { request: resolution.request, models: [resolution.model] };
+  return { request: resolution.request, targets: [resolution.target] };
 }
 
 function invalid(modelName: string | undefined, model: Model | undefined, message: string): Resolution {

@@ -6,7 +6,8 @@ import type { StreamSink, Termination } from '../relay/relay.ts';
 
 /** What the start of a stream needs. Each is called once. */
 export interface StreamStart {
-  servedModel(): string | undefined;
+  /** Who serves the request, and what was left out for it. */
+  serves(): { readonly model: { readonly id: string }; readonly ignored: readonly string[] } | undefined;
   /** What the first byte waits for; undefined if nothing. */
   mayBegin(): Promise<void> | undefined;
 }
@@ -31,7 +32,9 @@ export class ExchangeSink implements StreamSink {
   }
 
   start(): void {
-    this.#exchange.serveBy(this.#start.servedModel());
+    const { model, ignored } = this.#start.serves() ?? {};
+    this.#exchange.serveBy(model?.id);
+    this.#exchange.showIgnored(ignored ?? []);
     this.#exchange.startStream();
   }
 

@@ -1,13 +1,13 @@
 /** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
 import { pricesFor, usageCost } from '../catalog/cost.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
+import { sampleInput } from '../dialects/input.ts';
 import type { Log } from '../observe/log.ts';
 import type { RequestEnd } from '../observe/monitor.ts';
 import { larger, type Metered } from '../relay/meter.ts';
 import type { RelayResult } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
-import { sampleInput } from '../wire/estimate.ts';
-import type { ChatRequest } from '../wire/request.ts';
 import type { Admitted } from './admitted.ts';
 import { errorOf, outcomeOf } from './respond.ts';
 
@@ -35,7 +35,7 @@ export async function endOf(
 
 async function usageOf(
   metered: Metered,
-  request: ChatRequest,
+  request: ModelRequest,
   counter: TokenCounter,
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
   const { usage, written, earlyReport } = metered;

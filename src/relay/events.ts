@@ -1,17 +1,22 @@
 /** Reads the events of a stream: what each is to the meter, and what the client gets of it. */
 import type { ClientError } from '../core/errors.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import type { Dialect, Fields, StreamReader } from '../dialects/dialect.ts';
+import type { StreamTranslator } from '../translate/translation.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
-import { readCompletion } from '../wire/completion.ts';
 import { holdsCredential, holdsVerbatim, type Secrets } from '../wire/secrets.ts';
-import { DONE, dataEvent, type SseEvent } from '../wire/sse.ts';
+import { namedEvent, type SseEvent } from '../wire/sse.ts';
 import { excessOf, MAX_EVENT_PARTS } from '../wire/structure.ts';
-import { isErrorValue } from '../wire/upstream-error.ts';
 import { errorForErrorValue, errorForInvalidResponse } from './failures.ts';
 import type { Meter } from './meter.ts';
 
 export interface EventReaderOptions {
-  /** Whether the client requested the chunk that holds only usage. */
+  /** The dialect of the host. */
+  readonly dialect: Dialect;
+  /** Reads the stream of the host. */
+  readonly reader: StreamReader;
+  /** Writes the stream for a client of another dialect. */
+  readonly translator: StreamTranslator | undefined;
+  /** Whether the client requested events that hold only usage. */
   readonly showUsage: boolean;
   /** What must never reach a client. */
   readonly secrets: Secrets;
@@ -19,10 +24,10 @@ export interface EventReaderOptions {
 
 /** What to do with an event. */
 export type EventAction =
-  /** `clean`: the bytes to send in place of the event's own, which hold a secret. */
-  | { readonly kind: 'forward'; readonly clean?: Buffer }
+  /** `instead`: the bytes to send in place of the event's own. */
+  | { readonly kind: 'forward'; readonly instead?: Buffer }
   | { readonly kind: 'hide' }
-  | { readonly kind: 'done' }
+  | { readonly kind: 'done'; readonly instead?: Buffer }
   | StreamError;
 
 export interface StreamError {
@@ -34,6 +39,7 @@ export interface StreamError {
 }
 
 const FORWARD: EventAction = { kind: 'forward' };
+const DONE: EventAction = { kind: 'done' };
 
 export class EventReader {
   readonly #meter: Meter;
@@ -51,35 +57,54 @@ export class EventReader {
       if (isPiece) this.#meter.readUnparsed(event.bytes.length);
       return this.#readUnparsed(event.bytes.toString('latin1'), isPiece);
     }
-    if (event.data.trim() === DONE) return { kind: 'done' };
     // Each part takes a byte at least.
     const excess = event.bytes.length > MAX_EVENT_PARTS ? excessOf(event.bytes, MAX_EVENT_PARTS) : undefined;
     if (excess !== undefined) {
       this.#meter.readUnparsed(event.bytes.length);
-      return invalidEvent(`an event exceeds the limit of JSON ${excess}`);
+      return this.#invalid(`an event exceeds the limit of JSON ${excess}`);
     }
-    const value = parseJson(event.data)?.value;
-    if (event.name === 'error' || isErrorValue(value)) {
-      const error = errorForErrorValue(value ?? event.data, 'error_event', this.#options.secrets);
+    const judged = this.#options.reader.judge(event);
+    if (judged.kind === 'invalid') return this.#invalid('an event is not a JSON object');
+    if (judged.kind === 'error') {
+      const error = errorForErrorValue(judged.value, 'error_event', this.#options.secrets);
       return { kind: 'error', error, note: 'the upstream sent an error event', isReported: true };
     }
-    if (!isObject(value)) return invalidEvent('an event is not a JSON object');
-    const facts = readCompletion(value);
-    this.#meter.read(facts);
-    const isUsageOnly = facts.hasUsage && (facts.choices ?? 0) === 0;
-    if (isUsageOnly && !this.#options.showUsage) return { kind: 'hide' };
-    const clean = withoutSecrets(event.data, value, this.#options.secrets);
-    return clean === undefined ? FORWARD : { kind: 'forward', clean: Buffer.from(dataEvent(clean)) };
+    const { value, facts } = judged;
+    if (facts !== undefined) this.#meter.read(facts);
+    if (judged.kind === 'part' && judged.isHidden && !this.#options.showUsage) return { kind: 'hide' };
+    return value === undefined ? this.#done() : this.#forward(event, value, judged.kind === 'end');
+  }
+
+  /** A final event without content. */
+  #done(): EventAction {
+    const { translator } = this.#options;
+    return translator === undefined ? DONE : { kind: 'done', instead: Buffer.from(translator.completion()) };
+  }
+
+  #forward(event: SseEvent, value: Fields, isEnd: boolean): EventAction {
+    const { translator, secrets, dialect } = this.#options;
+    const clean = withoutSecrets(event.data as string, value, secrets, dialect.answerFields);
+    const kind = isEnd ? 'done' : 'forward';
+    if (translator === undefined) {
+      if (clean === undefined) return isEnd ? DONE : FORWARD;
+      return { kind, instead: Buffer.from(namedEvent(event.name, clean)) };
+    }
+    const translated = translator.push(clean === undefined ? value : (JSON.parse(clean) as Fields));
+    if (isEnd) return { kind, instead: Buffer.from(translated + translator.completion()) };
+    return translated === '' ? { kind: 'hide' } : { kind, instead: Buffer.from(translated) };
   }
 
   /** A comment, or a piece of an oversized event, from which nothing can be removed. */
   #readUnparsed(text: string, isPiece: boolean): EventAction {
-    const { secrets } = this.#options;
-    if (isPiece && holdsCredential(text, secrets)) return invalidEvent('an oversized event holds a credential');
+    const { secrets, translator } = this.#options;
+    // Only what is parsed can be translated.
+    if (isPiece && translator !== undefined) return this.#invalid('an event is too long to be translated');
+    if (translator !== undefined) return { kind: 'hide' };
+    if (isPiece && holdsCredential(text, secrets)) return this.#invalid('an oversized event holds a credential');
     return !isPiece && holdsVerbatim(text, secrets) ? { kind: 'hide' } : FORWARD;
   }
-}
 
-function invalidEvent(note: string): StreamError {
-  return { kind: 'error', error: errorForInvalidResponse(note), note, isReported: false };
+  #invalid(note: string): StreamError {
+    return { kind: 'error', error: errorForInvalidResponse(this.#options.dialect, note), note, isReported: false };
+  }
 }

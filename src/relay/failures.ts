@@ -4,6 +4,7 @@
  */
 import type { ClientError } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { isRejection } from '../upstream/retry.ts';
 import { holdsSecret, type Secrets } from '../wire/secrets.ts';
@@ -144,11 +145,11 @@ const FAILURE_MESSAGES = {
 /** The client error for a request that is admitted while the process shuts down. */
 export const SHUTTING_DOWN = errorForFailure(new UpstreamFailure('aborted', 'stopped before dispatch'));
 
-/** The client error for an upstream response that is not in the chat-completions format. */
-export function errorForInvalidResponse(why: string): ClientError {
+/** The client error for an upstream response that is not in the format of its dialect. */
+export function errorForInvalidResponse({ title }: Dialect, why: string): ClientError {
   return {
     code: 'upstream_error',
-    message: 'The provider sent a response that is not in the chat-completions format.',
+    message: `The provider sent a response that is not in the ${title} format.`,
     failure: { reason: 'not_the_protocol', status: undefined, message: why },
   };
 }

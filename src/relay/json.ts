@@ -4,9 +4,9 @@
  */
 
 import { isObject, parseJson } from '../core/json.ts';
+import type { Dialect, Fields } from '../dialects/dialect.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
-import { readCompletion } from '../wire/completion.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { excessOf, MAX_RESPONSE_PARTS } from '../wire/structure.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
@@ -19,22 +19,32 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** A shorter response is parsed in a few milliseconds, whatever it holds. */
 const LONG_RESPONSE_BYTES = 256 * 1024;
 
+export interface JsonOptions {
+  /** The dialect of the host. */
+  readonly dialect: Dialect;
+  /** Translates the answer for a client of another dialect. */
+  readonly translateAnswer: ((answer: Fields) => Fields) | undefined;
+  readonly secrets: Secrets;
+}
+
 /** Reads the whole response. Rejects with an UpstreamFailure if it is incomplete. */
-export async function relayJson(attempt: Attempt, meter: Meter, secrets: Secrets): Promise<RelayResult> {
+export async function relayJson(attempt: Attempt, meter: Meter, options: JsonOptions): Promise<RelayResult> {
+  const { dialect, secrets, translateAnswer } = options;
+  const invalid = (note: string) => invalidResponse(meter, dialect, note);
   const body = await readAll(attempt, MAX_RESPONSE_BYTES);
   if (body === undefined) {
     attempt.abort();
-    return invalidResponse(meter, `the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
+    return invalid(`the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
   }
   const excess = body.length > LONG_RESPONSE_BYTES ? excessOf(body, MAX_RESPONSE_PARTS) : undefined;
   if (excess !== undefined) {
     meter.readUnparsed(body.length);
-    return invalidResponse(meter, `the response exceeds the limit of JSON ${excess}`);
+    return invalid(`the response exceeds the limit of JSON ${excess}`);
   }
   const text = body.toString('utf8');
   const answer = parseJson(text)?.value;
-  if (!isObject(answer)) return invalidResponse(meter, 'the response is not a JSON object');
-  const facts = readCompletion(answer);
+  if (!isObject(answer)) return invalid('the response is not a JSON object');
+  const facts = dialect.readAnswer(answer);
   if (isErrorValue(answer) && !facts.choices) {
     if (facts.usage !== undefined) meter.read(facts);
     return {
@@ -44,16 +54,22 @@ export async function relayJson(attempt: Attempt, meter: Meter, secrets: Secrets
     };
   }
   meter.readWhole(facts);
-  if (facts.choices === undefined) return invalidResponse(meter, 'the response has no choices');
-  const clean = withoutSecrets(text, answer, secrets);
-  return clean === undefined
-    ? { metered: meter.figures(), termination: { kind: 'json', body }, note: undefined }
-    : { metered: meter.figures(), termination: { kind: 'json', body: Buffer.from(clean) }, note: SECRETS_REMOVED };
+  if (facts.choices === undefined) return invalid(`the response is no answer in the ${dialect.title} format`);
+  const clean = withoutSecrets(text, answer, secrets, dialect.answerFields);
+  const note = clean === undefined ? undefined : SECRETS_REMOVED;
+  if (translateAnswer !== undefined) {
+    const translated = translateAnswer(clean === undefined ? answer : (JSON.parse(clean) as Fields));
+    const termination = { kind: 'json', body: Buffer.from(JSON.stringify(translated)) } as const;
+    return { metered: meter.figures(), termination, note };
+  }
+  const termination = { kind: 'json', body: clean === undefined ? body : Buffer.from(clean) } as const;
+  return { metered: meter.figures(), termination, note };
 }
 
 const SECRETS_REMOVED = 'the response held a secret or words about the account, which were removed';
 
-/** The result for a response that is not in the chat-completions format. */
-export function invalidResponse(meter: Meter, note: string): RelayResult {
-  return { metered: meter.figures(), termination: { kind: 'error', error: errorForInvalidResponse(note) }, note };
+/** The result for a response that is not in the format of its dialect. */
+export function invalidResponse(meter: Meter, dialect: Dialect, note: string): RelayResult {
+  const error = errorForInvalidResponse(dialect, note);
+  return { metered: meter.figures(), termination: { kind: 'error', error }, note };
 }

@@ -4,7 +4,7 @@
  */
 
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
-import { type CompletionFacts, quotableId } from '../wire/completion.ts';
+import { type AnswerFacts, quotableId } from '../dialects/answer.ts';
 import { TextSample } from '../wire/text-sample.ts';
 
 export interface Metered {
@@ -46,12 +46,12 @@ export class Meter {
   }
 
   /** Reads a whole completion. Its text matters only where it reports no usage. */
-  readWhole(facts: CompletionFacts): void {
+  readWhole(facts: AnswerFacts): void {
     this.read(facts.usage === undefined ? facts : { ...facts, progress: [] });
   }
 
   /** Reads a completion or a chunk. Usage reports are running totals, so the last one counts. */
-  read(facts: CompletionFacts): void {
+  read(facts: AnswerFacts): void {
     this.hasRead = true;
     this.#reported = facts.usage ?? this.#reported;
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;

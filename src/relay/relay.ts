@@ -4,17 +4,13 @@
  */
 import type { ClientError } from '../core/errors.ts';
 import { NO_USAGE } from '../core/usage.ts';
-import { DONE_EVENT } from '../wire/sse.ts';
 import type { Meter, Metered } from './meter.ts';
 
 /** How the response to the client ends. Its final bytes wait for the settlement. */
 export type Termination =
   | { readonly kind: 'json'; readonly body: Buffer }
   | { readonly kind: 'error'; readonly error: ClientError }
-  /**
-   * The end of a stream that has started: an error event if there is an error, then `end`, the
-   * final event.
-   */
+  /** The end of a stream that has started. `end`: its last bytes, which say so if it failed. */
   | { readonly kind: 'stream_end'; readonly error: ClientError | undefined; readonly end: Buffer }
   | { readonly kind: 'client_gone' };
 
@@ -24,9 +20,6 @@ export interface RelayResult {
   /** What went wrong, for the log. */
   readonly note: string | undefined;
 }
-
-/** The final event of a stream for which the upstream sent none. */
-export const DONE_BYTES = Buffer.from(DONE_EVENT);
 
 /** The client's side of a stream. */
 export interface StreamSink {

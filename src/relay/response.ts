@@ -1,12 +1,12 @@
 /** Relays one upstream response: a completion, a stream, an error, or a failed attempt. */
 import type { Attempt, ResponseHead } from '../upstream/attempt.ts';
 import { relayErrorResponse, relayFailure } from './failures.ts';
-import { invalidResponse, relayJson } from './json.ts';
+import { invalidResponse, type JsonOptions, relayJson } from './json.ts';
 import type { Meter } from './meter.ts';
 import type { RelayResult, StreamSink } from './relay.ts';
 import { relayStream, type StreamOptions } from './stream.ts';
 
-export interface RelayOptions extends StreamOptions {
+export interface RelayOptions extends StreamOptions, JsonOptions {
   /** Whether the client requested a stream. */
   readonly stream: boolean;
 }
@@ -37,13 +37,13 @@ async function relayByHead(
   if (head.status < 200 || head.status > 299) return relayErrorResponse(attempt, head.status, meter, options.secrets);
   if (head.contentEncoding !== undefined) {
     attempt.abort();
-    return invalidResponse(meter, 'the response is compressed, although identity was requested');
+    return invalidResponse(meter, options.dialect, 'the response is compressed, although identity was requested');
   }
   const isEventStream = /^\s*text\/event-stream\b/i.test(head.contentType);
   if (options.stream && isEventStream) return relayStream(attempt, sink, meter, options);
-  const relayed = await relayJson(attempt, meter, options.secrets);
+  const relayed = await relayJson(attempt, meter, options);
   // A client that expects events could not read a plain completion.
   if (options.stream && relayed.termination.kind === 'json')
-    return invalidResponse(meter, 'the response is a completion, although a stream was requested');
+    return invalidResponse(meter, options.dialect, 'the response is a completion, although a stream was requested');
   return relayed;
 }

@@ -7,7 +7,7 @@ import { isCutInCrlf, joined } from './bytes.ts';
 import { type EventAction, EventReader, type EventReaderOptions, type StreamError } from './events.ts';
 import { errorForFailure } from './failures.ts';
 import type { Meter } from './meter.ts';
-import { type Allowance, DONE_BYTES, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
+import { type Allowance, NO_WORK, type RelayResult, type StreamSink } from './relay.ts';
 
 export interface StreamOptions extends EventReaderOptions {
   /** How many choices the client requested. */
@@ -135,9 +135,9 @@ class StreamRelay {
         return { forwarded, end: undefined, waiting: { events: events.slice(index), action } };
       }
       if (action.kind === 'forward')
-        this.#addEvent(action.clean === undefined ? event : { ...event, bytes: action.clean }, forwarded);
+        this.#addEvent(action.instead === undefined ? event : { ...event, bytes: action.instead }, forwarded);
       if (action.kind === 'error') return { forwarded, end: action };
-      if (action.kind === 'done') return { forwarded, end: event.bytes };
+      if (action.kind === 'done') return { forwarded, end: action.instead ?? event.bytes };
     }
     return { forwarded, end: undefined };
   }
@@ -261,8 +261,10 @@ class StreamRelay {
   }
 
   #endedByGateway(error: ClientError | undefined, note: string): RelayResult {
-    const metered = this.#meter.figuresOfPart();
-    return { metered, termination: { kind: 'stream_end', error, end: DONE_BYTES }, note };
+    const { translator, reader } = this.#options;
+    const ends = translator ?? reader;
+    const end = Buffer.from(error === undefined ? ends.completion() : ends.failure(error));
+    return { metered: this.#meter.figuresOfPart(), termination: { kind: 'stream_end', error, end }, note };
   }
 }
 

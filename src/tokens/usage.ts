@@ -1,6 +1,6 @@
 /** Counts the usage that an upstream did not report, or not to the end. */
 import type { TokenUsage } from '../core/usage.ts';
-import type { InputSample } from '../wire/estimate.ts';
+import type { InputSample } from '../dialects/input.ts';
 import type { TextSample } from '../wire/text-sample.ts';
 import type { TokenCounter } from './counter.ts';
 

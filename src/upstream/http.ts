@@ -4,22 +4,21 @@ import type { Dispatcher } from 'undici';
 // The package index also loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { UpstreamTimeouts } from '../core/settings.ts';
-import { bodyFor, endpointOf, type OpenaiEndpoint, type OpenaiHost } from '../providers/openai.ts';
-import type { ChatRequest } from '../wire/request.ts';
+import { bodyFor, type Endpoint, endpointOf, type Host, headersFor } from '../providers/host.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { Attempt, type FailureKind, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
-import type { Upstream } from './upstream.ts';
+import type { Upstream, UpstreamCall } from './upstream.ts';
 
 /** How long idle connections are kept: less than the 60 s after which many upstreams close them. */
 const KEEP_ALIVE_MS = 30_000;
 
 export class HttpUpstream implements Upstream {
-  readonly #endpoint: OpenaiEndpoint;
+  readonly #endpoint: Endpoint;
   readonly #timeouts: UpstreamTimeouts;
   readonly #pool: Pool;
 
-  constructor(host: OpenaiHost, timeouts: UpstreamTimeouts, userAgent: string) {
+  constructor(host: Host, timeouts: UpstreamTimeouts, userAgent: string) {
     this.#endpoint = endpointOf(host, userAgent);
     this.#timeouts = timeouts;
     this.#pool = new Pool(this.#endpoint.origin, {
@@ -38,14 +37,14 @@ export class HttpUpstream implements Upstream {
     return this.#endpoint.secrets;
   }
 
-  attempt(request: ChatRequest, model: string, capTokens: number | undefined): Attempt {
+  attempt({ request, model, capTokens, headers }: UpstreamCall): Attempt {
     const attempt = new Attempt();
-    const accept = request.stream ? 'text/event-stream' : 'application/json';
+    const { path, query } = this.#endpoint;
     this.#pool.dispatch(
       {
         method: 'POST',
-        path: this.#endpoint.path,
-        headers: { ...this.#endpoint.headers, accept },
+        path: `${path}${request.dialect.path}${query}`,
+        headers: headersFor(this.#endpoint, request, headers),
         body: bodyFor(this.#endpoint, request, model, capTokens),
       },
       new AttemptHandler(attempt, this.#timeouts),

@@ -1,10 +1,22 @@
 /** Plays the mock provider's scripts in real time, as if they arrived over a connection. */
+import type { DialectName } from '../core/dialects.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
+import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
 import { mockScript, type Script, type Step } from '../providers/mock/mock.ts';
-import type { ChatRequest } from '../wire/request.ts';
 import { NO_SECRETS } from '../wire/secrets.ts';
 import { Attempt, UpstreamFailure } from './attempt.ts';
-import type { Upstream } from './upstream.ts';
+import type { Upstream, UpstreamCall } from './upstream.ts';
+
+/** The gateway counts for it. */
+const NO_SUCH_PATH: Script = { status: 404, contentType: 'application/json', delayMs: 0, steps: [] };
+
+/** How the ids of answers begin. */
+const ID_PREFIXES: Readonly<Record<DialectName, string>> = {
+  chat: 'chatcmpl-',
+  messages: 'msg_',
+  responses: 'resp_',
+  embeddings: 'emb-',
+};
 
 export class MockUpstream implements Upstream {
   readonly secrets = NO_SECRETS;
@@ -16,10 +28,16 @@ export class MockUpstream implements Upstream {
     this.#timeouts = timeouts;
   }
 
-  attempt(request: ChatRequest): Attempt {
+  attempt({ request }: UpstreamCall): Attempt {
     const attempt = new Attempt();
     const createdS = Math.floor(Date.now() / 1000);
-    const script = mockScript(request, { id: `chatcmpl-mock-${createdS}-${++this.#responses}`, createdS });
+    const script =
+      request.dialect === COUNT_TOKENS
+        ? NO_SUCH_PATH
+        : mockScript(request, {
+            id: `${ID_PREFIXES[request.dialect.name]}mock-${createdS}-${++this.#responses}`,
+            createdS,
+          });
     const player = new ScriptPlayer(attempt, script, this.#timeouts, () => this.#players.delete(player));
     this.#players.add(player);
     player.start();

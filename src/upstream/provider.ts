@@ -1,12 +1,11 @@
 /** A provider's upstreams: picks one for each request, and tracks their health and backoffs. */
-import type { ChatRequest } from '../wire/request.ts';
 import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import type { Attempt } from './attempt.ts';
 import { type Backoff, isOver, NO_BACKOFF, nextRequestMs, onRequestSent, onRetryAfter, onSuccess } from './backoff.ts';
 import { type Breaker, type BreakerState, CLOSED, onAttempt, onSignal, type Signal, stateOf } from './breaker.ts';
 import { type Among, choose, eligible } from './choice.ts';
 import { isRejection, parseRetryAfter } from './retry.ts';
-import type { Upstream } from './upstream.ts';
+import type { Upstream, UpstreamCall } from './upstream.ts';
 
 /** An upstream with its share of the requests. */
 export interface WeightedUpstream {
@@ -88,7 +87,8 @@ export class Member {
   }
 
   /** Sends a request; call `release` once it is over. */
-  attempt(request: ChatRequest, model: string, capTokens: number | undefined): Attempt {
+  attempt(call: UpstreamCall): Attempt {
+    const { model } = call;
     const wasProbing = this.#breaker.isProbing;
     const nowMs = this.#nowMs();
     this.#breaker = onAttempt(this.#breaker, nowMs);
@@ -96,7 +96,7 @@ export class Member {
     this.#setModelBackoff(model, (backoff) => onRequestSent(backoff, nowMs));
     const isProbe = this.#breaker.isProbing && !wasProbing;
     this.inFlight++;
-    const attempt = this.#upstream.attempt(request, model, capTokens);
+    const attempt = this.#upstream.attempt(call);
     if (this.#tracksHealth) this.#trackHealth(attempt, model, isProbe, nowMs);
     return attempt;
   }

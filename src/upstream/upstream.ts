@@ -1,15 +1,23 @@
 /** The interface of an upstream: something that attempts requests. */
-import type { ChatRequest } from '../wire/request.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import type { Attempt } from './attempt.ts';
 
+/** A request as it is sent. */
+export interface UpstreamCall {
+  /** In a dialect that the upstream speaks. */
+  readonly request: ModelRequest;
+  /** The upstream's own name of the model. */
+  readonly model: string;
+  /** A maximum of output tokens, to be written into a request that declares none. */
+  readonly capTokens: number | undefined;
+  /** Headers of the dialect, from the client. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export interface Upstream {
   readonly secrets: Secrets;
-  /**
-   * Sends a request. `model`: the upstream's own name of it. `capTokens`: a maximum of output
-   * tokens to write into a request that declares none.
-   */
-  attempt(request: ChatRequest, model: string, capTokens: number | undefined): Attempt;
+  attempt(call: UpstreamCall): Attempt;
   /** Closes every connection at once. */
   close(): Promise<void>;
 }

@@ -7,30 +7,25 @@ import { applyEdits, type Edit, type Member, membersOf, NestingError } from './m
 import { holdsCredential, holdsVerbatim, type Secrets } from './secrets.ts';
 import { isForClients } from './upstream-error.ts';
 
-/**
- * The members of completions and chunks. Models write into these, and may name any host: only
- * credentials are removed from them.
- */
-const FORMAT: ReadonlySet<string> = new Set(
-  'id object created model choices usage service_tier system_fingerprint'.split(' '),
-);
-
 const WITHHELD = '[withheld]';
 const WITHHELD_ERROR = { code: 'upstream_error', message: 'The provider reported an error.' } as const;
 
 /**
  * The text of an answer without what a client must not read; members without any keep their bytes.
  * Undefined if there is nothing to remove, which is almost always so, and found out at almost no
- * cost.
+ * cost. `format`: members of the format. Models write into these, and may name any host: only
+ * credentials are removed from them.
  */
 export function withoutSecrets(
   text: string,
   answer: Readonly<Record<string, unknown>>,
   secrets: Secrets,
+  format: ReadonlySet<string>,
 ): string | undefined {
-  if (!holdsCredential(text, secrets) && !hasErrorInChoice(answer) && !isSuspect(answer, secrets)) return undefined;
+  if (!holdsCredential(text, secrets) && !hasErrorInChoice(answer) && !isSuspect(answer, secrets, format))
+    return undefined;
   try {
-    const edits = membersOf(text, 0).flatMap((member) => editsOf(member, text, secrets));
+    const edits = membersOf(text, 0).flatMap((member) => editsOf(member, text, secrets, format));
     return edits.length === 0 ? undefined : applyEdits(text, edits);
   } catch (error) {
     if (!(error instanceof NestingError)) throw error;
@@ -40,9 +35,9 @@ export function withoutSecrets(
 }
 
 /** Whether an answer has an error, or a secret in a member that is not of the format. */
-function isSuspect(answer: Readonly<Record<string, unknown>>, secrets: Secrets): boolean {
+function isSuspect(answer: Readonly<Record<string, unknown>>, secrets: Secrets, format: ReadonlySet<string>): boolean {
   for (const name in answer) {
-    if (FORMAT.has(name)) continue;
+    if (format.has(name)) continue;
     const value = answer[name];
     if (name === 'error' ? Boolean(value) : isSecret(name, secrets)) return true;
     // Some hosts name a provider in every chunk: a short text is not worth writing as JSON.
@@ -58,19 +53,24 @@ function hasErrorInChoice({ choices }: Readonly<Record<string, unknown>>): boole
   return false;
 }
 
-function editsOf({ key, keyStart, valueStart, valueEnd }: Member, text: string, secrets: Secrets): Edit[] {
+function editsOf(
+  { key, keyStart, valueStart, valueEnd }: Member,
+  text: string,
+  secrets: Secrets,
+  format: ReadonlySet<string>,
+): Edit[] {
   const value: unknown = JSON.parse(text.slice(valueStart, valueEnd));
-  const clean = cleanMember(key, value, secrets);
+  const clean = cleanMember(key, value, secrets, format);
   const edits = clean === value ? [] : [{ start: valueStart, end: valueEnd, replacement: JSON.stringify(clean) }];
-  if (FORMAT.has(key) || !isSecret(key, secrets)) return edits;
+  if (format.has(key) || !isSecret(key, secrets)) return edits;
   return [...edits, { start: keyStart, end: valueStart, replacement: `"${WITHHELD}":` }];
 }
 
 /** The same value if there is nothing to remove. */
-function cleanMember(name: string, value: unknown, secrets: Secrets): unknown {
+function cleanMember(name: string, value: unknown, secrets: Secrets, format: ReadonlySet<string>): unknown {
   if (name === 'error') return cleanError(value, secrets);
   if (name === 'choices' && Array.isArray(value)) return mapItems(value, (choice) => cleanChoice(choice, secrets));
-  return FORMAT.has(name) ? withoutCredentials(value, secrets) : withoutAnySecret(value, secrets);
+  return format.has(name) ? withoutCredentials(value, secrets) : withoutAnySecret(value, secrets);
 }
 
 function cleanChoice(choice: unknown, secrets: Secrets): unknown {

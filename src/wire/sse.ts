@@ -152,3 +152,8 @@ export const DONE = '[DONE]';
 export function dataEvent(data: string): string {
   return `data: ${data}\n\n`;
 }
+
+/** An event with one line of data, and a name if it has one. */
+export function namedEvent(name: string | undefined, data: string): string {
+  return name === undefined ? dataEvent(data) : `event: ${name}\n${dataEvent(data)}`;
+}

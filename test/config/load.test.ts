@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { OpenaiProviderConfig, ProviderConfig } from '../../src/config/config.ts';
+import type { HttpProviderConfig, ProviderConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { directory, load, problemsOf } from '../support/configs.ts';
 
@@ -65,7 +65,7 @@ test('every key of the config takes effect', () => {
     streamKeepAliveMs: 20_000,
     logLevel: 'warn',
   });
-  const [host, mock] = providers as [OpenaiProviderConfig, ProviderConfig];
+  const [host, mock] = providers as [HttpProviderConfig, ProviderConfig];
   assert.partialDeepStrictEqual(host, {
     kind: 'openai',
     name: 'host',
@@ -251,8 +251,8 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['tiers: []', /^1:1: tiers: expected a map/],
   ['providers: 5', /^1:1: providers: expected a map/],
   ['providers:\n  "a/b": { kind: mock, models: {} }', /^2:3: providers\.a\/b: expected a provider name/],
-  ['providers:\n  p: { models: {} }', /^2:3: providers\.p.*: expected kind: openai or kind: mock/],
-  ['providers:\n  p: { kind: azure, models: {} }', /^2:8: providers\.p\.kind: expected kind: openai or kind: mock/],
+  ['providers:\n  p: { models: {} }', /^2:3: providers\.p.*: expected kind: openai, kind: anthropic or kind: mock/],
+  ['providers:\n  p: { kind: azure, models: {} }', /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic or kind: mock/],
   ['providers:\n  p: 5', /^2:3: providers\.p: expected a map/],
   ['providers:\n  p: { kind: mock }', /^2:3: providers\.p\.models: expected a map of model names/],
   ['providers:\n  p: { kind: openai, models: {} }', /^2:3: providers\.p\.base_url: expected an address, or/],

@@ -1,7 +1,7 @@
 /** Several upstreams of a provider, fallback models, and retries in the config. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { OpenaiProviderConfig } from '../../src/config/config.ts';
+import type { HttpProviderConfig } from '../../src/config/config.ts';
 import { load, problemsOf } from '../support/configs.ts';
 
 const SEVERAL = `providers:
@@ -16,7 +16,7 @@ const SEVERAL = `providers:
 
 describe('a provider with several upstreams', () => {
   test('gives each a name, its own key, and a weight', () => {
-    const [several] = load(SEVERAL, { HOST_KEY: 'secret' }).providers as [OpenaiProviderConfig];
+    const [several] = load(SEVERAL, { HOST_KEY: 'secret' }).providers as [HttpProviderConfig];
     assert.equal(several.missingVariable, undefined, 'two of its upstreams can be used');
     assert.deepEqual(
       several.upstreams.map(({ name, baseUrl, apiKey, weight, missingVariable }) => [

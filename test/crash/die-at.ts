@@ -90,7 +90,7 @@ function isOfModel(upstreamModel: string): boolean {
 
 async function dieBeforeDispatch(): Promise<void> {
   const { HttpUpstream } = await built<typeof import('../../src/upstream/http.ts')>('upstream/http.js');
-  at('before', HttpUpstream.prototype, 'attempt', (_, [, upstreamModel]) => {
+  at('before', HttpUpstream.prototype, 'attempt', (_, [{ model: upstreamModel }]) => {
     if (isOfModel(upstreamModel)) reached();
   });
 }
@@ -100,8 +100,8 @@ async function watchAttempts() {
   const { Attempt } = await built<typeof import('../../src/upstream/attempt.ts')>('upstream/attempt.js');
   const { HttpUpstream } = await built<typeof import('../../src/upstream/http.ts')>('upstream/http.js');
   const attempts = new WeakMap<object, { readonly stream: boolean }>();
-  at('after', HttpUpstream.prototype, 'attempt', (_, [{ stream }, upstreamModel], attempt) => {
-    if (isOfModel(upstreamModel)) attempts.set(attempt as Attempt, { stream });
+  at('after', HttpUpstream.prototype, 'attempt', (_, [{ request, model: upstreamModel }], attempt) => {
+    if (isOfModel(upstreamModel)) attempts.set(attempt as Attempt, { stream: request.stream });
   });
   return { attempts, prototype: Attempt.prototype };
 }

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { CHAT } from '../../src/dialects/chat/chat.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { Dispatcher } from '../../src/proxy/dispatch.ts';
 import { Meter } from '../../src/relay/meter.ts';
@@ -10,7 +11,6 @@ import type { StreamSink } from '../../src/relay/relay.ts';
 import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';
 import { type Member, Provider } from '../../src/upstream/provider.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
-import { checkRequest } from '../../src/wire/request.ts';
 import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { completion } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
@@ -56,12 +56,14 @@ function dispatched(...hosts: readonly Host[]) {
   });
   const read = readJsonBody(Buffer.from(chat()));
   assert.ok(read.ok);
-  const checked = checkRequest(read.body, MODEL.id);
+  const checked = CHAT.check(read.body, MODEL.id);
   assert.ok(checked.ok);
-  const routes = [{ model: MODEL, capTokens: undefined }] as const;
+  const hosted = { request: checked.request, response: undefined, ignored: [] };
+  const routes = [{ model: MODEL, hosted, capTokens: undefined }] as const;
   const dispatch = dispatcher.dispatch({
     requestId: 'req_1',
     request: checked.request,
+    headers: {},
     routes,
     meter: new Meter(1),
     sink: SINK,

@@ -10,7 +10,7 @@ import { MAX_EVENT_BYTES } from '../../src/wire/sse.ts';
 import { chunk, DONE } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
-import { UNBOUNDED } from '../support/unbounded.ts';
+import { CHAT_STREAM, UNBOUNDED } from '../support/unbounded.ts';
 import { withStage } from './stage.ts';
 
 const COMMENT = ': keep-alive\n\n';
@@ -92,7 +92,12 @@ class Relay {
   constructor({ isOff = false } = {}) {
     const keepAliveMs = isOff ? undefined : EVERY_MS;
     this.#attempt.begin(SOURCE);
-    this.#ended = relayStream(this.#attempt, this.client, new Meter(1), { ...UNBOUNDED, showUsage: true, keepAliveMs });
+    this.#ended = relayStream(this.#attempt, this.client, new Meter(1), {
+      ...UNBOUNDED,
+      ...CHAT_STREAM,
+      showUsage: true,
+      keepAliveMs,
+    });
   }
 
   async send(text: string): Promise<void> {

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
+import { MAX_MESSAGES } from '../../src/dialects/chat/check.ts';
 import { MIN_BYTES_PER_SECOND } from '../../src/http/body.ts';
 import { MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../../src/http/malformed.ts';
 import { REPORT_MS } from '../../src/relay/stream.ts';
 import { MAX_JSON_DEPTH } from '../../src/wire/members.ts';
-import { MAX_MESSAGES } from '../../src/wire/request.ts';
 import { MAX_EVENT_PARTS, MAX_JSON_PARTS, MAX_RESPONSE_PARTS } from '../../src/wire/structure.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';

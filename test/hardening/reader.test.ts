@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import test, { type TestContext } from 'node:test';
+import { errorBody } from '../../src/core/errors.ts';
 import { MIN_BYTES_PER_SECOND } from '../../src/http/body.ts';
 import { Exchange } from '../../src/http/exchange.ts';
 
@@ -41,6 +42,7 @@ function answer(t: TestContext, untaken: number): Response {
     requestMs: 1,
     idleMs: STALL_MS,
     expectsContinue: false,
+    format: { errorBody, streamFailure: errorBody },
   });
   exchange.sendJson(200, '{}');
   return response;

@@ -8,10 +8,8 @@ import { registerHooks } from 'node:module';
 const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   '/dist/core/api-key.js': [['export function previewKey(key) {', '$&\n    return key;']],
   '/dist/wire/secrets.js': [['export function holdsSecret(text, secrets) {', '$&\n    return false;']],
-  '/dist/wire/completion.js': [
-    ['export function quotableId(id) {', '$&\n    return id;'],
-    ['id: answer.id', 'id: JSON.stringify(answer.choices)'],
-  ],
+  '/dist/dialects/answer.js': [['export function quotableId(id) {', '$&\n    return id;']],
+  '/dist/dialects/chat/answer.js': [['id: answer.id', 'id: JSON.stringify(answer.choices)']],
   '/dist/wire/body.js': [
     [
       'export function readJsonBody(body) {',
@@ -23,7 +21,7 @@ const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: str
   ],
   '/dist/relay/failures.js': [['note: `the upstream answered ', "note: words?.message + ' with ' + `"]],
   '/dist/http/authorization.js': [
-    ['export function credentialOf(header) {', "$&\n    process.stderr.write(header + '\\n');"],
+    ['export function credentialOf(headers) {', "$&\n    process.stderr.write(headers.authorization + '\\n');"],
   ],
 };
 

@@ -10,7 +10,7 @@ import { MAX_EVENT_BYTES } from '../../src/wire/sse.ts';
 import { chunk, DONE } from '../support/answers.ts';
 import { inParallel } from '../support/cli.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
-import { UNBOUNDED } from '../support/unbounded.ts';
+import { CHAT_STREAM, UNBOUNDED } from '../support/unbounded.ts';
 import { HOST_STREAMS, type HostStream } from './hosts.ts';
 
 /** What is relayed of a stream that arrives in these chunks, and what is charged. */
@@ -30,7 +30,12 @@ async function relayed(chunks: readonly Buffer[]): Promise<{ text: string; charg
     },
   };
   const meter = new Meter(7);
-  const ending = relayStream(attempt, sink, meter, { ...UNBOUNDED, showUsage: false, keepAliveMs: undefined });
+  const ending = relayStream(attempt, sink, meter, {
+    ...UNBOUNDED,
+    ...CHAT_STREAM,
+    showUsage: false,
+    keepAliveMs: undefined,
+  });
   for (const piece of chunks) {
     attempt.push(piece);
     await turn();

@@ -45,8 +45,9 @@ const STATE_DOORS: Readonly<Record<string, string>> = {
 const SQL = /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|PRAGMA|BEGIN|COMMIT|ROLLBACK)\b/;
 
 /** Rooms that compute and do nothing else: of Node itself they may import these modules alone. */
-const PURE_ROOMS = ['wire', 'providers', 'relay', 'catalog', 'proxy'];
-const PURE_MODULES = ['node:buffer'];
+const PURE_ROOMS = ['wire', 'dialects', 'translate', 'providers', 'relay', 'catalog', 'proxy'];
+/** Of `node:crypto` only hashes are pure; a random number would fail the tests of what it is in. */
+const PURE_MODULES = ['node:buffer', 'node:crypto'];
 
 /** `src/state/sqlite/keys.ts` is in the room `state`. */
 function roomOf(path: string): string {

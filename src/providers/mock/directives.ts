@@ -1,6 +1,7 @@
 /**
  * Parses the directives in a prompt that control the mock provider: `/error 503`, `/cut 3`, … Pure.
  */
+import { isObject, parseJson } from '../../core/json.ts';
 
 /** How the mock provider responds. */
 export interface Directives {
@@ -19,9 +20,23 @@ export interface Directives {
   readonly stallAfter: number | undefined;
   /** Respond with this many words. */
   readonly words: number | undefined;
+  /** Reason in this many words first, or in these. */
+  readonly thinking: number | string | undefined;
   /** Call the first tool of the request. */
   readonly callTool: boolean;
+  /** The tools to call, one after the other. */
+  readonly calls: readonly CallDirective[];
   readonly reportUsage: boolean;
+  /** How many of the input tokens were read from the cache. */
+  readonly cacheReadTokens: number;
+  /** How many of the input tokens were written to the cache. */
+  readonly cacheWriteTokens: number;
+}
+
+export interface CallDirective {
+  readonly name: string;
+  /** A JSON object, as it stands in the prompt. */
+  readonly argumentsJson: string;
 }
 
 /** One row per directive, as shown by `/help` and the README. */
@@ -34,42 +49,97 @@ export const DIRECTIVES: readonly (readonly [usage: string, meaning: string])[] 
   ['/fail 3', 'sends an error event after 3 words of a stream'],
   ['/stall 3', 'stops sending after 3 words, until the idle timeout'],
   ['/words 200', 'responds with that many words, at most 10000'],
+  ['/think 20', 'reasons in that many words first; or in the words that stand there instead of a number'],
   ['/tool', 'calls the first tool of the request'],
+  ['/call read {"path": "a.txt"}', 'calls that tool once with these arguments; then the next such call, or text'],
+  ['/cache 100', 'reports that 100 input tokens were read from the cache'],
+  ['/cache-write 100', 'reports that 100 input tokens were written to the cache'],
   ['/no-usage', 'omits the usage figures, so that the gateway counts the tokens itself'],
 ];
 
 const MAX_WAIT_MS = 600_000;
 const MAX_WORDS = 10_000;
+const NAMES = new Set(DIRECTIVES.map(([usage]) => usage.slice(1).split(' ')[0] as string));
 
 /**
  * Parses the directives in a prompt. Unknown ones, and those with an invalid value, are ignored.
  */
 export function readDirectives(prompt: string): Directives {
-  const found = new Map<string, string>();
-  for (const match of prompt.matchAll(/(?:^|\s)\/([a-z-]+)(?:[ \t]+(\d+(?:ms|s)?))?(?=\s|$)/g)) {
-    found.set(match[1] as string, match[2] ?? '');
-  }
+  const { calls, rest } = takeCalls(prompt);
+  const found = findArguments(rest);
   const number = (name: string, maximum: number) => {
-    const value = found.get(name);
-    return value === undefined || !/^\d{1,9}$/.test(value) ? undefined : Math.min(Number(value), maximum);
+    const value = firstWord(found.get(name));
+    return /^\d{1,9}$/.test(value) ? Math.min(Number(value), maximum) : undefined;
   };
   const status = number('error', Number.MAX_SAFE_INTEGER);
   return {
     help: found.has('help'),
     errorStatus: status !== undefined && status >= 400 && status <= 599 ? status : undefined,
-    delayMs: milliseconds(found.get('delay')),
-    paceMs: milliseconds(found.get('pace')),
+    delayMs: milliseconds(firstWord(found.get('delay'))),
+    paceMs: milliseconds(firstWord(found.get('pace'))),
     cutAfter: number('cut', MAX_WORDS),
     failAfter: number('fail', MAX_WORDS),
     stallAfter: number('stall', MAX_WORDS),
     words: number('words', MAX_WORDS),
+    thinking: number('think', MAX_WORDS) ?? (found.get('think') || undefined),
     callTool: found.has('tool'),
+    calls,
     reportUsage: !found.has('no-usage'),
+    cacheReadTokens: number('cache', Number.MAX_SAFE_INTEGER) ?? 0,
+    cacheWriteTokens: number('cache-write', Number.MAX_SAFE_INTEGER) ?? 0,
   };
 }
 
-function milliseconds(text: string | undefined): number {
-  const match = /^(\d{1,9})(ms|s)$/.exec(text ?? '');
+/** What follows each directive on its line, up to the next directive. The last one of a name wins. */
+function findArguments(text: string): Map<string, string> {
+  const matches = [...text.matchAll(/(?:^|\s)\/([a-z-]+)(?=\s|$)/g)].filter(({ 1: name }) => NAMES.has(name as string));
+  return new Map(
+    matches.map((match, position) => {
+      const [line = ''] = text.slice(match.index + match[0].length, matches[position + 1]?.index).split('\n', 1);
+      return [match[1] as string, line.trim()];
+    }),
+  );
+}
+
+function firstWord(text = ''): string {
+  return /^\S*/.exec(text)?.[0] ?? '';
+}
+
+/** The calls, and the text without them: what their arguments contain are no directives. */
+function takeCalls(prompt: string): { readonly calls: readonly CallDirective[]; readonly rest: string } {
+  const calls: CallDirective[] = [];
+  const rest: string[] = [];
+  const pattern = /(?:^|\s)\/call[ \t]+([\w.:-]{1,128})\s+(?=\{)/g;
+  let from = 0;
+  for (let match = pattern.exec(prompt); match !== null; match = pattern.exec(prompt)) {
+    const end = endOfObject(prompt, pattern.lastIndex);
+    if (end === undefined) break;
+    const argumentsJson = prompt.slice(pattern.lastIndex, end);
+    if (isObject(parseJson(argumentsJson)?.value)) calls.push({ name: match[1] as string, argumentsJson });
+    rest.push(prompt.slice(from, match.index));
+    from = end;
+    pattern.lastIndex = end;
+  }
+  return { calls, rest: [...rest, prompt.slice(from)].join('\n') };
+}
+
+/** The offset after the object that starts at `start`, or undefined if it has no end. */
+function endOfObject(text: string, start: number): number | undefined {
+  let depth = 0;
+  let isInString = false;
+  for (let at = start; at < text.length; at++) {
+    const character = text[at];
+    if (isInString && character === '\\') at++;
+    else if (character === '"') isInString = !isInString;
+    else if (isInString) continue;
+    else if (character === '{') depth++;
+    else if (character === '}' && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+function milliseconds(text: string): number {
+  const match = /^(\d{1,9})(ms|s)$/.exec(text);
   if (match === null) return 0;
   return Math.min(MAX_WAIT_MS, Number(match[1]) * (match[2] === 's' ? 1000 : 1));
 }

@@ -1,13 +1,16 @@
-/**
- * The mock provider: scripts the responses of a chat-completions host, or its failures, offline.
- * Pure.
- */
-
-import { isObject } from '../../core/json.ts';
-import { estimateInput } from '../../wire/estimate.ts';
-import type { ChatRequest } from '../../wire/request.ts';
-import { DONE_EVENT, dataEvent } from '../../wire/sse.ts';
+/** The mock provider: scripts the answers of a host, or its failures, offline. Pure. */
+import type { DialectName } from '../../core/dialects.ts';
+import type { ModelRequest } from '../../dialects/dialect.ts';
+import { estimateInput } from '../../dialects/input.ts';
+import type { Answer, MockContext, MockDialect, MockUsage, Part, StreamWriter } from './answer.ts';
+import { CHAT_MOCK } from './chat.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
+import { EMBEDDINGS_MOCK } from './embeddings.ts';
+import { MESSAGES_MOCK } from './messages.ts';
+import type { MockTool, Reading } from './reading.ts';
+import { RESPONSES_MOCK } from './responses.ts';
+
+export type { MockContext } from './answer.ts';
 
 /**
  * One step of a response: a delay, then bytes, then perhaps a lost connection or permanent silence.
@@ -27,159 +30,159 @@ export interface Script {
   readonly steps: Iterable<Step>;
 }
 
-/** What differs from one response to the next. */
-export interface MockContext {
-  readonly id: string;
-  readonly createdS: number;
-}
-
-interface Answer {
-  readonly request: ChatRequest;
-  readonly context: MockContext;
-  readonly directives: Directives;
-  readonly words: readonly string[];
-  readonly toolCall: { readonly id: string; readonly name: string } | undefined;
-  readonly finishReason: string;
-  readonly usage: Record<string, unknown> | undefined;
-}
+const DIALECTS: Readonly<Record<DialectName, MockDialect>> = {
+  chat: CHAT_MOCK,
+  messages: MESSAGES_MOCK,
+  responses: RESPONSES_MOCK,
+  embeddings: EMBEDDINGS_MOCK,
+};
 
 /** The response to a request. */
-export function mockScript(request: ChatRequest, context: MockContext): Script {
-  const prompt = lastUserText(request);
-  const directives = readDirectives(prompt);
-  const { errorStatus, delayMs } = directives;
-  if (errorStatus !== undefined) {
-    const body = errorJson(`The mock provider responded with status ${errorStatus}, as the prompt asked.`, errorStatus);
-    return { status: errorStatus, contentType: 'application/json', delayMs, steps: [{ afterMs: 0, bytes: body }] };
+export function mockScript(request: ModelRequest, context: MockContext): Script {
+  const dialect = DIALECTS[request.dialect.name];
+  const reading = dialect.read(request.body.fields);
+  const directives = readDirectives(reading.prompt);
+  const { delayMs } = directives;
+  const error = errorOf(reading, directives);
+  if (error !== undefined) {
+    const bytes = dialect.errorBody(error.status, error.message, context);
+    return { status: error.status, contentType: 'application/json', delayMs, steps: [{ afterMs: 0, bytes }] };
   }
-  const answer = compose(request, context, prompt, directives);
-  return request.stream
-    ? { status: 200, contentType: 'text/event-stream', delayMs, steps: streamSteps(answer) }
-    : { status: 200, contentType: 'application/json', delayMs, steps: jsonSteps(answer) };
+  const writesText = dialect.startStream !== undefined;
+  const answer = compose({ request, context, reading, directives, writesText });
+  if (request.stream && dialect.startStream !== undefined) {
+    const steps = streamSteps(answer, directives, dialect.startStream(answer));
+    return { status: 200, contentType: 'text/event-stream', delayMs, steps };
+  }
+  const steps = [wholeStep(answer, directives, dialect.wholeBody(answer))];
+  return { status: 200, contentType: 'application/json', delayMs, steps };
 }
 
-function compose(request: ChatRequest, context: MockContext, prompt: string, directives: Directives): Answer {
-  const tool = directives.callTool ? request.tools.find(isObject)?.function : undefined;
-  const toolCall = isObject(tool) ? { id: `call_${context.id}`, name: String(tool.name) } : undefined;
-  const all = toolCall === undefined ? wordsOf(request, prompt, directives) : [];
-  const words = all.slice(0, request.maxOutput ?? all.length);
-  const finishReason = toolCall !== undefined ? 'tool_calls' : words.length < all.length ? 'length' : 'stop';
-  const promptTokens = estimateInput(request);
-  const completionTokens = Math.max(1, words.length) * request.choices;
-  const usage = {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-  };
+function errorOf(reading: Reading, { errorStatus: status }: Directives) {
+  if (status !== undefined) {
+    return { status, message: `The mock provider responded with status ${status}, as the prompt asked.` };
+  }
+  return reading.problem === undefined ? undefined : { status: 400, message: reading.problem };
+}
+
+interface Composition {
+  readonly request: ModelRequest;
+  readonly context: MockContext;
+  readonly reading: Reading;
+  readonly directives: Directives;
+  readonly writesText: boolean;
+}
+
+function compose({ request, context, reading, directives, writesText }: Composition): Answer {
+  const call = writesText ? callOf(reading, directives) : undefined;
+  const allThinking = writesText ? wordsOf(directives.thinking ?? 0, 'thought') : [];
+  const allWords =
+    writesText && call === undefined ? wordsOf(directives.words ?? textOf(reading, directives), 'word') : [];
+  const maximum = request.maxOutput ?? Number.POSITIVE_INFINITY;
+  const thinking = allThinking.slice(0, maximum);
+  const words = allWords.slice(0, maximum - thinking.length);
+  const isCut = thinking.length < allThinking.length || words.length < allWords.length;
+  const parts: Part[] = [
+    { kind: 'thinking', pieces: thinking } as const,
+    { kind: 'text', pieces: words } as const,
+    ...(call === undefined || isCut ? [] : [call]),
+  ].filter(({ kind, pieces }) => kind === 'call' || pieces.length > 0);
   return {
     request,
     context,
-    directives,
-    words,
-    toolCall,
-    finishReason,
-    usage: directives.reportUsage ? usage : undefined,
+    parts,
+    ending: isCut ? 'length' : call === undefined ? 'stop' : 'call',
+    usage: directives.reportUsage ? usageOf(request, parts, directives) : undefined,
   };
 }
 
-/** The words of the answer, each with the space before it. One word counts as one token. */
-function wordsOf(request: ChatRequest, prompt: string, directives: Directives): string[] {
-  if (directives.words !== undefined)
-    return Array.from({ length: directives.words }, (_, i) => (i === 0 ? 'word' : ' word'));
-  return textOf(request, prompt, directives).match(/\s*\S+/g) ?? [];
+/** The call that the prompt asks for next, if the request has that tool. */
+function callOf({ tools, results }: Reading, { calls, callTool }: Directives): Part | undefined {
+  const callable = tools.filter(({ kind }) => kind !== 'host');
+  const next = calls[results];
+  if (next !== undefined) {
+    const tool = callable.find(({ name }) => name === next.name);
+    return tool && { kind: 'call', tool, pieces: piecesOf(argumentsOf(tool, next.argumentsJson)) };
+  }
+  const [first] = callable;
+  return callTool && first !== undefined ? { kind: 'call', tool: first, pieces: ['{}'] } : undefined;
 }
 
-function textOf(request: ChatRequest, prompt: string, directives: Directives): string {
-  if (directives.help) {
+/** Custom tools take a text: what stands in the field `input`. */
+function argumentsOf({ kind }: MockTool, json: string): string {
+  const { input } = JSON.parse(json) as Readonly<Record<string, unknown>>;
+  return kind === 'custom' && typeof input === 'string' ? input : json;
+}
+
+function usageOf(request: ModelRequest, parts: readonly Part[], directives: Directives): MockUsage {
+  const count = (counted: readonly Part[]) => counted.reduce((sum, { pieces }) => sum + pieces.length, 0);
+  const input = estimateInput(request);
+  const cacheRead = Math.min(directives.cacheReadTokens, input);
+  return {
+    input,
+    cacheRead,
+    cacheWrite: Math.min(directives.cacheWriteTokens, input - cacheRead),
+    output: Math.max(1, count(parts)) * request.choices,
+    reasoning: count(parts.filter(({ kind }) => kind === 'thinking')) * request.choices,
+  };
+}
+
+/** The words of a text, or that many of them, each with the space before it. */
+function wordsOf(text: string | number, word: string): string[] {
+  if (typeof text === 'string') return piecesOf(text);
+  return Array.from({ length: text }, (_, position) => (position === 0 ? word : ` ${word}`));
+}
+
+function piecesOf(text: string): string[] {
+  return text === '' ? [] : text.split(/(?<=\S)(?=\s)/);
+}
+
+function textOf({ prompt, messages, tools }: Reading, { help }: Directives): string {
+  if (help) {
     const lines = DIRECTIVES.map(([usage, meaning]) => `${usage}: ${meaning}`);
     return `I am the mock provider. Put any of these into your last message:\n${lines.join('\n')}`;
   }
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
-  const received = `${count(request.messages.length, 'message')}, ${count(request.tools.length, 'tool')}`;
+  const received = `${count(messages, 'message')}, ${count(tools.length, 'tool')}`;
   return `You said: ${prompt === '' ? '(nothing)' : prompt}\n(The mock provider received ${received}. Say /help for what else it does.)`;
 }
 
-function lastUserText(request: ChatRequest): string {
-  const message = request.messages.findLast(({ role }) => role === 'user');
-  const content = message?.content;
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content
-    .map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : ''))
-    .join(' ')
-    .trim();
+function wholeStep({ parts }: Answer, { paceMs, cutAfter, failAfter, stallAfter }: Directives, body: string): Step {
+  const afterMs = paceMs * parts.reduce((sum, { pieces }) => sum + pieces.length, 0);
+  if ((cutAfter ?? failAfter ?? stallAfter) === undefined) return { afterMs, bytes: body };
+  const ending = stallAfter === undefined ? 'break' : 'silence';
+  return { afterMs, bytes: body.slice(0, body.length >> 1), ending };
 }
 
-function* jsonSteps(answer: Answer): Generator<Step> {
-  const { request, context, directives, words } = answer;
-  const message = { role: 'assistant', content: answer.toolCall ? null : words.join(''), ...toolCallsOf(answer) };
-  const body = JSON.stringify({
-    id: context.id,
-    object: 'chat.completion',
-    created: context.createdS,
-    model: request.model,
-    choices: Array.from({ length: request.choices }, (_, index) => ({
-      index,
-      message,
-      logprobs: null,
-      finish_reason: answer.finishReason,
-    })),
-    ...(answer.usage && { usage: answer.usage }),
-  });
-  const stop = directives.cutAfter ?? directives.failAfter ?? directives.stallAfter;
-  const afterMs = directives.paceMs * words.length;
-  if (stop === undefined) yield { afterMs, bytes: body };
-  else
-    yield {
-      afterMs,
-      bytes: body.slice(0, body.length >> 1),
-      ending: directives.stallAfter === undefined ? 'break' : 'silence',
-    };
-}
-
-function toolCallsOf({ toolCall }: Answer): Record<string, unknown> {
-  if (toolCall === undefined) return {};
-  return {
-    tool_calls: [{ index: 0, id: toolCall.id, type: 'function', function: { name: toolCall.name, arguments: '{}' } }],
-  };
-}
-
-function* streamSteps(answer: Answer): Generator<Step> {
-  const { request, directives, words } = answer;
-  const indexes = Array.from({ length: request.choices }, (_, index) => index);
-  const event = (fields: Record<string, unknown>) => dataEvent(chunkJson(answer, fields));
-  const all = (delta: Record<string, unknown>, finishReason: string | null = null) =>
-    indexes.map((index) => event({ choices: [{ index, delta, finish_reason: finishReason }] })).join('');
-  yield { afterMs: 0, bytes: all({ role: 'assistant', content: '', ...toolCallsOf(answer) }) };
-  for (const [index, word] of words.entries()) {
-    const stop = stopAt(index, directives);
-    if (stop !== undefined) return yield stop;
-    yield { afterMs: index === 0 ? 0 : directives.paceMs, bytes: all({ content: word }) };
+function* streamSteps(answer: Answer, directives: Directives, writer: StreamWriter): Generator<Step> {
+  yield { afterMs: 0, bytes: writer.start() };
+  let written = 0;
+  // Events that stand between words go out with the next word.
+  let pending = '';
+  for (const part of answer.parts) {
+    pending += writer.open(part);
+    for (const piece of part.pieces) {
+      const stop = stopAt(written, directives, writer);
+      if (stop !== undefined) return yield stop;
+      yield { afterMs: written === 0 ? 0 : directives.paceMs, bytes: pending + writer.piece(part, piece) };
+      pending = '';
+      written++;
+    }
+    pending += writer.close(part);
   }
-  const stop = stopAt(words.length, directives);
+  const stop = stopAt(written, directives, writer);
   if (stop !== undefined) return yield stop;
-  const usage = answer.usage === undefined ? '' : event({ choices: [], usage: answer.usage });
-  yield { afterMs: 0, bytes: all({}, answer.finishReason) + usage + DONE_EVENT };
-}
-
-function chunkJson({ request, context }: Answer, fields: Record<string, unknown>): string {
-  const head = { id: context.id, object: 'chat.completion.chunk', created: context.createdS, model: request.model };
-  return JSON.stringify({ ...head, ...fields });
+  yield { afterMs: 0, bytes: pending + writer.end() };
 }
 
 /** The step that the prompt asks for after this many words, if any. */
-function stopAt(words: number, directives: Directives): Step | undefined {
-  if (directives.cutAfter === words) return { afterMs: 0, ending: 'break' };
-  if (directives.stallAfter === words) return { afterMs: 0, ending: 'silence' };
-  if (directives.failAfter === words) {
-    return {
-      afterMs: 0,
-      bytes: dataEvent(errorJson('The mock provider failed mid-stream, as the prompt asked.', 500)),
-    };
-  }
-  return undefined;
-}
-
-function errorJson(message: string, status: number): string {
-  return JSON.stringify({ error: { message, type: 'mock_error', param: null, code: status } });
+function stopAt(
+  words: number,
+  { cutAfter, failAfter, stallAfter }: Directives,
+  writer: StreamWriter,
+): Step | undefined {
+  if (cutAfter === words) return { afterMs: 0, ending: 'break' };
+  if (stallAfter === words) return { afterMs: 0, ending: 'silence' };
+  if (failAfter !== words) return undefined;
+  return { afterMs: 0, bytes: writer.failure('The mock provider failed mid-stream, as the prompt asked.') };
 }

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { expectedCost, hasPriceFor, pricesFor, usageCost } from '../../../src/catalog/cost.ts';
 import type { Prices } from '../../../src/core/model-terms.ts';
-import type { TokenUsage, UsageParts } from '../../../src/core/usage.ts';
+import { NO_PARTS, type TokenUsage, type UsageParts } from '../../../src/core/usage.ts';
 import { flatPrices, testModel } from '../../support/models.ts';
 
 const USD = 1_000_000_000n;
@@ -14,6 +14,8 @@ const PRICES: Prices = {
   cachedInput: 1n * USD,
   output: 40n * USD,
   cacheWrite: 12n * USD,
+  cacheWrite1h: 15n * USD,
+  tools: new Map([['web_search', 7_000n]]),
   audioInput: 30n * USD,
   audioOutput: 80n * USD,
   above: { tokens: 1_000, input: 20n * USD, cachedInput: 2n * USD, output: 60n * USD },
@@ -26,7 +28,7 @@ const usage = (fields: Partial<TokenUsage>, parts?: Partial<UsageParts>): TokenU
   cachedTokens: 0,
   completionTokens: 0,
   ...fields,
-  ...(parts && { parts: { cacheWriteTokens: 0, audioInputTokens: 0, audioOutputTokens: 0, ...parts } }),
+  ...(parts && { parts: { ...NO_PARTS, ...parts } }),
 });
 
 const COSTS: readonly (readonly [what: string, usage: TokenUsage, nanos: bigint])[] = [
@@ -34,6 +36,8 @@ const COSTS: readonly (readonly [what: string, usage: TokenUsage, nanos: bigint]
   ['cached input', usage({ promptTokens: 5, cachedTokens: 4 }), thousands(10 + 4)],
   ['output', usage({ completionTokens: 5 }), thousands(200)],
   ['input written to the cache', usage({ promptTokens: 5 }, { cacheWriteTokens: 3 }), thousands(20 + 36)],
+  ['input written to the cache for an hour', usage({ promptTokens: 5 }, { cacheWrite1hTokens: 3 }), thousands(20 + 45)],
+  ['calls of the tools of the host', usage({ promptTokens: 1 }, { toolCalls: { web_search: 3 } }), thousands(10 + 21)],
   ['audio input', usage({ promptTokens: 5 }, { audioInputTokens: 2 }), thousands(30 + 60)],
   ['audio output', usage({ completionTokens: 5 }, { audioOutputTokens: 4 }), thousands(40 + 320)],
   ['as much input as has the ordinary prices', usage({ promptTokens: 1_000 }), thousands(10_000)],
@@ -83,14 +87,28 @@ describe('the prices of a service tier', () => {
 test('a hold covers a request of its size, whatever kinds its tokens turn out to be', () => {
   const tokens = fc.nat({ max: 3_000 });
   fc.assert(
-    fc.property(tokens, tokens, tokens, tokens, tokens, tokens, fc.boolean(), (input, output, a, b, c, d, hasAudio) => {
-      const cachedTokens = Math.min(a, input);
-      const cacheWriteTokens = Math.min(b, input - cachedTokens);
-      const audioInputTokens = hasAudio ? Math.min(c, input - cachedTokens - cacheWriteTokens) : 0;
-      const audioOutputTokens = hasAudio ? Math.min(d, output) : 0;
-      const parts = { cacheWriteTokens, audioInputTokens, audioOutputTokens };
-      const used = usage({ promptTokens: input, cachedTokens, completionTokens: output }, parts);
-      assert.ok(expectedCost(PRICES, input, output, hasAudio) >= usageCost(PRICES, used));
-    }),
+    fc.property(
+      tokens,
+      tokens,
+      tokens,
+      tokens,
+      tokens,
+      tokens,
+      fc.boolean(),
+      fc.constantFrom('5m', '1h'),
+      (input, output, a, b, c, d, hasAudio, cacheWrite) => {
+        const cachedTokens = Math.min(a, input);
+        const written = Math.min(b, input - cachedTokens);
+        const audioInputTokens = hasAudio ? Math.min(c, input - cachedTokens - written) : 0;
+        const audioOutputTokens = hasAudio ? Math.min(d, output) : 0;
+        const writes = cacheWrite === '5m' ? { cacheWriteTokens: written } : { cacheWrite1hTokens: written };
+        const parts = { ...writes, audioInputTokens, audioOutputTokens, toolCalls: { web_search: 2 } };
+        const used = usage({ promptTokens: input, cachedTokens, completionTokens: output }, parts);
+        assert.ok(
+          expectedCost(PRICES, input, output, { hasAudio, cacheWrite, hostTools: new Map([['web_search', 2]]) }) >=
+            usageCost(PRICES, used),
+        );
+      },
+    ),
   );
 });

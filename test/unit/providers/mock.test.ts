@@ -1,246 +1,275 @@
-/**
- * The mock provider: the effect of each directive, and that its responses are in the
- * chat-completions format.
- */
+/** The mock provider: what every directive does, the same in all dialects. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { DIRECTIVES, type Directives, readDirectives } from '../../../src/providers/mock/directives.ts';
-import { mockScript, type Script, type Step } from '../../../src/providers/mock/mock.ts';
-import { readCompletion } from '../../../src/wire/completion.ts';
+import fc from 'fast-check';
+import { DIALECTS } from '../../../src/dialects/dialects.ts';
+import { DIRECTIVES } from '../../../src/providers/mock/directives.ts';
+import type { Step } from '../../../src/providers/mock/mock.ts';
 import { SseSplitter } from '../../../src/wire/sse.ts';
-import { chatRequest } from '../wire/chat.ts';
+import {
+  answerTo,
+  eventsOf,
+  functionTool,
+  type Json,
+  play,
+  said,
+  TEXT_DIALECTS,
+  type TextDialect,
+} from './mock-script.ts';
 
-const NOTHING: Directives = {
-  help: false,
-  errorStatus: undefined,
-  delayMs: 0,
-  paceMs: 0,
-  cutAfter: undefined,
-  failAfter: undefined,
-  stallAfter: undefined,
-  words: undefined,
-  callTool: false,
-  reportUsage: true,
-};
+/** How answers end in each dialect: complete, at the maximum, with a call. */
+const ENDINGS = {
+  chat: ['stop', 'length', 'tool_calls'],
+  messages: ['end_turn', 'max_tokens', 'tool_use'],
+  responses: ['completed', 'incomplete', 'completed'],
+} as const;
 
-const READ: readonly (readonly [prompt: string, directives: Partial<Directives>])[] = [
-  ['hello', {}],
-  ['/help', { help: true }],
-  ['please /help me', { help: true }],
-  ['/error 503', { errorStatus: 503 }],
-  ['/error 399', {}],
-  ['/error', {}],
-  ['/error x', {}],
-  ['/delay 2s', { delayMs: 2_000 }],
-  ['/delay 150ms', { delayMs: 150 }],
-  ['/delay 2', {}],
-  ['/delay 99999999s', { delayMs: 600_000 }],
-  ['/pace 100ms', { paceMs: 100 }],
-  ['/cut 3', { cutAfter: 3 }],
-  ['/cut 0', { cutAfter: 0 }],
-  ['/fail 3', { failAfter: 3 }],
-  ['/stall 3', { stallAfter: 3 }],
-  ['/words 200', { words: 200 }],
-  ['/words 999999', { words: 10_000 }],
-  ['/tool', { callTool: true }],
-  ['/no-usage', { reportUsage: false }],
-  ['/words 5 /pace 10ms\n/no-usage', { words: 5, paceMs: 10, reportUsage: false }],
-  ['a/help and/tool', {}],
-  ['/helpful', {}],
-  ['https://example.com/error 503', {}],
-];
+const MAXIMA = { chat: 'max_tokens', messages: 'max_tokens', responses: 'max_output_tokens' } as const;
 
-describe('the prompt sets', () => {
-  for (const [prompt, directives] of READ) {
-    test(`${JSON.stringify(prompt)}: ${JSON.stringify(directives)}`, () => {
-      assert.deepEqual(readDirectives(prompt), { ...NOTHING, ...directives });
+/** What the gateway reads of a stream. */
+function factsOf(dialect: TextDialect, text: string) {
+  const reader = DIALECTS[dialect].startStream('req_1');
+  const judgements = new SseSplitter().push(Buffer.from(text)).map((event) => reader.judge(event));
+  const parts = judgements.flatMap((judgement) => (judgement.kind === 'part' ? judgement.facts.progress : []));
+  const facts = judgements.flatMap((judgement) => ('facts' in judgement && judgement.facts ? [judgement.facts] : []));
+  return {
+    kinds: judgements.map(({ kind }) => kind),
+    usage: facts.findLast(({ usage }) => usage !== undefined)?.usage,
+    written: parts.flatMap(({ written }) => written).join(''),
+    finished: facts.some(({ progress }) => progress.some(({ finished }) => finished)),
+  };
+}
+
+for (const dialect of TEXT_DIALECTS) {
+  const tools = [functionTool(dialect, 'look_up'), functionTool(dialect, 'read')];
+  const ask = (prompt: string, fields: Json = {}) => said(dialect, answerTo(dialect, prompt, fields));
+  const stream = (prompt: string, fields: Json = {}) => play(dialect, prompt, { stream: true, ...fields });
+  const readWhole = (prompt: string, fields: Json = {}) =>
+    DIALECTS[dialect].readAnswer(answerTo(dialect, prompt, fields));
+  const [complete, atMaximum, withCall] = ENDINGS[dialect];
+
+  describe(`${dialect}: a whole answer`, () => {
+    test('repeats the prompt, and counts a word as a token', () => {
+      const answer = ask('hello there');
+      assert.match(answer.text, /^You said: hello there\n\(The mock provider received 1 message, 0 tools\./);
+      assert.equal(answer.ending, complete);
+      const { usage, choices, progress } = readWhole('/words 7');
+      assert.equal(choices, 1);
+      assert.deepEqual([usage?.completionTokens, usage?.cachedTokens], [7, 0]);
+      assert.ok((usage?.promptTokens ?? 0) > 0);
+      assert.deepEqual(progress, [{ index: 0, finished: true, written: ['word word word word word word word'] }]);
+    });
+
+    test('ends at the maximum of output, and says so', () => {
+      const fields = { [MAXIMA[dialect]]: 3 };
+      const answer = ask('/words 20', fields);
+      assert.deepEqual([answer.text, answer.ending], ['word word word', atMaximum]);
+      assert.equal(readWhole('/words 20', fields).usage?.completionTokens, 3);
+    });
+
+    test('counts reasoning towards the maximum', () => {
+      const within = ask('/think 2 /words 20', { [MAXIMA[dialect]]: 3 });
+      assert.deepEqual([within.thinking, within.text, within.ending], ['thought thought', 'word', atMaximum]);
+      const beyond = ask('/think 5 /tool', { [MAXIMA[dialect]]: 3, tools });
+      assert.deepEqual(
+        [beyond.thinking, beyond.call, beyond.ending],
+        ['thought thought thought', undefined, atMaximum],
+      );
+    });
+
+    test('may be empty', () => {
+      assert.deepEqual([ask('/words 0').text, ask('/words 0').ending], ['', complete]);
+      assert.equal(readWhole('/words 0').usage?.completionTokens, 1);
+    });
+
+    test('/tool calls the first tool', () => {
+      const answer = ask('/tool', { tools });
+      assert.deepEqual(answer.call, { name: 'look_up', args: '{}' });
+      assert.deepEqual([answer.text, answer.ending], ['', withCall]);
+      assert.match(ask('/tool').text, /^You said: \/tool/);
+    });
+
+    test('/call calls that tool with these arguments', () => {
+      const answer = ask('/call read {"path":"a b.txt"}', { tools });
+      assert.deepEqual(answer.call, { name: 'read', args: '{"path":"a b.txt"}' });
+      assert.equal(answer.ending, withCall);
+      assert.equal(ask('/call unknown {}', { tools }).call, undefined);
+    });
+
+    test('/think reasons first', () => {
+      const answer = ask('/think let me see\n/words 2');
+      assert.deepEqual([answer.thinking, answer.text], ['let me see', 'word word']);
+      assert.equal(readWhole('/think 5 /words 2').usage?.completionTokens, 7);
+      assert.deepEqual(ask('/think 1 /tool', { tools }).call, { name: 'look_up', args: '{}' });
+    });
+
+    test('/cache and /cache-write are parts of the same input', () => {
+      const plain = readWhole('/cache 0 /cache-write 0').usage;
+      const cached = readWhole('/cache 3 /cache-write 2').usage;
+      assert.deepEqual([cached?.promptTokens, cached?.cachedTokens], [plain?.promptTokens, 3]);
+      assert.equal(cached?.parts?.cacheWriteTokens, 2);
+      const all = readWhole('/cache 999 /cache-write 999').usage;
+      assert.deepEqual([all?.cachedTokens, all?.parts], [all?.promptTokens, undefined]);
+    });
+
+    test('/no-usage, /help and the waits', () => {
+      assert.equal(readWhole('/no-usage').usage, undefined);
+      const { text } = ask('/help');
+      for (const [usage, meaning] of DIRECTIVES) assert.ok(text.includes(`${usage}: ${meaning}`));
+      assert.equal(play(dialect, '/delay 2s').delayMs, 2_000);
+      assert.equal(play(dialect, '/words 5 /pace 10ms').steps[0]?.afterMs, 50);
+    });
+
+    for (const [directive, ending] of [
+      ['/cut 3', 'break'],
+      ['/fail 3', 'break'],
+      ['/stall 3', 'silence'],
+    ] as const) {
+      test(`${directive} ends in a ${ending} in the middle of its body`, () => {
+        const { steps, text } = play(dialect, directive);
+        assert.equal(steps.at(-1)?.ending, ending);
+        assert.throws(() => JSON.parse(text));
+      });
+    }
+  });
+
+  describe(`${dialect}: a stream`, () => {
+    test('is an event stream that the gateway can read to its end', () => {
+      const { contentType, text } = stream('/think 2 /words 3');
+      assert.equal(contentType, 'text/event-stream');
+      const { kinds, written, finished, usage } = factsOf(dialect, text);
+      assert.equal(kinds.at(-1), 'end');
+      assert.ok(kinds.slice(0, -1).every((kind) => kind === 'part'));
+      assert.ok(finished);
+      assert.equal(written, 'thought thoughtword word word');
+      assert.deepEqual(usage, readWhole('/think 2 /words 3').usage);
+    });
+
+    test('waits between words', () => {
+      const waits = (prompt: string, fields: Json = {}) => stream(prompt, fields).steps.map(({ afterMs }) => afterMs);
+      assert.deepEqual(waits('/words 3 /pace 10ms'), [0, 0, 10, 10, 0]);
+      assert.deepEqual(waits('/think 1 /words 1 /pace 10ms'), [0, 0, 10, 0]);
+      assert.deepEqual(waits('/call read {"a": 1} /pace 10ms', { tools }), [0, 0, 10, 0]);
+    });
+
+    const STOPS: readonly (readonly [prompt: string, written: string, ending: Step['ending']])[] = [
+      ['/words 9 /cut 3', 'word word word', 'break'],
+      ['/words 9 /cut 0', '', 'break'],
+      ['/words 2 /cut 2', 'word word', 'break'],
+      ['/think 2 /words 9 /cut 1', 'thought', 'break'],
+      ['/think 2 /words 9 /cut 3', 'thought thoughtword', 'break'],
+      ['/words 9 /stall 2', 'word word', 'silence'],
+    ];
+    for (const [prompt, written, ending] of STOPS) {
+      test(`${prompt} ends in a ${ending}, without an end`, () => {
+        const { steps, text } = stream(prompt);
+        const facts = factsOf(dialect, text);
+        assert.equal(steps.at(-1)?.ending, ending);
+        assert.deepEqual([facts.written, facts.finished, facts.kinds.includes('end')], [written, false, false]);
+      });
+    }
+
+    test('/fail sends an error event after that many words, and nothing more', () => {
+      const { steps, text } = stream('/think 1 /words 9 /fail 2');
+      const { kinds, written } = factsOf(dialect, text);
+      assert.equal(steps.at(-1)?.ending, undefined);
+      assert.equal(written, 'thoughtword');
+      assert.deepEqual([kinds.at(-1), kinds.includes('end')], ['error', false]);
+    });
+
+    test('/no-usage leaves the figures out', () => {
+      assert.equal(factsOf(dialect, stream('/words 3 /no-usage').text).usage, undefined);
+    });
+  });
+
+  for (const isStream of [false, true]) {
+    test(`${dialect}: /error is an error response, ${isStream ? 'also to a stream' : 'not an answer'}`, () => {
+      const { status, contentType, text } = play(dialect, '/error 429', { stream: isStream });
+      assert.deepEqual([status, contentType], [429, 'application/json']);
+      assert.match(JSON.parse(text).error.message, /status 429/);
     });
   }
 
-  test('each directive that the help lists, and no other', () => {
-    for (const [usage] of DIRECTIVES) assert.notDeepEqual(readDirectives(usage), NOTHING, usage);
-    const named = DIRECTIVES.map(([usage]) => usage.split(' ')[0]?.slice(1));
-    assert.deepEqual(named, ['help', 'error', 'delay', 'pace', 'cut', 'fail', 'stall', 'words', 'tool', 'no-usage']);
+  test(`${dialect}: what agents insert is not the prompt`, () => {
+    const reminder = '<system-reminder>\n/help\n</system-reminder>\n';
+    const content = (text: string) => [{ type: dialect === 'responses' ? 'input_text' : 'text', text }];
+    const message = (text: string) => ({ role: 'user', content: content(text) });
+    const list = dialect === 'responses' ? 'input' : 'messages';
+    const asked = (...texts: readonly string[]) => ask('', { [list]: texts.map(message) }).text;
+    assert.equal(asked(`${reminder}/words 2`), 'word word');
+    assert.equal(asked('/words 2', reminder), 'word word');
+    assert.match(asked('about </system-reminder> /words'), /^You said: about <\/system-reminder> \/words\n/);
+    assert.match(asked(`<system-reminder> /words`), /^You said: <system-reminder> \/words\n/);
+    assert.match(asked('/words 2', ''), /^You said: \(nothing\)/);
   });
+}
+
+/** A stream, read back as the whole answer that it stands for. */
+function readBack(dialect: TextDialect, text: string) {
+  const events = eventsOf({ text }).map(({ data }) => data);
+  const deltas = (type: string, field: string) =>
+    events
+      .filter((event) => event.type === type)
+      .map((event) => String(event[field]))
+      .join('');
+  if (dialect === 'responses') {
+    return {
+      thinking: deltas('response.reasoning_summary_text.delta', 'delta'),
+      text: deltas('response.output_text.delta', 'delta'),
+      args: deltas('response.function_call_arguments.delta', 'delta'),
+    };
+  }
+  const pieces = events.map((event) => (dialect === 'messages' ? event.delta : deltaIn(event)) as Json | undefined);
+  const joined = (field: string) => pieces.map((piece) => piece?.[field] ?? '').join('');
+  return dialect === 'messages'
+    ? { thinking: joined('thinking'), text: joined('text'), args: joined('partial_json') }
+    : { thinking: joined('reasoning_content'), text: joined('content'), args: pieces.map(argumentsIn).join('') };
+}
+
+const deltaIn = ({ choices }: Json) => (choices as Json[])[0]?.delta;
+const argumentsIn = (delta: Json | undefined) =>
+  ((delta?.tool_calls ?? []) as Json[]).map((call) => (call.function as Json).arguments).join('');
+
+test('a stream says what the whole answer says', () => {
+  const directive = fc.oneof(
+    fc.constantFrom('/words 3', '/words 0', '/think 2', '/think so be it', '/no-usage', '/cache 2', '/help', '/tool'),
+    fc.dictionary(fc.string(), fc.string()).map((value) => `/call read ${JSON.stringify(value)}`),
+    fc.string(),
+  );
+  const prompts = fc.array(directive, { maxLength: 4 }).map((parts) => parts.join('\n'));
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...TEXT_DIALECTS),
+      prompts,
+      fc.integer({ min: 1, max: 60 }),
+      (dialect, prompt, most) => {
+        const fields = { tools: [functionTool(dialect, 'read')], [MAXIMA[dialect]]: most };
+        const whole = answerTo(dialect, prompt, fields);
+        const { thinking, text, call } = said(dialect, whole);
+        const streamed = play(dialect, prompt, { ...fields, stream: true }).text;
+        const read = readBack(dialect, streamed);
+        const args = dialect === 'messages' && read.args !== '' ? JSON.stringify(JSON.parse(read.args)) : read.args;
+        assert.deepEqual({ ...read, args }, { thinking, text, args: call?.args ?? '' });
+        assert.deepEqual(factsOf(dialect, streamed).usage, DIALECTS[dialect].readAnswer(whole).usage);
+      },
+    ),
+  );
 });
 
-const TOOLS = [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } }];
-
-function script(prompt: string, fields: object = {}): Script {
-  const request = chatRequest({ model: 'mock/echo', messages: [{ role: 'user', content: prompt }], ...fields });
-  const played = mockScript(request, { id: 'chatcmpl-1', createdS: 1_700_000_000 });
-  return { ...played, steps: [...played.steps] };
-}
-
-const bytesOf = (steps: Iterable<Step>) => [...steps].map(({ bytes }) => bytes ?? '').join('');
-
-type Json = Record<string, unknown>;
-interface Choice {
-  index: number;
-  finish_reason: string | null;
-  message?: Json;
-  delta?: Json;
-}
-
-const jsonOf = ({ steps }: Script) => JSON.parse(bytesOf(steps)) as Json & { choices: Choice[]; usage?: Json };
-
-/** The data of a stream's events, parsed except for the last. */
-function eventsOf({ steps }: Script): (Json & { choices: Choice[]; usage?: Json; error?: Json })[] {
-  const events = new SseSplitter().push(Buffer.from(bytesOf(steps))).map(({ data }) => data ?? '');
-  return events.filter((data) => data !== '[DONE]').map((data) => JSON.parse(data));
-}
-
-const callsIn = (message: Json | undefined) =>
-  (message?.tool_calls ?? []) as { index: number; type: string; function: Json }[];
-
-const textOf = (stream: Script) =>
-  eventsOf(stream)
-    .map(({ choices }) => choices[0]?.delta?.content ?? '')
-    .join('');
-
-describe('a plain completion', () => {
-  test('is a chat completion with the prompt as its answer', () => {
-    const answer = jsonOf(script('hello there'));
-    assert.deepEqual(
-      [answer.id, answer.object, answer.created, answer.model],
-      ['chatcmpl-1', 'chat.completion', 1_700_000_000, 'mock/echo'],
-    );
-    assert.equal(answer.choices.length, 1);
-    assert.match(String(answer.choices[0]?.message?.content), /^You said: hello there\n/);
-    assert.equal(answer.choices[0]?.finish_reason, 'stop');
-    const { usage } = readCompletion(answer);
-    assert.ok(usage !== undefined && usage.promptTokens > 0 && usage.completionTokens > 0);
-  });
-
-  test('has as many choices as requested, and their tokens in its usage', () => {
-    const [one, three] = [jsonOf(script('/words 5')), jsonOf(script('/words 5', { n: 3 }))];
-    assert.deepEqual(
-      three.choices.map(({ index }) => index),
-      [0, 1, 2],
-    );
-    assert.equal(three.usage?.completion_tokens, 3 * (one.usage?.completion_tokens as number));
-  });
-
-  test('ends at the maximum of output, with the finish reason for it', () => {
-    const answer = jsonOf(script('/words 20', { max_tokens: 3 }));
-    assert.equal(answer.choices[0]?.message?.content, 'word word word');
-    assert.equal(answer.choices[0]?.finish_reason, 'length');
-    assert.equal(answer.usage?.completion_tokens, 3);
-  });
-
-  test('calls the first tool', () => {
-    const [choice] = jsonOf(script('/tool', { tools: TOOLS })).choices;
-    const [call] = callsIn(choice?.message);
-    assert.equal(choice?.finish_reason, 'tool_calls');
-    assert.deepEqual([call?.type, call?.function], ['function', { name: 'look_up', arguments: '{}' }]);
-    assert.equal(choice?.message?.content, null);
-  });
-
-  test('is text if there is no tool to call', () => {
-    assert.match(String(jsonOf(script('/tool')).choices[0]?.message?.content), /You said: \/tool/);
-  });
-
-  test('omits its usage, shows the help, and waits, as the prompt asks', () => {
-    assert.equal(jsonOf(script('/no-usage')).usage, undefined);
-    const help = String(jsonOf(script('/help')).choices[0]?.message?.content);
-    for (const [usage, meaning] of DIRECTIVES) assert.ok(help.includes(`${usage}: ${meaning}`));
-    assert.equal(script('/delay 2s').delayMs, 2_000);
-    assert.equal([...script('/words 5 /pace 10ms').steps][0]?.afterMs, 50);
-  });
-
-  test('reads text parts, and the last message of the user', () => {
-    const messages = [
-      { role: 'user', content: '/words 9' },
-      {
+test('every dialect takes in what it does not know', () => {
+  const odd = [null, 1, 'x', [], {}, [null], [[{}]], { type: 1 }, { text: 1 }, { content: {} }];
+  fc.assert(
+    fc.property(fc.constantFrom(...TEXT_DIALECTS), fc.constantFrom(...odd), fc.boolean(), (dialect, value, stream) => {
+      const message = {
         role: 'user',
         content: [
-          { type: 'text', text: '/words 2' },
-          { type: 'image_url', image_url: { url: 'x' } },
+          { type: 'text', text: value },
+          { type: 'tool_result', content: value },
         ],
-      },
-      { role: 'assistant', content: 'x' },
-    ];
-    assert.equal(jsonOf(script('', { messages })).choices[0]?.message?.content, 'word word');
-  });
-});
-
-describe('a stream', () => {
-  const stream = { stream: true };
-
-  test('sends a role, then words, then a finish reason, then usage, then its end', () => {
-    const played = script('/words 3', stream);
-    const events = eventsOf(played);
-    assert.equal(played.contentType, 'text/event-stream');
-    assert.deepEqual(events[0]?.choices[0]?.delta, { role: 'assistant', content: '' });
-    assert.equal(textOf(played), 'word word word');
-    assert.deepEqual(
-      events.map(({ choices }) => choices[0]?.finish_reason ?? null),
-      [null, null, null, null, 'stop', null],
-    );
-    assert.deepEqual(events.at(-1)?.choices, []);
-    assert.ok(events.at(-1)?.usage !== undefined);
-    assert.ok(bytesOf(played.steps).endsWith('data: [DONE]\n\n'));
-  });
-
-  test('has the same content and usage as the plain completion', () => {
-    const [whole, pieces] = [jsonOf(script('hello there')), script('hello there', stream)];
-    assert.equal(textOf(pieces), whole.choices[0]?.message?.content);
-    assert.deepEqual(eventsOf(pieces).at(-1)?.usage, whole.usage);
-  });
-
-  test('waits between words', () => {
-    const waits = [...script('/words 3 /pace 10ms', stream).steps].map(({ afterMs }) => afterMs);
-    assert.deepEqual(waits, [0, 0, 10, 10, 0]);
-  });
-
-  const STOPS: readonly (readonly [prompt: string, text: string, ending: Step['ending']])[] = [
-    ['/words 9 /cut 3', 'word word word', 'break'],
-    ['/words 9 /cut 0', '', 'break'],
-    ['/words 9 /cut 9', 'word word word word word word word word word', 'break'],
-    ['/words 9 /stall 2', 'word word', 'silence'],
-  ];
-  for (const [prompt, text, ending] of STOPS) {
-    test(`${prompt} ends in a ${ending}, without a finish reason or an end`, () => {
-      const played = script(prompt, stream);
-      assert.equal([...played.steps].at(-1)?.ending, ending);
-      const bytes = bytesOf(played.steps);
-      assert.ok(!bytes.includes('[DONE]') && !bytes.includes('"finish_reason":"'));
-      assert.equal(textOf(played), text);
-    });
-  }
-
-  test('/fail sends an error event after that many words, and nothing more', () => {
-    const events = eventsOf(script('/words 9 /fail 2', stream));
-    assert.equal(events.length, 4);
-    assert.ok(events.at(-1)?.error !== undefined);
-  });
-
-  test('calls the first tool, with its index', () => {
-    const events = eventsOf(script('/tool', { ...stream, tools: TOOLS }));
-    const [call] = callsIn(events[0]?.choices[0]?.delta);
-    assert.deepEqual([call?.index, call?.function], [0, { name: 'look_up', arguments: '{}' }]);
-    assert.ok(events.some(({ choices }) => choices[0]?.finish_reason === 'tool_calls'));
-  });
-});
-
-describe('a plain completion that fails', () => {
-  for (const [prompt, ending] of [
-    ['/cut 3', 'break'],
-    ['/fail 3', 'break'],
-    ['/stall 3', 'silence'],
-  ] as const) {
-    test(`${prompt} ends in a ${ending} in the middle of its body`, () => {
-      const steps = [...script(prompt).steps];
-      assert.equal(steps.at(-1)?.ending, ending);
-      assert.throws(() => JSON.parse(bytesOf(steps)));
-    });
-  }
-
-  for (const fields of [{}, { stream: true }]) {
-    test(`/error is an error response with that status, for ${JSON.stringify(fields)}`, () => {
-      const played = script('/error 429', fields);
-      assert.deepEqual([played.status, played.contentType], [429, 'application/json']);
-      assert.match(bytesOf(played.steps), /^\{"error":\{"message":/);
-    });
-  }
+      };
+      const list = dialect === 'responses' ? 'input' : 'messages';
+      const odds = { metadata: value, include: value, reasoning: value, text: value, tool_choice: value };
+      assert.equal(play(dialect, '', { [list]: [message], ...odds, stream }).status, 200);
+    }),
+  );
 });

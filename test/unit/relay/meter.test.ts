@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { readCompletion } from '../../../src/dialects/chat/answer.ts';
 import { Meter, type Metered } from '../../../src/relay/meter.ts';
-import { readCompletion } from '../../../src/wire/completion.ts';
 
 const INPUT = 50;
 const FIVE = ' one two three four five';

@@ -5,12 +5,12 @@ import { describe, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { sampleInput } from '../../../src/dialects/input.ts';
 import { TokenCounter } from '../../../src/tokens/counter.ts';
 import { countUsage } from '../../../src/tokens/usage.ts';
-import { sampleInput } from '../../../src/wire/estimate.ts';
 import { TextSample } from '../../../src/wire/text-sample.ts';
 import { runNode, Workplace } from '../../support/cli.ts';
-import { chatRequest } from '../wire/chat.ts';
+import { chatRequest } from '../dialects/chat/chat.ts';
 
 /** Names of special tokens: each is a single token unless it is counted as text. */
 const SPECIAL = ['<|endoftext|>', '<|endofprompt|>', '<|im_start|>system<|im_end|>'];

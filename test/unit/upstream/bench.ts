@@ -2,10 +2,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Attempt, UpstreamFailure } from '../../../src/upstream/attempt.ts';
 import { type Member, Provider } from '../../../src/upstream/provider.ts';
-import type { ChatRequest } from '../../../src/wire/request.ts';
+import type { UpstreamCall } from '../../../src/upstream/upstream.ts';
 import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 
-export const REQUEST = {} as ChatRequest;
+/** A call of a model. */
+export const callFor = (model: string): UpstreamCall =>
+  ({ request: {}, model, capTokens: undefined, headers: {} }) as unknown as UpstreamCall;
 export const NOBODY: ReadonlySet<Member> = new Set();
 export const SOURCE = { pause() {}, resume() {}, abort() {} };
 
@@ -56,12 +58,12 @@ export class Bench {
   ask(model = 'm', isLastResort = false): { name: string; attempt: Attempt } | undefined {
     const member = this.provider.pick(model, NOBODY, isLastResort ? 'last_resort' : 'available');
     if (member === undefined) return undefined;
-    return { name: member.name, attempt: member.attempt(REQUEST, model, undefined) };
+    return { name: member.name, attempt: member.attempt(callFor(model)) };
   }
 
   /** Sends a request to an upstream, and ends it with this fate. */
   async visit(fate: Fate, { model = 'm', place = 0 } = {}): Promise<void> {
-    meet(this.member(place).attempt(REQUEST, model, undefined), fate);
+    meet(this.member(place).attempt(callFor(model)), fate);
     this.member(place).release();
     await turn();
   }

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Attempt } from '../../../src/upstream/attempt.ts';
 import { PROBE_INTERVAL_MS } from '../../../src/upstream/backoff.ts';
 import { LAST_RESORT_MAX_UNAVAILABLE } from '../../../src/upstream/choice.ts';
-import { Bench, meet, REQUEST } from './bench.ts';
+import { Bench, callFor, meet } from './bench.ts';
 
 describe('a backoff', () => {
   test('after 429 applies to the model, and others are still served', async () => {
@@ -125,7 +125,7 @@ describe('a backoff', () => {
 
   test('is not ended by the response to an earlier request', async () => {
     const bench = new Bench([1]);
-    const early = bench.member().attempt(REQUEST, 'm', undefined);
+    const early = bench.member().attempt(callFor('m'));
     await bench.visit([429, 7]);
     meet(early, 200);
     await turn();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { findCaseVariant, foldCase } from '../../../src/wire/names.ts';
-import { checked } from './chat.ts';
+import { checked } from '../dialects/chat/chat.ts';
 
 const FOLDED: readonly (readonly [name: string, folded: string])[] = [
   ['model', 'model'],

@@ -91,7 +91,7 @@ test(`English, code and JSON are estimated at ${LEAST} to ${MOST} of their token
     tools: sampleText('tools'),
     readme: own('README.md'),
     licence: own('LICENSE'),
-    'a source file': own('src/wire/estimate.ts'),
+    'a source file': own('src/dialects/input.ts'),
     'package.json': own('package.json'),
   };
   for (const [name, text] of Object.entries(texts)) {

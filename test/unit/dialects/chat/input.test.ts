@@ -1,8 +1,8 @@
 /** The estimate of a request's input: which of its texts and names count, and what attachments come to. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { estimateInput, sampleInput } from '../../../src/wire/estimate.ts';
-import { estimateTokensOf } from '../../../src/wire/token-estimate.ts';
+import { estimateInput, sampleInput } from '../../../../src/dialects/input.ts';
+import { estimateTokensOf } from '../../../../src/wire/token-estimate.ts';
 import { chatRequest } from './chat.ts';
 
 const IMAGE = 1_600;

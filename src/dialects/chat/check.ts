@@ -1,63 +1,47 @@
 /** Validates a chat-completions request, and extracts the fields that the gateway acts on. */
 
-import { isObject } from '../core/json.ts';
-import { MAX_TPM } from '../core/limits.ts';
-import { printableName } from '../core/printable.ts';
-import type { JsonBody } from './body.ts';
-import { findCaseVariant } from './names.ts';
+import { isObject } from '../../core/json.ts';
+import { MAX_TPM } from '../../core/limits.ts';
+import type { JsonBody } from '../../wire/body.ts';
+import {
+  type Check,
+  type Checks,
+  caseVariant,
+  firstProblem,
+  flag,
+  foreignMaxima,
+  number,
+  text,
+  wholeNumber,
+} from '../checks.ts';
+import type { Dialect, Fields, ModelRequest } from '../dialect.ts';
 
-/** A validated request. Fields that the gateway does not act on stay in `body`. */
-export interface ChatRequest {
-  readonly body: JsonBody;
-  readonly model: string;
-  readonly messages: readonly Readonly<Record<string, unknown>>[];
+/** A validated chat-completions request. */
+export interface ChatRequest extends ModelRequest {
+  readonly messages: readonly Fields[];
   readonly tools: readonly unknown[];
-  readonly stream: boolean;
-  /** Whether the client itself requested usage in its stream. */
-  readonly includeUsage: boolean;
-  /**
-   * The declared maximum of output tokens per choice: the larger of `max_completion_tokens` and
-   * `max_tokens`, since hosts read either.
-   */
-  readonly maxOutput: number | undefined;
-  /** The number of choices requested. */
-  readonly choices: number;
-  readonly serviceTier: string | undefined;
-  /** Whether its input or output may be audio, which can have prices of its own. */
-  readonly hasAudio: boolean;
-}
-
-export type Checked =
-  | { readonly ok: true; readonly request: ChatRequest }
-  | { readonly ok: false; readonly problem: string };
-
-type Fields = Readonly<Record<string, unknown>>;
-/** Returns the problem with a value, or undefined. */
-type Check = (value: unknown, fields: Fields) => string | undefined;
-
-/** The `model` of a body, which is checked before all other fields. */
-export function modelOf(body: JsonBody): string | undefined {
-  const { model } = body.fields;
-  return typeof model === 'string' ? model : undefined;
 }
 
 /**
  * Validates every field that the gateway acts on, and reports the first problem in the order of
  * `CHECKS`.
  */
-export function checkRequest(body: JsonBody, model: string): Checked {
+export function checkChat(
+  dialect: Dialect,
+  body: JsonBody,
+  model: string,
+): { readonly ok: true; readonly request: ChatRequest } | { readonly ok: false; readonly problem: string } {
   const { fields } = body;
   const variant = findVariant(body);
   if (variant !== undefined) return { ok: false, problem: variant };
-  for (const [name, check] of CHECKS) {
-    const problem = check(fields[name] ?? undefined, fields);
-    if (problem !== undefined) return { ok: false, problem };
-  }
+  const problem = firstProblem(fields, CHECKS);
+  if (problem !== undefined) return { ok: false, problem };
   const options = fields.stream_options as Fields | null | undefined;
   const maxima = [fields.max_completion_tokens, fields.max_tokens].filter((value) => typeof value === 'number');
   return {
     ok: true,
     request: {
+      dialect,
       body,
       model,
       messages: fields.messages as readonly Fields[],
@@ -68,6 +52,9 @@ export function checkRequest(body: JsonBody, model: string): Checked {
       choices: (fields.n ?? 1) as number,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: hasAudio(fields),
+      // A host may cache what it likes.
+      cacheWrite: '5m',
+      hostTools: NO_TOOLS,
     },
   };
 }
@@ -77,6 +64,7 @@ export function checkRequest(body: JsonBody, model: string): Checked {
  * be set.
  */
 const MAX_DECLARED_TOKENS = MAX_TPM;
+const NO_TOOLS: ReadonlyMap<string, number> = new Map();
 /** Several times what any host accepts. */
 export const MAX_MESSAGES = 10_000;
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
@@ -84,12 +72,13 @@ const ROLES_WITHOUT_CONTENT: readonly unknown[] = ['assistant', 'function'];
 const MAX_STOPS = 4;
 
 /** In all of these, null counts as absent and is passed as undefined. */
-const CHECKS: readonly (readonly [field: string, check: Check])[] = Object.entries<Check>({
+const CHECKS: Checks = Object.entries<Check>({
   messages: checkMessages,
   max_tokens: wholeNumber('max_tokens', 1),
   max_completion_tokens: wholeNumber('max_completion_tokens', 1),
+  ...Object.fromEntries(foreignMaxima('max_completion_tokens')),
   n: wholeNumber('n', 1, 128),
-  stream: (value) => (value === undefined || typeof value === 'boolean' ? undefined : 'stream: expected true or false'),
+  stream: flag('stream'),
   stream_options: checkStreamOptions,
   temperature: number('temperature', 0, 2),
   top_p: number('top_p', 0, 1),
@@ -97,8 +86,7 @@ const CHECKS: readonly (readonly [field: string, check: Check])[] = Object.entri
   frequency_penalty: number('frequency_penalty', -2, 2),
   stop: checkStop,
   tools: checkTools,
-  service_tier: (value) =>
-    value === undefined || typeof value === 'string' ? undefined : 'service_tier: expected a string',
+  service_tier: text('service_tier'),
 });
 
 /** The fields that decide what a request may do and what it costs. */
@@ -113,18 +101,12 @@ const ACTED_ON: ReadonlySet<string> = new Set([
 const ACTED_ON_IN_STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage']);
 
 function findVariant({ members, fields }: JsonBody): string | undefined {
-  const variant = findCaseVariant(
-    members.map(({ key }) => key),
-    ACTED_ON,
-  );
-  if (variant !== undefined) return variantProblem('', variant);
+  const names = members.map(({ key }) => key);
   const { stream_options: options } = fields;
-  const inOptions = isObject(options) ? findCaseVariant(Object.keys(options), ACTED_ON_IN_STREAM_OPTIONS) : undefined;
-  return inOptions && variantProblem('stream_options.', inOptions);
-}
-
-function variantProblem(parent: string, { name, resembles }: { name: string; resembles: string }): string {
-  return `${parent}${printableName(name)}: differs from ${parent}${resembles} only by letter case; expected ${resembles}`;
+  return (
+    caseVariant('', names, ACTED_ON) ??
+    (isObject(options) ? caseVariant('stream_options.', Object.keys(options), ACTED_ON_IN_STREAM_OPTIONS) : undefined)
+  );
 }
 
 /** Parts of a message that are never audio. */
@@ -134,24 +116,6 @@ function hasAudio({ messages, modalities, audio }: Fields): boolean {
   if (isObject(audio) || (Array.isArray(modalities) && modalities.includes('audio'))) return true;
   const isAudible = (part: Fields) => !SILENT_PARTS.includes(part.type);
   return (messages as readonly Fields[]).some(({ content }) => Array.isArray(content) && content.some(isAudible));
-}
-
-function wholeNumber(name: string, minimum: number, maximum?: number): Check {
-  const range = maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
-  const most = maximum ?? Number.POSITIVE_INFINITY;
-  return (value) => {
-    if (value === undefined) return undefined;
-    const isValid = typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= most;
-    return isValid ? undefined : `${name}: expected a whole number ${range}`;
-  };
-}
-
-function number(name: string, minimum: number, maximum: number): Check {
-  return (value) => {
-    if (value === undefined) return undefined;
-    const isValid = typeof value === 'number' && value >= minimum && value <= maximum;
-    return isValid ? undefined : `${name}: expected a number from ${minimum} to ${maximum}`;
-  };
 }
 
 function checkMessages(value: unknown): string | undefined {

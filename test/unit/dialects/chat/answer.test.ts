@@ -1,8 +1,9 @@
 /** Reading completions: usage in every form, choices, and the bytes of the output. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MAX_REPORTED_TOKENS } from '../../../src/core/usage.ts';
-import { type CompletionFacts, readCompletion, readUsage } from '../../../src/wire/completion.ts';
+import { MAX_REPORTED_TOKENS } from '../../../../src/core/usage.ts';
+import type { AnswerFacts } from '../../../../src/dialects/answer.ts';
+import { readCompletion, readUsage } from '../../../../src/dialects/chat/answer.ts';
 
 /**
  * Usage as a host reports it, and its input, cached and output tokens; undefined if it is unusable.
@@ -94,8 +95,7 @@ const BYTES: readonly (readonly [what: string, choice: object, bytes: number])[]
   ['invalid values', { delta: { content: 5, tool_calls: 'x', function_call: [] } }, 0],
 ];
 
-const bytesOf = ({ progress }: CompletionFacts) =>
-  Buffer.byteLength(progress.flatMap(({ written }) => written).join(''));
+const bytesOf = ({ progress }: AnswerFacts) => Buffer.byteLength(progress.flatMap(({ written }) => written).join(''));
 
 describe('the output bytes are those of', () => {
   for (const [what, choice, bytes] of BYTES) {

@@ -1,34 +1,37 @@
 /** Hosts of the chat-completions API: their endpoint, headers, secrets, and request body. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { bodyFor, endpointOf, type OpenaiHost } from '../../../src/providers/openai.ts';
-import { chatRequest } from '../wire/chat.ts';
+import { bodyFor, endpointOf, type Host } from '../../../src/providers/host.ts';
+import { chatRequest } from '../dialects/chat/chat.ts';
 
-const HOST: OpenaiHost = {
+const HOST: Host = {
+  auth: 'bearer',
   baseUrl: 'https://api.example.com/v1',
   apiKey: 'sk-of-the-operator',
   headers: {},
   streamUsage: true,
 };
 
-const ADDRESSES: readonly (readonly [baseUrl: string, origin: string, path: string])[] = [
-  ['https://api.example.com/v1', 'https://api.example.com', '/v1/chat/completions'],
-  ['https://api.example.com/v1/', 'https://api.example.com', '/v1/chat/completions'],
-  ['https://api.example.com', 'https://api.example.com', '/chat/completions'],
-  ['http://127.0.0.1:8000/v1', 'http://127.0.0.1:8000', '/v1/chat/completions'],
-  ['http://[::1]:8000//', 'http://[::1]:8000', '/chat/completions'],
+/** Without the path of the dialect. */
+const ADDRESSES: readonly (readonly [baseUrl: string, origin: string, path: string, query?: string])[] = [
+  ['https://api.example.com/v1', 'https://api.example.com', '/v1'],
+  ['https://api.example.com/v1/', 'https://api.example.com', '/v1'],
+  ['https://api.example.com', 'https://api.example.com', ''],
+  ['http://127.0.0.1:8000/v1', 'http://127.0.0.1:8000', '/v1'],
+  ['http://[::1]:8000//', 'http://[::1]:8000', ''],
   [
     'https://x.example.com/openai/deployments/d?api-version=2026-01-01',
     'https://x.example.com',
-    '/openai/deployments/d/chat/completions?api-version=2026-01-01',
+    '/openai/deployments/d',
+    '?api-version=2026-01-01',
   ],
 ];
 
 describe('requests go to', () => {
-  for (const [baseUrl, origin, path] of ADDRESSES) {
-    test(`${origin}${path} for ${baseUrl}`, () => {
+  for (const [baseUrl, origin, path, query = ''] of ADDRESSES) {
+    test(`${origin}${path}${query} for ${baseUrl}`, () => {
       const endpoint = endpointOf({ ...HOST, baseUrl }, 'inf-gw/0');
-      assert.deepEqual([endpoint.origin, endpoint.path], [origin, path]);
+      assert.deepEqual([endpoint.origin, endpoint.path, endpoint.query], [origin, path, query]);
     });
   }
 });
@@ -63,7 +66,7 @@ test('the secrets are the credential, the address and the headers, and nothing t
 
 describe('the body for a host', () => {
   const plain = { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] };
-  const bodyOf = (fields: object, host: Partial<OpenaiHost> = {}, cap?: number) =>
+  const bodyOf = (fields: object, host: Partial<Host> = {}, cap?: number) =>
     JSON.parse(
       bodyFor(endpointOf({ ...HOST, ...host }, 'inf-gw'), chatRequest({ ...plain, ...fields }), 'gpt-x', cap),
     ) as object;

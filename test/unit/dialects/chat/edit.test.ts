@@ -4,11 +4,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { editBody, type UpstreamFields } from '../../../src/wire/edit.ts';
-import { membersOf } from '../../../src/wire/members.ts';
-import { foldCase } from '../../../src/wire/names.ts';
+import { editBody } from '../../../../src/dialects/chat/edit.ts';
+import type { UpstreamFields } from '../../../../src/dialects/dialect.ts';
+import { membersOf } from '../../../../src/wire/members.ts';
+import { foldCase } from '../../../../src/wire/names.ts';
+import { randomObject } from '../../wire/random-json.ts';
 import { chatRequest } from './chat.ts';
-import { randomObject } from './random-json.ts';
 
 const MESSAGES = '"messages":[{"role":"user","content":"hi"}]';
 const RENAME: UpstreamFields = { model: 'gpt "x"', askForUsage: false, cap: undefined };

@@ -3,35 +3,12 @@
  * text.
  */
 
-import { isObject } from '../core/json.ts';
-import { MAX_REPORTED_TOKENS, type TokenUsage, type UsageParts } from '../core/usage.ts';
-
-/** What one completion, or one chunk of a stream, contains. */
-export interface CompletionFacts {
-  /** The reported usage, if it is usable. */
-  readonly usage: TokenUsage | undefined;
-  /** Whether there is a usage object, usable or not. */
-  readonly hasUsage: boolean;
-  /** The number of choices; undefined if there is no array of them. */
-  readonly choices: number | undefined;
-  readonly progress: readonly ChoiceProgress[];
-  /** The upstream's id of the completion. */
-  readonly id: unknown;
-  /** The service tier that the upstream says it used. */
-  readonly serviceTier: unknown;
-}
-
-/** What a completion or a chunk contains of one choice. */
-export interface ChoiceProgress {
-  readonly index: number;
-  /** Whether it has its finish reason. */
-  readonly finished: boolean;
-  /** The model's output: text, reasoning, refusals and tool calls. */
-  readonly written: readonly string[];
-}
+import { isObject } from '../../core/json.ts';
+import { NO_PARTS, type TokenUsage, type UsageParts } from '../../core/usage.ts';
+import { type AnswerFacts, countOf } from '../answer.ts';
 
 /** Reads a completion or a chunk. */
-export function readCompletion(answer: Readonly<Record<string, unknown>>): CompletionFacts {
+export function readCompletion(answer: Readonly<Record<string, unknown>>): AnswerFacts {
   const choices = Array.isArray(answer.choices) ? answer.choices.filter(isObject) : undefined;
   const progress = (choices ?? []).map((choice, position) => {
     const written: string[] = [];
@@ -51,7 +28,7 @@ export function readCompletion(answer: Readonly<Record<string, unknown>>): Compl
 }
 
 /**
- * The reported usage, if it is usable: whole numbers from 0 to {@link MAX_REPORTED_TOKENS}, not
+ * The reported usage, if it is usable: whole numbers from 0 to MAX_REPORTED_TOKENS, not
  * both zero. Output is the larger of `completion_tokens` and `total_tokens - prompt_tokens`, since
  * some hosts omit reasoning from the former. Otherwise undefined, and the gateway counts the tokens
  * itself.
@@ -82,13 +59,7 @@ function readParts(
   const audioInputTokens = Math.min(left.promptTokens - cacheWriteTokens, countOf(input.audio_tokens) ?? 0);
   const audioOutputTokens = Math.min(left.completionTokens, countOf(output.audio_tokens) ?? 0);
   if (cacheWriteTokens + audioInputTokens + audioOutputTokens === 0) return undefined;
-  return { cacheWriteTokens, audioInputTokens, audioOutputTokens };
-}
-
-function countOf(value: unknown): number | undefined {
-  const isValid =
-    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_REPORTED_TOKENS;
-  return isValid ? value : undefined;
+  return { ...NO_PARTS, cacheWriteTokens, audioInputTokens, audioOutputTokens };
 }
 
 const WRITTEN_FIELDS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
@@ -115,12 +86,4 @@ function addText(value: unknown, to: string[]): void {
   else if (Array.isArray(value)) {
     for (const part of value) if (isObject(part) && typeof part.text === 'string') to.push(part.text);
   }
-}
-
-/** Visible ASCII. Nobody could type any other id. */
-const QUOTABLE_ID = /^[!-~]{1,200}$/;
-
-/** The id if it is one that people can quote, for example in a support request. */
-export function quotableId(id: unknown): string | undefined {
-  return typeof id === 'string' && QUOTABLE_ID.test(id) ? id : undefined;
 }

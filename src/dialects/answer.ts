@@ -1,0 +1,41 @@
+/** What the gateway needs to know of an answer or of an event of a stream, in any dialect. */
+import { MAX_REPORTED_TOKENS, type TokenUsage } from '../core/usage.ts';
+
+/** What one answer, or one event of a stream, contains. */
+export interface AnswerFacts {
+  /** The reported usage, if it is usable. In a stream, the running total. */
+  readonly usage: TokenUsage | undefined;
+  /** Whether there is a usage object, usable or not. */
+  readonly hasUsage: boolean;
+  /** The number of choices; undefined if this is no answer. */
+  readonly choices: number | undefined;
+  readonly progress: readonly ChoiceProgress[];
+  /** The upstream's id of the answer. */
+  readonly id: unknown;
+  /** The service tier that the upstream says it used. */
+  readonly serviceTier: unknown;
+}
+
+/** What an answer or an event contains of one choice. */
+export interface ChoiceProgress {
+  readonly index: number;
+  /** Whether it is complete: it has its finish reason. */
+  readonly finished: boolean;
+  /** The model's output: text, reasoning, refusals and tool calls. */
+  readonly written: readonly string[];
+}
+
+/** A reported count: a whole number from 0 to {@link MAX_REPORTED_TOKENS}, otherwise undefined. */
+export function countOf(value: unknown): number | undefined {
+  const isValid =
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_REPORTED_TOKENS;
+  return isValid ? value : undefined;
+}
+
+/** Visible ASCII. Nobody could type any other id. */
+const QUOTABLE_ID = /^[!-~]{1,200}$/;
+
+/** The id if it is one that people can quote, for example in a support request. */
+export function quotableId(id: unknown): string | undefined {
+  return typeof id === 'string' && QUOTABLE_ID.test(id) ? id : undefined;
+}

@@ -1,0 +1,106 @@
+/**
+ * What the gateway needs of a dialect. Each folder beside this file is one; what uses them knows
+ * only these interfaces.
+ */
+import type { DialectName } from '../core/dialects.ts';
+import type { ClientError } from '../core/errors.ts';
+import type { JsonBody } from '../wire/body.ts';
+import type { SseEvent } from '../wire/sse.ts';
+import type { AnswerFacts } from './answer.ts';
+
+/** A JSON object. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A validated request. Fields that the gateway does not act on stay in `body`. */
+export interface ModelRequest {
+  readonly dialect: Dialect;
+  readonly body: JsonBody;
+  /** `<provider>/<model>`. */
+  readonly model: string;
+  readonly stream: boolean;
+  /** Whether the client itself requested usage in its stream. */
+  readonly includeUsage: boolean;
+  /** The declared maximum of output tokens per choice: the largest, if hosts read one of several. */
+  readonly maxOutput: number | undefined;
+  /** The number of answers requested. */
+  readonly choices: number;
+  readonly serviceTier: string | undefined;
+  /** Whether its input or output may be audio, which can have prices of its own. */
+  readonly hasAudio: boolean;
+  /** How long the host may keep what the request writes to its prompt cache; undefined if it writes nothing. */
+  readonly cacheWrite: CacheLifetime | undefined;
+  /** The host's own tools that it may call, by the names that prices have, and the most calls of each. */
+  readonly hostTools: ReadonlyMap<string, number>;
+}
+
+/** The longest lifetime that a request asks for. */
+export type CacheLifetime = '5m' | '1h';
+
+export type Checked =
+  | { readonly ok: true; readonly request: ModelRequest }
+  | { readonly ok: false; readonly problem: string };
+
+/** The fields to set in the body for the upstream. */
+export interface UpstreamFields {
+  /** The upstream's own name for the model. */
+  readonly model: string;
+  /** Request usage at the end of the stream. */
+  readonly askForUsage: boolean;
+  /** A maximum of output tokens, to be set in this field unless the request declares one there. */
+  readonly cap: { readonly field: string; readonly tokens: number } | undefined;
+}
+
+/** The wire format of an API, between clients and the gateway, and between the gateway and hosts. */
+export interface Dialect {
+  readonly name: DialectName;
+  /** For messages: `The provider sent a response that is not in the <title> format.` */
+  readonly title: string;
+  /** Where its requests go, below the base URL of a host. */
+  readonly path: string;
+  /** Headers of a client that reach its host, in lower case. */
+  readonly headers: readonly string[];
+  /** The field of its maximum of output tokens; undefined if its answers have none. */
+  readonly maximumField: string | undefined;
+  /** Fields of answers and events that a model may have written, or that name nothing secret. */
+  readonly answerFields: ReadonlySet<string>;
+
+  /** Validates every field that the gateway acts on, and reports the first problem. */
+  check(body: JsonBody, model: string): Checked;
+  /** Passes every text of the input to `onText`. Returns the tokens of everything that is not text. */
+  walkInput(request: ModelRequest, onText: (text: string) => void): number;
+  /** The request body for a host. */
+  edit(request: ModelRequest, fields: UpstreamFields): string;
+
+  /** Reads a whole answer. `choices` is undefined if it is none. */
+  readAnswer(answer: Fields): AnswerFacts;
+  /** Begins to read a stream of events. */
+  startStream(requestId: string): StreamReader;
+
+  /** The body of an error response. */
+  errorBody(error: ClientError, requestId: string): string;
+}
+
+/** What the gateway itself writes into a stream for a client. */
+export interface StreamEnds {
+  /** The end of a stream that fails. */
+  failure(error: ClientError): string;
+  /** The end of a stream that is complete, but for its final event. */
+  completion(): string;
+}
+
+/** Reads the events of one stream of a host. */
+export interface StreamReader extends StreamEnds {
+  /** Reads an event that has data. */
+  judge(event: SseEvent): Judgement;
+}
+
+/** What an event of a host is. */
+export type Judgement =
+  /** `isHidden`: the client did not ask for it. */
+  | { readonly kind: 'part'; readonly value: Fields; readonly facts: AnswerFacts; readonly isHidden: boolean }
+  /** The final event. It may also be the last part. */
+  | { readonly kind: 'end'; readonly value?: Fields; readonly facts?: AnswerFacts }
+  /** The host reports that the request has failed. `value`: what it says. */
+  | { readonly kind: 'error'; readonly value: unknown }
+  /** Not an event of this dialect. */
+  | { readonly kind: 'invalid' };

@@ -1,0 +1,161 @@
+/** Validates a messages request, and extracts the fields that the gateway acts on. */
+import { isObject } from '../../core/json.ts';
+import { MAX_TPM } from '../../core/limits.ts';
+import type { JsonBody } from '../../wire/body.ts';
+import { foldCase } from '../../wire/names.ts';
+import {
+  type Check,
+  type Checks,
+  caseVariant,
+  firstProblem,
+  flag,
+  foreignMaxima,
+  number,
+  text,
+  wholeNumber,
+} from '../checks.ts';
+import type { CacheLifetime, Checked, Dialect, Fields } from '../dialect.ts';
+
+/** Several times what any host accepts. */
+const MAX_MESSAGES = 100_000;
+const ROLES: readonly unknown[] = ['user', 'assistant', 'system'];
+
+/** `without`: the maximum to assume in a request that needs none. */
+export function checkMessages(dialect: Dialect, body: JsonBody, model: string, without?: number): Checked {
+  const { fields } = body;
+  const names = body.members.map(({ key }) => key);
+  const problem = caseVariant('', names, ACTED_ON) ?? firstProblem(fields, CHECKS);
+  const maximum = fields.max_tokens ?? without;
+  if (problem === undefined && maximum === undefined) return { ok: false, problem: MAXIMUM_EXPECTED };
+  if (problem !== undefined) return { ok: false, problem };
+  return {
+    ok: true,
+    request: {
+      dialect,
+      body,
+      model,
+      stream: fields.stream === true,
+      includeUsage: true,
+      maxOutput: Math.min(maximum as number, MAX_TPM),
+      choices: 1,
+      serviceTier: (fields.service_tier ?? undefined) as string | undefined,
+      hasAudio: false,
+      cacheWrite: cacheLifetime(fields),
+      hostTools: hostTools(fields),
+    },
+  };
+}
+
+const CHECKS: Checks = Object.entries<Check>({
+  messages: checkList,
+  max_tokens: wholeNumber('max_tokens', 1),
+  ...Object.fromEntries(foreignMaxima('max_tokens')),
+  stream: flag('stream'),
+  temperature: number('temperature', 0, 1),
+  top_p: number('top_p', 0, 1),
+  system: (value) => contentProblem(value, 'system'),
+  tools: checkTools,
+  service_tier: text('service_tier'),
+  container: (value) =>
+    typeof value === 'string' || (isObject(value) && value.id !== undefined && value.id !== null)
+      ? 'container: a container at the provider would be shared by all keys; leave its id out'
+      : undefined,
+});
+
+const MAXIMUM_EXPECTED = 'max_tokens: expected a whole number of at least 1';
+
+const ACTED_ON: ReadonlySet<string> = new Set([
+  'model',
+  ...CHECKS.map(([name]) => name),
+  'cache_control',
+  'thinking',
+  'mcp_servers',
+]);
+
+function checkList(value: unknown): string | undefined {
+  if (!Array.isArray(value) || value.length === 0) return 'messages: expected an array of at least one message';
+  if (value.length > MAX_MESSAGES) return `messages: expected an array of at most ${MAX_MESSAGES} messages`;
+  for (const [index, message] of value.entries()) {
+    const where = `messages[${index}]`;
+    if (!isObject(message)) return `${where}: expected an object with role and content`;
+    if (!ROLES.includes(message.role)) return `${where}.role: expected user or assistant`;
+    const { content } = message;
+    const problem = content === undefined || content === null ? expectedContent(where) : contentProblem(content, where);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function contentProblem(content: unknown, where: string): string | undefined {
+  if (content === undefined || typeof content === 'string') return undefined;
+  const field = where === 'system' ? where : `${where}.content`;
+  if (!Array.isArray(content)) return `${field}: expected a string or an array of blocks`;
+  const invalid = content.findIndex((block) => !isObject(block) || typeof block.type !== 'string');
+  return invalid < 0 ? undefined : `${field}[${invalid}]: expected an object with a type`;
+}
+
+function expectedContent(where: string): string {
+  return `${where}.content: expected a string or an array of blocks`;
+}
+
+function checkTools(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) return 'tools: expected an array';
+  const invalid = value.findIndex(
+    (tool) => !isObject(tool) || !(tool.type === undefined || tool.type === null || typeof tool.type === 'string'),
+  );
+  return invalid < 0 ? undefined : `tools[${invalid}]: expected an object, with a type that is a string`;
+}
+
+/** Tools of the format that the client runs, or that cost nothing beside their tokens. */
+const FREE_TOOLS: ReadonlySet<string> = new Set([
+  'custom',
+  'bash',
+  'text_editor',
+  'computer',
+  'memory',
+  'web_fetch',
+  'tool_search_tool_regex',
+  'tool_search_tool_bm25',
+]);
+/** The most calls of one of the host's tools to hold money for, where a request sets no maximum. */
+const DEFAULT_CALLS = 10;
+
+/** Types end with a date, such as `web_search_20250305`. */
+function hostTools({ tools }: Fields): ReadonlyMap<string, number> {
+  const calls = new Map<string, number>();
+  for (const tool of (tools ?? []) as readonly Fields[]) {
+    const name = String(tool.type ?? 'custom').replace(/_\d{8}$/, '');
+    if (FREE_TOOLS.has(name)) continue;
+    const most =
+      Number.isSafeInteger(tool.max_uses) && (tool.max_uses as number) >= 1 ? (tool.max_uses as number) : DEFAULT_CALLS;
+    calls.set(name, (calls.get(name) ?? 0) + Math.min(most, MAX_CALLS));
+  }
+  return calls;
+}
+
+const MAX_CALLS = 10_000;
+
+/**
+ * The longest lifetime that a `cache_control` anywhere in the request asks for, under a name in any
+ * case. The recursion is bounded by MAX_JSON_DEPTH.
+ */
+function cacheLifetime(value: unknown): CacheLifetime | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  let longest: CacheLifetime | undefined;
+  for (const [name, item] of Object.entries(value)) {
+    const isControl = name.length === CACHE_CONTROL.length && foldCase(name) === CACHE_CONTROL && isObject(item);
+    const found = isControl ? ttlOf(item) : cacheLifetime(item);
+    if (found === '1h') return found;
+    longest ??= found;
+  }
+  return longest;
+}
+
+const CACHE_CONTROL = 'cache_control';
+
+/** Anything but the five minutes that hosts take for granted counts as an hour. */
+function ttlOf(control: Fields): CacheLifetime {
+  const lifetimes = Object.entries(control).filter(([name]) => foldCase(name) === 'ttl');
+  return lifetimes.every(([, ttl]) => ttl === null || ttl === '5m') ? '5m' : '1h';
+}

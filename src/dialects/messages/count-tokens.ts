@@ -1,0 +1,22 @@
+/** Counting the tokens of a messages request: `POST /v1/messages/count_tokens`. */
+import { countOf } from '../answer.ts';
+import type { Dialect } from '../dialect.ts';
+import { checkMessages } from './check.ts';
+import { MESSAGES } from './messages.ts';
+
+/** A request to count is a messages request that needs no maximum; its answer has one figure. */
+export const COUNT_TOKENS: Dialect = {
+  ...MESSAGES,
+  title: 'count_tokens',
+  path: `${MESSAGES.path}/count_tokens`,
+  answerFields: new Set(['input_tokens', 'context_management']),
+  check: (body, model) => checkMessages(COUNT_TOKENS, body, model, 0),
+  readAnswer: ({ input_tokens: tokens }) => ({
+    usage: undefined,
+    hasUsage: false,
+    choices: countOf(tokens) === undefined ? undefined : 1,
+    progress: [],
+    id: undefined,
+    serviceTier: undefined,
+  }),
+};

@@ -1,0 +1,25 @@
+/** The body of an error response in the messages dialect, and the data of its error events. */
+import { type ClientError, statusOf } from '../../core/errors.ts';
+
+/** The names that this dialect has for HTTP statuses. */
+const TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};
+
+/** The envelope of the dialect, with the gateway's own code beside the type. */
+export function messagesErrorBody(error: ClientError, requestId: string): string {
+  const status = statusOf(error);
+  const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  return JSON.stringify({
+    type: 'error',
+    error: { type, code: error.code, message: error.message },
+    request_id: requestId,
+  });
+}

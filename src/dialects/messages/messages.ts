@@ -1,0 +1,103 @@
+/** The messages dialect: `POST /v1/messages`, as Anthropic's hosts speak it. */
+import type { ClientError } from '../../core/errors.ts';
+import { isObject, parseJson } from '../../core/json.ts';
+import { namedEvent, type SseEvent } from '../../wire/sse.ts';
+import { isErrorValue } from '../../wire/upstream-error.ts';
+import type { AnswerFacts } from '../answer.ts';
+import type { Dialect, Fields, Judgement, StreamReader } from '../dialect.ts';
+import { withFields } from '../edit.ts';
+import { readMessage, readUsage, textsOf } from './answer.ts';
+import { checkMessages } from './check.ts';
+import { messagesErrorBody } from './errors.ts';
+import { walkMessages } from './input.ts';
+
+export const MESSAGES: Dialect = {
+  name: 'messages',
+  title: 'messages',
+  path: '/messages',
+  headers: ['anthropic-version', 'anthropic-beta'],
+  maximumField: 'max_tokens',
+  answerFields: new Set(
+    'id type role content model stop_reason stop_sequence usage container context_management message index content_block delta'.split(
+      ' ',
+    ),
+  ),
+  check: (body, model) => checkMessages(MESSAGES, body, model),
+  walkInput: walkMessages,
+  edit: ({ body }, { model }) => withFields(body, new Map([['model', JSON.stringify(model)]])),
+  readAnswer: readMessage,
+  startStream: (requestId) => new MessagesStream(requestId),
+  errorBody: messagesErrorBody,
+};
+
+const NOTHING: AnswerFacts = {
+  usage: undefined,
+  hasUsage: false,
+  choices: undefined,
+  progress: [],
+  id: undefined,
+  serviceTier: undefined,
+};
+
+/** Usage comes in parts: each field counts as it was reported last. */
+class MessagesStream implements StreamReader {
+  readonly #requestId: string;
+  #usage: Fields = {};
+
+  constructor(requestId: string) {
+    this.#requestId = requestId;
+  }
+
+  judge({ data = '', name }: SseEvent): Judgement {
+    const value = parseJson(data)?.value;
+    if (name === 'error' || isErrorValue(value)) return { kind: 'error', value: value ?? data };
+    if (!isObject(value)) return { kind: 'invalid' };
+    if (value.type === 'message_stop') return { kind: 'end', value };
+    return { kind: 'part', value, facts: this.#factsOf(value), isHidden: false };
+  }
+
+  #factsOf(event: Fields): AnswerFacts {
+    switch (event.type) {
+      case 'message_start': {
+        const message = isObject(event.message) ? event.message : {};
+        return { ...this.#withUsage(message.usage, false, []), id: message.id };
+      }
+      case 'content_block_start':
+        return written(textsOf(event.content_block));
+      case 'content_block_delta':
+        return written(textsOf(event.delta));
+      case 'message_delta': {
+        const delta = isObject(event.delta) ? event.delta : {};
+        return this.#withUsage(event.usage, typeof delta.stop_reason === 'string', []);
+      }
+      default:
+        return NOTHING;
+    }
+  }
+
+  #withUsage(usage: unknown, finished: boolean, texts: readonly string[]): AnswerFacts {
+    const progress = [{ index: 0, finished, written: texts }];
+    if (!isObject(usage)) return { ...NOTHING, progress };
+    const reported = Object.entries(usage).filter(([, value]) => value !== null && value !== undefined);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(reported) };
+    return {
+      ...NOTHING,
+      progress,
+      usage: readUsage(this.#usage),
+      hasUsage: true,
+      serviceTier: this.#usage.service_tier,
+    };
+  }
+
+  failure(error: ClientError): string {
+    return namedEvent('error', messagesErrorBody(error, this.#requestId));
+  }
+
+  completion(): string {
+    return namedEvent('message_stop', '{"type":"message_stop"}');
+  }
+}
+
+function written(texts: readonly string[]): AnswerFacts {
+  return texts.length === 0 ? NOTHING : { ...NOTHING, progress: [{ index: 0, finished: false, written: texts }] };
+}

@@ -1,0 +1,55 @@
+/** Reads responses and their usage. */
+import { isObject } from '../../core/json.ts';
+import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
+import { type AnswerFacts, countOf } from '../answer.ts';
+import type { Fields } from '../dialect.ts';
+import { hostToolOfItem } from './tools.ts';
+
+export function readResponse(response: Fields): AnswerFacts {
+  const output = Array.isArray(response.output) ? response.output.filter(isObject) : undefined;
+  const finished = response.status === 'completed' || response.status === 'incomplete';
+  return {
+    usage: readUsage(response.usage, output ?? []),
+    hasUsage: isObject(response.usage),
+    choices: output === undefined ? undefined : 1,
+    progress: output === undefined ? [] : [{ index: 0, finished, written: output.flatMap(textsOf) }],
+    id: response.id,
+    serviceTier: response.service_tier,
+  };
+}
+
+const TEXT_FIELDS = ['text', 'refusal', 'name', 'arguments', 'input'] as const;
+
+/** What a model has written in an item of the output. */
+function textsOf(item: Fields): string[] {
+  const parts = [item.content, item.summary].filter(Array.isArray).flat().filter(isObject);
+  const texts = [item, ...parts].flatMap((part) => TEXT_FIELDS.map((field) => part[field]));
+  return texts.filter((text) => typeof text === 'string' && text !== '') as string[];
+}
+
+/** The reported usage, if it is usable: whole numbers, not all zero. Calls of the host's tools are counted. */
+function readUsage(usage: unknown, output: readonly Fields[]): TokenUsage | undefined {
+  if (!isObject(usage)) return undefined;
+  const promptTokens = countOf(usage.input_tokens);
+  const reported = countOf(usage.output_tokens ?? 0);
+  if (promptTokens === undefined || reported === undefined) return undefined;
+  const total = countOf(usage.total_tokens) ?? 0;
+  const completionTokens = Math.max(reported, total - promptTokens);
+  if (promptTokens + completionTokens === 0) return undefined;
+  const details = isObject(usage.input_tokens_details) ? usage.input_tokens_details : {};
+  const cachedTokens = Math.min(promptTokens, countOf(details.cached_tokens) ?? 0);
+  const cacheWriteTokens = Math.min(promptTokens - cachedTokens, countOf(details.cache_write_tokens) ?? 0);
+  const toolCalls = toolCallsOf(output);
+  const hasParts = cacheWriteTokens > 0 || Object.keys(toolCalls).length > 0;
+  const parts = { ...NO_PARTS, cacheWriteTokens, toolCalls };
+  return { promptTokens, cachedTokens, completionTokens, ...(hasParts && { parts }) };
+}
+
+function toolCallsOf(output: readonly Fields[]): Record<string, number> {
+  const calls: Record<string, number> = {};
+  for (const { type } of output) {
+    const tool = hostToolOfItem(type);
+    if (tool !== undefined) calls[tool] = (calls[tool] ?? 0) + 1;
+  }
+  return calls;
+}

@@ -1,0 +1,94 @@
+/** Validates a responses request, and extracts the fields that the gateway acts on. */
+import { isObject } from '../../core/json.ts';
+import { MAX_TPM } from '../../core/limits.ts';
+import type { JsonBody } from '../../wire/body.ts';
+import {
+  type Check,
+  type Checks,
+  caseVariant,
+  firstProblem,
+  flag,
+  foreignMaxima,
+  number,
+  refused,
+  text,
+  wholeNumber,
+} from '../checks.ts';
+import type { Checked, Dialect, Fields } from '../dialect.ts';
+import { hostToolOfType } from './tools.ts';
+
+export function checkResponses(dialect: Dialect, body: JsonBody, model: string): Checked {
+  const { fields } = body;
+  const names = body.members.map(({ key }) => key);
+  const problem = caseVariant('', names, ACTED_ON) ?? firstProblem(fields, CHECKS);
+  if (problem !== undefined) return { ok: false, problem };
+  const maximum = fields.max_output_tokens;
+  return {
+    ok: true,
+    request: {
+      dialect,
+      body,
+      model,
+      stream: fields.stream === true,
+      includeUsage: true,
+      maxOutput: typeof maximum === 'number' ? Math.min(maximum, MAX_TPM) : undefined,
+      choices: 1,
+      serviceTier: (fields.service_tier ?? undefined) as string | undefined,
+      hasAudio: false,
+      // A host may cache what it likes.
+      cacheWrite: '5m',
+      hostTools: hostTools(fields),
+    },
+  };
+}
+
+const STATE = 'the provider would keep it for all keys of this gateway; send the whole conversation in input instead';
+
+const CHECKS: Checks = Object.entries<Check>({
+  input: checkInput,
+  instructions: text('instructions'),
+  max_output_tokens: wholeNumber('max_output_tokens', 1),
+  ...Object.fromEntries(foreignMaxima('max_output_tokens')),
+  stream: flag('stream'),
+  store: (value) => (value === undefined || value === false ? undefined : `store: expected false: ${STATE}`),
+  background: (value) => (value === undefined || value === false ? undefined : `background: expected false: ${STATE}`),
+  previous_response_id: refused('previous_response_id', STATE),
+  conversation: refused('conversation', STATE),
+  prompt: refused('prompt', 'prompts at the provider belong to the operator; send the text in instructions instead'),
+  temperature: number('temperature', 0, 2),
+  top_p: number('top_p', 0, 1),
+  tools: checkTools,
+  service_tier: text('service_tier'),
+});
+
+const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name)]);
+
+function checkInput(value: unknown): string | undefined {
+  if (typeof value === 'string') return undefined;
+  if (!Array.isArray(value) || value.length === 0) return 'input: expected a string or an array of at least one item';
+  for (const [index, item] of value.entries()) {
+    if (!isObject(item)) return `input[${index}]: expected an object`;
+    // Without a type an item that has only an id is a reference, too.
+    const isReference = item.type === 'item_reference' || (item.type === undefined && item.role === undefined);
+    if (isReference) return `input[${index}]: an item_reference is refused, since ${STATE}`;
+  }
+  return undefined;
+}
+
+function checkTools(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) return 'tools: expected an array';
+  const invalid = value.findIndex((tool) => !isObject(tool) || typeof tool.type !== 'string');
+  return invalid < 0 ? undefined : `tools[${invalid}]: expected an object with a type`;
+}
+
+/** The most calls of one of the host's tools to hold money for, where a request sets no maximum. */
+const DEFAULT_CALLS = 10;
+const MAX_CALLS = 10_000;
+
+function hostTools({ tools, max_tool_calls: maximum }: Fields): ReadonlyMap<string, number> {
+  const isSet = Number.isSafeInteger(maximum) && (maximum as number) >= 1;
+  const calls = isSet ? Math.min(maximum as number, MAX_CALLS) : DEFAULT_CALLS;
+  const names = ((tools ?? []) as readonly Fields[]).map(({ type }) => hostToolOfType(type));
+  return new Map(names.filter((name) => name !== undefined).map((name) => [name, calls]));
+}

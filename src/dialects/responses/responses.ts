@@ -1,0 +1,103 @@
+/** The responses dialect: `POST /v1/responses`. */
+import { type ClientError, errorBody } from '../../core/errors.ts';
+import { isObject, parseJson } from '../../core/json.ts';
+import { namedEvent, type SseEvent } from '../../wire/sse.ts';
+import type { AnswerFacts } from '../answer.ts';
+import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
+import { withFields } from '../edit.ts';
+import { readResponse } from './answer.ts';
+import { checkResponses } from './check.ts';
+import { walkResponses } from './input.ts';
+
+export const RESPONSES: Dialect = {
+  name: 'responses',
+  title: 'responses',
+  path: '/responses',
+  headers: ['openai-beta'],
+  maximumField: 'max_output_tokens',
+  answerFields: new Set(
+    'id object created_at status error incomplete_details instructions max_output_tokens model output parallel_tool_calls reasoning store temperature text tool_choice tools top_p truncation usage user metadata service_tier type response sequence_number item item_id output_index content_index delta part summary_index arguments input name obfuscation'.split(
+      ' ',
+    ),
+  ),
+  check: (body, model) => checkResponses(RESPONSES, body, model),
+  walkInput: walkResponses,
+  edit: editBody,
+  readAnswer: readResponse,
+  startStream: () => new ResponsesStream(),
+  errorBody,
+};
+
+/** A host that keeps answers keeps them for every key, so each request says that it should not. */
+function editBody({ body }: ModelRequest, { model, cap }: UpstreamFields): string {
+  const values = new Map([['model', JSON.stringify(model)]]);
+  if (body.fields.store !== false) values.set('store', 'false');
+  if (cap !== undefined && typeof body.fields[cap.field] !== 'number') values.set(cap.field, String(cap.tokens));
+  return withFields(body, values);
+}
+
+const NOTHING: AnswerFacts = {
+  usage: undefined,
+  hasUsage: false,
+  choices: undefined,
+  progress: [],
+  id: undefined,
+  serviceTier: undefined,
+};
+
+/** The last event has the whole response, with its usage. */
+class ResponsesStream implements StreamReader {
+  #id = 'resp_failed';
+  #createdAt = 0;
+  #model = '';
+  #sequenceNumber = 0;
+
+  judge({ data = '', name }: SseEvent): Judgement {
+    const value = parseJson(data)?.value;
+    if (!isObject(value)) return name === 'error' ? { kind: 'error', value: data } : { kind: 'invalid' };
+    const { type, response } = value;
+    if (typeof value.sequence_number === 'number') this.#sequenceNumber = value.sequence_number + 1;
+    if (isObject(response)) this.#remember(response);
+    if (type === 'error' || name === 'error' || (type === undefined && value.error)) return { kind: 'error', value };
+    if (type === 'response.failed') return { kind: 'error', value: isObject(response) ? response : value };
+    if (type === 'response.completed' || type === 'response.incomplete') {
+      return { kind: 'end', value, facts: isObject(response) ? readResponse(response) : NOTHING };
+    }
+    return { kind: 'part', value, facts: factsOf(value), isHidden: false };
+  }
+
+  #remember({ id, created_at: createdAt, model }: Fields): void {
+    if (typeof id === 'string') this.#id = id;
+    if (typeof createdAt === 'number') this.#createdAt = createdAt;
+    if (typeof model === 'string') this.#model = model;
+  }
+
+  failure({ code, message }: ClientError): string {
+    const response = {
+      id: this.#id,
+      object: 'response',
+      created_at: this.#createdAt,
+      status: 'failed',
+      error: { code, message },
+      incomplete_details: null,
+      model: this.#model,
+      output: [],
+      usage: null,
+    };
+    const event = { type: 'response.failed', sequence_number: this.#sequenceNumber, response };
+    return namedEvent('response.failed', JSON.stringify(event));
+  }
+
+  /** Without its last event a stream is not complete. */
+  completion(): string {
+    return '';
+  }
+}
+
+function factsOf({ type, delta, response, item }: Fields): AnswerFacts {
+  if (isObject(response)) return { ...NOTHING, id: response.id };
+  const isText = typeof delta === 'string' && typeof type === 'string' && type.endsWith('.delta');
+  const name = type === 'response.output_item.added' && isObject(item) ? item.name : undefined;
+  const written = [isText ? delta : undefined, name].filter((text) => typeof text === 'string');
+  return written.length === 0 ? NOTHING : { ...NOTHING, progress: [{ index: 0, finished: false, written }] };
+}

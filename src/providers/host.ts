@@ -1,0 +1,87 @@
+/** What requests to a host over HTTP look like: where they go, their headers and their bodies. Pure. */
+import type { AuthScheme, DialectName } from '../core/dialects.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
+import type { Secrets } from '../wire/secrets.ts';
+import { secretsOf } from './secrets.ts';
+
+/** A host as set in the config. */
+export interface Host {
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly auth: AuthScheme;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether streams ask for usage with `stream_options`. */
+  readonly streamUsage: boolean;
+}
+
+/** Where requests go, and their headers. */
+export interface Endpoint {
+  readonly origin: string;
+  /** The path of the base URL, without a slash at its end. */
+  readonly path: string;
+  /** The query of the base URL, such as Azure's `api-version`, with its question mark. */
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: Secrets;
+  /** Whether the host is OpenAI itself, or Azure. */
+  readonly isOpenai: boolean;
+  readonly streamUsage: boolean;
+}
+
+export function endpointOf(host: Host, userAgent: string): Endpoint {
+  const url = new URL(host.baseUrl);
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    // A compressed response could be a bomb, and could not be relayed byte by byte.
+    'accept-encoding': 'identity',
+    'user-agent': userAgent,
+  };
+  if (host.apiKey !== undefined) {
+    if (host.auth === 'bearer') headers.authorization = `Bearer ${host.apiKey}`;
+    else headers[host.auth] = host.apiKey;
+  }
+  return {
+    origin: url.origin,
+    path: url.pathname.replace(/\/+$/, ''),
+    query: url.search,
+    headers: { ...headers, ...host.headers },
+    secrets: secretsOf(host),
+    isOpenai: /(?:^|\.)openai\.(?:com|azure\.com)$/.test(url.hostname),
+    streamUsage: host.streamUsage,
+  };
+}
+
+/** Headers that a host needs where the client of its dialect sends none. */
+const DEFAULT_HEADERS: Partial<Record<DialectName, Readonly<Record<string, string>>>> = {
+  messages: { 'anthropic-version': '2023-06-01' },
+};
+
+/** The headers of a request. `client`: those of its client that reach the host. */
+export function headersFor(
+  endpoint: Endpoint,
+  { dialect, stream }: ModelRequest,
+  client: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const accept = stream ? 'text/event-stream' : 'application/json';
+  return { ...DEFAULT_HEADERS[dialect.name], ...client, ...endpoint.headers, accept };
+}
+
+/**
+ * The request body for the upstream: with its own model name, a request for usage, and a maximum
+ * of output tokens if the client declares none.
+ */
+export function bodyFor(
+  { streamUsage, isOpenai }: Endpoint,
+  request: ModelRequest,
+  upstreamModel: string,
+  capTokens: number | undefined,
+): string {
+  const { dialect } = request;
+  // OpenAI's own reasoning models reject `max_tokens`; most other hosts know only that.
+  const field = isOpenai && dialect.name === 'chat' ? 'max_completion_tokens' : dialect.maximumField;
+  return dialect.edit(request, {
+    model: upstreamModel,
+    askForUsage: request.stream && streamUsage,
+    cap: capTokens === undefined || field === undefined ? undefined : { field, tokens: capTokens },
+  });
+}

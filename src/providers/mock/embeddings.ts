@@ -1,0 +1,78 @@
+/** The mock provider's requests and answers in the embeddings dialect. */
+import { createHash } from 'node:crypto';
+import type { Fields } from '../../dialects/dialect.ts';
+import { type Answer, errorJson, type MockDialect } from './answer.ts';
+import { promptsIn, type Reading, readTurns } from './reading.ts';
+
+export const EMBEDDINGS_MOCK: MockDialect = { read, errorBody: errorJson, wholeBody, startStream: undefined };
+
+const DEFAULT_DIMENSIONS = 8;
+/** In all vectors of an answer, which are made at once: about 20 MB of JSON. */
+const MAX_NUMBERS = 1_000_000;
+const BYTES_PER_NUMBER = 4;
+
+function read(fields: Fields): Reading {
+  const problem = problemWith(fields);
+  return {
+    ...readTurns(promptsIn(fields.input)),
+    messages: 0,
+    tools: [],
+    ...(problem !== undefined && { problem }),
+  };
+}
+
+function problemWith(fields: Fields): string | undefined {
+  const dimensions = dimensionsOf(fields);
+  if (typeof dimensions !== 'number' || !Number.isInteger(dimensions) || dimensions < 1) {
+    return 'dimensions: expected a whole number of at least 1';
+  }
+  const inputs = inputsOf(fields).length;
+  if (inputs * dimensions > MAX_NUMBERS) {
+    return `dimensions: expected at most ${MAX_NUMBERS} numbers in all vectors of an answer, not ${inputs} × ${dimensions}`;
+  }
+  const { encoding_format: format } = fields;
+  const isKnown = (format ?? undefined) === undefined || format === 'float' || format === 'base64';
+  return isKnown ? undefined : 'encoding_format: expected float or base64';
+}
+
+function dimensionsOf({ dimensions }: Fields): unknown {
+  return dimensions ?? DEFAULT_DIMENSIONS;
+}
+
+/** One text, an array of texts, an array of tokens, or an array of such arrays. */
+function inputsOf({ input }: Fields): readonly unknown[] {
+  const isList = Array.isArray(input) && typeof input[0] !== 'number';
+  return isList ? input : [input];
+}
+
+function wholeBody({ request, usage }: Answer): string {
+  const { fields } = request.body;
+  const data = inputsOf(fields).map((input, index) => {
+    const vector = vectorOf(input, dimensionsOf(fields) as number);
+    const embedding = fields.encoding_format === 'base64' ? base64Of(vector) : [...vector];
+    return { object: 'embedding', index, embedding };
+  });
+  return JSON.stringify({
+    object: 'list',
+    data,
+    model: request.model,
+    ...(usage && { usage: { prompt_tokens: usage.input, total_tokens: usage.input } }),
+  });
+}
+
+/** The same input always has the same vector. Its length is 1. */
+function vectorOf(input: unknown, dimensions: number): Float32Array {
+  const bytes = createHash('shake256', { outputLength: dimensions * BYTES_PER_NUMBER })
+    .update(JSON.stringify(input) ?? '')
+    .digest();
+  const numbers = Array.from({ length: dimensions }, (_, at) => bytes.readInt32LE(at * BYTES_PER_NUMBER));
+  const length = Math.sqrt(numbers.reduce((sum, number) => sum + number * number, 0));
+  return Float32Array.from(numbers, (number) => number / length);
+}
+
+/** Little-endian floats of 32 bits, as OpenAI's libraries read them. */
+function base64Of(vector: Float32Array): string {
+  const bytes = Buffer.alloc(vector.length * BYTES_PER_NUMBER);
+  for (const [at, number] of vector.entries()) bytes.writeFloatLE(number, at * BYTES_PER_NUMBER);
+  return bytes.toString('base64');
+}

@@ -1,0 +1,66 @@
+/** What the mock provider reads of a request, the same in every dialect. */
+import { isObject } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+
+/** A request, as far as it decides what the mock answers. */
+export interface Reading {
+  /** The text of the last message that the user wrote. */
+  readonly prompt: string;
+  /** The number of results of tool calls since then. */
+  readonly results: number;
+  /** The number of messages, of all roles. */
+  readonly messages: number;
+  readonly tools: readonly MockTool[];
+  /** What a host would refuse with status 400. */
+  readonly problem?: string;
+}
+
+export interface MockTool {
+  readonly name: string;
+  /** `custom`: takes a text instead of JSON. `host`: one that only hosts themselves call. */
+  readonly kind: 'function' | 'custom' | 'host';
+  /** The group that it belongs to, in the responses dialect. */
+  readonly namespace?: string;
+}
+
+/** Something in a conversation that decides what comes next. */
+export type Turn = { readonly kind: 'prompt'; readonly text: string } | { readonly kind: 'result' };
+
+export const RESULT: Turn = { kind: 'result' };
+
+/** The last prompt, and how many results came after it. */
+export function readTurns(turns: readonly Turn[]): { readonly prompt: string; readonly results: number } {
+  const last = turns.findLastIndex(({ kind }) => kind === 'prompt');
+  const turn = turns[last];
+  return { prompt: turn?.kind === 'prompt' ? turn.text : '', results: turns.length - 1 - last };
+}
+
+/** The prompt in the content of a user's message: a string, or parts. None if agents alone wrote it. */
+export function promptsIn(content: unknown): Turn[] {
+  const parts = Array.isArray(content) ? content : [content];
+  const text = parts
+    .map((part) => (isObject(part) ? part.text : part))
+    .filter((part) => typeof part === 'string')
+    .join(' ');
+  const written = withoutReminders(text).trim();
+  return written === '' && text.trim() !== '' ? [] : [{ kind: 'prompt', text: written }];
+}
+
+const REMINDER_START = '<system-reminder>';
+const REMINDER_END = '</system-reminder>';
+
+/** The text without what coding agents insert into prompts. */
+function withoutReminders(text: string): string {
+  const pieces = text.split(REMINDER_END);
+  const kept = pieces.map((piece, position) => {
+    if (position === pieces.length - 1) return piece;
+    const start = piece.indexOf(REMINDER_START);
+    return start < 0 ? piece + REMINDER_END : piece.slice(0, start);
+  });
+  return kept.join('');
+}
+
+/** The objects in an array; none if it is no array. */
+export function objectsIn(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}

@@ -1,0 +1,41 @@
+/** Admits what is free: listings of models, and counts of tokens. They share a window. */
+import { type ClientError, rateLimited } from '../core/errors.ts';
+import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { BodyReading } from './read-body.ts';
+
+/** A refused listing. `reason` is the cause within its error code. */
+export interface Refused {
+  readonly error: ClientError;
+  readonly reason: string;
+}
+
+export function refused(error: ClientError, reason: string = error.code): Refused {
+  return { error, reason };
+}
+
+export type ListingAccess =
+  | { readonly ok: true; readonly allowlist: readonly string[] | null; readonly reading: BodyReading }
+  | { readonly ok: false; readonly refused: Refused };
+
+/** Identifies the key of a listing, and takes an entry of its window. */
+export async function admitListing(ledger: Ledger, exchange: Exchange): Promise<ListingAccess> {
+  const no = (error: ClientError, reason?: string) => ({ ok: false, refused: refused(error, reason) }) as const;
+  const credential = credentialOf(exchange.request.headers);
+  if (!credential.ok) return no(credential.error);
+  const admission = await ledger.admitListing(credential.keyHash);
+  exchange.showLimits(admission.figures);
+  if (admission.kind === 'unknown') return no(INVALID_API_KEY);
+  exchange.identifyKey(admission.keyId);
+  switch (admission.kind) {
+    case 'disabled':
+      return no(API_KEY_DISABLED);
+    case 'limited': {
+      const message = `The limit of ${admission.limit} model listings per minute is reached.`;
+      return no(rateLimited(message, admission.retryAfterS), 'model_listings_per_minute');
+    }
+    case 'admitted':
+      return { ok: true, allowlist: admission.allowlist, reading: { ...admission, refusal: undefined } };
+  }
+}

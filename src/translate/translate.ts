@@ -1,0 +1,51 @@
+/** Which translations there are, and what a request becomes for a host. */
+import type { DialectName } from '../core/dialects.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
+import { DIALECTS } from '../dialects/dialects.ts';
+import { membersOf, NestingError } from '../wire/members.ts';
+import type { HostTerms, ResponseTranslation, Translation } from './translation.ts';
+
+/** In the order of preference, where a host speaks several dialects. */
+const TRANSLATIONS: readonly Translation[] = [];
+
+/** A request as it goes to a host. */
+export interface HostRequest {
+  /** In the dialect of the host. */
+  readonly request: ModelRequest;
+  /** Translates the answer; undefined where client and host speak the same dialect. */
+  readonly response: ResponseTranslation | undefined;
+  /** What was left out, since the host's dialect cannot say it. */
+  readonly ignored: readonly string[];
+}
+
+export type Hosted =
+  | { readonly ok: true; readonly hosted: HostRequest }
+  | { readonly ok: false; readonly problem: string };
+
+/** Whether a client of a dialect can use a host of these. */
+export function isReachable(from: DialectName, hostDialects: readonly DialectName[]): boolean {
+  return hostDialects.includes(from) || translationFor(from, hostDialects) !== undefined;
+}
+
+/** What a request becomes for a host of these dialects, which must be reachable. */
+export function hostRequest(request: ModelRequest, hostDialects: readonly DialectName[], terms: HostTerms): Hosted {
+  if (hostDialects.includes(request.dialect.name)) {
+    return { ok: true, hosted: { request, response: undefined, ignored: [] } };
+  }
+  const translation = translationFor(request.dialect.name, hostDialects) as Translation;
+  const translated = translation.request(request, terms);
+  if (!translated.ok) return translated;
+  const { fields, response, ignored } = translated;
+  const text = JSON.stringify(fields);
+  try {
+    const checked = DIALECTS[translation.to].check({ text, fields, members: membersOf(text, 0) }, request.model);
+    return checked.ok ? { ok: true, hosted: { request: checked.request, response, ignored } } : checked;
+  } catch (error) {
+    if (!(error instanceof NestingError)) throw error;
+    return { ok: false, problem: 'the request is nested too deeply to be translated' };
+  }
+}
+
+function translationFor(from: DialectName, hostDialects: readonly DialectName[]): Translation | undefined {
+  return TRANSLATIONS.find((translation) => translation.from === from && hostDialects.includes(translation.to));
+}

@@ -1,0 +1,64 @@
+/**
+ * A translation: lets clients of one dialect use hosts of another. Each file beside this one is one
+ * direction between two dialects; all of them are pure.
+ */
+import type { DialectName } from '../core/dialects.ts';
+import type { Fields, ModelRequest, StreamEnds } from '../dialects/dialect.ts';
+
+export interface Translation {
+  /** The client's dialect. */
+  readonly from: DialectName;
+  /** The host's dialect. */
+  readonly to: DialectName;
+  /** Translates a valid request of the client's dialect. */
+  request(request: ModelRequest, terms: HostTerms): TranslatedRequest;
+}
+
+/** What a translation may need to know of the model. */
+export interface HostTerms {
+  /** The most output tokens of one answer; undefined if unlimited. */
+  readonly maxOutput: number | undefined;
+  /** The maximum to write where the request declares none and the host needs one. */
+  readonly defaultOutput: number;
+}
+
+export type TranslatedRequest =
+  | {
+      readonly ok: true;
+      /** The body for the host, with the client's `model` and `stream`. */
+      readonly fields: Fields;
+      /** What the host's dialect cannot say and may be left out: names of fields, such as `seed`. */
+      readonly ignored: readonly string[];
+      /** Translates the answer to this request. */
+      readonly response: ResponseTranslation;
+    }
+  /** What cannot be said, and where: `n: …`. */
+  | { readonly ok: false; readonly problem: string };
+
+/** What the gateway fills in itself. */
+export interface ResponseContext {
+  /** The id of the gateway's request, such as `req_…`. */
+  readonly requestId: string;
+  /** The time in seconds since 1970. */
+  readonly nowS: number;
+}
+
+/** Translates the answer to one request. */
+export interface ResponseTranslation {
+  /** A whole answer of the host. It is valid: the host's dialect has read it. */
+  answer(answer: Fields, context: ResponseContext): Fields;
+  /** Begins to translate a stream. */
+  stream(context: ResponseContext): StreamTranslator;
+}
+
+/**
+ * Translates the events of one stream, as a state machine. It keeps no more than the dialect of
+ * the client needs at the end.
+ */
+export interface StreamTranslator extends StreamEnds {
+  /**
+   * The events for the client that an event of the host becomes, as server-sent events; empty for
+   * none. What ends the client's stream is not among them: see `completion`.
+   */
+  push(event: Fields): string;
+}

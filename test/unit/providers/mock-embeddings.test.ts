@@ -1,0 +1,91 @@
+/** The mock provider's embeddings: their vectors, their formats, and the directives that work there. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import OpenAI from 'openai';
+import { answerTo, type Json, play } from './mock-script.ts';
+
+const vectorsOf = (input: unknown, fields: Json = {}) =>
+  (answerTo('embeddings', '', { input, ...fields }).data as Json[]).map(({ embedding }) => embedding as number[]);
+
+test('an answer has one vector for each input', () => {
+  const { data, ...answer } = answerTo('embeddings', '', { input: ['one', 'two'] });
+  const { usage, ...head } = answer;
+  assert.deepEqual(head, { object: 'list', model: 'mock/echo' });
+  assert.deepEqual(
+    (data as Json[]).map(({ embedding: _, ...item }) => item),
+    [
+      { object: 'embedding', index: 0 },
+      { object: 'embedding', index: 1 },
+    ],
+  );
+  const { prompt_tokens: prompt, ...others } = usage as Json;
+  assert.ok((prompt as number) > 0);
+  assert.deepEqual(others, { total_tokens: prompt });
+});
+
+test('a vector depends on its input alone, and has length 1', () => {
+  const [one, two] = vectorsOf(['one', 'two']);
+  assert.deepEqual(vectorsOf('one'), [one]);
+  assert.deepEqual(vectorsOf(['x', 'one'])[1], one);
+  assert.notDeepEqual(one, two);
+  assert.notDeepEqual(vectorsOf(''), vectorsOf(' '));
+  for (const vector of [one, two, ...vectorsOf('one', { dimensions: 300 })]) {
+    const squares = vector?.map((number) => number ** 2) ?? [];
+    assert.ok(Math.abs(squares.reduce((sum, square) => sum + square, 0) - 1) < 1e-6);
+  }
+});
+
+test('it has as many numbers as requested, or 8', () => {
+  const lengths = (fields: Json) => vectorsOf(['one', 'two'], fields).map(({ length }) => length);
+  assert.deepEqual(lengths({}), [8, 8]);
+  assert.deepEqual(lengths({ dimensions: null }), [8, 8]);
+  assert.deepEqual(lengths({ dimensions: 3 }), [3, 3]);
+  assert.deepEqual(lengths({ dimensions: 3_072 }), [3_072, 3_072]);
+});
+
+test('tokens are one input, arrays of tokens several', () => {
+  assert.equal(vectorsOf([1, 2, 3]).length, 1);
+  assert.equal(vectorsOf([[1, 2], [3]]).length, 2);
+  assert.deepEqual(vectorsOf([[1, 2]]), vectorsOf([1, 2]));
+});
+
+test('OpenAI’s library reads both formats as the same numbers', async () => {
+  const formats: unknown[] = [];
+  const client = new OpenAI({
+    apiKey: 'x',
+    fetch: async (_, init) => {
+      const body = JSON.parse(String(init?.body)) as Json;
+      formats.push(body.encoding_format);
+      return new Response(play('embeddings', '', body).text, { headers: { 'content-type': 'application/json' } });
+    },
+  });
+  const input = ['one', 'two'];
+  const read = async (format: object) =>
+    (await client.embeddings.create({ model: 'mock/echo', input, dimensions: 5, ...format })).data.map(
+      ({ embedding }) => embedding,
+    );
+  const [unasked, floats] = [await read({}), await read({ encoding_format: 'float' })];
+  assert.deepEqual(formats, ['base64', 'float']);
+  assert.deepEqual(unasked, floats);
+  assert.deepEqual(floats, vectorsOf(input, { dimensions: 5 }));
+});
+
+test('what a host would refuse is 400', () => {
+  const refused = (fields: Json) => {
+    const { status, text } = play('embeddings', 'x', fields);
+    return status === 400 ? JSON.parse(text).error.message : status;
+  };
+  assert.match(refused({ dimensions: 1_000_001 }), /^dimensions: expected at most 1000000 numbers/);
+  assert.match(refused({ input: Array.from({ length: 2_000 }, () => 'x'), dimensions: 501 }), /not 2000 × 501$/);
+  assert.match(refused({ encoding_format: 'int8' }), /^encoding_format: expected float or base64$/);
+});
+
+test('the directives for errors, waits and broken answers work, in any input', () => {
+  assert.equal(play('embeddings', 'a /error 429 b').status, 429);
+  assert.equal(play('embeddings', '', { input: ['a', '/error 503'] }).status, 503);
+  assert.equal(play('embeddings', '/delay 2s').delayMs, 2_000);
+  assert.equal(play('embeddings', '/cut 1').steps.at(-1)?.ending, 'break');
+  assert.equal(play('embeddings', '/stall 1').steps.at(-1)?.ending, 'silence');
+  assert.equal(answerTo('embeddings', '/no-usage').usage, undefined);
+  assert.equal(play('embeddings', '/words 9 /pace 1s').steps[0]?.afterMs, 0);
+});
