@@ -281,6 +281,7 @@ function toModel(name: string, fields: ParsedProvider['models'][string]): ModelC
     upstream: fields.upstream ?? name,
     ...toPrices(fields),
     serviceTiers: new Map(Object.entries(fields.service_tiers).map(([tier, prices]) => [tier, toPrices(prices)])),
+    contextWindow: fields.context_window,
     maxOutput: fields.max_output,
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
     fallback: fields.fallback,

@@ -137,6 +137,7 @@ const serviceTiers = z.record(
 const model = prices.extend({
   upstream: text.optional(),
   service_tiers: serviceTiers.default({}),
+  context_window: wholeNumber(1).optional(),
   max_output: wholeNumber(1).optional(),
   default_output: wholeNumber(1).default(512),
   hold_output: wholeNumber(1).optional(),

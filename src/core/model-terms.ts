@@ -34,6 +34,8 @@ export interface ModelTerms extends Prices {
   readonly serviceTiers: ReadonlyMap<string, Prices>;
   /** The most output tokens of one answer; undefined if unlimited. */
   readonly maxOutput: number | undefined;
+  /** The most tokens of input and output together; undefined if the config does not say. Only shown. */
+  readonly contextWindow: number | undefined;
   /** The output tokens to hold money for if a request declares no maximum. */
   readonly defaultOutput: number;
   /** The most output tokens to hold money for when a stream begins; undefined for all that it may write. */

@@ -200,6 +200,8 @@ class LocalWorker implements Worker {
         return pipeline.complete(exchange, DIALECTS[route.dialect]);
       case 'count_tokens':
         return pipeline.countTokens(exchange);
+      case 'show_key':
+        return pipeline.showKey(exchange);
       case 'list_models':
         return pipeline.models(exchange);
       case 'show_model':

@@ -9,6 +9,7 @@ export type Route =
   /** A request to a model, in a dialect. */
   | { readonly kind: 'model_request'; readonly dialect: DialectName }
   | { readonly kind: 'count_tokens' }
+  | { readonly kind: 'show_key' }
   | { readonly kind: 'list_models' }
   | { readonly kind: 'show_model'; readonly id: string }
   | { readonly kind: 'healthz' }
@@ -19,7 +20,11 @@ export type Routing =
   | { readonly ok: false; readonly error: ClientError };
 
 const MODEL_PREFIX = '/v1/models/';
+const KEY_PATH = '/v1/key';
 const COUNT_TOKENS_PATH = '/v1/messages/count_tokens';
+
+/** Beside single models. */
+const LISTINGS: ReadonlySet<string> = new Set(['/v1/models', KEY_PATH, COUNT_TOKENS_PATH]);
 
 /** The route of a request, or its 404 or 405. HEAD takes the route of GET. */
 export function routeOf(method: string, path: string): Routing {
@@ -45,6 +50,8 @@ function routeOfPath(path: string): Route | undefined {
       return { kind: 'model_request', dialect: 'messages' };
     case COUNT_TOKENS_PATH:
       return { kind: 'count_tokens' };
+    case KEY_PATH:
+      return { kind: 'show_key' };
     case '/v1/models':
       return { kind: 'list_models' };
     case '/healthz':
@@ -88,5 +95,5 @@ export function dialectOfPath(path: string): DialectName {
 
 /** True for the paths that count against the rate limit of model listings. */
 export function isListing(path: string): boolean {
-  return path === '/v1/models' || path.startsWith(MODEL_PREFIX) || path === COUNT_TOKENS_PATH;
+  return LISTINGS.has(path) || path.startsWith(MODEL_PREFIX);
 }

@@ -4,7 +4,7 @@ import { untouchedFigures } from './activity.ts';
 import type { ActivityTable } from './activity-table.ts';
 import { type AdmissionFacts, refusalOfLeast, waitForListing } from './admission.ts';
 import type { CachedKey } from './key-cache.ts';
-import type { Identity, ListingAdmission } from './ledger.ts';
+import type { Identity, KeyAccount, ListingAdmission } from './ledger.ts';
 
 /** `facts` are undefined for an unknown client, which is shown the limits `defaults`. */
 export function identify(facts: AdmissionFacts | undefined, defaults: Limits): Identity {
@@ -36,5 +36,12 @@ export function admitListing(
   const retryAfterS = waitForListing({ activity, limits, nowMs });
   if (retryAfterS > 0) return { kind: 'limited', keyId, retryAfterS, limit: limits.modelsRpm, figures: figures() };
   activity.listings.add(nowMs, 1);
-  return { kind: 'admitted', keyId, allowlist, concurrency: limits.concurrency, figures: figures() };
+  const account: KeyAccount = {
+    name: key.record.name,
+    spendLimitNanos: key.record.spendLimitNanos,
+    chargedNanos: key.chargedNanos,
+    requests: activity.figures('requests', limits, nowMs),
+    freeSlots: Math.max(0, limits.concurrency - activity.slots),
+  };
+  return { kind: 'admitted', keyId, allowlist, concurrency: limits.concurrency, account, figures: figures() };
 }

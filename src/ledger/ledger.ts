@@ -173,6 +173,18 @@ export interface LedgerControl extends Ledger {
   snapshot(keyIds: readonly string[]): Promise<LedgerSnapshot>;
 }
 
+/** What a key may read of itself. */
+export interface KeyAccount {
+  readonly name: string;
+  readonly spendLimitNanos: Nanos | null;
+  /** What it was charged this month. */
+  readonly chargedNanos: Nanos;
+  /** The windows of its requests and tokens. */
+  readonly requests: RateFigures;
+  /** Requests that it may have in flight besides those that are. */
+  readonly freeSlots: number;
+}
+
 export type ListingAdmission =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
   | { readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures }
@@ -187,6 +199,7 @@ export type ListingAdmission =
       readonly kind: 'admitted';
       readonly keyId: string;
       readonly concurrency: number;
+      readonly account: KeyAccount;
       readonly allowlist: readonly string[] | null;
       readonly figures: RateFigures;
     };

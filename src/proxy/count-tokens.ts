@@ -1,6 +1,5 @@
 /** Answers requests to count tokens, which are free: by the host where it can count, otherwise by the gateway. */
 
-import type { Catalog } from '../catalog/catalog.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { estimateInput, sampleInput } from '../dialects/input.ts';
 import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
@@ -10,34 +9,25 @@ import type { StreamSink, Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countSample } from '../tokens/usage.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { type Refused, refused } from './listing.ts';
+import { admitListing, type Refused, refused } from './listing.ts';
+import type { PipelineParts } from './parts.ts';
 import type { Target } from './plan.ts';
+import { readBody } from './read-body.ts';
 import { permit, resolveRequest } from './resolve.ts';
 import { finish } from './respond.ts';
 
-export interface CountingParts {
-  readonly catalog: Catalog;
-  readonly dispatcher: Dispatcher;
-  readonly counter: TokenCounter;
-}
-
-/** A request of a key that may have its tokens counted. */
-export interface Countable {
-  readonly exchange: Exchange;
-  readonly body: Buffer;
-  readonly allowlist: readonly string[] | null;
-}
-
-/** Sends the count, or returns why it is refused. */
-export async function countTokens(parts: CountingParts, countable: Countable): Promise<Refused | undefined> {
-  const { exchange, body, allowlist } = countable;
+/** Sends the count, or returns why it is refused. Throws a BodyError. */
+export async function countTokens(parts: PipelineParts, exchange: Exchange): Promise<Refused | undefined> {
+  const access = await admitListing(parts.ledger, exchange);
+  if (!access.ok) return access.refused;
+  const body = await readBody(exchange, access.reading, parts.bodies, parts.catalog);
   const resolution = resolveRequest(parts.catalog, COUNT_TOKENS, body);
   exchange.nameModel(resolution.modelName);
-  const permission = permit(resolution, allowlist, parts.catalog);
+  const permission = permit(resolution, access.allowlist, parts.catalog);
   if (!permission.ok) return refused(permission.error);
   const { request, targets } = permission.permitted;
   const [target] = targets;
-  const counted = target.response === undefined ? await countAtHost(parts.dispatcher, countable, target) : undefined;
+  const counted = target.response === undefined ? await countAtHost(parts.dispatcher, exchange, target) : undefined;
   if (counted !== undefined) {
     exchange.serveBy(target.model.id);
     finish(exchange, counted);
@@ -50,7 +40,7 @@ export async function countTokens(parts: CountingParts, countable: Countable): P
 /** Undefined if the host cannot count. */
 async function countAtHost(
   dispatcher: Dispatcher,
-  { exchange }: Countable,
+  exchange: Exchange,
   { model, ...hosted }: Target,
 ): Promise<Termination | undefined> {
   const dispatch = dispatcher.dispatch({

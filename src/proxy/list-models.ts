@@ -1,40 +1,83 @@
-/** Answers requests for the model listing, or for one model of it. */
+/** Answers requests for the model listing, or for one model of it, in the format of the client that asks. */
 
-import type { Catalog, Model } from '../catalog/catalog.ts';
+import type { Model } from '../catalog/catalog.ts';
+import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
+import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { isReachable } from '../translate/translate.ts';
 import { admitListing, type Refused, refused } from './listing.ts';
+import type { PipelineParts } from './parts.ts';
 import { modelNotFound } from './refusals.ts';
-
-export interface ListingParts {
-  readonly catalog: Catalog;
-  readonly ledger: Ledger;
-  /** What the listing shows as `created`, in seconds since 1970. */
-  readonly modelsCreatedS: number;
-}
 
 /** Sends the listing, or returns why it is refused. */
 export async function listModels(
-  parts: ListingParts,
+  parts: Pick<PipelineParts, 'catalog' | 'ledger' | 'modelsCreatedS'>,
   exchange: Exchange,
   id: string | undefined,
 ): Promise<Refused | undefined> {
   const access = await admitListing(parts.ledger, exchange);
   if (!access.ok) return access.refused;
-  return sendModels(parts, exchange, parts.catalog.callable(access.allowlist), id);
-}
-
-function sendModels(
-  parts: ListingParts,
-  exchange: Exchange,
-  models: readonly Model[],
-  id: string | undefined,
-): Refused | undefined {
-  const created = parts.modelsCreatedS;
-  const show = (model: Model) => ({ id: model.id, object: 'model', created, owned_by: model.provider });
+  // Clients of the messages API, and nobody else, send this header.
+  const isMessages = exchange.request.headers['anthropic-version'] !== undefined;
+  const format = isMessages ? MESSAGES_FORMAT : OPENAI_FORMAT;
+  const models = parts.catalog
+    .callable(access.allowlist)
+    .filter(({ dialects }) => format.dialects.some((dialect) => isReachable(dialect, dialects)));
   const model = models.find((candidate) => candidate.id === id);
   if (id !== undefined && model === undefined) return refused(modelNotFound(id));
-  const shown = model === undefined ? { object: 'list', data: models.map(show) } : show(model);
-  exchange.sendJson(200, JSON.stringify(shown));
+  const show = (each: Model) => format.model(each, parts.modelsCreatedS);
+  exchange.sendJson(200, JSON.stringify(model === undefined ? format.list(models.map(show)) : show(model)));
   return undefined;
+}
+
+interface ListingFormat {
+  /** Those of the clients that read it. */
+  readonly dialects: readonly DialectName[];
+  model(model: Model, createdS: number): { readonly id: string };
+  list(models: readonly { readonly id: string }[]): object;
+}
+
+const OPENAI_FORMAT: ListingFormat = {
+  dialects: ['chat', 'responses', 'embeddings'],
+  model: (model, created) => ({
+    id: model.id,
+    object: 'model',
+    created,
+    owned_by: model.provider,
+    ...detailsOf(model),
+  }),
+  list: (data) => ({ object: 'list', data }),
+};
+
+const MESSAGES_FORMAT: ListingFormat = {
+  dialects: ['messages'],
+  model: (model, createdS) => ({
+    type: 'model',
+    id: model.id,
+    display_name: model.id,
+    created_at: new Date(createdS * 1000).toISOString(),
+    ...detailsOf(model),
+  }),
+  list: (data) => ({
+    data,
+    has_more: false,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  }),
+};
+
+/** What clients ask for beside the fields of their format. Prices are in USD per million tokens. */
+function detailsOf(model: Model): object {
+  const { contextWindow, maxOutput, dialects, input, cachedInput, cacheWrite, output } = model;
+  return {
+    ...(contextWindow !== undefined && { context_window: contextWindow }),
+    ...(maxOutput !== undefined && { max_output: maxOutput }),
+    dialects: DIALECT_NAMES.filter((dialect) => isReachable(dialect, dialects)),
+    prices: {
+      input_usd: formatUsd(input),
+      cached_input_usd: formatUsd(cachedInput),
+      cache_write_usd: formatUsd(cacheWrite),
+      output_usd: formatUsd(output),
+    },
+  };
 }

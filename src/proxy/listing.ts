@@ -2,7 +2,7 @@
 import { type ClientError, rateLimited } from '../core/errors.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { KeyAccount, Ledger } from '../ledger/ledger.ts';
 import type { BodyReading } from './read-body.ts';
 
 /** A refused listing. `reason` is the cause within its error code. */
@@ -16,7 +16,12 @@ export function refused(error: ClientError, reason: string = error.code): Refuse
 }
 
 export type ListingAccess =
-  | { readonly ok: true; readonly allowlist: readonly string[] | null; readonly reading: BodyReading }
+  | {
+      readonly ok: true;
+      readonly allowlist: readonly string[] | null;
+      readonly account: KeyAccount;
+      readonly reading: BodyReading;
+    }
   | { readonly ok: false; readonly refused: Refused };
 
 /** Identifies the key of a listing, and takes an entry of its window. */
@@ -36,6 +41,6 @@ export async function admitListing(ledger: Ledger, exchange: Exchange): Promise<
       return no(rateLimited(message, admission.retryAfterS), 'model_listings_per_minute');
     }
     case 'admitted':
-      return { ok: true, allowlist: admission.allowlist, reading: { ...admission, refusal: undefined } };
+      return { ok: true, ...admission, reading: { ...admission, refusal: undefined } };
   }
 }

@@ -1,49 +1,33 @@
 /** The life of one request: authenticated, admitted, relayed, settled, ended. */
 
-import type { Catalog } from '../catalog/catalog.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import { Roster } from '../core/roster.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
-import type { BodyLimiter } from '../http/body-limiter.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { type Ledger, LedgerUnavailable } from '../ledger/ledger.ts';
-import type { Log } from '../observe/log.ts';
-import type { Monitor, RequestFacts } from '../observe/monitor.ts';
+import { LedgerUnavailable } from '../ledger/ledger.ts';
+import type { RequestFacts } from '../observe/monitor.ts';
 import { SHUTTING_DOWN } from '../relay/failures.ts';
 import { Meter } from '../relay/meter.ts';
 import { NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
-import type { TokenCounter } from '../tokens/counter.ts';
 import { type Admitted, liveRequestOf } from './admitted.ts';
 import { StreamAllowance } from './allowance.ts';
 import { countTokens } from './count-tokens.ts';
-import type { Dispatch, Dispatcher } from './dispatch.ts';
+import type { Dispatch } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
 import { KnownKeys } from './known-keys.ts';
 import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
-import { admitListing } from './listing.ts';
+import type { Refused } from './listing.ts';
+import type { PipelineParts } from './parts.ts';
 import { admissionRequest, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { errorForRefusal } from './refusals.ts';
 import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
-
-export interface PipelineParts {
-  readonly catalog: Catalog;
-  readonly ledger: Ledger;
-  readonly counter: TokenCounter;
-  readonly monitor: Monitor;
-  readonly dispatcher: Dispatcher;
-  readonly bodies: BodyLimiter;
-  /** Whether the held maximum is written into requests that declare none. */
-  readonly capOutput: boolean;
-  /** What the model listing shows as `created`, in seconds since 1970. */
-  readonly modelsCreatedS: number;
-  readonly log: Log;
-}
+import { showKey } from './show-key.ts';
 
 export class Pipeline {
   readonly #parts: PipelineParts;
@@ -65,23 +49,28 @@ export class Pipeline {
   }
 
   /** Answers a request for the list of models, or with an id for one of them. Never throws. */
-  async models(exchange: Exchange, id?: string): Promise<void> {
-    await this.#guarded(exchange, async () => {
+  models(exchange: Exchange, id?: string): Promise<void> {
+    return this.#free(exchange, async () => {
       const refused = await listModels(this.#parts, exchange, id);
-      if (refused === undefined) return;
-      logLeftOut(this.#parts, exchange.requestId, refused.error, id);
-      this.#refuse(exchange, refused.error, refused.reason);
+      if (refused !== undefined) logLeftOut(this.#parts, exchange.requestId, refused.error, id);
+      return refused;
     });
   }
 
+  /** Answers a key that asks about itself. Never throws. */
+  showKey(exchange: Exchange): Promise<void> {
+    return this.#free(exchange, () => showKey(this.#parts, exchange));
+  }
+
   /** Answers a request to count tokens. Never throws. */
-  async countTokens(exchange: Exchange): Promise<void> {
+  countTokens(exchange: Exchange): Promise<void> {
+    return this.#free(exchange, () => countTokens(this.#parts, exchange));
+  }
+
+  /** Answers what costs nothing, unless `answer` returns why it is refused. */
+  async #free(exchange: Exchange, answer: () => Promise<Refused | undefined>): Promise<void> {
     await this.#guarded(exchange, async () => {
-      const access = await admitListing(this.#parts.ledger, exchange);
-      if (!access.ok) return this.#refuse(exchange, access.refused.error, access.refused.reason);
-      const { allowlist, reading } = access;
-      const body = await readBody(exchange, reading, this.#parts.bodies, this.#parts.catalog);
-      const refused = await countTokens(this.#parts, { exchange, body, allowlist });
+      const refused = await answer();
       if (refused !== undefined) this.#refuse(exchange, refused.error, refused.reason);
     });
   }

@@ -86,6 +86,21 @@ describe('a stream of a response', () => {
     });
   }
 
+  test('without usage is charged for what was written, once', async () => {
+    const key = gateway.key();
+    const words = 'many words '.repeat(200);
+    const delta = event('response.output_text.delta', { delta: words });
+    const output = [{ type: 'message', content: [{ type: 'output_text', text: words }] }];
+    const last = event('response.completed', { response: response({ usage: null, output }) });
+    gateway.upstream.follow(streaming(CREATED, delta, last));
+    await post(key, { stream: true });
+    const [row] = gateway.rows(key);
+    assert.ok(
+      row !== undefined && row.completion_tokens > 380 && row.completion_tokens < 420,
+      `${row?.completion_tokens}`,
+    );
+  });
+
   for (const [what, ...rest] of [
     ['breaks off'],
     [

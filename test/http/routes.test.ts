@@ -1,6 +1,7 @@
 /** Paths, methods and the list of models, and the headers of every response. */
 import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
+import { formatUsd } from '../../src/core/money.ts';
 import { answering, chunk, completion, DONE, streaming } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, type Reply, startTestGateway, withGateway } from '../support/gateway.ts';
@@ -140,6 +141,39 @@ describe('paths and methods', () => {
   }
 });
 
+describe('a key that asks about itself', () => {
+  test('reads its limits with what is left, its spend limit and its models', async () => {
+    const own = gateway.key({
+      rpm: 9,
+      tpm: 5_000,
+      concurrency: 3,
+      spendLimitNanos: 2_000_000_000n,
+      allowlist: ['fake/echo'],
+    });
+    gateway.upstream.follow((call) => call.answer(200, completion('hi')));
+    await gateway.complete(own);
+    const answer = await gateway.request('/v1/key', { key: own });
+    const { name, ...rest } = JSON.parse(answer.text);
+    const { cost_nanos: nanos, prompt_tokens: input, completion_tokens: output } = await gateway.row(own);
+    assert.equal(typeof name, 'string');
+    assert.deepEqual(rest, {
+      state: 'enabled',
+      limits: { rpm: 9, tpm: 5_000, concurrency: 3 },
+      remaining: { requests: 8, tokens: 5_000 - input - output, concurrency: 3 },
+      spend_limit_usd: '2.00',
+      month: { cost_usd: formatUsd(BigInt(nanos)) },
+      models: ['fake/echo'],
+    });
+  });
+
+  test('is refused like any other', async () => {
+    const disabled = gateway.key();
+    gateway.setState(disabled, 'disabled');
+    assert.equal((await gateway.request('/v1/key', { key: disabled })).status, 403);
+    assert.equal((await gateway.request('/v1/key')).status, 401);
+  });
+});
+
 describe('the list of models', () => {
   const ids = (text: string) => JSON.parse(text).data.map((model: { id: string }) => model.id);
 
@@ -149,12 +183,29 @@ describe('the list of models', () => {
     assert.deepEqual(Object.keys(list), ['object', 'data']);
     assert.equal(list.object, 'list');
     for (const model of list.data) {
-      assert.deepEqual(Object.keys(model), ['id', 'object', 'created', 'owned_by']);
+      assert.deepEqual(Object.keys(model).slice(0, 4), ['id', 'object', 'created', 'owned_by']);
       assert.equal(model.object, 'model');
       assert.ok(Number.isInteger(model.created));
       assert.equal(model.owned_by, 'fake');
     }
     assert.deepEqual(ids(answer.text), ['fake/echo', 'fake/free', 'fake/team/nested']);
+  });
+
+  test('says of each model what it costs and which clients can use it', async () => {
+    const { data } = JSON.parse((await gateway.request('/v1/models', { key })).text);
+    assert.deepEqual(data[0].dialects, ['chat', 'responses', 'embeddings', 'messages']);
+    assert.deepEqual(
+      [data[0].max_output, data[0].prices.output_usd, data[0].prices.cached_input_usd],
+      [1000, '2.00', '0.250000'],
+    );
+  });
+
+  test('has the shape of the messages API for its clients', async () => {
+    const answer = await gateway.request('/v1/models', { key, headers: { 'anthropic-version': '2023-06-01' } });
+    const list = JSON.parse(answer.text);
+    assert.deepEqual([list.has_more, list.first_id, list.last_id], [false, 'fake/echo', 'fake/team/nested']);
+    assert.deepEqual([list.data[0].type, list.data[0].display_name], ['model', 'fake/echo']);
+    assert.ok(Number.isFinite(Date.parse(list.data[0].created_at)));
   });
 
   test('contains the models of the allowlist that exist, in any order', async () => {
@@ -172,7 +223,7 @@ describe('the list of models', () => {
       const answer = await gateway.request(`/v1/models/${path}`, { key });
       assert.equal(answer.status, 200);
       const model = JSON.parse(answer.text);
-      assert.deepEqual(Object.keys(model), ['id', 'object', 'created', 'owned_by']);
+      assert.deepEqual(Object.keys(model).slice(0, 4), ['id', 'object', 'created', 'owned_by']);
       assert.equal(model.id, decodeURIComponent(path));
     });
   }

@@ -51,6 +51,8 @@ class ResponsesStream implements StreamReader {
   #createdAt = 0;
   #model = '';
   #sequenceNumber = 0;
+  /** Whether deltas have come: then the last event repeats them. */
+  #hasWritten = false;
 
   judge({ data = '', name }: SseEvent): Judgement {
     const value = parseJson(data)?.value;
@@ -61,9 +63,17 @@ class ResponsesStream implements StreamReader {
     if (type === 'error' || name === 'error' || (type === undefined && value.error)) return { kind: 'error', value };
     if (type === 'response.failed') return { kind: 'error', value: isObject(response) ? response : value };
     if (type === 'response.completed' || type === 'response.incomplete') {
-      return { kind: 'end', value, facts: isObject(response) ? readResponse(response) : NOTHING };
+      return { kind: 'end', value, facts: this.#lastFacts(response) };
     }
-    return { kind: 'part', value, facts: factsOf(value), isHidden: false };
+    const facts = factsOf(value);
+    this.#hasWritten ||= facts.progress.length > 0;
+    return { kind: 'part', value, facts, isHidden: false };
+  }
+
+  #lastFacts(response: unknown): AnswerFacts {
+    const facts = isObject(response) ? readResponse(response) : NOTHING;
+    if (!this.#hasWritten) return facts;
+    return { ...facts, progress: facts.progress.map((choice) => ({ ...choice, written: [] })) };
   }
 
   #remember({ id, created_at: createdAt, model }: Fields): void {

@@ -1,0 +1,22 @@
+/** What requests of one config share. */
+import type { Catalog } from '../catalog/catalog.ts';
+import type { BodyLimiter } from '../http/body-limiter.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Log } from '../observe/log.ts';
+import type { Monitor } from '../observe/monitor.ts';
+import type { TokenCounter } from '../tokens/counter.ts';
+import type { Dispatcher } from './dispatch.ts';
+
+export interface PipelineParts {
+  readonly catalog: Catalog;
+  readonly ledger: Ledger;
+  readonly counter: TokenCounter;
+  readonly monitor: Monitor;
+  readonly dispatcher: Dispatcher;
+  readonly bodies: BodyLimiter;
+  /** Whether the held maximum is written into requests that declare none. */
+  readonly capOutput: boolean;
+  /** What the model listing shows as `created`, in seconds since 1970. */
+  readonly modelsCreatedS: number;
+  readonly log: Log;
+}

@@ -1,0 +1,28 @@
+/** Answers `GET /v1/key`: what the key that asks may do, and what it has used. */
+import { formatUsd } from '../core/money.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { admitListing, type Refused } from './listing.ts';
+import type { PipelineParts } from './parts.ts';
+
+/** Sends it, or returns why it is refused. */
+export async function showKey(
+  { ledger, catalog }: Pick<PipelineParts, 'ledger' | 'catalog'>,
+  exchange: Exchange,
+): Promise<Refused | undefined> {
+  const access = await admitListing(ledger, exchange);
+  if (!access.ok) return access.refused;
+  const { account, allowlist, reading } = access;
+  const { name, requests, spendLimitNanos, chargedNanos, freeSlots } = account;
+  const shown = {
+    name,
+    // Other keys get no answer.
+    state: 'enabled',
+    limits: { rpm: requests.limitRequests, tpm: requests.limitTokens, concurrency: reading.concurrency },
+    remaining: { requests: requests.remainingRequests, tokens: requests.remainingTokens, concurrency: freeSlots },
+    spend_limit_usd: spendLimitNanos === null ? null : formatUsd(spendLimitNanos),
+    month: { cost_usd: formatUsd(chargedNanos) },
+    models: catalog.callable(allowlist).map(({ id }) => id),
+  };
+  exchange.sendJson(200, JSON.stringify(shown));
+  return undefined;
+}
