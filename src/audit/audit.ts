@@ -25,7 +25,7 @@ export interface AuditOptions {
 /** The number of differences that a check lists. A last line gives the number of the others. */
 const MAX_DIFFERENCES = 20;
 /** The schema version that this auditor can read. */
-const KNOWN_VERSION = 4n;
+const KNOWN_VERSION = 5n;
 
 type Row = Record<string, bigint | string | null>;
 

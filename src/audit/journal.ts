@@ -17,6 +17,10 @@ const INVALID: readonly (readonly [condition: string, description: string])[] = 
   ],
   ['cached_tokens NOT BETWEEN 0 AND prompt_tokens', 'has more cached tokens than input tokens'],
   [
+    'cached_tokens + cache_write_tokens > prompt_tokens',
+    'has more tokens read from the cache and written to it than input tokens',
+  ],
+  [
     `outcome NOT IN ('ok', 'cancelled', 'interrupted', 'upstream_error', 'invalid_request', 'internal_error',
        'insufficient_credit', 'spend_limit_reached')`,
     'has an unknown outcome',

@@ -154,6 +154,7 @@ function requestJson(request: RequestRecord) {
     duration_ms: durationOf(request) ?? null,
     prompt_tokens: end?.promptTokens ?? null,
     cached_tokens: end?.cachedTokens ?? null,
+    cache_write_tokens: end?.cacheWriteTokens ?? null,
     completion_tokens: end?.completionTokens ?? null,
     total_tokens: end === undefined ? null : end.promptTokens + end.completionTokens,
     cost_usd: end === undefined ? null : formatUsd(end.costNanos),
@@ -187,7 +188,11 @@ const SOURCES = {
 } as const;
 
 function endFields(request: RequestRecord, end: RequestEnd): (readonly [string, string])[] {
-  const cached = end.cachedTokens === 0 ? '' : ` (${count(end.cachedTokens)} cached)`;
+  const parts = [
+    ...(end.cachedTokens === 0 ? [] : [`${count(end.cachedTokens)} cached`]),
+    ...(end.cacheWriteTokens === 0 ? [] : [`${count(end.cacheWriteTokens)} written to the cache`]),
+  ];
+  const cached = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
   const correction = end.correctedAtMs === undefined ? '' : `, corrected at ${isoTime(end.correctedAtMs)}`;
   return [
     ['ended', `${isoTime(end.settledAtMs)}, after ${milliseconds(durationOf(request))}`],

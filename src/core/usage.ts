@@ -30,6 +30,11 @@ export const NO_PARTS: UsageParts = {
   toolCalls: {},
 };
 
+/** The input tokens that were written to a prompt cache. */
+export function cacheWritesOf({ parts = NO_PARTS }: TokenUsage): number {
+  return parts.cacheWriteTokens + parts.cacheWrite1hTokens;
+}
+
 export const NO_USAGE: TokenUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 
 /**

@@ -4,6 +4,7 @@
  */
 import { invariant } from '../core/invariant.ts';
 import type { Settlement } from '../core/settlement.ts';
+import { cacheWritesOf } from '../core/usage.ts';
 import type { AdmissionRequest, Growth } from './ledger.ts';
 import type { Command } from './protocol.ts';
 
@@ -33,9 +34,12 @@ function checkSettlement({ requestId, usage, costNanos, served }: Settlement): v
   checkTokens(requestId, 'promptTokens', promptTokens);
   checkTokens(requestId, 'cachedTokens', cachedTokens);
   checkTokens(requestId, 'completionTokens', completionTokens);
+  const cacheWriteTokens = cacheWritesOf(usage);
+  checkTokens(requestId, 'cacheWriteTokens', cacheWriteTokens);
   invariant(
-    cachedTokens <= promptTokens,
-    () => `request ${requestId}: ${cachedTokens} cached tokens of ${promptTokens} input tokens`,
+    cachedTokens + cacheWriteTokens <= promptTokens,
+    () =>
+      `request ${requestId}: ${cachedTokens} cached and ${cacheWriteTokens} written of ${promptTokens} input tokens`,
   );
   checkNanos(requestId, 'costNanos', costNanos);
   invariant(

@@ -5,7 +5,7 @@ import type { Failure, FailureReason } from '../core/failure.ts';
 import type { RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { CountedRefusal, Outcome, Settlement } from '../core/settlement.ts';
-import type { UsageSource } from '../core/usage.ts';
+import { cacheWritesOf, NO_PARTS, type UsageSource } from '../core/usage.ts';
 import type {
   Admission,
   AdmissionRequest,
@@ -146,6 +146,7 @@ export type PackedCommand =
       firstByteMs: number | undefined,
       served: readonly [model: string, upstream: string, attempts: number] | undefined,
       failure: PackedFailure | undefined,
+      cacheWriteTokens: number,
     ]
   | readonly [ticket: number, kind: 'grow', requestId: string, outputTokens: number, holdNanos: Nanos]
   | readonly [ticket: number, kind: 'other', command: Command];
@@ -195,6 +196,7 @@ function packSettlement(ticket: number, settlement: Settlement): PackedCommand {
     firstByteMs,
     served && [served.model, served.upstream, served.attempts],
     failure && [failure.reason, failure.status, failure.message],
+    cacheWritesOf(usage),
   ];
 }
 
@@ -214,9 +216,11 @@ export function unpackCommand(packed: PackedCommand): Envelope {
     case 'settle': {
       const [ticket, kind, requestId, outcome, promptTokens, cachedTokens, completionTokens, source, costNanos] =
         packed;
-      const [, , , , , , , , , completionId, firstByteMs, by, why] = packed;
+      const [, , , , , , , , , completionId, firstByteMs, by, why, cacheWriteTokens] = packed;
       const served = by && { model: by[0], upstream: by[1], attempts: by[2] };
-      const usage = { promptTokens, cachedTokens, completionTokens };
+      // The ledger needs no other part: the cost is known.
+      const parts = cacheWriteTokens > 0 && { parts: { ...NO_PARTS, cacheWriteTokens } };
+      const usage = { promptTokens, cachedTokens, completionTokens, ...parts };
       const failure = why && unpackFailure(why);
       const end = { outcome, usage, source, costNanos, completionId, firstByteMs, served, failure };
       return { ticket, command: { kind, settlement: { requestId, ...end } } };

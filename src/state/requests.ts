@@ -27,6 +27,8 @@ export interface RequestEnd {
   readonly source: UsageSource;
   readonly promptTokens: number;
   readonly cachedTokens: number;
+  /** Input that was written to a prompt cache; 0 if the file did not record it yet. */
+  readonly cacheWriteTokens: number;
   readonly completionTokens: number;
   readonly costNanos: Nanos;
   /** The upstream's id of the completion. */

@@ -3,10 +3,19 @@ import type { DialectName } from '../core/dialects.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { membersOf, NestingError } from '../wire/members.ts';
+import { CHAT_TO_MESSAGES } from './chat-messages/chat-messages.ts';
+import { MESSAGES_TO_CHAT } from './messages-chat/messages-chat.ts';
+import { RESPONSES_TO_CHAT } from './responses-chat/responses-chat.ts';
+import { RESPONSES_TO_MESSAGES } from './responses-messages/responses-messages.ts';
 import type { HostTerms, ResponseTranslation, Translation } from './translation.ts';
 
 /** In the order of preference, where a host speaks several dialects. */
-const TRANSLATIONS: readonly Translation[] = [];
+const TRANSLATIONS: readonly Translation[] = [
+  CHAT_TO_MESSAGES,
+  MESSAGES_TO_CHAT,
+  RESPONSES_TO_CHAT,
+  RESPONSES_TO_MESSAGES,
+];
 
 /** A request as it goes to a host. */
 export interface HostRequest {

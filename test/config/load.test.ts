@@ -252,7 +252,10 @@ const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
   ['providers: 5', /^1:1: providers: expected a map/],
   ['providers:\n  "a/b": { kind: mock, models: {} }', /^2:3: providers\.a\/b: expected a provider name/],
   ['providers:\n  p: { models: {} }', /^2:3: providers\.p.*: expected kind: openai, kind: anthropic or kind: mock/],
-  ['providers:\n  p: { kind: azure, models: {} }', /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic or kind: mock/],
+  [
+    'providers:\n  p: { kind: azure, models: {} }',
+    /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic or kind: mock/,
+  ],
   ['providers:\n  p: 5', /^2:3: providers\.p: expected a map/],
   ['providers:\n  p: { kind: mock }', /^2:3: providers\.p\.models: expected a map of model names/],
   ['providers:\n  p: { kind: openai, models: {} }', /^2:3: providers\.p\.base_url: expected an address, or/],

@@ -138,6 +138,8 @@ describe('a message', () => {
       for (const row of gateway.rows(key)) {
         assert.deepEqual([row.prompt_tokens, row.cached_tokens, row.completion_tokens], tokens);
         assert.deepEqual([row.cost_nanos, row.source], [nanos, 'reported']);
+        const written = 'cache_creation_input_tokens' in usage ? usage.cache_creation_input_tokens : 0;
+        assert.equal(row.cache_write_tokens, written);
       }
     });
   }

@@ -196,7 +196,7 @@ describe('the list of models', () => {
     assert.deepEqual(data[0].dialects, ['chat', 'responses', 'embeddings', 'messages']);
     assert.deepEqual(
       [data[0].max_output, data[0].prices.output_usd, data[0].prices.cached_input_usd],
-      [1000, '2.00', '0.250000'],
+      [1000, '2.00', '0.25'],
     );
   });
 

@@ -6,6 +6,7 @@
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { isErrorOutcome } from '../../core/settlement.ts';
+import { cacheWritesOf } from '../../core/usage.ts';
 import type { HoldRow, RecentEntry } from '../journal.ts';
 import type { Sqlite, Statement } from './database.ts';
 import { SumWriter } from './sums.ts';
@@ -29,8 +30,8 @@ export class Journal {
     this.#insertRow = database.prepare(
       `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
          cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms, requested_model, upstream,
-         attempts, failure_reason, failure_status, failure_message)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         attempts, failure_reason, failure_status, failure_message, cache_write_tokens)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#sums = new SumWriter(database);
     this.#month = database
@@ -86,6 +87,7 @@ export class Journal {
       failure?.reason ?? null,
       failure?.status ?? null,
       failure?.message ?? null,
+      cacheWritesOf(usage),
     );
     const isError = isErrorOutcome(end.outcome);
     const { keyId, admittedAtMs } = hold;

@@ -172,4 +172,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE journal ADD COLUMN failure_status INTEGER;
   ALTER TABLE journal ADD COLUMN failure_message TEXT;
   `,
+  `
+  -- Input that was written to a prompt cache. Not known of rows that were written before.
+  ALTER TABLE journal ADD COLUMN cache_write_tokens INTEGER CHECK (cache_write_tokens >= 0);
+  `,
 ];

@@ -115,6 +115,7 @@ function toEnd(row: Row): RequestEnd {
     source: row.source as UsageSource,
     promptTokens: Number(row.prompt_tokens),
     cachedTokens: Number(row.cached_tokens),
+    cacheWriteTokens: numberIn(row.cache_write_tokens) ?? 0,
     completionTokens: Number(row.completion_tokens),
     costNanos: row.cost_nanos as bigint,
     completionId: (row.completion_id ?? undefined) as string | undefined,

@@ -58,6 +58,7 @@ describe('an admitted request', () => {
           source: 'counted',
           prompt_tokens: 30n,
           cached_tokens: 5n,
+          cache_write_tokens: 0n,
           completion_tokens: 12n,
           cost_nanos: 41n,
           completion_id: 'chatcmpl-1',

@@ -44,7 +44,7 @@ const SETTLEMENTS: readonly (readonly [changes: Partial<Settlement>, message: Re
   [{ costNanos: -1n }, /req_open: costNanos is -1, which is negative/],
   [usage({ promptTokens: -6 }), /promptTokens is -6,/],
   [usage({ cachedTokens: -1 }), /cachedTokens is -1,/],
-  [usage({ cachedTokens: 7 }), /7 cached tokens of 6 input tokens/],
+  [usage({ cachedTokens: 7 }), /7 cached and 0 written of 6 input tokens/],
   [usage({ completionTokens: 1.5 }), /completionTokens is 1.5,/],
   [usage({ completionTokens: 2 ** 53 }), /completionTokens is 9007199254740992,/],
   [{ served: { model: 'mock/echo', upstream: 'mock', attempts: 0 } }, /served in 0 attempts/],

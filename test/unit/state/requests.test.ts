@@ -48,6 +48,7 @@ describe('a request', () => {
         outcome: 'upstream_error',
         source: 'reported',
         ...usage,
+        cacheWriteTokens: 0,
         costNanos: 123n,
         completionId: 'chatcmpl-7',
         firstByteMs: 42,

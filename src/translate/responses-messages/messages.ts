@@ -1,0 +1,97 @@
+/** Writes the turns of a conversation as a system prompt and messages of blocks. */
+import { isObject, parseJson } from '../../core/json.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import { CUSTOM_INPUT } from '../chat-messages/custom-input.ts';
+import type { Findings } from '../chat-messages/findings.ts';
+import type { Call, Output, Turn, Written } from '../responses/conversation.ts';
+import { type Block, blocksOf, CACHE_CONTROL } from './blocks.ts';
+import { thinkingBlock } from './thinking.ts';
+
+export interface Message {
+  readonly role: 'user' | 'assistant';
+  readonly content: Block[];
+}
+
+export interface Conversation {
+  readonly system: Block[];
+  readonly messages: Message[];
+}
+
+export function conversationOf(turns: readonly Turn[], findings: Findings): Conversation {
+  const system: Block[] = [];
+  const messages: Message[] = [];
+  for (const turn of turns) {
+    if (turn.kind === 'instructions') system.push(...blocksOf(turn.parts, findings));
+    else if (turn.kind === 'user') append(messages, 'user', blocksOf(turn.parts, findings));
+    else {
+      append(messages, 'assistant', writtenBlocks(turn.written, findings));
+      append(
+        messages,
+        'user',
+        turn.outputs.map((output) => toolResult(output, findings)),
+      );
+    }
+  }
+  if (messages.length === 0) findings.refuse('input', 'expected a message of a user that is not empty');
+  return { system, messages };
+}
+
+/** Neighbours of one role become one message: hosts want the results of parallel calls together. */
+function append(messages: Message[], role: Message['role'], blocks: readonly Block[]): void {
+  const last = messages.at(-1);
+  if (blocks.length === 0) return;
+  if (last?.role === role) for (const block of blocks) last.content.push(block);
+  else messages.push({ role, content: [...blocks] });
+}
+
+const THINKING: readonly unknown[] = ['thinking', 'redacted_thinking'];
+
+function writtenBlocks(written: readonly Written[], findings: Findings): readonly Block[] {
+  const blocks = written.flatMap((each): readonly Block[] => {
+    if (each.kind === 'parts') return blocksOf(each.parts, findings);
+    if (each.kind === 'call') return [toolUse(each)];
+    const block = thinkingBlock(each.encrypted);
+    if (block === undefined) findings.ignore('input.reasoning');
+    return block === undefined ? [] : [block];
+  });
+  // Hosts refuse thinking to which nothing follows: the turn was broken off.
+  const end = blocks.findLastIndex(({ type }) => !THINKING.includes(type)) + 1;
+  if (end < blocks.length) findings.ignore('input.reasoning');
+  return blocks.slice(0, end);
+}
+
+function toolUse({ id, hostName, input }: Call): Block {
+  return {
+    type: 'tool_use',
+    id: idOf(id),
+    name: hostName,
+    input: 'text' in input ? { [CUSTOM_INPUT]: input.text } : argumentsOf(input.json),
+  };
+}
+
+/** What a model has written as arguments may be no JSON, or nothing. */
+function argumentsOf(json: string): Fields {
+  if (json.trim() === '') return {};
+  const value = parseJson(json)?.value;
+  return isObject(value) ? value : { [CUSTOM_INPUT]: json };
+}
+
+function toolResult({ callId, parts }: Output, findings: Findings): Block {
+  const marked = parts.some(({ endsCache }) => endsCache);
+  const content = blocksOf(
+    parts.map((part) => ({ ...part, endsCache: false })),
+    findings,
+  );
+  return {
+    type: 'tool_result',
+    tool_use_id: idOf(callId),
+    ...(content.length > 0 && { content }),
+    // Within a result nothing can be marked.
+    ...(marked && { cache_control: CACHE_CONTROL }),
+  };
+}
+
+/** Ids that other hosts have made may have characters that this one refuses. */
+function idOf(callId: string): string {
+  return callId.replace(/[^A-Za-z0-9_-]/g, '_');
+}

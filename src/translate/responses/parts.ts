@@ -1,0 +1,108 @@
+/** Reads the content of messages and of outputs of tools: texts, images, files. */
+import { isObject } from '../../core/json.ts';
+import { printableName } from '../../core/printable.ts';
+import type { Fields } from '../../dialects/dialect.ts';
+import type { Findings } from '../chat-messages/findings.ts';
+import { expectShape, type Shape, shapeOf } from './shape.ts';
+
+interface PartPlace {
+  /** Such as `input[2].content[0]`. */
+  readonly where: string;
+  /** Whether the client marks it as the end of what the host is to cache. */
+  readonly endsCache: boolean;
+}
+
+export type TextPart = PartPlace & { readonly kind: 'text'; readonly text: string };
+export type ImagePart = PartPlace & { readonly kind: 'image'; readonly url: string; readonly detail: unknown };
+export type FilePart = PartPlace & {
+  readonly kind: 'file';
+  /** Exactly one of the two is there. */
+  readonly data: string | undefined;
+  readonly url: string | undefined;
+  readonly name: string | undefined;
+};
+export type Part = TextPart | ImagePart | FilePart | (PartPlace & { readonly kind: 'refusal'; readonly text: string });
+
+/** The parts that messages of a role may have. */
+export type PartTypes = readonly string[];
+const TEXTS: PartTypes = ['input_text', 'output_text'];
+export const INSTRUCTION_PARTS: PartTypes = TEXTS;
+export const ASSISTANT_PARTS: PartTypes = [...TEXTS, 'refusal'];
+/** Also of outputs of tools. */
+export const INPUT_PARTS: PartTypes = [...TEXTS, 'input_image', 'input_file'];
+
+/** The parts of a content, which is a string or an array of parts. */
+export function partsOf(content: unknown, types: PartTypes, where: string, findings: Findings): readonly Part[] {
+  if (typeof content === 'string') return [{ kind: 'text', text: content, where, endsCache: false }];
+  if (Array.isArray(content)) {
+    return content.flatMap((part, index) => partOf(part, types, `${where}[${index}]`, findings) ?? []);
+  }
+  findings.refuse(where, 'expected a string or an array of parts');
+  return [];
+}
+
+const TEXT = shapeOf('input', 'type text prompt_cache_breakpoint', 'annotations logprobs');
+const REFUSAL = shapeOf('input', 'type refusal');
+const IMAGE = shapeOf('input', 'type image_url detail file_id prompt_cache_breakpoint');
+const FILE = shapeOf('input', 'type file_data file_url file_id filename detail prompt_cache_breakpoint');
+
+const SHAPES: ReadonlyMap<string, Shape> = new Map([
+  ['input_text', TEXT],
+  ['output_text', TEXT],
+  ['refusal', REFUSAL],
+  ['input_image', IMAGE],
+  ['input_file', FILE],
+]);
+
+function partOf(part: unknown, types: PartTypes, where: string, findings: Findings): Part | undefined {
+  const type = isObject(part) ? String(part.type) : '';
+  const shape = SHAPES.get(type);
+  if (!isObject(part) || shape === undefined || !types.includes(type)) {
+    findings.refuse(`${where}.type`, `expected ${types.join(', ')}, not ${printableName(type)}`);
+    return undefined;
+  }
+  expectShape(shape, part, where, findings);
+  const place = { where, endsCache: readBreakpoint(part, where, findings) };
+  if (type === 'input_image') return imageOf(part, place, findings);
+  if (type === 'input_file') return fileOf(part, place, findings);
+  if (type === 'refusal') return { ...place, kind: 'refusal', text: findings.text(part.refusal, `${where}.refusal`) };
+  return { ...place, kind: 'text', text: findings.text(part.text, `${where}.text`) };
+}
+
+const BREAKPOINT = shapeOf('input.prompt_cache_breakpoint', 'mode', 'ttl');
+
+function readBreakpoint({ prompt_cache_breakpoint: value }: Fields, where: string, findings: Findings): boolean {
+  if (value === undefined || value === null) return false;
+  const field = `${where}.prompt_cache_breakpoint`;
+  if (!isObject(value) || value.mode !== 'explicit') findings.refuse(field, 'expected the mode explicit');
+  else expectShape(BREAKPOINT, value, field, findings);
+  return true;
+}
+
+const NO_FILES = 'files at the provider are not available here; send the data itself';
+
+function imageOf(part: Fields, place: PartPlace, findings: Findings): Part | undefined {
+  const { image_url: url, file_id: id, detail } = part;
+  if (id !== undefined && id !== null) findings.refuse(`${place.where}.file_id`, NO_FILES);
+  return { ...place, kind: 'image', url: findings.text(url, `${place.where}.image_url`), detail: detail ?? undefined };
+}
+
+/** The rendering of a file, which hosts choose themselves. */
+const FILE_DETAILS: readonly unknown[] = [undefined, null, 'auto'];
+
+function fileOf(part: Fields, place: PartPlace, findings: Findings): Part | undefined {
+  const { file_data: data, file_url: url, file_id: id, filename: name, detail } = part;
+  const isText = (value: unknown) => typeof value === 'string';
+  if (id !== undefined && id !== null) findings.refuse(`${place.where}.file_id`, NO_FILES);
+  else if (isText(data) === isText(url)) {
+    findings.refuse(`${place.where}.file_data`, 'expected a string, or file_url in its place');
+  }
+  if (!FILE_DETAILS.includes(detail)) findings.ignore('input.detail');
+  return {
+    ...place,
+    kind: 'file',
+    data: isText(data) ? data : undefined,
+    url: isText(url) ? url : undefined,
+    name: isText(name) ? name : undefined,
+  };
+}

@@ -1,0 +1,80 @@
+/** The response object: what the request said, and what became of it. */
+import type { Fields } from '../../dialects/dialect.ts';
+import type { ResponseContext } from '../translation.ts';
+
+/** What an answer has used. */
+export interface ResponseUsage {
+  /** With what was read from the cache and written to it. */
+  readonly input: number;
+  readonly cached: number;
+  readonly cacheWritten: number;
+  readonly output: number;
+  /** Part of the output. */
+  readonly reasoning: number;
+}
+
+export type ResponseState = {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly output: readonly Fields[];
+  readonly usage?: ResponseUsage | undefined;
+  /** Why it is incomplete. */
+  readonly reason?: string;
+  readonly error?: Fields;
+  /** As the host says that it has served it. */
+  readonly serviceTier?: string | undefined;
+};
+
+/** The part of an id that is the request's own. */
+export function idEnding({ requestId }: ResponseContext): string {
+  return requestId.slice(requestId.indexOf('_') + 1);
+}
+
+/** The fields of a request that a response repeats as they are, and what they are where the request has none. */
+const REPEATED: readonly (readonly [name: string, absent: unknown])[] = Object.entries({
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  prompt_cache_key: null,
+  reasoning: { effort: null, summary: null },
+  safety_identifier: null,
+  temperature: null,
+  text: { format: { type: 'text' } },
+  tool_choice: 'auto',
+  tools: [],
+  top_logprobs: 0,
+  top_p: null,
+  truncation: 'disabled',
+  user: null,
+});
+
+export function responseOf(request: Fields, context: ResponseContext, state: ResponseState): Fields {
+  const { status, output, usage, reason, error, serviceTier } = state;
+  return {
+    id: `resp_${idEnding(context)}`,
+    object: 'response',
+    created_at: context.nowS,
+    status,
+    background: false,
+    error: error ?? null,
+    incomplete_details: reason === undefined ? null : { reason },
+    model: request.model,
+    output,
+    previous_response_id: null,
+    service_tier: serviceTier ?? request.service_tier ?? null,
+    store: false,
+    usage: usage === undefined ? null : usageFields(usage),
+    ...Object.fromEntries(REPEATED.map(([name, absent]) => [name, request[name] ?? absent])),
+  };
+}
+
+function usageFields({ input, cached, cacheWritten, output, reasoning }: ResponseUsage): Fields {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWritten },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  };
+}

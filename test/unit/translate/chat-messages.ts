@@ -1,0 +1,166 @@
+/** Translates chat requests to the messages dialect as the gateway does. */
+import assert from 'node:assert/strict';
+import { CHAT } from '../../../src/dialects/chat/chat.ts';
+import type { Checked, Fields } from '../../../src/dialects/dialect.ts';
+import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
+import { CHAT_TO_MESSAGES } from '../../../src/translate/chat-messages/chat-messages.ts';
+import type { HostTerms, TranslatedRequest } from '../../../src/translate/translation.ts';
+import { readJsonBody } from '../../../src/wire/body.ts';
+
+export const MODEL = 'anthropic/claude';
+export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
+const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512 };
+
+/** `body`: without `model` and, if it has no `messages`, with one of a user. */
+export function checked(body: Fields): Checked {
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const read = readJsonBody(Buffer.from(JSON.stringify({ model: MODEL, messages, ...body })));
+  assert.ok(read.ok, read.ok ? '' : read.problem);
+  return CHAT.check(read.body, MODEL);
+}
+
+/** `body`: valid in the chat dialect. */
+export function translate(body: Fields, terms = TERMS): TranslatedRequest {
+  const result = checked(body);
+  assert.ok(result.ok, result.ok ? '' : result.problem);
+  return CHAT_TO_MESSAGES.request(result.request, terms);
+}
+
+/** The translation of a body that has one, which is a valid request of the messages dialect. */
+export function translated(body: Fields, terms = TERMS): Extract<TranslatedRequest, { ok: true }> {
+  const result = translate(body, terms);
+  assert.ok(result.ok, result.ok ? '' : result.problem);
+  const read = readJsonBody(Buffer.from(JSON.stringify(result.fields)));
+  assert.ok(read.ok, read.ok ? '' : read.problem);
+  const checked = MESSAGES.check(read.body, MODEL);
+  assert.ok(checked.ok, checked.ok ? '' : checked.problem);
+  return result;
+}
+
+export const HI = { role: 'user', content: 'Hi' };
+export const HI_BLOCKS = { role: 'user', content: [{ type: 'text', text: 'Hi' }] };
+export const EPHEMERAL = { type: 'ephemeral' };
+export const HOUR = { type: 'ephemeral', ttl: '1h' };
+export const THINKING = { type: 'thinking', thinking: 'Hm.', signature: 'sig' };
+export const PNG = 'data:image/png;base64,iVBORw0KGgo=';
+export const PDF = 'data:application/pdf;base64,JVBERi0=';
+
+export function functionTool(name: string, more: Fields = {}): Fields {
+  return { type: 'function', function: { name, ...more } };
+}
+
+export const TWO = [functionTool('a'), functionTool('b')];
+
+/** A tool as a `tool_choice` names it. */
+export function named(type: 'function' | 'custom', name: string): Fields {
+  return { type, [type]: { name } };
+}
+
+export function allowed(mode: string, ...tools: Fields[]): Fields {
+  return { type: 'allowed_tools', allowed_tools: { mode, tools } };
+}
+
+/** A part of a chat message, and a block. */
+export function text(value: string, more: Fields = {}): Fields {
+  return { type: 'text', text: value, ...more };
+}
+
+export function image(url: string, more: Fields = {}): Fields {
+  return { type: 'image_url', image_url: { url, ...more } };
+}
+
+export function file(data: string, more: Fields = {}): Fields {
+  return { type: 'file', file: { file_data: data, ...more } };
+}
+
+export function call(id: string, name: string, json: string): Fields {
+  return { id, type: 'function', function: { name, arguments: json } };
+}
+
+/** A whole answer of a host. */
+export function answerOf(fields: Fields): Fields {
+  return {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-x',
+    content: [],
+    stop_reason: 'end_turn',
+    ...fields,
+  };
+}
+
+/** A request for a stream with everything. */
+export const STREAM = {
+  stream: true,
+  stream_options: { include_usage: true },
+  tools: [functionTool('f'), { type: 'custom', custom: { name: 'c' } }],
+};
+
+/** The text that a client receives of these events, whole. */
+export function streamed(events: readonly Fields[], body: Fields = STREAM): string {
+  const translator = translated(body).response.stream(CONTEXT);
+  return events.map((event) => translator.push(event)).join('') + translator.completion();
+}
+
+/** The chunks of a stream. */
+export function chunksIn(stream: string): Fields[] {
+  const events = stream.split('\n\n');
+  assert.equal(events.pop(), '');
+  return events.filter((event) => event !== 'data: [DONE]').map((event) => JSON.parse(event.replace(/^data: /, '')));
+}
+
+/** Joins deltas as client libraries do: texts are appended, and lists joined by the index of their entries. */
+function merge(into: Record<string, unknown>, delta: Fields): Record<string, unknown> {
+  for (const [name, value] of Object.entries(delta)) {
+    const before = into[name];
+    if (typeof value === 'string' && typeof before === 'string') into[name] = before + value;
+    else if (Array.isArray(value)) {
+      const list = (before ?? []) as Record<string, unknown>[];
+      for (const { index, ...entry } of value) list[index] = merge(list[index] ?? {}, entry);
+      into[name] = list;
+    } else if (typeof value === 'object' && value !== null) {
+      into[name] = merge((before ?? {}) as Record<string, unknown>, value as Fields);
+    } else into[name] = value;
+  }
+  return into;
+}
+
+interface ReadBack {
+  readonly message: Fields;
+  readonly finishReasons: readonly unknown[];
+  readonly usage: unknown;
+}
+
+export function readBack(stream: string): ReadBack {
+  const chunks = chunksIn(stream);
+  const choices = chunks.flatMap((chunk) => chunk.choices as Fields[]);
+  return {
+    message: choices.reduce((message, choice) => merge(message, choice.delta as Fields), {}),
+    finishReasons: choices.map((choice) => choice.finish_reason).filter((reason) => reason !== null),
+    usage: chunks.at(-1)?.usage,
+  };
+}
+
+// What hosts stream.
+
+export const start = (fields: Fields = {}) => ({
+  type: 'message_start',
+  message: answerOf({ stop_reason: null, ...fields }),
+});
+export const blockStart = (index: number, block: Fields) => ({
+  type: 'content_block_start',
+  index,
+  content_block: block,
+});
+export const delta = (index: number, fields: Fields) => ({ type: 'content_block_delta', index, delta: fields });
+export const stop = (index: number) => ({ type: 'content_block_stop', index });
+export const end = (reason: string, usage?: Fields, more: Fields = {}) => ({
+  type: 'message_delta',
+  delta: { stop_reason: reason, ...more },
+  usage,
+});
+export const PING = { type: 'ping' };
+export const MESSAGE_STOP = { type: 'message_stop' };
+export const toolUse = (id: string, name: string, input: Fields = {}) => ({ type: 'tool_use', id, name, input });
+export const json = (text: string) => ({ type: 'input_json_delta', partial_json: text });

@@ -1,0 +1,239 @@
+/** Streams of chat-completion chunks as streamed messages. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { isObject } from '../../../src/core/json.ts';
+import type { Fields } from '../../../src/dialects/dialect.ts';
+import {
+  callChunk,
+  chunk,
+  FIRST,
+  finish,
+  SECOND,
+  START,
+  streamOf,
+  USAGE,
+  USAGE_CHUNK,
+} from './messages-chat-chunks.ts';
+import { CONTEXT, eventsIn, messageIn, responseTo } from './messages-chat-support.ts';
+
+/** The types of events, and what their deltas hold. */
+function outline(text: string): readonly string[] {
+  return eventsIn(text).map((event) => {
+    const { type, index, content_block: block, delta } = event;
+    if (isObject(block)) return `${index} ${block.type} ${block.name ?? ''}`.trim();
+    if (!isObject(delta)) return index === undefined ? String(type) : `${index} stop`;
+    if (delta.stop_reason !== undefined) return `end ${delta.stop_reason}`;
+    return `${index} + ${delta.text ?? delta.thinking ?? delta.partial_json ?? `signature ${delta.signature}`}`.trim();
+  });
+}
+
+const EVERYTHING: readonly Fields[] = [
+  START,
+  chunk({ reasoning_content: 'Let me ' }),
+  chunk({ reasoning_content: 'see.' }),
+  chunk({ content: 'One ' }),
+  chunk({ content: 'moment.' }),
+  callChunk(0, '', FIRST),
+  callChunk(0, '{"a":'),
+  callChunk(0, '1}'),
+  callChunk(1, '{"b"', SECOND),
+  callChunk(1, ':2}'),
+  finish('tool_calls'),
+  USAGE_CHUNK,
+];
+
+describe('a stream', () => {
+  test('becomes these events', () => {
+    assert.equal(
+      streamOf([START, chunk({ content: 'Hi' }), finish('stop', { usage: USAGE })]),
+      [
+        'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_0123","type":"message","role":"assistant","model":"gpt","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}',
+        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+        'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}',
+        'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}',
+        'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":40,"cache_creation_input_tokens":0,"cache_read_input_tokens":60,"output_tokens":40}}',
+        'event: message_stop\ndata: {"type":"message_stop"}',
+        '',
+      ].join('\n\n'),
+    );
+  });
+
+  test('with everything has one block after another', () => {
+    assert.deepEqual(outline(streamOf(EVERYTHING)), [
+      'message_start',
+      ...['0 thinking', '0 + Let me', '0 + see.', '0 + signature', '0 stop'],
+      ...['1 text', '1 + One', '1 + moment.', '1 stop'],
+      ...['2 tool_use first', '2 + {"a":', '2 + 1}', '2 stop'],
+      ...['3 tool_use second', '3 + {"b"', '3 + :2}', '3 stop'],
+      ...['end tool_use', 'message_stop'],
+    ]);
+  });
+
+  test('sends what arrives at once, and closes all blocks with the finish reason', () => {
+    const stream = responseTo().stream(CONTEXT);
+    const sent = EVERYTHING.map((each) => outline(stream.push(each)));
+    assert.deepEqual(sent, [
+      ['message_start'],
+      ['0 thinking', '0 + Let me'],
+      ['0 + see.'],
+      ['0 + signature', '0 stop', '1 text', '1 + One'],
+      ['1 + moment.'],
+      ['1 stop', '2 tool_use first'],
+      ['2 + {"a":'],
+      ['2 + 1}'],
+      ['2 stop', '3 tool_use second', '3 + {"b"'],
+      ['3 + :2}'],
+      ['3 stop'],
+      [],
+    ]);
+  });
+
+  test('that is complete after any of its events has a complete end', () => {
+    for (let length = 0; length <= EVERYTHING.length; length++) {
+      const chunks = EVERYTHING.slice(0, length);
+      // A call that was cut has no complete arguments.
+      const isCut = length === 7 || length === 9;
+      const text = streamOf(chunks);
+      if (isCut) assert.throws(() => messageIn(text), SyntaxError);
+      else assert.ok(Array.isArray(messageIn(text).content), `after ${length} events`);
+    }
+  });
+
+  test('that fails after any of its events ends with one error event', () => {
+    for (let length = 0; length <= EVERYTHING.length; length++) {
+      const stream = responseTo().stream(CONTEXT);
+      for (const each of EVERYTHING.slice(0, length)) stream.push(each);
+      assert.equal(
+        stream.failure({ code: 'upstream_error', message: 'Broken.' }),
+        'event: error\ndata: {"type":"error","error":{"type":"api_error","code":"upstream_error","message":"Broken."},"request_id":"req_0123"}\n\n',
+      );
+    }
+  });
+
+  test('without thinking for a client that does not ask for it', () => {
+    const types = (messageIn(streamOf(EVERYTHING, {})).content as Fields[]).map(({ type }) => type);
+    assert.deepEqual(types, ['text', 'tool_use', 'tool_use']);
+  });
+});
+
+/** Streams of hosts with habits of their own, and the blocks and the end that they become. */
+const HABITS: readonly (readonly [what: string, chunks: readonly Fields[], expected: readonly string[]])[] = [
+  ['nothing but an end', [], ['end end_turn']],
+  ['no finish reason', [chunk({ content: 'Hi' })], ['0 text', '0 + Hi', '0 stop', 'end end_turn']],
+  [
+    'calls that are interleaved',
+    [callChunk(0, '{"a":', FIRST), callChunk(1, '{', SECOND), callChunk(0, '1'), callChunk(1, '}'), callChunk(0, '}')],
+    [
+      '0 tool_use first',
+      '0 + {"a":',
+      '0 + 1',
+      '0 + }',
+      '0 stop',
+      '1 tool_use second',
+      '1 + {}',
+      '1 stop',
+      'end tool_use',
+    ],
+  ],
+  [
+    'text between the pieces of a call',
+    [callChunk(0, '{', FIRST), chunk({ content: 'Hi' }), callChunk(0, '}'), finish('stop')],
+    ['0 tool_use first', '0 + {', '0 + }', '0 stop', '1 text', '1 + Hi', '1 stop', 'end tool_use'],
+  ],
+  [
+    'braces in strings',
+    [callChunk(0, '{"a":"}\\"', FIRST), callChunk(1, '{}', SECOND), callChunk(0, '}"}'), finish('tool_calls')],
+    [
+      '0 tool_use first',
+      '0 + {"a":"}\\"',
+      '0 + }"}',
+      '0 stop',
+      '1 tool_use second',
+      '1 + {}',
+      '1 stop',
+      'end tool_use',
+    ],
+  ],
+  [
+    'all calls at index 0',
+    [callChunk(0, '{}', FIRST), callChunk(0, '{}', SECOND), finish('stop')],
+    ['0 tool_use first', '0 + {}', '0 stop', '1 tool_use second', '1 + {}', '1 stop', 'end tool_use'],
+  ],
+  [
+    'calls without an index, and the finish reason in their chunk',
+    [
+      chunk(
+        {
+          tool_calls: [
+            { ...FIRST, function: { name: 'first', arguments: '{}' } },
+            { id: 'x', function: { name: 'b' } },
+          ],
+        },
+        { finish_reason: 'stop' },
+      ),
+    ],
+    ['0 tool_use first', '0 + {}', '0 stop', '1 tool_use b', '1 stop', 'end tool_use'],
+  ],
+  [
+    'a name after its arguments',
+    [callChunk(3, '{'), callChunk(3, '}', FIRST), finish('tool_calls')],
+    ['0 tool_use first', '0 + {}', '0 stop', 'end tool_use'],
+  ],
+  [
+    'white space after the arguments',
+    [callChunk(0, '{}', FIRST), callChunk(1, '{}', SECOND), callChunk(0, '\n'), finish('tool_calls')],
+    ['0 tool_use first', '0 + {}', '0 stop', '1 tool_use second', '1 + {}', '1 stop', 'end tool_use'],
+  ],
+  [
+    'id and name in every piece',
+    [callChunk(0, '{', FIRST), callChunk(0, '}', FIRST), finish('tool_calls')],
+    ['0 tool_use first', '0 + {', '0 + }', '0 stop', 'end tool_use'],
+  ],
+  [
+    'the deprecated call',
+    [chunk({ function_call: { name: 'first', arguments: '{' } }), chunk({ function_call: { arguments: '}' } })],
+    ['0 tool_use first', '0 + {', '0 + }', '0 stop', 'end tool_use'],
+  ],
+  [
+    'a refusal',
+    [chunk({ refusal: 'No' }), chunk({ refusal: '.' }), finish('stop')],
+    ['0 text', '0 + No', '0 + .', '0 stop', 'end refusal'],
+  ],
+  [
+    'text in parts',
+    [chunk({ content: [{ type: 'text', text: 'Hi' }] })],
+    ['0 text', '0 + Hi', '0 stop', 'end end_turn'],
+  ],
+  [
+    'text after the end',
+    [finish('length'), chunk({ content: 'Hi' })],
+    ['0 text', '0 + Hi', '0 stop', 'end max_tokens'],
+  ],
+  [
+    'a first chunk without choices',
+    [{ id: '', choices: [] }, chunk({ content: 'Hi' })],
+    ['0 text', '0 + Hi', '0 stop', 'end end_turn'],
+  ],
+];
+
+describe('a stream with', () => {
+  for (const [what, chunks, expected] of HABITS) {
+    test(what, () => assert.deepEqual(outline(streamOf(chunks)), ['message_start', ...expected, 'message_stop']));
+  }
+
+  test('a call without an id gets one', () => {
+    const { content } = messageIn(streamOf([callChunk(0, '{}', { name: 'first' })]));
+    assert.deepEqual(content, [{ type: 'tool_use', id: 'toolu_0123_0', name: 'first', input: {} }]);
+  });
+
+  test('usage in every chunk, of which the last one counts', () => {
+    const first = { ...USAGE, completion_tokens: 1 };
+    const text = streamOf([chunk({ content: 'Hi' }, { usage: first }), finish('stop', { usage: USAGE })]);
+    const known = eventsIn(text).map(({ message, usage }) => (isObject(message) ? message.usage : usage));
+    const tokens = known.filter(isObject).map(({ input_tokens: input, output_tokens: output }) => [input, output]);
+    assert.deepEqual(tokens, [
+      [40, 1],
+      [40, 40],
+    ]);
+  });
+});

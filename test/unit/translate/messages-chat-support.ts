@@ -1,0 +1,125 @@
+/** Translates messages requests in tests, and reads streamed messages back as a strict client does. */
+import assert from 'node:assert/strict';
+import { isObject } from '../../../src/core/json.ts';
+import { CHAT } from '../../../src/dialects/chat/chat.ts';
+import type { Fields } from '../../../src/dialects/dialect.ts';
+import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
+import { MESSAGES_TO_CHAT } from '../../../src/translate/messages-chat/messages-chat.ts';
+import type { ResponseTranslation, TranslatedRequest } from '../../../src/translate/translation.ts';
+import { readJsonBody } from '../../../src/wire/body.ts';
+import { SseSplitter } from '../../../src/wire/sse.ts';
+
+export const CONTEXT = { requestId: 'req_0123', nowS: 1_700_000_000 };
+
+export const HELLO: Fields = { role: 'user', content: 'Hello' };
+
+/** The smallest request. */
+export const PLAIN: Fields = { model: 'host/model', max_tokens: 100, messages: [HELLO] };
+
+/** Translates a request, which need not be valid. */
+export function translate(fields: Fields, maxOutput?: number): TranslatedRequest {
+  const request = {
+    dialect: MESSAGES,
+    body: { text: JSON.stringify(fields), fields, members: [] },
+    model: String(fields.model),
+    stream: fields.stream === true,
+    includeUsage: true,
+    maxOutput: typeof fields.max_tokens === 'number' ? fields.max_tokens : undefined,
+    choices: 1,
+    serviceTier: undefined,
+    hasAudio: false,
+    cacheWrite: undefined,
+    hostTools: new Map(),
+  };
+  return MESSAGES_TO_CHAT.request(request, { maxOutput, defaultOutput: 512 });
+}
+
+/** What a request becomes, with these fields beside the smallest ones. */
+export function translated(fields: Fields, maxOutput?: number): { fields: Fields; ignored: readonly string[] } {
+  const result = translate({ ...PLAIN, ...fields }, maxOutput);
+  assert.ok(result.ok, result.ok ? '' : result.problem);
+  return result;
+}
+
+/** Fails for a body that the chat dialect would refuse. */
+export function assertValid(fields: Fields): void {
+  const read = readJsonBody(Buffer.from(JSON.stringify(fields)));
+  assert.ok(read.ok, read.ok ? '' : read.problem);
+  const checked = CHAT.check(read.body, String(fields.model));
+  assert.ok(checked.ok, checked.ok ? '' : checked.problem);
+}
+
+/** How answers are translated; thinking is shown unless the fields say otherwise. */
+export function responseTo(fields: Fields = { thinking: { type: 'adaptive' } }): ResponseTranslation {
+  const result = translate({ ...PLAIN, ...fields });
+  assert.ok(result.ok);
+  return result.response;
+}
+
+/** The events of a stream, each with a name that is its type. */
+export function eventsIn(text: string): readonly Fields[] {
+  const splitter = new SseSplitter();
+  const events = splitter.push(Buffer.from(text));
+  assert.equal(splitter.end(), undefined, 'the last event is not complete');
+  return events.map(({ name, data }) => {
+    const value: unknown = JSON.parse(data ?? '');
+    assert.ok(isObject(value));
+    assert.equal(name, value.type);
+    return value;
+  });
+}
+
+/** Text of a delta, by its type: where it goes, and its field. */
+const DELTA_FIELDS: Readonly<Record<string, readonly [block: string, field: string]>> = {
+  text_delta: ['text', 'text'],
+  thinking_delta: ['thinking', 'thinking'],
+  signature_delta: ['thinking', 'signature'],
+  input_json_delta: ['tool_use', 'partial_json'],
+};
+
+interface OpenBlock {
+  readonly start: Fields;
+  readonly texts: Map<string, string>;
+}
+
+/** The message that a complete stream makes. Fails where an event is not in its place. */
+export function messageIn(text: string): Fields {
+  const [start, ...rest] = eventsIn(text);
+  assert.equal(start?.type, 'message_start');
+  assert.equal(rest.pop()?.type, 'message_stop');
+  const end = rest.pop();
+  assert.equal(end?.type, 'message_delta');
+  const content: Fields[] = [];
+  let open: OpenBlock | undefined;
+  for (const event of rest) {
+    assert.equal(event.index, content.length);
+    if (event.type === 'content_block_start') {
+      assert.equal(open, undefined);
+      open = { start: event.content_block as Fields, texts: new Map() };
+    } else {
+      assert.ok(open);
+      if (event.type === 'content_block_delta') addDelta(open, event.delta as Fields);
+      else {
+        assert.equal(event.type, 'content_block_stop');
+        content.push(closed(open));
+        open = undefined;
+      }
+    }
+  }
+  assert.equal(open, undefined);
+  return { ...(start.message as Fields), content, ...(end.delta as Fields), usage: end.usage };
+}
+
+function addDelta({ start, texts }: OpenBlock, delta: Fields): void {
+  const [block, field] = DELTA_FIELDS[String(delta.type)] ?? assert.fail(`unknown delta ${delta.type}`);
+  assert.equal(start.type, block);
+  texts.set(
+    field,
+    (texts.get(field) ?? '') + String(delta[delta.type === 'input_json_delta' ? 'partial_json' : field]),
+  );
+}
+
+function closed({ start, texts }: OpenBlock): Fields {
+  const { partial_json: json = '', ...others } = Object.fromEntries(texts);
+  return start.type === 'tool_use' ? { ...start, input: json === '' ? {} : JSON.parse(json) } : { ...start, ...others };
+}

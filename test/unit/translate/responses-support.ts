@@ -1,0 +1,177 @@
+/** Translates responses requests in tests, and reads streamed responses back as a strict client does. */
+import assert from 'node:assert/strict';
+import { isObject } from '../../../src/core/json.ts';
+import { CHAT } from '../../../src/dialects/chat/chat.ts';
+import type { Fields } from '../../../src/dialects/dialect.ts';
+import { MESSAGES } from '../../../src/dialects/messages/messages.ts';
+import { RESPONSES } from '../../../src/dialects/responses/responses.ts';
+import { RESPONSES_TO_CHAT } from '../../../src/translate/responses-chat/responses-chat.ts';
+import { RESPONSES_TO_MESSAGES } from '../../../src/translate/responses-messages/responses-messages.ts';
+import type { HostTerms, ResponseTranslation, TranslatedRequest } from '../../../src/translate/translation.ts';
+import { readJsonBody } from '../../../src/wire/body.ts';
+import { SseSplitter } from '../../../src/wire/sse.ts';
+
+export const MODEL = 'host/model';
+export const CONTEXT = { requestId: 'req_1', nowS: 1_700_000_000 };
+const TERMS: HostTerms = { maxOutput: 64_000, defaultOutput: 512 };
+
+/** The dialects of hosts that clients of responses can use. */
+export type Host = 'chat' | 'messages';
+export const HOSTS: readonly Host[] = ['chat', 'messages'];
+const TRANSLATIONS = { chat: RESPONSES_TO_CHAT, messages: RESPONSES_TO_MESSAGES };
+const DIALECTS = { chat: CHAT, messages: MESSAGES };
+
+/** `body`: without `model` and, if it has no `input`, with a text of a user. */
+export function translate(host: Host, body: Fields, terms = TERMS): TranslatedRequest {
+  const read = readJsonBody(Buffer.from(JSON.stringify({ model: MODEL, input: 'Hi', ...body })));
+  assert.ok(read.ok, read.ok ? '' : read.problem);
+  const checked = RESPONSES.check(read.body, MODEL);
+  assert.ok(checked.ok, checked.ok ? '' : checked.problem);
+  return TRANSLATIONS[host].request(checked.request, terms);
+}
+
+/** The translation of a body that has one, which is a valid request of the host's dialect. */
+export function translated(host: Host, body: Fields, terms = TERMS): Extract<TranslatedRequest, { ok: true }> {
+  const result = translate(host, body, terms);
+  assert.ok(result.ok, result.ok ? '' : result.problem);
+  const read = readJsonBody(Buffer.from(JSON.stringify(result.fields)));
+  assert.ok(read.ok, read.ok ? '' : read.problem);
+  const checked = DIALECTS[host].check(read.body, MODEL);
+  assert.ok(checked.ok, checked.ok ? '' : checked.problem);
+  return result;
+}
+
+export function responseTo(host: Host, body: Fields = {}): ResponseTranslation {
+  return translated(host, body).response;
+}
+
+/** The text that a client receives of these events of a host, whole. */
+export function streamed(host: Host, events: readonly Fields[], body: Fields = {}): string {
+  const translator = responseTo(host, body).stream(CONTEXT);
+  return events.map((event) => translator.push(event)).join('') + translator.completion();
+}
+
+// What clients send.
+
+export const message = (role: string, ...content: readonly Fields[]) => ({ type: 'message', role, content });
+export const text = (value: string, more: Fields = {}) => ({ type: 'input_text', text: value, ...more });
+export const said = (value: string) => ({ type: 'output_text', text: value, annotations: [] });
+export const image = (url: string, more: Fields = {}) => ({ type: 'input_image', image_url: url, ...more });
+export const call = (id: string, name: string, json: string, more: Fields = {}) => ({
+  type: 'function_call',
+  call_id: id,
+  name,
+  arguments: json,
+  ...more,
+});
+export const output = (id: string, value: string | readonly Fields[]) => ({
+  type: 'function_call_output',
+  call_id: id,
+  output: value,
+});
+export const tool = (name: string, more: Fields = {}) => ({ type: 'function', name, ...more });
+export const namespace = (name: string, ...tools: readonly Fields[]) => ({ type: 'namespace', name, tools });
+export const PNG = 'data:image/png;base64,iVBORw0KGgo=';
+export const PDF = 'data:application/pdf;base64,JVBERi0=';
+
+/** Tools of every kind that can be offered. */
+export const TOOLS = [tool('look'), { type: 'custom', name: 'patch' }, namespace('agents', tool('spawn'))];
+
+// What clients receive.
+
+/** The events of a stream, in order. */
+export function eventsIn(stream: string): readonly Fields[] {
+  const splitter = new SseSplitter();
+  const events = splitter.push(Buffer.from(stream));
+  assert.equal(splitter.end(), undefined, 'the last event is not complete');
+  return events.map(({ name, data }, index) => {
+    const value: unknown = JSON.parse(data ?? '');
+    assert.ok(isObject(value));
+    assert.equal(name, value.type);
+    assert.equal(value.sequence_number, index);
+    return value;
+  });
+}
+
+/** An item that is put together from events. */
+type Built = Record<string, unknown> & { isOpen: boolean };
+
+/** By the type of an event: the list and the field that its delta is added to. */
+const DELTAS: Readonly<Record<string, readonly [list: string | undefined, field: string]>> = {
+  'response.output_text.delta': ['content', 'text'],
+  'response.refusal.delta': ['content', 'refusal'],
+  'response.reasoning_summary_text.delta': ['summary', 'text'],
+  'response.function_call_arguments.delta': [undefined, 'arguments'],
+  'response.custom_tool_call_input.delta': [undefined, 'input'],
+};
+
+/**
+ * The last response of a whole stream. Fails where an event is not in its place, or where items do
+ * not hold what their deltas add up to.
+ */
+export function responseIn(stream: string): Fields {
+  const events = eventsIn(stream);
+  assert.deepEqual(
+    events.slice(0, 2).map(({ type }) => type),
+    ['response.created', 'response.in_progress'],
+  );
+  const items: Built[] = [];
+  for (const event of events.slice(2, -1)) apply(event, items);
+  const { type, response } = events.at(-1) as { type: string; response: Fields };
+  assert.equal(type, `response.${response.status}`);
+  const output = response.output as readonly Fields[];
+  assert.equal(output.length, items.length);
+  for (const [index, { isOpen, ...item }] of items.entries()) {
+    assert.deepEqual(withoutStatus(item), withoutStatus(output[index] as Fields));
+    if (isOpen) assert.notEqual(response.status, 'completed');
+  }
+  return response;
+}
+
+function withoutStatus({ status: _, ...item }: Fields): Fields {
+  return item;
+}
+
+function apply(event: Fields, items: Built[]): void {
+  const { type, output_index: at } = event;
+  if (type === 'response.output_item.added') {
+    assert.equal(at, items.length);
+    items.push({ ...(event.item as Fields), isOpen: true });
+    return;
+  }
+  const item = items[at as number];
+  assert.ok(item?.isOpen, `${type} outside of an item`);
+  if (type === 'response.output_item.done') {
+    assert.deepEqual(
+      withoutSeal(withoutStatus({ ...item, isOpen: false })),
+      withoutStatus({ ...withoutSeal(event.item as Fields), isOpen: false }),
+    );
+    Object.assign(item, event.item, { isOpen: false });
+    return;
+  }
+  assert.equal(event.item_id, item.id);
+  const index = (event.content_index ?? event.summary_index) as number;
+  const list = (event.summary_index === undefined ? item.content : item.summary) as Record<string, unknown>[];
+  if (String(type).endsWith('_part.added')) {
+    assert.equal(index, list.length);
+    list.push({ ...(event.part as Fields) });
+  } else if (type === 'response.output_text.annotation.added') {
+    (list[index]?.annotations as unknown[]).push(event.annotation);
+  } else if (String(type).endsWith('.delta')) {
+    const [, field] = DELTAS[String(type)] ?? assert.fail(`unknown event ${type}`);
+    const target = (list === undefined ? item : list[index]) as Record<string, unknown>;
+    target[field] = String(target[field]) + String(event.delta);
+    if (Array.isArray(event.logprobs)) (target.logprobs as unknown[]).push(...event.logprobs);
+  } else {
+    assert.ok(String(type).endsWith('.done'), `unknown event ${type}`);
+    const whole = event.part ?? event.text ?? event.refusal ?? event.arguments ?? event.input;
+    const target = list === undefined ? item : (list[index] as Fields);
+    if (event.part !== undefined) assert.deepEqual(target, whole);
+    else assert.ok([target.text, target.refusal, target.arguments, target.input].includes(whole), `${type} differs`);
+  }
+}
+
+/** The encrypted content comes with the end of an item. */
+function withoutSeal({ encrypted_content: _, ...item }: Fields): Fields {
+  return item;
+}
