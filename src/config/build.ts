@@ -96,7 +96,7 @@ class ConfigBuilder {
       kind: 'mock',
       name,
       timeouts: this.#timeouts(parsed),
-      models: Object.entries(parsed.models).map(([model, fields]) => toModel(model, fields)),
+      models: Object.entries(parsed.models).map(([model, fields]) => toModel(model, fields, parsed.kind)),
       refuseFields: parsed.refuse_fields,
       dialects: parsed.dialects ?? DEFAULT_DIALECTS[parsed.kind],
       missingVariable: undefined,
@@ -268,6 +268,14 @@ const OWN_HEADERS = new Set([
   'keep-alive',
 ]);
 
+const UNUSED_TOOLS: readonly (readonly [name: string, nanos: bigint])[] = [
+  'web_search',
+  'file_search',
+  'code_interpreter',
+  'code_execution',
+  'image_generation',
+].map((name) => [name, 0n]);
+
 /** What hosts of a kind speak unless the config says otherwise. */
 const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {
   openai: ['chat', 'responses', 'embeddings'],
@@ -275,11 +283,14 @@ const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly Dialect
   mock: DIALECT_NAMES,
 };
 
-function toModel(name: string, fields: ParsedProvider['models'][string]): ModelConfig {
+function toModel(name: string, fields: ParsedProvider['models'][string], kind: ParsedProvider['kind']): ModelConfig {
+  const prices = toPrices(fields);
   return {
     name,
     upstream: fields.upstream ?? name,
-    ...toPrices(fields),
+    ...prices,
+    // The mock provider never calls them.
+    tools: kind === 'mock' ? new Map([...UNUSED_TOOLS, ...prices.tools]) : prices.tools,
     serviceTiers: new Map(Object.entries(fields.service_tiers).map(([tier, prices]) => [tier, toPrices(prices)])),
     contextWindow: fields.context_window,
     maxOutput: fields.max_output,

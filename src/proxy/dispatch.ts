@@ -46,7 +46,7 @@ export interface Dispatchable {
   readonly meter: Meter;
   readonly sink: StreamSink;
   /** What a stream of this model may write. */
-  allowance(model: Model): Allowance;
+  allowance(route: Route): Allowance;
 }
 
 /** A model, and the upstream that is asked for it. */
@@ -229,7 +229,7 @@ export class Dispatch {
         stream: request.stream,
         showUsage: request.includeUsage || isTranslated,
         choices: request.choices,
-        allowance: this.#request.allowance(route.model),
+        allowance: this.#request.allowance(route),
         secrets: this.#dispatcher.secretsOf(route.model.provider),
         keepAliveMs: parts.keepAliveMs,
       });

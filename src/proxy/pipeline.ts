@@ -235,7 +235,8 @@ export class Pipeline {
       headers: exchange.headers(request.dialect.headers),
       routes,
       meter,
-      allowance: (model) => new StreamAllowance({ ...plan, requestId, request, model, ledger, counter }),
+      allowance: ({ model, hosted }) =>
+        new StreamAllowance({ ...plan, requestId, request: hosted.request, model, ledger, counter }),
       sink: new ExchangeSink(exchange, {
         serves: () => admitted.dispatch,
         mayBegin: () => ledger.flushed(commit),

@@ -57,7 +57,8 @@ function planForOne(
   capOutput: boolean,
 ): Plan {
   // A translation may have written a maximum that the host needs.
-  const declared = hosted.request.maxOutput;
+  const sent = hosted.request;
+  const declared = sent.maxOutput;
   const perChoice = Math.min(declared ?? model.defaultOutput, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
   const most = perChoice * request.choices;
   // The hold of a stream grows with what it writes.
@@ -68,7 +69,7 @@ function planForOne(
     inputTokens,
     outputTokens,
     reservedTokens: inputTokens + (isBounded ? outputTokens : 0),
-    holdNanos: expectedCost(pricesFor(model, request.serviceTier), inputTokens, outputTokens, request),
+    holdNanos: expectedCost(pricesFor(model, sent.serviceTier), inputTokens, outputTokens, sent),
     routes: [{ model, hosted, capTokens }],
   };
 }
@@ -79,11 +80,10 @@ export type Targeting =
 
 /** What a valid request becomes for a model, which it must be able to reach, or what keeps it from being sent there. */
 export function targetFor(request: ModelRequest, model: Model): Targeting {
-  const problem = problemAt(request, model);
-  if (problem !== undefined) return { ok: false, problem };
-  const hosted = hostRequest(request, model.dialects, model);
-  if (!hosted.ok) return hosted;
-  return { ok: true, target: { model, ...hosted.hosted } };
+  const hosting = hostRequest(request, model.dialects, model);
+  if (!hosting.ok) return hosting;
+  const problem = problemAt(hosting.hosted.request, model);
+  return problem === undefined ? { ok: true, target: { model, ...hosting.hosted } } : { ok: false, problem };
 }
 
 /** A field that the provider refuses, or that has no price. */
@@ -93,7 +93,8 @@ function problemAt({ body, serviceTier, hostTools }: ModelRequest, model: Model)
     return `service_tier: this model has no price for ${JSON.stringify(serviceTier)}; expected one of ${tiers.join(', ')}`;
   }
   const tool = unpricedTool(model, { hostTools });
-  if (tool !== undefined) return `tools: this model has no price for a call of ${tool}`;
+  if (tool !== undefined)
+    return `tools: this model has no price for a call of ${tool}; leave the tool out, or have its price set`;
   if (model.refuseFields.length === 0) return undefined;
   const refused = new Set(model.refuseFields.map(foldCase));
   const field = body.members.find(({ key }) => refused.has(foldCase(key)));

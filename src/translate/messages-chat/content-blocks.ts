@@ -9,13 +9,12 @@ interface Block {
   readonly kind: 'text' | 'thinking' | 'tool_use';
   /** Undefined for anything but a call. */
   readonly call: CallState | undefined;
-  isOpen: boolean;
+  state: 'waiting' | 'open' | 'closed';
   /** What has arrived and is not written yet. */
-  waiting: string;
+  unwritten: string;
 }
 
 interface CallState {
-  readonly index: number;
   id: string;
   name: string;
   readonly end: JsonEnd;
@@ -24,11 +23,11 @@ interface CallState {
 export class ContentBlocks {
   /** The first is the one being written. */
   readonly #queue: Block[] = [];
+  /** The last call of each index. */
+  readonly #calls = new Map<number, Block>();
   readonly #newCallId: (position: number) => string;
-  /** The indexes of calls whose blocks are closed. */
-  readonly #closedCalls = new Set<number>();
-  #written = 0;
-  #calls = 0;
+  /** How many blocks are closed. */
+  #closed = 0;
 
   /** `newCallId`: makes the id of a call to which the host gives none. */
   constructor(newCallId: (position: number) => string) {
@@ -36,29 +35,28 @@ export class ContentBlocks {
   }
 
   get hasCalls(): boolean {
-    return this.#calls > 0;
+    return this.#calls.size > 0;
   }
 
   /** Adds text or thinking. Returns the events that can be sent. */
   add(kind: 'text' | 'thinking', text: string): string {
     if (text === '') return '';
-    let block = this.#queue.at(-1);
-    if (block?.kind !== kind) {
-      block = { kind, call: undefined, isOpen: false, waiting: '' };
-      this.#queue.push(block);
-    }
-    block.waiting += text;
+    const last = this.#queue.at(-1);
+    const block = last?.kind === kind ? last : this.#append(kind, undefined);
+    block.unwritten += text;
     return this.#advance(false);
   }
 
   /** Adds a call or a piece of one. Returns the events that can be sent. */
   addCall(piece: ChatCall): string {
-    const block = this.#blockOf(piece);
-    if (block?.call === undefined) return '';
+    const known = this.#calls.get(piece.index);
+    const block = known?.call !== undefined && belongsTo(piece, known.call) ? known : this.#appendCall(piece.index);
+    // White space after the arguments, if anything.
+    if (block.call === undefined || block.state === 'closed') return '';
     block.call.id ||= piece.id;
     block.call.name ||= piece.name;
     block.call.end.read(piece.arguments);
-    block.waiting += piece.arguments;
+    block.unwritten += piece.arguments;
     return this.#advance(false);
   }
 
@@ -67,67 +65,72 @@ export class ContentBlocks {
     return this.#advance(true);
   }
 
-  /** Some hosts give every call the index 0, so a new id with a name is a new call. Undefined for what follows a closed call. */
-  #blockOf({ index, id, name }: ChatCall): Block | undefined {
-    const block = this.#queue.findLast(({ call }) => call?.index === index);
-    const known = block?.call?.id ?? '';
-    const isAnother = name !== '' && id !== '' && known !== '' && id !== known;
-    if (block !== undefined && !isAnother) return block;
-    // White space after the arguments, if anything.
-    if (block === undefined && name === '' && this.#closedCalls.has(index)) return undefined;
-    const call: CallState = { index, id: '', name: '', end: new JsonEnd() };
-    const added: Block = { kind: 'tool_use', call, isOpen: false, waiting: '' };
-    this.#queue.push(added);
-    this.#calls++;
-    return added;
+  #appendCall(index: number): Block {
+    const block = this.#append('tool_use', { id: '', name: '', end: new JsonEnd() });
+    this.#calls.set(index, block);
+    return block;
+  }
+
+  #append(kind: Block['kind'], call: CallState | undefined): Block {
+    const block: Block = { kind, call, state: 'waiting', unwritten: '' };
+    this.#queue.push(block);
+    return block;
   }
 
   /** Writes what can be written: all of it, or up to a call that may go on. */
   #advance(isFinal: boolean): string {
     let events = '';
-    for (let block = this.#queue[0]; block !== undefined; block = this.#queue[0]) {
-      const isFollowed = this.#queue.length > 1;
+    let closed = 0;
+    for (const [position, block] of this.#queue.entries()) {
+      const isFollowed = position + 1 < this.#queue.length;
       const mayClose = isFinal || (isFollowed && (block.call?.end.isReached ?? true));
       const hasName = block.call === undefined || block.call.name !== '';
-      if (!hasName && !mayClose) return events;
-      events += this.#open(block) + this.#writeWaiting(block);
-      if (!mayClose) return events;
+      if (hasName || mayClose) events += this.#open(block) + this.#write(block);
+      if (!mayClose) break;
       events += this.#close(block);
-      this.#queue.shift();
+      closed++;
     }
+    this.#queue.splice(0, closed);
     return events;
   }
 
   #open(block: Block): string {
-    if (block.isOpen) return '';
-    block.isOpen = true;
-    return event('content_block_start', { index: this.#written, content_block: this.#emptyBlock(block) });
+    if (block.state !== 'waiting') return '';
+    block.state = 'open';
+    return event('content_block_start', { index: this.#closed, content_block: this.#emptyBlock(block) });
   }
 
   #emptyBlock({ kind, call }: Block): Fields {
     if (call === undefined)
       return kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '', signature: '' };
-    const id = call.id === '' ? this.#newCallId(this.#written) : call.id;
+    const id = call.id === '' ? this.#newCallId(this.#closed) : call.id;
     return { type: kind, id, name: call.name, input: {} };
   }
 
-  #writeWaiting(block: Block): string {
-    if (block.waiting === '') return '';
-    const text = block.waiting;
-    block.waiting = '';
+  #write(block: Block): string {
+    if (block.unwritten === '') return '';
+    const text = block.unwritten;
+    block.unwritten = '';
     return this.#delta(DELTAS[block.kind](text));
   }
 
-  #close({ kind, call }: Block): string {
-    if (call !== undefined) this.#closedCalls.add(call.index);
+  #close(block: Block): string {
+    block.state = 'closed';
     // Nothing signs it, but clients expect a signature.
-    const signature = kind === 'thinking' ? this.#delta({ type: 'signature_delta', signature: '' }) : '';
-    return signature + event('content_block_stop', { index: this.#written++ });
+    const signature = block.kind === 'thinking' ? this.#delta({ type: 'signature_delta', signature: '' }) : '';
+    return signature + event('content_block_stop', { index: this.#closed++ });
   }
 
   #delta(delta: Fields): string {
-    return event('content_block_delta', { index: this.#written, delta });
+    return event('content_block_delta', { index: this.#closed, delta });
   }
+}
+
+/** Some hosts give every call the index 0, and some repeat id and name in every piece. */
+function belongsTo(piece: ChatCall, { id, end }: CallState): boolean {
+  if (piece.name === '') return true;
+  if (piece.id !== '' && id !== '') return piece.id === id;
+  return !end.isReached || piece.arguments.trim() === '';
 }
 
 const DELTAS: Readonly<Record<Block['kind'], (text: string) => Fields>> = {

@@ -233,11 +233,6 @@ function changedAt(value: unknown, place: { left: number }, replacement: unknown
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, changedAt(item, place, replacement)]));
 }
 
-test('however many parts there are, it does not throw', () => {
-  const content = Array.from({ length: 150_000 }, () => text('a'));
-  for (const role of ['system', 'user', 'assistant']) translated({ messages: [HI, { role, content }] });
-});
-
 test('no request throws: it is refused, or valid in the messages dialect', () => {
   translated(FULL);
   const replacement = fc.oneof(fc.constantFrom(null, '', 1, true, [], {}, [[]], [{}]), fc.jsonValue({ maxDepth: 2 }));

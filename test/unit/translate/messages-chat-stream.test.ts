@@ -190,6 +190,16 @@ const HABITS: readonly (readonly [what: string, chunks: readonly Fields[], expec
     ['0 tool_use first', '0 + {', '0 + }', '0 stop', 'end tool_use'],
   ],
   [
+    'id and name in every piece, and one too many',
+    [callChunk(0, '{}', FIRST), callChunk(1, '{}', SECOND), callChunk(0, '', FIRST)],
+    ['0 tool_use first', '0 + {}', '0 stop', '1 tool_use second', '1 + {}', '1 stop', 'end tool_use'],
+  ],
+  [
+    'calls without ids, all at index 0',
+    [callChunk(0, '{', { name: 'first' }), callChunk(0, '}', { name: 'first' }), callChunk(0, '{}', { name: 'b' })],
+    ['0 tool_use first', '0 + {', '0 + }', '0 stop', '1 tool_use b', '1 + {}', '1 stop', 'end tool_use'],
+  ],
+  [
     'the deprecated call',
     [chunk({ function_call: { name: 'first', arguments: '{' } }), chunk({ function_call: { arguments: '}' } })],
     ['0 tool_use first', '0 + {', '0 + }', '0 stop', 'end tool_use'],

@@ -46,7 +46,6 @@ const EVERYWHERE: readonly Case[] = [
   ['text.format.x', { text: { format: { type: 'text', x: 1 } } }],
   ['text.format.schema', { text: { format: { type: 'json_schema', name: 'n' } } }],
   ['text.format.name', { text: { format: { type: 'json_schema', schema: {} } } }],
-  ['instructions', { instructions: 1 }],
 
   ['tools[0].type', { tools: [{ type: 'local_shell' }] }],
   ['tools[0].type', { tools: [{ type: 'computer_use_preview' }] }],

@@ -1,0 +1,187 @@
+/** Responses requests for hosts of the messages dialect: what each field becomes. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Fields } from '../../../src/dialects/dialect.ts';
+import { call, image, MODEL, message, namespace, output, PNG, said, text, tool, translated } from './responses-support.ts';
+
+const HI = { role: 'user', content: [{ type: 'text', text: 'Hi' }] };
+const SCHEMA = { type: 'object', properties: { a: { type: 'string', maxLength: 3 } } };
+const EMPTY_SCHEMA = { type: 'object', properties: {} };
+const CLOSED_SCHEMA = {
+  type: 'object',
+  properties: { a: { type: 'string', description: '{maxLength: 3}' } },
+  additionalProperties: false,
+};
+const hostTool = (name: string, more: Fields = {}) => ({ name, input_schema: EMPTY_SCHEMA, ...more });
+const TWO = [tool('a'), tool('b')];
+const HOST_TWO = [hostTool('a'), hostTool('b')];
+const adaptive = (effort: string, more: Fields = {}) => ({
+  thinking: { type: 'adaptive', ...more },
+  output_config: { effort },
+});
+
+type Case = readonly [what: string, fields: Fields, messages: Fields, ignored?: readonly string[]];
+
+const CASES: readonly Case[] = [
+  ['nothing but an input', {}, {}],
+  ['a stream', { stream: true }, { stream: true }],
+  ['a maximum', { max_output_tokens: 7 }, { max_tokens: 7 }],
+  ['temperature and top_p', { temperature: 1, top_p: 0.5 }, { temperature: 1, top_p: 0.5 }],
+  ['a user', { user: 'u' }, { metadata: { user_id: 'u' } }],
+  ['a safety identifier', { safety_identifier: 's', user: 's' }, { metadata: { user_id: 's' } }],
+  ['no metadata', { metadata: {} }, {}],
+  ['the tier auto', { service_tier: 'auto' }, { service_tier: 'auto' }],
+  ['the tier default', { service_tier: 'default' }, { service_tier: 'standard_only' }],
+  ['no logprobs', { top_logprobs: 0 }, {}],
+  ['no reasoning', { reasoning: { effort: 'none' } }, { thinking: { type: 'disabled' } }],
+  ...['low', 'medium', 'high', 'xhigh', 'max'].map(
+    (effort): Case => [`the effort ${effort}`, { reasoning: { effort } }, adaptive(effort)],
+  ),
+  [
+    'a little reasoning, with a summary',
+    { reasoning: { effort: 'minimal', summary: 'auto' } },
+    adaptive('low', { display: 'summarized' }),
+  ],
+  ['a summary of no reasoning', { reasoning: { summary: 'auto' } }, {}, ['reasoning.summary']],
+  ['a text', { text: { format: { type: 'text' }, verbosity: 'medium' } }, {}],
+  ['a short text', { text: { verbosity: 'low' } }, {}, ['text.verbosity']],
+  [
+    'a schema beside an effort',
+    {
+      reasoning: { effort: 'low' },
+      text: { format: { type: 'json_schema', name: 'n', description: 'd', schema: SCHEMA, strict: true } },
+    },
+    {
+      thinking: { type: 'adaptive' },
+      output_config: {
+        effort: 'low',
+        format: { type: 'json_schema', schema: { description: 'd', ...CLOSED_SCHEMA } },
+      },
+    },
+  ],
+  [
+    'functions',
+    { tools: [tool('a', { description: 'd', parameters: SCHEMA }), tool('b', { parameters: SCHEMA, strict: true })] },
+    {
+      tools: [
+        { name: 'a', description: 'd', input_schema: SCHEMA },
+        { name: 'b', input_schema: CLOSED_SCHEMA, strict: true },
+      ],
+    },
+  ],
+  [
+    'a custom tool, and a tool of a namespace',
+    { tools: [{ type: 'custom', name: 'c' }, namespace('n', tool('a'))] },
+    {
+      tools: [
+        hostTool('c', {
+          input_schema: {
+            type: 'object',
+            properties: { input: { type: 'string', description: 'The text that the tool takes.' } },
+            required: ['input'],
+            additionalProperties: false,
+          },
+        }),
+        hostTool('n__a'),
+      ],
+    },
+  ],
+  ['tools that are left out', { tools: [{ type: 'web_search' }, ...TWO] }, { tools: HOST_TWO }, ['tools.web_search']],
+  ['the choice none', { tools: TWO, tool_choice: 'none' }, { tools: HOST_TWO, tool_choice: { type: 'none' } }],
+  ['the choice required', { tools: TWO, tool_choice: 'required' }, { tools: HOST_TWO, tool_choice: { type: 'any' } }],
+  [
+    'a tool by its name, one at a time',
+    { tools: TWO, tool_choice: tool('b'), parallel_tool_calls: false },
+    { tools: HOST_TWO, tool_choice: { type: 'tool', name: 'b', disable_parallel_tool_use: true } },
+  ],
+  [
+    'one call at a time',
+    { tools: TWO, parallel_tool_calls: false },
+    { tools: HOST_TWO, tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+  ],
+  ['parallel calls', { tools: TWO, parallel_tool_calls: true }, { tools: HOST_TWO }],
+  [
+    'what belongs to the own host of the client',
+    { include: ['reasoning.encrypted_content'], client_metadata: {}, prompt_cache_retention: '24h' },
+    {},
+    ['client_metadata', 'include', 'prompt_cache_retention'],
+  ],
+];
+
+describe('what becomes of fields at a host of the messages dialect', () => {
+  for (const [what, fields, messages, ignored = []] of CASES) {
+    test(what, () => {
+      const result = translated('messages', fields);
+      assert.deepEqual(result.fields, { model: MODEL, max_tokens: 64_000, messages: [HI], ...messages });
+      assert.deepEqual([...result.ignored].sort(), ignored);
+    });
+  }
+});
+
+test('without a maximum, the maximum of the model is written, or else its usual one', () => {
+  assert.equal(translated('messages', {}, { maxOutput: undefined, defaultOutput: 512 }).fields.max_tokens, 512);
+});
+
+/** Where the blocks are that are marked: `system[0]`, `messages[1].content[0]`. */
+function marksOf({ system = [], messages }: Fields): readonly string[] {
+  const found = (system as readonly Fields[]).map((block, index) => [`system[${index}]`, block] as const);
+  for (const [at, { content }] of (messages as readonly { content: readonly Fields[] }[]).entries()) {
+    found.push(...content.map((block, index) => [`messages[${at}].content[${index}]`, block] as const));
+  }
+  return found.filter(([, block]) => block.cache_control !== undefined).map(([where]) => where);
+}
+
+const END = { prompt_cache_breakpoint: { mode: 'explicit' } };
+const LONG = [
+  message('developer', text('A'), text('B')),
+  message('user', text('one', END), text('two', END)),
+  message('assistant', said('Yes.')),
+  message('user', text('three', END), text('four', END), image(PNG, END), text('five')),
+  call('c', 'a', '{}'),
+  output('c', [text('six', END), text('seven')]),
+];
+
+const CACHED: readonly (readonly [what: string, fields: Fields, marks: readonly string[], ignored?: readonly string[]])[] = [
+  ['no cache', { input: [message('user', text('Hi'))] }, []],
+  ['a cache by its key', { prompt_cache_key: 'k', instructions: 'A' }, ['system[0]', 'messages[0].content[0]']],
+  ['a cache by its key, and no instructions', { prompt_cache_key: 'k' }, ['messages[0].content[0]']],
+  ['a cache with options', { prompt_cache_options: {} }, ['messages[0].content[0]']],
+  [
+    'lifetimes',
+    {
+      prompt_cache_options: { ttl: '12h', mode: 'explicit' },
+      input: [message('user', text('Hi', { prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }))],
+    },
+    ['messages[0].content[0]'],
+    ['input.prompt_cache_breakpoint.ttl', 'prompt_cache_options.ttl'],
+  ],
+  [
+    'the last four of the marks of the client',
+    { input: LONG },
+    ['messages[2].content[0]', 'messages[2].content[1]', 'messages[2].content[2]', 'messages[4].content[0]'],
+  ],
+  [
+    'the last marks of the client, and one at the end',
+    { input: [...LONG, message('user', text('eight'))], prompt_cache_key: 'k' },
+    ['messages[2].content[1]', 'messages[2].content[2]', 'messages[4].content[0]', 'messages[4].content[1]'],
+  ],
+  [
+    'only the marks of the client',
+    { input: LONG.slice(0, 2), prompt_cache_key: 'k', prompt_cache_options: { mode: 'explicit' } },
+    ['messages[0].content[0]', 'messages[0].content[1]'],
+  ],
+];
+
+describe('what a host of the messages dialect is to cache', () => {
+  for (const [what, fields, marks, ignored = []] of CACHED) {
+    test(what, () => {
+      const result = translated('messages', fields);
+      assert.deepEqual(marksOf(result.fields), marks);
+      assert.deepEqual([...result.ignored].sort(), ignored);
+    });
+  }
+});
+
+test('a chat host is not told what to cache in a conversation', () => {
+  assert.deepEqual(translated('chat', { input: LONG.slice(0, 2) }).ignored, ['input.prompt_cache_breakpoint']);
+});
