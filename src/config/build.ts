@@ -6,16 +6,10 @@
 import { resolve } from 'node:path';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
-import type { Prices } from '../core/model-terms.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
-import type { Config, MockProviderConfig, ModelConfig, ProviderConfig, UpstreamConfig } from './config.ts';
-import {
-  DEFAULT_TIER,
-  type ParsedConfig,
-  type ParsedPrices,
-  type ParsedProvider,
-  type ParsedUpstream,
-} from './schema.ts';
+import type { Config, MockProviderConfig, ProviderConfig, UpstreamConfig } from './config.ts';
+import { toModel } from './models.ts';
+import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
 import { expandReferences } from './secrets.ts';
 
 /** Records a problem: the path of the field, and what was expected there. */
@@ -268,57 +262,12 @@ const OWN_HEADERS = new Set([
   'keep-alive',
 ]);
 
-const UNUSED_TOOLS: readonly (readonly [name: string, nanos: bigint])[] = [
-  'web_search',
-  'file_search',
-  'code_interpreter',
-  'code_execution',
-  'image_generation',
-].map((name) => [name, 0n]);
-
 /** What hosts of a kind speak unless the config says otherwise. */
 const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {
   openai: ['chat', 'responses', 'embeddings'],
   anthropic: ['messages'],
   mock: DIALECT_NAMES,
 };
-
-function toModel(name: string, fields: ParsedProvider['models'][string], kind: ParsedProvider['kind']): ModelConfig {
-  const prices = toPrices(fields);
-  return {
-    name,
-    upstream: fields.upstream ?? name,
-    ...prices,
-    // The mock provider never calls them.
-    tools: kind === 'mock' ? new Map([...UNUSED_TOOLS, ...prices.tools]) : prices.tools,
-    serviceTiers: new Map(Object.entries(fields.service_tiers).map(([tier, prices]) => [tier, toPrices(prices)])),
-    contextWindow: fields.context_window,
-    maxOutput: fields.max_output,
-    defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
-    fallback: fields.fallback,
-    holdOutput: fields.hold_output,
-  };
-}
-
-/** A price that is not set is that of ordinary input or output. */
-function toPrices({ above, ...fields }: ParsedPrices): Prices {
-  return {
-    input: fields.input,
-    cachedInput: fields.cached_input ?? fields.input,
-    output: fields.output,
-    cacheWrite: fields.cache_write ?? fields.input,
-    cacheWrite1h: fields.cache_write_1h ?? fields.cache_write ?? fields.input,
-    tools: new Map(Object.entries(fields.tools)),
-    audioInput: fields.audio_input ?? fields.input,
-    audioOutput: fields.audio_output ?? fields.output,
-    above: above && {
-      tokens: above.tokens,
-      input: above.input,
-      cachedInput: above.cached_input ?? above.input,
-      output: above.output,
-    },
-  };
-}
 
 /** YAML 1.2 reads `off` as a string, YAML 1.1 as false. */
 function unlessOff(value: number | 'off' | false): number | undefined {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { HttpProviderConfig, ProviderConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { directory, load, problemsOf } from '../support/configs.ts';
+import { directory, load } from '../support/configs.ts';
 
 const EVERY_KEY = `listen: "[::1]:9999"
 state: data/inf-gw.db
@@ -195,125 +195,6 @@ test('prices are exact to the nanodollar', () => {
 });
 
 /** A config, and the problems that are reported. */
-const PROBLEMS: readonly (readonly [text: string, ...lines: RegExp[]])[] = [
-  ['listne: x', /^1:1: listne: unknown key/],
-  ['# comment\n\nlistne: x', /^3:1: listne: unknown key/],
-  ['- a\n- b', /^1:1: expected a map/],
-  ['just a text', /^1:1: expected a map/],
-  ['listen: 8787', /^1:1: listen: expected host:port/],
-  ['listen: *nothing', /^1:\d+: .*alias/i],
-  ['listen: a:1\nlisten: a:2', /^2:1: .*unique/],
-  ['listen: [', /^1:\d+: /],
-  ['a: 1\n---\nb: 2', /^\d:1: .*documents/],
-  ['state: ""', /^1:1: state: expected a non-empty string/],
-  ['state: 5', /^1:1: state: expected a string/],
-  ['credit: maybe', /^1:1: credit: expected enforced or off/],
-  ['cap_output: 1', /^1:1: cap_output: expected true or false/],
-  [
-    'providers:\n  o: { kind: openai, base_url: http://x, api_key: $A_KEY, models: {} }',
-    /^2:\d+: providers\.o\.api_key: expected \$\{NAME\}/,
-  ],
-  [
-    `providers:\n  o: { kind: openai, base_url: http://x, api_key: "\${A_KEY", models: {} }`,
-    /^2:\d+: providers\.o\.api_key: expected \$\{NAME\}/,
-  ],
-  [
-    'providers:\n  o: { kind: openai, base_url: http://x/v1/chat/completions, models: {} }',
-    /^2:22: providers\.o\.base_url: expected the address without/,
-  ],
-  ['threads: 0', /^1:1: threads: expected a whole number from 1 to 64/],
-  ['state: a.db\nthreads: 65', /^2:1: threads: expected a whole number from 1 to 64/],
-  ['threads: two', /^1:1: threads: expected a whole number from 1 to 64/],
-  ['threads: 1.5', /^1:1: threads: expected a whole number from 1 to 64/],
-  ['journal_retention: 0d', /^1:1: journal_retention: expected a number of days such as 90d, or off/],
-  ['journal_retention: 90', /^1:1: journal_retention: expected a number of days/],
-  ['journal_retention: 1h', /^1:1: journal_retention: expected a number of days/],
-  ['state: a.db\njournal_retention: -1d', /^2:1: journal_retention: expected a number of days/],
-  ['journal_retention: on', /^1:1: journal_retention: expected a number of days/],
-  ['max_connections: 0', /^1:1: max_connections: expected a whole number from 1/],
-  ['overload: off', /^1:1: overload: expected a map/],
-  ['overload: { loop_delay: 1 }', /^1:13: overload.loop_delay: expected a duration such as 500ms, or off/],
-  ['overload: { memory: 1mb }', /^1:13: overload.memory: expected a size such as 512mb or 2gb, or off/],
-  ['max_body: 32', /^1:1: max_body: expected a size/],
-  ['max_body: 1gb', /^1:1: max_body: expected a size/],
-  ['log: { level: loud }', /^1:8: log\.level: expected one of trace/],
-  ['log: loud', /^1:1: log: expected a map/],
-  ['timeouts:\n  idle: 5', /^2:3: timeouts\.idle: expected a duration/],
-  ['timeouts:\n  idle: 5 minutes', /^2:3: timeouts\.idle: expected a duration/],
-  ['timeouts:\n  total: 5m', /^2:3: timeouts\.total: unknown key/],
-  ['tier: big', /^1:1: tier: expected one of the tiers: standard/],
-  ['tier: constructor', /^1:1: tier: expected one of the tiers: standard/],
-  ['tier: big\ntiers: { small: {} }', /^1:1: tier: expected one of the tiers: small/],
-  ['tiers:\n  standard: { rpm: 0 }', /^2:15: tiers\.standard\.rpm: expected a whole number from 1/],
-  ['tiers:\n  standard: { tpm: 1.5 }', /^2:15: tiers\.standard\.tpm: expected a whole number/],
-  ['tiers:\n  standard: { rpm: "6" }', /^2:15: tiers\.standard\.rpm: expected a whole number/],
-  ['tiers:\n  standard: { burst: 6 }', /^2:15: tiers\.standard\.burst: unknown key/],
-  ['tiers: []', /^1:1: tiers: expected a map/],
-  ['providers: 5', /^1:1: providers: expected a map/],
-  ['providers:\n  "a/b": { kind: mock, models: {} }', /^2:3: providers\.a\/b: expected a provider name/],
-  ['providers:\n  p: { models: {} }', /^2:3: providers\.p.*: expected kind: openai, kind: anthropic or kind: mock/],
-  [
-    'providers:\n  p: { kind: azure, models: {} }',
-    /^2:8: providers\.p\.kind: expected kind: openai, kind: anthropic or kind: mock/,
-  ],
-  ['providers:\n  p: 5', /^2:3: providers\.p: expected a map/],
-  ['providers:\n  p: { kind: mock }', /^2:3: providers\.p\.models: expected a map of model names/],
-  ['providers:\n  p: { kind: openai, models: {} }', /^2:3: providers\.p\.base_url: expected an address, or/],
-];
-
-/** As above, for a field of a provider, on a line of its own. */
-const PROVIDER_PROBLEMS: readonly (readonly [field: string, line: RegExp])[] = [
-  ['base_url: ftp://host.example', /^4:5: providers\.p\.base_url: expected an address/],
-  ['base_url: host.example', /^4:5: providers\.p\.base_url: expected an address/],
-  ['base_url: "https://user:password@host.example"', /^4:5: providers\.p\.base_url: expected an address.*no password/],
-  ['api_key: ""', /^4:5: providers\.p\.api_key: expected a non-empty string/],
-  [`api_key: "\${file:missing.txt}"`, /^4:5: providers\.p\.api_key: cannot read the file .*missing\.txt \(ENOENT\)/],
-  [`api_key: "\${A B}"`, /^4:5: providers\.p\.api_key: .*neither a variable/],
-  [`api_key: "\${BROKEN}"`, /^4:5: providers\.p\.api_key: expected a value without line breaks/],
-  ['headers: [a]', /^4:5: providers\.p\.headers: expected a map/],
-  ['headers: { x-a: 5 }', /^4:16: providers\.p\.headers\.x-a: expected a string/],
-  [
-    'headers: { x-a: "one\\r\\ntwo: three" }',
-    /^4:16: providers\.p\.headers\.x-a: expected a value without line breaks/,
-  ],
-  [`headers: { x-a: "\${BROKEN}" }`, /^4:16: providers\.p\.headers\.x-a: expected a value without line breaks/],
-  ['headers: { "x a": one }', /^4:16: providers\.p\.headers\.x a: expected the name of an HTTP header/],
-  ['headers: { Host: one }', /^4:16: providers\.p\.headers\.Host: this header is set by the gateway/],
-  ['headers: { content-length: "1" }', /^4:16: .*this header is set by the gateway/],
-  ['stream_usage: maybe', /^4:5: providers\.p\.stream_usage: expected on or off/],
-  ['timeouts: { drain: 5s }', /^4:17: providers\.p\.timeouts\.drain: unknown key/],
-  ['timeouts: { idle: 0s }', /^4:17: providers\.p\.timeouts\.idle: expected a duration/],
-  ['models: [a]', /^4:5: providers\.p\.models: expected a map of model names/],
-  ['models: { "a b": { input: 0, output: 0 } }', /^4:15: providers\.p\.models\.a b: expected a model name/],
-  ['models: { a: { output: 1 } }', /^4:15: providers\.p\.models\.a\.input: expected a price/],
-  ['models: { a: { input: "1", output: 1 } }', /^4:20: providers\.p\.models\.a\.input: expected a price/],
-  ['models: { a: { input: -1, output: 1 } }', /^4:20: .*expected a price/],
-  ['models: { a: { input: .nan, output: 1 } }', /^4:20: .*expected a price/],
-  ['models: { a: { input: .inf, output: 1 } }', /^4:20: .*expected a price/],
-  ['models: { a: { input: 0.0000000001, output: 1 } }', /^4:20: .*at most nine decimals/],
-  ['models: { a: { input: 0, output: 1, price: 2 } }', /^4:41: providers\.p\.models\.a\.price: unknown key/],
-  ['models: { a: { input: 0, output: 1, max_output: 0 } }', /^4:41: .*max_output: expected a whole number from 1/],
-];
-
-function providerWith(field: string): string {
-  const name = field.slice(0, field.indexOf(':'));
-  const others = { base_url: 'https://p.example', models: '{}' };
-  const rest = Object.entries(others).filter(([other]) => other !== name);
-  return `providers:\n  p:\n    kind: openai\n    ${field}\n${rest.map(([key, value]) => `    ${key}: ${value}\n`).join('')}`;
-}
-
-test('every problem is reported with its line, its column and what was expected', async (t) => {
-  const rows = [...PROBLEMS, ...PROVIDER_PROBLEMS.map(([field, line]) => [providerWith(field), line] as const)];
-  for (const [text, ...patterns] of rows) {
-    await t.test(JSON.stringify(text), () => {
-      const lines = problemsOf(text, { BROKEN: 'first\nsecond-line' });
-      assert.equal(lines.length, patterns.length, lines.join('\n'));
-      for (const [index, pattern] of patterns.entries()) assert.match(lines[index] ?? '', pattern);
-      assert.ok(!lines.join('').includes('second-line'), 'an invalid value may be a secret');
-    });
-  }
-});
-
 test('a file that is named must exist; the default one need not', () => {
   const named = { path: 'missing.yaml', environment: {}, directory };
   assert.throws(() => loadConfig(named), /missing\.yaml \(ENOENT\)/);

@@ -9,7 +9,7 @@ interface Block {
   readonly kind: 'text' | 'thinking' | 'tool_use';
   /** Undefined for anything but a call. */
   readonly call: CallState | undefined;
-  state: 'waiting' | 'open' | 'closed';
+  isOpen: boolean;
   /** What has arrived and is not written yet. */
   unwritten: string;
 }
@@ -20,11 +20,15 @@ interface CallState {
   readonly end: JsonEnd;
 }
 
+interface CallBlock extends Block {
+  readonly call: CallState;
+}
+
 export class ContentBlocks {
   /** The first is the one being written. */
   readonly #queue: Block[] = [];
-  /** The last call of each index. */
-  readonly #calls = new Map<number, Block>();
+  /** The block of the last call of each index. */
+  readonly #calls = new Map<number, CallBlock>();
   readonly #newCallId: (position: number) => string;
   /** How many blocks are closed. */
   #closed = 0;
@@ -42,7 +46,7 @@ export class ContentBlocks {
   add(kind: 'text' | 'thinking', text: string): string {
     if (text === '') return '';
     const last = this.#queue.at(-1);
-    const block = last?.kind === kind ? last : this.#append(kind, undefined);
+    const block = last?.kind === kind ? last : this.#append(kind);
     block.unwritten += text;
     return this.#advance(false);
   }
@@ -50,12 +54,12 @@ export class ContentBlocks {
   /** Adds a call or a piece of one. Returns the events that can be sent. */
   addCall(piece: ChatCall): string {
     const known = this.#calls.get(piece.index);
-    const block = known?.call !== undefined && belongsTo(piece, known.call) ? known : this.#appendCall(piece.index);
-    // White space after the arguments, if anything.
-    if (block.call === undefined || block.state === 'closed') return '';
-    block.call.id ||= piece.id;
-    block.call.name ||= piece.name;
-    block.call.end.read(piece.arguments);
+    const block = known !== undefined && belongsTo(piece, known.call) ? known : this.#appendCall(piece.index);
+    const { call } = block;
+    call.id ||= piece.id;
+    call.name ||= piece.name;
+    call.end.read(piece.arguments);
+    // Never written if the block is closed: white space after the arguments, if anything.
     block.unwritten += piece.arguments;
     return this.#advance(false);
   }
@@ -65,14 +69,16 @@ export class ContentBlocks {
     return this.#advance(true);
   }
 
-  #appendCall(index: number): Block {
-    const block = this.#append('tool_use', { id: '', name: '', end: new JsonEnd() });
+  #appendCall(index: number): CallBlock {
+    const call: CallState = { id: '', name: '', end: new JsonEnd() };
+    const block: CallBlock = { kind: 'tool_use', call, isOpen: false, unwritten: '' };
+    this.#queue.push(block);
     this.#calls.set(index, block);
     return block;
   }
 
-  #append(kind: Block['kind'], call: CallState | undefined): Block {
-    const block: Block = { kind, call, state: 'waiting', unwritten: '' };
+  #append(kind: 'text' | 'thinking'): Block {
+    const block: Block = { kind, call: undefined, isOpen: false, unwritten: '' };
     this.#queue.push(block);
     return block;
   }
@@ -95,8 +101,8 @@ export class ContentBlocks {
   }
 
   #open(block: Block): string {
-    if (block.state !== 'waiting') return '';
-    block.state = 'open';
+    if (block.isOpen) return '';
+    block.isOpen = true;
     return event('content_block_start', { index: this.#closed, content_block: this.#emptyBlock(block) });
   }
 
@@ -115,7 +121,6 @@ export class ContentBlocks {
   }
 
   #close(block: Block): string {
-    block.state = 'closed';
     // Nothing signs it, but clients expect a signature.
     const signature = block.kind === 'thinking' ? this.#delta({ type: 'signature_delta', signature: '' }) : '';
     return signature + event('content_block_stop', { index: this.#closed++ });

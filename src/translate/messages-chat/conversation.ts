@@ -45,7 +45,8 @@ function mergeNeighbours(messages: readonly Turn[]): readonly Turn[] {
   const turns: { role: unknown; where: string; blocks: Located[] }[] = [];
   for (const { role, where, blocks } of messages) {
     const last = turns.at(-1);
-    if (last !== undefined && last.role === role) last.blocks.push(...blocks);
+    // Too many blocks for the arguments of one call, if a client sends that many.
+    if (last !== undefined && last.role === role) for (const block of blocks) last.blocks.push(block);
     else turns.push({ role, where, blocks: [...blocks] });
   }
   return turns;
