@@ -85,13 +85,15 @@ function makeRows(database: Sqlite, { keys, rows }: Size, from: number, to: numb
     });
 }
 
-const SUMS = `count(*), sum(outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(completion_tokens), sum(cost_nanos)`;
+const COLUMNS = 'key_id, model, source, requests, errors, prompt_tokens, cached_tokens, completion_tokens, cost_nanos';
+const SUMS = `count(*), sum(outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
+  sum(completion_tokens), sum(cost_nanos)`;
 
 function makeSums(database: Sqlite): void {
   database.exec(`
-    INSERT INTO usage_days SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch'), key_id, model, source, ${SUMS}
+    INSERT INTO usage_days (day, ${COLUMNS}) SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch'), key_id, model, source, ${SUMS}
       FROM journal GROUP BY 1, 2, 3, 4;
-    INSERT INTO usage_months SELECT strftime('%Y-%m', admitted_at_ms / 1000, 'unixepoch'), key_id, model, source, ${SUMS},
+    INSERT INTO usage_months (month, ${COLUMNS}, last_at_ms) SELECT strftime('%Y-%m', admitted_at_ms / 1000, 'unixepoch'), key_id, model, source, ${SUMS},
       max(admitted_at_ms) FROM journal GROUP BY 1, 2, 3, 4;
     UPDATE account SET balance_nanos = balance_nanos - (SELECT coalesce(sum(cost_nanos), 0) FROM journal);`);
 }

@@ -37,6 +37,7 @@ const INVALID: readonly (readonly [condition: string, description: string])[] = 
 
 const SUMS_OF_JOURNAL = `SELECT key_id, model, source, count(*) AS requests,
     sum(outcome NOT IN ('ok', 'cancelled')) AS errors, sum(prompt_tokens) AS prompt_tokens,
+    sum(cached_tokens) AS cached_tokens, sum(coalesce(cache_write_tokens, 0)) AS cache_write_tokens,
     sum(completion_tokens) AS completion_tokens, sum(cost_nanos) AS cost_nanos
   FROM journal WHERE admitted_at_ms >= ? AND admitted_at_ms < ? GROUP BY key_id, model, source`;
 const SUMS_OF_SEALS = `SELECT ${SUM_COLUMNS} FROM sealed_days WHERE day = ?`;

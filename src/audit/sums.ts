@@ -5,7 +5,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 const NAMES = ['key_id', 'model', 'source'] as const;
-const FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'cost_nanos'] as const;
+const FIGURES = [
+  'requests',
+  'errors',
+  'prompt_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'completion_tokens',
+  'cost_nanos',
+] as const;
 export const SUM_COLUMNS = [...NAMES, ...FIGURES].join(', ');
 
 type SumRow = Readonly<Record<(typeof NAMES)[number], string> & Record<(typeof FIGURES)[number], bigint>>;
@@ -28,7 +36,7 @@ export class Sums {
     this.#stored = stored;
     this.#period = period;
     database.exec(
-      `CREATE TEMP TABLE ${table} (key_id, model, source, requests, errors, prompt_tokens, completion_tokens, cost_nanos,
+      `CREATE TEMP TABLE ${table} (${SUM_COLUMNS},
          PRIMARY KEY (key_id, model, source)) WITHOUT ROWID`,
     );
   }

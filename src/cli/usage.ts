@@ -69,14 +69,22 @@ function usage(options: UsageOptions, command: Command): void {
   });
 }
 
+/** Shown where there is anything to show. */
+const CACHE_COLUMNS: readonly { readonly head: string; tokens(row: UsageRow): number }[] = [
+  { head: 'CACHED', tokens: ({ cachedTokens }) => cachedTokens },
+  { head: 'WRITTEN', tokens: ({ cacheWriteTokens }) => cacheWriteTokens },
+];
+
 function printRows(rows: readonly UsageRow[], by: UsageGroup | undefined): void {
   const named: Column[] = by === undefined ? [] : [{ head: by.toUpperCase() }];
+  const caches = CACHE_COLUMNS.filter(({ tokens }) => rows.some((row) => tokens(row) > 0));
   printTable(
     [
       ...named,
       { head: 'REQUESTS', number: true },
       { head: 'ERRORS', number: true },
       { head: 'TOKENS IN', number: true },
+      ...caches.map(({ head }) => ({ head, number: true }) as const),
       { head: 'TOKENS OUT', number: true },
       { head: 'TOKENS', number: true },
       { head: 'COST (USD)', usd: true },
@@ -86,6 +94,7 @@ function printRows(rows: readonly UsageRow[], by: UsageGroup | undefined): void 
       count(row.requests),
       count(row.errors),
       count(row.promptTokens),
+      ...caches.map(({ tokens }) => count(tokens(row))),
       count(row.completionTokens),
       count(row.promptTokens + row.completionTokens),
       exactUsd(row.costNanos),

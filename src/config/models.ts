@@ -29,6 +29,7 @@ export function toModel(
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
     fallback: fields.fallback,
     holdOutput: fields.hold_output,
+    ignoreFields: fields.ignore_fields,
   };
 }
 

@@ -127,6 +127,10 @@ const prices = z.strictObject({
     .optional(),
 });
 
+const fieldNames = z
+  .array(text, { error: () => 'expected a list of field names, such as  [models, route]' })
+  .default([]);
+
 const TIER_NAME = /^(?!(?:auto|default)$)[a-z0-9_-]{1,64}$/;
 const serviceTiers = z.record(
   z.string().regex(TIER_NAME, 'expected a service tier other than auto and default, which have the ordinary prices'),
@@ -141,6 +145,7 @@ const model = prices.extend({
   max_output: wholeNumber(1).optional(),
   default_output: wholeNumber(1).default(512),
   hold_output: wholeNumber(1).optional(),
+  ignore_fields: fieldNames,
   fallback: z.array(text, { error: () => 'expected a list of models, <provider>/<model>' }).default([]),
 });
 
@@ -150,10 +155,6 @@ const models = z.record(
   model,
   { error: () => 'expected a map of model names to prices, such as  gpt-4o-mini: { input: 0.15, output: 0.60 }' },
 );
-
-const refuseFields = z
-  .array(text, { error: () => 'expected a list of field names, such as  [models, route]' })
-  .default([]);
 
 const upstream = z.strictObject({
   base_url: text,
@@ -179,7 +180,7 @@ const httpProvider = {
     .optional(),
   headers: z.record(z.string(), text, { error: () => 'expected a map of header names to strings' }).optional(),
   stream_usage: onOff('on', 'expected on or off').default('on'),
-  refuse_fields: refuseFields,
+  refuse_fields: fieldNames,
   on_disconnect: z.enum(['abort', 'drain'], { error: () => 'expected abort or drain' }).default('abort'),
   timeouts: upstreamTimeouts.optional(),
   models,
@@ -190,7 +191,7 @@ const anthropicProvider = z.strictObject({ kind: z.literal('anthropic'), ...http
 const mockProvider = z.strictObject({
   kind: z.literal('mock'),
   dialects,
-  refuse_fields: refuseFields,
+  refuse_fields: fieldNames,
   timeouts: upstreamTimeouts.optional(),
   models,
 });

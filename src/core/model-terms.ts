@@ -40,6 +40,8 @@ export interface ModelTerms extends Prices {
   readonly defaultOutput: number;
   /** The most output tokens to hold money for when a stream begins; undefined for all that it may write. */
   readonly holdOutput: number | undefined;
+  /** Fields that requests in another dialect leave out when they are translated for it. */
+  readonly ignoreFields: readonly string[];
   /** Ids of the models to use while this one is unavailable, in the order of preference. */
   readonly fallback: readonly string[];
 }

@@ -27,6 +27,9 @@ export interface UsageRow {
   readonly requests: number;
   readonly errors: number;
   readonly promptTokens: number;
+  /** Among the prompt tokens: read from prompt caches, and written to them. */
+  readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
   readonly completionTokens: number;
   readonly costNanos: Nanos;
 }

@@ -1,6 +1,6 @@
 /** Which translations there are, and what a request becomes for a host. */
 import type { DialectName } from '../core/dialects.ts';
-import type { ModelRequest } from '../dialects/dialect.ts';
+import type { Fields, ModelRequest } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { membersOf, NestingError } from '../wire/members.ts';
 import { CHAT_TO_MESSAGES } from './chat-messages/chat-messages.ts';
@@ -27,6 +27,11 @@ export interface HostRequest {
   readonly ignored: readonly string[];
 }
 
+export interface TranslatedModel extends HostTerms {
+  /** Fields that translated requests leave out, since the model does not know them. */
+  readonly ignoreFields: readonly string[];
+}
+
 export type Hosted =
   | { readonly ok: true; readonly hosted: HostRequest }
   | { readonly ok: false; readonly problem: string };
@@ -37,14 +42,21 @@ export function isReachable(from: DialectName, hostDialects: readonly DialectNam
 }
 
 /** What a request becomes for a host of these dialects, which must be reachable. */
-export function hostRequest(request: ModelRequest, hostDialects: readonly DialectName[], terms: HostTerms): Hosted {
+export function hostRequest(
+  request: ModelRequest,
+  hostDialects: readonly DialectName[],
+  model: TranslatedModel,
+): Hosted {
   if (hostDialects.includes(request.dialect.name)) {
     return { ok: true, hosted: { request, response: undefined, ignored: [] } };
   }
   const translation = translationFor(request.dialect.name, hostDialects) as Translation;
-  const translated = translation.request(request, terms);
+  const translated = translation.request(request, model);
   if (!translated.ok) return translated;
-  const { fields, response, ignored } = translated;
+  const { response } = translated;
+  const unknown = model.ignoreFields.filter((name) => translated.fields[name] !== undefined);
+  const ignored = [...translated.ignored, ...unknown];
+  const fields = without(translated.fields, unknown);
   const text = JSON.stringify(fields);
   try {
     const checked = DIALECTS[translation.to].check({ text, fields, members: membersOf(text, 0) }, request.model);
@@ -53,6 +65,12 @@ export function hostRequest(request: ModelRequest, hostDialects: readonly Dialec
     if (!(error instanceof NestingError)) throw error;
     return { ok: false, problem: 'the request is nested too deeply to be translated' };
   }
+}
+
+function without(fields: Fields, names: readonly string[]): Fields {
+  return names.length === 0
+    ? fields
+    : Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }
 
 function translationFor(from: DialectName, hostDialects: readonly DialectName[]): Translation | undefined {

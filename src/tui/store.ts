@@ -180,6 +180,8 @@ const NO_USAGE: UsageRow = {
   requests: 0,
   errors: 0,
   promptTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
   completionTokens: 0,
   costNanos: 0n,
 };

@@ -33,6 +33,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     maxOutput: undefined,
     defaultOutput: 512,
     holdOutput: undefined,
+    ignoreFields: [],
     contextWindow: undefined,
     fallback: [],
     ...more,

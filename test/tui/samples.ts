@@ -67,7 +67,8 @@ const MODELS: readonly CatalogModel[] = [
 export function usageRow(row: Partial<UsageRow>): UsageRow {
   const names = { key: undefined, keyId: undefined, model: undefined, day: undefined, month: undefined };
   const figures = { requests: 0, errors: 0, promptTokens: 0, completionTokens: 0, costNanos: 0n };
-  return { ...names, source: undefined, ...figures, ...row };
+  const caches = { cachedTokens: 0, cacheWriteTokens: 0 };
+  return { ...names, source: undefined, ...figures, ...caches, ...row };
 }
 
 export const STORED: Stored = {

@@ -65,6 +65,7 @@ export class Journal {
     const { source, usage, costNanos, served, failure } = end;
     const model = served?.model ?? hold.model;
     const { promptTokens, cachedTokens, completionTokens } = usage;
+    const cacheWriteTokens = cacheWritesOf(usage);
     this.#deleteHold.run(hold.requestId);
     this.#insertRow.run(
       hold.requestId,
@@ -87,11 +88,12 @@ export class Journal {
       failure?.reason ?? null,
       failure?.status ?? null,
       failure?.message ?? null,
-      cacheWritesOf(usage),
+      cacheWriteTokens,
     );
     const isError = isErrorOutcome(end.outcome);
     const { keyId, admittedAtMs } = hold;
-    this.#sums.add({ keyId, model, source, admittedAtMs, isError, promptTokens, completionTokens, costNanos });
+    const tokens = { promptTokens, cachedTokens, cacheWriteTokens, completionTokens };
+    this.#sums.add({ keyId, model, source, admittedAtMs, isError, ...tokens, costNanos });
   }
 
   /**

@@ -175,5 +175,23 @@ export const MIGRATIONS: readonly string[] = [
   `
   -- Input that was written to a prompt cache. Not known of rows that were written before.
   ALTER TABLE journal ADD COLUMN cache_write_tokens INTEGER CHECK (cache_write_tokens >= 0);
+
+  -- The sums know what was read from caches and written to them; those of dropped rows do not.
+  ALTER TABLE usage_days ADD COLUMN cached_tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE usage_days ADD COLUMN cache_write_tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE usage_months ADD COLUMN cached_tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE usage_months ADD COLUMN cache_write_tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sealed_days ADD COLUMN cached_tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sealed_days ADD COLUMN cache_write_tokens INTEGER NOT NULL DEFAULT 0;
+  UPDATE usage_days SET cached_tokens = reads.tokens
+    FROM (SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch') AS day, key_id, model, source,
+            sum(cached_tokens) AS tokens FROM journal GROUP BY 1, 2, 3, 4) AS reads
+    WHERE usage_days.day = reads.day AND usage_days.key_id = reads.key_id AND usage_days.model = reads.model
+      AND usage_days.source = reads.source;
+  UPDATE usage_months SET cached_tokens = reads.tokens
+    FROM (SELECT substr(day, 1, 7) AS month, key_id, model, source, sum(cached_tokens) AS tokens
+            FROM usage_days GROUP BY 1, 2, 3, 4) AS reads
+    WHERE usage_months.month = reads.month AND usage_months.key_id = reads.key_id
+      AND usage_months.model = reads.model AND usage_months.source = reads.source;
   `,
 ];

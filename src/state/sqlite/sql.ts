@@ -11,13 +11,22 @@ export const ADMISSION_MONTH = "strftime('%Y-%m', admitted_at_ms / 1000, 'unixep
 /** What the sums are kept by, next to the day or month. */
 export const SUM_NAMES = 'key_id, model, source';
 /** What is summed. */
-export const SUM_FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'cost_nanos'] as const;
+export const SUM_FIGURES = [
+  'requests',
+  'errors',
+  'prompt_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'completion_tokens',
+  'cost_nanos',
+] as const;
 /** The columns that usage_days, usage_months and sealed_days have in common. */
 export const SUM_COLUMNS = [SUM_NAMES, ...SUM_FIGURES].join(', ');
 /** For ON CONFLICT DO UPDATE SET: adds the figures of the new row to those of the stored one. */
 export const ADD_FIGURES = SUM_FIGURES.map((figure) => `${figure} = ${figure} + excluded.${figure}`).join(', ');
 /** The figures of one journal row. */
-export const ROW_FIGURES = `1 AS requests, ${IS_ERROR} AS errors, prompt_tokens, completion_tokens, cost_nanos`;
+export const ROW_FIGURES = `1 AS requests, ${IS_ERROR} AS errors, prompt_tokens, cached_tokens,
+  coalesce(cache_write_tokens, 0) AS cache_write_tokens, completion_tokens, cost_nanos`;
 
 /** Selects the sum of each figure, 0 where there are no rows. */
 export function sumsOf(figures: readonly (typeof SUM_FIGURES)[number][]): string {

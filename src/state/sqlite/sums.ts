@@ -16,6 +16,8 @@ export interface Summand {
   readonly admittedAtMs: number;
   readonly isError: boolean;
   readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
   readonly completionTokens: number;
   readonly costNanos: Nanos;
 }
@@ -30,6 +32,8 @@ interface Sum {
   requests: number;
   errors: number;
   promptTokens: number;
+  cachedTokens: number;
+  cacheWriteTokens: number;
   completionTokens: number;
   costNanos: Nanos;
   lastAtMs: number;
@@ -44,11 +48,11 @@ export class SumWriter {
 
   constructor(database: Sqlite) {
     this.#addDay = database.prepare(
-      `INSERT INTO usage_days (day, ${SUM_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO usage_days (day, ${SUM_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`,
     );
     this.#addMonth = database.prepare(
-      `INSERT INTO usage_months (month, ${SUM_COLUMNS}, last_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO usage_months (month, ${SUM_COLUMNS}, last_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET ${ADD_FIGURES}, last_at_ms = max(last_at_ms, excluded.last_at_ms)`,
     );
     this.#charge = database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?');
@@ -59,6 +63,8 @@ export class SumWriter {
     sum.requests++;
     if (summand.isError) sum.errors++;
     sum.promptTokens += summand.promptTokens;
+    sum.cachedTokens += summand.cachedTokens;
+    sum.cacheWriteTokens += summand.cacheWriteTokens;
     sum.completionTokens += summand.completionTokens;
     sum.costNanos += summand.costNanos;
     sum.lastAtMs = Math.max(sum.lastAtMs, summand.admittedAtMs);
@@ -75,8 +81,9 @@ export class SumWriter {
   write(): void {
     let costNanos = 0n;
     for (const sum of this.#sums.values()) {
-      const { keyId, model, source, requests, errors, promptTokens, completionTokens } = sum;
-      const figures = [keyId, model, source, requests, errors, promptTokens, completionTokens, sum.costNanos];
+      const { keyId, model, source, requests, errors, completionTokens } = sum;
+      const input = [sum.promptTokens, sum.cachedTokens, sum.cacheWriteTokens];
+      const figures = [keyId, model, source, requests, errors, ...input, completionTokens, sum.costNanos];
       this.#addDay.run(sum.day, ...figures);
       this.#addMonth.run(sum.month, ...figures, sum.lastAtMs);
       costNanos += sum.costNanos;
@@ -96,7 +103,8 @@ export class SumWriter {
     const name = `${day}\n${keyId}\n${model}\n${source}`;
     let sum = this.#sums.get(name);
     if (sum === undefined) {
-      const nothing = { requests: 0, errors: 0, promptTokens: 0, completionTokens: 0, costNanos: 0n, lastAtMs: 0 };
+      const noTokens = { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
+      const nothing = { requests: 0, errors: 0, ...noTokens, costNanos: 0n, lastAtMs: 0 };
       sum = { day, month: utcMonth(admittedAtMs), keyId, model, source, ...nothing };
       this.#sums.set(name, sum);
     }

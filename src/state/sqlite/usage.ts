@@ -177,6 +177,8 @@ function toRow(row: Record<string, bigint | string>): UsageRow {
     requests: Number(row.requests),
     errors: Number(row.errors),
     promptTokens: Number(row.prompt_tokens),
+    cachedTokens: Number(row.cached_tokens),
+    cacheWriteTokens: Number(row.cache_write_tokens),
     completionTokens: Number(row.completion_tokens),
     costNanos: row.cost_nanos as bigint,
   };

@@ -61,6 +61,13 @@ function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
       cell: ({ errors }) => (errors === 0 ? [dim('0')] : [span(short(errors), { tone: 'bad' })]),
     },
     { head: 'IN', width: 5, align: 'right', rank: 3, cell: ({ promptTokens }) => short(promptTokens) },
+    {
+      head: 'CACHED',
+      width: 6,
+      align: 'right',
+      rank: 4,
+      cell: ({ cachedTokens }) => (cachedTokens === 0 ? [dim('-')] : [span(short(cachedTokens))]),
+    },
     { head: 'OUT', width: 5, align: 'right', rank: 3, cell: ({ completionTokens }) => short(completionTokens) },
     { head: 'COST (USD)', width: 12, align: 'right', cell: ({ costNanos }) => usdInColumn(costNanos, decimals) },
   ];

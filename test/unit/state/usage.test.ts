@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { utcDay } from '../../../src/core/clock.ts';
 import type { Outcome } from '../../../src/core/settlement.ts';
-import type { UsageSource } from '../../../src/core/usage.ts';
+import { NO_PARTS, type UsageSource } from '../../../src/core/usage.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageQuery, type UsageRow } from '../../../src/state/usage.ts';
 import { type Bench, type BenchKey, openBench } from '../ledger/bench.ts';
 
@@ -27,6 +27,8 @@ interface Entry {
   readonly source: UsageSource;
   readonly failed: boolean;
   readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
   readonly completionTokens: number;
   readonly costNanos: bigint;
 }
@@ -55,7 +57,8 @@ function enter(i: number): void {
   const key = keys[(i * 7) % keys.length] as BenchKey;
   const model = MODELS[(i * 5 + (i >> 3)) % MODELS.length] as string;
   const outcome = OUTCOMES[i % OUTCOMES.length] as Outcome;
-  const usage = { promptTokens: i % 83, cachedTokens: 0, completionTokens: (i * 3) % 47 };
+  const parts = { ...NO_PARTS, cacheWriteTokens: i % 5, cacheWrite1hTokens: i % 3 };
+  const usage = { promptTokens: 9 + (i % 83), cachedTokens: i % 4, completionTokens: (i * 3) % 47, parts };
   const source = SOURCES[(i >> 2) % SOURCES.length] as UsageSource;
   const costNanos = BigInt((i * 17) % 29);
   const atMs = bench.clock.wallMs();
@@ -64,10 +67,15 @@ function enter(i: number): void {
   bench.clock.wall += (i % 3) * HOUR_MS;
   bench.settle(requestId, { usage, outcome, source, costNanos });
   const failed = outcome !== 'ok' && outcome !== 'cancelled';
-  entries.push({ keyId: key.id, model, source, atMs, failed, ...usage, costNanos });
+  const { parts: _, ...tokens } = usage;
+  const cacheWriteTokens = parts.cacheWriteTokens + parts.cacheWrite1hTokens;
+  entries.push({ keyId: key.id, model, source, atMs, failed, ...tokens, cacheWriteTokens, costNanos });
 }
 
-type Sums = Pick<UsageRow, 'requests' | 'errors' | 'promptTokens' | 'completionTokens' | 'costNanos'>;
+type Sums = Pick<
+  UsageRow,
+  'requests' | 'errors' | 'promptTokens' | 'cachedTokens' | 'cacheWriteTokens' | 'completionTokens' | 'costNanos'
+>;
 
 function groupOf(entry: Entry, by: UsageGroup | undefined): string {
   switch (by) {
@@ -99,6 +107,8 @@ function sumsByHand(query: UsageQuery): Map<string, Sums> {
       requests: sum.requests + 1,
       errors: sum.errors + (entry.failed ? 1 : 0),
       promptTokens: sum.promptTokens + entry.promptTokens,
+      cachedTokens: sum.cachedTokens + entry.cachedTokens,
+      cacheWriteTokens: sum.cacheWriteTokens + entry.cacheWriteTokens,
       completionTokens: sum.completionTokens + entry.completionTokens,
       costNanos: sum.costNanos + entry.costNanos,
     });
@@ -106,7 +116,8 @@ function sumsByHand(query: UsageQuery): Map<string, Sums> {
   return sums;
 }
 
-const NOTHING: Sums = { requests: 0, errors: 0, promptTokens: 0, completionTokens: 0, costNanos: 0n };
+const NO_TOKENS = { promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0 };
+const NOTHING: Sums = { requests: 0, errors: 0, ...NO_TOKENS, costNanos: 0n };
 
 function reported(query: UsageQuery): Map<string, Sums> {
   const { rows } = bench.operator.usage.report(query);

@@ -152,3 +152,8 @@ describe('a conversation with', () => {
 test('each of them is a valid chat-completions request', () => {
   for (const [, messages] of CONVERSATIONS) assertValid(translated({ messages }).fields);
 });
+
+test('neighbouring messages may have very many blocks', () => {
+  const many = { role: 'user', content: Array.from({ length: 200_000 }, () => text('')) };
+  assert.equal((translated({ messages: [HELLO, many] }).fields.messages as Fields[]).length, 1);
+});

@@ -200,6 +200,21 @@ const HABITS: readonly (readonly [what: string, chunks: readonly Fields[], expec
     ['0 tool_use first', '0 + {', '0 + }', '0 stop', '1 tool_use b', '1 + {}', '1 stop', 'end tool_use'],
   ],
   [
+    'a name in every piece of a call that waits',
+    [callChunk(0, '{', FIRST), callChunk(1, '{', SECOND), callChunk(1, '}', SECOND), finish('tool_calls')],
+    ['0 tool_use first', '0 + {', '0 stop', '1 tool_use second', '1 + {}', '1 stop', 'end tool_use'],
+  ],
+  [
+    'another id in every piece, and a name in the first',
+    [callChunk(0, '{', FIRST), callChunk(0, '}', { id: 'x' }), callChunk(0, '\n', { id: 'y' })],
+    ['0 tool_use first', '0 + {', '0 + }', '0 +', '0 stop', 'end tool_use'],
+  ],
+  [
+    'a name without an id once more at the end',
+    [callChunk(0, '{}', { name: 'first' }), callChunk(0, '', { name: 'first' }), finish('tool_calls')],
+    ['0 tool_use first', '0 + {}', '0 stop', 'end tool_use'],
+  ],
+  [
     'the deprecated call',
     [chunk({ function_call: { name: 'first', arguments: '{' } }), chunk({ function_call: { arguments: '}' } })],
     ['0 tool_use first', '0 + {', '0 + }', '0 stop', 'end tool_use'],

@@ -3,7 +3,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
 import { encryptedContent } from '../../../src/translate/responses-messages/thinking.ts';
-import { call, image, message, namespace, output, PDF, PNG, said, text, tool, translated } from './responses-support.ts';
+import {
+  call,
+  image,
+  message,
+  namespace,
+  output,
+  PDF,
+  PNG,
+  said,
+  text,
+  tool,
+  translated,
+} from './responses-support.ts';
 
 /** A conversation, and what it becomes. `system`: of the messages dialect, where it stands apart. */
 interface Case {
@@ -22,7 +34,11 @@ const model = (...content: readonly Fields[]) => ({ role: 'assistant', content }
 const HI_BLOCKS = user(block('Hi'));
 const use = (id: string, name: string, input: Fields) => ({ type: 'tool_use', id, name, input });
 const result = (id: string, ...content: readonly Fields[]) => ({ type: 'tool_result', tool_use_id: id, content });
-const toolCall = (id: string, name: string, json: string) => ({ id, type: 'function', function: { name, arguments: json } });
+const toolCall = (id: string, name: string, json: string) => ({
+  id,
+  type: 'function',
+  function: { name, arguments: json },
+});
 const toolMessage = (id: string, content: string) => ({ role: 'tool', tool_call_id: id, content });
 const calling = (...calls: readonly Fields[]) => ({ role: 'assistant', content: null, tool_calls: calls });
 const THINKING = { type: 'thinking', thinking: 'Hm.', signature: 'sig' };
@@ -141,11 +157,7 @@ const CASES: readonly Case[] = [
       toolMessage('c1', 'one'),
       { role: 'user', content: 'Go' },
     ],
-    messages: [
-      HI_BLOCKS,
-      model(use('c1', 'look', {}), block('Wait.')),
-      user(result('c1', block('one')), block('Go')),
-    ],
+    messages: [HI_BLOCKS, model(use('c1', 'look', {}), block('Wait.')), user(result('c1', block('one')), block('Go'))],
   },
   {
     what: 'a call after an output is a turn of its own',
@@ -262,7 +274,9 @@ const CASES: readonly Case[] = [
   },
   {
     what: 'thinking of the host in a turn that was broken off',
-    request: { input: [message('user', text('Hi')), reasoning(encryptedContent(THINKING)), message('user', text('Go'))] },
+    request: {
+      input: [message('user', text('Hi')), reasoning(encryptedContent(THINKING)), message('user', text('Go'))],
+    },
     chat: [HI, { role: 'user', content: 'Go' }],
     messages: [user(block('Hi'), block('Go'))],
     ignored: { ...REASONING, messages: ['input.reasoning'] },
@@ -287,10 +301,7 @@ const CASES: readonly Case[] = [
         message('user', text('Hi'), { type: 'input_file', file_data: PDF, detail: 'low' }),
       ],
     },
-    chat: [
-      { role: 'assistant', content: 'Yes.' },
-      user(block('Hi'), { type: 'file', file: { file_data: PDF } }),
-    ],
+    chat: [{ role: 'assistant', content: 'Yes.' }, user(block('Hi'), { type: 'file', file: { file_data: PDF } })],
     messages: [
       model(block('Yes.')),
       user(block('Hi'), {

@@ -2,7 +2,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import { call, image, MODEL, message, namespace, output, PNG, said, text, tool, translated } from './responses-support.ts';
+import {
+  call,
+  image,
+  MODEL,
+  message,
+  namespace,
+  output,
+  PNG,
+  said,
+  text,
+  tool,
+  translated,
+} from './responses-support.ts';
 
 const HI = { role: 'user', content: [{ type: 'text', text: 'Hi' }] };
 const SCHEMA = { type: 'object', properties: { a: { type: 'string', maxLength: 3 } } };
@@ -124,9 +136,12 @@ test('without a maximum, the maximum of the model is written, or else its usual 
 
 /** Where the blocks are that are marked: `system[0]`, `messages[1].content[0]`. */
 function marksOf({ system = [], messages }: Fields): readonly string[] {
-  const found = (system as readonly Fields[]).map((block, index) => [`system[${index}]`, block] as const);
+  const found: [where: string, block: Fields][] = (system as readonly Fields[]).map((block, index) => [
+    `system[${index}]`,
+    block,
+  ]);
   for (const [at, { content }] of (messages as readonly { content: readonly Fields[] }[]).entries()) {
-    found.push(...content.map((block, index) => [`messages[${at}].content[${index}]`, block] as const));
+    for (const [index, block] of content.entries()) found.push([`messages[${at}].content[${index}]`, block]);
   }
   return found.filter(([, block]) => block.cache_control !== undefined).map(([where]) => where);
 }
@@ -141,7 +156,12 @@ const LONG = [
   output('c', [text('six', END), text('seven')]),
 ];
 
-const CACHED: readonly (readonly [what: string, fields: Fields, marks: readonly string[], ignored?: readonly string[]])[] = [
+const CACHED: readonly (readonly [
+  what: string,
+  fields: Fields,
+  marks: readonly string[],
+  ignored?: readonly string[],
+])[] = [
   ['no cache', { input: [message('user', text('Hi'))] }, []],
   ['a cache by its key', { prompt_cache_key: 'k', instructions: 'A' }, ['system[0]', 'messages[0].content[0]']],
   ['a cache by its key, and no instructions', { prompt_cache_key: 'k' }, ['messages[0].content[0]']],

@@ -3,18 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Fields } from '../../../src/dialects/dialect.ts';
-import {
-  call,
-  HOSTS,
-  type Host,
-  image,
-  message,
-  namespace,
-  PNG,
-  text,
-  tool,
-  translate,
-} from './responses-support.ts';
+import { call, HOSTS, type Host, image, message, namespace, PNG, text, tool, translate } from './responses-support.ts';
 
 const input = (...items: readonly unknown[]) => ({ input: items });
 const parts = (...content: readonly Fields[]) => input(message('user', ...content));
@@ -69,8 +58,14 @@ const EVERYWHERE: readonly Case[] = [
   ['tool_choice.x', { tools: TWO, tool_choice: tool('a', { x: 1 }) }],
   ['tool_choice.mode', { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'x', tools: [] } }],
   ['tool_choice.tools', { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'auto' } }],
-  ['tool_choice.tools', { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'mcp' }] } }],
-  ['tool_choice.tools[0].name', { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [tool('c')] } }],
+  [
+    'tool_choice.tools',
+    { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'mcp' }] } },
+  ],
+  [
+    'tool_choice.tools[0].name',
+    { tools: TWO, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [tool('c')] } },
+  ],
 
   ...'local_shell_call local_shell_call_output shell_call web_search_call tool_search_call compaction computer_call mcp_call program configuration_update compaction_trigger'
     .split(' ')
@@ -166,6 +161,6 @@ test('no value of any field, item, part or tool breaks the translation', () => {
       const result = translate(host, request as Fields);
       if (!result.ok) assert.match(result.problem, /^[a-z_]+[^ ]*: /);
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });

@@ -156,7 +156,7 @@ function apply(event: Fields, items: Built[]): void {
     assert.equal(index, list.length);
     list.push({ ...(event.part as Fields) });
   } else if (type === 'response.output_text.annotation.added') {
-    (list[index]?.annotations as unknown[]).push(event.annotation);
+    ((list[index] as Fields).annotations as unknown[]).push(event.annotation);
   } else if (String(type).endsWith('.delta')) {
     const [, field] = DELTAS[String(type)] ?? assert.fail(`unknown event ${type}`);
     const target = (list === undefined ? item : list[index]) as Record<string, unknown>;

@@ -1,0 +1,129 @@
+/** Requests of one dialect at a host of another: what the host gets, what it costs, and what was left out. */
+import assert from 'node:assert/strict';
+import { after, afterEach, describe, test } from 'node:test';
+import { completion } from '../support/answers.ts';
+import { startTestGateway } from '../support/gateway.ts';
+
+const PRICES = { input: 1, cached_input: 0.1, output: 5, cache_write: 1.25, cache_write_1h: 2 };
+const gateway = await startTestGateway({
+  provider: {
+    dialects: ['chat'],
+    models: {
+      echo: { input: 1, output: 2, max_output: 1_000 },
+      plain: { input: 1, output: 2, ignore_fields: ['reasoning_effort'] },
+    },
+  },
+});
+const claude = await startTestGateway({
+  provider: { kind: 'anthropic', models: { echo: { ...PRICES, max_output: 2_000, hold_output: 50 }, open: PRICES } },
+});
+after(async () => {
+  await gateway.stop();
+  await claude.stop();
+});
+afterEach(async () => {
+  await gateway.assertSettled();
+  await claude.assertSettled();
+});
+
+const MESSAGE = { max_tokens: 100, messages: [{ role: 'user', content: 'Hello!' }] };
+const answer = {
+  content: [{ type: 'text', text: 'Hi.' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 9, output_tokens: 3 },
+};
+
+function post(at: typeof gateway, path: string, body: object, key = at.key()) {
+  return at.request(path, { key, method: 'POST', body: JSON.stringify({ model: 'fake/echo', ...body }) });
+}
+
+describe('a message for a host of chat completions', () => {
+  test('is charged as its host reports, and says what was left out', async () => {
+    gateway.upstream.follow((call) => call.answer(200, completion('Hi.')));
+    const key = gateway.key();
+    const body = { ...MESSAGE, system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }] };
+    const reply = await post(gateway, '/v1/messages', body, key);
+    assert.equal(reply.headers.get('x-inf-gw-ignored'), 'cache_control');
+    const { content, stop_reason: reason, usage } = JSON.parse(reply.text);
+    assert.deepEqual([content, reason], [[{ type: 'text', text: 'Hi.' }], 'end_turn']);
+    const [row] = gateway.rows(key);
+    const input = usage.input_tokens + usage.cache_read_input_tokens;
+    assert.deepEqual([row?.prompt_tokens, row?.completion_tokens], [input, usage.output_tokens]);
+    const call = await gateway.upstream.call();
+    assert.equal(call.path, '/base/v1/chat/completions');
+    assert.deepEqual(JSON.parse(call.body).messages[0], { role: 'system', content: 'Be brief.' });
+  });
+
+  test('leaves out what its model does not know', async () => {
+    gateway.upstream.follow((call) => call.answer(200, completion('Hi.')));
+    const effort = { ...MESSAGE, output_config: { effort: 'high' } };
+    const reply = await post(gateway, '/v1/messages', { ...effort, model: 'fake/plain' });
+    assert.equal(reply.headers.get('x-inf-gw-ignored'), 'reasoning_effort');
+    assert.equal('reasoning_effort' in JSON.parse((await gateway.upstream.call()).body), false);
+    await post(gateway, '/v1/messages', effort);
+    assert.equal(JSON.parse(gateway.upstream.calls.at(-1)?.body ?? '').reasoning_effort, 'high');
+  });
+
+  test('is refused with the field that cannot be said, and nothing is sent', async () => {
+    const reply = await post(gateway, '/v1/messages', { ...MESSAGE, top_k: 5 });
+    assert.deepEqual([reply.status, JSON.parse(reply.text).error.code], [400, 'invalid_request']);
+    assert.match(reply.error.message, /^top_k: /);
+  });
+
+  test('reads an error of the host in its own dialect', async () => {
+    gateway.upstream.follow((call) => call.answer(503, { error: { message: 'busy', code: 'overloaded' } }));
+    const reply = await post(gateway, '/v1/messages', MESSAGE);
+    const { type, error } = JSON.parse(reply.text);
+    assert.deepEqual([reply.status, type, error.type, error.code], [502, 'error', 'api_error', 'upstream_error']);
+  });
+});
+
+describe('a chat completion for a host of messages', () => {
+  const chat = { messages: [{ role: 'user', content: 'Hello!' }] };
+
+  for (const [what, model, written] of [
+    ['the maximum of its model', 'fake/echo', 2_000],
+    ['the default, where there is none', 'fake/open', 512],
+  ] as const) {
+    test(`declares ${what}, and is held for it`, async () => {
+      const key = claude.key();
+      let held = 0n;
+      claude.upstream.follow((call) => {
+        held = claude.heldNanos(key);
+        call.answer(200, answer);
+      });
+      const reply = await post(claude, '/v1/chat/completions', { ...chat, model }, key);
+      assert.equal(JSON.parse(reply.text).choices[0].message.content, 'Hi.');
+      assert.equal(JSON.parse((await claude.upstream.call()).body).max_tokens, written);
+      const input = Number(held) - written * 5_000;
+      assert.ok(input > 1_000 && input < 30_000, `${input} nanodollars for the input`);
+      assert.equal(claude.rows(key)[0]?.cost_nanos, 9_000 + 15_000);
+    });
+  }
+
+  test('that is streamed is held for no more than hold_output', async () => {
+    const key = claude.key();
+    let held = 0n;
+    claude.upstream.follow((call) => {
+      held = claude.heldNanos(key);
+      call.answer(529, { type: 'error', error: { type: 'overloaded_error', message: 'x' } });
+    });
+    await post(claude, '/v1/messages', { ...MESSAGE, max_tokens: 1_500, stream: true }, key);
+    assert.ok(held > 250_000n && held < 300_000n, `${held} nanodollars`);
+  });
+
+  test('is held at the price of what its parts ask to be cached', async () => {
+    const key = claude.key();
+    const held: number[] = [];
+    claude.upstream.follow((call) => {
+      held.push(Number(claude.heldNanos(key)));
+      call.answer(200, answer);
+    });
+    for (const control of [{}, { cache_control: { type: 'ephemeral', ttl: '1h' } }]) {
+      const content = [{ type: 'text', text: 'Many words. '.repeat(500), ...control }];
+      await post(claude, '/v1/chat/completions', { max_tokens: 1, messages: [{ role: 'user', content }] }, key);
+    }
+    const [none, hour] = held.map((nanos) => nanos - 5_000) as [number, number];
+    assert.ok(hour / none > 1.9 && hour / none < 2.2, `${none}, ${hour}`);
+  });
+});
