@@ -78,7 +78,7 @@ function checkList(value: unknown): string | undefined {
   for (const [index, message] of value.entries()) {
     const where = `messages[${index}]`;
     if (!isObject(message)) return `${where}: expected an object with role and content`;
-    if (!ROLES.includes(message.role)) return `${where}.role: expected user or assistant`;
+    if (!ROLES.includes(message.role)) return `${where}.role: expected user, assistant or system`;
     const { content } = message;
     const problem = content === undefined || content === null ? expectedContent(where) : contentProblem(content, where);
     if (problem !== undefined) return problem;
