@@ -42,6 +42,8 @@ export interface ClientError {
   readonly allow?: string;
   /** The connection closes after this response. */
   readonly close?: true;
+  /** What a client library can act on, where its dialect has a place for that. */
+  readonly details?: Readonly<Record<string, unknown>>;
   /** For the journal: why an admitted request failed. Never sent. */
   readonly failure?: Failure;
 }

@@ -36,9 +36,15 @@ export interface ModelRequest {
 /** The longest lifetime that a request asks for. */
 export type CacheLifetime = '5m' | '1h';
 
-export type Checked =
-  | { readonly ok: true; readonly request: ModelRequest }
-  | { readonly ok: false; readonly problem: string };
+export type Checked = { readonly ok: true; readonly request: ModelRequest } | InvalidRequest;
+
+export interface InvalidRequest {
+  readonly ok: false;
+  /** Such as `n: expected a whole number from 1 to 128`. */
+  readonly problem: string;
+  /** What a client library can act on. */
+  readonly details?: Fields;
+}
 
 /** The fields to set in the body for the upstream. */
 export interface UpstreamFields {

@@ -266,6 +266,8 @@ export class Exchange {
 
   #addCommonHeaders(headers: string[]): void {
     headers.push('X-Request-Id', this.requestId);
+    // Where Anthropic's clients, which alone send this header, look for it.
+    if (this.request.headers['anthropic-version'] !== undefined) headers.push('Request-Id', this.requestId);
     if (this.#servedModel !== undefined) headers.push('X-Inf-Gw-Model', this.#servedModel);
     if (this.#ignored.length > 0) headers.push('X-Inf-Gw-Ignored', this.#ignored.join(', '));
     if (this.#figures !== undefined) addRateHeaders(headers, this.#figures);

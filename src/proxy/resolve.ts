@@ -2,7 +2,7 @@
 import type { Catalog, Model } from '../catalog/catalog.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
-import type { Dialect, ModelRequest } from '../dialects/dialect.ts';
+import type { Dialect, Fields, ModelRequest } from '../dialects/dialect.ts';
 import { isReachable } from '../translate/translate.ts';
 import { readJsonBody } from '../wire/body.ts';
 import { type Target, targetFor } from './plan.ts';
@@ -35,7 +35,7 @@ export function resolveRequest(catalog: Catalog, dialect: Dialect, bytes: Buffer
   if (model === undefined || !isReachable(dialect.name, model.dialects))
     return { ok: false, modelName: printableName(id), model: undefined, error: modelNotFound(id) };
   const checked = dialect.check(read.body, id);
-  if (!checked.ok) return invalid(id, model, checked.problem);
+  if (!checked.ok) return invalid(id, model, checked.problem, checked.details);
   const { request } = checked;
   const targeting = targetFor(request, model);
   if (!targeting.ok) return invalid(id, model, targeting.problem);
@@ -77,6 +77,11 @@ export function permittedByAdmission(resolution: Resolution): Permitted | undefi
   return { request: resolution.request, targets: [resolution.target] };
 }
 
-function invalid(modelName: string | undefined, model: Model | undefined, message: string): Resolution {
-  return { ok: false, modelName, model, error: { code: 'invalid_request', message } };
+function invalid(
+  modelName: string | undefined,
+  model: Model | undefined,
+  message: string,
+  details?: Fields,
+): Resolution {
+  return { ok: false, modelName, model, error: { code: 'invalid_request', message, ...(details && { details }) } };
 }

@@ -64,6 +64,12 @@ describe('a message for a host of chat completions', () => {
     assert.equal(JSON.parse(gateway.upstream.calls.at(-1)?.body ?? '').reasoning_effort, 'high');
   });
 
+  test('has its tokens counted by the gateway', async () => {
+    const reply = await post(gateway, '/v1/messages/count_tokens', { messages: MESSAGE.messages });
+    assert.equal(reply.status, 200);
+    assert.ok(JSON.parse(reply.text).input_tokens > 2);
+  });
+
   test('is refused with the field that cannot be said, and nothing is sent', async () => {
     const reply = await post(gateway, '/v1/messages', { ...MESSAGE, top_k: 5 });
     assert.deepEqual([reply.status, JSON.parse(reply.text).error.code], [400, 'invalid_request']);

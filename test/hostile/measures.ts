@@ -2,17 +2,24 @@
  * The figures of attacks on money and windows: what the host billed, over what the gateway held,
  * charged or should allow.
  */
+import type { TestKey } from '../support/gateway.ts';
+import type { KeySettings } from '../support/state.ts';
 import type { Target } from './attack.ts';
-import {
-  billedNanos,
-  billsOf,
-  COUNT_ERROR,
-  ESTIMATE_ERROR,
-  type HostileSite,
-  type Outcome,
-  type Request,
-  stepNanos,
-} from './site.ts';
+import type { Conversation } from './conversation.ts';
+import { billedNanos, billsOf, COUNT_ERROR, ESTIMATE_ERROR, type Outcome, stepNanos } from './site.ts';
+
+/** What is attacked: a gateway, before a host that bills. */
+export interface Attacked<Request> {
+  readonly host: { onArrival: (conversation: Conversation) => void };
+  readonly gateway: { heldNanos(key: TestKey): bigint };
+  key(settings?: KeySettings): TestKey;
+  send(key: TestKey, request: Request): Promise<Outcome>;
+  race(key: TestKey, requests: readonly Request[]): Promise<Outcome[]>;
+  settled(keys: readonly TestKey[], outcomes: readonly Outcome[]): Promise<void>;
+  charged(key: TestKey): number;
+  setBalance(nanos: number): void;
+  resetBalance(): void;
+}
 
 export const OVER_HELD = { unit: 'times what was held', most: round(ESTIMATE_ERROR) };
 export const OVER_CHARGED = { unit: 'times what was charged and one step', most: COUNT_ERROR };
@@ -30,7 +37,7 @@ function round(figure: number): number {
 }
 
 /** What the host billed for a request, over what was held when it arrived there. */
-export async function billedOverHeld(site: HostileSite, request: Request): Promise<number> {
+export async function billedOverHeld<Request>(site: Attacked<Request>, request: Request): Promise<number> {
   const key = site.key();
   let heldNanos = 0;
   site.host.onArrival = () => {
@@ -42,7 +49,10 @@ export async function billedOverHeld(site: HostileSite, request: Request): Promi
 }
 
 /** What the host billed, over what was charged and one step. */
-export async function billedOverCharged(site: HostileSite, ...requests: readonly Request[]): Promise<number> {
+export async function billedOverCharged<Request>(
+  site: Attacked<Request>,
+  ...requests: readonly Request[]
+): Promise<number> {
   const key = site.key();
   const outcomes: Outcome[] = [];
   for (const request of requests) outcomes.push(await site.send(key, request));
@@ -51,7 +61,7 @@ export async function billedOverCharged(site: HostileSite, ...requests: readonly
 }
 
 /** What the host billed over the whole balance of the account. */
-export async function billedOverBalance(site: HostileSite, nanos: number, requests: readonly Request[]) {
+export async function billedOverBalance<Request>(site: Attacked<Request>, nanos: number, requests: readonly Request[]) {
   const key = site.key();
   site.setBalance(nanos);
   const outcomes = await site.race(key, requests);
@@ -61,7 +71,11 @@ export async function billedOverBalance(site: HostileSite, nanos: number, reques
 }
 
 /** What the host billed over the spend limit of the key. */
-export async function billedOverSpendLimit(site: HostileSite, nanos: number, requests: readonly Request[]) {
+export async function billedOverSpendLimit<Request>(
+  site: Attacked<Request>,
+  nanos: number,
+  requests: readonly Request[],
+) {
   const key = site.key({ spendLimitNanos: BigInt(nanos) });
   const outcomes = await site.race(key, requests);
   await site.settled([key], outcomes);
@@ -69,7 +83,11 @@ export async function billedOverSpendLimit(site: HostileSite, nanos: number, req
 }
 
 /** Tokens that the host billed over the tokens per minute of the key. */
-export async function billedOverTokenLimit(site: HostileSite, tokens: number, requests: readonly Request[]) {
+export async function billedOverTokenLimit<Request>(
+  site: Attacked<Request>,
+  tokens: number,
+  requests: readonly Request[],
+) {
   const key = site.key({ tpm: tokens });
   const outcomes = await site.race(key, requests);
   await site.settled([key], outcomes);
@@ -78,7 +96,7 @@ export async function billedOverTokenLimit(site: HostileSite, tokens: number, re
 }
 
 /** How many requests reached the host. */
-export async function arrivals(site: HostileSite, request: Request): Promise<number> {
+export async function arrivals<Request>(site: Attacked<Request>, request: Request): Promise<number> {
   const key = site.key();
   const outcome = await site.send(key, request);
   await site.settled([key], [outcome]);

@@ -18,9 +18,9 @@ export function folded(name: string): string {
   return name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase();
 }
 
-/** The fields of a request as a host reads them. */
-export function readRequest(text: string, reading: Reading): Fields {
-  const fields = readNames(JSON.parse(text) as Fields, KNOWN, reading);
+/** The fields of a request as a host reads them. `known`: the names that it acts on. */
+export function readRequest(text: string, reading: Reading, known: ReadonlySet<string> = KNOWN): Fields {
+  const fields = readNames(JSON.parse(text) as Fields, known, reading);
   const options = fields.stream_options;
   if (typeof options !== 'object' || options === null) return fields;
   return { ...fields, stream_options: readNames(options as Fields, KNOWN_OPTIONS, reading) };

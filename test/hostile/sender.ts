@@ -18,12 +18,16 @@ export interface Sending {
   readonly secret: string;
   readonly body: string;
   readonly conversation: Conversation;
+  /** Where it goes; to chat completions unless it says so. */
+  readonly path?: string;
+  /** Whether its client leaves now; by what it has read in chat unless it says so. */
+  readonly isReached?: (text: string) => boolean;
 }
 
 /** Pieces after which a client leaves in the middle. */
-const MIDDLE_PIECES = 4;
+export const MIDDLE_PIECES = 4;
 
-const countOf = (text: string, part: string) => text.split(part).length - 1;
+export const countOf = (text: string, part: string) => text.split(part).length - 1;
 
 /** Whether a client that leaves at this point leaves now. */
 const IS_REACHED: Readonly<Record<LeavingPoint, (text: string) => boolean>> = {
@@ -36,12 +40,12 @@ const IS_REACHED: Readonly<Record<LeavingPoint, (text: string) => boolean>> = {
 };
 
 /** Sends a request, and reads until its connection ends or the client leaves. */
-export function send({ port, secret, body, conversation }: Sending): Promise<Received> {
+export function send(sending: Sending): Promise<Received> {
+  const { port, conversation, isReached = IS_REACHED[conversation.leaves] } = sending;
   const { promise, resolve, reject } = Promise.withResolvers<Received>();
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   let text = '';
   const decoder = new TextDecoder();
-  const isReached = IS_REACHED[conversation.leaves];
   const leave = () => {
     conversation.leave();
     socket.destroy();
@@ -56,14 +60,14 @@ export function send({ port, secret, body, conversation }: Sending): Promise<Rec
     conversation.leave();
     resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), text });
   });
-  socket.once('connect', () => write(socket, secret, body));
+  socket.once('connect', () => write(socket, sending));
   if (conversation.leaves === 'arrival') void conversation.arrival.then(leave);
   return bounded(promise, `an answer to ${conversation.id}`);
 }
 
-function write(socket: Socket, secret: string, body: string): void {
+function write(socket: Socket, { secret, body, path = '/v1/chat/completions' }: Sending): void {
   socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\nAuthorization: Bearer ${secret}\r\n` +
+    `POST ${path} HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\nAuthorization: Bearer ${secret}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }

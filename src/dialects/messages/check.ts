@@ -11,6 +11,7 @@ import {
   flag,
   foreignMaxima,
   number,
+  refused,
   text,
   wholeNumber,
 } from '../checks.ts';
@@ -27,7 +28,9 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
   const problem = caseVariant('', names, ACTED_ON) ?? firstProblem(fields, CHECKS);
   const maximum = fields.max_tokens ?? without;
   if (problem === undefined && maximum === undefined) return { ok: false, problem: MAXIMUM_EXPECTED };
-  if (problem !== undefined) return { ok: false, problem };
+  // With these, Anthropic's own client sends the whole conversation instead.
+  const details = fields.thread === undefined || fields.thread === null ? undefined : THREADS_UNSUPPORTED;
+  if (problem !== undefined) return { ok: false, problem, ...(details && { details }) };
   return {
     ok: true,
     request: {
@@ -46,7 +49,17 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
   };
 }
 
+const STATE = 'the provider would keep it for all keys of this gateway';
+const THREADS_UNSUPPORTED = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };
+const PRICED = 'changes the price, and this gateway has none for it; leave it out';
+
+/** Refuses all values but those that ask for what is usual. */
+function usual(name: string, values: readonly unknown[], why: string): Check {
+  return (value) => (value === undefined || values.includes(value) ? undefined : `${name}: ${why}`);
+}
+
 const CHECKS: Checks = Object.entries<Check>({
+  thread: refused('thread', `${STATE}; send the whole conversation in messages instead`),
   messages: checkList,
   max_tokens: wholeNumber('max_tokens', 1),
   ...Object.fromEntries(foreignMaxima('max_tokens')),
@@ -56,6 +69,14 @@ const CHECKS: Checks = Object.entries<Check>({
   system: (value) => contentProblem(value, 'system'),
   tools: checkTools,
   service_tier: text('service_tier'),
+  speed: usual('speed', ['standard'], PRICED),
+  inference_geo: usual('inference_geo', ['global'], PRICED),
+  fallbacks: refused('fallbacks', 'another model could answer than the one that was checked; leave it out'),
+  billing_policy: refused('billing_policy', PRICED),
+  diagnostics: (value) =>
+    isObject(value) && typeof value.previous_message_id === 'string'
+      ? `diagnostics.previous_message_id: ${STATE}; leave it out`
+      : undefined,
   container: (value) =>
     typeof value === 'string' || (isObject(value) && value.id !== undefined && value.id !== null)
       ? 'container: a container at the provider would be shared by all keys; leave its id out'
@@ -91,7 +112,22 @@ function contentProblem(content: unknown, where: string): string | undefined {
   const field = where === 'system' ? where : `${where}.content`;
   if (!Array.isArray(content)) return `${field}: expected a string or an array of blocks`;
   const invalid = content.findIndex((block) => !isObject(block) || typeof block.type !== 'string');
-  return invalid < 0 ? undefined : `${field}[${invalid}]: expected an object with a type`;
+  if (invalid >= 0) return `${field}[${invalid}]: expected an object with a type`;
+  const file = content.findIndex((block) => hasFileId(block, NESTED_LEVELS));
+  return file < 0
+    ? undefined
+    : `${field}[${file}]: a file at the provider would be shared by all keys; send its data instead`;
+}
+
+/** A block can hold blocks, which hold sources. */
+const NESTED_LEVELS = 3;
+
+/** Whether a block, or one within it, names a file that the host keeps. */
+function hasFileId(block: unknown, levels: number): boolean {
+  if (!isObject(block) || levels === 0) return false;
+  if (typeof block.file_id === 'string' && (block.type === 'file' || block.type === 'container_upload')) return true;
+  const parts = Array.isArray(block.content) ? block.content : [];
+  return hasFileId(block.source, levels - 1) || parts.some((part) => hasFileId(part, levels - 1));
 }
 
 function expectedContent(where: string): string {

@@ -10,7 +10,7 @@ export const COUNT_TOKENS: Dialect = {
   title: 'count_tokens',
   path: `${MESSAGES.path}/count_tokens`,
   answerFields: new Set(['input_tokens', 'context_management']),
-  check: (body, model) => checkMessages(COUNT_TOKENS, body, model, 0),
+  check: (body, model) => checkMessages(COUNT_TOKENS, body, model, 1),
   readAnswer: ({ input_tokens: tokens }) => ({
     usage: undefined,
     hasUsage: false,

@@ -19,7 +19,7 @@ export function messagesErrorBody(error: ClientError, requestId: string): string
   const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
   return JSON.stringify({
     type: 'error',
-    error: { type, code: error.code, message: error.message },
+    error: { type, code: error.code, message: error.message, ...(error.details && { details: error.details }) },
     request_id: requestId,
   });
 }

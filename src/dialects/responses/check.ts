@@ -70,7 +70,23 @@ function checkInput(value: unknown): string | undefined {
     if (!isObject(item)) return `input[${index}]: expected an object`;
     // Without a type an item that has only an id is a reference, too.
     const isReference = item.type === 'item_reference' || (item.type === undefined && item.role === undefined);
-    if (isReference) return `input[${index}]: an item_reference is refused, since ${STATE}`;
+    if (isReference)
+      return `input[${index}]: an item_reference is refused (clients send none with store: false), since ${STATE}`;
+    const file = filePath(item);
+    if (file !== undefined) {
+      return `input[${index}]${file}.file_id: a file at the provider would be shared by all keys; send its data instead`;
+    }
+  }
+  return undefined;
+}
+
+/** Where an item names a file that the host keeps: `.content[0]`. */
+function filePath(item: Fields): string | undefined {
+  for (const field of ['content', 'output'] as const) {
+    const parts = item[field];
+    if (!Array.isArray(parts)) continue;
+    const index = parts.findIndex((part) => isObject(part) && typeof part.file_id === 'string');
+    if (index >= 0) return `.${field}[${index}]`;
   }
   return undefined;
 }

@@ -58,13 +58,13 @@ class ResponsesStream implements StreamReader {
     const value = parseJson(data)?.value;
     if (!isObject(value)) return name === 'error' ? { kind: 'error', value: data } : { kind: 'invalid' };
     const { type, response } = value;
-    if (typeof value.sequence_number === 'number') this.#sequenceNumber = value.sequence_number + 1;
     if (isObject(response)) this.#remember(response);
     if (type === 'error' || name === 'error' || (type === undefined && value.error)) return { kind: 'error', value };
     if (type === 'response.failed') return { kind: 'error', value: isObject(response) ? response : value };
     if (type === 'response.completed' || type === 'response.incomplete') {
       return { kind: 'end', value, facts: this.#lastFacts(response) };
     }
+    if (typeof value.sequence_number === 'number') this.#sequenceNumber = value.sequence_number + 1;
     const facts = factsOf(value);
     this.#hasWritten ||= facts.progress.length > 0;
     return { kind: 'part', value, facts, isHidden: false };

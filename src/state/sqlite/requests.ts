@@ -42,7 +42,10 @@ export class RequestStore {
    * journal backwards.
    */
   find(id: string): RequestRecord | undefined {
-    return this.#findByRequestId(id) ?? this.#one(`${ENDED} WHERE j.completion_id = ? ORDER BY j.id DESC LIMIT 1`, id);
+    return (
+      this.#findByRequestId(requestIdOf(id)) ??
+      this.#one(`${ENDED} WHERE j.completion_id = ? ORDER BY j.id DESC LIMIT 1`, id)
+    );
   }
 
   /**
@@ -93,6 +96,11 @@ export class RequestStore {
     const row = this.#database.prepare(sql).safeIntegers().get(id) as Row | undefined;
     return row && toRecord(row);
   }
+}
+
+/** Answers that are translated have an id made from that of their request: `msg_…` from `req_…`. */
+function requestIdOf(id: string): string {
+  return id.replace(/^(?:msg|resp|chatcmpl)[_-](?=[0-9a-z]{26}$)/, 'req_');
 }
 
 function toRecord(row: Row): RequestRecord {

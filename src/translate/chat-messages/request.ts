@@ -67,7 +67,14 @@ const TRANSLATED: ReadonlySet<string> = new Set([
 ]);
 
 /** They ask for a tendency, which no answer can be held to. */
-const IGNORED: ReadonlySet<string> = new Set(['seed', 'presence_penalty', 'frequency_penalty']);
+const IGNORED: ReadonlySet<string> = new Set([
+  'seed',
+  'presence_penalty',
+  'frequency_penalty',
+  // Hints for a cache that this dialect has other means for.
+  'prompt_cache_key',
+  'prompt_cache_retention',
+]);
 
 /** Values that ask for nothing. */
 const NEUTRAL: ReadonlyMap<string, (value: unknown) => boolean> = new Map([

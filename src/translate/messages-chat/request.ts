@@ -12,6 +12,8 @@ import { translateTools } from './tools.ts';
 const KNOWN_FIELDS: readonly string[] = [
   ...['model', 'messages', 'system', 'max_tokens', 'stream', 'stop_sequences', 'temperature', 'top_p', 'tools'],
   ...['tool_choice', 'thinking', 'output_config', 'metadata', 'service_tier', 'context_management'],
+  // Their checked values ask for what is usual.
+  ...['speed', 'inference_geo', 'diagnostics'],
 ];
 
 export function translateRequest(request: ModelRequest, terms: HostTerms): TranslatedRequest {

@@ -11,21 +11,21 @@ const SEPARATOR = '\n\n';
 const LINE_END = '\n';
 
 export function messagesOf(turns: readonly Turn[], findings: Findings): readonly Fields[] {
-  const messages: Fields[] = [];
-  for (const [index, turn] of turns.entries()) {
+  const instructions: Part[] = [];
+  return turns.flatMap((turn, index): readonly Fields[] => {
+    if (turn.kind === 'user') return [{ role: 'user', content: contentOf(turn.parts, findings) }];
     if (turn.kind === 'assistant') {
-      messages.push(...assistantMessages(turn.written, findings), ...outputMessages(turn.outputs, findings));
-    } else if (turn.kind === 'user') messages.push({ role: 'user', content: contentOf(turn.parts, findings) });
+      return [...assistantMessages(turn.written, findings), ...outputMessages(turn.outputs, findings)];
+    }
+    for (const part of turn.parts) instructions.push(part);
     // Templates of many models take one system message, at the beginning.
-    else if (turns[index - 1]?.kind !== 'instructions') messages.push(systemMessage(turns.slice(index), findings));
-  }
-  return messages;
+    if (turns[index + 1]?.kind === 'instructions') return [];
+    return [systemMessage(instructions.splice(0), findings)];
+  });
 }
 
-/** The instructions at the beginning of `turns`, in the role that all hosts know. */
-function systemMessage(turns: readonly Turn[], findings: Findings): Fields {
-  const end = turns.findIndex(({ kind }) => kind !== 'instructions');
-  const parts = turns.slice(0, end < 0 ? undefined : end).flatMap((turn) => ('parts' in turn ? turn.parts : []));
+/** Instructions, in the role that all hosts know. */
+function systemMessage(parts: readonly Part[], findings: Findings): Fields {
   noteCacheEnds(parts, findings);
   return { role: 'system', content: textOf(parts, SEPARATOR) };
 }
@@ -100,7 +100,7 @@ function outputMessages(outputs: readonly Output[], findings: Findings): readonl
     const others = parts.filter(({ kind }) => kind !== 'text');
     noteCacheEnds(parts, findings);
     if (others.length === 0) return { role: 'tool', tool_call_id: callId, content: textOf(parts, LINE_END) };
-    attached.push(...[noteOf(callId), ...others]);
+    for (const part of [noteOf(callId), ...others]) attached.push(part);
     const texts = parts.filter(({ kind }) => kind === 'text');
     const content = textOf([...texts, FOLLOWS], LINE_END);
     return { role: 'tool', tool_call_id: callId, content };

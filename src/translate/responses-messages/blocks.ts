@@ -47,7 +47,7 @@ function linkBlock({ name, where }: FilePart, url: string, findings: Findings): 
   return { type: 'document', source: { type: 'url', url }, ...(name !== undefined && { title: name }) };
 }
 
-/** The block of an attachment as the chat format has it. `where`: its field in the client's request. */
+/** The block of an attachment in the chat format. `where`: its field in the client's request. */
 function blockOfChat(part: Fields, where: string, findings: Findings): Block | undefined {
   const found = new Findings();
   const [block] = blocksOfChat([part], [String(part.type)], '', found);

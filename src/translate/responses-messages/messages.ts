@@ -21,7 +21,7 @@ export function conversationOf(turns: readonly Turn[], findings: Findings): Conv
   const system: Block[] = [];
   const messages: Message[] = [];
   for (const turn of turns) {
-    if (turn.kind === 'instructions') system.push(...blocksOf(turn.parts, findings));
+    if (turn.kind === 'instructions') for (const block of blocksOf(turn.parts, findings)) system.push(block);
     else if (turn.kind === 'user') append(messages, 'user', blocksOf(turn.parts, findings));
     else {
       append(messages, 'assistant', writtenBlocks(turn.written, findings));

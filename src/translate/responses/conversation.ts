@@ -3,11 +3,10 @@
  * outputs, as other dialects want them.
  */
 import { isObject } from '../../core/json.ts';
-import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../chat-messages/findings.ts';
 import { ASSISTANT_PARTS, INPUT_PARTS, INSTRUCTION_PARTS, type Part, partsOf } from './parts.ts';
-import { expectShape, shapeOf } from './shape.ts';
+import { expectShape, shapeOf, shownType } from './shape.ts';
 import type { ToolNames } from './tool-names.ts';
 
 /** A call of a tool, as a function. */
@@ -98,7 +97,7 @@ class TurnReader {
         // Read with the tools.
         return;
       default:
-        this.#findings.refuse(where, `an item of the type ${printableName(String(item.type))} ${ONLY_ITS_HOST}`);
+        this.#findings.refuse(where, `an item of the type ${shownType(item)} ${ONLY_ITS_HOST}`);
     }
   }
 

@@ -123,7 +123,7 @@ export class MessageItem extends Item {
   write(kind: WrittenPart['kind'], text: string, logprobs: readonly unknown[]): void {
     const part = this.#part(kind);
     part.text += text;
-    part.logprobs.push(...logprobs);
+    for (const each of logprobs) part.logprobs.push(each);
     const delta = { content_index: this.#index, delta: text };
     if (kind === 'text') this.emit('response.output_text.delta', { ...delta, logprobs });
     else this.emit('response.refusal.delta', delta);

@@ -1,9 +1,8 @@
 /** Reads the content of messages and of outputs of tools: texts, images, files. */
 import { isObject } from '../../core/json.ts';
-import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../chat-messages/findings.ts';
-import { expectShape, type Shape, shapeOf } from './shape.ts';
+import { expectShape, type Shape, shapeOf, shownType } from './shape.ts';
 
 interface PartPlace {
   /** Such as `input[2].content[0]`. */
@@ -43,8 +42,8 @@ export function partsOf(content: unknown, types: PartTypes, where: string, findi
 
 const TEXT = shapeOf('input', 'type text prompt_cache_breakpoint', 'annotations logprobs');
 const REFUSAL = shapeOf('input', 'type refusal');
-const IMAGE = shapeOf('input', 'type image_url detail file_id prompt_cache_breakpoint');
-const FILE = shapeOf('input', 'type file_data file_url file_id filename detail prompt_cache_breakpoint');
+const IMAGE = shapeOf('input', 'type image_url detail prompt_cache_breakpoint');
+const FILE = shapeOf('input', 'type file_data file_url filename detail prompt_cache_breakpoint');
 
 const SHAPES: ReadonlyMap<string, Shape> = new Map([
   ['input_text', TEXT],
@@ -55,10 +54,14 @@ const SHAPES: ReadonlyMap<string, Shape> = new Map([
 ]);
 
 function partOf(part: unknown, types: PartTypes, where: string, findings: Findings): Part | undefined {
-  const type = isObject(part) ? String(part.type) : '';
-  const shape = SHAPES.get(type);
-  if (!isObject(part) || shape === undefined || !types.includes(type)) {
-    findings.refuse(`${where}.type`, `expected ${types.join(', ')}, not ${printableName(type)}`);
+  if (!isObject(part)) {
+    findings.refuse(where, 'expected an object');
+    return undefined;
+  }
+  const { type } = part;
+  const shape = typeof type === 'string' && types.includes(type) ? SHAPES.get(type) : undefined;
+  if (shape === undefined) {
+    findings.refuse(`${where}.type`, `expected ${types.join(', ')}, not ${shownType(part)}`);
     return undefined;
   }
   expectShape(shape, part, where, findings);
@@ -79,11 +82,8 @@ function readBreakpoint({ prompt_cache_breakpoint: value }: Fields, where: strin
   return true;
 }
 
-const NO_FILES = 'files at the provider are not available here; send the data itself';
-
 function imageOf(part: Fields, place: PartPlace, findings: Findings): Part | undefined {
-  const { image_url: url, file_id: id, detail } = part;
-  if (id !== undefined && id !== null) findings.refuse(`${place.where}.file_id`, NO_FILES);
+  const { image_url: url, detail } = part;
   return { ...place, kind: 'image', url: findings.text(url, `${place.where}.image_url`), detail: detail ?? undefined };
 }
 
@@ -91,10 +91,9 @@ function imageOf(part: Fields, place: PartPlace, findings: Findings): Part | und
 const FILE_DETAILS: readonly unknown[] = [undefined, null, 'auto'];
 
 function fileOf(part: Fields, place: PartPlace, findings: Findings): Part | undefined {
-  const { file_data: data, file_url: url, file_id: id, filename: name, detail } = part;
+  const { file_data: data, file_url: url, filename: name, detail } = part;
   const isText = (value: unknown) => typeof value === 'string';
-  if (id !== undefined && id !== null) findings.refuse(`${place.where}.file_id`, NO_FILES);
-  else if (isText(data) === isText(url)) {
+  if (isText(data) === isText(url)) {
     findings.refuse(`${place.where}.file_data`, 'expected a string, or file_url in its place');
   }
   if (!FILE_DETAILS.includes(detail)) findings.ignore('input.detail');

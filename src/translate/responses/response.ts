@@ -29,7 +29,7 @@ export function idEnding({ requestId }: ResponseContext): string {
   return requestId.slice(requestId.indexOf('_') + 1);
 }
 
-/** The fields of a request that a response repeats as they are, and what they are where the request has none. */
+/** The fields of a request that a response repeats, and what they are where the request has none. */
 const REPEATED: readonly (readonly [name: string, absent: unknown])[] = Object.entries({
   instructions: null,
   max_output_tokens: null,

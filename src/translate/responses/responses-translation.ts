@@ -1,4 +1,4 @@
-/** Makes a translation for clients of the responses dialect from its two parts: the request, and the answer. */
+/** Makes a translation for clients of responses from what is different for each dialect of a host. */
 
 import type { DialectName } from '../../core/dialects.ts';
 import type { ClientError } from '../../core/errors.ts';

@@ -1,4 +1,4 @@
-/** Reads the settings of a responses request that are objects, and those that every host ignores. */
+/** Reads the settings of a responses request that are objects, or the same for every host. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Findings, UNSAYABLE } from '../chat-messages/findings.ts';

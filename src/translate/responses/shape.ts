@@ -1,4 +1,5 @@
 /** Which fields of an object a translation knows, and which it leaves out by intent. */
+import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../chat-messages/findings.ts';
 
@@ -16,13 +17,19 @@ export function shapeOf(scope: string, known: string, ignored?: string): Shape {
 }
 
 /** Notes the fields that are left out, and refuses those that are unknown. */
-export function expectShape({ scope, known, ignored }: Shape, fields: Fields, where: string, findings: Findings): void {
-  const rest = Object.entries(fields).filter(([name, value]) => {
-    if (!ignored.has(name)) return true;
-    if (!isUnset(value)) findings.ignore(`${scope}.${name}`);
-    return false;
-  });
-  findings.expectOnly(known, Object.fromEntries(rest), where);
+export function expectShape(shape: Shape, fields: Fields, where: string, findings: Findings): void {
+  const { scope, known, ignored } = shape;
+  for (const name of Object.keys(fields)) {
+    if (known.has(name)) continue;
+    const value = fields[name];
+    if (!ignored.has(name)) findings.expectOnly(known, { [name]: value }, where);
+    else if (!isUnset(value)) findings.ignore(`${scope}.${name}`);
+  }
+}
+
+/** The type of an item, a part or a tool, for messages. */
+export function shownType({ type }: Fields): string {
+  return typeof type === 'string' ? printableName(type) : 'a type that is no string';
 }
 
 /** Whether a value says nothing. Client libraries send such values unasked. */

@@ -59,7 +59,7 @@ function readAllowed(value: Fields, tools: Tools, findings: Findings): ChosenToo
 }
 
 /** The name at the host of a tool that the request names. */
-function readNamed(value: unknown, where: string, { offered, names }: Tools, findings: Findings): string | undefined {
+function readNamed(value: unknown, where: string, { names }: Tools, findings: Findings): string | undefined {
   const type = isObject(value) ? value.type : undefined;
   if (!isObject(value) || (type !== 'function' && type !== 'custom')) {
     const given = typeof type === 'string' ? `, not ${printableName(type)}` : '';
@@ -70,7 +70,7 @@ function readNamed(value: unknown, where: string, { offered, names }: Tools, fin
   const name = findings.text(value.name, `${where}.name`);
   const namespace = typeof value.namespace === 'string' ? value.namespace : undefined;
   const hostName = names.hostName(name, namespace);
-  if (offered.some((tool) => tool.hostName === hostName)) return hostName;
+  if (names.isOffered(hostName)) return hostName;
   findings.refuse(`${where}.name`, `no tool has the name ${printableName(name)}`);
   return undefined;
 }

@@ -1,10 +1,9 @@
-/** Reads the tools of a responses request: the functions and custom tools that the model is offered. */
+/** Reads the tools of a responses request that the model is offered: functions and custom tools. */
 import { isObject } from '../../core/json.ts';
-import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { CUSTOM_INPUT } from '../chat-messages/custom-input.ts';
 import type { Findings } from '../chat-messages/findings.ts';
-import { expectShape, shapeOf } from './shape.ts';
+import { expectShape, shapeOf, shownType } from './shape.ts';
 import { ToolNames } from './tool-names.ts';
 
 /** A tool as a function. */
@@ -83,7 +82,7 @@ class ToolReader {
     else if (type === 'custom') this.#readCustom(tool, where, namespace);
     else if (type === 'namespace' && namespace === undefined) this.#readNamespace(tool, where);
     else if (isHosted(type)) this.leftOut.add(HOSTED.find((each) => type.startsWith(each)) as string);
-    else this.#findings.refuse(`${where}.type`, `${OTHER_TOOL}, not ${printableName(String(type))}`);
+    else this.#findings.refuse(`${where}.type`, `${OTHER_TOOL}, not ${shownType(tool)}`);
   }
 
   #readNamespace(tool: Fields, where: string): void {

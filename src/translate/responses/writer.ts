@@ -1,6 +1,6 @@
 /**
- * Writes a response from what a host sends piece by piece: its output, and the events of its stream.
- * Text and reasoning are written one item after the other; calls are open side by side.
+ * Writes a response from what a host sends piece by piece: its output, and the events of its
+ * stream. Text and reasoning are written one item after the other; calls are open side by side.
  */
 import type { ClientError } from '../../core/errors.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -112,11 +112,6 @@ export class ResponseWriter {
     for (const key of [...this.#calls.keys()]) this.#endCall(key);
   }
 
-  #endCall(key: unknown): void {
-    this.#calls.get(key)?.end('completed');
-    this.#calls.delete(key);
-  }
-
   /** The model has ended. Of what is open, the last is as incomplete as the response. */
   finish(cutReason: CutReason): void {
     this.#cutReason = cutReason;
@@ -187,6 +182,11 @@ export class ResponseWriter {
     this.#items.push(item);
     this.#text = item;
     return item;
+  }
+
+  #endCall(key: unknown): void {
+    this.#calls.get(key)?.end('completed');
+    this.#calls.delete(key);
   }
 
   #endText(): void {

@@ -39,8 +39,6 @@ const REFUSED: readonly (readonly [field: string, body: Fields])[] = [
   ['metadata', { metadata: { a: 'b' } }],
   ['store', { store: true }],
   ['verbosity', { verbosity: 'low' }],
-  ['prompt_cache_key', { prompt_cache_key: 'k' }],
-  ['prompt_cache_retention', { prompt_cache_retention: '24h' }],
   ['prompt_cache_options', { prompt_cache_options: {} }],
   ['moderation', { moderation: { model: 'm' } }],
   ['top_k', { top_k: 4 }],

@@ -105,10 +105,15 @@ describe('the fields of a request', () => {
     assert.equal(translated({}, { maxOutput: undefined, defaultOutput: 5 }).fields.max_tokens, 5);
   });
 
-  test('the seed and penalties are ignored by name', () => {
-    const { fields, ignored } = translated({ seed: 1, presence_penalty: 0.5, frequency_penalty: -1 });
+  test('the seed, penalties and keys of a cache are ignored by name', () => {
+    const { fields, ignored } = translated({
+      seed: 1,
+      presence_penalty: 0.5,
+      frequency_penalty: -1,
+      prompt_cache_key: 'k',
+    });
     assert.deepEqual(fields, PLAIN);
-    assert.deepEqual(ignored, ['seed', 'presence_penalty', 'frequency_penalty']);
+    assert.deepEqual(ignored, ['seed', 'presence_penalty', 'frequency_penalty', 'prompt_cache_key']);
   });
 });
 

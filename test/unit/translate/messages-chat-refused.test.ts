@@ -23,7 +23,6 @@ const REFUSED: readonly (readonly [where: string, messages: Fields])[] = [
   ['mcp_servers', { mcp_servers: [{ type: 'url', url: 'https://a.example', name: 'a' }] }],
   ['container', { container: { skills: [{ type: 'anthropic', skill_id: 'pdf' }] } }],
   ['output_format', { output_format: { type: 'json_schema', schema: SCHEMA } }],
-  ['speed', { speed: 'fast' }],
   ['strange field', { 'strange\u0000field': 1 }],
   ['stop_sequences', { stop_sequences: ['a', 'b', 'c', 'd', 'e'] }],
   ['service_tier', { service_tier: 'batch' }],

@@ -1,4 +1,4 @@
-/** How whole answers of hosts of both dialects end, what they have used, and what responses repeat of requests. */
+/** How answers of hosts of both dialects end, what they have used, what responses repeat. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';

@@ -126,7 +126,7 @@ const TOOLS: readonly Case[] = [
     'names in namespaces that are too long, or taken',
     { tools: [tool('n__a'), namespace('n', tool('a')), namespace('m'.repeat(64), tool('a'), tool('b'))] },
     {
-      tools: ['n__a', 'n__a_2', 'm'.repeat(64), `${'m'.repeat(62)}_2`].map((name) => hostTool(name)),
+      tools: ['n__a', 'n__a_2', 'm'.repeat(64), `${'m'.repeat(56)}_2`].map((name) => hostTool(name)),
     },
   ],
   [

@@ -1,7 +1,8 @@
-/** Manners of hosts in their streams, and streams that are cut short, as clients of responses read them. */
+/** Manners of hosts in their streams, and streams that are cut short. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { thinkingBlock } from '../../../src/translate/responses-messages/thinking.ts';
 import {
   begin,
   blockStart,
@@ -12,6 +13,7 @@ import {
   MESSAGE_START,
   piece,
   stop,
+  THINKING,
   USAGE,
   USAGE_CHUNK,
   use,
@@ -91,6 +93,7 @@ describe('manners of chat hosts', () => {
     for (const chunks of [
       [chunk({ content: 'Hi' }), chunk({}, 'stop', { usage: USAGE })],
       [chunk({ content: 'Hi' }, null, { usage: { ...USAGE, prompt_tokens: 1 } }), chunk({}, 'stop', { usage: USAGE })],
+      [chunk({ content: 'Hi' }, 'stop', { usage: USAGE }), chunk({})],
       [chunk({ content: 'Hi' }, null, { usage: null }), chunk({}, 'stop', { usage: null }), USAGE_CHUNK],
     ]) {
       assert.equal((responseIn(streamed('chat', chunks)).usage as Fields).total_tokens, 15);
@@ -119,10 +122,19 @@ describe('manners of chat hosts', () => {
 });
 
 describe('a stream that is cut short', () => {
-  const CUT: readonly (readonly [host: Host, events: readonly Fields[]])[] = [
-    ['chat', [chunk(begin(0, 'c1', 'a', '{}')), chunk(begin(1, 'c2', 'patch', '{"input":"rm -')), chunk({}, 'length')]],
+  const cutChat = (name: string, text: string) => [
+    chunk(begin(0, 'c1', 'a', '{}')),
+    chunk(begin(1, 'c2', name, text)),
+    chunk({}, 'length'),
+  ];
+  /** What is there of the last call. */
+  const CUT: readonly (readonly [what: string, host: Host, written: string, events: readonly Fields[]])[] = [
+    ['a function', 'chat', '{"a":', cutChat('look', '{"a":')],
+    ['a custom tool', 'chat', 'rm -', cutChat('patch', '{"input":"rm -')],
     [
+      'a custom tool',
       'messages',
+      'rm -',
       [
         MESSAGE_START,
         blockStart(0, use('c1', 'a')),
@@ -135,8 +147,8 @@ describe('a stream that is cut short', () => {
       ],
     ],
   ];
-  for (const [host, events] of CUT) {
-    test(`does not say that its last call is done: ${host}`, () => {
+  for (const [what, host, written, events] of CUT) {
+    test(`does not say that its last call of ${what} is done: ${host}`, () => {
       const stream = streamed(host, events, { tools: TOOLS });
       const done = eventsIn(stream).filter(({ type }) => type === 'response.output_item.done');
       assert.deepEqual(
@@ -146,10 +158,10 @@ describe('a stream that is cut short', () => {
       const { status, output } = responseIn(stream);
       assert.equal(status, 'incomplete');
       assert.deepEqual(
-        (output as Fields[]).map((item) => [item.status, item.input]),
+        (output as Fields[]).map((item) => [item.status, item.input ?? item.arguments]),
         [
-          ['completed', undefined],
-          ['incomplete', 'rm -'],
+          ['completed', '{}'],
+          ['incomplete', written],
         ],
       );
     });
@@ -171,6 +183,8 @@ describe('manners of hosts of the messages dialect', () => {
     const events = WHOLE.messages.filter(({ type }) => type !== 'content_block_stop');
     const whole = responseIn(streamed('messages', WHOLE.messages, { tools: TOOLS }));
     assert.deepEqual(responseIn(streamed('messages', events, { tools: TOOLS })), whole);
+    const [thought] = responseIn(streamed('messages', [blockStart(0, THINKING), end('end_turn')])).output as Fields[];
+    assert.deepEqual(thinkingBlock(thought?.encrypted_content), THINKING);
   });
 
   test('input that comes with the start of a call', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { encryptedContent, thinkingBlock } from '../../../src/translate/responses-messages/thinking.ts';
 import {
   call,
   image,
@@ -186,6 +187,11 @@ const CACHED: readonly (readonly [
     ['messages[2].content[1]', 'messages[2].content[2]', 'messages[4].content[0]', 'messages[4].content[1]'],
   ],
   [
+    'few marks of the client, and one at the end',
+    { input: [...LONG.slice(0, 2), message('user', text('Hi'))], prompt_cache_key: 'k' },
+    ['messages[0].content[0]', 'messages[0].content[1]', 'messages[0].content[2]'],
+  ],
+  [
     'only the marks of the client',
     { input: LONG.slice(0, 2), prompt_cache_key: 'k', prompt_cache_options: { mode: 'explicit' } },
     ['messages[0].content[0]', 'messages[0].content[1]'],
@@ -204,4 +210,15 @@ describe('what a host of the messages dialect is to cache', () => {
 
 test('a chat host is not told what to cache in a conversation', () => {
   assert.deepEqual(translated('chat', { input: LONG.slice(0, 2) }).ignored, ['input.prompt_cache_breakpoint']);
+});
+
+test('only content that was made here holds thinking', () => {
+  const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'sig' };
+  const content = encryptedContent(thinking);
+  assert.deepEqual(thinkingBlock(content), thinking);
+  const others = [{ ...thinking, signature: 1 }, { type: 'redacted_thinking' }, { type: 'text', text: 'Hm.' }, [], 'x'];
+  const foreign = [`response${content.slice('messages'.length)}`, 'messages.', 'messages.{}', undefined, null, {}];
+  for (const each of [...others.map((block) => encryptedContent(block as Fields)), ...foreign]) {
+    assert.equal(thinkingBlock(each), undefined);
+  }
 });

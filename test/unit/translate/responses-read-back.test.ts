@@ -1,4 +1,4 @@
-/** Any stream of a host is, for a client of the responses dialect, the answer that is not streamed. */
+/** Any stream of a host is, for a client of responses, the answer that is not streamed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
