@@ -10,6 +10,8 @@ export interface AnswerFacts {
   /** The number of choices; undefined if this is no answer. */
   readonly choices: number | undefined;
   readonly progress: readonly ChoiceProgress[];
+  /** Calls of the host's own tools that begin here, by their names. */
+  readonly toolCalls?: readonly string[];
   /** The upstream's id of the answer. */
   readonly id: unknown;
   /** The service tier that the upstream says it used. */

@@ -1,11 +1,12 @@
 /** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
 import { pricesFor, usageCost } from '../catalog/cost.ts';
+import type { TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { sampleInput } from '../dialects/input.ts';
 import type { Log } from '../observe/log.ts';
 import type { RequestEnd } from '../observe/monitor.ts';
-import { larger, type Metered } from '../relay/meter.ts';
-import type { RelayResult } from '../relay/relay.ts';
+import { larger, type Metered, withToolCalls } from '../relay/meter.ts';
+import { NO_WORK, type RelayResult } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import type { Admitted } from './admitted.ts';
@@ -13,11 +14,12 @@ import { errorOf, outcomeOf } from './respond.ts';
 
 /** Counts the tokens if the upstream did not report them. */
 export async function endOf(
-  { request, dispatch, model: asked }: Admitted,
+  { request, routes, dispatch, model: asked }: Admitted,
   { metered, termination }: RelayResult,
   counter: TokenCounter,
 ): Promise<RequestEnd> {
-  const { usage, source } = await usageOf(metered, request, counter);
+  const { usage: reported, source } = await usageOf(metered, request, counter);
+  const usage = metered === NO_WORK ? reported : withUnreportedCalls(reported, routes[0].hosted.request);
   const model = dispatch?.model ?? asked;
   const prices = pricesFor(model, request.serviceTier, metered.serviceTier);
   const { served, firstByteMs } = dispatch ?? {};
@@ -31,6 +33,11 @@ export async function endOf(
     served,
     failure,
   };
+}
+
+/** Hosts of chat completions report no calls of their tools: each that a request allows counts. */
+function withUnreportedCalls(usage: TokenUsage, { dialect, hostTools }: ModelRequest): TokenUsage {
+  return dialect.name === 'chat' ? withToolCalls(usage, Object.fromEntries(hostTools)) : usage;
 }
 
 async function usageOf(

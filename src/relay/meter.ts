@@ -3,7 +3,7 @@
  * relayed.
  */
 
-import type { TokenUsage, UsageSource } from '../core/usage.ts';
+import { NO_PARTS, type TokenUsage, type UsageSource } from '../core/usage.ts';
 import { type AnswerFacts, quotableId } from '../dialects/answer.ts';
 import { TextSample } from '../wire/text-sample.ts';
 
@@ -33,6 +33,7 @@ export class Meter {
   #isReportFinal = false;
   #firstId: unknown;
   #serviceTier: string | undefined;
+  readonly #toolCalls: Record<string, number> = {};
   readonly #written = new TextSample();
   /** True once any part of a response was read: the upstream has done work. */
   hasRead = false;
@@ -58,6 +59,7 @@ export class Meter {
     // Every chunk has the id; the first one is as good as any.
     this.#firstId ??= facts.id;
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
+    for (const name of facts.toolCalls ?? []) this.#toolCalls[name] = (this.#toolCalls[name] ?? 0) + 1;
     for (const { index, finished, written } of facts.progress) {
       for (const text of written) this.#written.add(text, index);
       if (finished) {
@@ -117,7 +119,13 @@ export class Meter {
   figures(): Metered {
     return this.#reported === undefined
       ? this.#counted()
-      : { ...this.#known, usage: this.#reported, source: 'reported', written: undefined, earlyReport: undefined };
+      : {
+          ...this.#known,
+          usage: withToolCalls(this.#reported, this.#toolCalls),
+          source: 'reported',
+          written: undefined,
+          earlyReport: undefined,
+        };
   }
 
   /**
@@ -133,7 +141,8 @@ export class Meter {
 
   #counted(): Metered {
     const completionTokens = Math.max(1, this.#written.tokens);
-    const usage = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
+    const counted = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
+    const usage = withToolCalls(counted, this.#toolCalls);
     return { ...this.#known, usage, source: 'counted', written: this.#written, earlyReport: undefined };
   }
 
@@ -155,8 +164,20 @@ export function larger(
   counted: TokenUsage,
 ): { readonly usage: TokenUsage; readonly source: UsageSource } {
   if (reported === undefined) return { usage: counted, source: 'counted' };
-  if (reported.completionTokens >= counted.completionTokens) return { usage: reported, source: 'reported' };
+  const calls = counted.parts?.toolCalls ?? {};
+  if (reported.completionTokens >= counted.completionTokens) {
+    return { usage: withToolCalls(reported, calls), source: 'reported' };
+  }
   const { completionTokens } = counted;
   const promptTokens = Math.max(reported.promptTokens, counted.promptTokens);
-  return { usage: { ...reported, promptTokens, completionTokens }, source: 'counted' };
+  const usage = withToolCalls({ ...reported, promptTokens, completionTokens }, calls);
+  return { usage, source: 'counted' };
+}
+
+/** The usage with as many calls of each tool, at least. */
+export function withToolCalls(usage: TokenUsage, calls: Readonly<Record<string, number>>): TokenUsage {
+  const { parts = NO_PARTS } = usage;
+  const missing = Object.entries(calls).filter(([name, count]) => count > (parts.toolCalls[name] ?? 0));
+  if (missing.length === 0) return usage;
+  return { ...usage, parts: { ...parts, toolCalls: { ...parts.toolCalls, ...Object.fromEntries(missing) } } };
 }

@@ -20,6 +20,7 @@ export async function countUsage(
   return {
     promptTokens: inputTokens === undefined ? estimate.promptTokens : inputTokens + input.extraTokens,
     cachedTokens: 0,
+    ...(estimate.parts && { parts: estimate.parts }),
     completionTokens: outputTokens === undefined ? estimate.completionTokens : Math.max(1, outputTokens),
   };
 }

@@ -54,7 +54,7 @@ export function checkChat(
       hasAudio: hasAudio(fields),
       // A host may cache what it likes.
       cacheWrite: '5m',
-      hostTools: NO_TOOLS,
+      hostTools: isObject(fields.web_search_options) ? ONE_SEARCH : NO_TOOLS,
     },
   };
 }
@@ -65,6 +65,8 @@ export function checkChat(
  */
 const MAX_DECLARED_TOKENS = MAX_TPM;
 const NO_TOOLS: ReadonlyMap<string, number> = new Map();
+/** Chat models that search do so once for each request, and report no calls. */
+const ONE_SEARCH: ReadonlyMap<string, number> = new Map([['web_search', 1]]);
 /** Several times what any host accepts. */
 export const MAX_MESSAGES = 10_000;
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
@@ -94,6 +96,7 @@ const ACTED_ON: ReadonlySet<string> = new Set([
   'model',
   ...CHECKS.map(([name]) => name),
   'functions',
+  'web_search_options',
   'response_format',
   'modalities',
   'audio',

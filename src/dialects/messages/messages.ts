@@ -63,7 +63,7 @@ class MessagesStream implements StreamReader {
         return { ...this.#withUsage(message.usage, false, []), id: message.id };
       }
       case 'content_block_start':
-        return written(textsOf(event.content_block));
+        return { ...written(textsOf(event.content_block)), toolCalls: hostCallsOf(event.content_block) };
       case 'content_block_delta':
         return written(textsOf(event.delta));
       case 'message_delta': {
@@ -96,6 +96,11 @@ class MessagesStream implements StreamReader {
   completion(): string {
     return namedEvent('message_stop', '{"type":"message_stop"}');
   }
+}
+
+/** A call that the host runs itself, and bills, begins as a block of its own. */
+function hostCallsOf(block: unknown): readonly string[] {
+  return isObject(block) && block.type === 'server_tool_use' && typeof block.name === 'string' ? [block.name] : [];
 }
 
 function written(texts: readonly string[]): AnswerFacts {

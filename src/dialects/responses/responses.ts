@@ -8,6 +8,7 @@ import { withFields } from '../edit.ts';
 import { readResponse } from './answer.ts';
 import { checkResponses } from './check.ts';
 import { walkResponses } from './input.ts';
+import { hostToolOfItem } from './tools.ts';
 
 export const RESPONSES: Dialect = {
   name: 'responses',
@@ -109,5 +110,7 @@ function factsOf({ type, delta, response, item }: Fields): AnswerFacts {
   const isText = typeof delta === 'string' && typeof type === 'string' && type.endsWith('.delta');
   const name = type === 'response.output_item.added' && isObject(item) ? item.name : undefined;
   const written = [isText ? delta : undefined, name].filter((text) => typeof text === 'string');
-  return written.length === 0 ? NOTHING : { ...NOTHING, progress: [{ index: 0, finished: false, written }] };
+  const call = type === 'response.output_item.added' && isObject(item) ? hostToolOfItem(item.type) : undefined;
+  const facts = call === undefined ? NOTHING : { ...NOTHING, toolCalls: [call] };
+  return written.length === 0 ? facts : { ...facts, progress: [{ index: 0, finished: false, written }] };
 }
