@@ -88,13 +88,16 @@ function atLength(prices: Prices, inputTokens: number): Prices {
   const { above } = prices;
   if (above === undefined || inputTokens <= above.tokens) return prices;
   const { input, cachedInput, output } = above;
+  // What is written to a cache costs a multiple of other input, rounded up to the nanodollar.
+  const scaled = (price: Nanos) =>
+    prices.input === 0n ? highest(price, input) : highest(price, (price * input + prices.input - 1n) / prices.input);
   return {
     ...prices,
     input,
     cachedInput,
     output,
-    cacheWrite: highest(prices.cacheWrite, input),
-    cacheWrite1h: highest(prices.cacheWrite1h, input),
+    cacheWrite: scaled(prices.cacheWrite),
+    cacheWrite1h: scaled(prices.cacheWrite1h),
     audioInput: highest(prices.audioInput, input),
     audioOutput: highest(prices.audioOutput, output),
   };

@@ -123,11 +123,18 @@ class ConfigBuilder {
 
   /** There the price of input would be too low for what is written to the cache. */
   #requireWritePrices(provider: string, { models }: ParsedProvider): void {
-    for (const [model, fields] of Object.entries(models)) {
+    const all = Object.entries(models).flatMap(([model, fields]) => [
+      { path: [model], prices: fields },
+      ...Object.entries(fields.service_tiers).map(([tier, prices]) => ({
+        path: [model, 'service_tiers', tier],
+        prices,
+      })),
+    ]);
+    for (const { path, prices } of all) {
       for (const field of ['cache_write', 'cache_write_1h'] as const) {
-        if (fields[field] !== undefined) continue;
+        if (prices[field] !== undefined) continue;
         this.#addProblem(
-          ['providers', provider, 'models', model],
+          ['providers', provider, 'models', ...path],
           `expected ${field}: a provider of kind anthropic bills what is written to its cache at a price of its own`,
         );
       }

@@ -17,13 +17,19 @@ export function toModel(
   kind: ParsedProvider['kind'],
 ): ModelConfig {
   const prices = toPrices(fields);
+  // The mock provider never calls them.
+  const tools = kind === 'mock' ? new Map([...UNUSED_TOOLS, ...prices.tools]) : prices.tools;
+  // A tier changes the prices of tokens; a call of a tool costs the same unless it says otherwise.
+  const tierPrices = (tier: ParsedPrices): Prices => ({
+    ...toPrices(tier),
+    tools: new Map([...tools, ...Object.entries(tier.tools)]),
+  });
   return {
     name,
     upstream: fields.upstream ?? name,
     ...prices,
-    // The mock provider never calls them.
-    tools: kind === 'mock' ? new Map([...UNUSED_TOOLS, ...prices.tools]) : prices.tools,
-    serviceTiers: new Map(Object.entries(fields.service_tiers).map(([tier, prices]) => [tier, toPrices(prices)])),
+    tools,
+    serviceTiers: new Map(Object.entries(fields.service_tiers).map(([name, tier]) => [name, tierPrices(tier)])),
     contextWindow: fields.context_window,
     maxOutput: fields.max_output,
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),

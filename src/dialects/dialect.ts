@@ -70,6 +70,9 @@ export interface Dialect {
   /** Fields of answers and events that a model may have written, or that name nothing secret. */
   readonly answerFields: ReadonlySet<string>;
 
+  /** How much of an event is buffered to read it, in bytes. Longer ones are passed on in pieces. */
+  readonly maxEventBytes: number;
+
   /** Validates every field that the gateway acts on, and reports the first problem. */
   check(body: JsonBody, model: string): Checked;
   /** Passes every text of the input to `onText`. Returns the tokens of everything that is not text. */

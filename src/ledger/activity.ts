@@ -67,12 +67,13 @@ export class Activity {
     if (lease.admittedMonotonicMs === this.#newestAdmittedMs) this.#newestAdmittedMs = undefined;
   }
 
-  /** Puts a changed lease in the place of an open one: one with another hold, or without its slot. */
+  /** Puts a changed lease in the place of an open one: one that holds or reserves more, or without its slot. */
   replace(before: Lease, after: Lease): void {
     const { requestId } = before.hold;
     invariant(this.#leases.get(requestId) === before, () => `request ${requestId} changes a lease that is not open`);
     this.#leases.set(requestId, after);
     this.#slots += Number(after.hasSlot) - Number(before.hasSlot);
+    this.#openTokens += after.reservedTokens - before.reservedTokens;
   }
 
   /** Tokens of the last minute and those reserved by open leases. */

@@ -244,7 +244,9 @@ export class Decisions {
     });
     if ('reason' in after) return { granted: false, refusal: after };
     this.#store.grow(after);
-    this.#replace(lease, { ...lease, hold: after }, activity);
+    // Where output is reserved at all, the reservation grows with what the hold covers.
+    const grownTokens = lease.reservedTokens > hold.inputTokens ? after.outputTokens - hold.outputTokens : 0;
+    this.#replace(lease, { ...lease, hold: after, reservedTokens: lease.reservedTokens + grownTokens }, activity);
     return { granted: true, holdNanos: after.holdNanos };
   }
 

@@ -3,13 +3,14 @@
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { estimateInput, sampleInput } from '../dialects/input.ts';
 import { COUNT_TOKENS } from '../dialects/messages/count-tokens.ts';
+import { credentialOf } from '../http/authorization.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Meter } from '../relay/meter.ts';
 import type { StreamSink, Termination } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countSample } from '../tokens/usage.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { admitListing, type Refused, refused } from './listing.ts';
+import { admitListing, type ListingAccess, type Refused, refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
 import type { Target } from './plan.ts';
 import { readBody } from './read-body.ts';
@@ -18,13 +19,21 @@ import { finish } from './respond.ts';
 
 /** Sends the count, or returns why it is refused. Throws a BodyError. */
 export async function countTokens(parts: PipelineParts, exchange: Exchange): Promise<Refused | undefined> {
-  const access = await admitListing(parts.ledger, exchange);
-  if (!access.ok) return access.refused;
-  const body = await readBody(exchange, access.reading, parts.bodies, parts.catalog);
+  const credential = credentialOf(exchange.request.headers);
+  if (!credential.ok) return refused(credential.error);
+  const identity = await parts.ledger.identify(credential.keyHash);
+  exchange.showLimits(identity.figures);
+  // Whoever may not list models is refused there.
+  const reading = identity.kind === 'enabled' ? { ...identity, refusal: undefined } : undefined;
+  if (reading === undefined) return refusedOf(await admitListing(parts.ledger, exchange));
+  exchange.identifyKey(reading.keyId);
+  const body = await readBody(exchange, reading, parts.bodies, parts.catalog);
   const resolution = resolveRequest(parts.catalog, COUNT_TOKENS, body);
   exchange.nameModel(resolution.modelName);
-  const permission = permit(resolution, access.allowlist, parts.catalog);
+  const permission = permit(resolution, reading.allowlist, parts.catalog);
   if (!permission.ok) return refused(permission.error);
+  const refusal = refusedOf(await admitListing(parts.ledger, exchange));
+  if (refusal !== undefined) return refusal;
   const { request, targets } = permission.permitted;
   const [target] = targets;
   const counted = target.response === undefined ? await countAtHost(parts.dispatcher, exchange, target) : undefined;
@@ -35,6 +44,10 @@ export async function countTokens(parts: PipelineParts, exchange: Exchange): Pro
     exchange.sendJson(200, JSON.stringify({ input_tokens: await countHere(parts.counter, request) }));
   }
   return undefined;
+}
+
+function refusedOf(access: ListingAccess): Refused | undefined {
+  return access.ok ? undefined : access.refused;
 }
 
 /** Undefined if the host cannot count. */

@@ -43,11 +43,16 @@ export function plansFor(
   [asked, ...fallbacks]: readonly [Target, ...Target[]],
   capOutput: boolean,
 ): readonly [Plan, ...Plan[]] {
-  const inputTokens = estimateInput(request);
+  const inputTokens = Math.max(estimateInput(request), ...translated(asked, fallbacks).map(estimateInput));
   const plan = (target: Target) => planForOne(request, target, inputTokens, capOutput);
   const alone = plan(asked);
   const others = fallbacks.filter(({ model }) => canGive(model, request.maxOutput)).map(plan);
   return others.length === 0 ? [alone] : [others.reduce(combine, alone), alone];
+}
+
+/** The requests as hosts of another dialect get them: a translation may make more tokens of an input. */
+function translated(...targets: readonly [Target, readonly Target[]]): ModelRequest[] {
+  return targets.flat().flatMap(({ request, response }) => (response === undefined ? [] : [request]));
 }
 
 function planForOne(

@@ -18,7 +18,7 @@ export async function endOf(
   { metered, termination }: RelayResult,
   counter: TokenCounter,
 ): Promise<RequestEnd> {
-  const { usage: reported, source } = await usageOf(metered, request, counter);
+  const { usage: reported, source } = await usageOf(metered, routes[0].hosted.request, counter);
   const usage = metered === NO_WORK ? reported : withUnreportedCalls(reported, routes[0].hosted.request);
   const model = dispatch?.model ?? asked;
   const prices = pricesFor(model, request.serviceTier, metered.serviceTier);

@@ -24,8 +24,11 @@ export interface EventReaderOptions {
 
 /** What to do with an event. */
 export type EventAction =
-  /** `instead`: the bytes to send in place of the event's own. */
-  | { readonly kind: 'forward'; readonly instead?: Buffer }
+  /**
+   * `instead`: the bytes to send in place of the event's own. `isEmpty`: it says nothing of the
+   * answer, such as a ping.
+   */
+  | { readonly kind: 'forward'; readonly instead?: Buffer; readonly isEmpty?: true }
   | { readonly kind: 'hide' }
   | { readonly kind: 'done'; readonly instead?: Buffer }
   | StreamError;
@@ -40,6 +43,9 @@ export interface StreamError {
 
 const FORWARD: EventAction = { kind: 'forward' };
 const DONE: EventAction = { kind: 'done' };
+const FORWARD_EMPTY: EventAction = { kind: 'forward', isEmpty: true };
+/** The name of events that only keep a connection open. */
+const PING = 'ping';
 
 export class EventReader {
   readonly #meter: Meter;
@@ -86,7 +92,7 @@ export class EventReader {
     const clean = withoutSecrets(event.data as string, value, secrets, dialect.answerFields);
     const kind = isEnd ? 'done' : 'forward';
     if (translator === undefined) {
-      if (clean === undefined) return isEnd ? DONE : FORWARD;
+      if (clean === undefined) return isEnd ? DONE : event.name === PING ? FORWARD_EMPTY : FORWARD;
       return { kind, instead: Buffer.from(namedEvent(event.name, clean)) };
     }
     const translated = translator.push(clean === undefined ? value : (JSON.parse(clean) as Fields));

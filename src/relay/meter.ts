@@ -53,7 +53,9 @@ export class Meter {
 
   /** Reads a completion or a chunk. Usage reports are running totals, so the last one counts. */
   read(facts: AnswerFacts): void {
-    this.hasRead = true;
+    // Events such as pings say nothing of the work.
+    this.hasRead ||=
+      facts.hasUsage || facts.choices !== undefined || facts.progress.length > 0 || facts.id !== undefined;
     this.#reported = facts.usage ?? this.#reported;
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
     // Every chunk has the id; the first one is as good as any.

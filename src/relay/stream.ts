@@ -68,7 +68,7 @@ class StreamRelay {
   readonly #meter: Meter;
   readonly #options: StreamOptions;
   readonly #reader: EventReader;
-  readonly #splitter = new SseSplitter();
+  readonly #splitter: SseSplitter;
   readonly #preamble: Buffer[] = [];
   #preambleBytes = 0;
   /** Only part of an oversized event has been sent: nothing of ours may be written into it. */
@@ -90,6 +90,7 @@ class StreamRelay {
     this.#meter = meter;
     this.#options = options;
     this.#reader = new EventReader(meter, options);
+    this.#splitter = new SseSplitter(options.dialect.maxEventBytes);
   }
 
   async run(): Promise<RelayResult> {
@@ -135,7 +136,11 @@ class StreamRelay {
         return { forwarded, end: undefined, waiting: { events: events.slice(index), action } };
       }
       if (action.kind === 'forward')
-        this.#addEvent(action.instead === undefined ? event : { ...event, bytes: action.instead }, forwarded);
+        this.#addEvent(
+          action.instead === undefined ? event : { ...event, bytes: action.instead },
+          forwarded,
+          action.isEmpty === true,
+        );
       if (action.kind === 'error') return { forwarded, end: action };
       if (action.kind === 'done') return { forwarded, end: action.instead ?? event.bytes };
     }
@@ -171,11 +176,11 @@ class StreamRelay {
   }
 
   /**
-   * Holds back comments until the first event with data: before that, an error still gets an HTTP
+   * Holds back comments and pings until the first event with data: before that, an error still gets an HTTP
    * status.
    */
-  #addEvent(event: SseEvent, forwarded: Buffer[]): void {
-    const hasData = Boolean(event.data?.trim()) || !event.complete;
+  #addEvent(event: SseEvent, forwarded: Buffer[], isEmpty: boolean): void {
+    const hasData = !isEmpty && (Boolean(event.data?.trim()) || !event.complete);
     if (!this.#sink.started && !hasData) {
       this.#preambleBytes += event.bytes.length;
       if (this.#preambleBytes <= MAX_PREAMBLE_BYTES) this.#preamble.push(event.bytes);
@@ -216,7 +221,8 @@ class StreamRelay {
     const rest = !isTerminated ? '\n\n' : isCutInCrlf(bytes) ? '\n' : '';
     const end = Buffer.concat([bytes, Buffer.from(rest)]);
     return {
-      metered: this.#meter.figures(),
+      // A report that came before the end may leave most of the work out.
+      metered: this.#meter.complete ? this.#meter.figuresOfPart() : this.#meter.figures(),
       termination: { kind: 'stream_end', error: undefined, end },
       note: undefined,
     };

@@ -23,12 +23,17 @@ const NO_BYTES = Buffer.alloc(0);
 
 /** Accepts LF, CRLF and CR as line ends, in chunks that are cut anywhere. */
 export class SseSplitter {
+  readonly #maxEventBytes: number;
   #pending: Buffer = NO_BYTES;
   #lineIsEmpty = true;
   #lastWasCr = false;
   #atStart = true;
-  /** The current event exceeds MAX_EVENT_BYTES. */
+  /** The current event exceeds the maximum. */
   #oversized = false;
+
+  constructor(maxEventBytes = MAX_EVENT_BYTES) {
+    this.#maxEventBytes = maxEventBytes;
+  }
 
   /** The events that this chunk completes. */
   push(chunk: Buffer): SseEvent[] {
@@ -43,7 +48,7 @@ export class SseSplitter {
       start = end;
     }
     this.#pending = kept(bytes.subarray(start));
-    if (this.#oversized || this.#pending.length > MAX_EVENT_BYTES) events.push(...this.#takeOversized());
+    if (this.#oversized || this.#pending.length > this.#maxEventBytes) events.push(...this.#takeOversized());
     return events;
   }
 

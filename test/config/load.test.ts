@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { HttpProviderConfig, ProviderConfig } from '../../src/config/config.ts';
+import type { HttpProviderConfig, ModelConfig, ProviderConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { directory, load } from '../support/configs.ts';
 
@@ -174,6 +174,15 @@ test('a provider is inactive if it refers to a variable that is not set, and act
     const [loaded] = load(provider(fields), { SET: 'value', EMPTY: '' }).providers;
     assert.equal(loaded?.missingVariable, missing, fields);
   }
+});
+
+test('a call of a tool costs the same in every service tier, unless that says otherwise', () => {
+  const tiers = '{ priority: { input: 2, output: 2 }, flex: { input: 1, output: 1, tools: { web_search: 0.02 } } }';
+  const model = `{ input: 1, output: 1, tools: { web_search: 0.01 }, service_tiers: ${tiers} }`;
+  const { providers } = load(`providers: { p: { kind: openai, base_url: "http://h/v1", models: { m: ${model} } } }`);
+  const { serviceTiers } = providers[0]?.models[0] as ModelConfig;
+  const calls = ['priority', 'flex'].map((tier) => serviceTiers.get(tier)?.tools.get('web_search'));
+  assert.deepEqual(calls, [10_000_000n, 20_000_000n]);
 });
 
 test('prices are exact to the nanodollar', () => {

@@ -236,6 +236,31 @@ describe('a stream of a message', () => {
     );
   });
 
+  test('whose report came with its beginning is charged for what was written', async () => {
+    const key = gateway.key();
+    const text = {
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'text_delta', text: 'many words '.repeat(300) },
+    };
+    const delta = event({ type: 'message_delta', delta: { stop_reason: 'end_turn' } } as never);
+    gateway.upstream.follow(streaming(START, event(text as never), delta, STOP));
+    await post(key, { stream: true, max_tokens: 2_000 });
+    const [row] = gateway.rows(key);
+    assert.ok(
+      row !== undefined && row.completion_tokens > 550 && row.completion_tokens < 650,
+      `${row?.completion_tokens}`,
+    );
+  });
+
+  test('that begins with a ping and an error is an ordinary error, and free', async () => {
+    const key = gateway.key();
+    const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+    gateway.upstream.follow(streaming(event({ type: 'ping' }), event(overloaded)));
+    assert.equal((await post(key, { stream: true })).status, 502);
+    assert.equal(gateway.rows(key)[0]?.cost_nanos, 0);
+  });
+
   test('that begins with an error is an ordinary one', async () => {
     const key = gateway.key();
     const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
@@ -267,6 +292,13 @@ describe('counting tokens', () => {
     const reply = await post(gateway.key(), { max_tokens: undefined }, {}, path);
     const { input_tokens: tokens } = JSON.parse(reply.text);
     assert.ok(tokens >= 3 && tokens <= 15, `${tokens} tokens`);
+  });
+
+  test('refuses an invalid body before it counts in the window of the listings', async () => {
+    const key = gateway.key();
+    const before = (await post(key, { messages: [] }, {}, path)).headers.get('x-ratelimit-remaining-requests');
+    const reply = await post(key, { messages: [] }, {}, path);
+    assert.deepEqual([reply.status, reply.headers.get('x-ratelimit-remaining-requests')], [400, before]);
   });
 
   test('is refused in the window of the listings', async () => {

@@ -86,6 +86,16 @@ describe('a stream of a response', () => {
     });
   }
 
+  test('may repeat long instructions in its events', async () => {
+    const key = gateway.key();
+    const instructions = 'x'.repeat(1_200_000);
+    const last = event('response.completed', { response: response({ instructions }) });
+    gateway.upstream.follow(streaming(CREATED, TEXT, last));
+    const reply = await post(key, { stream: true });
+    assert.equal(reply.text, CREATED + TEXT + last);
+    assert.equal(gateway.rows(key)[0]?.cost_nanos, NANOS);
+  });
+
   test('without usage is charged for what was written, once', async () => {
     const key = gateway.key();
     const words = 'many words '.repeat(200);

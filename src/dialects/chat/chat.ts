@@ -2,7 +2,7 @@
 import { type ClientError, errorBody } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
-import { DONE, DONE_EVENT, dataEvent, type SseEvent } from '../../wire/sse.ts';
+import { DONE, DONE_EVENT, dataEvent, MAX_EVENT_BYTES, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import type { Dialect, Judgement, StreamReader } from '../dialect.ts';
 import { readCompletion } from './answer.ts';
@@ -15,6 +15,7 @@ export const CHAT: Dialect = {
   title: 'chat-completions',
   path: '/chat/completions',
   headers: [],
+  maxEventBytes: MAX_EVENT_BYTES,
   // Most hosts know only this field; OpenAI's own is set where its hosts are described.
   maximumField: 'max_tokens',
   answerFields: new Set('id object created model choices usage service_tier system_fingerprint'.split(' ')),

@@ -10,7 +10,11 @@ export const COUNT_TOKENS: Dialect = {
   title: 'count_tokens',
   path: `${MESSAGES.path}/count_tokens`,
   answerFields: new Set(['input_tokens', 'context_management']),
-  check: (body, model) => checkMessages(COUNT_TOKENS, body, model, 1),
+  // A count is never streamed.
+  check: (body, model) => {
+    const checked = checkMessages(COUNT_TOKENS, body, model, 1);
+    return checked.ok ? { ok: true, request: { ...checked.request, stream: false } } : checked;
+  },
   readAnswer: ({ input_tokens: tokens }) => ({
     usage: undefined,
     hasUsage: false,

@@ -40,6 +40,12 @@ const COSTS: readonly (readonly [what: string, usage: TokenUsage, nanos: bigint]
   ['calls of the tools of the host', usage({ promptTokens: 1 }, { toolCalls: { web_search: 3 } }), thousands(10 + 21)],
   ['audio input', usage({ promptTokens: 5 }, { audioInputTokens: 2 }), thousands(30 + 60)],
   ['audio output', usage({ completionTokens: 5 }, { audioOutputTokens: 4 }), thousands(40 + 320)],
+  // Above 1,000 tokens all input costs twice as much, and so does what is written to the cache.
+  [
+    'long input that is written for an hour',
+    usage({ promptTokens: 2_000 }, { cacheWrite1hTokens: 2_000 }),
+    thousands(2_000 * 30),
+  ],
   ['as much input as has the ordinary prices', usage({ promptTokens: 1_000 }), thousands(10_000)],
   [
     'a long context, all of it',

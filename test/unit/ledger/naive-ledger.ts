@@ -124,7 +124,8 @@ export class NaiveLedger {
     const moreTokens = Math.max(0, outputTokens - request.outputTokens);
     const tokens = wanted === 0n ? moreTokens : Number((BigInt(moreTokens) * granted) / wanted);
     const holdNow = request.holdNanos + granted;
-    open.request = { ...request, outputTokens: request.outputTokens + tokens, holdNanos: holdNow };
+    const reservedTokens = request.reservedTokens + (request.reservedTokens > request.inputTokens ? tokens : 0);
+    open.request = { ...request, reservedTokens, outputTokens: request.outputTokens + tokens, holdNanos: holdNow };
     return { granted: true, holdNanos: holdNow };
   }
 
