@@ -9,6 +9,11 @@ const UNUSED_TOOLS: readonly (readonly [name: string, nanos: bigint])[] = [
   'code_interpreter',
   'code_execution',
   'image_generation',
+  'web_fetch',
+  'mcp',
+  'shell',
+  'programmatic_tool_calling',
+  'advisor',
 ].map((name) => [name, 0n]);
 
 export function toModel(

@@ -30,7 +30,8 @@ export const API_KEY_DISABLED: ClientError = {
 export function credentialOf(headers: IncomingHttpHeaders): Credential {
   const apiKey = headers['x-api-key'];
   if (apiKey === undefined) return bearerCredential(headers.authorization);
-  return headers.authorization === undefined ? keyCredential(String(apiKey)) : { ok: false, error: TWO_KEYS };
+  if (headers.authorization !== undefined) return { ok: false, error: TWO_KEYS };
+  return apiKey === '' ? { ok: false, error: UNAUTHORIZED } : keyCredential(String(apiKey));
 }
 
 const TWO_KEYS: ClientError = {

@@ -14,7 +14,7 @@ import { Roster } from '../core/roster.ts';
 import { explainListenError } from './address.ts';
 import { ConnectionLimiter, SURPLUS_CONNECTIONS } from './connection-limiter.ts';
 import { type ErrorFormat, Exchange } from './exchange.ts';
-import { checkHead, errorForParser, MAX_HEADER_BYTES } from './malformed.ts';
+import { checkHead, errorForParser, MAX_HEADER_BYTES, type ParserError, targetIn } from './malformed.ts';
 import { type Overload, OverloadMonitor, type OverloadThresholds } from './overload.ts';
 import { writeRaw } from './raw-response.ts';
 import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
@@ -121,6 +121,7 @@ export class Listener {
         socket as Socket,
         { code: 'invalid_request', status: 404, message: 'CONNECT is not supported.', close: true },
         this.#options.figures.requests,
+        this.#options.formatFor('/'),
       );
     });
     this.#server.on('clientError', (error, socket) => this.#clientError(error, socket as Socket));
@@ -262,7 +263,7 @@ export class Listener {
     return isListing(path) ? this.#options.figures.listings : this.#options.figures.requests;
   }
 
-  #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  #clientError(error: ParserError, socket: Socket): void {
     const { open: response, unread } = this.#stateOf(socket);
     // An error response cannot precede or follow a response that is pending or has begun.
     const isPending = response !== undefined && (response.headersSent || response.req.complete);
@@ -274,7 +275,8 @@ export class Listener {
       socket.destroy(error);
       return;
     }
-    writeRaw(socket, errorForParser(error), this.#options.figures.requests);
+    const path = pathOf(response?.req.url ?? targetIn(error.rawPacket) ?? '/');
+    writeRaw(socket, errorForParser(error), this.#options.figures.requests, this.#options.formatFor(path));
   }
 }
 

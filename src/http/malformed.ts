@@ -28,6 +28,7 @@ const SINGLE_HEADERS: ReadonlyMap<string, number> = new Map([
   ['content-length', 4],
   ['content-type', 8],
   ['transfer-encoding', 16],
+  ['x-api-key', 32],
 ]);
 /** Spares lowercasing and looking up names of any other length. */
 const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE_HEADERS.keys()].map((name) => name.length));
@@ -96,8 +97,21 @@ function closing(status: number, message: string): ClientError {
   return { ...malformed(message), status };
 }
 
+/** Why the parser rejected a request. */
+export interface ParserError extends NodeJS.ErrnoException {
+  /** The bytes in which it found the error. */
+  readonly rawPacket?: Buffer;
+}
+
+const REQUEST_LINE = /^\s*[A-Z-]+ +(\S+)/;
+
+/** The target of the request that begins with these bytes. Undefined if none does. */
+export function targetIn(packet: Buffer | undefined): string | undefined {
+  return REQUEST_LINE.exec(packet?.toString('latin1', 0, MAX_TARGET_BYTES) ?? '')?.[1];
+}
+
 /** The client error for a request that the parser rejected. */
-export function errorForParser(error: NodeJS.ErrnoException): ClientError {
+export function errorForParser(error: ParserError): ClientError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return HEADERS_TOO_LARGE;

@@ -4,19 +4,21 @@
  */
 
 import type { Socket } from 'node:net';
-import { type ClientError, errorBody, statusOf } from '../core/errors.ts';
+import { type ClientError, statusOf } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../core/limits.ts';
+import type { ErrorFormat } from './exchange.ts';
 import { addRateHeaders } from './headers.ts';
 
 /** How long a connection may stay half open after its last response, in milliseconds. */
 const LINGER_MS = 2_000;
 
 /** Sends an error in the shape of all others, and closes the connection. */
-export function writeRaw(socket: Socket, error: ClientError, figures: RateFigures): void {
-  const body = errorBody(error);
+export function writeRaw(socket: Socket, error: ClientError, figures: RateFigures, format: ErrorFormat): void {
+  const requestId = newId('req', Date.now());
+  const body = format.errorBody(error, requestId);
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))];
-  headers.push('Connection', 'close', 'X-Request-Id', newId('req', Date.now()));
+  headers.push('Connection', 'close', 'X-Request-Id', requestId);
   addRateHeaders(headers, figures);
   const lines = headers.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${headers[i + 1]}`] : []));
   const status = statusOf(error);

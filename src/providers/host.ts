@@ -1,6 +1,7 @@
 /** What requests to a host over HTTP look like: where they go, their headers and their bodies. Pure. */
 import type { AuthScheme, DialectName } from '../core/dialects.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
+import { membersOf } from '../wire/members.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { secretsOf } from './secrets.ts';
 
@@ -68,20 +69,33 @@ export function headersFor(
 
 /**
  * The request body for the upstream: with its own model name, a request for usage, and a maximum
- * of output tokens if the client declares none.
+ * of output tokens if the client declares none. `isTranslated`: the client speaks another dialect.
  */
 export function bodyFor(
   { streamUsage, isOpenai }: Endpoint,
   request: ModelRequest,
   upstreamModel: string,
   capTokens: number | undefined,
+  isTranslated: boolean,
 ): string {
   const { dialect } = request;
   // OpenAI's own reasoning models reject `max_tokens`; most other hosts know only that.
-  const field = isOpenai && dialect.name === 'chat' ? 'max_completion_tokens' : dialect.maximumField;
-  return dialect.edit(request, {
+  const isRenamed = isOpenai && dialect.name === 'chat';
+  const field = isRenamed ? OPENAI_MAXIMUM : dialect.maximumField;
+  // What a client wrote itself reaches its host as it is.
+  return dialect.edit(isRenamed && isTranslated ? withOpenaiMaximum(request) : request, {
     model: upstreamModel,
     askForUsage: request.stream && streamUsage,
     cap: capTokens === undefined || field === undefined ? undefined : { field, tokens: capTokens },
   });
+}
+
+const OPENAI_MAXIMUM = 'max_completion_tokens';
+
+function withOpenaiMaximum(request: ModelRequest): ModelRequest {
+  const { max_tokens: maximum, ...others } = request.body.fields;
+  if (maximum === undefined) return request;
+  const fields = { ...others, [OPENAI_MAXIMUM]: maximum };
+  const text = JSON.stringify(fields);
+  return { ...request, body: { text, fields, members: membersOf(text, 0) } };
 }

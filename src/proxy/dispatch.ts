@@ -213,6 +213,7 @@ export class Dispatch {
         request: hosted.request,
         model: model.upstream,
         capTokens: route.capTokens,
+        isTranslated,
         headers: isTranslated ? {} : this.#request.headers,
       });
       this.#attempt = attempt;

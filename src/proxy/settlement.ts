@@ -37,7 +37,7 @@ export async function endOf(
 
 /** Hosts of chat completions report no calls of their tools: each that a request allows counts. */
 function withUnreportedCalls(usage: TokenUsage, { dialect, hostTools }: ModelRequest): TokenUsage {
-  return dialect.name === 'chat' ? withToolCalls(usage, Object.fromEntries(hostTools)) : usage;
+  return dialect.name === 'chat' ? withToolCalls(usage, hostTools) : usage;
 }
 
 async function usageOf(

@@ -3,7 +3,7 @@
  * relayed.
  */
 
-import { NO_PARTS, type TokenUsage, type UsageSource } from '../core/usage.ts';
+import { NO_PARTS, type TokenUsage, type UsageParts, type UsageSource } from '../core/usage.ts';
 import { type AnswerFacts, quotableId } from '../dialects/answer.ts';
 import { TextSample } from '../wire/text-sample.ts';
 
@@ -33,7 +33,7 @@ export class Meter {
   #isReportFinal = false;
   #firstId: unknown;
   #serviceTier: string | undefined;
-  readonly #toolCalls: Record<string, number> = {};
+  readonly #toolCalls = new Map<string, number>();
   readonly #written = new TextSample();
   /** True once any part of a response was read: the upstream has done work. */
   hasRead = false;
@@ -61,7 +61,7 @@ export class Meter {
     // Every chunk has the id; the first one is as good as any.
     this.#firstId ??= facts.id;
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
-    for (const name of facts.toolCalls ?? []) this.#toolCalls[name] = (this.#toolCalls[name] ?? 0) + 1;
+    for (const name of facts.toolCalls ?? []) this.#toolCalls.set(name, (this.#toolCalls.get(name) ?? 0) + 1);
     for (const { index, finished, written } of facts.progress) {
       for (const text of written) this.#written.add(text, index);
       if (finished) {
@@ -166,7 +166,7 @@ export function larger(
   counted: TokenUsage,
 ): { readonly usage: TokenUsage; readonly source: UsageSource } {
   if (reported === undefined) return { usage: counted, source: 'counted' };
-  const calls = counted.parts?.toolCalls ?? {};
+  const calls = Object.entries(counted.parts?.toolCalls ?? {});
   if (reported.completionTokens >= counted.completionTokens) {
     return { usage: withToolCalls(reported, calls), source: 'reported' };
   }
@@ -177,9 +177,13 @@ export function larger(
 }
 
 /** The usage with as many calls of each tool, at least. */
-export function withToolCalls(usage: TokenUsage, calls: Readonly<Record<string, number>>): TokenUsage {
+export function withToolCalls(usage: TokenUsage, calls: Iterable<readonly [name: string, count: number]>): TokenUsage {
   const { parts = NO_PARTS } = usage;
-  const missing = Object.entries(calls).filter(([name, count]) => count > (parts.toolCalls[name] ?? 0));
+  const missing = [...calls].filter(([name, count]) => count > callsOf(parts, name));
   if (missing.length === 0) return usage;
   return { ...usage, parts: { ...parts, toolCalls: { ...parts.toolCalls, ...Object.fromEntries(missing) } } };
+}
+
+function callsOf({ toolCalls }: UsageParts, name: string): number {
+  return Object.hasOwn(toolCalls, name) ? (toolCalls[name] as number) : 0;
 }

@@ -37,7 +37,7 @@ export class HttpUpstream implements Upstream {
     return this.#endpoint.secrets;
   }
 
-  attempt({ request, model, capTokens, headers }: UpstreamCall): Attempt {
+  attempt({ request, model, capTokens, isTranslated, headers }: UpstreamCall): Attempt {
     const attempt = new Attempt();
     const { path, query } = this.#endpoint;
     this.#pool.dispatch(
@@ -45,7 +45,7 @@ export class HttpUpstream implements Upstream {
         method: 'POST',
         path: `${path}${request.dialect.path}${query}`,
         headers: headersFor(this.#endpoint, request, headers),
-        body: bodyFor(this.#endpoint, request, model, capTokens),
+        body: bodyFor(this.#endpoint, request, model, capTokens, isTranslated),
       },
       new AttemptHandler(attempt, this.#timeouts),
     );

@@ -11,6 +11,8 @@ export interface UpstreamCall {
   readonly model: string;
   /** A maximum of output tokens, to be written into a request that declares none. */
   readonly capTokens: number | undefined;
+  /** Whether the gateway has made it from a request in another dialect. */
+  readonly isTranslated: boolean;
   /** Headers of the dialect, from the client. */
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -34,17 +34,60 @@ export function withoutSecrets(
   }
 }
 
+/** What models and tools write into the items and blocks of an answer, and what names them. */
+const PART_FIELDS: ReadonlySet<string> = new Set(
+  'id type status role name namespace text refusal annotations citation citations logprobs thinking signature data summary content encrypted_content partial_json arguments input action actions operation queries results result revised_prompt code output outputs tools title context stop_reason stop_sequence container'.split(
+    ' ',
+  ),
+);
+/** Objects in events that hold an answer. */
+const ANSWERS: ReadonlySet<string> = new Set(['response', 'message']);
+/** Objects in events that are part of an answer. */
+const PARTS: ReadonlySet<string> = new Set(['item', 'content_block', 'part', 'delta']);
+/** Lists of the parts of an answer. */
+const PART_LISTS: ReadonlySet<string> = new Set(['output', 'content']);
+
+/**
+ * What a member is. `written`: by a model or a tool, or it names nothing secret. `foreign`: only the
+ * host can have written it.
+ */
+type Kind = 'error' | 'choices' | 'answer' | 'part' | 'parts' | 'written' | 'foreign';
+
+function kindOf(name: string, value: unknown, fields: ReadonlySet<string>): Kind {
+  if (name === 'error') return 'error';
+  if (!fields.has(name)) return 'foreign';
+  if (fields === PART_FIELDS) return 'written';
+  if (Array.isArray(value)) return name === 'choices' ? name : PART_LISTS.has(name) ? 'parts' : 'written';
+  if (ANSWERS.has(name)) return isObject(value) ? 'answer' : 'foreign';
+  return isObject(value) && PARTS.has(name) ? 'part' : 'written';
+}
+
 /** Whether an answer has an error, or a secret in a member that is not of the format. */
 function isSuspect(answer: Readonly<Record<string, unknown>>, secrets: Secrets, format: ReadonlySet<string>): boolean {
-  for (const name in answer) {
-    if (format.has(name)) continue;
-    const value = answer[name];
-    if (name === 'error' ? Boolean(value) : isSecret(name, secrets)) return true;
-    // Some hosts name a provider in every chunk: a short text is not worth writing as JSON.
-    const text = typeof value === 'string' ? value : value ? JSON.stringify(value) : '';
-    if (isSecret(text, secrets)) return true;
-  }
+  for (const name in answer) if (isMemberSuspect(name, answer[name], secrets, format)) return true;
   return false;
+}
+
+function isMemberSuspect(name: string, value: unknown, secrets: Secrets, fields: ReadonlySet<string>): boolean {
+  switch (kindOf(name, value, fields)) {
+    case 'written':
+    case 'choices':
+      return false;
+    case 'error':
+      return Boolean(value);
+    case 'answer':
+      return isSuspect(value as Record<string, unknown>, secrets, fields);
+    case 'part':
+      return isSuspect(value as Record<string, unknown>, secrets, PART_FIELDS);
+    case 'parts':
+      return (value as unknown[]).some((part) => isObject(part) && isSuspect(part, secrets, PART_FIELDS));
+    case 'foreign': {
+      if (isSecret(name, secrets)) return true;
+      // Some hosts name a provider in every chunk: a short text is not worth writing as JSON.
+      const text = typeof value === 'string' ? value : value ? JSON.stringify(value) : '';
+      return isSecret(text, secrets);
+    }
+  }
 }
 
 function hasErrorInChoice({ choices }: Readonly<Record<string, unknown>>): boolean {
@@ -67,10 +110,33 @@ function editsOf(
 }
 
 /** The same value if there is nothing to remove. */
-function cleanMember(name: string, value: unknown, secrets: Secrets, format: ReadonlySet<string>): unknown {
-  if (name === 'error') return cleanError(value, secrets);
-  if (name === 'choices' && Array.isArray(value)) return mapItems(value, (choice) => cleanChoice(choice, secrets));
-  return format.has(name) ? withoutCredentials(value, secrets) : withoutAnySecret(value, secrets);
+function cleanMember(name: string, value: unknown, secrets: Secrets, fields: ReadonlySet<string>): unknown {
+  switch (kindOf(name, value, fields)) {
+    case 'error':
+      return cleanError(value, secrets);
+    case 'choices':
+      return mapItems(value as unknown[], (choice) => cleanChoice(choice, secrets));
+    case 'answer':
+      return cleanMembers(value, secrets, fields);
+    case 'part':
+      return cleanMembers(value, secrets, PART_FIELDS);
+    case 'parts':
+      return mapItems(value as unknown[], (part) => cleanMembers(part, secrets, PART_FIELDS));
+    case 'written':
+      return withoutCredentials(value, secrets);
+    case 'foreign':
+      return withoutAnySecret(value, secrets);
+  }
+}
+
+function cleanMembers(value: unknown, secrets: Secrets, fields: ReadonlySet<string>): unknown {
+  if (!isObject(value)) return withoutCredentials(value, secrets);
+  const before = Object.entries(value).flat();
+  const after = mapItems(before, (item, i) => {
+    if (i % 2 === 1) return cleanMember(before[i - 1] as string, item, secrets, fields);
+    return fields.has(item as string) ? item : withoutAnySecret(item, secrets);
+  });
+  return after === before ? value : objectOf(after);
 }
 
 function cleanChoice(choice: unknown, secrets: Secrets): unknown {
@@ -80,7 +146,7 @@ function cleanChoice(choice: unknown, secrets: Secrets): unknown {
   return error === clean.error ? clean : { ...clean, error };
 }
 
-/** An error beside choices is passed on whole, or not at all. */
+/** An error within an answer is passed on whole, or not at all. */
 function cleanError(error: unknown, secrets: Secrets): unknown {
   return !error || isForClients(error, secrets) ? error : WITHHELD_ERROR;
 }
@@ -112,11 +178,16 @@ function mapStrings(value: unknown, change: (text: string) => string): unknown {
   const before = Object.entries(value).flat();
   const after = mapItems(before, (item) => mapStrings(item, change));
   if (after === before) return value;
-  return Object.fromEntries(Array.from({ length: after.length / 2 }, (_, i) => [after[2 * i], after[2 * i + 1]]));
+  return objectOf(after);
+}
+
+/** The object of these names and values, in turns. */
+function objectOf(entries: readonly unknown[]): Record<string, unknown> {
+  return Object.fromEntries(Array.from({ length: entries.length / 2 }, (_, i) => [entries[2 * i], entries[2 * i + 1]]));
 }
 
 /** The same list if no item has changed. */
-function mapItems(items: readonly unknown[], change: (item: unknown) => unknown): readonly unknown[] {
+function mapItems(items: readonly unknown[], change: (item: unknown, i: number) => unknown): readonly unknown[] {
   const changed = items.map(change);
   return changed.every((item, i) => item === items[i]) ? items : changed;
 }

@@ -122,9 +122,18 @@ export function isAboutTheOperator(words: UpstreamWords): boolean {
 /** With these statuses, the upstream's words are withheld, and trying again cannot help. */
 export const WITHHELD_STATUSES: ReadonlySet<number> = new Set([401, 403, 404]);
 
+/** The statuses that hosts of the messages dialect send by name. */
+const NAMED_STATUSES: ReadonlyMap<string, number> = new Map([
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+]);
+
 /** The error status among the labels, as hosts send it in responses with status 200. */
 export function statusIn({ labels }: UpstreamWords): number | undefined {
-  return labels.map(Number).find((label) => label >= 400 && label < 600);
+  const number = labels.map(Number).find((label) => label >= 400 && label < 600);
+  return number ?? labels.map((label) => NAMED_STATUSES.get(label)).find((status) => status !== undefined);
 }
 
 /** True if clients may read an error beside the choices of an answer, with every field of it. */

@@ -91,6 +91,22 @@ describe('the Authorization header', () => {
   });
 });
 
+describe('the x-api-key header', () => {
+  test('without a value is unauthorized, with a wrong one invalid_api_key', async () => {
+    for (const route of ROUTES) {
+      assertError(await sendHeader('x-api-key:\r\n', route), 401, 'unauthorized');
+      assertError(await sendHeader('x-api-key: x\r\n', route), 401, 'invalid_api_key');
+    }
+  });
+
+  test('two of them, or one beside Authorization, are rejected before either is read', async () => {
+    const one = `x-api-key: ${secret}\r\n`;
+    for (const lines of [one + one, `${one}X-API-Key: y\r\n`, `${one}Authorization: Bearer ${secret}\r\n`]) {
+      for (const route of ROUTES) assertError(await sendHeader(lines, route), 400, 'invalid_request');
+    }
+  });
+});
+
 describe('the state of a key', () => {
   test('unknown, deleted and malformed keys get identical responses', async () => {
     const answers = [];

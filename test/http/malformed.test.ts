@@ -116,6 +116,29 @@ describe('malformed HTTP', () => {
   });
 });
 
+describe('malformed HTTP below /v1/messages has the errors of that dialect:', () => {
+  const head = `POST /v1/messages?beta=true HTTP/1.1\r\nHost: a\r\nx-api-key: ${key.secret}\r\n`;
+  for (const [name, bytes, status] of [
+    ['a bad length', `${head}Content-Length: x\r\n\r\n`, 400],
+    ['two lengths', `${head}Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}`, 400],
+    ['a bad header', `${head}nothing\r\n\r\n`, 400],
+    ['a bad chunk', `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400],
+    ['two keys', `${head}X-API-Key: ${key.secret}\r\n\r\n`, 400],
+    ['long headers', `${head}X: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
+  ] as const) {
+    test(name, async () => {
+      const connection = await RawConnection.open(gateway.port);
+      connection.send(bytes);
+      const answer = await connection.answer();
+      assert.equal(answer.status, status);
+      const { type, error, request_id: requestId } = JSON.parse(answer.body) as Record<string, Record<string, string>>;
+      assert.deepEqual([type, error?.type, error?.code], ['error', 'invalid_request_error', 'invalid_request']);
+      assert.equal(requestId as unknown, answer.headers.get('x-request-id'));
+      await connection.rest();
+    });
+  }
+});
+
 describe('clients that are too slow', { concurrency: true }, () => {
   const rows: readonly (readonly [name: string, bytes: string])[] = [
     ['an incomplete request line', 'POST /v1/chat'],

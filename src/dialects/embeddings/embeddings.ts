@@ -1,9 +1,9 @@
 /** The embeddings dialect: `POST /v1/embeddings`. */
 import { errorBody } from '../../core/errors.ts';
 import type { JsonBody } from '../../wire/body.ts';
-import { DONE_EVENT, dataEvent } from '../../wire/sse.ts';
+import { DONE_EVENT, dataEvent, MAX_EVENT_BYTES } from '../../wire/sse.ts';
 import { readUsage } from '../chat/answer.ts';
-import { type Check, type Checks, caseVariant, firstProblem, foreignMaxima, wholeNumber } from '../checks.ts';
+import { type Check, type Checks, caseVariant, firstProblem, foreignMaxima, text, wholeNumber } from '../checks.ts';
 import type { Checked, Dialect, Fields, ModelRequest } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { type FieldKinds, type OnText, walkFields } from '../input.ts';
@@ -14,6 +14,7 @@ export const EMBEDDINGS: Dialect = {
   path: '/embeddings',
   headers: [],
   maximumField: undefined,
+  maxEventBytes: MAX_EVENT_BYTES,
   answerFields: new Set(['object', 'data', 'model', 'usage']),
   check: checkEmbeddings,
   walkInput,
@@ -39,6 +40,7 @@ const CHECKS: Checks = Object.entries<Check>({
   input: checkInput,
   ...Object.fromEntries(foreignMaxima('no maximum')),
   dimensions: wholeNumber('dimensions', 1),
+  service_tier: text('service_tier'),
   stream: (value) => (value === undefined || value === false ? undefined : 'stream: embeddings are not streamed'),
 });
 const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name)]);
@@ -58,7 +60,7 @@ function checkEmbeddings(body: JsonBody, model: string): Checked {
       includeUsage: false,
       maxOutput: 0,
       choices: 1,
-      serviceTier: undefined,
+      serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: false,
       cacheWrite: undefined,
       hostTools: new Map(),
@@ -80,7 +82,7 @@ function isTokens(value: unknown): boolean {
 }
 
 const FIELDS: FieldKinds = {
-  settings: new Set(['model', 'dimensions', 'encoding_format', 'user', 'stream']),
+  settings: new Set(['model', 'dimensions', 'encoding_format', 'user', 'service_tier', 'stream']),
   unnamed: new Set(),
   walked: new Set(['input']),
 };

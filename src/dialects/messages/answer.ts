@@ -3,6 +3,7 @@ import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, countOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
+import { hostCallsOf } from './tools.ts';
 
 export function readMessage(answer: Fields): AnswerFacts {
   const isMessage = Array.isArray(answer.content);
@@ -14,6 +15,7 @@ export function readMessage(answer: Fields): AnswerFacts {
     hasUsage: isObject(answer.usage),
     choices: isMessage ? 1 : undefined,
     progress: isMessage ? [{ index: 0, finished, written }] : [],
+    toolCalls: isMessage ? (answer.content as unknown[]).flatMap(hostCallsOf) : [],
     id: answer.id,
     serviceTier: usage.service_tier,
   };
@@ -29,48 +31,64 @@ export function textsOf(block: unknown): string[] {
   return texts as string[];
 }
 
-/** The fields that are added up, by their names in a sum. */
+/** What is billed, by the names of the fields in a sum. */
 interface Sum {
   input: number;
   cacheRead: number;
-  written5m: number;
+  /** All that was written to the cache, with what is kept for an hour. */
+  written: number;
   written1h: number;
   output: number;
 }
 
+/** Many times what any host makes of one request. */
+const MAX_ITERATIONS = 1_000;
+
 /**
- * The reported usage, if it is usable: whole numbers, not all zero. Its input leaves out what was
- * read from the cache or written to it; ours includes both. `iterations`, where there are any, are
- * what is billed: the figures beside them leave out all but the last ones.
+ * The reported usage, if it is usable: whole numbers, with those of the input, not all zero. Its
+ * input leaves out what was read from the cache or written to it; ours includes both. `iterations`
+ * may hold more than the figures beside them or, in a stream, be older: the larger of the two counts.
  */
 export function readUsage(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
   const iterations = Array.isArray(usage.iterations) ? usage.iterations.filter(isObject) : [];
-  const sum: Sum = { input: 0, cacheRead: 0, written5m: 0, written1h: 0, output: 0 };
-  for (const part of iterations.length === 0 ? [usage] : iterations) if (!addTo(sum, part)) return undefined;
-  const promptTokens = sum.input + sum.cacheRead + sum.written5m + sum.written1h;
-  if (promptTokens + sum.output === 0) return undefined;
+  if (iterations.length > MAX_ITERATIONS) return undefined;
+  if (![usage, ...iterations].some((part) => countOf(part.input_tokens) !== undefined)) return undefined;
+  const top = sumOf([usage]);
+  const sum = sumOf(iterations);
+  if (top === undefined || sum === undefined) return undefined;
+  const input = Math.max(top.input, sum.input);
+  const cachedTokens = Math.max(top.cacheRead, sum.cacheRead);
+  const written = Math.max(top.written, sum.written);
+  const cacheWrite1hTokens = Math.max(top.written1h, sum.written1h);
+  const completionTokens = Math.max(top.output, sum.output);
+  const promptTokens = countOf(input + cachedTokens + written);
+  if (promptTokens === undefined || promptTokens + completionTokens === 0) return undefined;
   const toolCalls = toolCallsOf(usage.server_tool_use);
-  const hasParts = sum.written5m + sum.written1h > 0 || Object.keys(toolCalls).length > 0;
-  const parts = { ...NO_PARTS, cacheWriteTokens: sum.written5m, cacheWrite1hTokens: sum.written1h, toolCalls };
-  return { promptTokens, cachedTokens: sum.cacheRead, completionTokens: sum.output, ...(hasParts && { parts }) };
+  const hasParts = written > 0 || Object.keys(toolCalls).length > 0;
+  const parts = { ...NO_PARTS, cacheWriteTokens: written - cacheWrite1hTokens, cacheWrite1hTokens, toolCalls };
+  return { promptTokens, cachedTokens, completionTokens, ...(hasParts && { parts }) };
 }
 
-/** False if a figure is impossible. */
-function addTo(sum: Sum, usage: Fields): boolean {
-  const input = countOf(usage.input_tokens ?? 0);
-  const output = countOf(usage.output_tokens ?? 0);
-  const cacheRead = countOf(usage.cache_read_input_tokens ?? 0);
-  const written = countOf(usage.cache_creation_input_tokens ?? 0);
-  if (input === undefined || output === undefined || cacheRead === undefined || written === undefined) return false;
-  const lifetimes = isObject(usage.cache_creation) ? usage.cache_creation : {};
-  const written1h = Math.min(written, countOf(lifetimes.ephemeral_1h_input_tokens) ?? 0);
-  sum.input += input;
-  sum.output += output;
-  sum.cacheRead += cacheRead;
-  sum.written1h += written1h;
-  sum.written5m += written - written1h;
-  return true;
+/** Undefined if a figure or a sum is impossible. */
+function sumOf(reports: readonly Fields[]): Sum | undefined {
+  const sum: Sum = { input: 0, cacheRead: 0, written: 0, written1h: 0, output: 0 };
+  for (const report of reports) {
+    const lifetimes = isObject(report.cache_creation) ? report.cache_creation : {};
+    const written5m = countOf(lifetimes.ephemeral_5m_input_tokens) ?? 0;
+    const written1h = countOf(lifetimes.ephemeral_1h_input_tokens) ?? 0;
+    sum.input += figureOf(report.input_tokens);
+    sum.output += figureOf(report.output_tokens);
+    sum.cacheRead += figureOf(report.cache_read_input_tokens);
+    sum.written += Math.max(figureOf(report.cache_creation_input_tokens), written5m + written1h);
+    sum.written1h += written1h;
+  }
+  return Object.values(sum).every((figure) => countOf(figure) !== undefined) ? sum : undefined;
+}
+
+/** NaN if it is impossible, which makes a sum so. */
+function figureOf(value: unknown): number {
+  return countOf(value ?? 0) ?? Number.NaN;
 }
 
 /** `{web_search_requests: 2}` is two calls of `web_search`. */

@@ -16,6 +16,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { CacheLifetime, Checked, Dialect, Fields } from '../dialect.ts';
+import { hostTools } from './tools.ts';
 
 /** Several times what any host accepts. */
 const MAX_MESSAGES = 100_000;
@@ -77,6 +78,10 @@ const CHECKS: Checks = Object.entries<Check>({
     isObject(value) && typeof value.previous_message_id === 'string'
       ? `diagnostics.previous_message_id: ${STATE}; leave it out`
       : undefined,
+  mcp_servers: (value) =>
+    value === undefined || (Array.isArray(value) && value.length === 0)
+      ? undefined
+      : 'mcp_servers: their answers would be input that this gateway cannot estimate; leave them out',
   container: (value) =>
     typeof value === 'string' || (isObject(value) && value.id !== undefined && value.id !== null)
       ? 'container: a container at the provider would be shared by all keys; leave its id out'
@@ -85,13 +90,7 @@ const CHECKS: Checks = Object.entries<Check>({
 
 const MAXIMUM_EXPECTED = 'max_tokens: expected a whole number of at least 1';
 
-const ACTED_ON: ReadonlySet<string> = new Set([
-  'model',
-  ...CHECKS.map(([name]) => name),
-  'cache_control',
-  'thinking',
-  'mcp_servers',
-]);
+const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name), 'cache_control', 'thinking']);
 
 function checkList(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return 'messages: expected an array of at least one message';
@@ -113,21 +112,21 @@ function contentProblem(content: unknown, where: string): string | undefined {
   if (!Array.isArray(content)) return `${field}: expected a string or an array of blocks`;
   const invalid = content.findIndex((block) => !isObject(block) || typeof block.type !== 'string');
   if (invalid >= 0) return `${field}[${invalid}]: expected an object with a type`;
-  const file = content.findIndex((block) => hasFileId(block, NESTED_LEVELS));
+  const file = content.findIndex(hasFileId);
   return file < 0
     ? undefined
     : `${field}[${file}]: a file at the provider would be shared by all keys; send its data instead`;
 }
 
-/** A block can hold blocks, which hold sources. */
-const NESTED_LEVELS = 3;
-
-/** Whether a block, or one within it, names a file that the host keeps. */
-function hasFileId(block: unknown, levels: number): boolean {
-  if (!isObject(block) || levels === 0) return false;
-  if (typeof block.file_id === 'string' && (block.type === 'file' || block.type === 'container_upload')) return true;
-  const parts = Array.isArray(block.content) ? block.content : [];
-  return hasFileId(block.source, levels - 1) || parts.some((part) => hasFileId(part, levels - 1));
+/**
+ * Whether a block, or anything within it but what a model has written, names a file that the host
+ * keeps. The recursion is bounded by MAX_JSON_DEPTH.
+ */
+function hasFileId(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasFileId);
+  if (!isObject(value)) return false;
+  if (typeof value.file_id === 'string' && (value.type === 'file' || value.type === 'container_upload')) return true;
+  return Object.entries(value).some(([name, item]) => name !== 'input' && hasFileId(item));
 }
 
 function expectedContent(where: string): string {
@@ -142,35 +141,6 @@ function checkTools(value: unknown): string | undefined {
   );
   return invalid < 0 ? undefined : `tools[${invalid}]: expected an object, with a type that is a string`;
 }
-
-/** Tools of the format that the client runs, or that cost nothing beside their tokens. */
-const FREE_TOOLS: ReadonlySet<string> = new Set([
-  'custom',
-  'bash',
-  'text_editor',
-  'computer',
-  'memory',
-  'web_fetch',
-  'tool_search_tool_regex',
-  'tool_search_tool_bm25',
-]);
-/** The most calls of one of the host's tools to hold money for, where a request sets no maximum. */
-const DEFAULT_CALLS = 10;
-
-/** Types end with a date, such as `web_search_20250305`. */
-function hostTools({ tools }: Fields): ReadonlyMap<string, number> {
-  const calls = new Map<string, number>();
-  for (const tool of (tools ?? []) as readonly Fields[]) {
-    const name = String(tool.type ?? 'custom').replace(/_\d{8}$/, '');
-    if (FREE_TOOLS.has(name)) continue;
-    const most =
-      Number.isSafeInteger(tool.max_uses) && (tool.max_uses as number) >= 1 ? (tool.max_uses as number) : DEFAULT_CALLS;
-    calls.set(name, (calls.get(name) ?? 0) + Math.min(most, MAX_CALLS));
-  }
-  return calls;
-}
-
-const MAX_CALLS = 10_000;
 
 /**
  * The longest lifetime that a `cache_control` anywhere in the request asks for, under a name in any

@@ -37,19 +37,25 @@ export function walkMessages({ body: { fields } }: ModelRequest, onText: OnText)
   return tokens;
 }
 
-/** Images and documents have a source: data in base64, an address, or a text. */
-function readAttachment(name: string, value: Fields): Attachment | undefined {
-  const { source, ...block } = value;
+/**
+ * Images and documents have a source: data in base64, an address, or a text. The input of a call is
+ * text to a model, whatever it looks like.
+ */
+function readAttachment(_name: string, block: Fields): Attachment | undefined {
+  const { input, ...others } = block;
+  // No base64, so it counts as the text that it is.
+  if (typeof input === 'object' && input !== null) return { kind: 'file', data: JSON.stringify({ input }), others };
+  const { source } = block;
+  if (!isObject(source)) return undefined;
+  const isImage = block.type === 'image';
+  if (!isImage && block.type !== 'document') return undefined;
+  if (source.type === 'base64') {
+    const { data, ...rest } = source;
+    const isPicture = isImage && String(source.media_type).startsWith('image/');
+    return { kind: isPicture ? 'image' : 'file', data, others: { ...block, source: rest } };
+  }
   // The length of an image does not matter, wherever it is.
-  if (value.type === 'image' && isObject(source) && source.type !== 'base64') {
-    return { kind: 'image', data: undefined, others: { ...block, ...source } };
-  }
-  if (name !== 'source') return undefined;
-  const { data, ...others } = value;
-  if (value.type === 'base64') {
-    const isImage = typeof value.media_type === 'string' && value.media_type.startsWith('image/');
-    return { kind: isImage ? 'image' : 'file', data, others };
-  }
-  if (value.type === 'url' || value.type === 'file') return { kind: 'remote_file', data, others };
-  return undefined;
+  if (isImage) return { kind: 'image', data: undefined, others: block };
+  const isRemote = source.type === 'url' || source.type === 'file';
+  return isRemote ? { kind: 'remote_file', data: undefined, others: block } : undefined;
 }

@@ -1,7 +1,7 @@
 /** The messages dialect: `POST /v1/messages`, as Anthropic's hosts speak it. */
 import type { ClientError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
-import { namedEvent, type SseEvent } from '../../wire/sse.ts';
+import { MAX_EVENT_BYTES, namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import type { AnswerFacts } from '../answer.ts';
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialect.ts';
@@ -10,6 +10,7 @@ import { readMessage, readUsage, textsOf } from './answer.ts';
 import { checkMessages } from './check.ts';
 import { messagesErrorBody } from './errors.ts';
 import { walkMessages } from './input.ts';
+import { hostCallsOf } from './tools.ts';
 
 export const MESSAGES: Dialect = {
   name: 'messages',
@@ -17,6 +18,7 @@ export const MESSAGES: Dialect = {
   path: '/messages',
   headers: ['anthropic-version', 'anthropic-beta'],
   maximumField: 'max_tokens',
+  maxEventBytes: MAX_EVENT_BYTES,
   answerFields: new Set(
     'id type role content model stop_reason stop_sequence usage container context_management message index content_block delta'.split(
       ' ',
@@ -52,12 +54,14 @@ class MessagesStream implements StreamReader {
     const value = parseJson(data)?.value;
     if (name === 'error' || isErrorValue(value)) return { kind: 'error', value: value ?? data };
     if (!isObject(value)) return { kind: 'invalid' };
-    if (value.type === 'message_stop') return { kind: 'end', value };
-    return { kind: 'part', value, facts: this.#factsOf(value), isHidden: false };
+    // Clients go by the name of an event or by its type.
+    const facts = this.#factsOf(value, value.type ?? name);
+    if (value.type === 'message_stop' || name === 'message_stop') return { kind: 'end', value, facts };
+    return { kind: 'part', value, facts, isHidden: false };
   }
 
-  #factsOf(event: Fields): AnswerFacts {
-    switch (event.type) {
+  #factsOf(event: Fields, type: unknown): AnswerFacts {
+    switch (type) {
       case 'message_start': {
         const message = isObject(event.message) ? event.message : {};
         return { ...this.#withUsage(message.usage, false, []), id: message.id };
@@ -96,11 +100,6 @@ class MessagesStream implements StreamReader {
   completion(): string {
     return namedEvent('message_stop', '{"type":"message_stop"}');
   }
-}
-
-/** A call that the host runs itself, and bills, begins as a block of its own. */
-function hostCallsOf(block: unknown): readonly string[] {
-  return isObject(block) && block.type === 'server_tool_use' && typeof block.name === 'string' ? [block.name] : [];
 }
 
 function written(texts: readonly string[]): AnswerFacts {

@@ -5,13 +5,15 @@ import { type AnswerFacts, countOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 import { hostToolOfItem } from './tools.ts';
 
+/** A response that has failed is no answer, even with an empty output. */
 export function readResponse(response: Fields): AnswerFacts {
   const output = Array.isArray(response.output) ? response.output.filter(isObject) : undefined;
+  const hasFailed = response.status === 'failed' || Boolean(response.error);
   const finished = response.status === 'completed' || response.status === 'incomplete';
   return {
     usage: readUsage(response.usage, output ?? []),
     hasUsage: isObject(response.usage),
-    choices: output === undefined ? undefined : 1,
+    choices: output === undefined || hasFailed ? undefined : 1,
     progress: output === undefined ? [] : [{ index: 0, finished, written: output.flatMap(textsOf) }],
     id: response.id,
     serviceTier: response.service_tier,
@@ -47,8 +49,8 @@ function readUsage(usage: unknown, output: readonly Fields[]): TokenUsage | unde
 
 function toolCallsOf(output: readonly Fields[]): Record<string, number> {
   const calls: Record<string, number> = {};
-  for (const { type } of output) {
-    const tool = hostToolOfItem(type);
+  for (const item of output) {
+    const tool = hostToolOfItem(item);
     if (tool !== undefined) calls[tool] = (calls[tool] ?? 0) + 1;
   }
   return calls;

@@ -2,6 +2,7 @@
 import { isObject } from '../../core/json.ts';
 import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
+import { foldCase } from '../../wire/names.ts';
 import {
   type Check,
   type Checks,
@@ -15,7 +16,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
-import { hostToolOfType } from './tools.ts';
+import { hostToolsOf } from './tools.ts';
 
 export function checkResponses(dialect: Dialect, body: JsonBody, model: string): Checked {
   const { fields } = body;
@@ -58,6 +59,7 @@ const CHECKS: Checks = Object.entries<Check>({
   temperature: number('temperature', 0, 2),
   top_p: number('top_p', 0, 1),
   tools: checkTools,
+  max_tool_calls: wholeNumber('max_tool_calls', 0),
   service_tier: text('service_tier'),
 });
 
@@ -67,17 +69,27 @@ function checkInput(value: unknown): string | undefined {
   if (typeof value === 'string') return undefined;
   if (!Array.isArray(value) || value.length === 0) return 'input: expected a string or an array of at least one item';
   for (const [index, item] of value.entries()) {
-    if (!isObject(item)) return `input[${index}]: expected an object`;
-    // Without a type an item that has only an id is a reference, too.
-    const isReference = item.type === 'item_reference' || (item.type === undefined && item.role === undefined);
-    if (isReference)
-      return `input[${index}]: an item_reference is refused (clients send none with store: false), since ${STATE}`;
-    const file = filePath(item);
-    if (file !== undefined) {
-      return `input[${index}]${file}.file_id: a file at the provider would be shared by all keys; send its data instead`;
-    }
+    const where = `input[${index}]`;
+    const problem = isObject(item) ? itemProblem(item, where) : `${where}: expected an object`;
+    if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+const ITEM_FIELDS: ReadonlySet<string> = new Set(['type', 'id', 'role', 'content', 'output', 'tools']);
+
+function itemProblem(item: Fields, where: string): string | undefined {
+  const variant = caseVariant(`${where}.`, Object.keys(item), ITEM_FIELDS);
+  if (variant !== undefined) return variant;
+  const { type, role } = item;
+  const isReference = typeof type === 'string' && foldCase(type) === 'item_reference';
+  // Without a type an item that has only an id is a reference, too.
+  if (isReference || !(type || role)) {
+    return `${where}: an item_reference is refused (clients send none with store: false), since ${STATE}`;
+  }
+  const file = filePath(item);
+  if (file === undefined) return undefined;
+  return `${where}${file}.file_id: a file at the provider would be shared by all keys; send its data instead`;
 }
 
 /** Where an item names a file that the host keeps: `.content[0]`. */
@@ -102,9 +114,8 @@ function checkTools(value: unknown): string | undefined {
 const DEFAULT_CALLS = 10;
 const MAX_CALLS = 10_000;
 
-function hostTools({ tools, max_tool_calls: maximum }: Fields): ReadonlyMap<string, number> {
-  const isSet = Number.isSafeInteger(maximum) && (maximum as number) >= 1;
-  const calls = isSet ? Math.min(maximum as number, MAX_CALLS) : DEFAULT_CALLS;
-  const names = ((tools ?? []) as readonly Fields[]).map(({ type }) => hostToolOfType(type));
-  return new Map(names.filter((name) => name !== undefined).map((name) => [name, calls]));
+function hostTools(fields: Fields): ReadonlyMap<string, number> {
+  const maximum = (fields.max_tool_calls ?? 0) as number;
+  const calls = maximum >= 1 ? Math.min(maximum, MAX_CALLS) : DEFAULT_CALLS;
+  return new Map(Array.from(hostToolsOf(fields), (name) => [name, calls]));
 }

@@ -10,14 +10,18 @@ import { checkResponses } from './check.ts';
 import { walkResponses } from './input.ts';
 import { hostToolOfItem } from './tools.ts';
 
+/** Some events repeat all instructions and tools of the request, or hold whole images. */
+const MAX_RESPONSE_EVENT_BYTES = 64 * 1024 * 1024;
+
 export const RESPONSES: Dialect = {
   name: 'responses',
   title: 'responses',
   path: '/responses',
   headers: ['openai-beta'],
   maximumField: 'max_output_tokens',
+  maxEventBytes: MAX_RESPONSE_EVENT_BYTES,
   answerFields: new Set(
-    'id object created_at status error incomplete_details instructions max_output_tokens model output parallel_tool_calls reasoning store temperature text tool_choice tools top_p truncation usage user metadata service_tier type response sequence_number item item_id output_index content_index delta part summary_index arguments input name obfuscation'.split(
+    'id object created_at status incomplete_details instructions max_output_tokens model output parallel_tool_calls reasoning store temperature text tool_choice tools top_p truncation usage user metadata service_tier type response sequence_number item item_id output_index content_index delta part summary_index arguments input name code refusal annotation obfuscation'.split(
       ' ',
     ),
   ),
@@ -110,7 +114,7 @@ function factsOf({ type, delta, response, item }: Fields): AnswerFacts {
   const isText = typeof delta === 'string' && typeof type === 'string' && type.endsWith('.delta');
   const name = type === 'response.output_item.added' && isObject(item) ? item.name : undefined;
   const written = [isText ? delta : undefined, name].filter((text) => typeof text === 'string');
-  const call = type === 'response.output_item.added' && isObject(item) ? hostToolOfItem(item.type) : undefined;
+  const call = type === 'response.output_item.added' && isObject(item) ? hostToolOfItem(item) : undefined;
   const facts = call === undefined ? NOTHING : { ...NOTHING, toolCalls: [call] };
   return written.length === 0 ? facts : { ...facts, progress: [{ index: 0, finished: false, written }] };
 }

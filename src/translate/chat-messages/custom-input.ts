@@ -13,40 +13,60 @@ export function customInputOf(input: unknown): string {
   return typeof text === 'string' ? text : JSON.stringify(input ?? {});
 }
 
-const OPENING = new RegExp(`^\\s*\\{\\s*"${CUSTOM_INPUT}"\\s*:\\s*"`);
+/** What precedes the text, with any white space between its tokens. */
+const OPENING = ['{', ...`"${CUSTOM_INPUT}"`, ':', '"'];
+/** Its tokens begin here. */
+const TOKEN_STARTS: ReadonlySet<number> = new Set([0, 1, OPENING.length - 2, OPENING.length - 1]);
 const HIGH_SURROGATE = /[\ud800-\udbff]$/;
 
-/** Reads the text from arguments that come in pieces, as soon as it is there. */
+/** `other`: the arguments do not begin as they should. */
+type State = 'opening' | 'text' | 'closed' | 'other';
+
+/** Reads the text from arguments that come in pieces, as soon as it is there. Each is read once. */
 export class CustomInputReader {
-  #hasOpened = false;
-  /** What has not become text yet: JSON. From its closing quote on, it never does. */
+  #state: State = 'opening';
+  /** How much of the opening has come. */
+  #matched = 0;
+  /** Before the text begins: all that has come. Then what has not become text yet. JSON. */
   #json = '';
   /** The first half of a character. */
   #half = '';
 
   /** The text that a piece adds. */
   push(json: string): string {
+    if (this.#state === 'closed') return '';
     this.#json += json;
-    if (!this.#hasOpened) {
-      const opening = OPENING.exec(this.#json);
-      if (opening === null) return '';
-      this.#hasOpened = true;
-      this.#json = this.#json.slice(opening[0].length);
-    }
-    return this.#take();
+    if (this.#state === 'opening') this.#open(json);
+    return this.#state === 'text' ? this.#take() : '';
   }
 
   /** What is left at the end. */
   end(): string {
-    if (this.#hasOpened) return this.#half;
+    if (this.#state === 'text' || this.#state === 'closed') return this.#half;
     const parsed = parseJson(this.#json);
     return parsed === undefined ? this.#json : customInputOf(parsed.value);
+  }
+
+  #open(json: string): void {
+    let at = 0;
+    for (; at < json.length && this.#matched < OPENING.length; at++) {
+      const character = json[at] as string;
+      if (character === OPENING[this.#matched]) this.#matched++;
+      else if (!TOKEN_STARTS.has(this.#matched) || character.trim() !== '') {
+        this.#state = 'other';
+        return;
+      }
+    }
+    if (this.#matched < OPENING.length) return;
+    this.#state = 'text';
+    this.#json = json.slice(at);
   }
 
   #take(): string {
     const end = endOfCharacters(this.#json);
     const text = this.#half + decode(this.#json.slice(0, end));
-    this.#json = this.#json.slice(end);
+    if (this.#json[end] === '"') this.#state = 'closed';
+    this.#json = this.#state === 'closed' ? '' : this.#json.slice(end);
     // Libraries in other languages cannot join the halves of a character again.
     this.#half = HIGH_SURROGATE.exec(text)?.[0] ?? '';
     return text.slice(0, text.length - this.#half.length);

@@ -35,9 +35,9 @@ export function translateTools(request: Fields, findings: Findings): TranslatedT
 }
 
 function fieldsOf(tools: readonly Tool[], choice: Choice, isSerial: boolean, findings: Findings): Fields {
+  const known = new Set(tools.map(({ name }) => name));
   for (const { name, where } of choice.names) {
-    if (!tools.some((tool) => tool.name === name))
-      findings.refuse(where, `no tool has the name ${printableName(name)}`);
+    if (!known.has(name)) findings.refuse(where, `no tool has the name ${printableName(name)}`);
   }
   if (tools.length === 0) {
     if (choice.kind !== 'auto' && choice.kind !== 'none')
@@ -48,7 +48,8 @@ function fieldsOf(tools: readonly Tool[], choice: Choice, isSerial: boolean, fin
   const serial = isSerial && { disable_parallel_tool_use: true };
   const [first] = choice.names;
   if (choice.kind === 'named') return { tools, tool_choice: { type: 'tool', name: first?.name, ...serial } };
-  const allowed = choice.isSubset ? tools.filter((tool) => choice.names.some(({ name }) => name === tool.name)) : tools;
+  const named = new Set(choice.names.map(({ name }) => name));
+  const allowed = choice.isSubset ? tools.filter(({ name }) => named.has(name)) : tools;
   if (choice.kind === 'required') return { tools: allowed, tool_choice: { type: 'any', ...serial } };
   return { tools: allowed, ...(serial && { tool_choice: { type: 'auto', ...serial } }) };
 }

@@ -68,7 +68,7 @@ describe('the body for a host', () => {
   const plain = { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] };
   const bodyOf = (fields: object, host: Partial<Host> = {}, cap?: number) =>
     JSON.parse(
-      bodyFor(endpointOf({ ...HOST, ...host }, 'inf-gw'), chatRequest({ ...plain, ...fields }), 'gpt-x', cap),
+      bodyFor(endpointOf({ ...HOST, ...host }, 'inf-gw'), chatRequest({ ...plain, ...fields }), 'gpt-x', cap, false),
     ) as object;
 
   test("has the host's name of the model", () => {
@@ -92,4 +92,23 @@ describe('the body for a host', () => {
       assert.deepEqual(bodyOf({}, { baseUrl }, 99), { ...plain, model: 'gpt-x', [field]: 99 });
     });
   }
+
+  const translated = (baseUrl: string, fields: object, cap?: number) => {
+    const request = chatRequest({ ...plain, ...fields });
+    return JSON.parse(bodyFor(endpointOf({ ...HOST, baseUrl }, 'inf-gw'), request, 'gpt-x', cap, true)) as object;
+  };
+  const openai = 'https://api.openai.com/v1';
+
+  test('declares a translated maximum as max_completion_tokens at OpenAI, once', () => {
+    const expected = { ...plain, model: 'gpt-x', max_completion_tokens: 7 };
+    assert.deepEqual(translated(openai, { max_tokens: 7 }), expected);
+    assert.deepEqual(translated(openai, { max_tokens: 7 }, 99), expected);
+    assert.deepEqual(translated(openai, {}), { ...plain, model: 'gpt-x' });
+  });
+
+  test('keeps max_tokens at other hosts, and where the client wrote it', () => {
+    const expected = { ...plain, model: 'gpt-x', max_tokens: 7 };
+    assert.deepEqual(translated('https://api.example.com/v1', { max_tokens: 7 }), expected);
+    assert.deepEqual(bodyOf({ max_tokens: 7 }, { baseUrl: openai }), expected);
+  });
 });

@@ -5,8 +5,10 @@ import { NO_SECRETS } from '../../../src/wire/secrets.ts';
 import {
   isAboutTheOperator,
   isErrorValue,
+  isForClients,
   readErrorBody,
   readErrorValue,
+  statusIn,
   wordsForClients,
 } from '../../../src/wire/upstream-error.ts';
 
@@ -168,4 +170,27 @@ test('messages that contain a secret, in any case, are withheld', () => {
   const words = { message: 'No route to API.Internal.Example:8443', labels: [] };
   assert.equal(wordsForClients(words, of('other', 'api.internal.example')), undefined);
   assert.equal(wordsForClients(words, of('api.elsewhere.test')), words.message);
+});
+
+describe('a status by its name in the messages dialect', () => {
+  for (const [type, status] of [
+    ['authentication_error', 401],
+    ['billing_error', 402],
+    ['permission_error', 403],
+    ['not_found_error', 404],
+    ['invalid_request_error', undefined],
+  ] as const) {
+    test(`${type} is ${status}`, () => {
+      assert.equal(statusIn({ message: 'model: claude-x-1', labels: [type] }), status);
+    });
+  }
+
+  test('a number comes first', () => {
+    assert.equal(statusIn({ message: 'x', labels: ['not_found_error', '503'] }), 503);
+  });
+
+  test('withholds an error within an answer', () => {
+    assert.equal(isForClients({ type: 'not_found_error', message: 'model: claude-x-1' }, NO_SECRETS), false);
+    assert.equal(isForClients({ type: 'overloaded_error', message: 'Overloaded' }, NO_SECRETS), true);
+  });
 });
