@@ -33,7 +33,7 @@ class Response extends EventEmitter {
 function answer(t: TestContext, untaken: number): Response {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const response = new Response(untaken);
-  const request = { complete: true } as IncomingMessage;
+  const request = { complete: true, headers: {} } as IncomingMessage;
   const exchange = new Exchange(request, response as unknown as ServerResponse, {
     requestId: 'req_1',
     path: '/healthz',
