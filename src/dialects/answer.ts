@@ -18,6 +18,16 @@ export interface AnswerFacts {
   readonly serviceTier: unknown;
 }
 
+/** Nothing of interest. */
+export const NO_FACTS: AnswerFacts = {
+  usage: undefined,
+  hasUsage: false,
+  choices: undefined,
+  progress: [],
+  id: undefined,
+  serviceTier: undefined,
+};
+
 /** What an answer or an event contains of one choice. */
 export interface ChoiceProgress {
   readonly index: number;

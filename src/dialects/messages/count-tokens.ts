@@ -1,5 +1,5 @@
 /** Counting the tokens of a messages request: `POST /v1/messages/count_tokens`. */
-import { countOf } from '../answer.ts';
+import { countOf, NO_FACTS } from '../answer.ts';
 import type { Dialect } from '../dialect.ts';
 import { checkMessages } from './check.ts';
 import { MESSAGES } from './messages.ts';
@@ -15,12 +15,5 @@ export const COUNT_TOKENS: Dialect = {
     const checked = checkMessages(COUNT_TOKENS, body, model, 1);
     return checked.ok ? { ok: true, request: { ...checked.request, stream: false } } : checked;
   },
-  readAnswer: ({ input_tokens: tokens }) => ({
-    usage: undefined,
-    hasUsage: false,
-    choices: countOf(tokens) === undefined ? undefined : 1,
-    progress: [],
-    id: undefined,
-    serviceTier: undefined,
-  }),
+  readAnswer: ({ input_tokens: tokens }) => ({ ...NO_FACTS, choices: countOf(tokens) === undefined ? undefined : 1 }),
 };

@@ -13,10 +13,14 @@ const TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
+/** The name of a status, also of those that have none of their own. */
+export function errorTypeOf(status: number): string {
+  return TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+}
+
 /** The envelope of the dialect, with the gateway's own code beside the type. */
 export function messagesErrorBody(error: ClientError, requestId: string): string {
-  const status = statusOf(error);
-  const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  const type = errorTypeOf(statusOf(error));
   return JSON.stringify({
     type: 'error',
     error: { type, code: error.code, message: error.message, ...(error.details && { details: error.details }) },

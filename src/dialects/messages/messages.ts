@@ -3,7 +3,7 @@ import type { ClientError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { MAX_EVENT_BYTES, namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
-import type { AnswerFacts } from '../answer.ts';
+import { type AnswerFacts, NO_FACTS } from '../answer.ts';
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { readMessage, readUsage, textsOf } from './answer.ts';
@@ -30,15 +30,6 @@ export const MESSAGES: Dialect = {
   readAnswer: readMessage,
   startStream: (requestId) => new MessagesStream(requestId),
   errorBody: messagesErrorBody,
-};
-
-const NOTHING: AnswerFacts = {
-  usage: undefined,
-  hasUsage: false,
-  choices: undefined,
-  progress: [],
-  id: undefined,
-  serviceTier: undefined,
 };
 
 /** Usage comes in parts: each field counts as it was reported last. */
@@ -75,17 +66,17 @@ class MessagesStream implements StreamReader {
         return this.#withUsage(event.usage, typeof delta.stop_reason === 'string', []);
       }
       default:
-        return NOTHING;
+        return NO_FACTS;
     }
   }
 
   #withUsage(usage: unknown, finished: boolean, texts: readonly string[]): AnswerFacts {
     const progress = [{ index: 0, finished, written: texts }];
-    if (!isObject(usage)) return { ...NOTHING, progress };
+    if (!isObject(usage)) return { ...NO_FACTS, progress };
     const reported = Object.entries(usage).filter(([, value]) => value !== null && value !== undefined);
     this.#usage = { ...this.#usage, ...Object.fromEntries(reported) };
     return {
-      ...NOTHING,
+      ...NO_FACTS,
       progress,
       usage: readUsage(this.#usage),
       hasUsage: true,
@@ -103,5 +94,5 @@ class MessagesStream implements StreamReader {
 }
 
 function written(texts: readonly string[]): AnswerFacts {
-  return texts.length === 0 ? NOTHING : { ...NOTHING, progress: [{ index: 0, finished: false, written: texts }] };
+  return texts.length === 0 ? NO_FACTS : { ...NO_FACTS, progress: [{ index: 0, finished: false, written: texts }] };
 }

@@ -2,7 +2,7 @@
 import { type ClientError, errorBody } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { namedEvent, type SseEvent } from '../../wire/sse.ts';
-import type { AnswerFacts } from '../answer.ts';
+import { type AnswerFacts, NO_FACTS } from '../answer.ts';
 import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { readResponse } from './answer.ts';
@@ -41,15 +41,6 @@ function editBody({ body }: ModelRequest, { model, cap }: UpstreamFields): strin
   return withFields(body, values);
 }
 
-const NOTHING: AnswerFacts = {
-  usage: undefined,
-  hasUsage: false,
-  choices: undefined,
-  progress: [],
-  id: undefined,
-  serviceTier: undefined,
-};
-
 /** The last event has the whole response, with its usage. */
 class ResponsesStream implements StreamReader {
   #id = 'resp_failed';
@@ -76,7 +67,7 @@ class ResponsesStream implements StreamReader {
   }
 
   #lastFacts(response: unknown): AnswerFacts {
-    const facts = isObject(response) ? readResponse(response) : NOTHING;
+    const facts = isObject(response) ? readResponse(response) : NO_FACTS;
     if (!this.#hasWritten) return facts;
     return { ...facts, progress: facts.progress.map((choice) => ({ ...choice, written: [] })) };
   }
@@ -110,11 +101,11 @@ class ResponsesStream implements StreamReader {
 }
 
 function factsOf({ type, delta, response, item }: Fields): AnswerFacts {
-  if (isObject(response)) return { ...NOTHING, id: response.id };
+  if (isObject(response)) return { ...NO_FACTS, id: response.id };
   const isText = typeof delta === 'string' && typeof type === 'string' && type.endsWith('.delta');
   const name = type === 'response.output_item.added' && isObject(item) ? item.name : undefined;
   const written = [isText ? delta : undefined, name].filter((text) => typeof text === 'string');
   const call = type === 'response.output_item.added' && isObject(item) ? hostToolOfItem(item) : undefined;
-  const facts = call === undefined ? NOTHING : { ...NOTHING, toolCalls: [call] };
+  const facts = call === undefined ? NO_FACTS : { ...NO_FACTS, toolCalls: [call] };
   return written.length === 0 ? facts : { ...facts, progress: [{ index: 0, finished: false, written }] };
 }

@@ -1,6 +1,8 @@
 /** The mock provider's requests and answers in the messages dialect. */
+
 import { parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
+import { errorTypeOf } from '../../dialects/messages/errors.ts';
 import { type Answer, type MockContext, type MockDialect, type Part, type StreamWriter, typedEvent } from './answer.ts';
 import { type MockTool, objectsIn, promptsIn, RESULT, type Reading, readTurns, type Turn } from './reading.ts';
 
@@ -31,20 +33,8 @@ function readTool({ name, type }: Fields): MockTool {
   return { name: String(name ?? type), kind: isForClients ? 'function' : 'host' };
 }
 
-const ERROR_TYPES: Readonly<Record<number, string>> = {
-  401: 'authentication_error',
-  402: 'billing_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-  504: 'timeout_error',
-  529: 'overloaded_error',
-};
-
 function errorFields(status: number, message: string, { id }: MockContext) {
-  const type = ERROR_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
-  return { type: 'error', error: { type, message }, request_id: `req_${id}` };
+  return { type: 'error', error: { type: errorTypeOf(status), message }, request_id: `req_${id}` };
 }
 
 function errorBody(status: number, message: string, context: MockContext): string {
