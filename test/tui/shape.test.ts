@@ -164,7 +164,7 @@ describe('the screen keeps its shape', () => {
       fc.property(sizes, fc.string({ unit: 'binary', maxLength: 70 }), (size, name) => {
         for (const model of [...modelsWith(name, size), ...dialogsWith(name, size)]) assertShape(model);
       }),
-      { numRuns: 60 },
+      { numRuns: 35 },
     );
   });
 });
