@@ -1,0 +1,216 @@
+/**
+ * A host that speaks three dialects and bills truthfully: for what it was sent and for what it
+ * wrote, by the names that it reads. It works on for a JSON request whose client has left, and stops
+ * when a stream is aborted.
+ */
+import { ABORT_PATIENCE_MS, type Conversation, nextMoment, within } from '../hostile/conversation.ts';
+import { type Fields, folded, type Reading, readRequest } from '../hostile/names.ts';
+import { Writing } from '../hostile/writing.ts';
+import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
+import type { Conduct, DialectName, Dialogue, HostBill } from './dialogue.ts';
+import { costOf, MAX_OUTPUT } from './pricing.ts';
+import { inputTokens } from './prompt.ts';
+import { CHAT } from './speech/chat.ts';
+import { MESSAGES } from './speech/messages.ts';
+import { RESPONSES } from './speech/responses.ts';
+import type { Order, Speech } from './speech/speech.ts';
+
+const SPEECHES: Readonly<Record<DialectName, Speech>> = { chat: CHAT, messages: MESSAGES, responses: RESPONSES };
+
+/** How a host reads names. The first segment of its path selects a reading, the second its dialect. */
+export const READINGS: readonly Reading[] = ['exact', 'go'];
+
+const MAXIMA = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_tokens_to_sample'];
+/** The names that hosts act on, of all dialects. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'system', 'input', 'instructions', 'tools', 'stream', 'stream_options', 'service_tier'],
+  ...['n', 'functions', 'user', 'metadata', 'cache_control', 'thinking', 'max_tool_calls', ...MAXIMA],
+]);
+/** A request without a maximum of searches gets this many at most. */
+const MOST_SEARCHES = 10;
+/** Turns of the event loop after which the gateway has noticed that a client left. */
+const TURNS = 12;
+
+export class DialectHost {
+  readonly upstream: FakeUpstream;
+  readonly #dialogues = new Map<string, Dialogue>();
+  /** Called with each request that arrives, before anything is written. */
+  onArrival: (conversation: Conversation) => void = () => {};
+
+  private constructor(upstream: FakeUpstream) {
+    this.upstream = upstream;
+    this.serve();
+  }
+
+  static async start(): Promise<DialectHost> {
+    return new DialectHost(await FakeUpstream.start());
+  }
+
+  /** Answers truthfully from here on. */
+  serve(): void {
+    this.upstream.follow((call) => this.#answer(call));
+  }
+
+  /** Announces a request, which carries this id as its user. */
+  expect(dialogue: Dialogue): Dialogue {
+    this.#dialogues.set(dialogue.id, dialogue);
+    return dialogue;
+  }
+
+  forget({ id }: Dialogue): void {
+    this.#dialogues.delete(id);
+  }
+
+  async #answer(call: UpstreamCall): Promise<void> {
+    // The fake upstream would keep every call until the end of the test.
+    this.upstream.calls.length = 0;
+    const [, reading, dialect] = call.path.split('/') as [string, Reading, DialectName];
+    const fields = readRequest(call.body, reading, KNOWN);
+    const user = fields.user ?? (fields.metadata as Fields | undefined)?.user_id;
+    const dialogue = this.#dialogues.get(String(user));
+    if (dialogue === undefined) return call.answer(400, { error: { message: 'nobody sent this' } });
+    const speech = SPEECHES[dialect];
+    const order = orderOf(call, dialogue, fields, { reading, dialect });
+    dialogue.arrived(order.bill);
+    this.onArrival(dialogue);
+    if (fields.stream === true) await writeStream(order, speech);
+    else await writeJson(order, speech);
+    order.bill.isFinal = true;
+  }
+}
+
+interface Manner {
+  readonly reading: Reading;
+  readonly dialect: DialectName;
+}
+
+function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { reading, dialect }: Manner): Order {
+  const { conduct } = dialogue;
+  // A host that is careless with names takes any maximum, too.
+  const names = reading === 'go' ? MAXIMA : [SPEECHES[dialect].maximum];
+  const declared = names.map((name) => fields[name]).filter((value) => typeof value === 'number');
+  const declaredOutput = declared.length === 0 ? undefined : Math.max(...declared);
+  const most = Math.min(conduct.tokens, declaredOutput ?? MAX_OUTPUT, MAX_OUTPUT);
+  const bill: HostBill = {
+    model: String(fields.model),
+    reading,
+    inputTokens: inputTokens(dialect, fields) + (conduct.pass?.input ?? 0),
+    declaredOutput,
+    heldOutput: declaredOutput ?? 0,
+    serviceTier: typeof fields.service_tier === 'string' ? fields.service_tier : undefined,
+    choices: 1,
+    isStream: fields.stream === true,
+    cached: dialect === 'messages' ? lifetimeIn(fields, reading) : undefined,
+    searches: Math.min(conduct.searches, mostSearches(fields, reading)),
+    from: nextMoment(),
+    to: Number.POSITIVE_INFINITY,
+    outputTokens: 0,
+    costNanos: 0,
+    isFinal: false,
+  };
+  bill.costNanos = costOf(bill);
+  return { call, dialogue, fields, bill, writing: new Writing(conduct.alphabet, most, 0) };
+}
+
+/** How often the model may search: never without the tool, which items of the input can add. */
+function mostSearches({ tools, input, max_tool_calls: most }: Fields, reading: Reading): number {
+  const added = (Array.isArray(input) ? input : []).map((item) => item.tools);
+  const declared = [tools, ...added].flatMap((each) => (Array.isArray(each) ? (each as Fields[]) : []));
+  const found = declared
+    .map((tool) => (reading === 'go' ? foldedNames(tool) : tool))
+    .filter(({ type }) => String(type).startsWith('web_search'));
+  return found.reduce<number>((sum, tool) => sum + Number(tool.max_uses ?? most ?? MOST_SEARCHES), 0);
+}
+
+/** Of several names that differ by case alone, the last one counts. */
+function foldedNames(object: Fields): Fields {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [folded(name), value]));
+}
+
+/** The longest lifetime that a request asks for anywhere. A host that reads names without case sees more of them. */
+function lifetimeIn(value: unknown, reading: Reading): '5m' | '1h' | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const nameOf = (name: string) => (reading === 'go' ? folded(name) : name);
+  const found = Object.entries(value).map(([name, item]) => {
+    if (nameOf(name) !== 'cache_control' || typeof item !== 'object' || item === null) return lifetimeIn(item, reading);
+    const ttl = Object.entries(item).findLast(([each]) => nameOf(each) === 'ttl')?.[1];
+    return ttl === '1h' ? ttl : '5m';
+  });
+  return found.includes('1h') ? '1h' : found.find((each) => each !== undefined);
+}
+
+function enter({ dialogue: { conduct }, bill, writing }: Order): void {
+  bill.outputTokens = writing.written.tokens + conduct.hidden + (conduct.pass?.output ?? 0);
+  bill.costNanos = costOf(bill);
+}
+
+/** What the host reports, at the beginning or in the end. */
+function reportOf(order: Order, speech: Speech, isEnd: boolean): Fields | undefined {
+  const { report }: Conduct = order.dialogue.conduct;
+  if (report === 'never' || (report === 'early' && isEnd)) return undefined;
+  const usage = speech.usage(order);
+  if (typeof report === 'string') return usage;
+  return Object.fromEntries(Object.entries(usage).map(([name]) => [name, report.impossible]));
+}
+
+/** The work is done and billed even if the client has left. */
+async function writeJson(order: Order, speech: Speech): Promise<void> {
+  const { call, dialogue, bill, writing } = order;
+  writing.rest();
+  enter(order);
+  if (dialogue.leaves !== 'never') {
+    await dialogue.left(closedOf(call));
+    await turns();
+  }
+  bill.to = nextMoment();
+  call.answer(200, speech.answer(order, reportOf(order, speech, false)));
+}
+
+async function writeStream(order: Order, speech: Speech): Promise<void> {
+  const { call, dialogue, writing } = order;
+  const { conduct } = dialogue;
+  const closed = closedOf(call);
+  let isClosed = false;
+  void closed.then(() => {
+    isClosed = true;
+  });
+  /** Sends events, and waits for the reader. False once the work is stopped. */
+  const say = async (events: string) => {
+    // A model writes slower than a gateway decides.
+    const before = dialogue.bytesRead;
+    call.send(events);
+    await dialogue.readBeyond(before, closed);
+    // An abort ends the work at once; only a gateway that reads on gets more.
+    if (dialogue.hasLeft && !isClosed)
+      await within(
+        closed.then(() => true),
+        ABORT_PATIENCE_MS,
+      );
+    return !isClosed;
+  };
+  call.stream();
+  const running = conduct.report === 'each event' ? speech.usage(order) : undefined;
+  let before = speech.begin(order, reportOf(order, speech, false));
+  for (let text = writing.several(conduct.piecesAtOnce); text !== ''; text = writing.several(conduct.piecesAtOnce)) {
+    if (!(await say(before + speech.piece(order, text, running)))) return enter(order);
+    before = '';
+  }
+  enter(order);
+  const { bytesRead } = dialogue;
+  call.send(before + speech.finish(order));
+  if (dialogue.leaves === 'finish reason') {
+    await dialogue.readBeyond(bytesRead, closed);
+    await turns();
+  }
+  call.send(speech.end(order, reportOf(order, speech, true)));
+  call.end();
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn++) await new Promise(setImmediate);
+}
+
+/** `closed` rejects after a minute, which a kept-alive connection outlives. */
+function closedOf(call: UpstreamCall): Promise<void> {
+  return call.closed.catch(() => {});
+}

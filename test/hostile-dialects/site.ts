@@ -1,0 +1,104 @@
+/** A gateway before a truthful host of three dialects. */
+
+import { send } from '../hostile/sender.ts';
+import { AMPLE, NANOS_PER_USD, type Outcome } from '../hostile/site.ts';
+import { startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
+import type { KeySettings } from '../support/state.ts';
+import { until } from '../support/wait.ts';
+import { type DialectName, Dialogue } from './dialogue.ts';
+import { DialectHost, READINGS } from './host.ts';
+import { MESSAGES_MODELS, MODELS } from './pricing.ts';
+import { isReached, PATHS, providerOf, type Request, signed } from './requests.ts';
+
+const HOST_DIALECTS: readonly DialectName[] = ['chat', 'messages', 'responses'];
+const AMPLE_CREDIT = '1000000';
+
+export class DialectSite {
+  readonly host: DialectHost;
+  readonly gateway: TestGateway;
+  #sent = 0;
+
+  private constructor(host: DialectHost, gateway: TestGateway) {
+    this.host = host;
+    this.gateway = gateway;
+  }
+
+  static async open(): Promise<DialectSite> {
+    const host = await DialectHost.start();
+    try {
+      const config = { providers: providersAt(host.upstream.port), durability: 'crash' };
+      return new DialectSite(host, await startTestGateway({ config, credit: AMPLE_CREDIT }));
+    } catch (error) {
+      // An open port would keep the process alive.
+      await host.upstream.close();
+      throw error;
+    }
+  }
+
+  key(settings: KeySettings = {}): TestKey {
+    return this.gateway.key({ ...AMPLE, ...settings });
+  }
+
+  /** Sets the balance, which is all that the account has while nothing is in flight. */
+  setBalance(nanos: number): void {
+    const change = BigInt(nanos) - this.gateway.balanceNanos;
+    if (change !== 0n) this.gateway.addCredit(change);
+  }
+
+  resetBalance(): void {
+    this.setBalance(Number(AMPLE_CREDIT) * NANOS_PER_USD);
+  }
+
+  /** Sends a request to its end, or until its client leaves. */
+  async send(key: TestKey, request: Request): Promise<Outcome> {
+    const { client, conduct, leaves = 'never' } = request;
+    const dialogue = this.host.expect(new Dialogue(`sent-${++this.#sent}`, conduct, leaves));
+    const received = await send({
+      port: this.gateway.port,
+      secret: key.secret,
+      path: PATHS[client],
+      body: signed(request, dialogue.id),
+      conversation: dialogue,
+      isReached: isReached(client, leaves),
+    });
+    // Of a client that left, the request may still be on the way to the host.
+    if (dialogue.bills.length > 0 || received.status !== 0) this.host.forget(dialogue);
+    return { ...received, conversation: dialogue };
+  }
+
+  /** Sends several at once. */
+  race(key: TestKey, requests: readonly Request[]): Promise<Outcome[]> {
+    return Promise.all(requests.map((request) => this.send(key, request)));
+  }
+
+  /** Waits until nothing of these keys is in flight, and every host has made its bill. */
+  async settled(keys: readonly TestKey[], outcomes: readonly Outcome[]): Promise<void> {
+    const bills = () => outcomes.flatMap(({ conversation }) => conversation.bills);
+    await until(async () => (await this.gateway.inFlight()) === 0 && bills().every(({ isFinal }) => isFinal));
+    await until(() => keys.every((key) => this.gateway.holds(key) === 0));
+  }
+
+  /** Nanodollars that a key was charged so far. */
+  charged(key: TestKey): number {
+    return this.gateway.rows(key).reduce((sum, { cost_nanos }) => sum + cost_nanos, 0);
+  }
+
+  async stop(): Promise<void> {
+    await this.gateway.stop();
+    await this.host.upstream.close();
+  }
+}
+
+/** One for each dialect and each way to read names. */
+function providersAt(port: number): Record<string, unknown> {
+  const each = HOST_DIALECTS.flatMap((host) => READINGS.map((reading) => ({ host, reading })));
+  return Object.fromEntries(
+    each.map(({ host, reading }) => {
+      const base_url = `http://127.0.0.1:${port}/${reading}/${host}/v1`;
+      const kind =
+        host === 'messages' ? { kind: 'anthropic', models: MESSAGES_MODELS } : { kind: 'openai', models: MODELS };
+      const name = providerOf({ host, reading });
+      return [name, { ...kind, dialects: [host], base_url, api_key: 'upstream-key-canary-4711' }];
+    }),
+  );
+}

@@ -1,0 +1,37 @@
+/** What a truthful host says in a dialect: whole answers, and the events of a stream. */
+
+import type { Fields } from '../../hostile/names.ts';
+import type { Writing } from '../../hostile/writing.ts';
+import type { UpstreamCall } from '../../support/fake-upstream.ts';
+import type { Dialogue, HostBill } from '../dialogue.ts';
+
+/** A request as its host reads it. */
+export interface Order {
+  readonly call: UpstreamCall;
+  readonly dialogue: Dialogue;
+  readonly fields: Fields;
+  readonly bill: HostBill;
+  readonly writing: Writing;
+}
+
+export interface Speech {
+  /** The maximum of output tokens that its hosts read. */
+  readonly maximum: string;
+  /** What is billed, as the dialect reports it. */
+  usage(order: Order): Fields;
+  /** `usage`: undefined if none is reported. */
+  answer(order: Order, usage: Fields | undefined): Fields;
+  /** Before the first text. */
+  begin(order: Order, usage: Fields | undefined): string;
+  /** `usage`: a running total. */
+  piece(order: Order, text: string, usage: Fields | undefined): string;
+  /** After the last text. */
+  finish(order: Order): string;
+  /** The report, if there is one, and the end. */
+  end(order: Order, usage: Fields | undefined): string;
+}
+
+/** An event with a name, as all dialects but chat have them. */
+export function named(type: string, fields: Fields): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+}
