@@ -1,5 +1,5 @@
 /** Attacks as rows of tables: what is sent, and the share that it reaches of what it may. */
-import type { Attack, Target } from '../hostile/attack.ts';
+import type { Attack } from '../hostile/attack.ts';
 import type { LeavingPoint } from '../hostile/conversation.ts';
 import { arrivals } from '../hostile/measures.ts';
 import type { Fields } from '../hostile/names.ts';
@@ -11,7 +11,7 @@ import { asks, type Direction, type Request, shown } from './requests.ts';
 import { DialectSite } from './site.ts';
 
 /** An attack in one direction. */
-export interface DialectAttack extends Pick<Attack, 'claim' | 'passes' | 'unit' | 'most'> {
+export interface DialectAttack extends Pick<Attack, 'claim' | 'unit' | 'most'> {
   readonly direction: Direction;
   /** Attacks, and returns the figure. */
   run(): Promise<number>;
@@ -98,7 +98,6 @@ async function sharesOf(request: Request): Promise<Shares> {
 export function holds(row: Row): DialectAttack {
   return {
     ...headOf(row),
-    passes: 'balance',
     unit: 'of what its hold and its charge cover',
     most: 1,
     async run() {
@@ -112,7 +111,6 @@ export function holds(row: Row): DialectAttack {
 export function charges(row: Row): DialectAttack {
   return {
     ...headOf(row),
-    passes: 'balance',
     unit: 'of what its charge covers',
     most: 1,
     run: async () => (await sharesOf(requestOf(row))).charge,
@@ -120,10 +118,9 @@ export function charges(row: Row): DialectAttack {
 }
 
 /** No host sees it. */
-export function isRefused(row: Row, passes: Target = 'balance'): DialectAttack {
+export function isRefused(row: Row): DialectAttack {
   return {
     ...headOf(row),
-    passes,
     unit: 'requests that reached the host',
     most: 0,
     run: async () => arrivals(await site(), requestOf(row)),

@@ -31,7 +31,7 @@ export function shown({ client, host }: Direction): string {
 /** Where a request goes, what it says, and what its host and its client do. */
 export interface Request {
   readonly client: DialectName;
-  readonly body: Fields | string;
+  readonly body: Fields;
   readonly conduct?: Partial<Conduct>;
   readonly leaves?: LeavingPoint;
 }
@@ -68,12 +68,10 @@ export function user(client: DialectName, content: unknown): Fields {
   return client === 'responses' ? { input: messages } : { messages };
 }
 
-/** How the body carries the id by which the host knows it. */
+/** The body with the id by which the host knows it. */
 export function signed({ client, body }: Request, id: string): string {
   const name = client === 'messages' ? { metadata: { user_id: id } } : { user: id };
-  return typeof body === 'string'
-    ? `${JSON.stringify(name).slice(0, -1)},${body.slice(1)}`
-    : JSON.stringify({ ...name, ...body });
+  return JSON.stringify({ ...name, ...body });
 }
 
 export const PATHS: Readonly<Record<DialectName, string>> = {

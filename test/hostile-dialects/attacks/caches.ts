@@ -41,9 +41,9 @@ const PLACES: readonly MarkedPlace[] = [
   ['an unknown field', (mark) => ({ ...user('messages', LONG_TEXT), hints: [[mark]] })],
 ];
 
-/** In all but the first place, a lifetime of each price, and one that nobody knows. */
+/** In all but the first place, a lifetime of each price. */
 const marked: readonly DialectAttack[] = PLACES.flatMap(([where, fields], index) =>
-  (index === 0 ? CONTROLS : [CONTROLS[0], CONTROLS[2], CONTROLS[4]]).map((control) =>
+  (index === 0 ? CONTROLS : [CONTROLS[0], CONTROLS[2]]).map((control) =>
     holds({
       direction: messages,
       what: `${JSON.stringify(control)} at ${where} is held at the price of its lifetime`,

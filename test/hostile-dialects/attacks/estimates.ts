@@ -21,8 +21,8 @@ function rowFor(direction: Direction, [where, fields]: Place): Row {
 
 const inPlace = ALL.flatMap((direction) => PLACES[direction.client].map((place) => holds(rowFor(direction, place))));
 
-const SMALL_BALANCE_NANOS = 1_500_000;
-const SMALL_WINDOW = 700;
+const SMALL_BALANCE_NANOS = 1_000_000;
+const SMALL_WINDOW = 350;
 const RACING = 6;
 
 const races = NATIVE.flatMap((direction): readonly DialectAttack[] => {

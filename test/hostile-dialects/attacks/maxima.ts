@@ -62,28 +62,28 @@ function racing(direction: Direction): readonly Request[] {
   return Array(RACING).fill(requestOf({ direction, what: '', fields, conduct: { tokens: 2 * MAXIMUM } }));
 }
 
-const ofMoney = ALL.flatMap((direction): readonly DialectAttack[] => [
-  {
+const atBalance = ALL.map(
+  (direction): DialectAttack => ({
     ...headOf({ direction, what: `${RACING} racing requests do not pass a balance for two` }),
     ...overLimit('balance', 2 * ANSWER_NANOS),
     run: async () => billedOverBalance(await site(), 2 * ANSWER_NANOS, racing(direction)),
-  },
+  }),
+);
+
+const atLimits = NATIVE.flatMap((direction): readonly DialectAttack[] => [
   {
     ...headOf({ direction, what: `${RACING} racing requests pass a spend limit for two by less than one` }),
     ...overLimit('spend limit', 2 * ANSWER_NANOS, 1.1 * ANSWER_NANOS),
     run: async () => billedOverSpendLimit(await site(), 2 * ANSWER_NANOS, racing(direction)),
   },
-]);
-
-const ofTokens = NATIVE.map(
-  (direction): DialectAttack => ({
+  {
     ...headOf({ direction, what: `${RACING} racing requests do not pass a token limit for two` }),
     ...overLimit('token window', 2 * MAXIMUM),
     run: async () => billedOverTokenLimit(await site(), 2 * MAXIMUM, racing(direction)),
-  }),
-);
+  },
+]);
 
 export const OUTPUT = {
   title: 'The maximum of output, in other dialects',
-  attacks: [...second, ...first, ...thinking, ...answers, ...ofMoney, ...ofTokens],
+  attacks: [...second, ...first, ...thinking, ...answers, ...atBalance, ...atLimits],
 };

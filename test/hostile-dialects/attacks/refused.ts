@@ -34,7 +34,6 @@ const refusing = (direction: Direction, status: number): DialectAttack => {
   const fields = user(direction.client, LARGE);
   return {
     ...headOf({ direction, what }),
-    passes: 'other keys',
     unit: 'nanodollars charged or held',
     most: 0,
     run: () => leftOver({ direction, what, fields }, status),

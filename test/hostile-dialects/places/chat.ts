@@ -9,9 +9,9 @@ const tool = (definition: Fields) => ({ tools: [{ type: 'function', function: { 
 const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: TEXT } };
 const thinking = { type: 'thinking', thinking: TEXT, signature: 'a' };
 
-const customTools = Array.from({ length: 200 }, (_, index) => ({ type: 'custom', custom: { name: `f${index}` } }));
+const customTools = Array.from({ length: 60 }, (_, index) => ({ type: 'custom', custom: { name: `f${index}` } }));
 const manySchemas = Object.fromEntries(
-  Array.from({ length: 200 }, (_, index) => [`a${index}`, { type: 'object', minimum: 1 }]),
+  Array.from({ length: 60 }, (_, index) => [`a${index}`, { type: 'object', minimum: 1 }]),
 );
 
 function called(json: string, content: unknown): Fields {

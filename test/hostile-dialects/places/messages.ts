@@ -40,7 +40,7 @@ export const MESSAGES_PLACES: readonly Place[] = [
   ['a name in the input of a call', called({ [TEXT]: 1 })],
   ['the depth of the input of a call', called({ a: [{ b: [[{ c: LETTERS }]] }] })],
   ...[true, null, [], {}, 1, 'a'].map(
-    (value): Place => [`${JSON.stringify(value)} in the input of a call`, called({ a: Array(1_500).fill(value) })],
+    (value): Place => [`${JSON.stringify(value)} in the input of a call`, called({ a: Array(500).fill(value) })],
   ),
   ['an image in the input of a call', called(image(MANY_LETTERS))],
   ['the source of an image in the input of a call', called({ ...image(MANY_LETTERS), type: 'a' })],

@@ -10,12 +10,12 @@ const schema = { type: 'object', properties: { [TEXT]: {} } };
 const described = { type: 'function', name: 'f', description: TEXT };
 const grammar = { type: 'grammar', syntax: 'lark', definition: TEXT };
 
-const customTools = Array.from({ length: 200 }, (_, index) => ({ type: 'custom', name: `f${index}` }));
+const customTools = Array.from({ length: 60 }, (_, index) => ({ type: 'custom', name: `f${index}` }));
 /** 56 letters: with the name of a tool as many as hosts take. */
 const LONG_NAME = LETTERS.slice(0, 56);
 /** Base64 of bytes that are no UTF-8, each of which becomes a character. */
 const START = Buffer.from('{"type":"thinking","signature":"a", "thinking":"').toString('base64');
-const THOUGHT = `messages.${START}${'/'.repeat(20_000)}${Buffer.from('"}').toString('base64')}`;
+const THOUGHT = `messages.${START}${'/'.repeat(8_000)}${Buffer.from('"}').toString('base64')}`;
 
 const DONE = { role: 'assistant', content: 'ok' };
 const listed = (schema: Fields) => ({

@@ -18,11 +18,9 @@ export const CHAT: Speech = {
   }),
   begin: (order, usage) => {
     const isEarly = order.dialogue.conduct.report === 'early';
-    const { inputTokens } = order.bill;
-    const first = { ...usage, completion_tokens: 1, total_tokens: inputTokens + 1 };
-    return isEarly ? chunk({ role: 'assistant' }, null, first) : '';
+    return isEarly ? chunk({ role: 'assistant' }, null, usage && soFar(usage, 1)) : '';
   },
-  piece: (order, text, usage) => chunk(said(order, text), null, usage && { ...usage, completion_tokens: 0 }),
+  piece: (order, text, usage) => chunk(said(order, text), null, usage && soFar(usage, 0)),
   finish: () => chunk({}, 'stop', undefined),
   end: ({ fields }, usage) => {
     const options = fields.stream_options as Fields | undefined;
@@ -31,13 +29,14 @@ export const CHAT: Speech = {
   },
 };
 
+/** The usage when so many tokens of output are written. */
+function soFar(usage: Fields, outputTokens: number): Fields {
+  return { ...usage, completion_tokens: outputTokens, total_tokens: Number(usage.prompt_tokens) + outputTokens };
+}
+
 function chunk(delta: Fields, finishReason: string | null, usage: Fields | undefined): string {
   const choices = [{ index: 0, delta, finish_reason: finishReason }];
-  return event({
-    id: 'chatcmpl-1',
-    choices,
-    ...(usage !== undefined && { usage: { ...usage, completion_tokens: 0 } }),
-  });
+  return event({ id: 'chatcmpl-1', choices, ...(usage !== undefined && { usage }) });
 }
 
 function said({ dialogue: { conduct }, writing }: Order, text = writing.written.text): Fields {
