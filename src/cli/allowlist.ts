@@ -3,13 +3,13 @@ import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { PROGRAM } from '../core/program.ts';
 import { allowlistText } from '../operator/messages.ts';
+import type { AllowlistEdit } from '../state/keys.ts';
 import { parseModelIds } from './arguments.ts';
 import { changedKeyOrThrow, keyJson, keyOrThrow, warnOfUnknownModels } from './key-view.ts';
 import { printJson, printLine } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
-type Allowlist = readonly string[] | null;
-type Edit = (current: Allowlist, models: readonly string[]) => readonly string[];
+type Edit = (current: readonly string[] | null, models: readonly string[]) => readonly string[];
 
 const EDITS: readonly (readonly [verb: string, description: string, edit: Edit])[] = [
   ['set', 'let a key call these models and no others', (_, models) => models],
@@ -46,9 +46,9 @@ export function registerAllowlist(program: Command): void {
     .argument('<key>', 'id or name')
     .addHelpText('after', '\nExample:\n  inf-gw allowlist show my-app')
     .action((key: string, _: unknown, command: Command) =>
-      withState(command, (state) => {
-        const record = keyOrThrow(state.keys.find(key), key);
-        if (globalOptions(command).json) return printJson(keyJson(record, state));
+      withState(command, async (state) => {
+        const record = keyOrThrow(await state.keys.find(key), key);
+        if (globalOptions(command).json) return printJson(await keyJson(record, state));
         for (const line of record.allowlist ?? []) printLine(line);
         if (record.allowlist === null || record.allowlist.length === 0) printLine(allowlistText(record.allowlist));
       }),
@@ -68,22 +68,17 @@ export function registerAllowlist(program: Command): void {
       .argument('<key>', 'id or name')
       .argument('<model...>', 'model ids: <provider>/<model>', parseModelIds)
       .addHelpText('after', `\nExample:\n  inf-gw allowlist ${verb} my-app openai/gpt-4o-mini mock/echo`)
-      .action((key: string, models: string[], _: unknown, command: Command) => {
-        change(key, (current) => edit(current, models), command, verb === 'remove' ? [] : models);
-      });
+      .action((key: string, models: string[], _: unknown, command: Command) =>
+        change(key, (current) => edit(current, models), command, verb === 'remove' ? [] : models),
+      );
   }
 }
 
-function change(
-  key: string,
-  edit: (current: Allowlist) => Allowlist,
-  command: Command,
-  named: readonly string[] = [],
-): void {
-  withState(command, (state) => {
-    const record = changedKeyOrThrow(state.keys.editAllowlist(key, edit), key);
+function change(key: string, edit: AllowlistEdit, command: Command, named: readonly string[] = []): Promise<void> {
+  return withState(command, async (state) => {
+    const record = changedKeyOrThrow(await state.keys.editAllowlist(key, edit), key);
     warnOfUnknownModels(named, state);
-    if (globalOptions(command).json) printJson(keyJson(record, state));
+    if (globalOptions(command).json) printJson(await keyJson(record, state));
     else printLine(`${record.name} may call: ${allowlistText(record.allowlist)}`);
   });
 }

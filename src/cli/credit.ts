@@ -26,7 +26,7 @@ export function registerCredit(program: Command): void {
     .description('show the balance, and how much of it requests in flight hold')
     .addHelpText('after', '\nExample:\n  inf-gw credit show')
     .action((_: unknown, command: Command) =>
-      withState(command, (state) => printBalance(state.account.balance(), command)),
+      withState(command, async (state) => printBalance(await state.account.balance(), command)),
     );
 
   for (const [verb, description, sign] of [
@@ -57,10 +57,10 @@ async function enter(amountNanos: Nanos, { note = '', yes }: EntryOptions, comma
   const reading = readNote(note);
   if (!reading.ok) command.error(`error: --note: ${reading.expected}`);
   if (amountNanos < 0n && !yes) await confirmDebt(amountNanos, command);
-  withState(
+  await withState(
     command,
-    (state) => {
-      const balance = state.account.enter(amountNanos, note, state.nowMs);
+    async (state) => {
+      const balance = await state.account.enter(amountNanos, note, state.nowMs);
       if (balance === undefined) throw new UserError(BALANCE_TOO_LARGE);
       printBalance(balance, command);
     },
@@ -70,7 +70,7 @@ async function enter(amountNanos: Nanos, { note = '', yes }: EntryOptions, comma
 
 /** Requests are refused while the balance is below zero, so an entry that leads there is probably a slip. */
 async function confirmDebt(amountNanos: Nanos, command: Command): Promise<void> {
-  const balanceNanos = withState(command, (state) => state.account.balance().balanceNanos);
+  const { balanceNanos } = await withState(command, (state) => state.account.balance());
   const afterNanos = balanceNanos + amountNanos;
   if (afterNanos >= 0n) return;
   const change = `from ${exactUsd(balanceNanos)} to ${exactUsd(afterNanos)} USD`;
@@ -94,9 +94,9 @@ function printBalance({ balanceNanos, heldNanos }: Balance, command: Command): v
   ]);
 }
 
-function history(command: Command): void {
-  withState(command, (state) => {
-    const entries = state.account.history();
+function history(command: Command): Promise<void> {
+  return withState(command, async (state) => {
+    const entries = await state.account.history();
     if (globalOptions(command).json) {
       return printJson(
         entries.map((entry) => ({

@@ -14,8 +14,13 @@ import { globalOptions, type State } from './state.ts';
 
 const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
 
-/** The JSON of a key. `limits` are those in effect, its own or the tier's. */
-export function keyJson(key: KeyRecord, state: State, month = monthOf(key, state)) {
+/** The JSON of a key. */
+export async function keyJson(key: KeyRecord, state: State) {
+  return jsonOf(key, await monthOf(key, state), state);
+}
+
+/** `limits` are those in effect, its own or the tier's. */
+function jsonOf(key: KeyRecord, month: MonthFigures, state: State) {
   const { rpm, tpm, concurrency } = limitsInForce(key, state.config.tier);
   return {
     id: key.id,
@@ -30,28 +35,25 @@ export function keyJson(key: KeyRecord, state: State, month = monthOf(key, state
   };
 }
 
-function monthOf(key: KeyRecord, state: State): MonthFigures {
+function monthOf(key: KeyRecord, state: State): Promise<MonthFigures> {
   return state.usage.monthOf(key.id, utcMonth(state.nowMs));
 }
 
-/** From more keys than this on, reading the figures of all keys is faster than looking up each. */
-const MAX_LOOKUPS = 1_000;
-
 /** This month's figures of these keys. */
-function monthsOf(keys: readonly KeyRecord[], state: State): ReadonlyMap<string, MonthFigures> {
-  if (keys.length > MAX_LOOKUPS) return state.usage.month(utcMonth(state.nowMs));
-  return new Map(keys.map((key) => [key.id, monthOf(key, state)]));
+function monthsOf(keys: readonly KeyRecord[], state: State): Promise<ReadonlyMap<string, MonthFigures>> {
+  const ids = keys.map(({ id }) => id);
+  return state.usage.monthsOf(ids, utcMonth(state.nowMs));
 }
 
-export function keysJson(keys: readonly KeyRecord[], state: State) {
-  const figures = monthsOf(keys, state);
-  return keys.map((key) => keyJson(key, state, figures.get(key.id) ?? NO_FIGURES));
+export async function keysJson(keys: readonly KeyRecord[], state: State) {
+  const figures = await monthsOf(keys, state);
+  return keys.map((key) => jsonOf(key, figures.get(key.id) ?? NO_FIGURES, state));
 }
 
 /** Prints a key, as JSON if the command asks for it. */
-export function printResult(key: KeyRecord, command: Command, state: State): void {
-  if (globalOptions(command).json) printJson(keyJson(key, state));
-  else printKey(key, state);
+export async function printResult(key: KeyRecord, command: Command, state: State): Promise<void> {
+  if (globalOptions(command).json) printJson(await keyJson(key, state));
+  else await printKey(key, state);
 }
 
 /** An unknown model is no error, since the config may get it later. But it may be a typo. */
@@ -63,9 +65,9 @@ export function warnOfUnknownModels(models: readonly string[], state: State): vo
 }
 
 /** Prints everything about a key. */
-export function printKey(key: KeyRecord, state: State): void {
-  const month = monthOf(key, state);
-  const lastUse = state.usage.lastUseOf(key.id);
+export async function printKey(key: KeyRecord, state: State): Promise<void> {
+  const month = await monthOf(key, state);
+  const lastUse = await state.usage.lastUseOf(key.id);
   const { tier, tierName } = state.config;
   const limit = (own: number | null, standard: number) =>
     `${count(own ?? standard)}${own === null ? ` (tier ${tierName})` : ''}`;
@@ -88,8 +90,8 @@ export function printKey(key: KeyRecord, state: State): void {
   ]);
 }
 
-export function printKeys(keys: readonly KeyRecord[], state: State): void {
-  const figures = monthsOf(keys, state);
+export async function printKeys(keys: readonly KeyRecord[], state: State): Promise<void> {
+  const figures = await monthsOf(keys, state);
   printTable(
     [
       { head: 'NAME' },

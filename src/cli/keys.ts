@@ -85,7 +85,7 @@ export function registerKeys(program: Command): void {
     .option('--refusals', 'show only how often it was refused this month, and why')
     .addHelpText('after', '\nExamples:\n  inf-gw keys show my-app\n  inf-gw keys show my-app --refusals --json')
     .action((key: string, options: { refusals?: true }, command: Command) =>
-      withState(command, (state) => show(keyOrThrow(state.keys.find(key), key), options, command, state)),
+      withState(command, async (state) => show(keyOrThrow(await state.keys.find(key), key), options, command, state)),
     );
 
   for (const [verb, keyState, description] of [
@@ -121,9 +121,9 @@ export function registerKeys(program: Command): void {
     .action((key: string, _: unknown, command: Command) => withState(command, (state) => rotate(key, command, state)));
 }
 
-function create(name: string, options: CreateOptions, command: Command, state: State): void {
+async function create(name: string, options: CreateOptions, command: Command, state: State): Promise<void> {
   const secret = mintKey();
-  const change = state.keys.create(
+  const change = await state.keys.create(
     secret,
     {
       name,
@@ -136,16 +136,16 @@ function create(name: string, options: CreateOptions, command: Command, state: S
     state.nowMs,
   );
   warnOfUnknownModels(options.allow ?? [], state);
-  printNewKey(changedKeyOrThrow(change, name), secret, command, state);
+  await printNewKey(changedKeyOrThrow(change, name), secret, command, state);
 }
 
-function list({ all = false, limit, after }: ListOptions, command: Command, state: State): void {
-  const previous = after === undefined ? undefined : keyOrThrow(state.keys.findWithDeleted(after), after);
+async function list({ all = false, limit, after }: ListOptions, command: Command, state: State): Promise<void> {
+  const previous = after === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(after), after);
   const afterId = previous?.id;
   const { json } = globalOptions(command);
   const most = limit ?? (json ? undefined : TABLE_ROWS);
-  const records = state.keys.list({ withDeleted: all, afterId, limit: most });
-  if (json) return printJson(keysJson(records, state));
+  const records = await state.keys.list({ withDeleted: all, afterId, limit: most });
+  if (json) return printJson(await keysJson(records, state));
   if (records.length === 0) {
     return printLine(
       previous === undefined
@@ -153,57 +153,60 @@ function list({ all = false, limit, after }: ListOptions, command: Command, stat
         : `No keys after ${previous.name}.`,
     );
   }
-  printKeys(records, state);
+  await printKeys(records, state);
+  if (records.length !== most) return;
   const last = records.at(-1) as KeyRecord;
-  if (records.length === most && state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 }).length > 0) {
+  const next = await state.keys.list({ withDeleted: all, afterId: last.id, limit: 1 });
+  if (next.length > 0) {
     const sameOptions = `${all ? ' --all' : ''}${limit === undefined ? '' : ` --limit ${limit}`}`;
     printLine(`More keys: ${PROGRAM} keys list${sameOptions} --after ${last.id}`, 'dim');
   }
 }
 
-function show(record: KeyRecord, options: { refusals?: true }, command: Command, state: State): void {
-  const refusals = state.usage.refusalsOf(record.id, utcMonth(state.nowMs));
+async function show(record: KeyRecord, options: { refusals?: true }, command: Command, state: State): Promise<void> {
+  const refusals = await state.usage.refusalsOf(record.id, utcMonth(state.nowMs));
   if (globalOptions(command).json) {
-    return printJson(options.refusals ? refusals.map(refusalJson) : keyJson(record, state));
+    return printJson(options.refusals ? refusals.map(refusalJson) : await keyJson(record, state));
   }
   if (!options.refusals) {
-    printKey(record, state);
+    await printKey(record, state);
     printLine();
   }
   printRefusals(refusals);
 }
 
-function setState(key: string, keyState: KeyState, command: Command, state: State): void {
-  const record = changedKeyOrThrow(state.keys.setState(key, keyState), key);
-  if (globalOptions(command).json) printJson(keyJson(record, state));
+async function setState(key: string, keyState: KeyState, command: Command, state: State): Promise<void> {
+  const record = changedKeyOrThrow(await state.keys.setState(key, keyState), key);
+  if (globalOptions(command).json) printJson(await keyJson(record, state));
   else printLine(`${record.name} is ${keyState}.`);
 }
 
 async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {
-  const { id, name, state: keyState } = withState(command, (state) => keyOrThrow(state.keys.find(key), key));
+  const found = await withState(command, (state) => state.keys.find(key));
+  const { id, name, state: keyState } = keyOrThrow(found, key);
   if (keyState === 'deleted') throw new UserError(`key ${name} is already deleted`);
   if (!options.yes && !(await isConfirmed(`Delete key ${name} permanently? (y/N) `))) {
     throw new UserError('nothing was deleted; to delete, answer y or use --yes');
   }
   // By id: another key may have been given the name in the meantime.
-  withState(command, (state) => setState(id, 'deleted', command, state));
+  await withState(command, (state) => setState(id, 'deleted', command, state));
 }
 
-function rotate(key: string, command: Command, state: State): void {
+async function rotate(key: string, command: Command, state: State): Promise<void> {
   const secret = mintKey();
-  const { id, name } = keyOrThrow(state.keys.find(key), key);
-  const record = changedKeyOrThrow(state.keys.rotate(id, secret, state.nowMs), key);
-  printNewKey(record, secret, command, state);
+  const { id, name } = keyOrThrow(await state.keys.find(key), key);
+  const record = changedKeyOrThrow(await state.keys.rotate(id, secret, state.nowMs), key);
+  await printNewKey(record, secret, command, state);
   if (globalOptions(command).json) return;
   printLine();
   printLine(`The old key still works. Once your app uses the new one, run: ${PROGRAM} keys disable ${name}`);
 }
 
 /** The only place that ever prints a key. */
-function printNewKey(record: KeyRecord, secret: string, command: Command, state: State): void {
-  if (globalOptions(command).json) return printJson({ ...keyJson(record, state), key: secret });
+async function printNewKey(record: KeyRecord, secret: string, command: Command, state: State): Promise<void> {
+  if (globalOptions(command).json) return printJson({ ...(await keyJson(record, state)), key: secret });
   printLine(secret, 'bold');
   notice('This key is shown only once. Store it now.');
   printLine();
-  printKey(record, state);
+  await printKey(record, state);
 }

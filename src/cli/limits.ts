@@ -23,9 +23,7 @@ export function registerLimits(program: Command): void {
     .argument('<key>', 'id or name')
     .addHelpText('after', '\nExample:\n  inf-gw limits show my-app')
     .action((key: string, _: unknown, command: Command) =>
-      withState(command, (state) => {
-        printResult(keyOrThrow(state.keys.find(key), key), command, state);
-      }),
+      withState(command, async (state) => printResult(keyOrThrow(await state.keys.find(key), key), command, state)),
     );
 
   limits
@@ -43,7 +41,7 @@ export function registerLimits(program: Command): void {
     .action((key: string, options: SetOptions, command: Command) => set(key, options, command));
 }
 
-function set(key: string, options: SetOptions, command: Command): void {
+async function set(key: string, options: SetOptions, command: Command): Promise<void> {
   const { rpm, tpm, concurrency, spendLimit } = options;
   if ([rpm, tpm, concurrency, spendLimit].every((value) => value === undefined)) {
     command.error('error: give at least one of --rpm, --tpm, --concurrency, --spend-limit');
@@ -54,7 +52,7 @@ function set(key: string, options: SetOptions, command: Command): void {
     ...(concurrency !== undefined && { concurrency: concurrency === 'default' ? null : concurrency }),
     ...(spendLimit !== undefined && { spendLimitNanos: spendLimit === 'none' ? null : spendLimit }),
   };
-  withState(command, (state) => {
-    printResult(changedKeyOrThrow(state.keys.setLimits(key, limits), key), command, state);
-  });
+  await withState(command, async (state) =>
+    printResult(changedKeyOrThrow(await state.keys.setLimits(key, limits), key), command, state),
+  );
 }

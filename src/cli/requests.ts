@@ -51,8 +51,8 @@ export function registerRequests(program: Command): void {
     .argument('<id>', 'the X-Request-Id of the response, or the id of the completion')
     .addHelpText('after', '\nExamples:\n  inf-gw requests show req_06fb…\n  inf-gw requests show chatcmpl-9xK…')
     .action((id: string, _: unknown, command: Command) =>
-      withState(command, (state) => {
-        const request = state.requests.find(id);
+      withState(command, async (state) => {
+        const request = await state.requests.find(id);
         if (request === undefined) throw noSuchRequest(id);
         printRequest(request, command);
       }),
@@ -65,16 +65,17 @@ export function registerRequests(program: Command): void {
     .requiredOption('--cost <usd>', 'the actual cost, as billed by the provider', parseWith(readAmount))
     .addHelpText('after', '\nExample:\n  inf-gw requests settle req_06fb… --cost 0.0123')
     .action((id: string, { cost }: { cost: Nanos }, command: Command) =>
-      withState(command, (state) =>
-        printRequest(correctedOrThrow(state.requests.correct(id, cost, state.nowMs), id), command),
+      withState(command, async (state) =>
+        printRequest(correctedOrThrow(await state.requests.correct(id, cost, state.nowMs), id), command),
       ),
     );
 }
 
-function list(options: ListOptions, command: Command, state: State): void {
-  const key = options.key === undefined ? undefined : keyOrThrow(state.keys.findWithDeleted(options.key), options.key);
+async function list(options: ListOptions, command: Command, state: State): Promise<void> {
+  const key =
+    options.key === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(options.key), options.key);
   const { since: sinceMs, errors = false, limit } = options;
-  const records = state.requests.list({ keyId: key?.id, sinceMs, errors, limit });
+  const records = await state.requests.list({ keyId: key?.id, sinceMs, errors, limit });
   if (globalOptions(command).json) return printJson(records.map(requestJson));
   if (records.length === 0) return printLine('No such requests.');
   printTable(

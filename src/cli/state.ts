@@ -1,13 +1,13 @@
-/** What the commands work on: the config and the state file. */
+/** What the commands work on: the config and the state. */
 
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { UserError } from '../core/errors.ts';
-import { emptyState, type OpenState, openState } from '../state/sqlite/open-state.ts';
+import { emptyState, isMissingFile, openState } from '../state/open.ts';
+import type { OpenState } from '../state/state.ts';
 import { notice } from './output.ts';
 
 /** The options that every command takes. */
@@ -23,7 +23,7 @@ export function globalOptions(command: Command): GlobalOptions {
 /** The config of the installation. Throws a UserError if there is none: it never makes one by accident. */
 export function configOf(command: Command): Config {
   const config = configOrDefaults(command);
-  if (config.path !== undefined || existsSync(config.statePath)) return config;
+  if (config.path !== undefined || !isMissingFile(config.statePath)) return config;
   throw new UserError(
     `no config and no state file: neither --config nor $INF_GW_CONFIG is set, and there is no ${join(process.cwd(), 'config.yaml')} ` +
       `and no ${config.statePath}; change to the folder of the gateway, or name its config with --config`,
@@ -36,7 +36,7 @@ export function configOrDefaults(command: Command): Config {
   return loadConfig({ path: config, environment: process.env, directory: process.cwd() });
 }
 
-/** What a command works with: the config, the models of its providers, and the state file. */
+/** What a command works with: the config, the models of its providers, and the state. */
 export interface State extends Pick<OpenState, 'keys' | 'account' | 'usage' | 'requests'> {
   readonly config: Config;
   readonly catalog: Catalog;
@@ -44,22 +44,26 @@ export interface State extends Pick<OpenState, 'keys' | 'account' | 'usage' | 'r
 }
 
 /**
- * Runs `work` on the state file, then closes it. Where there is no file yet, `work` sees an empty
+ * Runs `work` on the state, then closes it. Where there is no state file yet, `work` sees an empty
  * state that is not kept, unless it `creates` the file. Storage errors become UserErrors.
  */
-export function withState<T>(command: Command, work: (state: State) => T, { creates = false } = {}): T {
+export async function withState<T>(
+  command: Command,
+  work: (state: State) => Promise<T>,
+  { creates = false } = {},
+): Promise<T> {
   const config = configOf(command);
   const { statePath } = config;
-  const isMissing = !creates && !existsSync(statePath);
-  const state = isMissing ? emptyState() : openState(statePath, config.durability);
+  const isMissing = !creates && isMissingFile(statePath);
+  const state = await (isMissing ? emptyState() : openState(statePath, config.durability));
   try {
     if (isMissing)
       notice(`note: there is no state file at ${statePath} yet; serve, keys create or credit add creates it`);
-    if (state.created) notice(`created the state file ${statePath}`);
+    if (state.created !== undefined) notice(`created ${state.created}`);
     const { keys, account, usage, requests } = state;
     const catalog = new Catalog(config.providers);
-    return state.run(() => work({ config, catalog, keys, account, usage, requests, nowMs: Date.now() }));
+    return await state.run(() => work({ config, catalog, keys, account, usage, requests, nowMs: Date.now() }));
   } finally {
-    state.close();
+    await state.close();
   }
 }

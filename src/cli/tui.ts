@@ -26,11 +26,11 @@ async function tui(command: Command): Promise<void> {
   // Loaded here so that other commands do not wait for it.
   const [{ draw }, { Session }] = await Promise.all([import('../tui/app.ts'), import('../tui/session.ts')]);
   const { columns, rows } = process.stdout;
-  const session = new Session(readConfig, { columns, rows, copy });
+  const session = await Session.open(readConfig, { columns, rows, copy });
   try {
     await draw(session);
   } finally {
-    session.close();
+    await session.close();
   }
 }
 

@@ -38,17 +38,17 @@ export function registerUsage(program: Command): void {
     .action((options: UsageOptions, command: Command) => usage(options, command));
 }
 
-function usage(options: UsageOptions, command: Command): void {
+async function usage(options: UsageOptions, command: Command): Promise<void> {
   const { since, until } = options;
   // --json is an option of the program, which commander's own check for conflicts does not see.
   if (options.csv && globalOptions(command).json) command.error('error: --csv and --json cannot be used together');
   if (since !== undefined && until !== undefined && since >= until) {
     command.error('error: --since must be before --until');
   }
-  withState(command, (state) => {
+  await withState(command, async (state) => {
     const key =
-      options.key === undefined ? undefined : keyOrThrow(state.keys.findWithDeleted(options.key), options.key);
-    const { rows, droppedDays } = state.usage.report({
+      options.key === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(options.key), options.key);
+    const { rows, droppedDays } = await state.usage.report({
       by: options.by,
       keyId: key?.id,
       model: options.model,

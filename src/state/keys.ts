@@ -1,4 +1,4 @@
-/** Keys as they are stored: their fields, their limits, and what a name may look like. Pure. */
+/** Keys as they are stored: their fields, their limits, their operations, and what a name may look like. */
 import { redactKeys } from '../core/api-key.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
@@ -43,6 +43,35 @@ export type KeyChange =
   | { readonly kind: 'no_such_key' }
   | { readonly kind: 'deleted' }
   | { readonly kind: 'name_taken' };
+
+/** The operations on keys. Each change is in force with the next decision of every gateway. */
+export interface Keys {
+  /** A key by id, or a key that is not deleted by name. Who has only the key itself finds it by that. */
+  find(idOrName: string): Promise<KeyRecord | undefined>;
+
+  /** As `find`; if there is none, the deleted key of that name that was created last. */
+  findWithDeleted(idOrName: string): Promise<KeyRecord | undefined>;
+
+  /** Keys in order of creation, which is the order of their ids. */
+  list(query: KeyQuery): Promise<readonly KeyRecord[]>;
+
+  /** Stores a new key. Only its hash and its preview are kept. */
+  create(secret: string, key: NewKey, wallMs: number): Promise<KeyChange>;
+
+  /** Creates a second key with the settings of the first, under the next free name. */
+  rotate(idOrName: string, secret: string, wallMs: number): Promise<KeyChange>;
+
+  setState(idOrName: string, state: KeyState): Promise<KeyChange>;
+
+  /** Changes only the limits that are given. */
+  setLimits(idOrName: string, limits: Partial<OwnLimits>): Promise<KeyChange>;
+
+  /** Replaces the allowlist by what `edit` returns for it. */
+  editAllowlist(idOrName: string, edit: AllowlistEdit): Promise<KeyChange>;
+}
+
+/** The models of an allowlist after a change; null allows all. What it throws undoes the change. */
+export type AllowlistEdit = (models: readonly string[] | null) => readonly string[] | null;
 
 /** The limits in force for a key: its own, and the defaults where it has none. */
 export function limitsInForce(own: OwnLimits, defaults: Limits): Limits {

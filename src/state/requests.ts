@@ -66,3 +66,21 @@ export type Correction =
   | { readonly kind: 'done'; readonly request: RequestRecord }
   | { readonly kind: 'no_such_request' | 'in_flight' }
   | { readonly kind: 'not_held'; readonly source: UsageSource };
+
+export interface Requests {
+  /** Requests that have ended, newest admission first. */
+  list(query: RequestQuery): Promise<readonly RequestRecord[]>;
+
+  /**
+   * A request by its id, in flight or ended, or the latest one with that completion id. Completion
+   * ids have no index, because it would cost each request a page of the log: finding one scans the
+   * journal backwards.
+   */
+  find(id: string): Promise<RequestRecord | undefined>;
+
+  /**
+   * Replaces the charge of a request that a crash left open: in its row, the balance, its day and
+   * its month.
+   */
+  correct(id: string, costNanos: Nanos, wallMs: number): Promise<Correction>;
+}

@@ -152,6 +152,8 @@ export interface Model {
     readonly by: UsageGroup;
     readonly range: Range;
     readonly rows: readonly UsageRow[];
+    /** What the rows stand for: not `by` until those have been read. */
+    readonly rowsBy: UsageGroup;
     readonly cursor: number;
   };
   readonly models: { readonly cursor: number };
@@ -175,7 +177,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     stored,
     keys: { cursor: 0, sort: 'name', filter: '', isTyping: false, detail: undefined },
     live: AT_TOP,
-    usage: { by: 'key', range: 'this month', rows: [], cursor: 0 },
+    usage: { by: 'key', range: 'this month', rows: [], rowsBy: 'key', cursor: 0 },
     models: { cursor: 0 },
     dialog: undefined,
     message: undefined,

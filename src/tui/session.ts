@@ -7,17 +7,20 @@ import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { usageCsv } from '../operator/export.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
-import { firstModel, type Model } from './model.ts';
+import { type Action, firstModel, type Model } from './model.ts';
 import { snapshotQuery } from './select.ts';
-import { Store } from './store.ts';
+import { Store, toldOf } from './store.ts';
+import { Turns } from './turns.ts';
 import type { Effect, Event } from './update/step.ts';
 import { update } from './update/update.ts';
 
-/** Between two reads of the state file, and between two attempts to reach a gateway. */
+/** Between two reads of the state, and between two attempts to reach a gateway. */
 const REFRESH_MS = 1_000;
-/** From this many keys on a read takes some 30 ms, so the file is read less often. */
+/** From this many keys on a read takes some 30 ms, so the state is read less often. */
 const MANY_KEYS = 2_000;
 const REFRESH_MANY_MS = 5_000;
+/** How many key presses and pastes are kept while a change is being made. */
+const MAX_HELD_INPUTS = 200;
 
 export interface Terminal {
   readonly columns: number;
@@ -26,36 +29,58 @@ export interface Terminal {
   copy(text: string): void;
 }
 
+interface Parts {
+  readonly readConfig: () => Config;
+  readonly config: Config;
+  readonly store: Store;
+  readonly terminal: Terminal;
+  readonly model: Model;
+}
+
 export class Session {
   readonly ended: Promise<void>;
   readonly #readConfig: () => Config;
-  #config: Config;
   readonly #store: Store;
   readonly #terminal: Terminal;
   readonly #socketPath: string;
   readonly #listeners = new Set<() => void>();
   readonly #end: () => void;
+  readonly #turns = new Turns();
+  readonly #heldInputs: Event[] = [];
+  #isActing = false;
   #model: Model;
   #feed: { close(): void } | undefined;
   #followed = '';
   #timer: NodeJS.Timeout;
   #readAtMs = 0;
+  /** Whether the last read failed, so that what is shown may be old. */
+  #isStale = false;
 
-  /** Throws a UserError if the state file cannot be opened. */
-  constructor(readConfig: () => Config, terminal: Terminal) {
+  /** Rejects with a UserError if the state cannot be opened or read. */
+  static async open(readConfig: () => Config, terminal: Terminal): Promise<Session> {
     const config = readConfig();
+    const store = await Store.open(config);
+    try {
+      const nowMs = Date.now();
+      const model = firstModel(await store.read(nowMs), terminal, nowMs);
+      return new Session({ readConfig, config, store, terminal, model });
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  constructor({ readConfig, config, store, terminal, model }: Parts) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
     this.#end = resolve;
     this.#readConfig = readConfig;
-    this.#config = config;
     this.#terminal = terminal;
     this.#socketPath = socketPathOf(config.statePath);
-    this.#store = new Store(config);
-    const nowMs = Date.now();
-    this.#model = firstModel(this.#store.read(nowMs), terminal, nowMs);
-    if (this.#store.created) {
-      this.dispatch({ kind: 'outcome', text: `created the state file ${config.statePath}`, tone: 'good' });
+    this.#store = store;
+    this.#model = model;
+    if (store.created !== undefined) {
+      this.dispatch({ kind: 'outcome', text: `created ${store.created}`, tone: 'good' });
     }
     this.#follow();
     this.#timer = setInterval(() => this.#refresh(), REFRESH_MS);
@@ -71,7 +96,16 @@ export class Session {
     return () => this.#listeners.delete(listener);
   }
 
+  /**
+   * While a change is being made, what is typed waits: it may be meant for what the change shows,
+   * such as a new key.
+   */
   dispatch(event: Event): void {
+    if (!this.#isActing || !isInput(event)) this.#take(event);
+    else if (this.#heldInputs.length < MAX_HELD_INPUTS) this.#heldInputs.push(event);
+  }
+
+  #take(event: Event): void {
     const { model, effects } = update(this.#model, event);
     const isOtherView = model.view !== this.#model.view;
     this.#model = model;
@@ -85,26 +119,63 @@ export class Session {
     this.#end();
   }
 
-  close(): void {
+  /** Waits for a change that is being made. */
+  async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#feed?.close();
-    this.#store.close();
+    await this.#turns.ended();
+    await this.#store.close();
   }
 
   #refresh(): void {
-    const nowMs = Date.now();
-    const everyMs = this.#model.stored.keys.length > MANY_KEYS ? REFRESH_MANY_MS : REFRESH_MS;
-    const isOtherMonth = utcMonth(nowMs) !== utcMonth(this.#readAtMs);
-    if (nowMs - this.#readAtMs >= everyMs && (this.#store.hasChanged() || isOtherMonth)) this.#read();
-    if (this.#model.snapshot === undefined) this.dispatch({ kind: 'tick', nowMs });
+    this.#turns.add('check', () => this.#readIfChanged());
+    if (this.#model.snapshot === undefined) this.dispatch({ kind: 'tick', nowMs: Date.now() });
     const { detail } = this.#model.keys;
     if (this.#model.view === 'keys' && detail !== undefined) this.#perform({ kind: 'load_key', keyId: detail.keyId });
     this.#follow();
   }
 
-  #read(): void {
+  async #readIfChanged(): Promise<void> {
+    const nowMs = Date.now();
+    const everyMs = this.#model.stored.keys.length > MANY_KEYS ? REFRESH_MANY_MS : REFRESH_MS;
+    if (nowMs - this.#readAtMs < everyMs) return;
+    const isOtherMonth = utcMonth(nowMs) !== utcMonth(this.#readAtMs);
+    await this.#tryRead(async () => {
+      if ((await this.#store.hasChanged()) || isOtherMonth || this.#isStale) await this.#read();
+    });
+  }
+
+  async #read(): Promise<void> {
     this.#readAtMs = Date.now();
-    this.#tryRead(() => this.dispatch({ kind: 'stored', stored: this.#store.read(this.#readAtMs) }));
+    this.#isStale = true;
+    await this.#tryRead(async () => {
+      const stored = await this.#store.read(this.#readAtMs);
+      this.#isStale = false;
+      this.dispatch({ kind: 'stored', stored });
+    });
+  }
+
+  async #readKey(keyId: string): Promise<void> {
+    await this.#tryRead(async () => {
+      this.dispatch({ kind: 'key_detail', detail: await this.#store.detail(keyId, Date.now()) });
+    });
+  }
+
+  async #readUsage({ by, range }: Extract<Effect, { kind: 'load_usage' }>): Promise<void> {
+    await this.#tryRead(async () => {
+      const rows = await this.#store.usage(by, range, Date.now());
+      const { usage } = this.#model;
+      // Otherwise others have been asked for in the meantime.
+      if (usage.by === by && usage.range === range) this.dispatch({ kind: 'usage', rows });
+    });
+  }
+
+  /** Makes a change, and takes what was typed meanwhile once its result is on the screen. */
+  async #act(action: Exclude<Action, { kind: 'stop_request' }>): Promise<void> {
+    this.dispatch(await this.#store.run(action, Date.now()));
+    await this.#read();
+    this.#isActing = false;
+    while (!this.#isActing && this.#heldInputs.length > 0) this.dispatch(this.#heldInputs.shift() as Event);
   }
 
   /** Subscribes to what the screen shows, if a gateway is running. */
@@ -134,50 +205,46 @@ export class Session {
   }
 
   #perform(effect: Effect): void {
-    const nowMs = Date.now();
     switch (effect.kind) {
       case 'quit':
         return this.#end();
       case 'copy':
         return this.#terminal.copy(effect.text);
       case 'load_key':
-        return this.#tryRead(() =>
-          this.dispatch({ kind: 'key_detail', detail: this.#store.detail(effect.keyId, nowMs) }),
-        );
+        return this.#turns.add('key', () => this.#readKey(effect.keyId));
       case 'load_usage':
-        return this.#tryRead(() =>
-          this.dispatch({ kind: 'usage', rows: this.#store.usage(effect.by, effect.range, nowMs) }),
-        );
+        return this.#turns.add('usage', () => this.#readUsage(effect));
       case 'export':
         return this.#export(effect.path);
       case 'reload':
         void this.#ask(() => this.#reload());
         return;
-      case 'act':
-        if (effect.action.kind === 'stop_request') {
-          const { id } = effect.action;
+      case 'act': {
+        const { action } = effect;
+        if (action.kind === 'stop_request') {
+          const { id } = action;
           void this.#ask(async () => ((await stopRequest(this.#socketPath, id)) ? `Stopped ${id}.` : undefined));
           return;
         }
-        this.dispatch(this.#store.run(effect.action, nowMs));
-        return this.#read();
+        this.#isActing = true;
+        return this.#turns.add('act', () => this.#act(action));
+      }
     }
   }
 
   /** Reloads the config in the gateway and here. */
   async #reload(): Promise<string> {
     const isServing = await reloadConfig(this.#socketPath);
-    this.#config = this.#readConfig();
-    this.#store.configure(this.#config);
-    this.#read();
+    this.#store.configure(this.#readConfig());
+    this.#turns.add('read', () => this.#read());
     return isServing ? CONFIG_RELOADED : 'Config reloaded. No gateway is running.';
   }
 
   #export(path: string): void {
-    const { rows, by } = this.#model.usage;
+    const { rows, rowsBy } = this.#model.usage;
     try {
       // Never overwrites a file.
-      writeFileSync(path, usageCsv(rows, by), { flag: 'wx' });
+      writeFileSync(path, usageCsv(rows, rowsBy), { flag: 'wx' });
       this.dispatch({ kind: 'outcome', text: `Wrote ${path}.`, tone: 'good' });
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -197,16 +264,22 @@ export class Session {
       );
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      this.dispatch({ kind: 'outcome', text: error.lines.join(' · '), tone: 'bad' });
+      this.dispatch({ kind: 'outcome', text: toldOf(error), tone: 'bad' });
     }
   }
 
-  /** Reads from the state file. One that cannot be read now may be readable a moment later. */
-  #tryRead(read: () => void): void {
+  /** Reads from the state. What cannot be read now may be readable a moment later. */
+  async #tryRead(read: () => Promise<void>): Promise<void> {
     try {
-      read();
+      await read();
     } catch (error) {
-      this.dispatch({ kind: 'outcome', text: `${this.#config.statePath}: ${(error as Error).message}`, tone: 'bad' });
+      const text = error instanceof UserError ? toldOf(error) : `cannot read the state: ${(error as Error).message}`;
+      this.dispatch({ kind: 'outcome', text, tone: 'bad' });
     }
   }
+}
+
+/** What is typed, except Ctrl-C, which must work at any time. */
+function isInput(event: Event): boolean {
+  return event.kind === 'paste' || (event.kind === 'key' && event.key !== 'ctrl+c');
 }

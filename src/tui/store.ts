@@ -1,15 +1,17 @@
-/** The state file as the dashboard reads and changes it, with the operations of the commands. */
+/** The state as the dashboard reads and changes it, with the operations of the commands. */
 import { isDeepStrictEqual } from 'node:util';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { mintKey } from '../core/api-key.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import type { Limits } from '../core/limits.ts';
 import { count, exactUsd } from '../operator/format.ts';
 import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
 import { type KeyChange, limitsInForce } from '../state/keys.ts';
+import { openState } from '../state/open.ts';
 import { monthStart } from '../state/periods.ts';
-import { type OpenState, openState } from '../state/sqlite/open-state.ts';
+import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Action, KeyDetail, Range, Stored, StoredKey } from './model.ts';
 import type { Event } from './update/step.ts';
@@ -21,6 +23,7 @@ const PAGE_KEYS = 500;
 
 type ActionEvent = Extract<Event, { kind: 'outcome' | 'key_created' }>;
 
+/** Reading rejects with a UserError where the state cannot be read. */
 export class Store {
   #config: Config;
   readonly #state: OpenState;
@@ -28,59 +31,64 @@ export class Store {
   /** The keys as of the last read. */
   #keysRead: readonly StoredKey[] = [];
   #previousUses: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
-  /** Whether opening the file created it. */
-  readonly created: boolean;
+  /** What opening the state has created, such as `the state file /srv/inf-gw.db`. */
+  readonly created: string | undefined;
 
-  /** Throws a UserError if the file cannot be opened. */
-  constructor(config: Config) {
-    this.#state = openState(config.statePath, config.durability);
+  /** Rejects with a UserError if the state cannot be opened. */
+  static async open(config: Config): Promise<Store> {
+    return new Store(config, await openState(config.statePath, config.durability));
+  }
+
+  constructor(config: Config, state: OpenState) {
+    this.#state = state;
     this.#config = config;
-    this.created = this.#state.created;
+    this.created = state.created;
     this.#models = new Catalog(config.providers).models;
   }
 
-  /** Uses another config from now on, with the same state file. */
+  /** Uses another config from now on, with the same state. */
   configure(config: Config): void {
     this.#config = config;
     this.#models = new Catalog(config.providers).models;
   }
 
-  close(): void {
-    this.#state.close();
+  close(): Promise<void> {
+    return this.#state.close();
   }
 
-  /** Reads the file. Keys that have not changed are the same objects as before. */
-  read(nowMs: number): Stored {
+  /** Reads the state. Keys that have not changed are the same objects as before. */
+  read(nowMs: number): Promise<Stored> {
     const config = this.#config;
-    const month = utcMonth(nowMs);
-    const byModel = this.usage('model', 'this month', nowMs);
-    return {
-      statePath: config.statePath,
-      tierName: config.tierName,
-      creditEnforced: config.creditEnforced,
-      ...this.#state.account.balance(),
-      keys: this.#readKeys(month),
-      models: this.#models,
-      modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
-    };
+    return this.#state.run(async () => {
+      const byModel = await this.#usage('model', 'this month', nowMs);
+      return {
+        statePath: config.statePath,
+        tierName: config.tierName,
+        creditEnforced: config.creditEnforced,
+        ...(await this.#state.account.balance()),
+        keys: await this.#readKeys(utcMonth(nowMs), config.tier),
+        models: this.#models,
+        modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
+      };
+    });
   }
 
-  /** Whether another process has written to the file since the last call. */
-  hasChanged(): boolean {
-    return this.#state.hasChanged();
+  /** Whether another process has changed the state since the last call. */
+  hasChanged(): Promise<boolean> {
+    return this.#state.run(() => this.#state.hasChanged());
   }
 
   /** Page by page: most keys are unchanged, and their copies are garbage before the next page. */
-  #readKeys(month: string): readonly StoredKey[] {
-    const figures = this.#state.usage.month(month);
-    const lastUses = this.#state.usage.lastUses('in', month);
-    const previousUses = this.#usesBefore(month);
+  async #readKeys(month: string, tier: Limits): Promise<readonly StoredKey[]> {
+    const figures = await this.#state.usage.month(month);
+    const lastUses = await this.#state.usage.lastUses('in', month);
+    const previousUses = await this.#usesBefore(month);
     const read: StoredKey[] = [];
     for (let afterId = ''; ; afterId = read.at(-1)?.record.id ?? '') {
-      const page = this.#state.keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
+      const page = await this.#state.keys.list({ withDeleted: false, afterId, limit: PAGE_KEYS });
       for (const record of page) {
         const { id } = record;
-        const limits = limitsInForce(record, this.#config.tier);
+        const limits = limitsInForce(record, tier);
         const lastUsedMs = lastUses.get(id) ?? previousUses.get(id);
         const fresh = { record, limits, month: figures.get(id) ?? NO_FIGURES, lastUsedMs };
         const known = this.#keysRead[read.length];
@@ -94,73 +102,85 @@ export class Store {
   }
 
   /** Read once a month: past months get no new requests. */
-  #usesBefore(month: string): ReadonlyMap<string, number> {
+  async #usesBefore(month: string): Promise<ReadonlyMap<string, number>> {
     if (this.#previousUses?.month !== month)
-      this.#previousUses = { month, uses: this.#state.usage.lastUses('before', month) };
+      this.#previousUses = { month, uses: await this.#state.usage.lastUses('before', month) };
     return this.#previousUses.uses;
   }
 
-  detail(keyId: string, nowMs: number): KeyDetail {
-    const ofKey = (by: UsageGroup, sinceMs: number) =>
-      this.#state.usage.report({ by, keyId, model: undefined, sinceMs, untilMs: undefined }).rows;
+  detail(keyId: string, nowMs: number): Promise<KeyDetail> {
+    return this.#state.run(() => this.#detail(keyId, nowMs));
+  }
+
+  async #detail(keyId: string, nowMs: number): Promise<KeyDetail> {
+    const ofKey = async (by: UsageGroup, sinceMs: number) =>
+      (await this.#state.usage.report({ by, keyId, model: undefined, sinceMs, untilMs: undefined })).rows;
     const firstDay = Math.floor(nowMs / DAY_MS - DETAIL_DAYS + 1) * DAY_MS;
-    const byDay = new Map(ofKey('day', firstDay).map((row) => [row.day, row]));
+    const byDay = new Map((await ofKey('day', firstDay)).map((row) => [row.day, row]));
     return {
       keyId,
-      byModel: ofKey('model', monthStart(nowMs, 0)),
+      byModel: await ofKey('model', monthStart(nowMs, 0)),
       byDay: Array.from({ length: DETAIL_DAYS }, (_, i) => {
         const day = new Date(firstDay + i * DAY_MS).toISOString().slice(0, 10);
         return byDay.get(day) ?? { ...NO_USAGE, day };
       }),
-      refusals: this.#state.usage.refusalsOf(keyId, utcMonth(nowMs)),
+      refusals: await this.#state.usage.refusalsOf(keyId, utcMonth(nowMs)),
     };
   }
 
-  usage(by: UsageGroup, range: Range, nowMs: number): readonly UsageRow[] {
+  usage(by: UsageGroup, range: Range, nowMs: number): Promise<readonly UsageRow[]> {
+    return this.#state.run(() => this.#usage(by, range, nowMs));
+  }
+
+  async #usage(by: UsageGroup, range: Range, nowMs: number): Promise<readonly UsageRow[]> {
     const query = { by, keyId: undefined, model: undefined, sinceMs: startOf(range, nowMs), untilMs: undefined };
-    return this.#state.usage.report(query).rows;
+    return (await this.#state.usage.report(query)).rows;
   }
 
   /** Carries out an action. Storage errors come back as messages. */
-  run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): ActionEvent {
+  async run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): Promise<ActionEvent> {
     try {
-      return this.#state.run(() => this.#run(action, nowMs));
+      return await this.#state.run(() => this.#run(action, nowMs));
     } catch (error) {
-      if (error instanceof UserError) return { kind: 'outcome', text: error.message, tone: 'bad' };
+      if (error instanceof UserError) return { kind: 'outcome', text: toldOf(error), tone: 'bad' };
       throw error;
     }
   }
 
-  #run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): ActionEvent {
+  async #run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): Promise<ActionEvent> {
     const secret = mintKey();
     switch (action.kind) {
       case 'create': {
-        const change = this.#state.keys.create(secret, { name: action.name, allowlist: null, ...action.limits }, nowMs);
+        const change = await this.#state.keys.create(
+          secret,
+          { name: action.name, allowlist: null, ...action.limits },
+          nowMs,
+        );
         return keyCreated(change, action.name, secret);
       }
       case 'rotate':
-        return keyCreated(this.#state.keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
+        return keyCreated(await this.#state.keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
       case 'set_state':
         return outcomeOf(
-          this.#state.keys.setState(action.keyId, action.state),
+          await this.#state.keys.setState(action.keyId, action.state),
           action.keyId,
           (name) => `${name} is ${action.state}.`,
         );
       case 'set_limits':
         return outcomeOf(
-          this.#state.keys.setLimits(action.keyId, action.limits),
+          await this.#state.keys.setLimits(action.keyId, action.limits),
           action.keyId,
           (name) => `The limits of ${name} are in effect.`,
         );
       case 'set_allowlist':
         return outcomeOf(
-          this.#state.keys.editAllowlist(action.keyId, () => action.models),
+          await this.#state.keys.editAllowlist(action.keyId, () => action.models),
           action.keyId,
           (name) =>
             `${name} may call ${action.models === null ? 'every model' : `${count(action.models.length)} models`}.`,
         );
       case 'add_credit': {
-        const balance = this.#state.account.enter(action.nanos, action.note, nowMs);
+        const balance = await this.#state.account.enter(action.nanos, action.note, nowMs);
         if (balance === undefined) {
           return { kind: 'outcome', text: BALANCE_TOO_LARGE, tone: 'bad' };
         }
@@ -185,6 +205,11 @@ const NO_USAGE: UsageRow = {
   completionTokens: 0,
   costNanos: 0n,
 };
+
+/** An error on one line. */
+export function toldOf({ lines }: UserError): string {
+  return lines.join(' · ');
+}
 
 function outcomeOf(change: KeyChange, idOrName: string, say: (name: string) => string): ActionEvent {
   if (change.kind === 'done') return { kind: 'outcome', text: say(change.key.name), tone: 'good' };

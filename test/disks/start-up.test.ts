@@ -105,7 +105,7 @@ const REFUSED: readonly Case[] = [
  */
 async function crashed(site: Site): Promise<void> {
   const { statePath } = site;
-  openState(statePath, 'full').close();
+  await openState(statePath, 'full').close();
   // A second connection keeps the command from checkpointing the log when it closes.
   const reader = new DatabaseSync(statePath);
   reader.prepare('SELECT count(*) FROM keys').get();

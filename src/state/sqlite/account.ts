@@ -1,4 +1,4 @@
-/** The account: its balance, what requests in flight hold of it, and the history of its credit. */
+/** The account: its balance, and the history of its credit. */
 import { MAX_NANOS, type Nanos } from '../../core/money.ts';
 import type { Balance, CreditEntry } from '../account.ts';
 import { immediately, type Sqlite } from './database.ts';
@@ -18,10 +18,6 @@ export class Account {
     return { balanceNanos: row.balance, heldNanos: row.held };
   }
 
-  /**
-   * Adds an amount, possibly negative. Returns undefined, and changes nothing, if the balance would
-   * go out of range.
-   */
   enter(amountNanos: Nanos, note: string, wallMs: number): Balance | undefined {
     return immediately(this.#database, () => {
       const balanceNanos = this.balance().balanceNanos + amountNanos;
@@ -34,7 +30,6 @@ export class Account {
     });
   }
 
-  /** All entries, oldest first. */
   history(): CreditEntry[] {
     const rows = this.#database
       .prepare('SELECT at_ms, amount_nanos, balance_nanos, note FROM credit_entries ORDER BY id')

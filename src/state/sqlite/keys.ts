@@ -1,8 +1,9 @@
-/** The table of keys: the operations that the command line, the dashboard and the ledger share. */
+/** The table of keys, for operators and for the ledger, which needs its operations synchronous. */
 
 import { hashKey, isWellFormedKey, previewKey } from '../../core/api-key.ts';
 import { newId } from '../../core/ids.ts';
 import {
+  type AllowlistEdit,
   type KeyChange,
   type KeyQuery,
   type KeyRecord,
@@ -27,6 +28,7 @@ interface KeyRow {
 }
 
 const COLUMNS = 'id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist, created_at_ms';
+
 export class KeyStore {
   readonly #database: Sqlite;
 
@@ -39,18 +41,15 @@ export class KeyStore {
     return this.#one('hash = ?', hash);
   }
 
-  /** A key by id, or a key that is not deleted by name. Who has only the key itself finds it by that. */
   find(idOrName: string): KeyRecord | undefined {
     if (isWellFormedKey(idOrName)) return this.byHash(hashKey(idOrName));
     return this.#one('id = ?', idOrName) ?? this.#one("name = ? AND state <> 'deleted'", idOrName);
   }
 
-  /** As `find`; if there is none, the deleted key of that name that was created last. */
   findWithDeleted(idOrName: string): KeyRecord | undefined {
     return this.find(idOrName) ?? this.#one("name = ? AND state = 'deleted'", idOrName);
   }
 
-  /** Keys in order of creation, which is the order of their ids. */
   list({ withDeleted, afterId = '', limit = -1 }: KeyQuery): KeyRecord[] {
     const where = withDeleted ? 'id > ?' : "id > ? AND state <> 'deleted'";
     const rows = this.#prepare(`SELECT ${COLUMNS} FROM keys WHERE ${where} ORDER BY id LIMIT ?`).all(afterId, limit);
@@ -61,12 +60,10 @@ export class KeyStore {
     return this.#database.prepare("SELECT count(*) FROM keys WHERE state <> 'deleted'").pluck().get() as number;
   }
 
-  /** Stores a new key. Only its hash and its preview reach the file. */
   create(secret: string, key: NewKey, wallMs: number): KeyChange {
     return immediately(this.#database, () => this.#insert(secret, key, wallMs));
   }
 
-  /** Creates a second key with the settings of the first, under the next free name. */
   rotate(idOrName: string, secret: string, wallMs: number): KeyChange {
     return immediately(this.#database, () => {
       const old = this.find(idOrName);
@@ -82,7 +79,6 @@ export class KeyStore {
     });
   }
 
-  /** Changes only the limits that are given. */
   setLimits(idOrName: string, limits: Partial<OwnLimits>): KeyChange {
     return this.#change(idOrName, (key) => {
       const { rpm, tpm, concurrency, spendLimitNanos } = { ...key, ...limits };
@@ -92,8 +88,7 @@ export class KeyStore {
     });
   }
 
-  /** Replaces the allowlist by what `edit` returns for it. */
-  editAllowlist(idOrName: string, edit: (models: readonly string[] | null) => readonly string[] | null): KeyChange {
+  editAllowlist(idOrName: string, edit: AllowlistEdit): KeyChange {
     return this.#change(idOrName, (key) => {
       const models = edit(key.allowlist);
       this.#database.prepare('UPDATE keys SET allowlist = ? WHERE id = ?').run(storedAllowlist(models), key.id);

@@ -24,7 +24,6 @@ export class RequestStore {
     this.#database = database;
   }
 
-  /** Requests that have ended, newest admission first. */
   list({ keyId, sinceMs, errors, limit }: RequestQuery): RequestRecord[] {
     const filters = [
       'j.admitted_at_ms >= $since',
@@ -36,11 +35,6 @@ export class RequestStore {
     return (this.#database.prepare(sql).safeIntegers().all(parameters) as Row[]).map(toRecord);
   }
 
-  /**
-   * A request by its id, in flight or ended, or the latest one with that completion id. Completion
-   * ids have no index, because it would cost each request a page of the log: finding one scans the
-   * journal backwards.
-   */
   find(id: string): RequestRecord | undefined {
     return (
       this.#findByRequestId(requestIdOf(id)) ??
@@ -48,10 +42,6 @@ export class RequestStore {
     );
   }
 
-  /**
-   * Replaces the charge of a request that a crash left open: in its row, the balance, its day and
-   * its month.
-   */
   correct(id: string, costNanos: Nanos, wallMs: number): Correction {
     // Before the lock is taken: scanning the journal must not block the gateway.
     const found = this.find(id);

@@ -11,6 +11,8 @@ import { ADMISSION_DAY, ADMISSION_MONTH, ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, 
 
 /** How `lastUses` compares the months. */
 const COMPARISONS = { in: '=', before: '<' } as const;
+/** From more keys than this on, reading the figures of all keys is faster than looking up each. */
+const MAX_LOOKUPS = 1_000;
 
 export class UsageReader {
   readonly #database: Sqlite;
@@ -19,7 +21,6 @@ export class UsageReader {
     this.#database = database;
   }
 
-  /** The figures of every key that was used in a month, by key id. */
   month(month: string): Map<string, MonthFigures> {
     const rows = this.#database
       .prepare(`SELECT key_id, ${MONTH_SUMS} FROM usage_months WHERE month = ? GROUP BY key_id`)
@@ -28,7 +29,11 @@ export class UsageReader {
     return new Map(Iterator.from(rows).map((row) => [row.key_id, monthFigures(row)] as const));
   }
 
-  /** The figures of one key in a month. */
+  monthsOf(keyIds: readonly string[], month: string): Map<string, MonthFigures> {
+    if (keyIds.length > MAX_LOOKUPS) return this.month(month);
+    return new Map(keyIds.map((id) => [id, this.monthOf(id, month)]));
+  }
+
   monthOf(keyId: string, month: string): MonthFigures {
     const row = this.#database
       .prepare(`SELECT ${MONTH_SUMS} FROM usage_months WHERE month = ? AND key_id = ?`)
@@ -37,10 +42,6 @@ export class UsageReader {
     return monthFigures(row);
   }
 
-  /**
-   * When each key was last used, in a month or in all months before it: milliseconds since 1970, by
-   * key id.
-   */
   lastUses(which: 'in' | 'before', month: string): Map<string, number> {
     const rows = this.#database
       .prepare(
@@ -50,13 +51,11 @@ export class UsageReader {
     return new Map(rows.map(({ key_id: keyId, at_ms: atMs }) => [keyId, atMs]));
   }
 
-  /** When a key was last used, in milliseconds since 1970; undefined if never. */
   lastUseOf(keyId: string): number | undefined {
     const atMs = this.#database.prepare('SELECT max(last_at_ms) FROM usage_months WHERE key_id = ?').pluck().get(keyId);
     return (atMs as number | null) ?? undefined;
   }
 
-  /** A key's refusals in a month, most frequent first. */
   refusalsOf(keyId: string, month: string): RefusalRow[] {
     const rows = this.#database
       .prepare(
@@ -66,10 +65,6 @@ export class UsageReader {
     return rows.map(({ code, reason, requests, last_at_ms: lastAtMs }) => ({ code, reason, requests, lastAtMs }));
   }
 
-  /**
-   * Sums by group; without a group, exactly one row. Keys, models and sources are ordered by cost,
-   * days and months by date.
-   */
   report(query: UsageQuery): UsageReport {
     const periods = periodsOf(query.sinceMs, query.untilMs, query.by === 'day' ? 'days' : 'months');
     const source = figuresSource(periods, query);

@@ -29,7 +29,12 @@ export function update(model: Model, event: Event): Step {
     case 'usage':
       return step({
         ...model,
-        usage: { ...model.usage, rows: event.rows, cursor: clamp(model.usage.cursor, event.rows.length) },
+        usage: {
+          ...model.usage,
+          rows: event.rows,
+          rowsBy: model.usage.by,
+          cursor: clamp(model.usage.cursor, event.rows.length),
+        },
       });
     case 'outcome':
       return step(withMessage(model, event.text, event.tone));

@@ -161,7 +161,7 @@ function onLiveKey(model: Model, key: string): Step {
 }
 
 function onUsageKey(model: Model, key: string): Step {
-  const { by, range, rows, cursor: here } = model.usage;
+  const { by, range, rows, rowsBy, cursor: here } = model.usage;
   const cursor = moveCursor(here, key, rows.length, pageOf(model));
   if (cursor !== undefined) return step({ ...model, usage: { ...model.usage, cursor } });
   const show = (next: Partial<Pick<Model['usage'], 'by' | 'range'>>): Step => {
@@ -178,7 +178,7 @@ function onUsageKey(model: Model, key: string): Step {
     case ']':
       return show({ range: after(RANGES, range) });
     case 'w':
-      return step({ ...model, dialog: exportForm(`usage-by-${by}.csv`) });
+      return step({ ...model, dialog: exportForm(`usage-by-${rowsBy}.csv`) });
     default:
       return step(model);
   }

@@ -33,8 +33,8 @@ function choices<T extends string>(all: readonly T[], chosen: T, hasRoom: boolea
 }
 
 /** What a row is about. */
-function nameOfRow({ by }: Model['usage'], row: UsageRow): string {
-  return (by === 'key' ? (row.key ?? row.keyId) : row[by]) ?? '';
+function nameOfRow({ rowsBy }: Model['usage'], row: UsageRow): string {
+  return (rowsBy === 'key' ? (row.key ?? row.keyId) : row[rowsBy]) ?? '';
 }
 
 function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
@@ -44,7 +44,7 @@ function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
   // If nothing costs anything, bars of requests say more than empty ones.
   const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
   return [
-    { head: state.by.toUpperCase(), width: 15, grows: true, cell: (row) => nameOfRow(state, row) },
+    { head: state.rowsBy.toUpperCase(), width: 15, grows: true, cell: (row) => nameOfRow(state, row) },
     {
       head: top > 0n ? 'COST COMPARED' : 'REQUESTS COMPARED',
       width: 17,

@@ -1,0 +1,23 @@
+/** The state as commands and dashboard use it, whichever store keeps it. */
+import type { Account } from './account.ts';
+import type { Keys } from './keys.ts';
+import type { Requests } from './requests.ts';
+import type { Usage } from './usage.ts';
+
+/** What operators read and change. A running gateway sees each change with its next decision. */
+export interface OpenState {
+  /** What opening it has created, such as `the state file /srv/inf-gw.db`; undefined if nothing. */
+  readonly created: string | undefined;
+  readonly keys: Keys;
+  readonly account: Account;
+  readonly usage: Usage;
+  readonly requests: Requests;
+
+  /** Runs `work`. A storage error that it throws becomes a UserError that says what to do. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+
+  /** Whether another process has committed since the last call. True for the first call. */
+  hasChanged(): Promise<boolean>;
+
+  close(): Promise<void>;
+}
