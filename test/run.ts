@@ -2,7 +2,7 @@
  * Runs the tests, all of them or the files that are named: as many at once as there are cores, with temporary files in memory
  * and compiled code shared by all processes.
  */
-import { globSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, globSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
@@ -26,7 +26,11 @@ function temporaryRoot(): string {
 const folder = mkdtempSync(join(temporaryRoot(), 'inf-gw-tests-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+// PostgreSQL does not run as root. Another user can pass through this folder to its own, and list nothing.
+chmodSync(folder, 0o711);
 process.env.TMPDIR = folder;
+// What the files of a run share is made once for all of them.
+process.env.INF_GW_TESTS_FOLDER = folder;
 // By it the program knows that npm runs it, and says `npx inf-gw` where it names a command.
 delete process.env.npm_lifecycle_event;
 // A third of the time of a short test goes into stripping types and compiling what others have compiled as well.

@@ -18,7 +18,7 @@ export function registerModels(program: Command): void {
 async function models(command: Command): Promise<void> {
   const config = configOf(command);
   // The gateway may have been started with other variables, and may not have reloaded the config.
-  const served = await readModels(socketPathOf(config.statePath));
+  const served = await readModels(socketPathOf(config));
   const rows = served ?? modelRows(config);
   if (globalOptions(command).json) return printJson(rows);
   if (rows.length === 0) return printLine('No models in the config. See config.example.yaml for how to add some.');

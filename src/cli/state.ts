@@ -23,7 +23,7 @@ export function globalOptions(command: Command): GlobalOptions {
 /** The config of the installation. Throws a UserError if there is none: it never makes one by accident. */
 export function configOf(command: Command): Config {
   const config = configOrDefaults(command);
-  if (config.path !== undefined || !isMissingFile(config.statePath)) return config;
+  if (config.path !== undefined || !isMissingFile(config.state)) return config;
   throw new UserError(
     `no config and no state file: neither --config nor $INF_GW_CONFIG is set, and there is no ${join(process.cwd(), 'config.yaml')} ` +
       `and no ${config.statePath}; change to the folder of the gateway, or name its config with --config`,
@@ -53,12 +53,11 @@ export async function withState<T>(
   { creates = false } = {},
 ): Promise<T> {
   const config = configOf(command);
-  const { statePath } = config;
-  const isMissing = !creates && isMissingFile(statePath);
-  const state = await (isMissing ? emptyState() : openState(statePath, config.durability));
+  const isMissing = !creates && isMissingFile(config.state);
+  const state = await (isMissing ? emptyState() : openState(config.state, config.durability));
   try {
     if (isMissing)
-      notice(`note: there is no state file at ${statePath} yet; serve, keys create or credit add creates it`);
+      notice(`note: there is no state file at ${config.statePath} yet; serve, keys create or credit add creates it`);
     if (state.created !== undefined) notice(`created ${state.created}`);
     const { keys, account, usage, requests } = state;
     const catalog = new Catalog(config.providers);

@@ -32,8 +32,9 @@ export function registerReload(program: Command): void {
 }
 
 async function status(command: Command): Promise<void> {
-  const { statePath } = configOf(command);
-  const snapshot = await readSnapshot(socketPathOf(statePath), { maxLive: 0, maxEnded: 0 });
+  const config = configOf(command);
+  const { statePath } = config;
+  const snapshot = await readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 });
   const { json } = globalOptions(command);
   if (snapshot === undefined) {
     process.exitCode = NOT_RUNNING;
@@ -46,9 +47,9 @@ async function status(command: Command): Promise<void> {
 
 async function reload(command: Command): Promise<void> {
   // Reading the config here reports an invalid one before the gateway is asked.
-  const { statePath } = configOf(command);
-  if (!(await reloadConfig(socketPathOf(statePath)))) {
-    throw new UserError(notRunning(statePath));
+  const config = configOf(command);
+  if (!(await reloadConfig(socketPathOf(config)))) {
+    throw new UserError(notRunning(config.statePath));
   }
   if (globalOptions(command).json) printJson({ reloaded: true });
   else printLine(CONFIG_RELOADED);

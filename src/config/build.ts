@@ -3,24 +3,23 @@
  * several fields.
  */
 
-import { resolve } from 'node:path';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
+import { showState } from '../core/state-location.ts';
 import type { Config, MockProviderConfig, ProviderConfig, UpstreamConfig } from './config.ts';
 import { toModel } from './models.ts';
 import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
-import { expandReferences } from './secrets.ts';
+import { type Expanded, expandField, type ReferenceSource } from './secrets.ts';
+import { buildNode, buildState } from './state.ts';
 
 /** Records a problem: the path of the field, and what was expected there. */
 export type AddProblem = (path: PropertyKey[], message: string) => void;
 
 /** Where a config comes from, and what its references and paths are resolved against. */
-export interface ConfigSource {
+export interface ConfigSource extends ReferenceSource {
   readonly path: string | undefined;
   readonly modifiedAtS: number;
-  readonly environment: NodeJS.ProcessEnv;
-  readonly baseDirectory: string;
 }
 
 /**
@@ -45,13 +44,16 @@ class ConfigBuilder {
   build(): Config {
     const parsed = this.#parsed;
     const providers = Object.entries(parsed.providers ?? {}).map(([name, provider]) => this.#provider(name, provider));
+    const state = buildState(parsed.state, this.#source, (message) => this.#addProblem(['state'], message));
     return {
       path: this.#source.path,
       modifiedAtS: this.#source.modifiedAtS,
       listen: parsed.listen,
       threads: parsed.threads,
       journalRetentionMs: unlessOff(parsed.journal_retention),
-      statePath: resolve(this.#source.baseDirectory, parsed.state),
+      state,
+      statePath: showState(state),
+      node: buildNode(parsed.node, parsed.listen, this.#source, (message) => this.#addProblem(['node'], message)),
       tierName: parsed.tier,
       tier: this.#tier(),
       creditEnforced: parsed.credit === 'enforced',
@@ -190,15 +192,7 @@ class ConfigBuilder {
   /** Expands the references in a field of a provider. */
   #expand(path: PropertyKey[], text: string): Expanded {
     const addProblem = (message: string) => this.#addProblem(['providers', ...path], message);
-    if (MALFORMED_REFERENCE.test(text)) addProblem(`expected \${NAME} or \${file:/path}; this $ starts neither`);
-    const expansion = expandReferences(text, this.#source.environment, this.#source.baseDirectory);
-    if (expansion.kind === 'value') return { ...expansion, missingVariable: undefined };
-    if (expansion.kind === 'unreadable') addProblem(expansion.reason);
-    return {
-      value: '',
-      hadBlanks: false,
-      missingVariable: expansion.kind === 'unset' ? expansion.variable : undefined,
-    };
+    return expandField(text, this.#source, addProblem);
   }
 
   #timeouts(parsed: ParsedProvider): UpstreamTimeouts {
@@ -242,16 +236,6 @@ class ConfigBuilder {
     return value;
   }
 }
-
-/** A field with its references expanded; empty if one of them names a variable that is not set. */
-interface Expanded {
-  readonly value: string;
-  readonly hadBlanks: boolean;
-  readonly missingVariable: string | undefined;
-}
-
-/** A `$` that was probably meant to start a reference, such as `$NAME` or an unclosed `${NAME`. */
-const MALFORMED_REFERENCE = /\$(?!\{[^}]*\})[A-Za-z_{]/;
 
 /** Headers of upstream requests that the gateway or its HTTP client sets. */
 const OWN_HEADERS = new Set([

@@ -8,6 +8,7 @@ import type { AuthScheme, DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
 import type { Durability, RetryPolicy, Timeouts, UpstreamTimeouts } from '../core/settings.ts';
+import type { StateLocation } from '../core/state-location.ts';
 
 /** A model in the config. */
 export interface ModelConfig extends ModelTerms {
@@ -80,7 +81,11 @@ export interface Config {
   readonly listen: ListenAddress;
   /** How many workers serve requests. */
   readonly threads: number;
+  readonly state: StateLocation;
+  /** Where the state is, as it can be shown. */
   readonly statePath: string;
+  /** The name of this gateway among those that share a state. */
+  readonly node: string;
   readonly tierName: string;
   readonly tier: Limits;
   readonly creditEnforced: boolean;

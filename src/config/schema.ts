@@ -209,6 +209,7 @@ export const configSchema = z.strictObject({
   listen: listen.default({ host: '127.0.0.1', port: 8787 }),
   threads: wholeNumber(1, MAX_THREADS).default(1),
   state: text.default('./inf-gw.db'),
+  node: text.optional(),
   tier: text.default('standard'),
   tiers: z.record(text, tier, { error: () => 'expected a map of tier names to limits' }).optional(),
   credit: onOff('enforced', 'expected enforced or off').default('enforced'),

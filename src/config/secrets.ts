@@ -9,8 +9,42 @@ export type Expansion =
   | { readonly kind: 'unset'; readonly variable: string }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
+/** What references are resolved against. */
+export interface ReferenceSource {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly baseDirectory: string;
+}
+
+/** A field with its references expanded; empty if one of them names a variable that is not set. */
+export interface Expanded {
+  readonly value: string;
+  readonly hadBlanks: boolean;
+  readonly missingVariable: string | undefined;
+}
+
+/** A `$` that was probably meant to start a reference, such as `$NAME` or an unclosed `${NAME`. */
+const MALFORMED_REFERENCE = /\$(?!\{[^}]*\})[A-Za-z_{]/;
 const REFERENCE = /\$\{([^}]*)\}/g;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** Expands the references in a field, and reports those that are none, or cannot be read. */
+export function expandField(
+  text: string,
+  { environment, baseDirectory }: ReferenceSource,
+  report: (message: string) => void,
+): Expanded {
+  if (MALFORMED_REFERENCE.test(text)) report(`expected \${NAME} or \${file:/path}; this $ starts neither`);
+  const expansion = expandReferences(text, environment, baseDirectory);
+  switch (expansion.kind) {
+    case 'value':
+      return { value: expansion.value, hadBlanks: expansion.hadBlanks, missingVariable: undefined };
+    case 'unset':
+      return { value: '', hadBlanks: false, missingVariable: expansion.variable };
+    case 'unreadable':
+      report(expansion.reason);
+      return { value: '', hadBlanks: false, missingVariable: undefined };
+  }
+}
 
 /** Expands every reference in `text`. Relative paths are resolved against `baseDirectory`. */
 export function expandReferences(text: string, environment: NodeJS.ProcessEnv, baseDirectory: string): Expansion {

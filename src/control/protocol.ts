@@ -1,8 +1,10 @@
 /** The protocol of the control socket: where the socket is, its paths, queries and answers. */
 import { createHash } from 'node:crypto';
+import { accessSync, constants } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ownUid, resolveLinks } from '../core/files.ts';
+import type { StateLocation } from '../core/state-location.ts';
 import {
   EVERYTHING,
   MAX_ENDED,
@@ -21,16 +23,45 @@ const MAX_SOCKET_BYTES = 103;
 /** Sockets in the temporary directory have names that begin with this. */
 const SHARED_PREFIX = `inf-gw-${ownUid()}-`;
 
+/** What a service manager makes for the gateway. It is the same for whoever runs a command. */
+const SERVICE_FOLDER = '/run/inf-gw';
+
 /**
- * The control socket of a state file: beside it, or in the temporary directory if that path is too
- * long for a socket.
+ * The control socket of a gateway. With a state file it is beside that, or in the temporary
+ * directory if that path is too long for a socket. With a database it is in the service's folder,
+ * or in the temporary directory where there is none.
  */
-export function socketPathOf(statePath: string): string {
-  const path = resolveLinks(statePath);
-  const beside = `${path}-control`;
-  if (Buffer.byteLength(beside) <= MAX_SOCKET_BYTES) return beside;
-  const digest = createHash('sha256').update(path).digest('hex').slice(0, 16);
+export function socketPathOf({ state, node }: { readonly state: StateLocation; readonly node: string }): string {
+  switch (state.kind) {
+    case 'file': {
+      const path = resolveLinks(state.path);
+      const beside = `${path}-control`;
+      return Buffer.byteLength(beside) <= MAX_SOCKET_BYTES ? beside : sharedPath(digestOf(path));
+    }
+    case 'postgres': {
+      // Not the user: operators may sign in as another one than the gateway.
+      const { host, port, database } = state.address;
+      const digest = digestOf(JSON.stringify([host, port, database, node]));
+      return isWritable(SERVICE_FOLDER) ? join(SERVICE_FOLDER, `${digest}-control`) : sharedPath(digest);
+    }
+  }
+}
+
+function sharedPath(digest: string): string {
   return join(tmpdir(), `${SHARED_PREFIX}${digest}-control`);
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a socket is in a directory in which other users can create one too. */

@@ -2,6 +2,7 @@
 import { type Config, isActive } from '../config/config.ts';
 import { formatAddress, isLoopback } from '../core/address.ts';
 import { formatUsd } from '../core/money.ts';
+import { counted } from '../core/plural.ts';
 import { PROGRAM } from '../core/program.ts';
 import type { Log } from '../observe/log.ts';
 import type { Gateway } from './gateway.ts';
@@ -54,11 +55,6 @@ function announceAccount({ balanceNanos, keys }: Gateway['summary'], config: Con
 function needsCredit(config: Config): boolean {
   const active = config.providers.filter(isActive);
   return config.creditEnforced && active.some(({ models }) => models.some(({ input, output }) => input + output > 0n));
-}
-
-/** `1 request`, `2 requests`. */
-export function counted(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 /** A command that can be typed in the directory in which this process was started. */

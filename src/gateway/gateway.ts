@@ -3,11 +3,14 @@ import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
+import { formatAddress } from '../core/address.ts';
 import { UserError } from '../core/errors.ts';
+import { counted } from '../core/plural.ts';
+import { VERSION } from '../core/program.ts';
 import { assertFree } from '../http/address.ts';
 import { lockPort, type PortLock } from '../http/port-lock.ts';
 import { type RunningLedger, startLedger } from '../ledger/client.ts';
-import type { LedgerSettings, LedgerSummary } from '../ledger/ledger.ts';
+import type { LedgerSettings, LedgerState, LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { type Lock, lockState } from '../state/sqlite/lock.ts';
@@ -30,7 +33,8 @@ export class Gateway {
   readonly #log: Log;
   readonly #workers: readonly Worker[];
   readonly #ledger: RunningLedger;
-  readonly #lock: Lock;
+  /** Of a state file; a database knows its gateways. */
+  readonly #lock: Lock | undefined;
   readonly #startedAtMs = Date.now();
   #draining = false;
 
@@ -116,7 +120,7 @@ export class Gateway {
     await Promise.all(this.#workers.map((worker) => worker.close()));
     await this.#ledger.close();
     beforeUnlock();
-    this.#lock.release();
+    this.#lock?.release();
     return sum(unsettled);
   }
 }
@@ -124,16 +128,22 @@ export class Gateway {
 interface Parts {
   readonly workers: readonly Worker[];
   readonly ledger: RunningLedger;
-  readonly lock: Lock;
+  readonly lock: Lock | undefined;
 }
 
 /** Fields that only a restart can change, by their names in the config file. */
 const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
   ['listen', ({ listen }) => `${listen.host} ${listen.port}`],
   ['threads', ({ threads }) => threads],
-  ['state', ({ statePath }) => statePath],
+  ['state', ({ state }) => JSON.stringify(state)],
+  ['node', ({ node }) => node],
   ['durability', ({ durability }) => durability],
 ];
+
+function ledgerState({ state, node, listen }: Config): LedgerState {
+  if (state.kind === 'file') return state;
+  return { ...state, node: { name: node, version: VERSION, address: formatAddress(listen) } };
+}
 
 function ledgerSettings(config: Config): LedgerSettings {
   const { creditEnforced, journalRetentionMs, tier } = config;
@@ -157,24 +167,33 @@ export async function startGateway(
   const { log } = openLog;
   keepRequestsYoung();
   // A start that fails for its address must leave no new state file behind.
-  if (!existsSync(config.statePath)) await assertFree(config.listen);
-  const lock = lockState(config.statePath);
+  if (config.state.kind === 'postgres' || !existsSync(config.state.path)) await assertFree(config.listen);
+  const lock = config.state.kind === 'file' ? lockState(config.state.path) : undefined;
+  let gateway: Gateway | undefined;
   try {
     const startingLedger = startLedger(
-      { path: config.statePath, durability: config.durability, ...ledgerSettings(config) },
+      { state: ledgerState(config), durability: config.durability, ...ledgerSettings(config) },
       {
         onStorageFault: (message) => log.error(message),
-        onStorageRecovered: () => log.info('the state file can be written again'),
+        onStorageRecovered: () => log.info(`${config.statePath} can be written again`),
+        onStops: (requestIds) => {
+          for (const id of requestIds) void gateway?.stopRequest(id);
+        },
+        onDeaths: (names, requests) =>
+          log.warn(`no sign of life from ${names.join(', ')}: charged ${counted(requests, 'request')} there as held`),
         onDeath: (error) => events.onFatal(error),
       },
     );
     // Its thread starts while this one loads the HTTP stack, if it needs that.
     const [ledger] = await Promise.all([startingLedger, config.threads === 1 ? import('./worker.ts') : undefined]);
-    if (ledger.summary.created) log.info(`created the state file ${config.statePath}`);
+    if (ledger.summary.created) {
+      log.info(`created the ${config.state.kind === 'file' ? 'state file' : 'tables in'} ${config.statePath}`);
+    }
     const workers = await startWorkers(config, ledger, openLog, events, options);
-    return new Gateway(config, log, { workers, ledger, lock });
+    gateway = new Gateway(config, log, { workers, ledger, lock });
+    return gateway;
   } catch (error) {
-    lock.release();
+    lock?.release();
     throw error;
   }
 }

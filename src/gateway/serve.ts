@@ -3,10 +3,11 @@ import type { Config } from '../config/config.ts';
 import { type ModelRow, type Snapshot, socketPathOf } from '../control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../control/server.ts';
 import { UserError } from '../core/errors.ts';
+import { counted } from '../core/plural.ts';
 import { isUnderNpm } from '../core/program.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
-import { announceProviders, announceStart, counted } from './announce.ts';
+import { announceProviders, announceStart } from './announce.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { watchNpm } from './parent.ts';
 import { modelRows } from './served.ts';
@@ -65,7 +66,7 @@ class Service implements ControlHandlers {
 
   /** Opens the control socket and listens for signals. */
   async open(): Promise<void> {
-    const socketPath = socketPathOf(this.#gateway.config.statePath);
+    const socketPath = socketPathOf(this.#gateway.config);
     try {
       const control = new ControlServer(socketPath, this);
       await control.listen();

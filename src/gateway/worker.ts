@@ -10,7 +10,7 @@ import { BodyLimiter } from '../http/body-limiter.ts';
 import type { ErrorFormat, Exchange } from '../http/exchange.ts';
 import { Listener, type ListenerSettings } from '../http/listener.ts';
 import { dialectOfPath, type Route } from '../http/routes.ts';
-import { untouchedFigures } from '../ledger/activity.ts';
+import { untouchedFigures } from '../ledger/figures.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import { LoopDelayMeter } from '../observe/loop-delay.ts';

@@ -36,6 +36,10 @@ export interface LedgerEvents {
   onStorageFault(message: string): void;
   /** It can be written again. */
   onStorageRecovered(): void;
+  /** Operators stop these requests, through the database. */
+  onStops(requestIds: readonly string[]): void;
+  /** Other gateways are dead, and this many requests of theirs were charged as held. */
+  onDeaths(names: readonly string[], requests: number): void;
   /** An internal error has ended the thread. Nothing can be admitted any more. */
   onDeath(error: Error): void;
 }
@@ -115,6 +119,12 @@ class LedgerWorker implements RunningLedger {
         return;
       case 'storage_recovered':
         this.#events.onStorageRecovered();
+        return;
+      case 'stops':
+        this.#events.onStops(message.requestIds);
+        return;
+      case 'deaths':
+        this.#events.onDeaths(message.names, message.requests);
         return;
       case 'closed':
         this.client.end('the ledger is closed');

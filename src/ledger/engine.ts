@@ -1,95 +1,64 @@
-/** The ledger's engine: decides batches of commands and writes each batch in one transaction. */
+/** What decides the ledger's commands and stores the decisions: one engine for each kind of state. */
+import type { StorageFault } from '../state/storage-fault.ts';
+import type { LedgerOptions, LedgerSummary } from './ledger.ts';
+import type { Answer, Command } from './protocol.ts';
 
-import type { Clock } from '../core/clock.ts';
-import type { LedgerStore } from '../state/sqlite/ledger-store.ts';
-import { checkCommand } from './checks.ts';
-import { Decisions } from './decisions.ts';
-import type { LedgerSettings, LedgerSummary } from './ledger.ts';
-import { type Answer, type Command, isWritten } from './protocol.ts';
-import { settleOpenHolds } from './recovery.ts';
-import { RefusalCounts } from './refusal-counts.ts';
-
-export class LedgerEngine {
-  readonly #store: LedgerStore;
-  readonly #clock: Clock;
-  readonly #refusals = new RefusalCounts();
-  readonly #decisions: Decisions;
-
-  constructor(store: LedgerStore, settings: LedgerSettings, clock: Clock) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#decisions = new Decisions(store, settings, clock);
-  }
-
+/**
+ * The ledger thread calls one method at a time, but for `flush`, which may run beside the others.
+ * Any method may reject with a storage error, which {@link Engine.faultOf} recognizes.
+ *
+ * `lockWaitMs` bounds the wait for another writer of the state, in milliseconds.
+ */
+export interface Engine {
+  /** Settles what an earlier process left open. To be called once, before everything else. */
+  recover(): Promise<LedgerSummary>;
+  /** The number of commands in a batch at most. */
+  readonly maxBatch: number;
   /**
-   * Settles the requests that a crash left open, and rebuilds the windows of the last minute. To be
-   * called once.
+   * Decides all commands in order, in one transaction. Where it rejects nothing has changed, or the
+   * same command can be sent again: a repeated settlement counts once.
    */
-  recover(): LedgerSummary {
-    const recoveredHolds = settleOpenHolds(this.#store, this.#clock.wallMs());
-    this.#decisions.rebuild();
-    return {
-      created: this.#store.created,
-      balanceNanos: this.#decisions.balanceNanos,
-      keys: this.#store.countKeys(),
-      recoveredHolds,
-    };
-  }
-
+  process(commands: readonly Command[], lockWaitMs?: number): Promise<readonly Answer[]>;
+  /** Whether commits need a flush to be durable. Where not, nothing waits for one. */
+  readonly needsFlush: boolean;
+  /** Whether an answer waits until its commit is flushed. */
+  waitsForFlush(command: Command, answer: Answer): boolean;
+  /** Whether a commit is flushed even if nobody waits for that yet. */
+  isFlushedAtOnce(command: Command): boolean;
+  /** Makes all that was committed so far safe from a power cut. Only one flush at a time. */
+  flush(): Promise<void>;
   /**
-   * Decides all commands in order and writes the decisions in one transaction. If it throws,
-   * nothing has changed, in the file or in memory. `lockWaitMs` bounds the wait for another writer,
-   * in milliseconds.
-   *
-   * Throws an InvariantError for an invalid command, or if the totals do not agree after the batch.
+   * After a failed flush: whether these commands, which were decided but not answered, are to be
+   * decided again. Otherwise the next flush makes them durable.
    */
-  process(commands: readonly Command[], lockWaitMs?: number): Answer[] {
-    // First, and outside the transaction: a refusal counts even if the batch fails.
-    for (const command of commands) {
-      if (command.kind === 'count_refusal') this.#refusals.count(command.refusal, this.#clock.wallMs());
-    }
-    try {
-      for (const command of commands) checkCommand(command);
-      const answers = commands.some(isWritten)
-        ? this.#store.transaction(() => this.#decideAndWrite(commands), lockWaitMs)
-        : this.#decisions.decideAll(commands);
-      this.#decisions.keep();
-      return answers;
-    } catch (error) {
-      this.#decisions.rollBack();
-      throw error;
-    }
-  }
-
-  /** True while refusals are counted that are not in the file. */
-  get hasRefusals(): boolean {
-    return !this.#refusals.isEmpty;
-  }
-
-  /** Writes the counted refusals. If it throws, they are kept. */
-  writeRefusals(lockWaitMs?: number): void {
-    this.#store.writeRefusals(this.#refusals.all(), lockWaitMs);
-    this.#refusals.clear();
-  }
-
+  isLostWithFlush(commands: readonly Command[]): boolean;
+  /** True while refusals are counted that are not stored. */
+  readonly hasRefusals: boolean;
+  /** Stores the counted refusals. Where it rejects, they are kept. */
+  writeRefusals(lockWaitMs?: number): Promise<void>;
   /** How long journal rows are kept; undefined for ever. */
-  get journalRetentionMs(): number | undefined {
-    return this.#decisions.settings.journalRetentionMs;
-  }
-
-  /**
-   * Drops some of the journal rows that are past their retention, if any. Returns true if there may
-   * be more.
-   */
-  dropOldRows(lockWaitMs?: number): boolean {
-    if (this.journalRetentionMs === undefined) return false;
-    return this.#store.dropOldRows(this.#clock.wallMs() - this.journalRetentionMs, lockWaitMs);
-  }
-
-  #decideAndWrite(commands: readonly Command[]): Answer[] {
-    const answers = this.#decisions.decideAll(commands);
-    this.#store.writeCharges();
-    this.#decisions.checkTotals(commands.length);
-    return answers;
-  }
+  readonly journalRetentionMs: number | undefined;
+  /** Drops some journal rows past their retention. Returns true if there may be more. */
+  dropOldRows(lockWaitMs?: number): Promise<boolean>;
+  /** What has to be done now and then between batches. */
+  maintain(): Promise<void>;
+  /** Rejects with a storage error if nothing can be written. */
+  probe(lockWaitMs?: number): Promise<void>;
+  /** The storage fault behind an error; undefined for an internal one. */
+  faultOf(error: unknown): StorageFault | undefined;
+  /** Closes the state, after a last flush. */
+  close(): Promise<void>;
 }
+
+/** What an engine reports outside of its answers. */
+export interface EngineEvents {
+  /** The state cannot be reached, which a heartbeat has noticed. */
+  onFault(fault: StorageFault): void;
+  /** Operators stop these requests. */
+  onStops(requestIds: readonly string[]): void;
+  /** Other gateways were silent for too long: this many requests of theirs are charged as held. */
+  onDeaths(names: readonly string[], requests: number): void;
+}
+
+/** Opens the state of a ledger. Rejects with a UserError, or a storage error. */
+export type OpenEngine = (options: LedgerOptions, events: EngineEvents) => Promise<Engine>;

@@ -1,6 +1,7 @@
 /** The ledger's interface: every decision about keys, limits and money. */
 import type { Limits, RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
+import type { PostgresAddress } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
 
@@ -14,8 +15,21 @@ export interface LedgerSettings extends Limits {
   readonly journalRetentionMs: number | undefined;
 }
 
+/** A gateway among those that share a state. */
+export interface NodeIdentity {
+  readonly name: string;
+  readonly version: string;
+  /** Where it listens, for operators. */
+  readonly address: string;
+}
+
+/** Where the state is. A shared one knows its gateways by their names. */
+export type LedgerState =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly address: PostgresAddress; readonly node: NodeIdentity };
+
 export interface LedgerOptions extends LedgerSettings {
-  readonly path: string;
+  readonly state: LedgerState;
   /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
   readonly durability: Durability;
 }

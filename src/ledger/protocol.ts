@@ -29,22 +29,17 @@ export type Command =
   | { readonly kind: 'configure'; readonly settings: LedgerSettings }
   | { readonly kind: 'snapshot'; readonly keyIds: readonly string[] };
 
+/** The number of busiest keys in a snapshot. */
+export const BUSIEST_KEYS = 20;
+
 /** Whether the decision on a command is written to the store. */
 export function isWritten({ kind }: Command): boolean {
   return kind === 'admit' || kind === 'settle' || kind === 'grow';
 }
 
-/**
- * Whether a command is answered only once its decision is flushed. An admission is not: nothing of
- * its answer reaches the client before.
- */
-export function waitsForFlush({ kind }: Command): boolean {
-  return kind === 'settle' || kind === 'grow';
-}
-
-/** Whether the commit of a command is flushed even if nothing waits for that yet. */
-export function isFlushedAtOnce(command: Command): boolean {
-  return command.kind === 'admit' && command.request.stream === true;
+/** Whether a request was admitted. */
+export function isAdmitted({ kind }: Command, answer: Answer): boolean {
+  return kind === 'admit' && (answer as Admission).admitted;
 }
 
 /** Whether a command waits while the store cannot be written. All others fail. */
@@ -65,7 +60,12 @@ export interface Answers {
   snapshot: LedgerSnapshot;
 }
 
-export type Answer = Answers[keyof Answers];
+/** The one command could not be decided; the text says why. */
+export interface Unavailable {
+  readonly unavailable: string;
+}
+
+export type Answer = Answers[keyof Answers] | Unavailable;
 
 /** A command, and the ticket that its reply carries. */
 export interface Envelope {
@@ -96,13 +96,17 @@ export type FromLedger =
   | {
       readonly kind: 'replies';
       readonly replies: readonly PackedReply[];
-      /** The number of the last commit, and of the last one that is flushed. */
+      /** The last commit that a request was admitted in and answered, and the last that is flushed. */
       readonly commit: number;
       readonly flushed: number;
     }
   /** The file cannot be written; the ledger keeps trying. */
   | { readonly kind: 'storage_fault'; readonly message: string }
   | { readonly kind: 'storage_recovered' }
+  /** To the main thread: operators stop these requests. */
+  | { readonly kind: 'stops'; readonly requestIds: readonly string[] }
+  /** To the main thread: other gateways are dead, and this many requests of theirs charged as held. */
+  | { readonly kind: 'deaths'; readonly names: readonly string[]; readonly requests: number }
   | { readonly kind: 'closed' };
 
 // The commands and replies that every request needs are sent as flat arrays: cloning one takes a

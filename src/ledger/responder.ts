@@ -4,15 +4,15 @@
  * it safe from a power cut.
  */
 import type { MessagePort } from 'node:worker_threads';
+import type { Engine } from './engine.ts';
 import {
   type Answer,
   type Envelope,
   type FromLedger,
-  isFlushedAtOnce,
+  isAdmitted,
   type PackedReply,
   packReply,
   type Reply,
-  waitsForFlush,
 } from './protocol.ts';
 
 /** A command, and the port that its reply goes to. */
@@ -25,27 +25,25 @@ export interface DecidedCommand extends QueuedCommand {
   readonly answer: Answer;
 }
 
-/** The part of the store that flushes. */
-interface FlushedStore {
-  readonly needsFlush: boolean;
-  flush(): Promise<void>;
-  flushNow(): void;
-}
+/** The part of the engine that flushes. */
+type FlushingEngine = Pick<Engine, 'needsFlush' | 'waitsForFlush' | 'isFlushedAtOnce' | 'flush'>;
 
 export class Responder {
-  readonly #store: FlushedStore;
+  readonly #engine: FlushingEngine;
   /** Decided and committed, but not to be answered before a flush. */
   #waiting: DecidedCommand[] = [];
   /** The last commit of which a port is to be told that it is flushed. */
   readonly #flushWaits = new Map<MessagePort, number>();
-  /** How many batches were written, how many must be flushed, and how many are. */
+  /** How many batches were written, the last that admitted a request whose answer is out, */
   #commits = 0;
+  #answered = 0;
+  /** how many must be flushed, and how many are. */
   #toFlush = 0;
   #flushed = 0;
   #isFlushing = false;
 
-  constructor(store: FlushedStore) {
-    this.#store = store;
+  constructor(engine: FlushingEngine) {
+    this.#engine = engine;
   }
 
   /** Whether somebody waits for a flush, running or not. */
@@ -60,16 +58,19 @@ export class Responder {
 
   /** Answers a batch; what must be durable is answered by the next flush. */
   answer(batch: readonly DecidedCommand[], isCommitted: boolean): void {
-    if (!isCommitted || !this.#store.needsFlush) return this.#replyAll(batch);
+    if (!isCommitted || !this.#engine.needsFlush) return this.#replyAll(batch);
     this.#commits++;
     const now: DecidedCommand[] = [];
     for (const decided of batch) {
       const { command } = decided.envelope;
-      const waits = waitsForFlush(command);
-      if (waits) this.#waiting.push(decided);
-      else now.push(decided);
-      if (isFlushedAtOnce(command)) this.flushFor(decided.port, this.#commits);
-      if (waits) this.#toFlush = this.#commits;
+      if (this.#engine.waitsForFlush(command, decided.answer)) {
+        this.#waiting.push(decided);
+        this.#toFlush = this.#commits;
+        continue;
+      }
+      now.push(decided);
+      if (isAdmitted(command, decided.answer)) this.#answered = this.#commits;
+      if (this.#engine.isFlushedAtOnce(command)) this.flushFor(decided.port, this.#commits);
     }
     this.#replyAll(now);
   }
@@ -93,7 +94,7 @@ export class Responder {
     const waiting = this.#waiting;
     this.#waiting = [];
     try {
-      await this.#store.flush();
+      await this.#engine.flush();
     } catch (error) {
       this.#waiting.unshift(...waiting);
       throw error;
@@ -104,12 +105,17 @@ export class Responder {
     this.#answerFlushed(waiting);
   }
 
-  /** As `flush`, and blocks meanwhile. */
-  flushNow(): void {
-    this.#store.flushNow();
-    this.#flushed = this.#commits;
-    this.#answerFlushed(this.#waiting);
+  /** Decided, and waiting for a flush. */
+  get waiting(): readonly DecidedCommand[] {
+    return this.#waiting;
+  }
+
+  /** Takes back what waits for a flush that will not come. */
+  withdraw(): readonly DecidedCommand[] {
+    const waiting = this.#waiting;
     this.#waiting = [];
+    this.#flushed = this.#commits;
+    return waiting;
   }
 
   /** Replies with one message per port, which also says what is flushed. */
@@ -125,7 +131,9 @@ export class Responder {
   }
 
   #replyAll(decided: readonly DecidedCommand[]): void {
-    this.reply(decided, ({ envelope: { ticket }, answer }) => ({ ticket, answer }));
+    this.reply(decided, ({ envelope: { ticket }, answer }) =>
+      answer !== undefined && 'unavailable' in answer ? { ticket, ...answer } : { ticket, answer },
+    );
   }
 
   #answerFlushed(waiting: readonly DecidedCommand[]): void {
@@ -142,7 +150,7 @@ export class Responder {
   }
 
   #send(port: MessagePort, replies: readonly PackedReply[]): void {
-    const message: FromLedger = { kind: 'replies', replies, commit: this.#commits, flushed: this.#flushed };
+    const message: FromLedger = { kind: 'replies', replies, commit: this.#answered, flushed: this.#flushed };
     port.postMessage(message);
   }
 }

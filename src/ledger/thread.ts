@@ -2,18 +2,16 @@
  * The ledger thread: collects the commands that arrive while it works, and runs them as one batch.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import { LedgerStore } from '../state/sqlite/ledger-store.ts';
 import type { StorageFault } from '../state/storage-fault.ts';
-import { LedgerEngine } from './engine.ts';
-import type { LedgerOptions, LedgerSettings } from './ledger.ts';
-import { type Answer, type FromLedger, isWritten, type ToLedger, unpackCommand, waitsForStore } from './protocol.ts';
+import type { Engine, EngineEvents } from './engine.ts';
+import type { LedgerOptions, LedgerSummary } from './ledger.ts';
+import { type FromLedger, isWritten, type ToLedger, unpackCommand, waitsForStore } from './protocol.ts';
 import { type QueuedCommand, Responder } from './responder.ts';
 
 /** How long a batch waits for another writer. Requests that meet a longer lock fail. */
 const LOCK_WAIT_MS = 2_000;
-/** The pause between two attempts at a file that cannot be written. */
+/** The pause between two attempts at a state that cannot be written. */
 const RETRY_MS = 100;
 /** How long counted refusals wait, so that later ones are written with them. */
 const REFUSALS_MS = 100;
@@ -21,59 +19,57 @@ const REFUSALS_MS = 100;
 const RETENTION_MS = 600_000;
 /** The pause between two steps of a search that found more. Requests come first. */
 const RETENTION_STEP_MS = 50;
-/** The number of batches between two checks of the size of the store's log. */
-const BATCHES_PER_LOG_CHECK = 100;
 /**
  * The number of attempts when closing. After that, unsettled requests stay open and the next start
  * settles them.
  */
 const CLOSING_ATTEMPTS = 20;
 
+/** What the thread does besides its batches, one at a time and between two of them. */
+type Chore = 'refusals' | 'retention';
+
 class LedgerThread {
   /** The port of the main thread. */
   readonly #main: MessagePort;
   /** The ports of all threads that send commands. */
   readonly #ports = new Set<MessagePort>();
-  readonly #store: LedgerStore;
-  readonly #engine: LedgerEngine;
+  readonly #engine: Engine;
   readonly #responder: Responder;
   /**
    * Bounded by the open requests: each has one command outstanding at a time, and may count one
    * refusal.
    */
   #queue: QueuedCommand[] = [];
-  #scheduled = false;
-  #batches = 0;
+  /** Due now. */
+  readonly #chores = new Set<Chore>();
+  #isScheduled = false;
+  #isRunning = false;
   #closing = false;
   #closed = false;
   #closingAttempts = 0;
   #retryTimer: NodeJS.Timeout | undefined;
   #refusalsTimer: NodeJS.Timeout | undefined;
   #retentionTimer: NodeJS.Timeout | undefined;
-  /** Why the file cannot be written; undefined while it can. */
+  /** Why the state cannot be written; undefined while it can. */
   #fault: StorageFault | undefined;
 
-  constructor(port: MessagePort, store: LedgerStore, settings: LedgerSettings) {
+  constructor(port: MessagePort, engine: Engine) {
     this.#main = port;
-    this.#store = store;
-    this.#engine = new LedgerEngine(store, settings, systemClock);
-    this.#responder = new Responder(store);
-    send(port, { kind: 'ready', summary: this.#engine.recover() });
-    this.#connect(port);
-    this.#dropOldRows();
+    this.#engine = engine;
+    this.#responder = new Responder(engine);
   }
 
-  /** Drops journal rows past their retention in small steps, and searches again after a while. */
-  #dropOldRows(): void {
-    let isMore = false;
-    if (this.#engine.journalRetentionMs !== undefined && this.#fault === undefined) {
-      this.#tryTo(() => {
-        isMore = this.#engine.dropOldRows(this.#lockWaitMs);
-      });
-    }
-    if (this.#fault !== undefined) this.#scheduleRetry();
-    clearTimeout(this.#retentionTimer);
-    this.#retentionTimer = setTimeout(() => this.#dropOldRows(), isMore ? RETENTION_STEP_MS : RETENTION_MS);
+  /** Begins to serve. */
+  start(summary: LedgerSummary): void {
+    send(this.#main, { kind: 'ready', summary });
+    this.#connect(this.#main);
+    this.#do('retention');
+  }
+
+  /** To be called when the engine itself has noticed a fault. */
+  noticeFault(fault: StorageFault): void {
+    this.#report(fault);
+    this.#scheduleRetry();
   }
 
   #connect(port: MessagePort): void {
@@ -96,11 +92,11 @@ class LedgerThread {
 
   /** Starts a batch after the messages that have already arrived are received. */
   #schedule(): void {
-    if (this.#scheduled || this.#closed) return;
-    this.#scheduled = true;
+    if (this.#isScheduled || this.#isRunning || this.#closed) return;
+    this.#isScheduled = true;
     setImmediate(() => {
-      this.#scheduled = false;
-      this.#run();
+      this.#isScheduled = false;
+      void this.#run();
     });
   }
 
@@ -113,34 +109,40 @@ class LedgerThread {
     }, RETRY_MS);
   }
 
-  #run(): void {
-    const batch = this.#queue;
-    this.#queue = [];
-    if (batch.length > 0) this.#process(batch);
-    else if (this.#fault !== undefined) this.#probe();
+  /** A chore becomes due. */
+  #do(chore: Chore): void {
+    this.#chores.add(chore);
+    this.#schedule();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const batch = this.#queue.splice(0, this.#engine.maxBatch);
+    if (batch.length > 0) await this.#process(batch);
+    else if (this.#fault !== undefined) await this.#probe();
+    for (const chore of this.#chores) await this.#runChore(chore);
     if (this.#engine.hasRefusals) this.#writeRefusalsSoon();
-    if (++this.#batches % BATCHES_PER_LOG_CHECK === 0 && this.#fault === undefined) {
-      this.#tryTo(() => this.#store.boundLog());
-    }
+    if (this.#fault === undefined) await this.#tryTo(() => this.#engine.maintain());
+    this.#isRunning = false;
     const isIdle = this.#queue.length === 0 && !this.#responder.isBehind;
-    if (this.#closing && (isIdle || ++this.#closingAttempts > CLOSING_ATTEMPTS)) this.#close();
-    else if (this.#fault !== undefined) this.#scheduleRetry();
+    if (this.#closing && (isIdle || ++this.#closingAttempts > CLOSING_ATTEMPTS)) return this.#close();
+    if (this.#fault !== undefined) this.#scheduleRetry();
+    else if (this.#queue.length > 0) this.#schedule();
     void this.#flush();
   }
 
-  #process(batch: readonly QueuedCommand[]): void {
+  async #process(batch: readonly QueuedCommand[]): Promise<void> {
     const commands = batch.map(({ envelope }) => envelope.command);
     const writes = commands.some(isWritten);
     try {
-      if (writes) this.#store.assertUsable();
-      const answers = this.#engine.process(commands, this.#lockWaitMs);
+      const answers = await this.#engine.process(commands, this.#lockWaitMs);
       if (writes) this.#report(undefined);
       this.#responder.answer(
-        batch.map((command, index) => ({ ...command, answer: answers[index] as Answer })),
+        batch.map((command, index) => ({ ...command, answer: answers[index] })),
         writes,
       );
       // The retention may be shorter now.
-      if (commands.some(({ kind }) => kind === 'configure')) this.#dropOldRows();
+      if (commands.some(({ kind }) => kind === 'configure')) this.#chores.add('retention');
     } catch (error) {
       this.#failClosed(batch, this.#faultOf(error));
     }
@@ -152,7 +154,13 @@ class LedgerThread {
     try {
       while (this.#responder.shouldFlush && !this.#closed) await this.#responder.flush();
     } catch (error) {
-      this.#report(this.#faultOf(error));
+      const fault = this.#faultOf(error);
+      const waiting = this.#responder.waiting;
+      if (this.#engine.isLostWithFlush(waiting.map(({ envelope }) => envelope.command))) {
+        this.#failClosed(this.#responder.withdraw(), fault);
+      } else {
+        this.#report(fault);
+      }
       return this.#scheduleRetry();
     }
     if (this.#closing) this.#schedule();
@@ -162,28 +170,45 @@ class LedgerThread {
    * While the gateway reports that it is not ready, requests may stop coming. Only a write shows
    * that it is again.
    */
-  #probe(): void {
+  async #probe(): Promise<void> {
     if (this.#fault?.kind === 'damage') return;
-    this.#tryTo(() => this.#store.probe(this.#lockWaitMs));
+    await this.#tryTo(() => this.#engine.probe(this.#lockWaitMs));
   }
 
   #writeRefusalsSoon(): void {
-    this.#refusalsTimer ??= setTimeout(() => this.#writeRefusals(), REFUSALS_MS);
+    this.#refusalsTimer ??= setTimeout(() => {
+      this.#refusalsTimer = undefined;
+      this.#do('refusals');
+    }, REFUSALS_MS);
   }
 
-  #writeRefusals(): void {
-    clearTimeout(this.#refusalsTimer);
-    this.#refusalsTimer = undefined;
-    if (!this.#engine.hasRefusals) return;
-    this.#tryTo(() => this.#engine.writeRefusals(this.#lockWaitMs));
-    if (this.#fault !== undefined) this.#scheduleRetry();
+  async #runChore(chore: Chore): Promise<void> {
+    this.#chores.delete(chore);
+    if (chore === 'refusals') await this.#writeRefusals();
+    else await this.#dropOldRows();
+  }
+
+  async #writeRefusals(): Promise<void> {
+    if (this.#engine.hasRefusals) await this.#tryTo(() => this.#engine.writeRefusals(this.#lockWaitMs));
+  }
+
+  /** Drops journal rows past their retention in small steps, and searches again after a while. */
+  async #dropOldRows(): Promise<void> {
+    let isMore = false;
+    if (this.#engine.journalRetentionMs !== undefined && this.#fault === undefined) {
+      await this.#tryTo(async () => {
+        isMore = await this.#engine.dropOldRows(this.#lockWaitMs);
+      });
+    }
+    clearTimeout(this.#retentionTimer);
+    if (this.#closed) return;
+    this.#retentionTimer = setTimeout(() => this.#do('retention'), isMore ? RETENTION_STEP_MS : RETENTION_MS);
   }
 
   /** Writes something that no command waits for, and reports a storage fault. */
-  #tryTo(write: () => void): void {
+  async #tryTo(write: () => Promise<void>): Promise<void> {
     try {
-      this.#store.assertUsable();
-      write();
+      await write();
       // In a damaged file, a write to another page proves nothing.
       if (this.#fault?.kind !== 'damage') this.#report(undefined);
     } catch (error) {
@@ -201,7 +226,7 @@ class LedgerThread {
    * thread.
    */
   #faultOf(error: unknown): StorageFault {
-    const fault = this.#store.faultOf(error);
+    const fault = this.#engine.faultOf(error);
     if (fault === undefined) throw error;
     // During a fault nothing waits for a lock, so a busy lock is not a new fault.
     return this.#fault !== undefined && fault.kind === 'busy' ? this.#fault : fault;
@@ -234,14 +259,15 @@ class LedgerThread {
     }
   }
 
-  #close(): void {
-    this.#closed = true;
+  async #close(): Promise<void> {
     clearTimeout(this.#retryTimer);
+    clearTimeout(this.#refusalsTimer);
     clearTimeout(this.#retentionTimer);
-    this.#writeRefusals();
-    this.#tryTo(() => this.#responder.flushNow());
+    await this.#writeRefusals();
+    await this.#tryTo(() => this.#responder.flush());
+    this.#closed = true;
+    await this.#tryTo(() => this.#engine.close());
     send(this.#main, { kind: 'closed' });
-    this.#store.close();
     for (const port of this.#ports) port.close();
   }
 }
@@ -250,17 +276,31 @@ function send(port: MessagePort, message: FromLedger): void {
   port.postMessage(message);
 }
 
-function main(port: MessagePort, { path, durability, ...settings }: LedgerOptions): void {
-  let store: LedgerStore | undefined;
+/** Opens the state. Only what it needs is loaded. */
+async function open(options: LedgerOptions, events: EngineEvents): Promise<Engine> {
+  const { state } = options;
+  if (state.kind === 'file') return (await import('./local/local-engine.ts')).openLocalEngine(state.path, options);
+  return (await import('./shared/shared-engine.ts')).openSharedEngine(state.address, state.node, options, events);
+}
+
+async function main(port: MessagePort, options: LedgerOptions): Promise<void> {
+  let thread: LedgerThread | undefined;
+  let engine: Engine | undefined;
   try {
-    store = LedgerStore.open(path, durability);
-    new LedgerThread(port, store, settings);
+    engine = await open(options, {
+      onFault: (fault) => thread?.noticeFault(fault),
+      onStops: (requestIds) => send(port, { kind: 'stops', requestIds }),
+      onDeaths: (names, requests) => send(port, { kind: 'deaths', names, requests }),
+    });
+    const summary = await engine.recover();
+    thread = new LedgerThread(port, engine);
+    thread.start(summary);
   } catch (error) {
-    const fault = store?.faultOf(error);
+    const fault = engine?.faultOf(error);
     if (fault !== undefined) return send(port, { kind: 'failed', lines: [fault.message] });
     if (!(error instanceof UserError)) throw error;
     send(port, { kind: 'failed', lines: error.lines });
   }
 }
 
-if (parentPort !== null) main(parentPort, workerData as LedgerOptions);
+if (parentPort !== null) void main(parentPort, workerData as LedgerOptions);

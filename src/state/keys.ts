@@ -99,3 +99,13 @@ export function checkKeyName(name: string): string | undefined {
   if (ID_FORM.test(name)) return 'a name cannot look like a key id';
   return undefined;
 }
+
+/**
+ * A name for a successor, to be tried in order until one is free: those of `app` are `app-2`,
+ * `app-3`, …, and those of `app-2` are `app-3`, `app-4`, …. `attempt` counts from 1.
+ */
+export function successorName(name: string, attempt: number): string {
+  const [, stem = name, number = '1'] = /^(.*)-(\d{1,6})$/.exec(name) ?? [];
+  const suffix = `-${Number(number) + attempt}`;
+  return [...stem].slice(0, MAX_NAME_CHARACTERS - suffix.length).join('') + suffix;
+}

@@ -1,4 +1,4 @@
-/** Single requests as operators read them, in flight or ended, and the result of correcting one. */
+/** Single requests: as operators read them, in flight or ended, and as they correct them. */
 import type { Failure } from '../core/failure.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
@@ -83,4 +83,9 @@ export interface Requests {
    * its month.
    */
   correct(id: string, costNanos: Nanos, wallMs: number): Promise<Correction>;
+}
+
+/** Answers that are translated have an id made from that of their request: `msg_…` from `req_…`. */
+export function requestIdOf(id: string): string {
+  return id.replace(/^(?:msg|resp|chatcmpl)[_-](?=[0-9a-z]{26}$)/, 'req_');
 }

@@ -16,7 +16,7 @@ export interface OpenState {
   /** Runs `work`. A storage error that it throws becomes a UserError that says what to do. */
   run<T>(work: () => Promise<T>): Promise<T>;
 
-  /** Whether another process has committed since the last call. True for the first call. */
+  /** Whether something may have changed since the last call. True for the first call. */
   hasChanged(): Promise<boolean>;
 
   close(): Promise<void>;

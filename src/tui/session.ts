@@ -76,7 +76,7 @@ export class Session {
     this.#end = resolve;
     this.#readConfig = readConfig;
     this.#terminal = terminal;
-    this.#socketPath = socketPathOf(config.statePath);
+    this.#socketPath = socketPathOf(config);
     this.#store = store;
     this.#model = model;
     if (store.created !== undefined) {
@@ -97,8 +97,8 @@ export class Session {
   }
 
   /**
-   * While a change is being made, what is typed waits: it may be meant for what the change shows,
-   * such as a new key.
+   * While a change is being made, what is typed waits. It must not dismiss what the change shows,
+   * which may be a new key.
    */
   dispatch(event: Event): void {
     if (!this.#isActing || !isInput(event)) this.#take(event);
@@ -170,11 +170,12 @@ export class Session {
     });
   }
 
-  /** Makes a change, and takes what was typed meanwhile once its result is on the screen. */
+  /** Makes a change. What was typed meanwhile is taken then, but not by a dialog that nobody has seen. */
   async #act(action: Exclude<Action, { kind: 'stop_request' }>): Promise<void> {
     this.dispatch(await this.#store.run(action, Date.now()));
     await this.#read();
     this.#isActing = false;
+    if (this.#model.dialog !== undefined) this.#heldInputs.length = 0;
     while (!this.#isActing && this.#heldInputs.length > 0) this.dispatch(this.#heldInputs.shift() as Event);
   }
 

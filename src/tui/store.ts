@@ -36,7 +36,7 @@ export class Store {
 
   /** Rejects with a UserError if the state cannot be opened. */
   static async open(config: Config): Promise<Store> {
-    return new Store(config, await openState(config.statePath, config.durability));
+    return new Store(config, await openState(config.state, config.durability));
   }
 
   constructor(config: Config, state: OpenState) {

@@ -42,7 +42,7 @@ test('it has about 25 models of seven providers, and says of which month their p
 
 test('the settings it shows are the defaults, so that removing a line changes nothing', () => {
   const shown = loadConfig({ path, environment: {}, directory: '/' });
-  const { providers: _, path: _path, modifiedAtS: _time, statePath: _state, ...settings } = shown;
+  const { providers: _, path: _path, modifiedAtS: _time, state: _state, statePath: _shown, ...settings } = shown;
   const byDefault = loadConfig({ environment: {}, directory: '/nowhere' });
   assert.partialDeepStrictEqual(byDefault, settings);
 });

@@ -9,6 +9,7 @@ import { directory, load } from '../support/configs.ts';
 
 const EVERY_KEY = `listen: "[::1]:9999"
 state: data/inf-gw.db
+node: blue
 tier: small
 tiers:
   standard: { rpm: 600, tpm: 2000000, concurrency: 60, models_rpm: 6000 }
@@ -49,7 +50,9 @@ test('every key of the config takes effect', () => {
   assert.deepEqual(rest, {
     path: join(directory, 'config.yaml'),
     listen: { host: '::1', port: 9999 },
+    state: { kind: 'file', path: join(directory, 'data/inf-gw.db') },
     statePath: join(directory, 'data/inf-gw.db'),
+    node: 'blue',
     tierName: 'small',
     tier: { rpm: 6, tpm: 20_000, concurrency: 2, modelsRpm: 60 },
     creditEnforced: false,

@@ -12,6 +12,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../../src/control/server.ts';
+import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import type { SnapshotQuery } from '../../src/observe/worker-snapshot.ts';
 import { bounded, until } from '../support/wait.ts';
 import { askControl } from './site.ts';
@@ -97,20 +98,39 @@ async function settle(): Promise<void> {
 describe('the path of the socket', () => {
   test('is beside the state file, or in the temporary directory if that path is too long for a socket', () => {
     const fitting = `/${'x'.repeat(103 - '/-control'.length)}`;
-    assert.equal(socketPathOf(fitting), `${fitting}-control`);
+    const socketOf = (path: string) => socketPathOf({ state: { kind: 'file', path }, node: 'any' });
+    assert.equal(socketOf(fitting), `${fitting}-control`);
     const tooLong = [`${fitting}x`, `/${'ä'.repeat(60)}`, `/${'y'.repeat(5_000)}`];
-    const paths = tooLong.map(socketPathOf);
+    const paths = tooLong.map(socketOf);
     assert.equal(new Set(paths).size, tooLong.length, 'each state file has its own');
     for (const path of paths) assert.ok(path.startsWith(join(tmpdir(), 'inf-gw-')) && Buffer.byteLength(path) <= 103);
   });
 
+  test('is one for each gateway of a database, whoever signs in there, and never long', () => {
+    const socketOf = (url: string, node: string) => {
+      const parsed = parsePostgresAddress(url, '/');
+      assert.ok(parsed.kind === 'address');
+      return socketPathOf({ state: { kind: 'postgres', address: parsed.address }, node });
+    };
+    const own = socketOf('postgres://gw:a@db/gateway', 'blue');
+    assert.equal(socketOf('postgres://operator:b@db:5432/gateway', 'blue'), own);
+    const others = [
+      socketOf('postgres://gw:a@db/gateway', 'green'),
+      socketOf('postgres://gw:a@db/other', 'blue'),
+      socketOf('postgres://gw:a@db2/gateway', 'blue'),
+      socketOf('postgres://gw:a@db:5433/gateway', 'x'.repeat(64)),
+    ];
+    assert.equal(new Set([own, ...others]).size, 5);
+    for (const path of [own, ...others]) assert.ok(Buffer.byteLength(path) <= 103, path);
+  });
+
   test('can be opened at the maximum length', async (t) => {
     const folder = openFolder(t);
-    const statePath = join(folder, 'x'.repeat(103 - `${folder}/-control`.length));
-    const server = new ControlServer(socketPathOf(statePath), NOTHING);
+    const path = join(folder, 'x'.repeat(103 - `${folder}/-control`.length));
+    const server = new ControlServer(socketPathOf({ state: { kind: 'file', path }, node: 'any' }), NOTHING);
     await server.listen();
     t.after(() => server.close());
-    assert.equal((await askControl(`${statePath}-control`, 'GET', '/snapshot')).status, 200);
+    assert.equal((await askControl(`${path}-control`, 'GET', '/snapshot')).status, 200);
   });
 });
 

@@ -97,7 +97,7 @@ export class Site {
     this.place = new Workplace(scope, null);
     const { database } = openDatabase(this.place.statePath);
     this.database = database;
-    this.socketPath = socketPathOf(this.place.statePath);
+    this.socketPath = socketPathOf({ state: { kind: 'file', path: this.place.statePath }, node: 'any' });
     scope.after(async () => {
       database.close();
       await upstream.close();

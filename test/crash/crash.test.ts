@@ -9,6 +9,7 @@ import { startWithManyHolds } from './many-holds.ts';
 import { cutThePower } from './power-cuts.ts';
 
 const CYCLES = 5;
+const MOST_CYCLES = 20;
 const POWER_CUTS = 2;
 /** The number of starts with many open holds that are killed. */
 const KILLED_STARTS = 3;
@@ -17,11 +18,13 @@ const SEED = 20;
 describe('`kill -9`', { concurrency: CONCURRENCY }, () => {
   test(`killed ${CYCLES} times under load, the gateway loses nothing and charges nothing twice`, async (t) => {
     const run = new Cycles(await openSite(t), new Random(SEED), t);
-    while (run.cycles < CYCLES) await run.run();
-    await run.finish();
-    assert.deepEqual(run.books.deviations, []);
     const { books } = run;
-    assert.ok(books.complete > 0 && books.heldRows > 0 && run.topUps > 0, 'there was something to lose');
+    const hasSomethingToLose = () => books.complete > 0 && books.heldRows > 0 && run.topUps > 0;
+    // On a busy machine some of the gateways die before their clients have seen anything.
+    while (run.cycles < CYCLES || (!hasSomethingToLose() && run.cycles < MOST_CYCLES)) await run.run();
+    await run.finish();
+    assert.deepEqual(books.deviations, []);
+    assert.ok(hasSomethingToLose(), 'there was something to lose');
     assert.ok(run.cyclesOfTwoThreads > 0);
   });
 

@@ -64,7 +64,7 @@ type Step = 'before' | 'written' | 'committed';
 
 async function dieAtWriting(name: 'hold' | 'settle', step: Step): Promise<void> {
   const { Journal } = await built<typeof import('../../src/state/sqlite/journal.ts')>('state/sqlite/journal.js');
-  const { LedgerEngine } = await built<typeof import('../../src/ledger/engine.ts')>('ledger/engine.js');
+  const { LedgerEngine } = await built<typeof import('../../src/ledger/local/engine.ts')>('ledger/local/engine.js');
   const side = step === 'before' ? 'before' : 'after';
   let uncommitted = 0;
   const come = (written: { readonly model: string }) => {

@@ -96,8 +96,9 @@ describe('threads of one gateway', () => {
 test('a thread that connects during a storage fault learns of it at once', (t) =>
   withGateway({}, async (gateway) => {
     const faults: string[] = [];
+    const path = `${gateway.statePath}-other`;
     const options = {
-      path: `${gateway.statePath}-other`,
+      state: { kind: 'file', path },
       durability: 'full',
       creditEnforced: true,
       journalRetentionMs: undefined,
@@ -109,18 +110,20 @@ test('a thread that connects during a storage fault learns of it at once', (t) =
     const ledger = await startLedger(options, {
       onStorageFault: (message) => faults.push(message),
       onStorageRecovered: () => {},
+      onStops: () => assert.fail(),
+      onDeaths: () => assert.fail(),
       onDeath: (error) => {
         throw error;
       },
     });
     t.after(() => ledger.close());
-    renameSync(options.path, `${options.path}-moved`);
+    renameSync(path, `${path}-moved`);
     const settlement = { requestId: 'none', keyHash: 'none', model: 'none', reservedTokens: 0 };
     const admission = { ...settlement, inputTokens: 0, outputTokens: 0, holdNanos: 0n };
     await assert.rejects(ledger.client.admit(admission), { name: 'LedgerUnavailable' });
     assert.equal(faults.length, 1);
     const late = connectLedger(ledger.connect());
     await until(() => late.storageFault === faults[0]);
-    renameSync(`${options.path}-moved`, options.path);
+    renameSync(`${path}-moved`, path);
     await until(() => late.storageFault === undefined);
   }));

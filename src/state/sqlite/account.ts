@@ -1,6 +1,7 @@
 /** The account: its balance, and the history of its credit. */
 import { MAX_NANOS, type Nanos } from '../../core/money.ts';
 import type { Balance, CreditEntry } from '../account.ts';
+import { creditEntryOf, type Row } from '../rows.ts';
 import { immediately, type Sqlite } from './database.ts';
 
 export class Account {
@@ -34,12 +35,7 @@ export class Account {
     const rows = this.#database
       .prepare('SELECT at_ms, amount_nanos, balance_nanos, note FROM credit_entries ORDER BY id')
       .safeIntegers()
-      .all() as { at_ms: bigint; amount_nanos: bigint; balance_nanos: bigint; note: string }[];
-    return rows.map((row) => ({
-      atMs: Number(row.at_ms),
-      amountNanos: row.amount_nanos,
-      balanceNanos: row.balance_nanos,
-      note: row.note,
-    }));
+      .all() as Row[];
+    return rows.map(creditEntryOf);
   }
 }

@@ -8,24 +8,12 @@ import {
   type KeyQuery,
   type KeyRecord,
   type KeyState,
-  MAX_NAME_CHARACTERS,
   type NewKey,
   type OwnLimits,
+  successorName,
 } from '../keys.ts';
+import { keyOf, type Row, storedAllowlist } from '../rows.ts';
 import { immediately, type Sqlite } from './database.ts';
-
-interface KeyRow {
-  id: string;
-  name: string;
-  preview: string;
-  state: KeyState;
-  rpm: bigint | null;
-  tpm: bigint | null;
-  concurrency: bigint | null;
-  spend_limit_nanos: bigint | null;
-  allowlist: string | null;
-  created_at_ms: bigint;
-}
 
 const COLUMNS = 'id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist, created_at_ms';
 
@@ -53,7 +41,7 @@ export class KeyStore {
   list({ withDeleted, afterId = '', limit = -1 }: KeyQuery): KeyRecord[] {
     const where = withDeleted ? 'id > ?' : "id > ? AND state <> 'deleted'";
     const rows = this.#prepare(`SELECT ${COLUMNS} FROM keys WHERE ${where} ORDER BY id LIMIT ?`).all(afterId, limit);
-    return (rows as KeyRow[]).map(toRecord);
+    return (rows as Row[]).map(keyOf);
   }
 
   count(): number {
@@ -69,7 +57,10 @@ export class KeyStore {
       const old = this.find(idOrName);
       if (old === undefined) return { kind: 'no_such_key' };
       if (old.state === 'deleted') return { kind: 'deleted' };
-      return this.#insert(secret, { ...old, name: this.#freeName(old.name) }, wallMs);
+      for (let attempt = 1; ; attempt++) {
+        const change = this.#insert(secret, { ...old, name: successorName(old.name, attempt) }, wallMs);
+        if (change.kind !== 'name_taken') return change;
+      }
     });
   }
 
@@ -125,45 +116,14 @@ export class KeyStore {
     return { kind: 'done', key: this.find(id) as KeyRecord };
   }
 
-  /** `app` becomes `app-2`, `app-2` becomes `app-3`, and so on to the first that is free. */
-  #freeName(name: string): string {
-    const [, stem = name, number = '1'] = /^(.*)-(\d{1,6})$/.exec(name) ?? [];
-    for (let next = Number(number) + 1; ; next++) {
-      const suffix = `-${next}`;
-      const candidate = [...stem].slice(0, MAX_NAME_CHARACTERS - suffix.length).join('') + suffix;
-      if (this.#one("name = ? AND state <> 'deleted'", candidate) === undefined) return candidate;
-    }
-  }
-
   #one(where: string, value: string): KeyRecord | undefined {
     const row = this.#prepare(`SELECT ${COLUMNS} FROM keys WHERE ${where} ORDER BY created_at_ms DESC LIMIT 1`).get(
       value,
     );
-    return row === undefined ? undefined : toRecord(row as KeyRow);
+    return row === undefined ? undefined : keyOf(row as Row);
   }
 
   #prepare(sql: string) {
     return this.#database.prepare(sql).safeIntegers();
   }
-}
-
-/** The allowlist as JSON, without duplicates. */
-function storedAllowlist(models: readonly string[] | null): string | null {
-  return models === null ? null : JSON.stringify([...new Set(models)]);
-}
-
-function toRecord(row: KeyRow): KeyRecord {
-  const number = (value: bigint | null) => (value === null ? null : Number(value));
-  return {
-    id: row.id,
-    name: row.name,
-    preview: row.preview,
-    state: row.state,
-    rpm: number(row.rpm),
-    tpm: number(row.tpm),
-    concurrency: number(row.concurrency),
-    spendLimitNanos: row.spend_limit_nanos,
-    allowlist: row.allowlist === null ? null : (JSON.parse(row.allowlist) as string[]),
-    createdAtMs: Number(row.created_at_ms),
-  };
 }

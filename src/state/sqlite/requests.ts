@@ -4,15 +4,11 @@
  */
 
 import { utcDay, utcMonth } from '../../core/clock.ts';
-import type { Failure, FailureReason } from '../../core/failure.ts';
 import type { Nanos } from '../../core/money.ts';
-import type { Outcome } from '../../core/settlement.ts';
-import type { UsageSource } from '../../core/usage.ts';
-import type { Correction, RequestEnd, RequestQuery, RequestRecord } from '../requests.ts';
+import { type Correction, type RequestQuery, type RequestRecord, requestIdOf } from '../requests.ts';
+import { type Row, requestOf } from '../rows.ts';
+import { IS_ERROR } from '../sql.ts';
 import { immediately, type Sqlite } from './database.ts';
-import { IS_ERROR } from './sql.ts';
-
-type Row = Record<string, bigint | string | null>;
 
 const ENDED = `SELECT j.*, coalesce(k.name, j.key_id) AS key FROM journal AS j LEFT JOIN keys AS k ON k.id = j.key_id`;
 const OPEN = `SELECT h.*, coalesce(k.name, h.key_id) AS key FROM holds AS h LEFT JOIN keys AS k ON k.id = h.key_id`;
@@ -32,7 +28,7 @@ export class RequestStore {
     ];
     const sql = `${ENDED} WHERE ${filters.join(' AND ')} ORDER BY j.admitted_at_ms DESC, j.id DESC LIMIT $limit`;
     const parameters = { since: sinceMs ?? 0, limit, ...(keyId !== undefined && { key: keyId }) };
-    return (this.#database.prepare(sql).safeIntegers().all(parameters) as Row[]).map(toRecord);
+    return (this.#database.prepare(sql).safeIntegers().all(parameters) as Row[]).map(requestOf);
   }
 
   find(id: string): RequestRecord | undefined {
@@ -84,53 +80,6 @@ export class RequestStore {
 
   #one(sql: string, id: string): RequestRecord | undefined {
     const row = this.#database.prepare(sql).safeIntegers().get(id) as Row | undefined;
-    return row && toRecord(row);
+    return row && requestOf(row);
   }
-}
-
-/** Answers that are translated have an id made from that of their request: `msg_…` from `req_…`. */
-function requestIdOf(id: string): string {
-  return id.replace(/^(?:msg|resp|chatcmpl)[_-](?=[0-9a-z]{26}$)/, 'req_');
-}
-
-function toRecord(row: Row): RequestRecord {
-  return {
-    id: row.request_id as string,
-    keyId: row.key_id as string,
-    key: row.key as string,
-    model: row.model as string,
-    requestedModel: (row.requested_model ?? row.model) as string,
-    admittedAtMs: Number(row.admitted_at_ms),
-    holdNanos: (row.hold_nanos ?? undefined) as bigint | undefined,
-    end: row.settled_at_ms === undefined ? undefined : toEnd(row),
-  };
-}
-
-function toEnd(row: Row): RequestEnd {
-  return {
-    settledAtMs: Number(row.settled_at_ms),
-    outcome: row.outcome as Outcome,
-    source: row.source as UsageSource,
-    promptTokens: Number(row.prompt_tokens),
-    cachedTokens: Number(row.cached_tokens),
-    cacheWriteTokens: numberIn(row.cache_write_tokens) ?? 0,
-    completionTokens: Number(row.completion_tokens),
-    costNanos: row.cost_nanos as bigint,
-    completionId: (row.completion_id ?? undefined) as string | undefined,
-    firstByteMs: numberIn(row.first_byte_ms),
-    upstream: (row.upstream ?? undefined) as string | undefined,
-    attempts: numberIn(row.attempts),
-    failure: toFailure(row),
-    correctedAtMs: numberIn(row.corrected_at_ms),
-  };
-}
-
-function toFailure(row: Row): Failure | undefined {
-  const { failure_reason: reason, failure_status: status, failure_message: message } = row;
-  if (typeof reason !== 'string') return undefined;
-  return { reason: reason as FailureReason, status: numberIn(status), message: message as string };
-}
-
-function numberIn(value: Row[string] | undefined): number | undefined {
-  return typeof value === 'bigint' ? Number(value) : undefined;
 }

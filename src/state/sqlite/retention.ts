@@ -1,6 +1,7 @@
 /** Drops journal rows that are older than the retention period, and seals their sums. */
+import { ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from '../sql.ts';
 import { immediately, type Sqlite } from './database.ts';
-import { ADD_FIGURES, ADMISSION_DAY, ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.ts';
+import { ADD_FIGURES, ADMISSION_DAY } from './sql.ts';
 
 /** The number of rows per transaction: some 10 ms, which requests can wait for. */
 const STEP_ROWS = 1_000;

@@ -5,8 +5,9 @@
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { UsageSource } from '../../core/usage.ts';
+import { SUM_COLUMNS } from '../sql.ts';
 import type { Sqlite, Statement } from './database.ts';
-import { ADD_FIGURES, SUM_COLUMNS } from './sql.ts';
+import { ADD_FIGURES } from './sql.ts';
 
 /** What the sums need of a request that has ended. */
 export interface Summand {

@@ -1,9 +1,9 @@
 /** Admission as a pure function: each refusal, their order, and the wait that each names. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Activity } from '../../../src/ledger/activity.ts';
-import { type AdmissionFacts, refusalOf } from '../../../src/ledger/admission.ts';
 import type { AdmissionRequest, Refusal } from '../../../src/ledger/ledger.ts';
+import { Activity } from '../../../src/ledger/local/activity.ts';
+import { type AdmissionFacts, refusalOf } from '../../../src/ledger/local/admission.ts';
 import { NOON, USD } from './bench.ts';
 
 type Facts = { -readonly [K in keyof AdmissionFacts]: AdmissionFacts[K] };

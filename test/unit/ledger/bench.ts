@@ -10,16 +10,16 @@ import { hashKey, mintKey } from '../../../src/core/api-key.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { RateFigures } from '../../../src/core/limits.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
-import { LedgerEngine } from '../../../src/ledger/engine.ts';
 import type {
   Admission,
   AdmissionRequest,
   Identity,
-  LedgerOptions,
+  LedgerSettings,
   LedgerSummary,
   ListingAdmission,
   Refusal,
 } from '../../../src/ledger/ledger.ts';
+import { LedgerEngine } from '../../../src/ledger/local/engine.ts';
 import type { KeyRecord, NewKey } from '../../../src/state/keys.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
@@ -74,7 +74,9 @@ const NO_LIMITS = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: nu
 
 export class Bench {
   readonly clock: HandClock;
-  readonly options: LedgerOptions;
+  readonly options: LedgerSettings;
+  /** The state file. */
+  readonly path: string;
   /** The operator's connection, as a command would open it. */
   readonly operator: { database: Sqlite; keys: KeyStore; account: Account; usage: UsageReader };
   /** The engine's connection. */
@@ -83,11 +85,12 @@ export class Bench {
   summary!: LedgerSummary;
   #nextRequest = 1;
 
-  constructor(directory: string, options: Partial<LedgerOptions>, clock: HandClock) {
+  constructor(directory: string, options: Partial<LedgerSettings>, clock: HandClock) {
     this.clock = clock;
-    this.options = { ...DEFAULTS, path: join(directory, 'state.db'), ...options };
+    this.options = { ...DEFAULTS, ...options };
+    this.path = join(directory, 'state.db');
     this.start();
-    const { database } = openDatabase(this.options.path);
+    const { database } = openDatabase(this.path);
     this.operator = {
       database,
       keys: new KeyStore(database),
@@ -101,7 +104,7 @@ export class Bench {
    * after a crash.
    */
   start(): void {
-    const { database, created } = openDatabase(this.options.path);
+    const { database, created } = openDatabase(this.path);
     this.database = database;
     this.engine = new LedgerEngine(new LedgerStore(database, created), this.options, this.clock);
     this.summary = this.engine.recover();
@@ -201,7 +204,7 @@ export class Bench {
 export type Row = Readonly<Record<string, bigint | string | null>>;
 
 /** A bench in a temporary directory, which is removed when the test ends. */
-export function openBench(test: Cleanup, options: Partial<LedgerOptions> = {}, clock = new HandClock()): Bench {
+export function openBench(test: Cleanup, options: Partial<LedgerSettings> = {}, clock = new HandClock()): Bench {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-ledger-'));
   const bench = new Bench(directory, options, clock);
   test.after(() => {

@@ -17,9 +17,7 @@ const storeOf = (bench: Bench) => new RequestStore(bench.operator.database);
 
 function assertSound(bench: Bench): void {
   assertBooksBalance(bench.operator.database);
-  const faulty = audit(bench.options.path, { onProgress: () => {} }).filter(
-    ({ differences }) => differences.length > 0,
-  );
+  const faulty = audit(bench.path, { onProgress: () => {} }).filter(({ differences }) => differences.length > 0);
   assert.deepEqual(faulty, []);
 }
 

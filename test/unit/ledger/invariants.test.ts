@@ -7,10 +7,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { hashKey, mintKey } from '../../../src/core/api-key.ts';
 import { InvariantError } from '../../../src/core/invariant.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
-import { Activity, type Lease } from '../../../src/ledger/activity.ts';
 import { startLedger } from '../../../src/ledger/client.ts';
 import type { AdmissionRequest, Growth } from '../../../src/ledger/ledger.ts';
-import { OpenLeases } from '../../../src/ledger/open-leases.ts';
+import { Activity, type Lease } from '../../../src/ledger/local/activity.ts';
+import { OpenLeases } from '../../../src/ledger/local/open-leases.ts';
 import type { Command } from '../../../src/ledger/protocol.ts';
 import { Account } from '../../../src/state/sqlite/account.ts';
 import { openDatabase } from '../../../src/state/sqlite/database.ts';
@@ -222,8 +222,14 @@ test('an impossible command ends the ledger thread with a message, and the file 
   const death = Promise.withResolvers<Error>();
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
   const { client } = await startLedger(
-    { path, durability: 'full', creditEnforced: true, ...limits },
-    { onStorageFault: assert.fail, onStorageRecovered: assert.fail, onDeath: death.resolve },
+    { state: { kind: 'file', path }, durability: 'full', creditEnforced: true, ...limits },
+    {
+      onStorageFault: assert.fail,
+      onStorageRecovered: assert.fail,
+      onStops: () => assert.fail(),
+      onDeaths: () => assert.fail(),
+      onDeath: death.resolve,
+    },
   );
   const tokens = { reservedTokens: 10, inputTokens: 10, outputTokens: 20 };
   const request = { requestId: 'req_1', keyHash: hashKey(secret), model: 'mock/echo', holdNanos: 70n, ...tokens };

@@ -6,7 +6,7 @@
 import { utcMonth } from '../../../src/core/clock.ts';
 import type { RateFigures } from '../../../src/core/limits.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
-import type { AdmissionRequest, Grant, Growth, LedgerOptions, Refusal } from '../../../src/ledger/ledger.ts';
+import type { AdmissionRequest, Grant, Growth, LedgerSettings, Refusal } from '../../../src/ledger/ledger.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -33,11 +33,11 @@ export interface NaiveKey {
 }
 
 export class NaiveLedger {
-  readonly options: LedgerOptions;
+  readonly options: LedgerSettings;
   balanceNanos = 0n;
   open: OpenRequest[] = [];
 
-  constructor(options: LedgerOptions) {
+  constructor(options: LedgerSettings) {
     this.options = options;
   }
 

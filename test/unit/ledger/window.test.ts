@@ -5,7 +5,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Leaving, SlidingWindow, secondsUntil, timeUntilFreed, WINDOW_MS } from '../../../src/ledger/window.ts';
+import {
+  type Leaving,
+  SlidingWindow,
+  secondsUntil,
+  timeUntilFreed,
+  WINDOW_MS,
+} from '../../../src/ledger/local/window.ts';
 
 const RUNS = 10_000;
 // Arrays below are of size `max`: by default fast-check keeps them so short that the ring would

@@ -120,8 +120,14 @@ async function openThread(test: TestContext) {
   const started = once(process, 'worker') as Promise<[Worker]>;
   const limits = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000, journalRetentionMs: undefined };
   const running = await startLedger(
-    { path, durability: 'full', creditEnforced: false, ...limits },
-    { onStorageFault: () => {}, onStorageRecovered: () => {}, onDeath: (error) => assert.fail(error) },
+    { state: { kind: 'file', path }, durability: 'full', creditEnforced: false, ...limits },
+    {
+      onStorageFault: () => {},
+      onStorageRecovered: () => {},
+      onStops: () => assert.fail(),
+      onDeaths: () => assert.fail(),
+      onDeath: (error) => assert.fail(error),
+    },
   );
   const [thread] = await started;
   test.after(async () => {

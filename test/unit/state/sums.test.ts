@@ -14,7 +14,7 @@ describe('within a batch', () => {
     const bench = openBench(t, { creditEnforced: false });
     const key = bench.newKey({ spendLimitNanos: 500n });
     const id = bench.admit(key);
-    const { path: _, durability: __, ...settings } = bench.options;
+    const settings = bench.options;
     const answers = bench.engine.process([
       { kind: 'settle', settlement: bench.settlement(id, { costNanos: 500n }) },
       // Every key is read again after this.

@@ -1,6 +1,6 @@
 /** The leases of all open requests, and the sum of their holds. */
-import { invariant } from '../core/invariant.ts';
-import type { Nanos } from '../core/money.ts';
+import { invariant } from '../../core/invariant.ts';
+import type { Nanos } from '../../core/money.ts';
 import type { Activity, Lease } from './activity.ts';
 
 /** A lease, and the activity of its key. */

@@ -1,6 +1,6 @@
 /** Recovery after a crash: settles the requests that it left open. */
-import { invariant } from '../core/invariant.ts';
-import type { LedgerStore } from '../state/sqlite/ledger-store.ts';
+import { invariant } from '../../core/invariant.ts';
+import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 
 const INTERRUPTED = {
   outcome: 'interrupted',

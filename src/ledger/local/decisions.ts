@@ -1,17 +1,12 @@
 /** The ledger's decisions, one command at a time, with everything they depend on in memory. */
 
-import { type Clock, utcMonth } from '../core/clock.ts';
-import { invariant } from '../core/invariant.ts';
-import type { RateFigures } from '../core/limits.ts';
-import type { Nanos } from '../core/money.ts';
-import type { Settlement } from '../core/settlement.ts';
-import type { LedgerStore } from '../state/sqlite/ledger-store.ts';
-import { type Activity, type Lease, untouchedFigures } from './activity.ts';
-import { ActivityTable } from './activity-table.ts';
-import { type AdmissionFacts, refusalOf } from './admission.ts';
-import { grown } from './growth.ts';
-import { admitListing, identify } from './identify.ts';
-import { type CachedKey, KeyCache } from './key-cache.ts';
+import { type Clock, utcMonth } from '../../core/clock.ts';
+import { invariant } from '../../core/invariant.ts';
+import type { RateFigures } from '../../core/limits.ts';
+import type { Nanos } from '../../core/money.ts';
+import type { Settlement } from '../../core/settlement.ts';
+import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
+import { untouchedFigures } from '../figures.ts';
 import type {
   Admission,
   AdmissionRequest,
@@ -21,13 +16,16 @@ import type {
   LedgerSettings,
   LedgerSnapshot,
   ListingAdmission,
-} from './ledger.ts';
+} from '../ledger.ts';
+import { type Answer, BUSIEST_KEYS, type Command } from '../protocol.ts';
+import type { Activity, Lease } from './activity.ts';
+import { ActivityTable } from './activity-table.ts';
+import { type AdmissionFacts, refusalOf } from './admission.ts';
+import { grown } from './growth.ts';
+import { admitListing, identify } from './identify.ts';
+import { type CachedKey, KeyCache } from './key-cache.ts';
 import { OpenLeases } from './open-leases.ts';
-import type { Answer, Command } from './protocol.ts';
 import { WINDOW_MS } from './window.ts';
-
-/** The number of busiest keys in a snapshot. */
-const BUSIEST_KEYS = 20;
 
 export class Decisions {
   readonly #store: LedgerStore;

@@ -1,8 +1,8 @@
 /** Decides by how much a hold may grow with its stream. Pure. */
-import { invariant } from '../core/invariant.ts';
-import type { Nanos } from '../core/money.ts';
-import type { HoldRow } from '../state/journal.ts';
-import type { Growth, MoneyRefusal } from './ledger.ts';
+import { invariant } from '../../core/invariant.ts';
+import type { Nanos } from '../../core/money.ts';
+import type { HoldRow } from '../../state/journal.ts';
+import type { Growth, MoneyRefusal } from '../ledger.ts';
 
 /** Everything that a growth depends on, at one moment. */
 export interface GrowthFacts {

@@ -1,9 +1,9 @@
 /** Decides whether a request is admitted: every precondition, in a fixed order. Pure. */
-import type { Limits } from '../core/limits.ts';
-import type { Nanos } from '../core/money.ts';
-import type { KeyRecord } from '../state/keys.ts';
+import type { Limits } from '../../core/limits.ts';
+import type { Nanos } from '../../core/money.ts';
+import type { KeyRecord } from '../../state/keys.ts';
+import type { AdmissionRequest, Refusal } from '../ledger.ts';
 import type { Activity } from './activity.ts';
-import type { AdmissionRequest, Refusal } from './ledger.ts';
 import { type Leaving, secondsUntil, timeUntilFreed } from './window.ts';
 
 /** Everything a decision depends on, at one moment. */

@@ -1,8 +1,9 @@
 /** The activity of one key: its windows and its open leases. In memory only. */
-import { invariant } from '../core/invariant.ts';
-import type { Limits, RateFigures } from '../core/limits.ts';
-import type { Nanos } from '../core/money.ts';
-import type { HoldRow } from '../state/journal.ts';
+import { invariant } from '../../core/invariant.ts';
+import type { Limits, RateFigures } from '../../core/limits.ts';
+import type { Nanos } from '../../core/money.ts';
+import type { HoldRow } from '../../state/journal.ts';
+import { limitOf, type RequestWindow } from '../figures.ts';
 import { type Leaving, SlidingWindow, secondsUntil, WINDOW_MS } from './window.ts';
 
 /** What admission hands out: a slot, tokens and a hold. */
@@ -15,9 +16,6 @@ export interface Lease {
   /** False once its client is gone, although it is not settled yet. */
   readonly hasSlot: boolean;
 }
-
-/** Which window of a key the rate-limit figures describe. */
-export type RequestWindow = 'requests' | 'listings';
 
 export class Activity {
   readonly requests = new SlidingWindow();
@@ -125,23 +123,4 @@ export class Activity {
     }
     return Math.max(settledLeaveMs, this.#newestAdmittedMs + WINDOW_MS);
   }
-}
-
-/**
- * The rate-limit figures of a client whose key is unknown: the default limits, with nothing used.
- */
-export function untouchedFigures(name: RequestWindow, limits: Limits): RateFigures {
-  const limitRequests = limitOf(name, limits);
-  return {
-    limitRequests,
-    remainingRequests: limitRequests,
-    resetRequestsS: 0,
-    limitTokens: limits.tpm,
-    remainingTokens: limits.tpm,
-    resetTokensS: 0,
-  };
-}
-
-function limitOf(name: RequestWindow, limits: Limits): number {
-  return name === 'requests' ? limits.rpm : limits.modelsRpm;
 }

@@ -1,10 +1,10 @@
 /** What a client may do without a request for a completion: be identified, and list the models. */
-import type { Limits } from '../core/limits.ts';
-import { untouchedFigures } from './activity.ts';
+import type { Limits } from '../../core/limits.ts';
+import { untouchedFigures } from '../figures.ts';
+import type { Identity, KeyAccount, ListingAdmission } from '../ledger.ts';
 import type { ActivityTable } from './activity-table.ts';
 import { type AdmissionFacts, refusalOfLeast, waitForListing } from './admission.ts';
 import type { CachedKey } from './key-cache.ts';
-import type { Identity, KeyAccount, ListingAdmission } from './ledger.ts';
 
 /** `facts` are undefined for an unknown client, which is shown the limits `defaults`. */
 export function identify(facts: AdmissionFacts | undefined, defaults: Limits): Identity {

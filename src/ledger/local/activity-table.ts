@@ -3,9 +3,9 @@
  * its windows.
  */
 
-import type { RecentEntry } from '../state/journal.ts';
+import type { RecentEntry } from '../../state/journal.ts';
+import type { KeyActivity } from '../ledger.ts';
 import { Activity } from './activity.ts';
-import type { KeyActivity } from './ledger.ts';
 
 export class ActivityTable {
   readonly #byKey = new Map<string, Activity>();

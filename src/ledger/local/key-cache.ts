@@ -1,10 +1,10 @@
 /** A cache of keys as they are stored, valid until another process commits. */
 
-import { type Clock, utcMonth } from '../core/clock.ts';
-import type { Limits } from '../core/limits.ts';
-import type { Nanos } from '../core/money.ts';
-import { type KeyRecord, limitsInForce } from '../state/keys.ts';
-import type { LedgerStore } from '../state/sqlite/ledger-store.ts';
+import { type Clock, utcMonth } from '../../core/clock.ts';
+import type { Limits } from '../../core/limits.ts';
+import type { Nanos } from '../../core/money.ts';
+import { type KeyRecord, limitsInForce } from '../../state/keys.ts';
+import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 
 /** A key, the limits in force for it, and what it was charged this month. */
 export interface CachedKey {

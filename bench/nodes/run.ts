@@ -1,0 +1,148 @@
+/**
+ * What several gateways on one PostgreSQL decide in a second, how long an admission takes, and what
+ * it costs. Only their ledgers run: no HTTP. `npm run bench:nodes`.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
+import { connect } from '../../src/state/postgres/connect.ts';
+import { migrate } from '../../src/state/postgres/migrations.ts';
+import { PostgresServer } from '../../test/support/postgres.ts';
+import { percentilesOf } from '../../test/support/statistics.ts';
+import type { Arrivals, NodeOrder, NodeReport } from './messages.ts';
+
+const NODE = fileURLToPath(new URL('./node.ts', import.meta.url));
+/** A tick of the CPU times in /proc. */
+const TICK_MICROSECONDS = 10_000;
+const CREDIT_NANOS = 1_000_000_000_000_000n;
+
+interface Scenario {
+  readonly what: string;
+  readonly nodes: number;
+  readonly keys: number;
+  readonly arrivals: Arrivals;
+  /** What each flush takes longer: a synchronous standby, say. */
+  readonly flushMs?: number;
+}
+
+const closed = (inFlight: number): Arrivals => ({ kind: 'closed', inFlight });
+
+const SCENARIOS: readonly Scenario[] = [
+  ...[1, 2, 4].map((nodes) => ({ what: '1,000 keys, 64 in flight each', nodes, keys: 1_000, arrivals: closed(64) })),
+  ...[1, 2, 4].map((nodes) => ({ what: 'one hot key, 64 in flight each', nodes, keys: 1, arrivals: closed(64) })),
+  ...[1, 2, 4].map((nodes) => ({
+    what: '1,000 keys, each flush +10 ms',
+    nodes,
+    keys: 1_000,
+    arrivals: closed(64),
+    flushMs: 10,
+  })),
+  ...[1, 2, 4].map((nodes) => ({
+    what: '500 requests/s in all',
+    nodes,
+    keys: 1_000,
+    arrivals: { kind: 'open' as const, perSecond: 500 / nodes },
+  })),
+];
+
+async function run(server: PostgresServer, scenario: Scenario, seconds: number, rows: number): Promise<string> {
+  const url = await server.createDatabase();
+  await prepare(url, scenario.keys, rows);
+  const nodes = await Promise.all(
+    Array.from({ length: scenario.nodes }, (_, i) => startNode(i, url, scenario, seconds)),
+  );
+  const exits = nodes.map((node) => once(node, 'exit'));
+  const before = serverCpu(server);
+  const done = nodes.map(async (node) => {
+    node.send('go');
+    const [report] = (await once(node, 'message')) as [Extract<NodeReport, { kind: 'done' }>];
+    return report;
+  });
+  const reports = await Promise.all(done);
+  const databaseCpu = serverCpu(server) - before;
+  await Promise.all(exits);
+  const settled = reports.reduce((sum, report) => sum + report.settled, 0);
+  const nodeCpu = reports.reduce((sum, { cpuMicroseconds }) => sum + cpuMicroseconds, 0);
+  const { p50, p99 } = percentilesOf(reports.flatMap(({ admissionsMs }) => admissionsMs));
+  const figures = [settled / seconds, p50, p99, databaseCpu / settled, nodeCpu / settled];
+  return `| ${scenario.what} | ${scenario.nodes} | ${figures.map((figure) => figure.toPrecision(3)).join(' | ')} |`;
+}
+
+/** Makes the tables, the keys, credit for everything, and as many journal rows as are wanted. */
+async function prepare(url: string, keys: number, rows: number): Promise<void> {
+  const parsed = parsePostgresAddress(url, '/');
+  if (parsed.kind === 'problem') throw new Error(parsed.problem);
+  const client = await connect(parsed.address, 'bench');
+  await migrate(client);
+  await client.query(
+    `INSERT INTO inf_gw.keys (id, name, hash, preview, state, created_at_ms)
+     SELECT 'key_' || n, 'app ' || n, 'hash-' || n, 'sk-inf-…', 'enabled', 0 FROM generate_series(0, $1 - 1) AS n`,
+    [keys],
+  );
+  await client.query('UPDATE inf_gw.account SET balance_nanos = $1', [CREDIT_NANOS]);
+  // Rows of the past half year, some 300 to a minute.
+  await client.query(
+    `INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
+       cached_tokens, completion_tokens, cost_nanos, node_id)
+     SELECT nextval('inf_gw.journal_ids'), 'old-' || n, 'key_' || n % $2, 'bench/model', at, at + 900, 'ok', 'reported', 10, 0,
+       20, 70, 1
+     FROM (SELECT n, (inf_gw.now_us() / 1000) - n * 200 AS at FROM generate_series(1, $1) AS n) AS old`,
+    [rows, keys],
+  );
+  await client.query('ANALYZE');
+  await client.end();
+}
+
+async function startNode(index: number, url: string, scenario: Scenario, seconds: number): Promise<ChildProcess> {
+  const child = fork(NODE, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const { keys, arrivals } = scenario;
+  const order: NodeOrder = { url, name: `node-${index + 1}`, keys, arrivals, seconds };
+  child.send(order);
+  await once(child, 'message');
+  return child;
+}
+
+/** The CPU time of all processes of the server, in microseconds. */
+function serverCpu(server: PostgresServer): number {
+  const main = readFileSync(`${server.folder}/data/postmaster.pid`, 'utf8').split('\n')[0];
+  let ticks = 0;
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      if (pid === main || fields[1] === main) ticks += Number(fields[11]) + Number(fields[12]);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return ticks * TICK_MICROSECONDS;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '10' },
+      rows: { type: 'string', default: '0' },
+      only: { type: 'string', default: '' },
+    },
+  });
+  console.log('| load | gateways | requests/s | p50, ms | p99, ms | CPU of the database, µs | of a gateway, µs |');
+  console.log('|---|---:|---:|---:|---:|---:|---:|');
+  const chosen = SCENARIOS.filter(({ what }) => what.includes(values.only));
+  for (const flushMs of new Set(chosen.map((scenario) => scenario.flushMs))) {
+    const slow = { commit_delay: String((flushMs ?? 0) * 1_000), commit_siblings: '0' };
+    const settings = { fsync: 'on', shared_buffers: '256MB', ...(flushMs !== undefined && slow) };
+    const server = await PostgresServer.start({ settings });
+    try {
+      for (const scenario of chosen.filter((other) => other.flushMs === flushMs)) {
+        console.log(await run(server, scenario, Number(values.seconds), Number(values.rows)));
+      }
+    } finally {
+      await server.stop();
+    }
+  }
+}
+
+await main();

@@ -1,0 +1,139 @@
+/** Where a PostgreSQL database is and how to sign in there, as one address in the config or on the command line. */
+import { resolve } from 'node:path';
+import { formatAddress, isLoopback } from './address.ts';
+import { isPrintable } from './printable.ts';
+
+/** How a connection is protected on its way. */
+export type DatabaseTls =
+  | { readonly kind: 'off' }
+  /** Encrypted, but anybody can pose as the server. */
+  | { readonly kind: 'unverified' }
+  /** `authority`: a file with the certificates to trust instead of those that Node trusts. */
+  | { readonly kind: 'verified'; readonly authority: string | undefined };
+
+export interface PostgresAddress {
+  /** A name, an IP address, or the folder of a Unix socket, which begins with a slash. */
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  /** A secret: messages show an address with `showAddress`. */
+  readonly password: string | undefined;
+  readonly database: string;
+  readonly tls: DatabaseTls;
+}
+
+/** `problem`: what was expected. It repeats nothing that may be part of a password. */
+export type ParsedAddress =
+  | { readonly kind: 'address'; readonly address: PostgresAddress }
+  | { readonly kind: 'problem'; readonly problem: string };
+
+const SCHEME = /^postgres(?:ql)?:\/\//i;
+const DEFAULT_PORT = 5432;
+const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
+type SslMode = (typeof SSL_MODES)[number];
+const FORM = 'postgres://user:password@host:5432/database';
+const ENCODE = 'percent-encode / ? # @ : and % in user and password, such as %40 for @';
+
+/** Whether a text is meant as the address of a database, and not as the path of a file. */
+export function isPostgresAddress(text: string): boolean {
+  return SCHEME.test(text);
+}
+
+/** `postgres://user:***@host:5432/database`: the address without its password. */
+export function showAddress({ host, port, user, password, database }: PostgresAddress): string {
+  const secret = password === undefined ? '' : ':***';
+  const place = formatAddress({ host: isSocket(host) ? encodeURIComponent(host) : host, port });
+  return `postgres://${encodeURIComponent(user)}${secret}@${place}/${encodeURIComponent(database)}`;
+}
+
+/** Parses an address. The path of its `sslrootcert` is relative to `baseDirectory`. */
+export function parsePostgresAddress(text: string, baseDirectory: string): ParsedAddress {
+  try {
+    return { kind: 'address', address: parse(text, baseDirectory) };
+  } catch (error) {
+    if (error instanceof Problem) return { kind: 'problem', problem: error.message };
+    throw error;
+  }
+}
+
+/** Ends the parsing of an address. */
+class Problem extends Error {}
+
+function parse(text: string, baseDirectory: string): PostgresAddress {
+  if (!SCHEME.test(text)) throw new Problem(`expected ${FORM}`);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // A / ? or # in a password ends the part of the URL that has the password, and the rest looks like something else.
+  if (url === undefined || (url.username === '' && text.includes('@'))) {
+    throw new Problem(`expected ${FORM}; ${ENCODE}`);
+  }
+  if (url.username === '') throw new Problem(`expected a user before the host: ${FORM}`);
+  if (url.hash !== '') throw new Problem(`expected ${FORM}; ${ENCODE}`);
+  const host = hostOf(url);
+  const port = url.port === '' ? DEFAULT_PORT : Number(url.port);
+  if (port === 0) throw new Problem('expected a port from 1 to 65535');
+  const database = decoded(url.pathname.slice(1));
+  if (database === '' || url.pathname.slice(1).includes('/') || !isPrintable(database)) {
+    throw new Problem(`expected the name of a database after the host: ${FORM}`);
+  }
+  const user = decoded(url.username);
+  if (!isPrintable(user)) throw new Problem('expected a user without control characters');
+  const password = url.password === '' ? undefined : decoded(url.password);
+  if (password?.includes('\0')) throw new Problem('expected a password without zero bytes');
+  return { host, port, user, password, database, tls: tlsOf(url.searchParams, host, baseDirectory) };
+}
+
+function hostOf(url: URL): string {
+  const host = decoded(url.hostname).replace(/^\[(.*)\]$/, '$1');
+  if (isSocket(host) && isPrintable(host)) return host;
+  if (/^[A-Za-z0-9._-]+$/.test(host) || host.includes(':')) return host;
+  throw new Problem(
+    'expected one host: a name, an IP address, or the folder of a Unix socket such as %2Fvar%2Frun%2Fpostgresql',
+  );
+}
+
+function tlsOf(parameters: URLSearchParams, host: string, baseDirectory: string): DatabaseTls {
+  for (const name of parameters.keys()) {
+    if (name !== 'sslmode' && name !== 'sslrootcert') {
+      throw new Problem(`${shownName(name)} is not known; expected sslmode or sslrootcert`);
+    }
+    if (parameters.getAll(name).length > 1) throw new Problem(`expected ${name} once`);
+  }
+  const given = parameters.get('sslmode');
+  const authority = parameters.get('sslrootcert') ?? undefined;
+  if (given !== null && !isSslMode(given)) throw new Problem(`expected one of sslmode=${SSL_MODES.join(', ')}`);
+  if (authority === '') throw new Problem('expected sslrootcert=/path/to/certificates.pem');
+  const isOwnMachine = isSocket(host) || host === 'localhost' || isLoopback(host);
+  const mode = given ?? (isOwnMachine && authority === undefined ? 'disable' : 'verify-full');
+  if (isSocket(host) && mode !== 'disable')
+    throw new Problem('a Unix socket has no TLS; leave sslmode and sslrootcert out');
+  if (authority !== undefined && mode !== 'verify-full') throw new Problem('sslrootcert needs sslmode=verify-full');
+  switch (mode) {
+    case 'disable':
+      return { kind: 'off' };
+    case 'require':
+      return { kind: 'unverified' };
+    case 'verify-full':
+      return { kind: 'verified', authority: authority && resolve(baseDirectory, authority) };
+  }
+}
+
+function isSslMode(text: string): text is SslMode {
+  return (SSL_MODES as readonly string[]).includes(text);
+}
+
+/** The name of an unknown parameter; not if it can be anything else. */
+function shownName(name: string): string {
+  return /^[a-z][a-z_]{0,40}$/.test(name) ? `the parameter ${name}` : 'a parameter';
+}
+
+function isSocket(host: string): boolean {
+  return host.startsWith('/');
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Problem(`a % is not followed by two hexadecimal digits; ${ENCODE}`);
+  }
+}

@@ -1,0 +1,225 @@
+/** The engine of a ledger whose state many gateways share: the database decides. */
+
+import { systemClock } from '../../core/clock.ts';
+import type { PostgresAddress } from '../../core/postgres-address.ts';
+import type { Settlement } from '../../core/settlement.ts';
+import { type Decided, NOTHING_DECIDED } from '../../state/postgres/batch.ts';
+import { type OpenRequest, SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
+import type { StorageFault } from '../../state/storage-fault.ts';
+import { checkCommand } from '../checks.ts';
+import type { Engine, EngineEvents } from '../engine.ts';
+import type { LedgerOptions, LedgerSettings, LedgerSummary, NodeIdentity } from '../ledger.ts';
+import { type Answer, BUSIEST_KEYS, type Command, isAdmitted } from '../protocol.ts';
+import { RefusalCounts } from '../refusal-counts.ts';
+import { answersOf, type KeyLookup, place } from './batch.ts';
+
+/**
+ * All gateways wait for each other's batches. At 128 commands a batch takes some 10 ms of the
+ * database.
+ */
+const MAX_BATCH = 128;
+/** The ids of keys by hash that are kept. When there are more, all are looked up again. */
+const MAX_KNOWN_KEYS = 100_000;
+/** The time between two looks at the months of the journal. */
+const PARTITIONS_MS = 3_600_000;
+/** The number of journal rows that one step of retention drops. */
+const RETENTION_ROWS = 1_000;
+
+/** How a request ends that was never answered. */
+const NEVER_SENT: Omit<Settlement, 'requestId'> = {
+  outcome: 'internal_error',
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+  source: 'counted',
+  costNanos: 0n,
+  completionId: undefined,
+  firstByteMs: undefined,
+};
+
+export class SharedEngine implements Engine {
+  readonly maxBatch = MAX_BATCH;
+  readonly needsFlush: boolean;
+  readonly #store: SharedLedgerStore;
+  #settings: LedgerSettings;
+  readonly #refusals = new RefusalCounts();
+  /** The ids of keys by their hashes, which never change. */
+  readonly #keyIds = new Map<string, string>();
+  /** Admitted by this process. Stays until a flush after the settlement, which may have to be repeated. */
+  readonly #open = new Map<string, OpenRequest>();
+  /** Settled, but not flushed. */
+  #settled: string[] = [];
+  /** Admissions that may be in the database, but whose clients were told that they failed. */
+  readonly #doubtful = new Set<string>();
+  #partitionsAtMs = 0;
+
+  constructor(store: SharedLedgerStore, options: LedgerOptions) {
+    this.#store = store;
+    this.#settings = options;
+    this.needsFlush = options.durability === 'full';
+  }
+
+  recover(): Promise<LedgerSummary> {
+    return this.#store.summary();
+  }
+
+  async process(commands: readonly Command[]): Promise<readonly Answer[]> {
+    for (const command of commands) {
+      if (command.kind === 'count_refusal') this.#refusals.count(command.refusal, systemClock.wallMs());
+      checkCommand(command);
+    }
+    await this.#giveBack();
+    await this.#learnKeys(commands);
+    try {
+      return await this.#decide(commands);
+    } catch (error) {
+      // Nobody knows whether the batch was committed.
+      this.#doubt(commands);
+      throw error;
+    }
+  }
+
+  /** A settlement is safe from a crash of the database only then, and so is a hold. Refusals take nothing. */
+  waitsForFlush(command: Command, answer: Answer): boolean {
+    return command.kind === 'settle' || command.kind === 'grow' || isAdmitted(command, answer);
+  }
+
+  isFlushedAtOnce(): boolean {
+    return false;
+  }
+
+  async flush(): Promise<void> {
+    const settled = this.#settled;
+    this.#settled = [];
+    try {
+      await this.#store.flush();
+      for (const id of settled) this.#open.delete(id);
+    } catch (error) {
+      this.#settled.unshift(...settled);
+      throw error;
+    }
+  }
+
+  isLostWithFlush(commands: readonly Command[]): boolean {
+    this.#store.forgetUnflushed();
+    this.#settled = [];
+    this.#doubt(commands);
+    return true;
+  }
+
+  get hasRefusals(): boolean {
+    return !this.#refusals.isEmpty;
+  }
+
+  async writeRefusals(): Promise<void> {
+    const counts = [...this.#refusals.all()];
+    await this.#store.writeRefusals(counts);
+    this.#refusals.clear();
+  }
+
+  get journalRetentionMs(): number | undefined {
+    return this.#settings.journalRetentionMs;
+  }
+
+  async dropOldRows(): Promise<boolean> {
+    if (this.journalRetentionMs === undefined) return false;
+    return this.#store.dropOldRows(systemClock.wallMs() - this.journalRetentionMs, RETENTION_ROWS);
+  }
+
+  async maintain(): Promise<void> {
+    await this.#giveBack();
+    if (systemClock.monotonicMs() < this.#partitionsAtMs) return;
+    await this.#store.makePartitions();
+    this.#partitionsAtMs = systemClock.monotonicMs() + PARTITIONS_MS;
+  }
+
+  async probe(): Promise<void> {
+    await this.#store.probe();
+    await this.#giveBack();
+  }
+
+  faultOf(error: unknown): StorageFault | undefined {
+    return this.#store.faultOf(error);
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  async #decide(commands: readonly Command[]): Promise<Answer[]> {
+    const lookup: KeyLookup = {
+      ofHash: (hash) => this.#keyIds.get(hash),
+      ofRequest: (requestId) => this.#open.get(requestId)?.keyId,
+    };
+    const placed = place(commands, lookup);
+    const { batch } = placed;
+    const decided = batch.keys.length === 0 ? NOTHING_DECIDED : await this.#store.decide(batch, this.#settings);
+    const answers = answersOf(placed, decided, this.#settings);
+    for (const command of commands) await this.#settleLate(command, decided);
+    for (const [index, command] of commands.entries()) {
+      if (command.kind === 'configure') this.#settings = command.settings;
+      else if (command.kind === 'snapshot') answers[index] = await this.#store.snapshot(command.keyIds, BUSIEST_KEYS);
+    }
+    // From here on the batch is decided.
+    for (const [index, command] of commands.entries()) this.#follow(command, answers[index], decided);
+    return answers;
+  }
+
+  /** Settles a request whose hold was gone. */
+  async #settleLate(command: Command, decided: Decided): Promise<void> {
+    if (command.kind !== 'settle' || decided.ended.has(command.settlement.requestId)) return;
+    const open = this.#open.get(command.settlement.requestId);
+    await this.#store.settleLate(command.settlement, open);
+  }
+
+  /** Keeps account of the open requests. */
+  #follow(command: Command, answer: Answer, { atUs }: Decided): void {
+    if (command.kind === 'admit' && isAdmitted(command, answer)) {
+      const { requestId, keyHash, model, holdNanos } = command.request;
+      const keyId = this.#keyIds.get(keyHash) as string;
+      this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos });
+    } else if (command.kind === 'settle') {
+      if (this.needsFlush) this.#settled.push(command.settlement.requestId);
+      else this.#open.delete(command.settlement.requestId);
+    }
+  }
+
+  async #learnKeys(commands: readonly Command[]): Promise<void> {
+    const hashes = new Set(commands.map(hashOf).filter((hash) => hash !== undefined && !this.#keyIds.has(hash)));
+    if (hashes.size === 0) return;
+    if (this.#keyIds.size > MAX_KNOWN_KEYS) this.#keyIds.clear();
+    for (const [hash, id] of await this.#store.keyIds([...hashes] as string[])) this.#keyIds.set(hash, id);
+  }
+
+  #doubt(commands: readonly Command[]): void {
+    for (const command of commands) {
+      if (command.kind !== 'admit') continue;
+      this.#doubtful.add(command.request.requestId);
+      this.#open.delete(command.request.requestId);
+    }
+  }
+
+  /** Gives back admissions in doubt, and what another gateway has charged for them. */
+  async #giveBack(): Promise<void> {
+    if (this.#doubtful.size === 0) return;
+    const ids = [...this.#doubtful];
+    for (const requestId of await this.#store.giveBack(ids)) {
+      await this.#store.settleLate({ ...NEVER_SENT, requestId }, undefined);
+    }
+    for (const id of ids) this.#doubtful.delete(id);
+  }
+}
+
+/** The hash that a command names its key by. */
+function hashOf(command: Command): string | undefined {
+  if (command.kind === 'admit') return command.request.keyHash;
+  return command.kind === 'identify' || command.kind === 'admit_listing' ? command.keyHash : undefined;
+}
+
+/** Connects to the database and joins the gateways there. Throws a UserError. */
+export async function openSharedEngine(
+  address: PostgresAddress,
+  node: NodeIdentity,
+  options: LedgerOptions,
+  events: EngineEvents,
+): Promise<SharedEngine> {
+  return new SharedEngine(await SharedLedgerStore.open(address, node, events), options);
+}

@@ -1,0 +1,105 @@
+/** The connection of commands and dashboard to the database: one query at a time, and transactions. */
+
+import pg from 'pg';
+import type { PostgresAddress } from '../../core/postgres-address.ts';
+import type { Row } from '../rows.ts';
+import { disconnect, query } from './connect.ts';
+import { explained } from './faults.ts';
+import { migrate } from './migrations.ts';
+import { openServer } from './server.ts';
+
+/** A search through a long journal takes seconds. */
+const ANSWER_MS = 60_000;
+/** How long a command waits for a lock before it fails. */
+const LOCK_WAIT_MS = 5_000;
+
+/** Every integer is read as a bigint: `int8`, and `numeric`, which is what sums of them are. */
+const INTEGERS: pg.CustomTypesConfig = {
+  getTypeParser: (type, format) =>
+    type === pg.types.builtins.INT8 || type === pg.types.builtins.NUMERIC
+      ? BigInt
+      : pg.types.getTypeParser(type, format),
+};
+
+type Values = readonly (string | number | bigint | null | readonly string[])[];
+
+/** Runs a statement, and returns its rows. */
+export type Run = (text: string, values?: Values) => Promise<Row[]>;
+
+export class Database {
+  readonly #address: PostgresAddress;
+  /** Undefined after the connection was lost: the next query opens another. */
+  #client: pg.Client | undefined;
+  /** The end of what was last begun. Two transactions must not mix on the one connection. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(address: PostgresAddress) {
+    this.#address = address;
+  }
+
+  /** Connects, and makes or updates the tables. `created`: there were none. Throws a UserError. */
+  static async open(address: PostgresAddress): Promise<{ database: Database; created: boolean }> {
+    const database = new Database(address);
+    try {
+      const { created } = await database.#connect();
+      return { database, created };
+    } catch (error) {
+      throw database.explained(error);
+    }
+  }
+
+  /** Runs a statement, alone. */
+  readonly run: Run = (text, values) => this.#inTurn((client) => send(client, text, values));
+
+  /** Runs `work` in one transaction, which is rolled back if `work` throws. */
+  transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    return this.#inTurn(async (client) => {
+      await send(client, `BEGIN; SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`);
+      try {
+        const result = await work((text, values) => send(client, text, values));
+        await send(client, 'COMMIT');
+        return result;
+      } catch (error) {
+        // If the connection is gone, so is the transaction.
+        await send(client, 'ROLLBACK').catch(() => {});
+        throw error;
+      }
+    });
+  }
+
+  /** An error of the database as a UserError. Any other error is returned unchanged. */
+  explained(error: unknown): unknown {
+    return explained(error, this.#address);
+  }
+
+  async close(): Promise<void> {
+    await this.#turn;
+    if (this.#client !== undefined) await disconnect(this.#client);
+  }
+
+  #inTurn<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(async () => work(this.#client ?? (await this.#connect()).client));
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #connect(): Promise<{ client: pg.Client; created: boolean }> {
+    const client = await openServer(this.#address, 'inf-gw operator');
+    client.once('end', () => {
+      this.#client = undefined;
+    });
+    try {
+      const created = await migrate(client);
+      this.#client = client;
+      return { client, created };
+    } catch (error) {
+      await disconnect(client);
+      throw error;
+    }
+  }
+}
+
+async function send(client: pg.Client, text: string, values: Values = []): Promise<Row[]> {
+  const { rows } = await query<Row>(client, { text, values: [...values], types: INTEGERS }, ANSWER_MS);
+  return rows;
+}

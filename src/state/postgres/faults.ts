@@ -1,0 +1,161 @@
+/** Which errors of a PostgreSQL database are not this program's, and what the operator can do about each. */
+
+import { formatAddress } from '../../core/address.ts';
+import { UserError } from '../../core/errors.ts';
+import type { PostgresAddress } from '../../core/postgres-address.ts';
+import { replaceUnprintable } from '../../core/printable.ts';
+import type { StorageFault } from '../storage-fault.ts';
+import { AuthorityError, NoPasswordError, SilentDatabaseError } from './connect.ts';
+
+/** A server that the program can reach, but not use. Found when a connection is opened. */
+export class UnusableServerError extends Error {
+  override name = 'UnusableServerError';
+  readonly advice: string;
+
+  /** The message says what is wrong, and the advice what to do. */
+  constructor(message: string, advice: string) {
+    super(message);
+    this.advice = advice;
+  }
+}
+
+/** The length of an SQLSTATE. */
+const STATE_LENGTH = 5;
+
+interface Trouble {
+  readonly what: string;
+  readonly advice: string;
+  readonly kind: StorageFault['kind'];
+}
+
+type Entry = readonly [what: string, advice: string, kind?: StorageFault['kind']];
+
+const WAIT = 'if this does not pass, look at the log of the database server';
+const LISTENS = 'start the database server, or correct host and port in `state:`; a firewall may be in the way';
+const NAME = 'correct the host in `state:`, or the name service of this machine';
+const CREDENTIALS = 'correct user and password in `state:`; percent-encode / ? # @ : and % in them, such as %40 for @';
+const LOCKED = 'end the transaction that holds the lock: pg_stat_activity lists them';
+const STANDBY = 'set `state:` to the address of the primary server';
+const CERTIFICATE =
+  'name the authority of its certificate with ?sslrootcert=/path/to/ca.pem; sslmode=require encrypts without checking';
+
+/** By the beginning of the SQLSTATE; the first entry that matches counts. */
+const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
+  ['28P01', 'user or password is wrong', CREDENTIALS],
+  [
+    '28',
+    'the server does not let this user in',
+    'correct the user in `state:`, or pg_hba.conf on the server; it may ask for TLS (?sslmode=verify-full)',
+  ],
+  ['3D000', 'there is no such database', 'make it with CREATE DATABASE … OWNER …, or correct its name in `state:`'],
+  [
+    '42501',
+    'the user lacks a right',
+    'the first command needs a user who owns the database; `inf-gw state grant <role>` then gives others what a gateway needs',
+  ],
+  [
+    '53300',
+    'too many connections',
+    'raise max_connections on the server, or the limit of this user or database, or end other clients',
+  ],
+  ['53100', 'the disk of the database server is full', 'free some space there'],
+  ['53', 'the database server has run out of something', WAIT],
+  ['57P03', 'the server is starting or stopping', WAIT],
+  ['57P04', 'the database was dropped', 'restore it from a backup, or correct `state:`'],
+  ['57', 'the server has ended the query or the connection', WAIT],
+  ['55P03', 'another transaction holds a lock', LOCKED, 'busy'],
+  ['40', 'another transaction was in the way', LOCKED, 'busy'],
+  ['25006', 'it takes no writes: it is a standby, or read-only', STANDBY],
+  [
+    '08',
+    'the connection was refused',
+    'correct user, password and database in `state:`, or look at the log of the server, or of the pooler in front of it',
+  ],
+  ['58', 'the server reports an error of its system', 'check the disk of the database server and its log'],
+  ['XX001', 'its data is damaged', 'restore it from a backup', 'damage'],
+  ['XX002', 'an index of it is damaged', 'run REINDEX, or restore it from a backup', 'damage'],
+];
+
+/** By the code of Node's error. Those of certificates are OpenSSL's. */
+const BY_CODE: Readonly<Record<string, Entry>> = {
+  ECONNREFUSED: ['nothing listens there', LISTENS],
+  ENOENT: ['there is no such socket', LISTENS],
+  ENOTFOUND: ['the host is not known', NAME],
+  EAI_AGAIN: ['the name service does not answer', NAME],
+  ECONNRESET: ['the connection was cut', WAIT],
+  ECONNABORTED: ['the connection was cut', WAIT],
+  EPIPE: ['the connection was cut', WAIT],
+  ETIMEDOUT: ['the server does not answer', LISTENS],
+  EHOSTUNREACH: ['there is no way to the host', LISTENS],
+  EHOSTDOWN: ['there is no way to the host', LISTENS],
+  ENETUNREACH: ['there is no way to the host', LISTENS],
+  ENETDOWN: ['there is no way to the host', LISTENS],
+  EACCES: ['this user may not use the socket', 'correct the permissions of the socket, or use a host and a port'],
+  CERT_HAS_EXPIRED: ['its certificate has expired', 'renew the certificate of the server'],
+  ERR_TLS_CERT_ALTNAME_INVALID: ['its certificate is for another host', 'set `state:` to a host that it is for'],
+  EMFILE: ['this process has too many open files', 'raise the limit of open files (ulimit -n)'],
+};
+
+/** By the message of pg's own errors, which have no code. */
+const BY_MESSAGE: Readonly<Record<string, Entry>> = {
+  'timeout expired': ['the server does not answer', LISTENS],
+  'Connection terminated': ['the connection was closed', WAIT],
+  'Connection terminated unexpectedly': ['the connection was cut', WAIT],
+  'Client has encountered a connection error and is not queryable': ['the connection was cut', WAIT],
+  'Client was closed and is not queryable': ['the connection was closed', WAIT],
+  'The server does not support SSL connections': [
+    'the server has no TLS',
+    'turn `ssl` on there; on a network that you trust, ?sslmode=disable goes without',
+  ],
+  'There was an error establishing an SSL connection': ['the server does not start TLS', LISTENS],
+};
+
+/** All other codes of errors in a TLS handshake. */
+const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_CA|INVALID_PURPOSE|EPROTO)/;
+
+/**
+ * Why the state cannot be written or read at the moment; undefined if the error is none of the
+ * database's or the network's, but an internal one.
+ */
+export function faultOf(error: unknown, address: PostgresAddress): StorageFault | undefined {
+  const trouble = troubleOf(error);
+  return trouble && { message: `${placeOf(address)}: ${trouble.what}; ${trouble.advice}`, kind: trouble.kind };
+}
+
+/** An error of the database as a UserError. Any other error is returned unchanged. */
+export function explained(error: unknown, address: PostgresAddress): unknown {
+  const trouble = troubleOf(error);
+  return trouble ? new UserError([`${placeOf(address)}: ${trouble.what}`, trouble.advice]) : error;
+}
+
+function placeOf({ host, port, user, database }: PostgresAddress): string {
+  const place = host.startsWith('/') ? `${host}/.s.PGSQL.${port}` : formatAddress({ host, port });
+  return `the database ${database} at ${place}, as user ${user}`;
+}
+
+function troubleOf(error: unknown): Trouble | undefined {
+  if (error instanceof UnusableServerError) return { what: error.message, advice: error.advice, kind: 'other' };
+  if (error instanceof SilentDatabaseError) return { what: error.message, advice: WAIT, kind: 'other' };
+  if (error instanceof NoPasswordError) return { what: error.message, advice: CREDENTIALS, kind: 'other' };
+  if (error instanceof AuthorityError) {
+    return { what: error.message, advice: 'correct sslrootcert in `state:`', kind: 'other' };
+  }
+  if (!(error instanceof Error)) return undefined;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const entry = entryFor(code, error.message);
+  if (entry === undefined) return undefined;
+  const [what, advice, kind = 'other'] = entry;
+  return { what: `${what} (${replaceUnprintable(error.message)})`, advice, kind };
+}
+
+function entryFor(code: string, message: string): Entry | undefined {
+  const byState = BY_STATE.find(([state]) => code.length === STATE_LENGTH && code.startsWith(state));
+  if (byState !== undefined) {
+    const [, ...entry] = byState;
+    return entry;
+  }
+  if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code];
+  if (TLS_CODE.test(code)) return ['its TLS cannot be trusted or used', CERTIFICATE];
+  if (message.startsWith('received invalid response')) return ['it does not speak as PostgreSQL does', LISTENS];
+  return Object.hasOwn(BY_MESSAGE, message) ? BY_MESSAGE[message] : undefined;
+}

@@ -1,0 +1,239 @@
+/** The shared state as the ledger uses it. */
+
+import type { Nanos } from '../../core/money.ts';
+import type { PostgresAddress } from '../../core/postgres-address.ts';
+import type { Settlement } from '../../core/settlement.ts';
+import { cacheWritesOf } from '../../core/usage.ts';
+import type { StorageFault } from '../storage-fault.ts';
+import type { RefusalCount } from '../usage.ts';
+import { argumentsOf, type Batch, type BatchSettings, type Decided, type DecidedRow, decidedOf } from './batch.ts';
+import { Membership, type MembershipEvents, type SharedNode } from './membership.ts';
+
+/** A request of this process that was admitted. */
+export interface OpenRequest {
+  readonly keyId: string;
+  readonly model: string;
+  /** In microseconds since 1970, by the ledger's clock. */
+  readonly admittedUs: bigint;
+  readonly holdNanos: Nanos;
+}
+
+/** The activity of a key in the last minute, on all gateways. */
+export interface SharedKeyActivity {
+  readonly keyId: string;
+  readonly requests: number;
+  readonly tokens: number;
+  readonly open: number;
+}
+
+const DECIDE = `SELECT * FROM inf_gw.decide(${parameters(38)})`;
+const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(22)})`;
+const GIVE_BACK = 'SELECT settled FROM inf_gw.give_back($1)';
+const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
+
+/** The windows of the last minute: `key_state` still counts what has left since its last decision. */
+const ACTIVITY = `SELECT s.key_id, coalesce(sum(e.requests), 0) AS requests,
+    coalesce(sum(e.tokens), 0) + s.reserved_tokens AS tokens, s.open_requests AS open
+  FROM inf_gw.key_state s
+  LEFT JOIN inf_gw.window_entries e ON e.key_id = s.key_id AND e.at_us > inf_gw.now_us() - 60000000`;
+
+export class SharedLedgerStore {
+  readonly #membership: Membership;
+  readonly #created: boolean;
+  readonly #recoveredHolds: number;
+  /** Batches decided, and those of them that are flushed. */
+  #decided = 0;
+  #flushed = 0;
+  /** Whether batches were decided on connections that are gone: no flush is one for them. */
+  #hasLostBatches = false;
+
+  private constructor(membership: Membership, created: boolean, recoveredHolds: number) {
+    this.#membership = membership;
+    this.#created = created;
+    this.#recoveredHolds = recoveredHolds;
+  }
+
+  /** Connects, makes or updates the tables, and joins the other gateways. Throws a UserError. */
+  static async open(address: PostgresAddress, node: SharedNode, events: MembershipEvents): Promise<SharedLedgerStore> {
+    let store: SharedLedgerStore | undefined;
+    const onFault = (fault: StorageFault) => {
+      store?.loseBatches();
+      events.onFault(fault);
+    };
+    const { membership, created, settled } = await Membership.open(address, node, { ...events, onFault });
+    store = new SharedLedgerStore(membership, created, settled);
+    return store;
+  }
+
+  /** What was decided and not flushed may be lost with the connections. */
+  loseBatches(): void {
+    if (this.#decided > this.#flushed) this.#hasLostBatches = true;
+  }
+
+  async summary(): Promise<{ created: boolean; balanceNanos: Nanos; keys: number; recoveredHolds: number }> {
+    const text = `SELECT balance_nanos, (SELECT count(*) FROM inf_gw.keys WHERE state <> 'deleted') AS keys FROM inf_gw.account`;
+    const [row] = await this.#aside<{ balance_nanos: string; keys: string }>('summary', text);
+    return {
+      created: this.#created,
+      balanceNanos: BigInt(row?.balance_nanos ?? 0),
+      keys: Number(row?.keys),
+      recoveredHolds: this.#recoveredHolds,
+    };
+  }
+
+  /** Decides a batch in one transaction. Where it rejects, nobody knows whether it was committed. */
+  decide(batch: Batch, settings: BatchSettings): Promise<Decided> {
+    return this.#membership.run(async ({ link, nodeId, epoch }) => {
+      const values = [nodeId, epoch, ...argumentsOf(batch, settings)];
+      const [row] = await link.decide<DecidedRow & Record<string, unknown>>('decide', DECIDE, values);
+      this.#decided++;
+      return decidedOf(row as DecidedRow);
+    });
+  }
+
+  /** Makes the batches decided so far durable. Rejects if one of them may be lost. */
+  flush(): Promise<void> {
+    return this.#membership.run(async ({ link }) => {
+      if (this.#hasLostBatches) throw new Error('Connection terminated');
+      const decided = this.#decided;
+      await link.flush();
+      this.#flushed = decided;
+    });
+  }
+
+  /** What was lost is decided again. */
+  forgetUnflushed(): void {
+    this.#hasLostBatches = false;
+    this.#flushed = this.#decided;
+  }
+
+  /** The ids of the keys with these hashes; those that there are no keys for are left out. */
+  async keyIds(hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const text = 'SELECT hash, id FROM inf_gw.keys WHERE hash = ANY ($1)';
+    const rows = await this.#aside<{ hash: string; id: string }>('key_ids', text, [hashes]);
+    return new Map(rows.map(({ hash, id }) => [hash, id]));
+  }
+
+  /**
+   * Settles a request without a hold: corrects the row that it was charged as held in, or writes it.
+   * Without `open`, only corrects. Counts once, however often it is called.
+   */
+  async settleLate(settlement: Settlement, open: OpenRequest | undefined): Promise<void> {
+    const { requestId, outcome, source, served, usage, costNanos, completionId, firstByteMs, failure } = settlement;
+    await this.#membership.run(({ link, nodeId }) =>
+      link.decide('settle_late', SETTLE_LATE, [
+        nodeId,
+        open !== undefined,
+        requestId,
+        open?.keyId,
+        open?.model,
+        open?.admittedUs,
+        open?.holdNanos,
+        outcome,
+        source,
+        served?.model,
+        usage.promptTokens,
+        usage.cachedTokens,
+        cacheWritesOf(usage),
+        usage.completionTokens,
+        costNanos,
+        completionId,
+        firstByteMs,
+        served?.upstream,
+        served?.attempts,
+        failure?.reason,
+        failure?.status,
+        failure?.message,
+      ]),
+    );
+  }
+
+  /** Releases admissions that were never answered. Returns those that were settled as held meanwhile. */
+  async giveBack(requestIds: readonly string[]): Promise<readonly string[]> {
+    const rows = await this.#membership.run(({ link }) =>
+      link.decide<{ settled: string[] }>('give_back', GIVE_BACK, [requestIds]),
+    );
+    return rows[0]?.settled ?? [];
+  }
+
+  async writeRefusals(counts: readonly RefusalCount[]): Promise<void> {
+    const column = <T>(read: (count: RefusalCount) => T) => counts.map(read);
+    await this.#aside('count_refusals', COUNT_REFUSALS, [
+      column(({ month }) => month),
+      column(({ keyId }) => keyId),
+      column(({ code }) => code),
+      column(({ reason }) => reason),
+      column(({ requests }) => requests),
+      column(({ lastAtMs }) => lastAtMs),
+    ]);
+  }
+
+  /** Drops at most `most` rows that were admitted before `beforeMs`. Returns true if there may be more. */
+  async dropOldRows(beforeMs: number, most: number): Promise<boolean> {
+    const text = 'SELECT inf_gw.drop_old_rows($1, $2) AS is_more';
+    const [row] = await this.#aside<{ is_more: boolean }>('drop_old_rows', text, [Math.floor(beforeMs), most]);
+    return row?.is_more ?? false;
+  }
+
+  /** Makes the months of the journal that are to come. */
+  async makePartitions(): Promise<void> {
+    await this.#aside('make_partitions', 'SELECT inf_gw.make_partitions()');
+  }
+
+  /** The account, the busiest keys and these keys, as all gateways have left them. */
+  async snapshot(keyIds: readonly string[], busiest: number) {
+    const [account] = await this.#aside<{ balance_nanos: string; held_nanos: string }>(
+      'account',
+      'SELECT balance_nanos, held_nanos FROM inf_gw.account',
+    );
+    const active = `${ACTIVITY} WHERE s.key_id IN (SELECT key_id FROM inf_gw.window_entries
+      WHERE at_us > inf_gw.now_us() - 60000000 UNION SELECT key_id FROM inf_gw.holds)
+      GROUP BY s.key_id ORDER BY 2 DESC LIMIT $1`;
+    return {
+      balanceNanos: BigInt(account?.balance_nanos ?? 0),
+      heldNanos: BigInt(account?.held_nanos ?? 0),
+      busiest: await this.#activity('busiest', active, busiest),
+      keys: await this.#activity('activity', `${ACTIVITY} WHERE s.key_id = ANY ($1) GROUP BY s.key_id`, keyIds),
+    };
+  }
+
+  /** Rejects if the database cannot be used. */
+  async probe(): Promise<void> {
+    await this.#aside('probe', 'SELECT 1');
+  }
+
+  faultOf(error: unknown): StorageFault | undefined {
+    return this.#membership.faultOf(error);
+  }
+
+  /** Flushes what was decided, and leaves the other gateways. */
+  async close(): Promise<void> {
+    try {
+      if (this.#decided > this.#flushed) await this.flush();
+    } finally {
+      await this.#membership.close();
+    }
+  }
+
+  async #activity(name: string, text: string, parameter: unknown): Promise<SharedKeyActivity[]> {
+    const rows = await this.#aside<{ key_id: string; requests: string; tokens: string; open: string }>(name, text, [
+      parameter,
+    ]);
+    return rows.map(({ key_id: keyId, requests, tokens, open }) => ({
+      keyId,
+      requests: Number(requests),
+      tokens: Number(tokens),
+      open: Number(open),
+    }));
+  }
+
+  #aside<Row extends object>(name: string, text: string, values: unknown[] = []): Promise<Row[]> {
+    return this.#membership.run(
+      ({ link }) => link.aside<Row & Record<string, unknown>>(name, text, values) as Promise<Row[]>,
+    );
+  }
+}
+
+function parameters(count: number): string {
+  return Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ');
+}

@@ -1,0 +1,60 @@
+/** The database as the command line and the dashboard open it. */
+import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
+import type { OpenState } from '../state.ts';
+import { PostgresAccount } from './account.ts';
+import { Database } from './database.ts';
+import { PostgresKeys } from './keys.ts';
+import { PostgresRequests } from './requests.ts';
+import { PostgresUsage } from './usage.ts';
+
+/**
+ * A number of the last change to the account, which every decision and every entry makes, and one
+ * that every change of a key makes larger: both are ids of transactions.
+ */
+const CHANGES = `SELECT (SELECT xmin::text FROM inf_gw.account) AS account,
+  (SELECT sum(xmin::text::bigint) FROM inf_gw.keys) AS keys`;
+
+/** Opens the database, making or updating its tables if that is needed. Throws a UserError. */
+export async function openState(address: PostgresAddress): Promise<OpenState> {
+  const { database, created } = await Database.open(address);
+  return new OpenDatabase(database, created ? `the tables in ${showAddress(address)}` : undefined);
+}
+
+class OpenDatabase implements OpenState {
+  readonly created: string | undefined;
+  readonly keys: PostgresKeys;
+  readonly account: PostgresAccount;
+  readonly usage: PostgresUsage;
+  readonly requests: PostgresRequests;
+  readonly #database: Database;
+  #changes: string | undefined;
+
+  constructor(database: Database, created: string | undefined) {
+    this.#database = database;
+    this.created = created;
+    this.keys = new PostgresKeys(database);
+    this.account = new PostgresAccount(database);
+    this.usage = new PostgresUsage(database);
+    this.requests = new PostgresRequests(database);
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw this.#database.explained(error);
+    }
+  }
+
+  async hasChanged(): Promise<boolean> {
+    const [row] = await this.#database.run(CHANGES);
+    const changes = `${row?.account} ${row?.keys}`;
+    const hasChanged = changes !== this.#changes;
+    this.#changes = changes;
+    return hasChanged;
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}

@@ -1,0 +1,43 @@
+/** Who may do what in a shared state: an operator owns it, and a gateway calls functions and reads. */
+
+/** What a gateway calls. They run with the owner's rights, so that its role needs none on tables. */
+const GATEWAY_FUNCTIONS = [
+  'decide',
+  'settle_late',
+  'join_node',
+  'beat',
+  'leave_node',
+  'reap',
+  'give_back',
+  'count_refusals',
+  'make_partitions',
+  'drop_old_rows',
+] as const;
+
+/** Closes the functions to everybody but the owner, and lets those of a gateway act for the owner. */
+export const RIGHTS = `
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA inf_gw FROM PUBLIC;
+DO $$
+DECLARE
+  f regprocedure;
+BEGIN
+  FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace
+    AND p.proname IN (${GATEWAY_FUNCTIONS.map((name) => `'${name}'`).join(', ')})
+  LOOP
+    EXECUTE format('ALTER FUNCTION %s SECURITY DEFINER SET search_path = pg_catalog, pg_temp', f);
+  END LOOP;
+END $$;
+`;
+
+/** Gives a role what a gateway needs. `role` is a quoted identifier. */
+export function grantsFor(role: string): readonly string[] {
+  return [
+    `GRANT USAGE ON SCHEMA inf_gw TO ${role}`,
+    `GRANT SELECT ON ALL TABLES IN SCHEMA inf_gw TO ${role}`,
+    `DO $$ DECLARE f regprocedure; BEGIN
+       FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace
+         AND p.proname IN (${GATEWAY_FUNCTIONS.map((name) => `'${name}'`).join(', ')})
+       LOOP EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO ', f) || $r$${role}$r$; END LOOP;
+     END $$`,
+  ];
+}

@@ -1,0 +1,309 @@
+/** The function that decides a batch of commands of one node: one call, one transaction. */
+import { ENDS } from './settle.ts';
+
+const END_NAMES = ENDS.replace(/ (?:text|bigint)\[\]/g, '');
+
+/**
+ * `k_ids`: the keys of the batch, sorted. `s_…`: settlements. `f_id`: requests that free their slot.
+ * `g_…`: growths. `a_…`: asks, which are admissions (kind 0), listings (1), and questions whether the
+ * key could be admitted (2), which take nothing. `…_k` is the position of the key in `k_ids`.
+ *
+ * The codes of asks: 0 admitted, 1 unknown key, 2 disabled, 3 model not allowed, 4 spend limit
+ * reached, 5 insufficient credit, 6 larger than the token limit, 7 requests per minute, 8 tokens per
+ * minute, 9 concurrency, 10 money spoken for. Those of growths: 0 granted, 4, 5, and 11 for a
+ * request that is not open any more.
+ */
+export const DECIDE = `
+-- Whole seconds until a time and 60 s more, from 1 to 60.
+CREATE FUNCTION inf_gw.wait_s(p_from_us bigint, p_now_us bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
+  AS $$ SELECT least(60, greatest(1, (p_from_us + 60999999 - p_now_us) / 1000000)) $$;
+-- Seconds until a window is empty: 0 if it is, or those from its newest entry.
+CREATE FUNCTION inf_gw.reset_s(p_used bigint, p_newest_us bigint, p_now_us bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
+  AS $$ SELECT CASE WHEN p_used = 0 THEN 0 ELSE least(60, greatest(1, (p_newest_us + 60999999 - p_now_us) / 1000000)) END $$;
+
+-- Seconds until p_need requests, or listings, have left the window of a key.
+CREATE FUNCTION inf_gw.requests_wait(p_key_id text, p_us bigint, p_need bigint, p_listings boolean)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  v_at bigint;
+BEGIN
+  SELECT x.at_us INTO v_at FROM (
+      SELECT e.at_us, sum(CASE WHEN p_listings THEN e.listings ELSE e.requests END) OVER (ORDER BY e.at_us) AS freed
+      FROM inf_gw.window_entries e WHERE e.key_id = p_key_id AND e.at_us > p_us - 60000000
+    ) x WHERE x.freed >= p_need ORDER BY x.at_us LIMIT 1;
+  -- What is not in the table yet was taken in this batch.
+  RETURN inf_gw.wait_s(coalesce(v_at, p_us), p_us);
+END $$;
+
+-- Seconds until p_need tokens have left the window of a key, taking each open request to end 60 s after its admission.
+CREATE FUNCTION inf_gw.tokens_wait(p_key_id text, p_us bigint, p_need bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  v_at bigint;
+BEGIN
+  -- First without the open requests, which can only make it earlier: so no more is read than is needed.
+  SELECT x.at_us INTO v_at FROM (
+      SELECT e.at_us, sum(e.tokens) OVER (ORDER BY e.at_us) AS freed
+      FROM inf_gw.window_entries e WHERE e.key_id = p_key_id AND e.at_us > p_us - 60000000
+    ) x WHERE x.freed >= p_need ORDER BY x.at_us LIMIT 1;
+  SELECT x.at_us INTO v_at FROM (
+      SELECT w.at_us, sum(w.tokens) OVER (ORDER BY w.at_us) AS freed FROM (
+        SELECT e.at_us, e.tokens FROM inf_gw.window_entries e
+          WHERE e.key_id = p_key_id AND e.at_us > p_us - 60000000 AND e.at_us <= coalesce(v_at, p_us)
+        UNION ALL
+        SELECT h.admitted_us, h.reserved_tokens FROM inf_gw.holds h
+          WHERE h.key_id = p_key_id AND h.admitted_us <= coalesce(v_at, p_us)
+      ) w
+    ) x WHERE x.freed >= p_need ORDER BY x.at_us LIMIT 1;
+  RETURN inf_gw.wait_s(coalesce(v_at, p_us), p_us);
+END $$;
+
+-- Grows the hold of an open request by as much as spend limit and balance leave.
+CREATE FUNCTION inf_gw.grow(p_request_id text, p_output bigint, p_hold bigint, p_month text, p_spend_limit bigint,
+  p_charged bigint, p_held_of_key bigint, p_credit boolean, p_balance bigint, p_held bigint,
+  OUT code int, OUT hold_nanos bigint, OUT more_nanos bigint, OUT more_reserved bigint, OUT in_month boolean)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  v_hold inf_gw.holds; v_month text; v_increase bigint; v_tokens bigint; v_limit_leaves bigint; v_balance_leaves bigint;
+BEGIN
+  more_nanos := 0; more_reserved := 0; code := 0; in_month := false;
+  SELECT * INTO v_hold FROM inf_gw.holds h WHERE h.request_id = p_request_id;
+  IF NOT FOUND THEN code := 11; RETURN; END IF;
+  hold_nanos := v_hold.hold_nanos;
+  -- The hold counts in the month of its admission, which may be over.
+  v_month := inf_gw.utc_month(v_hold.admitted_us);
+  in_month := v_month = p_month;
+  IF NOT in_month AND p_spend_limit IS NOT NULL THEN
+    SELECT coalesce(sum(m.cost_nanos), 0) INTO p_charged FROM inf_gw.usage_months m
+      WHERE m.key_id = v_hold.key_id AND m.month = v_month;
+    SELECT coalesce(sum(h.hold_nanos), 0) INTO p_held_of_key FROM inf_gw.holds h
+      WHERE h.key_id = v_hold.key_id AND inf_gw.utc_month(h.admitted_us) = v_month;
+  END IF;
+  v_increase := greatest(0, p_hold - v_hold.hold_nanos);
+  v_tokens := greatest(0, p_output - v_hold.output_tokens);
+  IF v_increase > 0 THEN
+    v_limit_leaves := CASE WHEN p_spend_limit IS NULL THEN v_increase ELSE p_spend_limit - p_charged - p_held_of_key END;
+    v_balance_leaves := CASE WHEN p_credit THEN p_balance - p_held ELSE v_increase END;
+    more_nanos := least(v_increase, v_limit_leaves, v_balance_leaves);
+    IF more_nanos <= 0 THEN
+      more_nanos := 0;
+      code := CASE WHEN v_limit_leaves <= 0 THEN 4 ELSE 5 END;
+      RETURN;
+    END IF;
+    v_tokens := div(v_tokens::numeric * more_nanos, v_increase)::bigint;
+  END IF;
+  -- Where output is reserved at all, the reservation grows with what the hold covers.
+  more_reserved := CASE WHEN v_hold.reserved_tokens > v_hold.input_tokens THEN v_tokens ELSE 0 END;
+  hold_nanos := hold_nanos + more_nanos;
+  UPDATE inf_gw.holds h SET output_tokens = h.output_tokens + v_tokens, hold_nanos = h.hold_nanos + more_nanos,
+    reserved_tokens = h.reserved_tokens + more_reserved WHERE h.request_id = p_request_id;
+END $$;
+
+CREATE FUNCTION inf_gw.decide(
+  p_node int, p_epoch bigint, p_rpm bigint, p_tpm bigint, p_concurrency bigint, p_models_rpm bigint, p_credit boolean,
+  p_details boolean, k_ids text[],
+  ${ENDS},
+  f_id text[],
+  g_id text[], g_k int[], g_output bigint[], g_hold bigint[],
+  a_kind int[], a_id text[], a_k int[], a_model text[], a_reserved bigint[], a_input bigint[], a_output bigint[],
+  a_hold bigint[],
+  OUT o_us bigint, OUT o_balance bigint, OUT o_ended text[],
+  OUT k_state text[], OUT k_name text[], OUT k_allowlist text[], OUT k_rpm bigint[], OUT k_tpm bigint[],
+  OUT k_concurrency bigint[], OUT k_spend_limit bigint[], OUT k_charged bigint[], OUT k_slots bigint[],
+  OUT k_requests bigint[], OUT k_tokens bigint[], OUT k_reset_requests bigint[], OUT k_reset_tokens bigint[],
+  OUT g_code int[], OUT g_granted bigint[],
+  OUT a_code int[], OUT a_wait bigint[], OUT a_requests bigint[], OUT a_tokens bigint[], OUT a_reset_requests bigint[],
+  OUT a_reset_tokens bigint[]
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  n_keys int := cardinality(k_ids); n_asks int := cardinality(a_kind);
+  v_us bigint; v_month text; v_held bigint; v_found int; r record; i int; k int; v_code int; v_wait bigint;
+  v_need bigint;
+  v_allowed jsonb[]; v_listings bigint[]; v_open bigint[]; v_reserved bigint[]; v_held_k bigint[];
+  v_last_request bigint[]; v_last_tokens bigint[]; v_last_listing bigint[]; v_newest bigint[]; v_expired bigint[];
+  v_window_tokens bigint[];
+  add_requests bigint[]; add_tokens bigint[]; add_listings bigint[];
+  -- The last waits that were looked up, so that a key that is refused often costs one search a batch.
+  memo_requests bigint[]; memo_requests_wait bigint[]; memo_tokens bigint[]; memo_tokens_wait bigint[];
+BEGIN
+  -- One lock for everybody: the clock is read and everything else is decided under it.
+  SELECT balance_nanos, held_nanos, greatest(inf_gw.now_us(), last_us) INTO o_balance, v_held, v_us
+    FROM inf_gw.account FOR UPDATE;
+  v_us := greatest(v_us, inf_gw.now_us());
+  PERFORM 1 FROM inf_gw.nodes WHERE id = p_node AND epoch = p_epoch;
+  IF NOT FOUND THEN RAISE EXCEPTION 'the epoch of this node is over' USING ERRCODE = 'IG001'; END IF;
+  v_month := inf_gw.utc_month(v_us);
+
+  SELECT count(*), array_agg(q.window_requests), array_agg(q.window_tokens), array_agg(q.window_listings),
+      array_agg(q.slots), array_agg(q.open_requests), array_agg(q.reserved_tokens),
+      array_agg(CASE WHEN q.month = v_month THEN q.charged_nanos ELSE 0 END),
+      array_agg(CASE WHEN q.month = v_month THEN q.held_nanos ELSE 0 END), array_agg(q.last_request_us),
+      array_agg(q.last_tokens_us), array_agg(q.last_listing_us), array_agg(q.newest_open_us), array_agg(q.expired_us),
+      array_agg(q.state), array_agg(coalesce(q.rpm, p_rpm)), array_agg(coalesce(q.tpm, p_tpm)),
+      array_agg(coalesce(q.concurrency, p_concurrency)), array_agg(q.spend_limit_nanos), array_agg(q.allowlist)
+    INTO v_found, k_requests, v_window_tokens, v_listings, k_slots, v_open, v_reserved, k_charged, v_held_k,
+      v_last_request, v_last_tokens, v_last_listing, v_newest, v_expired, k_state, k_rpm, k_tpm, k_concurrency,
+      k_spend_limit, v_allowed
+    FROM (SELECT s.*, w.state, w.rpm, w.tpm, w.concurrency, w.spend_limit_nanos, w.allowlist
+      FROM inf_gw.key_state s JOIN inf_gw.keys w ON w.id = s.key_id WHERE s.key_id = ANY (k_ids) ORDER BY s.key_id) q;
+  IF v_found <> n_keys THEN RAISE EXCEPTION 'the batch names % keys, but % exist', n_keys, v_found USING ERRCODE = 'IG900'; END IF;
+  add_requests := array_fill(0::bigint, ARRAY[n_keys]); add_tokens := add_requests; add_listings := add_requests;
+  memo_requests := array_fill(0::bigint, ARRAY[n_keys]); memo_requests_wait := memo_requests; memo_tokens := memo_requests;
+  memo_tokens_wait := memo_requests;
+
+  -- What has left the windows.
+  FOR r IN
+    WITH gone AS (DELETE FROM inf_gw.window_entries e USING unnest(k_ids, v_expired) AS x (id, us)
+      WHERE e.key_id = x.id AND e.at_us > x.us AND e.at_us <= v_us - 60000000
+      RETURNING e.key_id, e.requests, e.tokens, e.listings)
+    SELECT array_position(k_ids, key_id) AS k, sum(requests)::bigint AS requests, sum(tokens)::bigint AS tokens,
+      sum(listings)::bigint AS listings FROM gone GROUP BY key_id
+  LOOP
+    k_requests[r.k] := k_requests[r.k] - r.requests;
+    v_window_tokens[r.k] := v_window_tokens[r.k] - r.tokens;
+    v_listings[r.k] := v_listings[r.k] - r.listings;
+  END LOOP;
+
+  -- Settlements.
+  o_ended := '{}';
+  IF cardinality(s_id) > 0 THEN
+    FOR r IN SELECT array_position(k_ids, e.key_id) AS k, e.*
+      FROM inf_gw.end_holds(v_us, v_month, ${END_NAMES}) e
+    LOOP
+      k := r.k;
+      o_ended := o_ended || r.ids;
+      v_open[k] := v_open[k] - r.requests; k_slots[k] := k_slots[k] - r.slots; v_reserved[k] := v_reserved[k] - r.reserved;
+      IF r.tokens > 0 THEN
+        v_window_tokens[k] := v_window_tokens[k] + r.tokens; add_tokens[k] := r.tokens; v_last_tokens[k] := v_us;
+      END IF;
+      k_charged[k] := k_charged[k] + r.month_cost; v_held_k[k] := v_held_k[k] - r.month_released;
+      o_balance := o_balance - r.cost; v_held := v_held - r.released;
+      IF r.newest_us = v_newest[k] AND v_open[k] > 0 THEN
+        v_newest[k] := (SELECT max(admitted_us) FROM inf_gw.holds WHERE key_id = k_ids[k]);
+      END IF;
+    END LOOP;
+  END IF;
+
+  -- Freed slots.
+  IF cardinality(f_id) > 0 THEN
+    FOR r IN WITH freed AS (UPDATE inf_gw.holds SET has_slot = false WHERE request_id = ANY (f_id) AND has_slot RETURNING key_id)
+      SELECT array_position(k_ids, key_id) AS k, count(*) AS slots FROM freed GROUP BY key_id
+    LOOP
+      k_slots[r.k] := k_slots[r.k] - r.slots;
+    END LOOP;
+  END IF;
+
+  -- Growths: as much as balance and spend limit leave.
+  g_code := '{}'; g_granted := '{}';
+  FOR i IN 1 .. cardinality(g_id) LOOP
+    k := g_k[i];
+    SELECT g.code, g.hold_nanos, g.more_nanos, g.more_reserved, g.in_month INTO r
+      FROM inf_gw.grow(g_id[i], g_output[i], g_hold[i], v_month, k_spend_limit[k], k_charged[k], v_held_k[k], p_credit,
+        o_balance, v_held) g;
+    g_code := g_code || r.code; g_granted := g_granted || r.hold_nanos;
+    v_held := v_held + r.more_nanos; v_reserved[k] := v_reserved[k] + r.more_reserved;
+    IF r.in_month THEN v_held_k[k] := v_held_k[k] + r.more_nanos; END IF;
+  END LOOP;
+
+  -- Asks, one by one, in the order of the preconditions. What is refused takes nothing.
+  a_code := array_fill(0, ARRAY[n_asks]); a_wait := array_fill(0::bigint, ARRAY[n_asks]); a_requests := a_wait;
+  a_tokens := a_wait; a_reset_requests := a_wait; a_reset_tokens := a_wait;
+  FOR i IN 1 .. n_asks LOOP
+    k := a_k[i]; v_code := 0; v_wait := 0;
+    IF k_state[k] = 'deleted' THEN
+      v_code := 1;
+    ELSIF k_state[k] = 'disabled' THEN
+      v_code := 2;
+    ELSIF a_kind[i] = 1 THEN
+      IF v_listings[k] >= p_models_rpm THEN
+        v_code := 7; v_wait := inf_gw.requests_wait(k_ids[k], v_us, v_listings[k] + 1 - p_models_rpm, true);
+      ELSE
+        v_listings[k] := v_listings[k] + 1; add_listings[k] := add_listings[k] + 1; v_last_listing[k] := v_us;
+      END IF;
+    ELSIF a_model[i] IS NOT NULL AND v_allowed[k] IS NOT NULL AND NOT v_allowed[k] ? a_model[i] THEN
+      v_code := 3;
+    ELSIF k_spend_limit[k] IS NOT NULL AND k_charged[k] >= k_spend_limit[k] THEN
+      v_code := 4;
+    ELSIF p_credit AND a_hold[i] > 0 AND o_balance < a_hold[i] THEN
+      v_code := 5;
+    ELSIF a_reserved[i] > k_tpm[k] THEN
+      v_code := 6;
+    ELSE
+      -- The reason is the first limit that is exceeded, and the wait the longest.
+      v_need := k_requests[k] + 1 - k_rpm[k];
+      IF v_need > 0 THEN
+        v_code := 7;
+        IF memo_requests[k] <> v_need THEN
+          memo_requests[k] := v_need; memo_requests_wait[k] := inf_gw.requests_wait(k_ids[k], v_us, v_need, false);
+        END IF;
+        v_wait := memo_requests_wait[k];
+      END IF;
+      v_need := v_window_tokens[k] + v_reserved[k] + a_reserved[i] - k_tpm[k];
+      IF v_need > 0 THEN
+        IF v_code = 0 THEN v_code := 8; END IF;
+        IF memo_tokens[k] <> v_need THEN
+          memo_tokens[k] := v_need; memo_tokens_wait[k] := inf_gw.tokens_wait(k_ids[k], v_us, v_need);
+        END IF;
+        v_wait := greatest(v_wait, memo_tokens_wait[k]);
+      END IF;
+      IF k_slots[k] >= k_concurrency[k] THEN
+        IF v_code = 0 THEN v_code := 9; END IF;
+        v_wait := greatest(v_wait, 1);
+      END IF;
+      IF (k_spend_limit[k] IS NOT NULL AND v_held_k[k] > 0 AND k_charged[k] + v_held_k[k] >= k_spend_limit[k])
+        OR (p_credit AND a_hold[i] > 0 AND o_balance - v_held < a_hold[i]) THEN
+        IF v_code = 0 THEN v_code := 10; END IF;
+        v_wait := greatest(v_wait, 1);
+      END IF;
+      IF v_code = 0 AND a_kind[i] = 0 THEN
+        k_requests[k] := k_requests[k] + 1; add_requests[k] := add_requests[k] + 1; v_last_request[k] := v_us;
+        k_slots[k] := k_slots[k] + 1; v_open[k] := v_open[k] + 1; v_newest[k] := v_us;
+        v_reserved[k] := v_reserved[k] + a_reserved[i];
+        v_held_k[k] := v_held_k[k] + a_hold[i]; v_held := v_held + a_hold[i];
+      END IF;
+    END IF;
+    a_code[i] := v_code; a_wait[i] := v_wait;
+    IF a_kind[i] = 1 THEN
+      a_requests[i] := v_listings[k]; a_reset_requests[i] := inf_gw.reset_s(v_listings[k], v_last_listing[k], v_us);
+    ELSE
+      a_requests[i] := k_requests[k]; a_reset_requests[i] := inf_gw.reset_s(k_requests[k], v_last_request[k], v_us);
+    END IF;
+    v_need := v_window_tokens[k] + v_reserved[k];
+    a_tokens[i] := v_need;
+    a_reset_tokens[i] := inf_gw.reset_s(v_need, greatest(v_last_tokens[k], CASE WHEN v_open[k] > 0 THEN v_newest[k] ELSE 0 END), v_us);
+  END LOOP;
+
+  -- From here on nothing is refused any more.
+  INSERT INTO inf_gw.holds (request_id, node_id, key_id, model, admitted_us, input_tokens, output_tokens, reserved_tokens,
+      hold_nanos)
+    SELECT a.id, p_node, k_ids[a.k], a.model, v_us, a.input, a.output, a.reserved, a.hold
+    FROM unnest(a_kind, a_id, a_k, a_model, a_reserved, a_input, a_output, a_hold, a_code)
+      AS a (kind, id, k, model, reserved, input, output, hold, code) WHERE a.kind = 0 AND a.code = 0;
+  UPDATE inf_gw.key_state SET window_requests = u.requests, window_tokens = u.tokens, window_listings = u.listings,
+      slots = u.slots, open_requests = u.open, reserved_tokens = u.reserved, month = v_month, charged_nanos = u.charged,
+      held_nanos = u.held, last_request_us = u.last_request, last_tokens_us = u.last_tokens,
+      last_listing_us = u.last_listing, newest_open_us = u.newest, expired_us = v_us - 60000000
+    FROM unnest(k_ids, k_requests, v_window_tokens, v_listings, k_slots, v_open, v_reserved, k_charged, v_held_k,
+      v_last_request, v_last_tokens, v_last_listing, v_newest) AS u (id, requests, tokens, listings, slots, open, reserved,
+      charged, held, last_request, last_tokens, last_listing, newest)
+    WHERE key_id = u.id;
+  INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings)
+    SELECT u.id, v_us, u.requests, u.tokens, u.listings
+    FROM unnest(k_ids, add_requests, add_tokens, add_listings) AS u (id, requests, tokens, listings)
+    WHERE u.requests > 0 OR u.tokens > 0 OR u.listings > 0;
+  UPDATE inf_gw.account SET balance_nanos = o_balance, held_nanos = v_held, last_us = v_us;
+
+  o_us := v_us;
+  k_tokens := v_window_tokens; k_reset_requests := v_window_tokens; k_reset_tokens := v_window_tokens;
+  FOR k IN 1 .. n_keys LOOP
+    k_tokens[k] := v_window_tokens[k] + v_reserved[k];
+    k_reset_requests[k] := inf_gw.reset_s(k_requests[k], v_last_request[k], v_us);
+    k_reset_tokens[k] := inf_gw.reset_s(k_tokens[k], greatest(v_last_tokens[k], CASE WHEN v_open[k] > 0 THEN v_newest[k] ELSE 0 END), v_us);
+  END LOOP;
+  IF p_details THEN
+    SELECT array_agg(w.name ORDER BY w.id), array_agg(w.allowlist::text ORDER BY w.id) INTO k_name, k_allowlist
+      FROM inf_gw.keys w WHERE w.id = ANY (k_ids);
+  END IF;
+END $$;
+`;

@@ -1,0 +1,136 @@
+/** The functions that end requests: they charge, write the journal, and keep the sums. */
+
+/** What a journal row adds to the sums of its day and month. */
+const FIGURES = [
+  'requests',
+  'errors',
+  'prompt_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'completion_tokens',
+  'cost_nanos',
+] as const;
+
+/** `ON CONFLICT … DO UPDATE SET` what adds the new figures to the stored ones, which are called `u`. */
+export const ADD_FIGURES = FIGURES.map((name) => `${name} = u.${name} + excluded.${name}`).join(', ');
+
+export const SUM_COLUMNS = `key_id, model, source, ${FIGURES.join(', ')}`;
+
+const SUMS = `count(*), count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled')), sum(prompt), sum(cached), sum(written),
+  sum(completion), sum(cost)`;
+
+const JOURNAL_COLUMNS = `id, request_id, key_id, model, requested_model, admitted_at_ms, settled_at_ms, outcome, source,
+  prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id,
+  first_byte_ms, upstream, attempts, failure_reason, failure_status, failure_message, node_id`;
+
+/** How requests ended, as one array for each column. */
+export const ENDS = `s_id text[], s_outcome text[], s_source text[], s_model text[], s_prompt bigint[], s_cached bigint[],
+  s_written bigint[], s_completion bigint[], s_cost bigint[], s_completion_id text[], s_first_byte_ms bigint[],
+  s_upstream text[], s_attempts bigint[], s_failure_reason text[], s_failure_status bigint[], s_failure_message text[]`;
+
+const END_NAMES = ENDS.replace(/ (?:text|bigint)\[\]/g, '');
+
+export const SETTLE = `
+-- Ends requests in flight: deletes their holds, writes their rows and adds them to the sums. Returns by key what its state
+-- and the account have to change. A request without a hold is passed over: it ended before. The caller holds the lock.
+CREATE FUNCTION inf_gw.end_holds(p_us bigint, p_month text, ${ENDS})
+RETURNS TABLE (key_id text, requests bigint, slots bigint, reserved bigint, tokens bigint, cost bigint, released bigint,
+  month_cost bigint, month_released bigint, newest_us bigint, ids text[])
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+  WITH s AS (
+    SELECT * FROM unnest(${END_NAMES})
+      AS s (id, outcome, source, model, prompt, cached, written, completion, cost, completion_id, first_byte_ms, upstream,
+        attempts, failure_reason, failure_status, failure_message)
+  ), d AS (
+    DELETE FROM inf_gw.holds h USING s WHERE h.request_id = s.id
+    RETURNING h.*, coalesce(s.model, h.model) AS served, s.outcome, s.source, s.prompt, s.cached, s.written, s.completion,
+      s.cost, s.completion_id, s.first_byte_ms, s.upstream, s.attempts, s.failure_reason, s.failure_status,
+      s.failure_message
+  ), j AS (
+    INSERT INTO inf_gw.journal (${JOURNAL_COLUMNS})
+    SELECT nextval('inf_gw.journal_ids'), request_id, key_id, served, CASE WHEN served <> model THEN model END,
+      admitted_us / 1000, p_us / 1000, outcome, source, prompt, cached, written, completion, cost, hold_nanos,
+      completion_id, first_byte_ms, upstream, attempts, failure_reason, failure_status, failure_message, node_id
+    FROM d
+  ), days AS (
+    INSERT INTO inf_gw.usage_days AS u (day, ${SUM_COLUMNS})
+    SELECT inf_gw.utc_day(admitted_us / 86400000000 * 86400000000), key_id, served, source, ${SUMS}
+    FROM d GROUP BY admitted_us / 86400000000, key_id, served, source
+    ON CONFLICT (key_id, day, model, source) DO UPDATE SET ${ADD_FIGURES}
+  ), months AS (
+    INSERT INTO inf_gw.usage_months AS u (month, ${SUM_COLUMNS}, last_at_ms)
+    SELECT month, key_id, served, source, ${SUMS}, max(admitted_us) / 1000
+    FROM (SELECT *, inf_gw.utc_month(admitted_us) AS month FROM d) d GROUP BY month, key_id, served, source
+    ON CONFLICT (key_id, month, model, source)
+    DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
+  )
+  SELECT key_id, count(*), count(*) FILTER (WHERE has_slot), sum(reserved_tokens)::bigint,
+    sum(prompt + completion)::bigint, sum(cost)::bigint, sum(hold_nanos)::bigint,
+    coalesce(sum(cost) FILTER (WHERE inf_gw.utc_month(admitted_us) = p_month), 0)::bigint,
+    coalesce(sum(hold_nanos) FILTER (WHERE inf_gw.utc_month(admitted_us) = p_month), 0)::bigint,
+    max(admitted_us), array_agg(request_id)
+  FROM d GROUP BY key_id;
+END $$;
+
+-- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
+-- really came to. The database lost the hold in a failover: the row is written now, if p_writes. Anything else was settled
+-- before. Returns whether something changed.
+CREATE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_request_id text, p_key_id text, p_requested_model text,
+  p_admitted_us bigint, p_hold_nanos bigint, p_outcome text, p_source text, p_model text, p_prompt bigint, p_cached bigint,
+  p_written bigint, p_completion bigint, p_cost bigint, p_completion_id text, p_first_byte_ms bigint, p_upstream text,
+  p_attempts bigint, p_failure_reason text, p_failure_status bigint, p_failure_message text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  v_us bigint; v_old inf_gw.journal; v_charge bigint; v_model text := coalesce(p_model, p_requested_model);
+BEGIN
+  SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
+  SELECT * INTO v_old FROM inf_gw.journal WHERE request_id = p_request_id;
+  IF FOUND THEN
+    IF v_old.outcome <> 'interrupted' OR v_old.source <> 'held' OR v_old.corrected_at_ms IS NOT NULL THEN
+      RETURN false;
+    END IF;
+    PERFORM inf_gw.add_to_sums(v_old.key_id, v_old.model, v_old.source, v_old.admitted_at_ms * 1000, -1, v_old.outcome,
+      -v_old.prompt_tokens, -v_old.cached_tokens, -coalesce(v_old.cache_write_tokens, 0), -v_old.completion_tokens,
+      -v_old.cost_nanos);
+    DELETE FROM inf_gw.journal WHERE request_id = p_request_id;
+    p_key_id := v_old.key_id; p_requested_model := coalesce(v_old.requested_model, v_old.model);
+    p_admitted_us := v_old.admitted_at_ms * 1000; p_hold_nanos := v_old.hold_nanos;
+    v_model := coalesce(p_model, p_requested_model);
+  ELSIF NOT p_writes THEN
+    RETURN false;
+  END IF;
+  INSERT INTO inf_gw.journal (${JOURNAL_COLUMNS})
+  VALUES (nextval('inf_gw.journal_ids'), p_request_id, p_key_id, v_model,
+    CASE WHEN v_model <> p_requested_model THEN p_requested_model END, p_admitted_us / 1000, v_us / 1000, p_outcome,
+    p_source, p_prompt, p_cached, p_written, p_completion, p_cost, p_hold_nanos, p_completion_id, p_first_byte_ms,
+    p_upstream, p_attempts, p_failure_reason, p_failure_status, p_failure_message, p_node);
+  PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt, p_cached, p_written,
+    p_completion, p_cost);
+  v_charge := p_cost - coalesce(v_old.cost_nanos, 0);
+  UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge, last_us = v_us;
+  UPDATE inf_gw.key_state SET charged_nanos = charged_nanos + v_charge
+    WHERE key_id = p_key_id AND month = inf_gw.utc_month(p_admitted_us);
+  RETURN true;
+END $$;
+
+-- Adds one request to the sums of its day and month, or takes it out of them: p_requests is 1 or -1.
+CREATE FUNCTION inf_gw.add_to_sums(p_key_id text, p_model text, p_source text, p_admitted_us bigint, p_requests int,
+  p_outcome text, p_prompt bigint, p_cached bigint, p_written bigint, p_completion bigint, p_cost bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_errors int := CASE WHEN p_outcome IN ('ok', 'cancelled') THEN 0 ELSE p_requests END;
+BEGIN
+  INSERT INTO inf_gw.usage_days AS u (day, ${SUM_COLUMNS})
+  VALUES (inf_gw.utc_day(p_admitted_us), p_key_id, p_model, p_source, p_requests, v_errors, p_prompt, p_cached, p_written,
+    p_completion, p_cost)
+  ON CONFLICT (key_id, day, model, source) DO UPDATE SET ${ADD_FIGURES};
+  INSERT INTO inf_gw.usage_months AS u (month, ${SUM_COLUMNS}, last_at_ms)
+  VALUES (inf_gw.utc_month(p_admitted_us), p_key_id, p_model, p_source, p_requests, v_errors, p_prompt, p_cached,
+    p_written, p_completion, p_cost, p_admitted_us / 1000)
+  ON CONFLICT (key_id, month, model, source)
+  DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms);
+END $$;
+`;

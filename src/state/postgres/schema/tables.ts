@@ -1,0 +1,205 @@
+/** The tables of a shared state, and the rules that hold for whoever writes to them. */
+
+/**
+ * Whoever changes money, sums, windows or nodes first locks the row of `account`: so nothing else
+ * is locked in any order, and no two transactions can wait for each other. Reading needs no lock,
+ * and neither does an edit of a key.
+ *
+ * Times in `_us` are the ledger's, in microseconds since 1970. They are those of the database's
+ * clock, and never go back.
+ */
+export const TABLES = `
+CREATE TABLE inf_gw.keys (
+  id text COLLATE "C" PRIMARY KEY,
+  name text NOT NULL,
+  hash text COLLATE "C" NOT NULL UNIQUE,
+  preview text NOT NULL,
+  state text NOT NULL CHECK (state IN ('enabled', 'disabled', 'deleted')),
+  rpm bigint CHECK (rpm >= 1),
+  tpm bigint CHECK (tpm >= 1),
+  concurrency bigint CHECK (concurrency >= 1),
+  spend_limit_nanos bigint CHECK (spend_limit_nanos >= 0),
+  -- The models that the key may call, as a JSON array; NULL allows all.
+  allowlist jsonb CHECK (jsonb_typeof(allowlist) = 'array'),
+  created_at_ms bigint NOT NULL
+);
+CREATE UNIQUE INDEX keys_by_live_name ON inf_gw.keys (name) WHERE state <> 'deleted';
+
+-- What each decision on a key changes. The figures of the windows include entries that have left them since.
+CREATE TABLE inf_gw.key_state (
+  key_id text COLLATE "C" PRIMARY KEY REFERENCES inf_gw.keys,
+  window_requests bigint NOT NULL DEFAULT 0,
+  window_tokens bigint NOT NULL DEFAULT 0,
+  window_listings bigint NOT NULL DEFAULT 0,
+  slots bigint NOT NULL DEFAULT 0,
+  open_requests bigint NOT NULL DEFAULT 0,
+  reserved_tokens bigint NOT NULL DEFAULT 0,
+  -- What was charged, and is held, for requests that were admitted in this month.
+  month text NOT NULL DEFAULT '',
+  charged_nanos bigint NOT NULL DEFAULT 0,
+  held_nanos bigint NOT NULL DEFAULT 0,
+  last_request_us bigint NOT NULL DEFAULT 0,
+  last_tokens_us bigint NOT NULL DEFAULT 0,
+  last_listing_us bigint NOT NULL DEFAULT 0,
+  -- When the newest open request was admitted.
+  newest_open_us bigint NOT NULL DEFAULT 0,
+  -- Entries up to here have left the windows and are deleted. The next search begins here, and so does not walk over
+  -- index entries of deleted rows: without it a decision took twice the CPU after a minute.
+  expired_us bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+CREATE FUNCTION inf_gw.add_key_state() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO inf_gw.key_state (key_id) VALUES (NEW.id);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER add_key_state AFTER INSERT ON inf_gw.keys FOR EACH ROW EXECUTE FUNCTION inf_gw.add_key_state();
+
+-- The sliding windows: one row for each key and batch.
+CREATE TABLE inf_gw.window_entries (
+  key_id text COLLATE "C" NOT NULL,
+  at_us bigint NOT NULL,
+  requests bigint NOT NULL,
+  tokens bigint NOT NULL,
+  listings bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX window_entries_by_key ON inf_gw.window_entries (key_id, at_us);
+
+-- The gateways. A node decides under its epoch; a new one shuts out whoever had the name before.
+CREATE TABLE inf_gw.nodes (
+  id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name text NOT NULL UNIQUE,
+  -- One process of that name.
+  instance text NOT NULL,
+  version text NOT NULL,
+  address text NOT NULL,
+  epoch bigint NOT NULL,
+  started_at_ms bigint NOT NULL,
+  -- When it was last heard of; 0 once it has stopped.
+  alive_us bigint NOT NULL
+) WITH (fillfactor = 50);
+
+-- One row for each request in flight.
+CREATE TABLE inf_gw.holds (
+  request_id text COLLATE "C" PRIMARY KEY,
+  node_id int NOT NULL,
+  key_id text COLLATE "C" NOT NULL,
+  model text NOT NULL,
+  admitted_us bigint NOT NULL,
+  input_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  reserved_tokens bigint NOT NULL,
+  hold_nanos bigint NOT NULL CHECK (hold_nanos >= 0),
+  has_slot boolean NOT NULL DEFAULT true
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX holds_by_key ON inf_gw.holds (key_id, admitted_us);
+
+-- Requests in flight that an operator stops, wherever they run. Their node removes the row.
+CREATE TABLE inf_gw.stops (
+  request_id text COLLATE "C" PRIMARY KEY,
+  node_id int NOT NULL,
+  at_us bigint NOT NULL
+);
+
+-- One row for each request that was admitted and has ended. Partitions are months of admission.
+CREATE SEQUENCE inf_gw.journal_ids;
+CREATE TABLE inf_gw.journal (
+  id bigint NOT NULL,
+  request_id text COLLATE "C" NOT NULL,
+  key_id text COLLATE "C" NOT NULL,
+  model text NOT NULL,
+  requested_model text,
+  admitted_at_ms bigint NOT NULL,
+  settled_at_ms bigint NOT NULL,
+  outcome text NOT NULL,
+  source text NOT NULL CHECK (source IN ('reported', 'counted', 'held')),
+  prompt_tokens bigint NOT NULL CHECK (prompt_tokens >= 0),
+  cached_tokens bigint NOT NULL CHECK (cached_tokens BETWEEN 0 AND prompt_tokens),
+  cache_write_tokens bigint CHECK (cache_write_tokens >= 0),
+  completion_tokens bigint NOT NULL CHECK (completion_tokens >= 0),
+  cost_nanos bigint NOT NULL CHECK (cost_nanos >= 0),
+  hold_nanos bigint CHECK (hold_nanos >= 0),
+  completion_id text,
+  first_byte_ms bigint CHECK (first_byte_ms >= 0),
+  upstream text,
+  attempts bigint CHECK (attempts >= 1),
+  failure_reason text,
+  failure_status bigint,
+  failure_message text,
+  corrected_at_ms bigint,
+  node_id int,
+  PRIMARY KEY (request_id, admitted_at_ms)
+) PARTITION BY RANGE (admitted_at_ms);
+CREATE INDEX journal_by_admission ON inf_gw.journal (admitted_at_ms, id);
+-- Rows that no month has a partition for: none, as long as a gateway runs once a month.
+CREATE TABLE inf_gw.journal_other PARTITION OF inf_gw.journal DEFAULT;
+
+-- What the journal adds up to, so that no figure needs a walk through it. Days and months are those of admission.
+CREATE TABLE inf_gw.usage_days (
+  day text COLLATE "C" NOT NULL,
+  key_id text COLLATE "C" NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  source text COLLATE "C" NOT NULL CHECK (source IN ('reported', 'counted', 'held')),
+  requests bigint NOT NULL,
+  errors bigint NOT NULL,
+  prompt_tokens bigint NOT NULL,
+  cached_tokens bigint NOT NULL,
+  cache_write_tokens bigint NOT NULL,
+  completion_tokens bigint NOT NULL,
+  cost_nanos bigint NOT NULL,
+  PRIMARY KEY (key_id, day, model, source)
+) WITH (fillfactor = 50);
+CREATE TABLE inf_gw.usage_months (
+  month text COLLATE "C" NOT NULL,
+  key_id text COLLATE "C" NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  source text COLLATE "C" NOT NULL CHECK (source IN ('reported', 'counted', 'held')),
+  requests bigint NOT NULL,
+  errors bigint NOT NULL,
+  prompt_tokens bigint NOT NULL,
+  cached_tokens bigint NOT NULL,
+  cache_write_tokens bigint NOT NULL,
+  completion_tokens bigint NOT NULL,
+  cost_nanos bigint NOT NULL,
+  last_at_ms bigint NOT NULL,
+  PRIMARY KEY (key_id, month, model, source)
+) WITH (fillfactor = 50);
+-- What the rows of the journal came to that were dropped because of their age.
+CREATE TABLE inf_gw.sealed_days (LIKE inf_gw.usage_days INCLUDING ALL);
+
+-- The balance is the sum of the credit entries less the sum of the journal's costs.
+CREATE TABLE inf_gw.account (
+  id int PRIMARY KEY CHECK (id = 1),
+  balance_nanos bigint NOT NULL,
+  -- The sum of all open holds.
+  held_nanos bigint NOT NULL,
+  -- The time of the last decision.
+  last_us bigint NOT NULL
+) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+INSERT INTO inf_gw.account VALUES (1, 0, 0, 0);
+CREATE TABLE inf_gw.credit_entries (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at_ms bigint NOT NULL,
+  amount_nanos bigint NOT NULL,
+  balance_nanos bigint NOT NULL,
+  note text NOT NULL
+);
+
+-- How often a key was refused, and why. Refused requests have no row of their own.
+CREATE TABLE inf_gw.refusals (
+  month text COLLATE "C" NOT NULL,
+  key_id text COLLATE "C" NOT NULL,
+  code text COLLATE "C" NOT NULL,
+  reason text COLLATE "C" NOT NULL,
+  requests bigint NOT NULL,
+  last_at_ms bigint NOT NULL,
+  PRIMARY KEY (key_id, month, code, reason)
+);
+
+CREATE FUNCTION inf_gw.now_us() RETURNS bigint LANGUAGE sql VOLATILE
+  AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint $$;
+CREATE FUNCTION inf_gw.utc_month(p_us bigint) RETURNS text LANGUAGE sql IMMUTABLE
+  AS $$ SELECT to_char(to_timestamp(p_us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM') $$;
+CREATE FUNCTION inf_gw.utc_day(p_us bigint) RETURNS text LANGUAGE sql IMMUTABLE
+  AS $$ SELECT to_char(to_timestamp(p_us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') $$;
+`;

@@ -1,0 +1,57 @@
+/** The functions that keep the tables in shape: counts of refusals, months of the journal, retention. */
+import { ADD_FIGURES, SUM_COLUMNS } from './settle.ts';
+
+export const UPKEEP = `
+-- Adds counted refusals to those stored.
+CREATE FUNCTION inf_gw.count_refusals(p_month text[], p_key_id text[], p_code text[], p_reason text[], p_requests bigint[],
+  p_last_at_ms bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO inf_gw.refusals AS u (month, key_id, code, reason, requests, last_at_ms)
+    SELECT * FROM unnest(p_month, p_key_id, p_code, p_reason, p_requests, p_last_at_ms)
+      AS x (month, key_id, code, reason, requests, last_at_ms) ORDER BY key_id, month, code, reason
+    ON CONFLICT (key_id, month, code, reason) DO UPDATE
+      SET requests = u.requests + excluded.requests, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms);
+END $$;
+
+-- Makes the partitions of the journal for this month and the two to come.
+CREATE FUNCTION inf_gw.make_partitions() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_start timestamp; v_name text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('inf_gw.make_partitions'));
+  FOR i IN 0 .. 2 LOOP
+    v_start := date_trunc('month', to_timestamp(inf_gw.now_us() / 1000000) AT TIME ZONE 'UTC') + make_interval(months => i);
+    v_name := 'journal_' || to_char(v_start, 'YYYY_MM');
+    IF to_regclass('inf_gw.' || v_name) IS NULL THEN
+      EXECUTE format('CREATE TABLE inf_gw.%I PARTITION OF inf_gw.journal FOR VALUES FROM (%s) TO (%s)', v_name,
+        extract(epoch FROM v_start)::bigint * 1000,
+        extract(epoch FROM v_start + make_interval(months => 1))::bigint * 1000);
+    END IF;
+  END LOOP;
+END $$;
+
+-- Drops the oldest rows that were admitted and settled before p_before_ms, at most p_most, and seals their sums. Returns
+-- whether there may be more.
+CREATE FUNCTION inf_gw.drop_old_rows(p_before_ms bigint, p_most int) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  v_rows bigint;
+BEGIN
+  WITH old AS (
+    SELECT request_id, admitted_at_ms FROM inf_gw.journal
+    WHERE admitted_at_ms < p_before_ms AND settled_at_ms < p_before_ms
+    ORDER BY admitted_at_ms, id LIMIT p_most FOR UPDATE
+  ), gone AS (
+    DELETE FROM inf_gw.journal j USING old
+    WHERE j.request_id = old.request_id AND j.admitted_at_ms = old.admitted_at_ms RETURNING j.*
+  ), sealed AS (
+    INSERT INTO inf_gw.sealed_days AS u (day, ${SUM_COLUMNS})
+    SELECT inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), key_id, model, source, count(*),
+      count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
+      sum(coalesce(cache_write_tokens, 0)), sum(completion_tokens), sum(cost_nanos)
+    FROM gone GROUP BY admitted_at_ms / 86400000, key_id, model, source
+    ON CONFLICT (key_id, day, model, source) DO UPDATE SET ${ADD_FIGURES}
+  )
+  SELECT count(*) INTO v_rows FROM gone;
+  RETURN v_rows = p_most;
+END $$;
+`;

@@ -1,0 +1,141 @@
+/** Opens connections to a server for the first time: checks that it is one that this program can work with. */
+import { connect as connectSocket } from 'node:net';
+import type pg from 'pg';
+import type { PostgresAddress } from '../../core/postgres-address.ts';
+import { connect, disconnect, query } from './connect.ts';
+import { explained, UnusableServerError } from './faults.ts';
+
+/** PostgreSQL 15. */
+const OLDEST_VERSION = 150_000;
+/** How long each of the checks may take. */
+const CHECK_MS = 2_000;
+/** Sent before TLS begins. PostgreSQL answers with a single letter. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+
+/**
+ * Opens a connection to a server that can be used. Throws a UserError within ten seconds: for
+ * commands, and for the start of a gateway.
+ */
+export async function openServer(address: PostgresAddress, applicationName: string): Promise<pg.Client> {
+  try {
+    return await openChecked(address, applicationName);
+  } catch (error) {
+    throw explained(await identified(error, address), address);
+  }
+}
+
+/** The same for a gateway that runs: throws errors that `faultOf` tells apart. */
+export async function openChecked(address: PostgresAddress, applicationName: string): Promise<pg.Client> {
+  const client = await connect(address, applicationName);
+  try {
+    await assertUsable(client);
+    return client;
+  } catch (error) {
+    await disconnect(client);
+    throw error;
+  }
+}
+
+interface ServerFacts {
+  readonly version: string;
+  readonly number: number;
+  readonly is_standby: boolean;
+  readonly is_read_only: boolean;
+}
+
+async function assertUsable(client: pg.Client): Promise<void> {
+  const { rows } = await query<ServerFacts>(
+    client,
+    `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
+      pg_is_in_recovery() AS is_standby, current_setting('transaction_read_only')::bool AS is_read_only`,
+    CHECK_MS,
+  );
+  const [facts] = rows;
+  if (facts === undefined || facts.number < OLDEST_VERSION) {
+    throw new UnusableServerError(
+      `PostgreSQL ${facts?.version} is too old`,
+      `inf-gw needs PostgreSQL ${OLDEST_VERSION / 10_000} or later: update the server, or use another`,
+    );
+  }
+  if (facts.is_standby || facts.is_read_only) {
+    throw new UnusableServerError(
+      facts.is_standby ? 'it is a standby and takes no writes' : 'its transactions are read-only',
+      facts.is_standby
+        ? 'set `state:` to the address of the primary server'
+        : 'turn default_transaction_read_only off for this user and database',
+    );
+  }
+}
+
+/**
+ * Throws a UserError if a pooler shares sessions among its clients. Both connections must be idle,
+ * and of this process. What a gateway keeps in its sessions (settings, prepared statements, the
+ * order of commits) would be lost.
+ */
+export async function refusePooler(first: pg.Client, second: pg.Client, address: PostgresAddress): Promise<void> {
+  try {
+    // One session each, or a pooler that hands out sessions last in, first out, or in turns.
+    const sessions: number[] = [];
+    for (const client of [first, first, second, second, first]) sessions.push(await sessionOf(client));
+    const [a, again, b, bAgain, later] = sessions;
+    if (a === again && b === bAgain && a === later && a !== b) return;
+    throw new UnusableServerError(
+      'a pooler in transaction mode is in front of it',
+      'set its pool_mode to session for this database, or set `state:` to the address of PostgreSQL itself',
+    );
+  } catch (error) {
+    throw explained(error, address);
+  }
+}
+
+async function sessionOf(client: pg.Client): Promise<number> {
+  const { rows } = await query<{ pid: number }>(client, 'SELECT pg_backend_pid() AS pid', CHECK_MS);
+  return rows[0]?.pid ?? 0;
+}
+
+/** What pg cannot tell about a server that does not answer as expected. */
+async function identified(error: unknown, { host, port }: PostgresAddress): Promise<unknown> {
+  const isUnclear = error instanceof Error && UNCLEAR.test(error.message);
+  switch (isUnclear ? await probe(host, port) : 'postgres') {
+    case 'postgres':
+      return error;
+    case 'other':
+      return new UnusableServerError(
+        'what answers there is not PostgreSQL',
+        'correct host and port in `state:` (PostgreSQL’s own port is 5432)',
+      );
+    case 'closed':
+      return new UnusableServerError(
+        'something there accepts connections and closes them at once',
+        'look at the log of the database server, and of a proxy in front of it',
+      );
+    case 'silent':
+      return new UnusableServerError(
+        'something there accepts connections and does not answer',
+        'look at the log of the database server, and of a proxy in front of it',
+      );
+  }
+}
+
+/** Errors of pg that a server of another kind causes as well as PostgreSQL. */
+const UNCLEAR = /^(?:timeout expired|Connection terminated|There was an error establishing|received invalid)/;
+
+/** Asks whether PostgreSQL is what answers. `postgres` also where nothing answers at all. */
+function probe(host: string, port: number): Promise<'postgres' | 'other' | 'closed' | 'silent'> {
+  const { promise, resolve } = Promise.withResolvers<'postgres' | 'other' | 'closed' | 'silent'>();
+  const socket = host.startsWith('/') ? connectSocket(`${host}/.s.PGSQL.${port}`) : connectSocket(port, host);
+  let isConnected = false;
+  const timer = setTimeout(() => resolve(isConnected ? 'silent' : 'postgres'), CHECK_MS);
+  socket.once('connect', () => {
+    isConnected = true;
+    socket.write(SSL_REQUEST);
+  });
+  // S and N: with and without TLS; E: an error, by a server that is out of memory.
+  socket.once('data', (bytes) => resolve(/^(?:[SN]|E.*)$/s.test(bytes.toString('latin1')) ? 'postgres' : 'other'));
+  socket.once('error', () => resolve(isConnected ? 'closed' : 'postgres'));
+  socket.once('close', () => resolve('closed'));
+  return promise.finally(() => {
+    clearTimeout(timer);
+    socket.destroy();
+  });
+}

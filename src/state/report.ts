@@ -1,0 +1,84 @@
+/** The statement behind a usage report, in the SQL of either store. Pure. */
+import { type Period, periodsOf } from './periods.ts';
+import { ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.ts';
+import type { UsageGroup, UsageQuery } from './usage.ts';
+
+/** How a store writes what the stores write differently. */
+export interface ReportDialect {
+  table(name: 'keys' | 'journal' | 'usage_days' | 'usage_months'): string;
+  /** Stands for the parameter with that number, from 1. */
+  placeholder(number: number): string;
+  /** The UTC day, and the month, in which a row of the journal was admitted. */
+  readonly admissionDay: string;
+  readonly admissionMonth: string;
+}
+
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly (string | number)[];
+}
+
+/** The parts of time whose figures add up to a report. */
+export function reportPeriods({ sinceMs, untilMs, by }: UsageQuery): readonly Period[] {
+  return periodsOf(sinceMs, untilMs, by === 'day' ? 'days' : 'months');
+}
+
+/**
+ * Selects the rows of a report: sums come from the tables of sums, and from the journal only for
+ * partial days.
+ */
+export function reportStatement(periods: readonly Period[], query: UsageQuery, dialect: ReportDialect): Statement {
+  const values: (string | number)[] = [];
+  const parameter = (value: string | number) => dialect.placeholder(values.push(value));
+  const parts = periods.map((period) => {
+    const { select, time } = sourceOf(period.kind, dialect);
+    const filters = [`${time} >= ${parameter(period.from)}`, `${time} < ${parameter(period.to)}`];
+    if (query.keyId !== undefined) filters.push(`key_id = ${parameter(query.keyId)}`);
+    if (query.model !== undefined) filters.push(`model = ${parameter(query.model)}`);
+    return `${select} WHERE ${filters.join(' AND ')}`;
+  });
+  // An empty range has no parts.
+  const figures = parts.join(' UNION ALL ') || `${sourceOf('days', dialect).select} WHERE false`;
+  const { columns, tail } = groupOf(query.by, dialect);
+  return { text: `SELECT ${columns} ${sumsOf(SUM_FIGURES)} FROM (${figures}) AS u ${tail}`, values };
+}
+
+function groupOf(by: UsageGroup | undefined, { table }: ReportDialect): { columns: string; tail: string } {
+  const mostExpensive = 'ORDER BY cost_nanos DESC, requests DESC';
+  switch (by) {
+    case undefined:
+      return { columns: '', tail: '' };
+    case 'key':
+      return {
+        columns: 'k.name AS key, u.key_id AS key_id,',
+        tail: `LEFT JOIN ${table('keys')} AS k ON k.id = u.key_id GROUP BY u.key_id, k.name ${mostExpensive}, u.key_id`,
+      };
+    case 'model':
+    case 'source':
+      return { columns: `u.${by} AS ${by},`, tail: `GROUP BY u.${by} ${mostExpensive}, u.${by}` };
+    case 'day':
+    case 'month':
+      return { columns: `u.${by} AS ${by},`, tail: `GROUP BY u.${by} ORDER BY u.${by}` };
+  }
+}
+
+/** Where the figures of a period are, and the column that says when they are from. */
+function sourceOf(kind: Period['kind'], { table, admissionDay, admissionMonth }: ReportDialect) {
+  switch (kind) {
+    case 'months':
+      return {
+        select: `SELECT CAST(NULL AS text) AS day, month, ${SUM_COLUMNS} FROM ${table('usage_months')}`,
+        time: 'month',
+      };
+    case 'days':
+      return {
+        select: `SELECT day, substr(day, 1, 7) AS month, ${SUM_COLUMNS} FROM ${table('usage_days')}`,
+        time: 'day',
+      };
+    case 'moments':
+      return {
+        select: `SELECT ${admissionDay} AS day, ${admissionMonth} AS month, ${SUM_NAMES}, ${ROW_FIGURES} FROM ${table('journal')}`,
+        time: 'admitted_at_ms',
+      };
+  }
+}

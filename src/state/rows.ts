@@ -1,0 +1,116 @@
+/** Rows of the tables as records. Both stores read integers as bigints. Pure. */
+import type { Failure, FailureReason } from '../core/failure.ts';
+import type { Outcome } from '../core/settlement.ts';
+import type { UsageSource } from '../core/usage.ts';
+import type { CreditEntry } from './account.ts';
+import type { KeyRecord, KeyState } from './keys.ts';
+import type { RequestEnd, RequestRecord } from './requests.ts';
+import type { MonthFigures, RefusalRow, UsageRow } from './usage.ts';
+
+export type Row = Readonly<Record<string, bigint | string | null>>;
+
+/** Of the table of keys. The allowlist is the text of a JSON array. */
+export function keyOf(row: Row): KeyRecord {
+  return {
+    id: row.id as string,
+    name: row.name as string,
+    preview: row.preview as string,
+    state: row.state as KeyState,
+    rpm: numberIn(row.rpm) ?? null,
+    tpm: numberIn(row.tpm) ?? null,
+    concurrency: numberIn(row.concurrency) ?? null,
+    spendLimitNanos: row.spend_limit_nanos as bigint | null,
+    allowlist: row.allowlist === null ? null : (JSON.parse(row.allowlist as string) as string[]),
+    createdAtMs: Number(row.created_at_ms),
+  };
+}
+
+/** The allowlist as it is stored: JSON, without duplicates. */
+export function storedAllowlist(models: readonly string[] | null): string | null {
+  return models === null ? null : JSON.stringify([...new Set(models)]);
+}
+
+export function creditEntryOf(row: Row): CreditEntry {
+  return {
+    atMs: Number(row.at_ms),
+    amountNanos: row.amount_nanos as bigint,
+    balanceNanos: row.balance_nanos as bigint,
+    note: row.note as string,
+  };
+}
+
+/** Of the journal, or of the holds, with the name of the key as `key`. */
+export function requestOf(row: Row): RequestRecord {
+  return {
+    id: row.request_id as string,
+    keyId: row.key_id as string,
+    key: row.key as string,
+    model: row.model as string,
+    requestedModel: (row.requested_model ?? row.model) as string,
+    admittedAtMs: Number(row.admitted_at_ms),
+    holdNanos: (row.hold_nanos ?? undefined) as bigint | undefined,
+    end: row.settled_at_ms === undefined ? undefined : endOf(row),
+  };
+}
+
+function endOf(row: Row): RequestEnd {
+  return {
+    settledAtMs: Number(row.settled_at_ms),
+    outcome: row.outcome as Outcome,
+    source: row.source as UsageSource,
+    promptTokens: Number(row.prompt_tokens),
+    cachedTokens: Number(row.cached_tokens),
+    cacheWriteTokens: numberIn(row.cache_write_tokens) ?? 0,
+    completionTokens: Number(row.completion_tokens),
+    costNanos: row.cost_nanos as bigint,
+    completionId: (row.completion_id ?? undefined) as string | undefined,
+    firstByteMs: numberIn(row.first_byte_ms),
+    upstream: (row.upstream ?? undefined) as string | undefined,
+    attempts: numberIn(row.attempts),
+    failure: failureOf(row),
+    correctedAtMs: numberIn(row.corrected_at_ms),
+  };
+}
+
+function failureOf(row: Row): Failure | undefined {
+  const { failure_reason: reason, failure_status: status, failure_message: message } = row;
+  if (typeof reason !== 'string') return undefined;
+  return { reason: reason as FailureReason, status: numberIn(status), message: message as string };
+}
+
+/** Of a report. */
+export function usageRowOf(row: Row): UsageRow {
+  const text = (value: Row[string] | undefined) => (typeof value === 'string' ? value : undefined);
+  return {
+    key: text(row.key),
+    keyId: text(row.key_id),
+    model: text(row.model),
+    day: text(row.day),
+    month: text(row.month),
+    source: text(row.source),
+    requests: Number(row.requests),
+    errors: Number(row.errors),
+    promptTokens: Number(row.prompt_tokens),
+    cachedTokens: Number(row.cached_tokens),
+    cacheWriteTokens: Number(row.cache_write_tokens),
+    completionTokens: Number(row.completion_tokens),
+    costNanos: row.cost_nanos as bigint,
+  };
+}
+
+export function monthFiguresOf(row: Row): MonthFigures {
+  return { requests: Number(row.requests), tokens: Number(row.tokens), costNanos: row.cost_nanos as bigint };
+}
+
+export function refusalOf(row: Row): RefusalRow {
+  return {
+    code: row.code as string,
+    reason: row.reason as string,
+    requests: Number(row.requests),
+    lastAtMs: Number(row.last_at_ms),
+  };
+}
+
+function numberIn(value: Row[string] | undefined): number | undefined {
+  return typeof value === 'bigint' ? Number(value) : undefined;
+}

@@ -1,0 +1,167 @@
+/** A database for tests of the operator's side. */
+import assert from 'node:assert/strict';
+import pg from 'pg';
+import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
+import type { StateLocation } from '../../src/core/state-location.ts';
+import { cacheWritesOf } from '../../src/core/usage.ts';
+import type { HoldRow } from '../../src/state/journal.ts';
+import { openState } from '../../src/state/open.ts';
+import type { OpenState } from '../../src/state/state.ts';
+import type { RefusalCount } from '../../src/state/usage.ts';
+import type { Cleanup, End, Stage } from './stage.ts';
+
+/** Ends one request with the functions of the ledger, and counts it wherever the ledger does. */
+const SETTLE = `WITH ended AS (
+    SELECT * FROM inf_gw.end_holds($1, inf_gw.utc_month($1), ARRAY[$2], ARRAY[$3], ARRAY[$4], ARRAY[$5], ARRAY[$6::bigint],
+      ARRAY[$7::bigint], ARRAY[$8::bigint], ARRAY[$9::bigint], ARRAY[$10::bigint], ARRAY[$11], ARRAY[$12::bigint], ARRAY[$13],
+      ARRAY[$14::bigint], ARRAY[$15], ARRAY[$16::bigint], ARRAY[$17])
+  ), charged AS (
+    UPDATE inf_gw.account SET balance_nanos = balance_nanos - (SELECT sum(cost) FROM ended),
+      held_nanos = held_nanos - (SELECT sum(released) FROM ended)
+  )
+  SELECT inf_gw.change_key_state(key_id, inf_gw.utc_month($1), $1, requests, slots, reserved, tokens, month_cost,
+    month_released) FROM ended`;
+
+const FIGURES = 'requests, errors, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, cost_nanos';
+const SUMS = FIGURES.replaceAll(/(\w+)/g, 'sum($1) AS $1');
+const BY_DAY = `SELECT to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, key_id, model,
+    source, 1 AS requests, CASE WHEN outcome IN ('ok', 'cancelled') THEN 0 ELSE 1 END AS errors, prompt_tokens,
+    cached_tokens, coalesce(cache_write_tokens, 0) AS cache_write_tokens, completion_tokens, cost_nanos FROM inf_gw.journal
+  UNION ALL SELECT day, key_id, model, source, ${FIGURES} FROM inf_gw.sealed_days`;
+
+export class DatabaseStage implements Stage {
+  readonly state: OpenState;
+  readonly #test: Cleanup;
+  readonly #location: StateLocation;
+  readonly #client: pg.Client;
+
+  /** Empties the database, which may have been used before. */
+  static async open(test: Cleanup, url: string): Promise<DatabaseStage> {
+    const location = locationOf(url);
+    const state = await openAt(test, location);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    test.after(() => client.end());
+    const stage = new DatabaseStage(test, location, state, client);
+    await stage.#empty();
+    return stage;
+  }
+
+  private constructor(test: Cleanup, location: StateLocation, state: OpenState, client: pg.Client) {
+    this.#test = test;
+    this.#location = location;
+    this.state = state;
+    this.#client = client;
+  }
+
+  open(): Promise<OpenState> {
+    return openAt(this.#test, this.#location);
+  }
+
+  async hold(hold: HoldRow): Promise<void> {
+    const { requestId, keyId, model, admittedAtMs, inputTokens, outputTokens, holdNanos } = hold;
+    const us = admittedAtMs * 1_000;
+    await this.#client.query(
+      `INSERT INTO inf_gw.holds (request_id, node_id, key_id, model, admitted_us, input_tokens, output_tokens,
+         reserved_tokens, hold_nanos) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8)`,
+      [requestId, keyId, model, us, inputTokens, outputTokens, inputTokens + outputTokens, holdNanos],
+    );
+    await this.#client.query('UPDATE inf_gw.account SET held_nanos = held_nanos + $1', [holdNanos]);
+    await this.#client.query(
+      `UPDATE inf_gw.key_state SET slots = slots + 1, open_requests = open_requests + 1,
+         reserved_tokens = reserved_tokens + $2, newest_open_us = $3, month = inf_gw.utc_month($3),
+         charged_nanos = CASE WHEN month = inf_gw.utc_month($3) THEN charged_nanos ELSE 0 END,
+         held_nanos = CASE WHEN month = inf_gw.utc_month($3) THEN held_nanos ELSE 0 END + $4 WHERE key_id = $1`,
+      [keyId, inputTokens + outputTokens, us, holdNanos],
+    );
+  }
+
+  async settle({ requestId }: HoldRow, end: End, wallMs: number): Promise<void> {
+    const { usage, served, failure } = end;
+    await this.#client.query(SETTLE, [
+      wallMs * 1_000,
+      requestId,
+      end.outcome,
+      end.source,
+      served?.model,
+      usage.promptTokens,
+      usage.cachedTokens,
+      cacheWritesOf(usage),
+      usage.completionTokens,
+      end.costNanos,
+      end.completionId,
+      end.firstByteMs,
+      served?.upstream,
+      served?.attempts,
+      failure?.reason,
+      failure?.status,
+      failure?.message,
+    ]);
+  }
+
+  async refuse(refusals: readonly RefusalCount[]): Promise<void> {
+    for (const { month, keyId, code, reason, requests, lastAtMs } of refusals) {
+      const columns = [month, keyId, code, reason, requests, lastAtMs].map((value) => [value]);
+      await this.#client.query('SELECT inf_gw.count_refusals($1, $2, $3, $4, $5, $6)', columns);
+    }
+  }
+
+  async dropOldRows(beforeMs: number): Promise<void> {
+    await this.#client.query('SELECT inf_gw.drop_old_rows($1, 1000000)', [beforeMs]);
+  }
+
+  async dump(): Promise<Readonly<Record<string, readonly unknown[]>>> {
+    const tables: Record<string, readonly unknown[]> = {};
+    for (const name of await this.#tables()) {
+      tables[name] = (await this.#client.query(`SELECT * FROM inf_gw.${name} t ORDER BY t::text COLLATE "C"`)).rows;
+    }
+    return tables;
+  }
+
+  async assertSound(): Promise<void> {
+    const rows = async (text: string) => (await this.#client.query(text)).rows;
+    const [account] = await rows(`SELECT balance_nanos, held_nanos,
+      (SELECT coalesce(sum(amount_nanos), 0) FROM inf_gw.credit_entries)
+        - (SELECT coalesce(sum(cost_nanos), 0) FROM (${BY_DAY}) d)::bigint AS expected,
+      (SELECT coalesce(sum(hold_nanos), 0) FROM inf_gw.holds)::bigint AS expected_held FROM inf_gw.account`);
+    assert.equal(account?.balance_nanos, account?.expected, 'the balance is not credit minus costs');
+    assert.equal(account?.held_nanos, account?.expected_held, 'the account does not know what is held');
+    for (const [table, period, value] of [
+      ['usage_days', 'day', 'day'],
+      ['usage_months', 'month', 'substr(day, 1, 7)'],
+    ] as const) {
+      const names = `${period}, key_id, model, source`;
+      const stored = await rows(`SELECT ${names}, ${SUMS} FROM inf_gw.${table} GROUP BY ${names} ORDER BY ${names}`);
+      const expected = `SELECT ${value} AS ${names}, ${SUMS} FROM (${BY_DAY}) d GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`;
+      assert.deepEqual(stored, await rows(expected), `the sums by ${period} do not match the requests`);
+    }
+    const wrong =
+      await rows(`SELECT key_id, charged_nanos, (SELECT coalesce(sum(cost_nanos), 0) FROM inf_gw.usage_months m
+        WHERE m.key_id = s.key_id AND m.month = s.month)::bigint AS expected FROM inf_gw.key_state s`);
+    for (const { charged_nanos: charged, expected } of wrong) assert.equal(charged, expected, 'charged in the month');
+  }
+
+  async #empty(): Promise<void> {
+    const tables = (await this.#tables()).filter((name) => name !== 'migrations' && name !== 'account');
+    await this.#client.query(`TRUNCATE ${tables.map((name) => `inf_gw.${name}`).join(', ')}`);
+    await this.#client.query('UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0');
+  }
+
+  async #tables(): Promise<string[]> {
+    const text = "SELECT tablename FROM pg_tables WHERE schemaname = 'inf_gw' ORDER BY 1";
+    return (await this.#client.query<{ tablename: string }>(text)).rows.map(({ tablename }) => tablename);
+  }
+}
+
+/** Where a state is, by its address. */
+export function locationOf(url: string): StateLocation {
+  const parsed = parsePostgresAddress(url, '/');
+  assert.equal(parsed.kind, 'address');
+  return { kind: 'postgres', address: (parsed as Extract<typeof parsed, { kind: 'address' }>).address };
+}
+
+async function openAt(test: Cleanup, location: StateLocation): Promise<OpenState> {
+  const state = await openState(location, 'full');
+  test.after(() => state.close());
+  return state;
+}

@@ -1,0 +1,174 @@
+/** A state in a database, where that differs from one in a file: its tables, its locks, its rights, its outages. */
+import assert from 'node:assert/strict';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import pg from 'pg';
+import { UserError } from '../../src/core/errors.ts';
+import { openState } from '../../src/state/open.ts';
+import { grantsFor } from '../../src/state/postgres/rights.ts';
+import type { OpenState } from '../../src/state/state.ts';
+import { PostgresServer } from '../support/postgres.ts';
+import { until } from '../support/wait.ts';
+import { locationOf } from './database-stage.ts';
+import { done, makeKey, NOON, USD } from './stage.ts';
+
+let server: PostgresServer;
+before(async () => {
+  server = await PostgresServer.start();
+});
+after(() => server.stop());
+
+async function opened(t: TestContext, url: string): Promise<OpenState> {
+  const state = await openState(locationOf(url), 'full');
+  t.after(() => state.close());
+  return state;
+}
+
+async function fresh(t: TestContext) {
+  const url = await server.createDatabase();
+  const database = new URL(url).pathname.slice(1);
+  return { url, database, state: await opened(t, url) };
+}
+
+/** Another program that works on the database. */
+async function stranger(t: TestContext, url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  t.after(() => client.end());
+  return client;
+}
+
+/** What an operation says that must fail for a reason that the operator can do something about. */
+async function linesOf(state: OpenState, work: () => Promise<unknown>): Promise<readonly string[]> {
+  const error: unknown = await state.run(work).then(
+    () => assert.fail('it did not fail'),
+    (reason) => reason,
+  );
+  assert.ok(error instanceof UserError, String(error));
+  return error.lines;
+}
+
+describe('opening a database', () => {
+  test('makes its tables, once, and says so without the password', async (t) => {
+    const { url, state } = await fresh(t);
+    const { host, pathname } = new URL(url);
+    assert.equal(state.created, `the tables in postgres://gateway:***@${host}${pathname}`);
+    assert.equal((await opened(t, url)).created, undefined);
+  });
+
+  test('makes them once if several commands are the first', async (t) => {
+    const url = await server.createDatabase();
+    const states = await Promise.all([1, 2, 3, 4].map(() => opened(t, url)));
+    assert.equal(states.filter(({ created }) => created !== undefined).length, 1);
+    await makeKey(states[0] as OpenState, { name: 'app' });
+    for (const { keys } of states) assert.equal((await keys.find('app'))?.name, 'app');
+  });
+
+  test('fails if a newer version has changed its tables, and leaves them alone', async (t) => {
+    const { url, database } = await fresh(t);
+    await server.query('INSERT INTO inf_gw.migrations (version) VALUES (1000)', database);
+    await assert.rejects(opened(t, url), (error) => error instanceof UserError && /version 1000/.test(error.message));
+  });
+});
+
+describe('a lock', () => {
+  test('on the account does not hold up edits of keys', async (t) => {
+    const { url, state } = await fresh(t);
+    await makeKey(state, { name: 'app' });
+    const other = await stranger(t, url);
+    await other.query('BEGIN; SELECT FROM inf_gw.account FOR UPDATE');
+    assert.equal(done(await state.keys.setState('app', 'disabled')).state, 'disabled');
+    assert.equal(done(await state.keys.setLimits('app', { rpm: 1 })).rpm, 1);
+    await makeKey(state);
+    assert.deepEqual(await state.account.balance(), { balanceNanos: 0n, heldNanos: 0n });
+  });
+
+  test('that is never given back ends an entry with an error that says what to do, and nothing is entered', async (t) => {
+    const { url, state } = await fresh(t);
+    const other = await stranger(t, url);
+    await other.query('BEGIN; SELECT FROM inf_gw.account FOR UPDATE');
+    const lines = await linesOf(state, () => state.account.enter(USD, '', NOON));
+    assert.match(lines.join('\n'), /another transaction holds a lock[^]*pg_stat_activity/);
+    await other.query('ROLLBACK');
+    assert.deepEqual(await state.account.history(), []);
+    assert.equal((await state.account.enter(USD, '', NOON))?.balanceNanos, USD);
+  });
+});
+
+describe('an outage', () => {
+  test('fails what is asked meanwhile, naming host, database and user; afterwards all is as before', async (t) => {
+    const url = await server.createDatabase();
+    const state = await opened(t, url);
+    await state.account.enter(USD, '', NOON);
+    await server.crash();
+    t.after(() => server.restart().catch(() => {}));
+    const { host, pathname, password } = new URL(url);
+    for (const work of [
+      () => state.account.balance(),
+      () => state.account.enter(USD, '', NOON),
+      () => state.hasChanged(),
+    ]) {
+      const lines = await linesOf(state, work);
+      const [first = ''] = lines;
+      assert.ok(lines.length > 1 && first.includes(host) && first.includes(pathname.slice(1)), lines.join('\n'));
+      assert.ok(first.includes('gateway') && !lines.join('\n').includes(password));
+    }
+    await server.restart();
+    await until(async () => (await state.account.balance()).balanceNanos === USD);
+    assert.equal((await state.account.history()).length, 1);
+  });
+
+  test('of the connection alone is over with the next question', async (t) => {
+    const { database, state } = await fresh(t);
+    const end = () =>
+      server.query(
+        `SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE datname = '${database}' AND pid <> pg_backend_pid()`,
+        database,
+      );
+    await end();
+    await until(() =>
+      state.account.balance().then(
+        () => true,
+        () => false,
+      ),
+    );
+    // In a transaction: the one that is cut is undone, and the next one is whole.
+    await makeKey(state, { name: 'app' });
+    await assert.rejects(
+      state.keys
+        .editAllowlist('app', () => {
+          void end();
+          return ['a/b'];
+        })
+        .then(() => state.keys.editAllowlist('app', () => ['c/d']))
+        .then(async () => {
+          await end();
+          return state.account.balance();
+        }),
+    );
+    await until(() =>
+      state.account.balance().then(
+        () => true,
+        () => false,
+      ),
+    );
+    assert.equal((await state.keys.find('app'))?.name, 'app');
+  });
+});
+
+test('a role with the rights of a gateway can look at everything, and is told why it can change nothing', async (t) => {
+  const { url, database, state } = await fresh(t);
+  const key = await makeKey(state, { name: 'app' });
+  await server.query("CREATE ROLE looker LOGIN PASSWORD 'looks'");
+  for (const statement of grantsFor('looker')) await server.query(statement, database);
+  const asLooker = Object.assign(new URL(url), { username: 'looker', password: 'looks' }).href;
+  const looker = await opened(t, asLooker);
+  assert.deepEqual(await looker.keys.find('app'), key);
+  const everything = { by: 'day', keyId: undefined, model: undefined, sinceMs: NOON, untilMs: NOON + 1 } as const;
+  assert.deepEqual((await looker.usage.report(everything)).rows, []);
+  assert.deepEqual(await looker.account.history(), []);
+  assert.deepEqual([await looker.hasChanged(), await looker.hasChanged()], [true, false]);
+  const lines = await linesOf(looker, () => looker.keys.setState('app', 'disabled'));
+  assert.match(lines.join('\n'), /lacks a right/);
+  assert.deepEqual(await state.keys.find('app'), key);
+});
