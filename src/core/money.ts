@@ -37,6 +37,15 @@ export function formatUsd(nanos: Nanos): string {
   return `${sign}${absolute / NANOS_PER_USD}.${padded}`;
 }
 
+/**
+ * Two digits of an amount, rounded up: `0.51` for 0.503733. For messages: clients search them for
+ * numbers such as 503 to find out whether to try again.
+ */
+export function usdRoundedUp(nanos: Nanos): string {
+  const step = 10n ** BigInt(Math.max(0, nanos.toString().length - 2));
+  return formatUsd(((nanos + step - 1n) / step) * step);
+}
+
 /** Tokens of one kind, and the price of a million of them. */
 export interface PricedTokens {
   readonly tokens: number;

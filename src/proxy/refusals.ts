@@ -1,6 +1,6 @@
 /** The errors that clients read for the ledger's refusals. */
 import { type ClientError, rateLimited } from '../core/errors.ts';
-import { formatUsd, type Nanos } from '../core/money.ts';
+import { formatUsd, type Nanos, usdRoundedUp } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
 import type { MoneyRefusal, Refusal } from '../ledger/ledger.ts';
@@ -25,7 +25,7 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
       return {
         code: 'insufficient_credit',
         message:
-          `The account balance does not cover this request, which may cost ${formatUsd(holdNanos)} USD. ` +
+          `The account balance does not cover this request, which may cost ${usdRoundedUp(holdNanos)} USD. ` +
           'The operator can add credit: inf-gw credit add <usd>',
       };
     case 'larger_than_token_limit':

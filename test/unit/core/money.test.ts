@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { costRoundedUp, formatUsd, MAX_NANOS, NANOS_PER_USD, parseUsd } from '../../../src/core/money.ts';
+import { costRoundedUp, formatUsd, MAX_NANOS, NANOS_PER_USD, parseUsd, usdRoundedUp } from '../../../src/core/money.ts';
 
 const READ: readonly (readonly [text: string, nanos: bigint])[] = [
   ['0', 0n],
@@ -118,3 +118,13 @@ describe('a cost', () => {
     assert.equal(costRoundedUp([{ tokens: 5, nanosPerMillion: 0n }]), 0n);
   });
 });
+
+for (const [nanos, text] of [
+  [503_733_000n, '0.51'],
+  [40n, '0.00000004'],
+  [1n, '0.000000001'],
+  [99_000_001n, '0.10'],
+  [12_345_000_000n, '13.00'],
+] as const) {
+  test(`a message that names ${nanos} nanodollars says ${text}`, () => assert.equal(usdRoundedUp(nanos), text));
+}
