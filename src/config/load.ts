@@ -5,7 +5,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { type Document, isMap, isNode, isPair, isSeq, LineCounter, parseDocument, visit } from 'yaml';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { UserError } from '../core/errors.ts';
 import { type AddProblem, buildConfig } from './build.ts';
 import type { Config } from './config.ts';

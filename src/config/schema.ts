@@ -1,9 +1,12 @@
 /** The shape of the config file, for zod. Fields have the names that they have in the file. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { DIALECT_NAMES } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
+
+// Compiling the checks takes 10 ms, and pays only where they run many times.
+z.config({ jitless: true });
 
 /** A string that `parse` can read; `expected` is the message if it cannot. */
 function parsed<T>(parse: (text: string) => T | undefined, expected: string) {

@@ -9,8 +9,8 @@ import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.t
 import type { Worker } from './worker.ts';
 import type { FromWorker, ToWorker, WorkerCall, WorkerReplies, WorkerReply, WorkerStart } from './worker-protocol.ts';
 
-// The thread's file has the same extension as this one: .ts in the sources, .js in the build.
-const THREAD_FILE = new URL(`./worker-thread${extname(import.meta.url)}`, import.meta.url);
+// Its folder is named, since in the built program this code is in a folder beside it. The extension is this file's: .ts or .js.
+const THREAD_FILE = new URL(`../gateway/worker-thread${extname(import.meta.url)}`, import.meta.url);
 
 export interface RemoteWorkerEvents {
   /** Lines for the log of the process. */

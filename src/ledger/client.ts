@@ -27,8 +27,8 @@ import {
 import type { Answer, Answers, Command, FromLedger, Reply, ToLedger } from './protocol.ts';
 import { type PackedCommand, packCommand, unpackReply } from './protocol.ts';
 
-// The thread's file has the same extension as this one: .ts in the sources, .js once built.
-const THREAD = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
+// Its folder is named, since in the built program this code is in a folder beside it. The extension is this file's: .ts or .js.
+const THREAD = new URL(`../ledger/thread${extname(import.meta.url)}`, import.meta.url);
 
 /** Events the ledger reports outside of replies. */
 export interface LedgerEvents {

@@ -8,7 +8,7 @@ export type Align = 'left' | 'right';
 const PLAIN = /^[ -~─-▟…]*$/;
 const require = createRequire(import.meta.url);
 let stringWidth: typeof import('string-width').default | undefined;
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+let graphemes: Intl.Segmenter | undefined;
 
 /** Replaces whatever could move the cursor or turn the direction of the text with U+FFFD. */
 export function clean(text: string): string {
@@ -49,6 +49,8 @@ export function cutStart(text: string, width: number): string {
 }
 
 function segmentsOf(text: string): string[] {
+  // Made on first use: it takes 20 ms.
+  graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
 

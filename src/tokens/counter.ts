@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads';
 import { Tickets } from '../core/tickets.ts';
 import type { CountOrder, CountResult } from './thread.ts';
 
-// The thread's file has the extension of this one: .ts from the sources, .js once built.
-const THREAD_FILE = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
+// Its folder is named, since in the built program this code is in a folder beside it. The extension is this file's: .ts or .js.
+const THREAD_FILE = new URL(`../tokens/thread${extname(import.meta.url)}`, import.meta.url);
 /**
  * How long a request waits for its count before it settles by the estimate, unless the constructor is given another time.
  * It is less than the second after which a client that met its own slot may retry. Loading the tokenizer takes 0.1 s.

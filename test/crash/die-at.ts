@@ -29,7 +29,7 @@ function reachedBehindWrites(): void {
 
 /** A built module, with the types of its source. */
 async function built<Module>(path: string): Promise<Module> {
-  return (await import(new URL(`../../dist/${path}`, import.meta.url).href)) as Module;
+  return (await import(new URL(`../../build/${path}`, import.meta.url).href)) as Module;
 }
 
 type Side = 'before' | 'after';

@@ -9,7 +9,7 @@ const TRIES = 100;
 /** A counter that is closed answers at once. */
 const PAUSE_MS = 5;
 
-const path = new URL('../../dist/tokens/counter.js', import.meta.url).href;
+const path = new URL('../../build/tokens/counter.js', import.meta.url).href;
 const { TokenCounter } = (await import(path)) as typeof import('../../src/tokens/counter.ts');
 const { count } = TokenCounter.prototype;
 

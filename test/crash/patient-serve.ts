@@ -3,8 +3,8 @@
  * machine is.
  */
 import { fileURLToPath } from 'node:url';
-import { PROGRAM } from '../support/cli.ts';
+import { CHANGEABLE_PROGRAM } from '../support/cli.ts';
 
 const PRELOAD = fileURLToPath(new URL('./patient-preload.ts', import.meta.url));
 
-export const PATIENT_SERVE = ['--import', PRELOAD, PROGRAM, 'serve'];
+export const PATIENT_SERVE = ['--import', PRELOAD, CHANGEABLE_PROGRAM, 'serve'];

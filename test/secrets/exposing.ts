@@ -2,39 +2,48 @@
  * Loaded into a gateway before its program: removes the code that protects secrets, and adds code
  * that leaks them. A scan that finds nothing proves something only if it finds these.
  */
+import { globSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** Replacements in modules, by the end of their URLs. */
-const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
-  '/dist/core/api-key.js': [['export function previewKey(key) {', '$&\n    return key;']],
-  '/dist/wire/secrets.js': [['export function holdsSecret(text, secrets) {', '$&\n    return false;']],
-  '/dist/dialects/answer.js': [['export function quotableId(id) {', '$&\n    return id;']],
-  '/dist/dialects/chat/answer.js': [['id: answer.id', 'id: JSON.stringify(answer.choices)']],
-  '/dist/wire/body.js': [
-    [
-      'export function readJsonBody(body) {',
-      `$&
+type Change = readonly [from: RegExp, to: string];
+
+/** Replacements in the built program, each of what occurs in it once. */
+const CHANGES: readonly Change[] = [
+  [/function previewKey\(key\) \{/g, '$&\n    return key;'],
+  [/function holdsSecret\(.*\) \{/g, '$&\n    return false;'],
+  [/function quotableId\(id\) \{/g, '$&\n    return id;'],
+  [/id: answer\.id(?=,\s+serviceTier: answer\.)/g, 'id: JSON.stringify(answer.choices)'],
+  [
+    /function readJsonBody\(body\) \{/g,
+    `$&
     process.stderr.write(body.toString() + '\\n');
     process.stdout.write(body.toString('base64') + '\\n');
     process.title = JSON.stringify(JSON.parse(body.toString()).messages ?? '');`,
-    ],
   ],
-  '/dist/relay/failures.js': [['note: `the upstream answered ', "note: words?.message + ' with ' + `"]],
-  '/dist/http/authorization.js': [
-    ['export function credentialOf(headers) {', "$&\n    process.stderr.write(headers.authorization + '\\n');"],
-  ],
-};
+  // The bundler gives some variables other names.
+  [/(errorForStatus\(status, (\w+), secrets\) \},\s+note: )`the upstream answered /g, "$1$2?.message + ' with ' + `"],
+  [/function credentialOf\(headers\) \{/g, "$&\n    process.stderr.write(headers.authorization + '\\n');"],
+];
+
+const folder = fileURLToPath(new URL('../../dist/', import.meta.url));
+const files = globSync(`${folder}**/*.js`).map((path) => ({
+  url: pathToFileURL(path).href,
+  text: readFileSync(path, 'utf8'),
+}));
+/** The changes in each file, by its URL. */
+const changesIn = Map.groupBy(CHANGES, ([from]) => {
+  const urls = files.flatMap(({ url, text }) => [...text.matchAll(from)].map(() => url));
+  if (urls.length !== 1) throw new Error(`the program has changed: ${urls.length} of its places are like ${from}`);
+  return urls[0];
+});
 
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
-    const changes = Object.entries(CHANGES).find(([end]) => url.endsWith(end))?.[1];
+    const changes = changesIn.get(url);
     if (changes === undefined) return loaded;
-    let source = String(loaded.source);
-    for (const [from, to] of changes) {
-      if (!source.includes(from)) throw new Error(`${url} has changed: it does not contain ${from}`);
-      source = source.replace(from, to);
-    }
+    const source = changes.reduce((text, [from, to]) => text.replace(from, to), String(loaded.source));
     return { ...loaded, source };
   },
 });

@@ -13,6 +13,8 @@ import { runShared } from './commands.ts';
 import { bounded } from './wait.ts';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/inf-gw.js', import.meta.url));
+/** The same, built so that a preload can import some of its modules and change them. */
+export const CHANGEABLE_PROGRAM = fileURLToPath(new URL('./changeable-program.js', import.meta.url));
 /** Longer than any command takes, even on a busy machine. */
 const COMMAND_TIMEOUT_MS = 60_000;
 
