@@ -42,6 +42,8 @@ export interface Engine {
   dropOldRows(lockWaitMs?: number): Promise<boolean>;
   /** What has to be done now and then between batches. */
   maintain(): Promise<void>;
+  /** Why nothing is admitted, although what ends requests can be written. */
+  readonly fault: StorageFault | undefined;
   /** Rejects with a storage error if nothing can be written. */
   probe(lockWaitMs?: number): Promise<void>;
   /** The storage fault behind an error; undefined for an internal one. */

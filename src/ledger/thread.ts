@@ -136,7 +136,7 @@ class LedgerThread {
     const writes = commands.some(isWritten);
     try {
       const answers = await this.#engine.process(commands, this.#lockWaitMs);
-      if (writes) this.#report(undefined);
+      if (writes) this.#report(this.#engine.fault);
       this.#responder.answer(
         batch.map((command, index) => ({ ...command, answer: answers[index] })),
         writes,
@@ -210,7 +210,7 @@ class LedgerThread {
     try {
       await write();
       // In a damaged file, a write to another page proves nothing.
-      if (this.#fault?.kind !== 'damage') this.#report(undefined);
+      if (this.#fault?.kind !== 'damage') this.#report(this.#engine.fault);
     } catch (error) {
       this.#report(this.#faultOf(error));
     }

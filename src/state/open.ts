@@ -1,7 +1,10 @@
 /** Opens the state wherever it is kept. The parts of a store are loaded only if it is used. */
 import { existsSync } from 'node:fs';
+import { UserError } from '../core/errors.ts';
+import type { PostgresAddress } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
 import type { StateLocation } from '../core/state-location.ts';
+import type { Contents, MoveSource, MoveTarget } from './move.ts';
 import type { OpenState } from './state.ts';
 
 /** Opens the state, making its file or its tables if there are none. Rejects with a UserError. */
@@ -23,4 +26,46 @@ export async function emptyState(): Promise<OpenState> {
 /** Whether the state is a file that does not exist yet. Of a database only opening it tells. */
 export function isMissingFile(location: StateLocation): boolean {
   return location.kind === 'file' && !existsSync(location.path);
+}
+
+/** Locks a state that is to be moved. Rejects with a UserError, also if a gateway runs on it. */
+export async function openSource(location: StateLocation): Promise<MoveSource> {
+  switch (location.kind) {
+    case 'file':
+      return (await import('./sqlite/move.ts')).FileSource.open(location.path);
+    case 'postgres':
+      return (await import('./postgres/move-source.ts')).DatabaseSource.open(location.address);
+  }
+}
+
+/** Locks an empty state that another is to be moved to. Rejects with a UserError, also if it is not empty. */
+export async function openTarget(location: StateLocation): Promise<MoveTarget> {
+  switch (location.kind) {
+    case 'file':
+      return (await import('./sqlite/move.ts')).FileTarget.open(location.path);
+    case 'postgres':
+      return (await import('./postgres/move-target.ts')).DatabaseTarget.open(location.address);
+  }
+}
+
+/** Opens a state for an audit, without changing anything. Rejects with a UserError if there is none. */
+export async function openContents(location: StateLocation): Promise<{ contents: Contents; close(): Promise<void> }> {
+  switch (location.kind) {
+    case 'file': {
+      if (isMissingFile(location)) {
+        throw new UserError(`no state file at ${location.path}; serve, keys create or credit add creates it`);
+      }
+      (await import('./sqlite/open-state.ts')).closeToOthers(location.path);
+      return { contents: location, close: async () => {} };
+    }
+    case 'postgres': {
+      const session = await (await import('./postgres/long-session.ts')).openReader(location.address);
+      return { contents: { kind: 'database', read: session.run }, close: () => session.close() };
+    }
+  }
+}
+
+/** Gives a role of a database what a gateway needs. Returns what that has created. Rejects with a UserError. */
+export async function grantToRole(address: PostgresAddress, role: string): Promise<string | undefined> {
+  return (await import('./postgres/grant.ts')).grantToRole(address, role);
 }

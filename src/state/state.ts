@@ -1,6 +1,7 @@
 /** The state as commands and dashboard use it, whichever store keeps it. */
 import type { Account } from './account.ts';
 import type { Keys } from './keys.ts';
+import type { Nodes } from './nodes.ts';
 import type { Requests } from './requests.ts';
 import type { Usage } from './usage.ts';
 
@@ -12,6 +13,8 @@ export interface OpenState {
   readonly account: Account;
   readonly usage: Usage;
   readonly requests: Requests;
+  /** The gateways that share it; undefined for a state file, which has one at most. */
+  readonly nodes: Nodes | undefined;
 
   /** Runs `work`. A storage error that it throws becomes a UserError that says what to do. */
   run<T>(work: () => Promise<T>): Promise<T>;

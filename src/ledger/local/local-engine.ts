@@ -81,6 +81,10 @@ export class LocalEngine implements Engine {
     this.#store.boundLog();
   }
 
+  get fault(): undefined {
+    return undefined;
+  }
+
   async probe(lockWaitMs?: number): Promise<void> {
     this.#store.assertUsable();
     this.#store.probe(lockWaitMs);

@@ -1,9 +1,9 @@
 /** The engine of a ledger whose state many gateways share: the database decides. */
 
-import { systemClock } from '../../core/clock.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
-import { type Decided, NOTHING_DECIDED } from '../../state/postgres/batch.ts';
+import { type Batch, type Decided, NOTHING_DECIDED } from '../../state/postgres/batch.ts';
 import { type OpenRequest, SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
 import type { StorageFault } from '../../state/storage-fault.ts';
 import { checkCommand } from '../checks.ts';
@@ -11,7 +11,9 @@ import type { Engine, EngineEvents } from '../engine.ts';
 import type { LedgerOptions, LedgerSettings, LedgerSummary, NodeIdentity } from '../ledger.ts';
 import { type Answer, BUSIEST_KEYS, type Command, isAdmitted } from '../protocol.ts';
 import { RefusalCounts } from '../refusal-counts.ts';
-import { answersOf, type KeyLookup, place } from './batch.ts';
+import { answersOf } from './answers.ts';
+import { type KeyLookup, place } from './batch.ts';
+import { ClockGuard } from './clock-guard.ts';
 
 /**
  * All gateways wait for each other's batches. At 128 commands a batch takes some 10 ms of the
@@ -35,11 +37,25 @@ const NEVER_SENT: Omit<Settlement, 'requestId'> = {
   firstByteMs: undefined,
 };
 
+/** SQLSTATE of `decide`. */
+const CLOCK_STEPPED = 'IG003';
+
+/** Nothing may be admitted, because the windows of the last minute cannot be trusted. */
+class ClockStepError extends Error {}
+
+const CLOCK_FAULT: StorageFault = {
+  message:
+    'the clock of the database server has stepped by more than a second; nothing is admitted for a minute, until the ' +
+    'windows are right again; let NTP slew that clock and not step it',
+  kind: 'other',
+};
+
 export class SharedEngine implements Engine {
   readonly maxBatch = MAX_BATCH;
   readonly needsFlush: boolean;
   readonly #store: SharedLedgerStore;
   #settings: LedgerSettings;
+  readonly #clock: Clock;
   readonly #refusals = new RefusalCounts();
   /** The ids of keys by their hashes, which never change. */
   readonly #keyIds = new Map<string, string>();
@@ -50,10 +66,12 @@ export class SharedEngine implements Engine {
   /** Admissions that may be in the database, but whose clients were told that they failed. */
   readonly #doubtful = new Set<string>();
   #partitionsAtMs = 0;
+  readonly #clockGuard = new ClockGuard();
 
-  constructor(store: SharedLedgerStore, options: LedgerOptions) {
+  constructor(store: SharedLedgerStore, options: LedgerOptions, clock: Clock) {
     this.#store = store;
     this.#settings = options;
+    this.#clock = clock;
     this.needsFlush = options.durability === 'full';
   }
 
@@ -63,7 +81,7 @@ export class SharedEngine implements Engine {
 
   async process(commands: readonly Command[]): Promise<readonly Answer[]> {
     for (const command of commands) {
-      if (command.kind === 'count_refusal') this.#refusals.count(command.refusal, systemClock.wallMs());
+      if (command.kind === 'count_refusal') this.#refusals.count(command.refusal, this.#clock.wallMs());
       checkCommand(command);
     }
     await this.#giveBack();
@@ -121,14 +139,18 @@ export class SharedEngine implements Engine {
 
   async dropOldRows(): Promise<boolean> {
     if (this.journalRetentionMs === undefined) return false;
-    return this.#store.dropOldRows(systemClock.wallMs() - this.journalRetentionMs, RETENTION_ROWS);
+    return this.#store.dropOldRows(this.#clock.wallMs() - this.journalRetentionMs, RETENTION_ROWS);
   }
 
   async maintain(): Promise<void> {
     await this.#giveBack();
-    if (systemClock.monotonicMs() < this.#partitionsAtMs) return;
+    if (this.#clock.monotonicMs() < this.#partitionsAtMs) return;
     await this.#store.makePartitions();
-    this.#partitionsAtMs = systemClock.monotonicMs() + PARTITIONS_MS;
+    this.#partitionsAtMs = this.#clock.monotonicMs() + PARTITIONS_MS;
+  }
+
+  get fault(): StorageFault | undefined {
+    return this.#clockGuard.isClosed(this.#clock.monotonicMs()) ? CLOCK_FAULT : undefined;
   }
 
   async probe(): Promise<void> {
@@ -137,6 +159,7 @@ export class SharedEngine implements Engine {
   }
 
   faultOf(error: unknown): StorageFault | undefined {
+    if (error instanceof ClockStepError) return CLOCK_FAULT;
     return this.#store.faultOf(error);
   }
 
@@ -151,7 +174,7 @@ export class SharedEngine implements Engine {
     };
     const placed = place(commands, lookup);
     const { batch } = placed;
-    const decided = batch.keys.length === 0 ? NOTHING_DECIDED : await this.#store.decide(batch, this.#settings);
+    const decided = batch.keys.length === 0 ? NOTHING_DECIDED : await this.#ask(batch);
     const answers = answersOf(placed, decided, this.#settings);
     for (const command of commands) await this.#settleLate(command, decided);
     for (const [index, command] of commands.entries()) {
@@ -161,6 +184,23 @@ export class SharedEngine implements Engine {
     // From here on the batch is decided.
     for (const [index, command] of commands.entries()) this.#follow(command, answers[index], decided);
     return answers;
+  }
+
+  /** Lets the database decide. Once its clock has stepped, it only ends requests for a minute. */
+  async #ask(batch: Batch): Promise<Decided> {
+    const asks = batch.asks.kind.length > 0;
+    const sentMs = this.#clock.monotonicMs();
+    if (asks && this.#clockGuard.isClosed(sentMs)) throw new ClockStepError();
+    try {
+      const latestUs = asks ? this.#clockGuard.latestUs(sentMs) : null;
+      const decided = await this.#store.decide(batch, this.#settings, latestUs);
+      this.#clockGuard.saw(decided.atUs, sentMs);
+      return decided;
+    } catch (error) {
+      if ((error as { code?: string }).code !== CLOCK_STEPPED) throw error;
+      this.#clockGuard.close(sentMs);
+      throw new ClockStepError();
+    }
   }
 
   /** Settles a request whose hold was gone. */
@@ -221,5 +261,5 @@ export async function openSharedEngine(
   options: LedgerOptions,
   events: EngineEvents,
 ): Promise<SharedEngine> {
-  return new SharedEngine(await SharedLedgerStore.open(address, node, events), options);
+  return new SharedEngine(await SharedLedgerStore.open(address, node, events), options, systemClock);
 }

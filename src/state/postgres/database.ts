@@ -14,14 +14,14 @@ const ANSWER_MS = 60_000;
 const LOCK_WAIT_MS = 5_000;
 
 /** Every integer is read as a bigint: `int8`, and `numeric`, which is what sums of them are. */
-const INTEGERS: pg.CustomTypesConfig = {
+export const INTEGERS: pg.CustomTypesConfig = {
   getTypeParser: (type, format) =>
     type === pg.types.builtins.INT8 || type === pg.types.builtins.NUMERIC
       ? BigInt
       : pg.types.getTypeParser(type, format),
 };
 
-type Values = readonly (string | number | bigint | null | readonly string[])[];
+export type Values = readonly (string | number | bigint | null | readonly (string | bigint | null)[])[];
 
 /** Runs a statement, and returns its rows. */
 export type Run = (text: string, values?: Values) => Promise<Row[]>;

@@ -4,10 +4,13 @@ import type { Nanos } from '../../core/money.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { cacheWritesOf } from '../../core/usage.ts';
+import type { KeyActivity } from '../nodes.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
+import { ACTIVITY_OF_KEYS, BUSIEST } from './activity.ts';
 import { argumentsOf, type Batch, type BatchSettings, type Decided, type DecidedRow, decidedOf } from './batch.ts';
 import { Membership, type MembershipEvents, type SharedNode } from './membership.ts';
+import { Minute } from './minute.ts';
 
 /** A request of this process that was admitted. */
 export interface OpenRequest {
@@ -18,37 +21,25 @@ export interface OpenRequest {
   readonly holdNanos: Nanos;
 }
 
-/** The activity of a key in the last minute, on all gateways. */
-export interface SharedKeyActivity {
-  readonly keyId: string;
-  readonly requests: number;
-  readonly tokens: number;
-  readonly open: number;
-}
-
-const DECIDE = `SELECT * FROM inf_gw.decide(${parameters(38)})`;
+const DECIDE = `SELECT * FROM inf_gw.decide(${parameters(39)})`;
 const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(22)})`;
 const GIVE_BACK = 'SELECT settled FROM inf_gw.give_back($1)';
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
-
-/** The windows of the last minute: `key_state` still counts what has left since its last decision. */
-const ACTIVITY = `SELECT s.key_id, coalesce(sum(e.requests), 0) AS requests,
-    coalesce(sum(e.tokens), 0) + s.reserved_tokens AS tokens, s.open_requests AS open
-  FROM inf_gw.key_state s
-  LEFT JOIN inf_gw.window_entries e ON e.key_id = s.key_id AND e.at_us > inf_gw.now_us() - 60000000`;
 
 export class SharedLedgerStore {
   readonly #membership: Membership;
   readonly #created: boolean;
   readonly #recoveredHolds: number;
+  readonly #minute: Minute;
   /** Batches decided, and those of them that are flushed. */
   #decided = 0;
   #flushed = 0;
   /** Whether batches were decided on connections that are gone: no flush is one for them. */
   #hasLostBatches = false;
 
-  private constructor(membership: Membership, created: boolean, recoveredHolds: number) {
+  private constructor(membership: Membership, minute: Minute, created: boolean, recoveredHolds: number) {
     this.#membership = membership;
+    this.#minute = minute;
     this.#created = created;
     this.#recoveredHolds = recoveredHolds;
   }
@@ -60,8 +51,9 @@ export class SharedLedgerStore {
       store?.loseBatches();
       events.onFault(fault);
     };
-    const { membership, created, settled } = await Membership.open(address, node, { ...events, onFault });
-    store = new SharedLedgerStore(membership, created, settled);
+    const minute = new Minute();
+    const { membership, created, settled } = await Membership.open(address, node, minute, { ...events, onFault });
+    store = new SharedLedgerStore(membership, minute, created, settled);
     return store;
   }
 
@@ -81,13 +73,18 @@ export class SharedLedgerStore {
     };
   }
 
-  /** Decides a batch in one transaction. Where it rejects, nobody knows whether it was committed. */
-  decide(batch: Batch, settings: BatchSettings): Promise<Decided> {
+  /**
+   * Decides a batch in one transaction. Where it rejects, nobody knows whether it was committed.
+   * `latestUs`: the latest time that the database's clock can rightly show; null for any.
+   */
+  decide(batch: Batch, settings: BatchSettings, latestUs: bigint | null): Promise<Decided> {
     return this.#membership.run(async ({ link, nodeId, epoch }) => {
-      const values = [nodeId, epoch, ...argumentsOf(batch, settings)];
+      const values = [nodeId, epoch, latestUs, ...argumentsOf(batch, settings)];
       const [row] = await link.decide<DecidedRow & Record<string, unknown>>('decide', DECIDE, values);
       this.#decided++;
-      return decidedOf(row as DecidedRow);
+      const decided = decidedOf(row as DecidedRow);
+      this.#minute.count(performance.now(), admissionsIn(batch, decided), tokensIn(batch));
+      return decided;
     });
   }
 
@@ -186,14 +183,11 @@ export class SharedLedgerStore {
       'account',
       'SELECT balance_nanos, held_nanos FROM inf_gw.account',
     );
-    const active = `${ACTIVITY} WHERE s.key_id IN (SELECT key_id FROM inf_gw.window_entries
-      WHERE at_us > inf_gw.now_us() - 60000000 UNION SELECT key_id FROM inf_gw.holds)
-      GROUP BY s.key_id ORDER BY 2 DESC LIMIT $1`;
     return {
       balanceNanos: BigInt(account?.balance_nanos ?? 0),
       heldNanos: BigInt(account?.held_nanos ?? 0),
-      busiest: await this.#activity('busiest', active, busiest),
-      keys: await this.#activity('activity', `${ACTIVITY} WHERE s.key_id = ANY ($1) GROUP BY s.key_id`, keyIds),
+      busiest: await this.#activity('busiest', BUSIEST, busiest),
+      keys: await this.#activity('activity', ACTIVITY_OF_KEYS, keyIds),
     };
   }
 
@@ -215,7 +209,7 @@ export class SharedLedgerStore {
     }
   }
 
-  async #activity(name: string, text: string, parameter: unknown): Promise<SharedKeyActivity[]> {
+  async #activity(name: string, text: string, parameter: unknown): Promise<KeyActivity[]> {
     const rows = await this.#aside<{ key_id: string; requests: string; tokens: string; open: string }>(name, text, [
       parameter,
     ]);
@@ -232,6 +226,16 @@ export class SharedLedgerStore {
       ({ link }) => link.aside<Row & Record<string, unknown>>(name, text, values) as Promise<Row[]>,
     );
   }
+}
+
+function admissionsIn({ asks }: Batch, decided: Decided): number {
+  return decided.asks.filter(({ code }, index) => asks.kind[index] === 0 && code === 0).length;
+}
+
+/** Input and output of the requests that ended. */
+function tokensIn({ settlements }: Batch): number {
+  const sum = (tokens: readonly number[]) => tokens.reduce((total, each) => total + each, 0);
+  return sum(settlements.promptTokens) + sum(settlements.completionTokens);
 }
 
 function parameters(count: number): string {

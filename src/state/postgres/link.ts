@@ -2,8 +2,9 @@
 
 import type pg from 'pg';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
-import { connect, disconnect, query, sever } from './connect.ts';
+import { disconnect, query, sever } from './connect.ts';
 import { UnusableServerError } from './faults.ts';
+import { openChecked, refusePooler } from './server.ts';
 
 /**
  * How long the database may take for an answer. Requests fail within 5 seconds of its silence, and
@@ -21,11 +22,6 @@ const SETTINGS = [
   'jit = off',
   `lock_timeout = ${LOCK_WAIT_MS}`,
 ];
-
-interface Session {
-  readonly pid: number;
-  readonly started: string;
-}
 
 export class Link {
   /** Decides. Its commits do not wait for the disk, nor for a standby. */
@@ -48,9 +44,10 @@ export class Link {
     const clients: pg.Client[] = [];
     try {
       for (const purpose of ['ledger', 'flush', 'side']) {
-        clients.push(await connect(address, `inf-gw ${name} ${purpose}`));
+        clients.push(await openChecked(address, `inf-gw ${name} ${purpose}`));
       }
       const [deciding, flushing, side] = clients as [pg.Client, pg.Client, pg.Client];
+      await refusePooler(deciding, flushing, address);
       await assertSameServer(deciding, flushing);
       for (const client of clients) {
         await run(client, SETTINGS.map((setting) => `SET ${setting}`).join('; '));
@@ -105,27 +102,16 @@ async function run(client: pg.Client, text: string): Promise<void> {
   await query(client, text, ANSWER_MS);
 }
 
-/**
- * A flush is only one for what was committed on the same server. And behind a pooler that gives each
- * transaction another connection, settings and epochs would not stay with ours.
- */
+/** A flush is only one for what was committed on the same server. */
 async function assertSameServer(deciding: pg.Client, flushing: pg.Client): Promise<void> {
-  const [first, second] = [await sessionOf(deciding), await sessionOf(flushing)];
-  if (first.pid === second.pid) {
-    throw new UnusableServerError(
-      'a pooler in transaction mode is in between: two connections share one of the server',
-      'connect to the server itself, or set the pooler to session mode',
-    );
-  }
-  if (first.started !== second.started) {
-    throw new UnusableServerError(
-      'its connections lead to different servers',
-      'set `state:` to the address of one server, or to a proxy that follows the primary',
-    );
-  }
+  if ((await startOf(deciding)) === (await startOf(flushing))) return;
+  throw new UnusableServerError(
+    'its connections lead to different servers',
+    'set `state:` to the address of one server, or to a proxy that follows the primary',
+  );
 }
 
-async function sessionOf(client: pg.Client): Promise<Session> {
-  const text = 'SELECT pg_backend_pid() AS pid, pg_postmaster_start_time()::text AS started';
-  return (await query<Session>(client, text, ANSWER_MS)).rows[0] as Session;
+async function startOf(client: pg.Client): Promise<string | undefined> {
+  const text = 'SELECT pg_postmaster_start_time()::text AS started';
+  return (await query<{ started: string }>(client, text, ANSWER_MS)).rows[0]?.started;
 }

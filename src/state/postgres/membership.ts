@@ -8,6 +8,7 @@ import type { StorageFault } from '../storage-fault.ts';
 import { explained, faultOf } from './faults.ts';
 import { Link } from './link.ts';
 import { migrate } from './migrations.ts';
+import type { Minute } from './minute.ts';
 
 /** The time between two signs of life. */
 const HEARTBEAT_MS = 1_000;
@@ -70,6 +71,8 @@ interface ServerError extends Error {
 export class Membership {
   readonly #address: PostgresAddress;
   readonly #node: SharedNode;
+  /** What the others are told of this gateway with each sign of life. */
+  readonly #minute: Minute;
   readonly #events: MembershipEvents;
   /** Tells this process from an earlier one of the same name. */
   readonly #instance = randomUUID();
@@ -79,9 +82,10 @@ export class Membership {
   #isClosing = false;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  private constructor(address: PostgresAddress, node: SharedNode, events: MembershipEvents) {
+  private constructor(address: PostgresAddress, node: SharedNode, minute: Minute, events: MembershipEvents) {
     this.#address = address;
     this.#node = node;
+    this.#minute = minute;
     this.#events = events;
   }
 
@@ -92,9 +96,10 @@ export class Membership {
   static async open(
     address: PostgresAddress,
     node: SharedNode,
+    minute: Minute,
     events: MembershipEvents,
   ): Promise<{ membership: Membership; created: boolean; settled: number }> {
-    const membership = new Membership(address, node, events);
+    const membership = new Membership(address, node, minute, events);
     let link: Link | undefined;
     try {
       link = await Link.open(address, node.name);
@@ -128,6 +133,8 @@ export class Membership {
   /** As `faultOf` of `faults.ts`. */
   faultOf(error: unknown): StorageFault | undefined {
     if (error instanceof NotSeatedError) return error.fault;
+    // Of a server that cannot be used, such as a pooler.
+    if (error instanceof UserError) return { message: error.lines.join('; '), kind: 'other' };
     const { code } = error as ServerError;
     if (code === EPOCH_OVER) {
       return { message: 'another gateway has taken this one for dead; it joins again', kind: 'other' };
@@ -188,8 +195,10 @@ export class Membership {
   async #beat(): Promise<void> {
     try {
       await this.run(async ({ link, nodeId, epoch }) => {
-        const beat = 'SELECT * FROM inf_gw.beat($1, $2)';
-        const [row] = await link.aside<{ epoch: string; stops: string[] | null }>('beat', beat, [nodeId, epoch]);
+        const beat = 'SELECT * FROM inf_gw.beat($1, $2, $3, $4)';
+        const { requests, tokens } = this.#minute.sums(performance.now());
+        const values = [nodeId, epoch, requests, tokens];
+        const [row] = await link.aside<{ epoch: string; stops: string[] | null }>('beat', beat, values);
         if (row?.epoch !== epoch)
           throw Object.assign(new Error('the epoch of this node is over'), { code: EPOCH_OVER });
         if (row.stops !== null) this.#events.onStops(row.stops);

@@ -4,6 +4,7 @@ import type { OpenState } from '../state.ts';
 import { PostgresAccount } from './account.ts';
 import { Database } from './database.ts';
 import { PostgresKeys } from './keys.ts';
+import { PostgresNodes } from './nodes.ts';
 import { PostgresRequests } from './requests.ts';
 import { PostgresUsage } from './usage.ts';
 
@@ -26,6 +27,7 @@ class OpenDatabase implements OpenState {
   readonly account: PostgresAccount;
   readonly usage: PostgresUsage;
   readonly requests: PostgresRequests;
+  readonly nodes: PostgresNodes;
   readonly #database: Database;
   #changes: string | undefined;
 
@@ -36,6 +38,7 @@ class OpenDatabase implements OpenState {
     this.account = new PostgresAccount(database);
     this.usage = new PostgresUsage(database);
     this.requests = new PostgresRequests(database);
+    this.nodes = new PostgresNodes(database);
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {

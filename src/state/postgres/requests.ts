@@ -6,10 +6,11 @@ import { requestOf } from '../rows.ts';
 import { IS_ERROR } from '../sql.ts';
 import type { Database, Run } from './database.ts';
 
-const ENDED = `SELECT j.*, coalesce(k.name, j.key_id) AS key FROM inf_gw.journal AS j
-  LEFT JOIN inf_gw.keys AS k ON k.id = j.key_id`;
-const OPEN = `SELECT h.*, h.admitted_us / 1000 AS admitted_at_ms, coalesce(k.name, h.key_id) AS key FROM inf_gw.holds AS h
-  LEFT JOIN inf_gw.keys AS k ON k.id = h.key_id`;
+const ENDED = `SELECT j.*, coalesce(k.name, j.key_id) AS key, n.name AS node FROM inf_gw.journal AS j
+  LEFT JOIN inf_gw.keys AS k ON k.id = j.key_id LEFT JOIN inf_gw.nodes AS n ON n.id = j.node_id`;
+export const OPEN = `SELECT h.*, h.admitted_us / 1000 AS admitted_at_ms, coalesce(k.name, h.key_id) AS key,
+    n.name AS node FROM inf_gw.holds AS h
+  LEFT JOIN inf_gw.keys AS k ON k.id = h.key_id LEFT JOIN inf_gw.nodes AS n ON n.id = h.node_id`;
 
 export class PostgresRequests implements Requests {
   readonly #database: Database;

@@ -1,4 +1,4 @@
-/** Opens connections to a server for the first time: checks that it is one that this program can work with. */
+/** Opens connections to servers that this program can work with, and says what is wrong with others. */
 import { connect as connectSocket } from 'node:net';
 import type pg from 'pg';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
@@ -20,8 +20,13 @@ export async function openServer(address: PostgresAddress, applicationName: stri
   try {
     return await openChecked(address, applicationName);
   } catch (error) {
-    throw explained(await identified(error, address), address);
+    throw await explainedAtStart(error, address);
   }
+}
+
+/** As `explained`, but asks once more what it is that answers there, if the error does not tell. */
+export async function explainedAtStart(error: unknown, address: PostgresAddress): Promise<unknown> {
+  return explained(await identified(error, address), address);
 }
 
 /** The same for a gateway that runs: throws errors that `faultOf` tells apart. */

@@ -14,13 +14,17 @@ export interface Lock {
 
 /** Locks a state file for this gateway. Throws a UserError if another gateway has locked it. */
 export function lockState(path: string): Lock {
-  // A symbolic link leads to the same file, so it needs the same lock.
-  const lockPath = `${resolveLinks(path)}-lock`;
-  const lock = tryLockFile(lockPath);
+  const lock = tryLockState(path);
   if (lock !== undefined) return lock;
   throw new UserError(
     `another inf-gw serve is running on ${path}; stop it, or set \`state:\` in the config to another file`,
   );
+}
+
+/** Locks a state file. Returns undefined if a gateway runs on it. Throws a UserError. */
+export function tryLockState(path: string): Lock | undefined {
+  // A symbolic link leads to the same file, so it needs the same lock.
+  return tryLockFile(`${resolveLinks(path)}-lock`);
 }
 
 /**

@@ -32,6 +32,7 @@ class OpenFile implements OpenState {
   readonly account: OpenState['account'];
   readonly usage: OpenState['usage'];
   readonly requests: OpenState['requests'];
+  readonly nodes = undefined;
   readonly #database: Sqlite;
   #dataVersion: number | undefined;
 

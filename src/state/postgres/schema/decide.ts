@@ -100,7 +100,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION inf_gw.decide(
-  p_node int, p_epoch bigint, p_rpm bigint, p_tpm bigint, p_concurrency bigint, p_models_rpm bigint, p_credit boolean,
+  p_node int, p_epoch bigint, p_latest_us bigint, p_rpm bigint, p_tpm bigint, p_concurrency bigint, p_models_rpm bigint, p_credit boolean,
   p_details boolean, k_ids text[],
   ${ENDS},
   f_id text[],
@@ -118,7 +118,7 @@ CREATE FUNCTION inf_gw.decide(
 #variable_conflict use_variable
 DECLARE
   n_keys int := cardinality(k_ids); n_asks int := cardinality(a_kind);
-  v_us bigint; v_month text; v_held bigint; v_found int; r record; i int; k int; v_code int; v_wait bigint;
+  v_arrived_us bigint := inf_gw.now_us(); v_us bigint; v_month text; v_held bigint; v_found int; r record; i int; k int; v_code int; v_wait bigint;
   v_need bigint;
   v_allowed jsonb[]; v_listings bigint[]; v_open bigint[]; v_reserved bigint[]; v_held_k bigint[];
   v_last_request bigint[]; v_last_tokens bigint[]; v_last_listing bigint[]; v_newest bigint[]; v_expired bigint[];
@@ -128,11 +128,14 @@ DECLARE
   memo_requests bigint[]; memo_requests_wait bigint[]; memo_tokens bigint[]; memo_tokens_wait bigint[];
 BEGIN
   -- One lock for everybody: the clock is read and everything else is decided under it.
-  SELECT balance_nanos, held_nanos, greatest(inf_gw.now_us(), last_us) INTO o_balance, v_held, v_us
-    FROM inf_gw.account FOR UPDATE;
-  v_us := greatest(v_us, inf_gw.now_us());
+  SELECT balance_nanos, held_nanos, last_us INTO o_balance, v_held, v_us FROM inf_gw.account FOR UPDATE;
   PERFORM 1 FROM inf_gw.nodes WHERE id = p_node AND epoch = p_epoch;
   IF NOT FOUND THEN RAISE EXCEPTION 'the epoch of this node is over' USING ERRCODE = 'IG001'; END IF;
+  -- Windows need a clock that runs true. What only ends requests is decided at any time.
+  IF n_asks > 0 AND (v_arrived_us > p_latest_us OR inf_gw.now_us() < v_us - 1000000) THEN
+    RAISE EXCEPTION 'the clock of the database has stepped' USING ERRCODE = 'IG003';
+  END IF;
+  v_us := greatest(v_us, inf_gw.now_us());
   v_month := inf_gw.utc_month(v_us);
 
   SELECT count(*), array_agg(q.window_requests), array_agg(q.window_tokens), array_agg(q.window_listings),

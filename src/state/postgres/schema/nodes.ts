@@ -1,6 +1,6 @@
 /** The functions by which gateways take part, are heard of, and are taken for dead. */
 /** Silence after which a node is dead: its holds are settled and its name is free. */
-const SILENCE_US = 8_000_000;
+export const SILENCE_US = 8_000_000;
 
 export const NODES = `
 -- A node takes part, or takes part again, under a new epoch: whoever decides under an older one is shut out. Holds that an
@@ -26,16 +26,20 @@ BEGIN
   INSERT INTO inf_gw.nodes AS n (name, instance, version, address, epoch, started_at_ms, alive_us)
   VALUES (p_name, p_instance, p_version, p_address, 1, v_us / 1000, v_us)
   ON CONFLICT (name) DO UPDATE SET instance = p_instance, version = p_version, address = p_address, epoch = n.epoch + 1,
-    started_at_ms = CASE WHEN n.instance = p_instance THEN n.started_at_ms ELSE v_us / 1000 END, alive_us = v_us
+    started_at_ms = CASE WHEN n.instance = p_instance THEN n.started_at_ms ELSE v_us / 1000 END, alive_us = v_us,
+    stopped_us = 0, requests = 0, tokens = 0
   RETURNING n.id, n.epoch INTO node_id, epoch;
   UPDATE inf_gw.account SET last_us = v_us;
 END $$;
 
--- A sign of life. Returns the epoch in force, and the requests of this node that an operator has stopped.
-CREATE FUNCTION inf_gw.beat(p_node int, p_epoch bigint, OUT epoch bigint, OUT stops text[]) LANGUAGE plpgsql AS $$
+-- A sign of life, with what the node admitted and charged in the last minute. Returns the epoch in force, and the requests
+-- of this node that an operator has stopped.
+CREATE FUNCTION inf_gw.beat(p_node int, p_epoch bigint, p_requests bigint, p_tokens bigint, OUT epoch bigint,
+  OUT stops text[]) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
-  UPDATE inf_gw.nodes n SET alive_us = inf_gw.now_us() WHERE n.id = p_node AND n.epoch = p_epoch;
+  UPDATE inf_gw.nodes n SET alive_us = inf_gw.now_us(), requests = p_requests, tokens = p_tokens
+    WHERE n.id = p_node AND n.epoch = p_epoch;
   SELECT n.epoch INTO epoch FROM inf_gw.nodes n WHERE n.id = p_node;
   WITH gone AS (DELETE FROM inf_gw.stops WHERE node_id = p_node RETURNING request_id)
     SELECT array_agg(request_id) INTO stops FROM gone;
@@ -45,7 +49,8 @@ END $$;
 CREATE FUNCTION inf_gw.leave_node(p_node int, p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM inf_gw.account FOR UPDATE;
-  UPDATE inf_gw.nodes SET alive_us = 0, epoch = epoch + 1 WHERE id = p_node AND epoch = p_epoch;
+  UPDATE inf_gw.nodes SET alive_us = 0, stopped_us = inf_gw.now_us(), epoch = epoch + 1
+    WHERE id = p_node AND epoch = p_epoch;
 END $$;
 
 -- Shuts out nodes that have been silent for too long, and settles what they had open as held.
@@ -136,6 +141,6 @@ BEGIN
   INSERT INTO inf_gw.stops (request_id, node_id, at_us)
     SELECT h.request_id, h.node_id, inf_gw.now_us() FROM inf_gw.holds h WHERE h.request_id = p_request_id
     ON CONFLICT DO NOTHING;
-  RETURN EXISTS (SELECT FROM inf_gw.stops WHERE request_id = p_request_id);
+  RETURN EXISTS (SELECT FROM inf_gw.holds WHERE request_id = p_request_id);
 END $$;
 `;

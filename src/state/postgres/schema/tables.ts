@@ -76,7 +76,12 @@ CREATE TABLE inf_gw.nodes (
   epoch bigint NOT NULL,
   started_at_ms bigint NOT NULL,
   -- When it was last heard of; 0 once it has stopped.
-  alive_us bigint NOT NULL
+  alive_us bigint NOT NULL,
+  -- When it stopped in an orderly way; 0 if it did not.
+  stopped_us bigint NOT NULL DEFAULT 0,
+  -- What it admitted and charged in the minute before its last sign of life, by its own count.
+  requests bigint NOT NULL DEFAULT 0,
+  tokens bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
 -- One row for each request in flight.

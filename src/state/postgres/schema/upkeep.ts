@@ -13,20 +13,26 @@ BEGIN
       SET requests = u.requests + excluded.requests, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms);
 END $$;
 
--- Makes the partitions of the journal for this month and the two to come.
+-- Makes the partitions of the journal for this month and the two to come. What cannot be made now is left for the next call:
+-- rows without a partition of their own go to journal_other. A new partition locks the whole journal, and whoever waits for
+-- that lock holds up all decisions: so the wait is short, and a long read such as an audit comes first.
 CREATE FUNCTION inf_gw.make_partitions() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_start timestamp; v_name text;
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtext('inf_gw.make_partitions'));
+  PERFORM set_config('lock_timeout', '100ms', true);
   FOR i IN 0 .. 2 LOOP
     v_start := date_trunc('month', to_timestamp(inf_gw.now_us() / 1000000) AT TIME ZONE 'UTC') + make_interval(months => i);
     v_name := 'journal_' || to_char(v_start, 'YYYY_MM');
-    IF to_regclass('inf_gw.' || v_name) IS NULL THEN
+    CONTINUE WHEN to_regclass('inf_gw.' || v_name) IS NOT NULL;
+    BEGIN
       EXECUTE format('CREATE TABLE inf_gw.%I PARTITION OF inf_gw.journal FOR VALUES FROM (%s) TO (%s)', v_name,
         extract(epoch FROM v_start)::bigint * 1000,
         extract(epoch FROM v_start + make_interval(months => 1))::bigint * 1000);
-    END IF;
+    EXCEPTION
+      -- Locked by somebody, made by another gateway at this moment, or its rows are in journal_other already.
+      WHEN lock_not_available OR duplicate_table OR check_violation THEN NULL;
+    END;
   END LOOP;
 END $$;
 

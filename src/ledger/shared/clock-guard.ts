@@ -1,0 +1,41 @@
+/**
+ * Notices when the clock of the database steps ahead, by the clock of this process, which never
+ * jumps. After a step, requests of the last minute would leave the windows too early.
+ */
+import { WINDOW_MS } from '../local/window.ts';
+
+/** A step that counts, beyond what network and rounding explain. */
+const STEP_MS = 1_000;
+/** How much two clocks may drift apart that run true. NTP slews by half of it at most. */
+const DRIFT = 0.001;
+
+export class ClockGuard {
+  /** The database's time of the last decision, and when that was asked for at the earliest. */
+  #last: { readonly us: bigint; readonly sentMs: number } | undefined;
+  #closedUntilMs = Number.NEGATIVE_INFINITY;
+
+  /**
+   * The latest time that the database's clock can show when a batch arrives that is sent now, in
+   * microseconds; null if nothing is known.
+   */
+  latestUs(nowMs: number): bigint | null {
+    if (this.#last === undefined) return null;
+    const elapsedMs = (nowMs - this.#last.sentMs) * (1 + DRIFT) + STEP_MS;
+    return this.#last.us + BigInt(Math.ceil(elapsedMs * 1_000));
+  }
+
+  /** A batch that was sent then has been decided at this time of the database. */
+  saw(us: bigint, sentMs: number): void {
+    this.#last = { us, sentMs };
+  }
+
+  /** The clock has stepped: nothing is admitted until all that was admitted before has left the windows. */
+  close(nowMs: number): void {
+    if (!this.isClosed(nowMs)) this.#closedUntilMs = nowMs + WINDOW_MS;
+    this.#last = undefined;
+  }
+
+  isClosed(nowMs: number): boolean {
+    return nowMs < this.#closedUntilMs;
+  }
+}

@@ -1,0 +1,190 @@
+/** Moves a state from one store to another: what is moved, and in which order it is copied and compared. */
+import { UserError } from '../core/errors.ts';
+import type { Nanos } from '../core/money.ts';
+import type { Row } from './rows.ts';
+import { SUM_FIGURES } from './sql.ts';
+
+/** What a state consists of, apart from the balance and the windows. */
+export const MOVED_TABLES = [
+  'keys',
+  'credit_entries',
+  'usage_months',
+  'usage_days',
+  'sealed_days',
+  'refusals',
+  'holds',
+  'journal',
+] as const;
+export type MovedTable = (typeof MOVED_TABLES)[number];
+
+interface Columns {
+  readonly text: readonly string[];
+  readonly integers: readonly string[];
+}
+
+const SUMS: Columns = { text: ['key_id', 'model', 'source'], integers: SUM_FIGURES };
+
+/** The columns that both stores have, by the same names; of holds, by the names in a file. */
+export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
+  keys: {
+    text: ['id', 'name', 'hash', 'preview', 'state', 'allowlist'],
+    integers: ['rpm', 'tpm', 'concurrency', 'spend_limit_nanos', 'created_at_ms'],
+  },
+  credit_entries: { text: ['note'], integers: ['id', 'at_ms', 'amount_nanos', 'balance_nanos'] },
+  usage_months: { text: ['month', ...SUMS.text], integers: [...SUMS.integers, 'last_at_ms'] },
+  usage_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },
+  sealed_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },
+  refusals: { text: ['month', 'key_id', 'code', 'reason'], integers: ['requests', 'last_at_ms'] },
+  holds: {
+    text: ['request_id', 'key_id', 'model'],
+    integers: ['admitted_at_ms', 'input_tokens', 'output_tokens', 'hold_nanos'],
+  },
+  journal: {
+    text: [
+      'request_id',
+      'key_id',
+      'model',
+      'requested_model',
+      'outcome',
+      'source',
+      'completion_id',
+      'upstream',
+      'failure_reason',
+      'failure_message',
+    ],
+    integers: [
+      'id',
+      'admitted_at_ms',
+      'settled_at_ms',
+      'prompt_tokens',
+      'cached_tokens',
+      'cache_write_tokens',
+      'completion_tokens',
+      'cost_nanos',
+      'hold_nanos',
+      'first_byte_ms',
+      'attempts',
+      'failure_status',
+      'corrected_at_ms',
+    ],
+  },
+};
+
+/** All columns of a table, in one order. */
+export function columnsOf(table: MovedTable): readonly string[] {
+  const { text, integers } = MOVED_COLUMNS[table];
+  return [...text, ...integers];
+}
+
+/** Sums of 64-bit integers do not fit 64 bits, but those of their halves do. */
+const HALF = 1_000_000_000;
+
+/** Selects the number of rows, of values in each column, and the sum of each integer column. */
+export function figuresQuery(table: MovedTable, from: string): string {
+  const { text, integers } = MOVED_COLUMNS[table];
+  const figures = [
+    ...text.map((column) => `count(${column}) AS ${column}`),
+    ...integers.flatMap((column) => [
+      `count(${column}) AS ${column}`,
+      `coalesce(sum(${column} / ${HALF}), 0) AS ${column}_high`,
+      `coalesce(sum(${column} % ${HALF}), 0) AS ${column}_low`,
+    ]),
+  ];
+  return `SELECT count(*) AS rows, ${figures.join(', ')} FROM ${from}`;
+}
+
+/** What the windows of the last minute have of a key. */
+export interface WindowEntry {
+  readonly keyId: string;
+  /** How long ago, in microseconds. */
+  readonly ageUs: bigint;
+  readonly requests: bigint;
+  readonly tokens: bigint;
+  readonly listings: bigint;
+}
+
+/** What an audit can look at. `read` runs a query in the transaction of the move. */
+export type Contents =
+  | { readonly kind: 'file'; readonly path: string }
+  | {
+      readonly kind: 'database';
+      readonly read: (text: string, values?: readonly (string | number)[]) => Promise<Row[]>;
+    };
+
+/** A state that is read. Nothing else changes it from `begin` on, and no gateway runs on it. */
+export interface MoveSource {
+  readonly contents: Contents;
+  /** After an audit: a file must not be open twice in one process. */
+  begin(): Promise<void>;
+  figures(table: MovedTable): Promise<Row>;
+  /** All rows, some thousand at a time. */
+  rows(table: MovedTable): AsyncIterable<readonly Row[]>;
+  balance(): Promise<Nanos>;
+  windows(): Promise<readonly WindowEntry[]>;
+  close(): Promise<void>;
+}
+
+/** An empty state that is filled. Without `commit` it stays empty. */
+export interface MoveTarget {
+  readonly contents: Contents;
+  /** What opening it has created; undefined if nothing. */
+  readonly created: string | undefined;
+  insert(table: MovedTable, rows: readonly Row[]): Promise<void>;
+  /** To be called when every table is filled: writes what follows from them. */
+  complete(balanceNanos: Nanos, windows: readonly WindowEntry[]): Promise<void>;
+  figures(table: MovedTable): Promise<Row>;
+  /** After this only an audit, and `commit`. */
+  seal(): Promise<void>;
+  commit(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface MoveOptions {
+  /** Rejects with a UserError if an audit finds a difference. */
+  readonly verify: (contents: Contents, side: 'source' | 'target') => Promise<void>;
+  /** Called with the number of rows copied so far, and the number of all. */
+  readonly onProgress: (copied: number, of: number) => void;
+}
+
+export interface Moved {
+  /** The number of rows, by table. */
+  readonly rows: Readonly<Record<MovedTable, number>>;
+  readonly balanceNanos: Nanos;
+}
+
+/** Copies everything, compares both sides, and commits. Rejects with a UserError; then nothing was moved. */
+export async function moveState(source: MoveSource, target: MoveTarget, options: MoveOptions): Promise<Moved> {
+  await options.verify(source.contents, 'source');
+  await source.begin();
+  const figures = new Map<MovedTable, Row>();
+  for (const table of MOVED_TABLES) figures.set(table, await source.figures(table));
+  const rowsOf = (table: MovedTable) => Number(figures.get(table)?.rows);
+  const total = MOVED_TABLES.reduce((sum, table) => sum + rowsOf(table), 0);
+  let copied = 0;
+  for (const table of MOVED_TABLES) {
+    for await (const rows of source.rows(table)) {
+      await target.insert(table, rows);
+      copied += rows.length;
+      options.onProgress(copied, total);
+    }
+  }
+  const balanceNanos = await source.balance();
+  await target.complete(balanceNanos, await source.windows());
+  for (const [table, expected] of figures) compare(table, expected, await target.figures(table));
+  await target.seal();
+  await options.verify(target.contents, 'target');
+  await target.commit();
+  return {
+    rows: Object.fromEntries(MOVED_TABLES.map((table) => [table, rowsOf(table)])) as Record<MovedTable, number>,
+    balanceNanos,
+  };
+}
+
+function compare(table: MovedTable, expected: Row, actual: Row): void {
+  for (const [figure, value] of Object.entries(expected)) {
+    if (actual[figure] === value) continue;
+    throw new UserError(
+      `the copy of ${table} differs: ${figure} is ${actual[figure]}, but the source has ${value}; nothing was moved`,
+    );
+  }
+}

@@ -1,0 +1,18 @@
+/** How much keys are doing on all gateways together. */
+
+/** Not `now_us()`: the role of a gateway may not call it. */
+export const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
+
+/** The windows of the last minute: `key_state` still counts what has left since its last decision. */
+const ACTIVITY = `SELECT s.key_id, coalesce(sum(e.requests), 0) AS requests,
+    coalesce(sum(e.tokens), 0) + s.reserved_tokens AS tokens, s.open_requests AS open
+  FROM inf_gw.key_state s
+  LEFT JOIN inf_gw.window_entries e ON e.key_id = s.key_id AND e.at_us > ${NOW_US} - 60000000`;
+
+/** The keys whose ids are in the array $1. */
+export const ACTIVITY_OF_KEYS = `${ACTIVITY} WHERE s.key_id = ANY ($1) GROUP BY s.key_id`;
+
+/** The $1 busiest keys. */
+export const BUSIEST = `${ACTIVITY} WHERE s.key_id IN (SELECT key_id FROM inf_gw.window_entries
+    WHERE at_us > ${NOW_US} - 60000000 UNION SELECT key_id FROM inf_gw.holds)
+  GROUP BY s.key_id ORDER BY 2 DESC LIMIT $1`;

@@ -1,0 +1,44 @@
+/** What a gateway admitted and charged in the last minute. The caller passes the time. */
+
+/** Seconds of which the sums are kept. */
+const SPAN_S = 60;
+
+export interface MinuteSums {
+  readonly requests: number;
+  /** Input and output. */
+  readonly tokens: number;
+}
+
+/** One slot for each second of a minute: counting costs the same however much there is to count. */
+export class Minute {
+  readonly #requests = new Array<number>(SPAN_S).fill(0);
+  readonly #tokens = new Array<number>(SPAN_S).fill(0);
+  /** The second that was counted last. */
+  #second = 0;
+
+  /** `atMs` is of a clock that never goes back. */
+  count(atMs: number, requests: number, tokens: number): void {
+    const slot = this.#advance(atMs);
+    this.#requests[slot] = (this.#requests[slot] as number) + requests;
+    this.#tokens[slot] = (this.#tokens[slot] as number) + tokens;
+  }
+
+  /** The sums of the last 59 to 60 seconds. */
+  sums(atMs: number): MinuteSums {
+    this.#advance(atMs);
+    const sum = (slots: readonly number[]) => slots.reduce((total, each) => total + each, 0);
+    return { requests: sum(this.#requests), tokens: sum(this.#tokens) };
+  }
+
+  /** Empties the slots of the seconds that have passed. Returns the slot of this one. */
+  #advance(atMs: number): number {
+    const second = Math.floor(atMs / 1_000);
+    const first = Math.max(this.#second + 1, second - SPAN_S + 1);
+    for (let each = first; each <= second; each++) {
+      this.#requests[each % SPAN_S] = 0;
+      this.#tokens[each % SPAN_S] = 0;
+    }
+    this.#second = second;
+    return second % SPAN_S;
+  }
+}

@@ -1,0 +1,237 @@
+/** A state file as the source or the target of a move. */
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { UserError } from '../../core/errors.ts';
+import { resolveLinks } from '../../core/files.ts';
+import type { Nanos } from '../../core/money.ts';
+import {
+  columnsOf,
+  figuresQuery,
+  MOVED_TABLES,
+  type MovedTable,
+  type MoveSource,
+  type MoveTarget,
+  type WindowEntry,
+} from '../move.ts';
+import type { Row } from '../rows.ts';
+import { openDatabase, type Sqlite } from './database.ts';
+import { type Lock, tryLockState } from './lock.ts';
+import { explained } from './storage-errors.ts';
+
+const BATCH_ROWS = 5_000;
+const COMPANIONS = ['-wal', '-shm', '-journal'];
+const WINDOW_US = 60_000_000n;
+
+/** The windows as the next start of a gateway would rebuild them, and what its settlements would add. */
+const RECENT = `SELECT key_id, admitted_at_ms, settled_at_ms, prompt_tokens + completion_tokens AS tokens FROM journal
+  ORDER BY id DESC`;
+const OPEN = 'SELECT key_id, admitted_at_ms FROM holds';
+
+function lock(path: string): Lock {
+  const taken = tryLockState(path);
+  if (taken !== undefined) return taken;
+  throw new UserError(`a gateway is running on ${path}; stop it first`);
+}
+
+export class FileSource implements MoveSource {
+  readonly contents: MoveSource['contents'];
+  readonly #path: string;
+  readonly #lock: Lock;
+  #database: Sqlite | undefined;
+
+  /** Locks the file. Throws a UserError if there is none, or a gateway runs on it. */
+  static open(path: string): FileSource {
+    if (!existsSync(path)) throw new UserError(`no state file at ${path}: there is nothing to move`);
+    const taken = lock(path);
+    try {
+      // Brings the tables up to date, as every command does.
+      openDatabase(path).database.close();
+      return new FileSource(path, taken);
+    } catch (error) {
+      taken.release();
+      throw error;
+    }
+  }
+
+  private constructor(path: string, taken: Lock) {
+    this.#path = path;
+    this.#lock = taken;
+    this.contents = { kind: 'file', path };
+  }
+
+  async begin(): Promise<void> {
+    const { database } = openDatabase(this.#path);
+    this.#database = database;
+    try {
+      // Other commands cannot write meanwhile: what they wrote would be left behind.
+      database.exec('BEGIN IMMEDIATE');
+    } catch (error) {
+      throw explained(error, this.#path);
+    }
+  }
+
+  async figures(table: MovedTable): Promise<Row> {
+    return this.#all(figuresQuery(table, table))[0] as Row;
+  }
+
+  async *rows(table: MovedTable): AsyncGenerator<readonly Row[]> {
+    const statement = this.#open.prepare(`SELECT ${columnsOf(table).join(', ')} FROM ${table}`).safeIntegers();
+    let batch: Row[] = [];
+    for (const row of statement.iterate() as IterableIterator<Row>) {
+      batch.push(row);
+      if (batch.length < BATCH_ROWS) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  async balance(): Promise<Nanos> {
+    return this.#all('SELECT balance_nanos FROM account')[0]?.balance_nanos as bigint;
+  }
+
+  async windows(): Promise<readonly WindowEntry[]> {
+    const nowUs = BigInt(Date.now()) * 1_000n;
+    const entries: WindowEntry[] = [];
+    const add = (row: Row, column: string, weight: { requests?: bigint; tokens?: bigint }) => {
+      const age = nowUs - (row[column] as bigint) * 1_000n;
+      // If the clock was set back since, it would lie in the future.
+      const ageUs = age > 0n ? age : 0n;
+      if (ageUs >= WINDOW_US) return;
+      entries.push({ keyId: row.key_id as string, ageUs, requests: 0n, tokens: 0n, listings: 0n, ...weight });
+    };
+    // Back from the end, where the last minute is.
+    for (const row of this.#open.prepare(RECENT).safeIntegers().iterate() as IterableIterator<Row>) {
+      if (nowUs - (row.settled_at_ms as bigint) * 1_000n >= WINDOW_US) break;
+      add(row, 'admitted_at_ms', { requests: 1n });
+      add(row, 'settled_at_ms', { tokens: row.tokens as bigint });
+    }
+    for (const row of this.#all(OPEN)) add(row, 'admitted_at_ms', { requests: 1n });
+    return entries;
+  }
+
+  async close(): Promise<void> {
+    this.#database?.close();
+    this.#lock.release();
+  }
+
+  get #open(): Sqlite {
+    if (this.#database === undefined) throw new Error('the move has not begun');
+    return this.#database;
+  }
+
+  #all(sql: string): Row[] {
+    return this.#open.prepare(sql).safeIntegers().all() as Row[];
+  }
+}
+
+/**
+ * Fills a new file beside the target, and puts it in its place at the end: so the target is empty,
+ * or complete.
+ */
+export class FileTarget implements MoveTarget {
+  readonly contents: MoveTarget['contents'];
+  readonly created: string | undefined;
+  readonly #path: string;
+  /** The new file. */
+  readonly #draft: string;
+  readonly #lock: Lock;
+  readonly #database: Sqlite;
+
+  /** Locks the file. Throws a UserError if it has anything in it, or a gateway runs on it. */
+  static open(path: string): FileTarget {
+    const target = resolveLinks(path);
+    const taken = lock(target);
+    try {
+      assertEmpty(target);
+      const draft = `${target}.migrating`;
+      removeFiles(draft);
+      const { database } = openDatabase(draft);
+      return new FileTarget(target, draft, taken, database);
+    } catch (error) {
+      taken.release();
+      throw error;
+    }
+  }
+
+  private constructor(path: string, draft: string, taken: Lock, database: Sqlite) {
+    this.#path = path;
+    this.#draft = draft;
+    this.#lock = taken;
+    this.#database = database;
+    this.contents = { kind: 'file', path: draft };
+    this.created = existsSync(path) ? undefined : `the state file ${path}`;
+    // Whatever happens before the end, the draft is thrown away.
+    database.pragma('journal_mode = OFF');
+    database.pragma('synchronous = OFF');
+    database.exec('BEGIN');
+  }
+
+  async insert(table: MovedTable, rows: readonly Row[]): Promise<void> {
+    const columns = columnsOf(table);
+    const insert = this.#database.prepare(
+      `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    );
+    for (const row of rows) {
+      insert.run(columns.map((column) => (column === 'allowlist' ? compact(row[column]) : row[column])));
+    }
+  }
+
+  /** The windows are rebuilt from the journal when a gateway starts. */
+  async complete(balanceNanos: Nanos): Promise<void> {
+    this.#database.prepare('UPDATE account SET balance_nanos = ?').run(balanceNanos);
+  }
+
+  async figures(table: MovedTable): Promise<Row> {
+    return this.#database.prepare(figuresQuery(table, table)).safeIntegers().get() as Row;
+  }
+
+  async seal(): Promise<void> {
+    this.#database.exec('COMMIT');
+    this.#database.pragma('journal_mode = WAL');
+    this.#database.close();
+  }
+
+  async commit(): Promise<void> {
+    for (const suffix of COMPANIONS) rmSync(this.#draft + suffix, { force: true });
+    sync(this.#draft);
+    renameSync(this.#draft, this.#path);
+    sync(dirname(this.#path));
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+    removeFiles(this.#draft);
+    this.#lock.release();
+  }
+}
+
+/** JSON without the blanks of a database. */
+function compact(json: Row[string] | undefined): string | null {
+  return typeof json === 'string' ? JSON.stringify(JSON.parse(json)) : null;
+}
+
+function assertEmpty(path: string): void {
+  if (!existsSync(path)) return;
+  const { database } = openDatabase(path);
+  const isEmpty = MOVED_TABLES.every(
+    (table) => database.prepare(`SELECT EXISTS (SELECT 1 FROM ${table})`).pluck().get() === 0,
+  );
+  database.close();
+  if (!isEmpty) throw new UserError(`${path} is not empty; name a file that does not exist yet`);
+  // The last to close the file removes its log, which must not meet another file.
+  if (existsSync(`${path}-wal`)) throw new UserError(`another program has ${path} open; end it and try again`);
+}
+
+function removeFiles(path: string): void {
+  for (const suffix of ['', ...COMPANIONS]) rmSync(path + suffix, { force: true });
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
