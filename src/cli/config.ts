@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { formatAddress } from '../core/address.ts';
 import { DAY_MS } from '../core/clock.ts';
+import { showState } from '../core/state-location.ts';
 import { count, milliseconds } from '../operator/format.ts';
 import { notice, printFields, printJson, printLine, printTable } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
@@ -30,7 +31,7 @@ function check(command: Command): void {
   printFields([
     ['listen', formatAddress(config.listen)],
     ['threads', count(config.threads)],
-    ['state file', config.statePath],
+    ...stateFields(config),
     ['credit', config.creditEnforced ? 'enforced' : 'off'],
     ['max body size', `${count(config.maxBodyBytes)} bytes`],
     ['cap output', config.capOutput ? 'yes' : 'no'],
@@ -63,6 +64,20 @@ function check(command: Command): void {
   );
 }
 
+/** A gateway that owns its state needs no name. */
+function stateFields({ state, node }: Config): readonly (readonly [name: string, value: string])[] {
+  const shown = showState(state);
+  switch (state.kind) {
+    case 'file':
+      return [['state file', shown]];
+    case 'postgres':
+      return [
+        ['state database', shown],
+        ['node', node],
+      ];
+  }
+}
+
 /** As the config file writes it. */
 function retentionOf({ journalRetentionMs: milliseconds }: Config): string {
   return milliseconds === undefined ? 'off' : `${milliseconds / DAY_MS}d`;
@@ -76,6 +91,7 @@ function configJson(config: Config) {
     listen: formatAddress(config.listen),
     threads: config.threads,
     state: config.statePath,
+    node: config.node,
     credit: config.creditEnforced ? 'enforced' : 'off',
     max_body_bytes: config.maxBodyBytes,
     max_connections: config.maxConnections,

@@ -136,7 +136,8 @@ const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) =
   ['listen', ({ listen }) => `${listen.host} ${listen.port}`],
   ['threads', ({ threads }) => threads],
   ['state', ({ state }) => JSON.stringify(state)],
-  ['node', ({ node }) => node],
+  // A gateway that owns its state goes by no name.
+  ['node', ({ state, node }) => (state.kind === 'file' ? undefined : node)],
   ['durability', ({ durability }) => durability],
 ];
 

@@ -146,4 +146,25 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
       assert.ok(!stdout.includes(SECRET), 'the address is shown as it is spelled in the file');
     }
   });
+
+  test('the password of a database is shown by no command, and no file is made for it', async (t) => {
+    const place = new Workplace(t, `state: postgres://gw:\${SET_KEY}@127.0.0.1:1/gateway\nnode: blue\n`);
+    place.environment.SET_KEY = SECRET;
+    const shown = 'postgres://gw:***@127.0.0.1:1/gateway';
+    const [json, text, ...others] = await inParallel(
+      [['config', 'check', '--json'], ['config', 'check'], ['status'], ['keys', 'list'], ['serve']],
+      (words) => place.run(words),
+    );
+    const { state, node } = JSON.parse(json?.stdout ?? '') as Record<string, unknown>;
+    assert.deepEqual({ state, node }, { state: shown, node: 'blue' });
+    assert.match(text?.stdout ?? '', /^state database +postgres:\/\/gw:\*\*\*@127\.0\.0\.1:1\/gateway\nnode +blue$/m);
+    for (const { status, stderr } of others) {
+      assert.equal(status, 1);
+      assert.match(stderr, /the database gateway at 127\.0\.0\.1:1, as user gw: nothing listens there/);
+    }
+    for (const { stdout, stderr } of [json, text, ...others].flatMap((result) => result ?? [])) {
+      assert.ok(!(stdout + stderr).includes(SECRET), stdout + stderr);
+    }
+    assert.deepEqual(readdirSync(place.directory), ['config.yaml']);
+  });
 });

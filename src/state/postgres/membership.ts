@@ -5,9 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { UserError } from '../../core/errors.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { StorageFault } from '../storage-fault.ts';
-import { explained, faultOf } from './faults.ts';
+import { faultOf } from './faults.ts';
 import { Link } from './link.ts';
 import { migrate } from './migrations.ts';
+import { explainedAtStart } from './server.ts';
 import type { Minute } from './minute.ts';
 
 /** The time between two signs of life. */
@@ -109,7 +110,7 @@ export class Membership {
       return { membership, created, settled };
     } catch (error) {
       link?.sever();
-      throw explained(error, address);
+      throw await explainedAtStart(error, address);
     }
   }
 
