@@ -1,6 +1,6 @@
 /** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
 import { pricesFor, usageCost } from '../catalog/cost.ts';
-import type { TokenUsage } from '../core/usage.ts';
+import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { sampleInput } from '../dialects/input.ts';
 import type { Log } from '../observe/log.ts';
@@ -47,7 +47,17 @@ async function usageOf(
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
   const { usage, written, earlyReport } = metered;
   if (written === undefined) return metered;
-  return larger(earlyReport, await countUsage(counter, usage, sampleInput(request), written));
+  const counted = await countUsage(counter, usage, sampleInput(request), written);
+  return larger(earlyReport, earlyReport === undefined ? withUnreportedWrites(counted, request) : counted);
+}
+
+/** Nobody says how much a request has written to the prompt cache: all of its input, at the price that it was held at. */
+function withUnreportedWrites(usage: TokenUsage, { dialect, cacheWrite }: ModelRequest): TokenUsage {
+  // Only messages mark what is to be written. Elsewhere a host may cache what it likes, and seldom bills it.
+  if (dialect.name !== 'messages' || cacheWrite === undefined) return usage;
+  const { promptTokens, parts = NO_PARTS } = usage;
+  const written = { [cacheWrite === '1h' ? 'cacheWrite1hTokens' : 'cacheWriteTokens']: promptTokens };
+  return { ...usage, parts: { ...parts, ...written } };
 }
 
 const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';

@@ -1,5 +1,6 @@
 /** Reads the events of a stream: what each is to the meter, and what the client gets of it. */
 import type { ClientError } from '../core/errors.ts';
+import { NO_FACTS } from '../dialects/answer.ts';
 import type { Dialect, Fields, StreamReader } from '../dialects/dialect.ts';
 import type { StreamTranslator } from '../translate/translation.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
@@ -79,6 +80,20 @@ export class EventReader {
     if (facts !== undefined) this.#meter.read(facts);
     if (judged.kind === 'part' && judged.isHidden && !this.#options.showUsage) return { kind: 'hide' };
     return value === undefined ? this.#done() : this.#forward(event, value, judged.kind === 'end');
+  }
+
+  /**
+   * Meters the calls of the host's tools in events that are not sent any more: money is held for
+   * them from the beginning. Nothing is left for more text.
+   */
+  meterCalls(events: readonly SseEvent[]): void {
+    for (const event of events) {
+      // No event of a call is larger, and another might take long to parse.
+      if (event.data === undefined || event.bytes.length > MAX_EVENT_PARTS) continue;
+      const judged = this.#options.reader.judge(event);
+      const { toolCalls } = ('facts' in judged ? judged.facts : undefined) ?? NO_FACTS;
+      if (toolCalls !== undefined) this.#meter.read({ ...NO_FACTS, toolCalls });
+    }
   }
 
   /** A final event without content. */

@@ -169,7 +169,10 @@ class StreamRelay {
       const { forwarded, waiting } = allowed;
       await this.#send(forwarded);
       const error = await this.#options.allowance.extend(this.#meter);
-      if (error !== undefined) return { forwarded: [], end: { kind: 'cut', error } };
+      if (error !== undefined) {
+        this.#reader.meterCalls(waiting.events.slice(1));
+        return { forwarded: [], end: { kind: 'cut', error } };
+      }
       allowed = this.#read(waiting.events, waiting.action);
     }
     return allowed;

@@ -34,6 +34,8 @@ const TURNS = 12;
 export class DialectHost {
   readonly upstream: FakeUpstream;
   readonly #dialogues = new Map<string, Dialogue>();
+  /** Requests that nobody has announced. */
+  strangers = 0;
   /** Called with each request that arrives, before anything is written. */
   onArrival: (conversation: Conversation) => void = () => {};
 
@@ -68,7 +70,10 @@ export class DialectHost {
     const fields = readRequest(call.body, reading, KNOWN);
     const user = fields.user ?? (fields.metadata as Fields | undefined)?.user_id;
     const dialogue = this.#dialogues.get(String(user));
-    if (dialogue === undefined) return call.answer(400, { error: { message: 'nobody sent this' } });
+    if (dialogue === undefined) {
+      this.strangers++;
+      return call.answer(400, { error: { message: 'nobody sent this' } });
+    }
     const speech = SPEECHES[dialect];
     const order = orderOf(call, dialogue, fields, { reading, dialect });
     dialogue.arrived(order.bill);
@@ -105,10 +110,12 @@ function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { readi
     from: nextMoment(),
     to: Number.POSITIVE_INFINITY,
     outputTokens: 0,
+    outputNanos: 0,
     costNanos: 0,
     isFinal: false,
   };
   bill.costNanos = costOf(bill);
+  bill.outputNanos = costOf({ ...bill, outputTokens: 1 }) - costOf({ ...bill, outputTokens: 0 });
   return { call, dialogue, fields, bill, writing: new Writing(conduct.alphabet, most, 0) };
 }
 
@@ -167,7 +174,7 @@ async function writeJson(order: Order, speech: Speech): Promise<void> {
 }
 
 async function writeStream(order: Order, speech: Speech): Promise<void> {
-  const { call, dialogue, writing } = order;
+  const { call, dialogue, bill, writing } = order;
   const { conduct } = dialogue;
   const closed = closedOf(call);
   let isClosed = false;
@@ -178,6 +185,8 @@ async function writeStream(order: Order, speech: Speech): Promise<void> {
   const say = async (events: string) => {
     // A model writes slower than a gateway decides.
     const before = dialogue.bytesRead;
+    // Provisional: the gateway may stop the stream before the host notices.
+    bill.to = nextMoment();
     call.send(events);
     await dialogue.readBeyond(before, closed);
     // An abort ends the work at once; only a gateway that reads on gets more.
@@ -186,6 +195,7 @@ async function writeStream(order: Order, speech: Speech): Promise<void> {
         closed.then(() => true),
         ABORT_PATIENCE_MS,
       );
+    if (!isClosed) bill.to = Number.POSITIVE_INFINITY;
     return !isClosed;
   };
   call.stream();
@@ -202,6 +212,7 @@ async function writeStream(order: Order, speech: Speech): Promise<void> {
     await dialogue.readBeyond(bytesRead, closed);
     await turns();
   }
+  bill.to = dialogue.leftAt ?? nextMoment();
   call.send(speech.end(order, reportOf(order, speech, true)));
   call.end();
 }

@@ -1,7 +1,8 @@
 /** A gateway before a truthful host of three dialects. */
 
+import type { Conversation } from '../hostile/conversation.ts';
 import { send } from '../hostile/sender.ts';
-import { AMPLE, NANOS_PER_USD, type Outcome } from '../hostile/site.ts';
+import { AMPLE, NANOS_PER_USD, type Outcome, type SiteOptions } from '../hostile/site.ts';
 import { startTestGateway, type TestGateway, type TestKey } from '../support/gateway.ts';
 import type { KeySettings } from '../support/state.ts';
 import { until } from '../support/wait.ts';
@@ -16,6 +17,9 @@ const AMPLE_CREDIT = '1000000';
 export class DialectSite {
   readonly host: DialectHost;
   readonly gateway: TestGateway;
+  /** What was held for all requests of a key when one of them arrived at the host, in nanodollars. */
+  readonly heldAtArrival = new WeakMap<Conversation, number>();
+  readonly #keys = new WeakMap<Conversation, TestKey>();
   #sent = 0;
 
   private constructor(host: DialectHost, gateway: TestGateway) {
@@ -23,16 +27,24 @@ export class DialectSite {
     this.gateway = gateway;
   }
 
-  static async open(): Promise<DialectSite> {
+  static async open({ config: more = {} }: Pick<SiteOptions, 'config'> = {}): Promise<DialectSite> {
     const host = await DialectHost.start();
     try {
-      const config = { providers: providersAt(host.upstream.port), durability: 'crash' };
+      const config = { providers: providersAt(host.upstream.port), durability: 'crash', ...more };
       return new DialectSite(host, await startTestGateway({ config, credit: AMPLE_CREDIT }));
     } catch (error) {
       // An open port would keep the process alive.
       await host.upstream.close();
       throw error;
     }
+  }
+
+  /** From here on `heldAtArrival` is filled. */
+  watchHolds(): void {
+    this.host.onArrival = (conversation) => {
+      const key = this.#keys.get(conversation);
+      if (key !== undefined) this.heldAtArrival.set(conversation, Number(this.gateway.heldNanos(key)));
+    };
   }
 
   key(settings: KeySettings = {}): TestKey {
@@ -53,6 +65,7 @@ export class DialectSite {
   async send(key: TestKey, request: Request): Promise<Outcome> {
     const { client, conduct, leaves = 'never' } = request;
     const dialogue = this.host.expect(new Dialogue(`sent-${++this.#sent}`, conduct, leaves));
+    this.#keys.set(dialogue, key);
     const received = await send({
       port: this.gateway.port,
       secret: key.secret,

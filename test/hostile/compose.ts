@@ -12,9 +12,9 @@ import { ALL_ALPHABETS, DISGUISES, textOf } from './texts.ts';
 import { piecesFor } from './writing.ts';
 
 /** One key, its limits, and what it sends. */
-export interface Composition {
+export interface Composition<Sent = Request> {
   readonly settings: KeySettings;
-  readonly requests: readonly Request[];
+  readonly requests: readonly Sent[];
   /** Whether all are sent at once. */
   readonly isRace: boolean;
   /** The tricks in it, for people who look for the cause. */
@@ -32,16 +32,21 @@ const MOST_WRITTEN = 900;
 const MAXIMA = [1, 7, DEFAULT_OUTPUT - 1, DEFAULT_OUTPUT, 200, 350, 900, 5_000];
 const CHOICES = [1, 1, 1, 2, 5, 12];
 
+/** Texts of all alphabets, some of them in disguise. */
+export function textsFor(random: Random): readonly string[] {
+  return ALL_ALPHABETS.flatMap((alphabet) =>
+    Array.from({ length: TEXTS }, () => {
+      const [, disguise] = random.pick(DISGUISES);
+      return disguise(textOf(alphabet, random.pick(LENGTHS), random));
+    }),
+  );
+}
+
 export class Composer {
   readonly #texts: readonly string[];
 
   constructor(random: Random) {
-    this.#texts = ALL_ALPHABETS.flatMap((alphabet) =>
-      Array.from({ length: TEXTS }, () => {
-        const [, disguise] = random.pick(DISGUISES);
-        return disguise(textOf(alphabet, random.pick(LENGTHS), random));
-      }),
-    );
+    this.#texts = textsFor(random);
   }
 
   compose(random: Random): Composition {
@@ -53,7 +58,7 @@ export class Composer {
     const requests = Array.from({ length: count }, () =>
       random.chance(0.7) ? template : this.#requestTo(manner, random, tricks),
     );
-    return { settings: settingsFor(manner, random, tricks), requests, isRace, tricks };
+    return { settings: settingsFor(`${manner}/cheap`, random, tricks), requests, isRace, tricks };
   }
 
   #requestTo(manner: MannerName, random: Random, tricks: string[]): Request {
@@ -175,7 +180,7 @@ function spelled(fields: Fields, random: Random, tricks: string[]): string {
 }
 
 /** A JSON answer comes at once: its client can leave before it, or not at all. */
-function jsonLeave(leaves: LeavingPoint): LeavingPoint {
+export function jsonLeave(leaves: LeavingPoint): LeavingPoint {
   return leaves === 'never' ? 'never' : 'arrival';
 }
 
@@ -192,12 +197,12 @@ function wishFor(random: Random): Partial<Wish> {
   };
 }
 
-/** Limits that the attack may come near. */
-function settingsFor(manner: MannerName, random: Random, tricks: string[]): KeySettings {
+/** Limits that the attack may come near. `model`: the only one of its allowlist, if it has one. */
+export function settingsFor(model: string, random: Random, tricks: string[]): KeySettings {
   const settings: { -readonly [Name in keyof KeySettings]: KeySettings[Name] } = { ...AMPLE };
   if (random.chance(0.3)) settings.spendLimitNanos = BigInt(random.between(0, 10 * stepNanos()));
   if (random.chance(0.25)) settings.tpm = random.between(1, 20_000);
-  if (random.chance(0.3)) settings.allowlist = [`${manner}/cheap`];
+  if (random.chance(0.3)) settings.allowlist = [model];
   if (random.chance(0.2)) settings.concurrency = random.between(1, 3);
   if (settings.allowlist !== undefined) tricks.push('allowlist');
   return settings;

@@ -57,6 +57,8 @@ export interface Bill {
   readonly heldOutput: number;
   readonly serviceTier: string | undefined;
   readonly choices: number;
+  /** What a token of output costs, in nanodollars, where that depends on more than its model. */
+  outputNanos?: number;
   readonly isStream: boolean;
   /** The moments in which the host began and stopped working. */
   readonly from: number;

@@ -14,13 +14,13 @@ import {
   ESTIMATE_ERROR,
   type HostileSite,
   type Outcome,
-  stepNanos,
+  type Request,
 } from './site.ts';
 
 /** What an attack was, and how far it came. */
-export interface Attempted {
+export interface Attempted<Sent = Request> {
   readonly key: TestKey;
-  readonly composition: Composition;
+  readonly composition: Composition<Sent>;
   readonly outcomes: readonly Outcome[];
 }
 
@@ -30,9 +30,14 @@ export type Worst = Readonly<Record<Measure, number>>;
 export const MEASURES = ['charge', 'spend limit', 'token window', 'allowlist', 'slots'] as const;
 export type Measure = (typeof MEASURES)[number];
 
+/** What a token of output costs, in nanodollars. */
+function outputPrice({ model, outputNanos }: Bill): number {
+  return outputNanos ?? HOST_MODELS[model]?.output ?? 0;
+}
+
 /** What the hold of this request grows by. */
-function stepOf({ model, choices }: Bill): number {
-  return stepNanos(model, choices);
+export function stepOf(bill: Bill): number {
+  return outputPrice(bill) * DEFAULT_OUTPUT * bill.choices;
 }
 
 /**
@@ -57,15 +62,12 @@ function holdOf(bill: Bill): number {
   return bill.costNanos - writtenNanos + Math.max(stepOf(bill), Math.min(writtenNanos, heldNanos));
 }
 
-function outputPrice({ model }: Bill): number {
-  return HOST_MODELS[model]?.output ?? 0;
-}
-
 const sum = (bills: readonly Bill[], figure: (bill: Bill) => number) =>
   bills.reduce((total, bill) => total + figure(bill), 0);
 
 /** Judges an attack whose requests are all settled. */
-export function judge(site: HostileSite, { key, composition, outcomes }: Attempted): Worst {
+export function judge(site: Pick<HostileSite, 'charged'>, attempted: Attempted<unknown>): Worst {
+  const { key, composition, outcomes } = attempted;
   const { spendLimitNanos, tpm, allowlist, concurrency } = composition.settings;
   const bills = billsOf(outcomes);
   const billed = billedNanos(outcomes);
@@ -79,7 +81,7 @@ export function judge(site: HostileSite, { key, composition, outcomes }: Attempt
 }
 
 /** The share of the balance that a round of attacks had. */
-export function judgeBalance(balanceNanos: number, attempts: readonly Attempted[]): number {
+export function judgeBalance(balanceNanos: number, attempts: readonly Attempted<unknown>[]): number {
   const bills = attempts.flatMap(({ outcomes }) => billsOf(outcomes));
   return share(
     sum(bills, ({ costNanos }) => costNanos),
@@ -90,7 +92,7 @@ export function judgeBalance(balanceNanos: number, attempts: readonly Attempted[
 /** The share of an attack that got something forbidden. */
 const PASSED = 2;
 
-function share(part: number, whole: number): number {
+export function share(part: number, whole: number): number {
   return part === 0 ? 0 : part / Math.max(1, whole);
 }
 

@@ -6,13 +6,10 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { RunScope } from '../support/run-scope.ts';
-import { type CampaignResult, runCampaign } from './campaign.ts';
-import { NANOS_PER_USD } from './site.ts';
+import { runCampaign } from './campaign.ts';
+import { runOnTerminal } from './campaign-run.ts';
 import { FAMILIES, FIGURES_FILE, type Figures } from './table.ts';
 import { Workshop } from './workshop.ts';
-
-const MOST_SHOWN = 12;
-const MOST_SHOWN_CHARACTERS = 1_500;
 
 const { values } = parseArgs({
   options: {
@@ -43,41 +40,14 @@ async function runTable(scope: RunScope): Promise<number> {
   return passed;
 }
 
-async function runComposed(scope: RunScope): Promise<number> {
-  const [seed, attacks] = [Number(values.seed), Number(values.attacks)];
-  const onlyRound = values.only === undefined ? undefined : Number(values.only);
-  const startedAtMs = performance.now();
-  const onProgress = (done: number, passed: number) => {
-    if (process.stdout.isTTY) process.stdout.write(`\r${done} of ${attacks} attacks, ${passed} passed `);
+function runComposed(scope: RunScope): Promise<number> {
+  const run = {
+    seed: Number(values.seed),
+    attacks: Number(values.attacks),
+    minutes: undefined,
+    onlyRound: values.only === undefined ? undefined : Number(values.only),
   };
-  console.log(`\ncomposed attacks, seed ${seed}`);
-  const result = await runCampaign(scope, { seed, attacks, onlyRound, onProgress });
-  if (process.stdout.isTTY) console.log();
-  showComposed(result, (performance.now() - startedAtMs) / 1000);
-  for (const { round, judged, share, tricks, sent } of result.passed.slice(0, MOST_SHOWN)) {
-    const text = `--seed ${seed} --only ${round}: ${judged} ${share.toFixed(2)} of 1, ${tricks.join(', ')}\n  ${sent.join('\n  ')}`;
-    console.error(text.slice(0, MOST_SHOWN_CHARACTERS));
-  }
-  return result.passedCount;
-}
-
-function showComposed(result: CampaignResult, seconds: number): void {
-  const usd = (nanos: number) => (nanos / NANOS_PER_USD).toFixed(2);
-  const statuses = [...result.statuses].toSorted(([a], [b]) => a - b);
-  const rows: (readonly [name: string, value: string])[] = [
-    ['attacks', result.attacks.toLocaleString('en')],
-    ['requests', result.requests.toLocaleString('en')],
-    ['requests that reached the host', result.served.toLocaleString('en')],
-    ...statuses.map(
-      ([status, count]) => [`  with status ${status === 0 ? 'none' : status}`, count.toLocaleString('en')] as const,
-    ),
-    ['billed by the host, USD', usd(result.billedNanos)],
-    ['charged, USD', usd(result.chargedNanos)],
-    ...[...result.worst].map(([judged, share]) => [`worst of 1: ${judged}`, share.toFixed(3)] as const),
-    ['took, s', seconds.toFixed(0)],
-    ['passed', result.passedCount.toLocaleString('en')],
-  ];
-  for (const [name, value] of rows) console.log(name.padEnd(36) + value.padStart(14));
+  return runOnTerminal(run, (options) => runCampaign(scope, options));
 }
 
 const scope = new RunScope();

@@ -6,13 +6,24 @@
 import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage, type UsageParts } from '../../core/usage.ts';
 import { type AnswerFacts, countOf } from '../answer.ts';
+import type { Fields } from '../dialect.ts';
 
-/** Reads a completion or a chunk. */
-export function readCompletion(answer: Readonly<Record<string, unknown>>): AnswerFacts {
+/** Reads a completion. */
+export function readCompletion(answer: Fields): AnswerFacts {
+  return readChoices(answer, ({ message, delta }) => message ?? delta);
+}
+
+/** Reads a chunk. Some hosts repeat all that is written so far beside what is new. */
+export function readChunk(chunk: Fields): AnswerFacts {
+  return readChoices(chunk, ({ message, delta }) => delta ?? message);
+}
+
+/** `messageOf`: what a choice holds of a message. */
+function readChoices(answer: Fields, messageOf: (choice: Fields) => unknown): AnswerFacts {
   const choices = Array.isArray(answer.choices) ? answer.choices.filter(isObject) : undefined;
   const progress = (choices ?? []).map((choice, position) => {
     const written: string[] = [];
-    addWritten(choice.message ?? choice.delta, written);
+    addWritten(messageOf(choice), written);
     addText(choice.text, written);
     const index = typeof choice.index === 'number' ? choice.index : position;
     return { index, finished: typeof choice.finish_reason === 'string' && choice.finish_reason !== '', written };

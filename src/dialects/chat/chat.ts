@@ -5,7 +5,7 @@ import type { JsonBody } from '../../wire/body.ts';
 import { DONE, DONE_EVENT, dataEvent, MAX_EVENT_BYTES, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import type { Dialect, Judgement, StreamReader } from '../dialect.ts';
-import { readCompletion } from './answer.ts';
+import { readChunk, readCompletion } from './answer.ts';
 import { type ChatRequest, checkChat } from './check.ts';
 import { editBody } from './edit.ts';
 import { walkChat } from './input.ts';
@@ -35,7 +35,7 @@ const READER: StreamReader = {
     const value = parseJson(data)?.value;
     if (name === 'error' || isErrorValue(value)) return { kind: 'error', value: value ?? data };
     if (!isObject(value)) return { kind: 'invalid' };
-    const facts = readCompletion(value);
+    const facts = readChunk(value);
     return { kind: 'part', value, facts, isHidden: facts.hasUsage && (facts.choices ?? 0) === 0 };
   },
   failure: (error: ClientError) => dataEvent(errorBody(error)) + DONE_EVENT,

@@ -36,6 +36,8 @@ export const MESSAGES: Dialect = {
 class MessagesStream implements StreamReader {
   readonly #requestId: string;
   #usage: Fields = {};
+  /** Some hosts send the start twice. */
+  #hasStarted = false;
 
   constructor(requestId: string) {
     this.#requestId = requestId;
@@ -55,7 +57,12 @@ class MessagesStream implements StreamReader {
     switch (type) {
       case 'message_start': {
         const message = isObject(event.message) ? event.message : {};
-        return { ...this.#withUsage(message.usage, false, []), id: message.id };
+        // Hosts that go on where they stopped for a tool send whole blocks here, and may end here.
+        const blocks = Array.isArray(message.content) && !this.#hasStarted ? message.content : [];
+        this.#hasStarted = true;
+        const finished = blocks.length > 0 && typeof message.stop_reason === 'string';
+        const facts = this.#withUsage(message.usage, finished, blocks.flatMap(textsOf));
+        return { ...facts, toolCalls: blocks.flatMap(hostCallsOf), id: message.id };
       }
       case 'content_block_start':
         return { ...written(textsOf(event.content_block)), toolCalls: hostCallsOf(event.content_block) };

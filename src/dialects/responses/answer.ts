@@ -10,11 +10,13 @@ export function readResponse(response: Fields): AnswerFacts {
   const output = Array.isArray(response.output) ? response.output.filter(isObject) : undefined;
   const hasFailed = response.status === 'failed' || Boolean(response.error);
   const finished = response.status === 'completed' || response.status === 'incomplete';
+  const toolCalls = (output ?? []).flatMap((item) => hostToolOfItem(item) ?? []);
   return {
-    usage: readUsage(response.usage, output ?? []),
+    usage: readUsage(response.usage, toolCalls),
     hasUsage: isObject(response.usage),
     choices: output === undefined || hasFailed ? undefined : 1,
     progress: output === undefined ? [] : [{ index: 0, finished, written: output.flatMap(textsOf) }],
+    toolCalls,
     id: response.id,
     serviceTier: response.service_tier,
   };
@@ -30,7 +32,7 @@ function textsOf(item: Fields): string[] {
 }
 
 /** The reported usage, if it is usable: whole numbers, not all zero. Calls of the host's tools are counted. */
-function readUsage(usage: unknown, output: readonly Fields[]): TokenUsage | undefined {
+function readUsage(usage: unknown, hostCalls: readonly string[]): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
   const promptTokens = countOf(usage.input_tokens);
   const reported = countOf(usage.output_tokens ?? 0);
@@ -41,17 +43,14 @@ function readUsage(usage: unknown, output: readonly Fields[]): TokenUsage | unde
   const details = isObject(usage.input_tokens_details) ? usage.input_tokens_details : {};
   const cachedTokens = Math.min(promptTokens, countOf(details.cached_tokens) ?? 0);
   const cacheWriteTokens = Math.min(promptTokens - cachedTokens, countOf(details.cache_write_tokens) ?? 0);
-  const toolCalls = toolCallsOf(output);
+  const toolCalls = countsOf(hostCalls);
   const hasParts = cacheWriteTokens > 0 || Object.keys(toolCalls).length > 0;
   const parts = { ...NO_PARTS, cacheWriteTokens, toolCalls };
   return { promptTokens, cachedTokens, completionTokens, ...(hasParts && { parts }) };
 }
 
-function toolCallsOf(output: readonly Fields[]): Record<string, number> {
-  const calls: Record<string, number> = {};
-  for (const item of output) {
-    const tool = hostToolOfItem(item);
-    if (tool !== undefined) calls[tool] = (calls[tool] ?? 0) + 1;
-  }
-  return calls;
+function countsOf(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
 }

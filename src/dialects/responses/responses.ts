@@ -49,6 +49,8 @@ class ResponsesStream implements StreamReader {
   #sequenceNumber = 0;
   /** Whether deltas have come: then the last event repeats them. */
   #hasWritten = false;
+  /** The same of calls of the host's tools. */
+  #hasCalls = false;
 
   judge({ data = '', name }: SseEvent): Judgement {
     const value = parseJson(data)?.value;
@@ -63,11 +65,13 @@ class ResponsesStream implements StreamReader {
     if (typeof value.sequence_number === 'number') this.#sequenceNumber = value.sequence_number + 1;
     const facts = factsOf(value);
     this.#hasWritten ||= facts.progress.length > 0;
+    this.#hasCalls ||= facts.toolCalls !== undefined;
     return { kind: 'part', value, facts, isHidden: false };
   }
 
   #lastFacts(response: unknown): AnswerFacts {
-    const facts = isObject(response) ? readResponse(response) : NO_FACTS;
+    const whole = isObject(response) ? readResponse(response) : NO_FACTS;
+    const facts = this.#hasCalls ? { ...whole, toolCalls: [] } : whole;
     if (!this.#hasWritten) return facts;
     return { ...facts, progress: facts.progress.map((choice) => ({ ...choice, written: [] })) };
   }

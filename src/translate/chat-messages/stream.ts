@@ -62,9 +62,11 @@ export class ChatStream implements StreamTranslator {
   }
 
   completion(): string {
+    // A host may end without a reason. Client libraries take a stream without one as broken.
+    const rest = this.#finish({ stop_reason: this.#calls > 0 ? 'tool_use' : 'end_turn' });
     const usage = this.#request.includeUsage ? usageOf(this.#usage) : undefined;
     const chunk = usage === undefined ? '' : dataEvent(JSON.stringify({ ...this.#head, choices: [], usage }));
-    return chunk + DONE_EVENT;
+    return rest + chunk + DONE_EVENT;
   }
 
   /** Some hosts send the start twice. */
@@ -79,7 +81,16 @@ export class ChatStream implements StreamTranslator {
       ...(typeof model === 'string' && { model }),
       ...serviceTierOf(message.usage),
     };
-    return this.#firstChunk();
+    return this.#firstChunk() + this.#readContent(message);
+  }
+
+  /** Hosts that go on where they stopped for a tool send whole blocks with the start, and may end there. */
+  #readContent(message: Fields): string {
+    const blocks = Array.isArray(message.content) ? message.content.filter(isObject) : [];
+    if (blocks.length === 0) return '';
+    // They have no index of their own.
+    const chunks = blocks.map((block) => this.#startBlock(undefined, block) + this.#close(undefined));
+    return chunks.join('') + this.#finish(message);
   }
 
   #firstChunk(): string {

@@ -2,7 +2,7 @@
 import { isObject, parseJson } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { ResponseContext } from '../translation.ts';
-import { type ChatCall, choiceOf, messageUsage, NO_MESSAGE_USAGE, readOutput, stopReasonOf } from './chat-output.ts';
+import { type ChatCall, choiceOf, messageUsage, NO_MESSAGE_USAGE, readMessage, stopReasonOf } from './chat-output.ts';
 
 /** What the request decides about its answer. */
 export interface AnswerOptions {
@@ -13,7 +13,7 @@ export interface AnswerOptions {
 
 export function translateAnswer(answer: Fields, options: AnswerOptions, context: ResponseContext): Fields {
   const choice = choiceOf(answer) ?? {};
-  const { thinking, text, refusal, calls } = readOutput(choice);
+  const { thinking, text, refusal, calls } = readMessage(choice);
   const written = text + refusal;
   return {
     ...messageHead(answer, options, context),

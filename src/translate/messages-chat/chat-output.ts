@@ -27,8 +27,17 @@ export function choiceOf(answer: Fields): Fields | undefined {
   return Array.isArray(answer.choices) ? answer.choices.find(isObject) : undefined;
 }
 
-export function readOutput(choice: Fields): ChatOutput {
-  const message = [choice.message, choice.delta].find(isObject) ?? {};
+/** What a choice of a whole completion holds. */
+export function readMessage({ message, delta }: Fields): ChatOutput {
+  return readOutput([message, delta].find(isObject) ?? {});
+}
+
+/** What a choice of a chunk adds. Some hosts repeat all that is written so far beside it. */
+export function readDelta({ message, delta }: Fields): ChatOutput {
+  return readOutput([delta, message].find(isObject) ?? {});
+}
+
+function readOutput(message: Fields): ChatOutput {
   const { content, reasoning_content: reasoningContent, reasoning, refusal } = message;
   return {
     // Some hosts send both, with the same text.
@@ -77,20 +86,26 @@ function argumentsIn(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : textOf(value);
 }
 
-/** Reasons that mean more than that the model was done. */
-const STOP_REASONS: ReadonlyMap<unknown, string> = new Map([
-  ['length', 'max_tokens'],
-  ['model_length', 'max_tokens'],
-  ['insufficient_system_resource', 'max_tokens'],
-  ['content_filter', 'refusal'],
-]);
+/**
+ * As hosts name it where an answer is cut short: by its limit, by theirs, or by a fault of theirs.
+ * What has been written may end anywhere, so a call in it must not be run.
+ */
+export const CUT_SHORT: readonly unknown[] = [
+  'length',
+  'model_length',
+  'insufficient_system_resource',
+  'error',
+  'abort',
+];
 
 /**
  * The stop reason of a message. Its calls decide, not the finish reason: a host may say `stop` with
  * calls, and a client that reads `tool_use` waits for calls.
  */
 export function stopReasonOf(finish: unknown, { hasCalls, hasRefusal }: { hasCalls: boolean; hasRefusal: boolean }) {
-  return STOP_REASONS.get(finish) ?? (hasRefusal ? 'refusal' : hasCalls ? 'tool_use' : 'end_turn');
+  if (CUT_SHORT.includes(finish)) return 'max_tokens';
+  if (finish === 'content_filter' || hasRefusal) return 'refusal';
+  return hasCalls ? 'tool_use' : 'end_turn';
 }
 
 /** The usage of a message: input without what was read from the cache and written to it. Undefined if it is unusable. */

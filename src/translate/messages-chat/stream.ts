@@ -5,7 +5,7 @@ import { messagesErrorBody } from '../../dialects/messages/errors.ts';
 import { namedEvent } from '../../wire/sse.ts';
 import type { ResponseContext, StreamTranslator } from '../translation.ts';
 import { type AnswerOptions, callId, messageHead } from './answer.ts';
-import { choiceOf, messageUsage, NO_MESSAGE_USAGE, readOutput, stopReasonOf } from './chat-output.ts';
+import { choiceOf, messageUsage, NO_MESSAGE_USAGE, readDelta, stopReasonOf } from './chat-output.ts';
 import { ContentBlocks, event } from './content-blocks.ts';
 
 export class MessageStream implements StreamTranslator {
@@ -51,7 +51,7 @@ export class MessageStream implements StreamTranslator {
   }
 
   #readChoice(choice: Fields): string {
-    const { thinking, text, refusal, calls } = readOutput(choice);
+    const { thinking, text, refusal, calls } = readDelta(choice);
     const { finish_reason: finish } = choice;
     this.#hasRefusal ||= refusal !== '';
     let events = this.#options.showsThinking ? this.#blocks.add('thinking', thinking) : '';

@@ -3,6 +3,7 @@ import { isObject } from '../../core/json.ts';
 import { countOf } from '../../dialects/answer.ts';
 import { readUsage } from '../../dialects/chat/answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
+import { CUT_SHORT } from '../messages-chat/chat-output.ts';
 import type { ResponseUsage } from '../responses/response.ts';
 import type { HostReader } from '../responses/responses-translation.ts';
 import type { CutReason, ResponseWriter } from '../responses/writer.ts';
@@ -19,19 +20,24 @@ export class CompletionReader implements HostReader {
   }
 
   readWhole(completion: Fields): void {
-    this.readEvent(completion);
+    this.#read(completion, ['message', 'delta']);
   }
 
-  /** Completions and chunks differ in the name of one field. */
+  /** Some hosts repeat all that is written so far beside what is new. */
   readEvent(chunk: Fields): void {
-    this.#writer.usage = usageOf(chunk.usage) ?? this.#writer.usage;
-    if (typeof chunk.service_tier === 'string') this.#writer.serviceTier = chunk.service_tier;
+    this.#read(chunk, ['delta', 'message']);
+  }
+
+  /** `names`: of the field that holds what is written; the first that is there counts. */
+  #read(answer: Fields, names: readonly ('message' | 'delta')[]): void {
+    this.#writer.usage = usageOf(answer.usage) ?? this.#writer.usage;
+    if (typeof answer.service_tier === 'string') this.#writer.serviceTier = answer.service_tier;
     // A responses request has one choice.
-    const [choice] = listOf(chunk.choices);
+    const [choice] = listOf(answer.choices);
     if (choice === undefined) return;
     const logprobs = isObject(choice.logprobs) ? listOf(choice.logprobs.content) : [];
-    if (isObject(choice.message)) this.#readMessage(choice.message, logprobs, true);
-    else if (isObject(choice.delta)) this.#readMessage(choice.delta, logprobs, false);
+    const name = names.find((each) => isObject(choice[each]));
+    if (name !== undefined) this.#readMessage(choice[name] as Fields, logprobs, name === 'message');
     const { finish_reason: reason } = choice;
     if (typeof reason === 'string' && reason !== '') this.#writer.finish(cutReasonOf(reason));
   }
@@ -88,9 +94,6 @@ function isText(value: unknown): boolean {
 function listOf(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
-
-/** As hosts name it where the answer has reached the limit, or their own. */
-const CUT_SHORT: readonly string[] = ['length', 'model_length', 'insufficient_system_resource'];
 
 function cutReasonOf(finishReason: string): CutReason {
   if (CUT_SHORT.includes(finishReason)) return 'max_output_tokens';

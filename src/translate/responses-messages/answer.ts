@@ -21,25 +21,43 @@ export class MessageReader implements HostReader {
   /** By the host's index. */
   readonly #open = new Map<unknown, OpenBlock>();
   #usage: Fields = {};
+  /** With blocks in its start. */
+  #hasStarted = false;
 
   constructor(writer: ResponseWriter) {
     this.#writer = writer;
   }
 
   readWhole(message: Fields): void {
-    const blocks = Array.isArray(message.content) ? message.content.filter(isObject) : [];
-    for (const [index, block] of blocks.entries()) {
-      this.#startBlock(index, block);
-      this.#stopBlock(index);
-    }
+    this.#readBlocks(blocksIn(message));
     this.#readUsage(message.usage);
+    this.#finish(message);
+  }
+
+  #readBlocks(blocks: readonly Fields[]): void {
+    for (const block of blocks) {
+      // The key of a call that is whole is no other's.
+      const key = Symbol();
+      this.#startBlock(key, block);
+      this.#stopBlock(key);
+    }
+  }
+
+  /** Hosts that go on where they stopped for a tool send whole blocks with the start, and may end there. */
+  #readStart(message: Fields): void {
+    this.#readUsage(message.usage);
+    const blocks = blocksIn(message);
+    // Some hosts send the start twice.
+    if (blocks.length === 0 || this.#hasStarted) return;
+    this.#hasStarted = true;
+    this.#readBlocks(blocks);
     this.#finish(message);
   }
 
   readEvent(event: Fields): void {
     switch (event.type) {
       case 'message_start':
-        if (isObject(event.message)) this.#readUsage(event.message.usage);
+        if (isObject(event.message)) this.#readStart(event.message);
         return;
       case 'content_block_start':
         if (isObject(event.content_block)) this.#startBlock(event.index, event.content_block);
@@ -136,6 +154,10 @@ const CUT_REASONS: ReadonlyMap<string, CutReason> = new Map<string, CutReason>([
   ['model_context_window_exceeded', 'max_output_tokens'],
   ['refusal', 'content_filter'],
 ]);
+
+function blocksIn({ content }: Fields): readonly Fields[] {
+  return Array.isArray(content) ? content.filter(isObject) : [];
+}
 
 function stringOf(value: unknown): string {
   return typeof value === 'string' ? value : '';

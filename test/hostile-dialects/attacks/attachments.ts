@@ -66,7 +66,8 @@ const CHAT: readonly Place[] = [
   ['a PDF in base64', user('chat', [{ type: 'file', file: { filename: 'a.pdf', file_data: inputPdf.file_data } }])],
 ];
 
-const PLACES: Readonly<Record<DialectName, readonly Place[]>> = {
+/** Where an attachment can be in the requests of each dialect. */
+export const ATTACHMENT_PLACES: Readonly<Record<DialectName, readonly Place[]>> = {
   chat: CHAT,
   messages: MESSAGES,
   responses: RESPONSES,
@@ -75,7 +76,7 @@ const PLACES: Readonly<Record<DialectName, readonly Place[]>> = {
 export const ATTACHMENTS = {
   title: 'Attachments, in other dialects',
   attacks: ALL.flatMap((direction) =>
-    PLACES[direction.client].map(([what, fields]) =>
+    ATTACHMENT_PLACES[direction.client].map(([what, fields]) =>
       holds({ direction, what: `held for: ${what}`, fields: { [MAXIMA[direction.client]]: 1, ...fields } }),
     ),
   ),

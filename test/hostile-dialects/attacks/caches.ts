@@ -1,15 +1,16 @@
 /** Attacks with the prompt cache: what is written to it costs ten or twenty times as much as other input. */
 import type { Fields } from '../../hostile/names.ts';
 import { LONG_INPUT_TOKENS } from '../../hostile/pricing.ts';
-import { type DialectAttack, holds } from '../measures.ts';
+import { charges, type DialectAttack, holds, type Row } from '../measures.ts';
 import { ALL, type Direction, user } from '../requests.ts';
 
 const LONG_TEXT = 'one '.repeat(500);
 const messages: Direction = { client: 'messages', host: 'messages' };
+const MESSAGES_HOSTS: readonly Direction[] = [messages, { client: 'chat', host: 'messages' }];
 const long = { type: 'text', text: LONG_TEXT };
 const say = (...content: readonly unknown[]) => user('messages', content);
 
-const CONTROLS: readonly Fields[] = [
+export const CONTROLS: readonly Fields[] = [
   { type: 'ephemeral' },
   { type: 'ephemeral', ttl: '5m' },
   { type: 'ephemeral', ttl: '1h' },
@@ -26,7 +27,7 @@ const result = { type: 'tool_result', tool_use_id: 't', content: LONG_TEXT };
 const document = (source: Fields) => say({ type: 'document', source });
 const textSource = { type: 'text', media_type: 'text/plain', data: LONG_TEXT };
 
-const PLACES: readonly MarkedPlace[] = [
+export const CACHE_PLACES: readonly MarkedPlace[] = [
   ['a block', (mark) => say({ ...long, ...mark })],
   ['one of two blocks', (mark) => say({ ...long, ...mark }, { ...long, cache_control: { type: 'ephemeral' } })],
   ['the system prompt', (mark) => ({ system: [{ ...long, ...mark }] })],
@@ -42,7 +43,7 @@ const PLACES: readonly MarkedPlace[] = [
 ];
 
 /** In all but the first place, a lifetime of each price. */
-const marked: readonly DialectAttack[] = PLACES.flatMap(([where, fields], index) =>
+const marked: readonly DialectAttack[] = CACHE_PLACES.flatMap(([where, fields], index) =>
   (index === 0 ? CONTROLS : [CONTROLS[0], CONTROLS[2]]).map((control) =>
     holds({
       direction: messages,
@@ -97,7 +98,32 @@ const streamed = ['5m', '1h'].map((ttl) =>
   }),
 );
 
+/** Ways in which nothing is reported of what is cached. */
+const UNREPORTED: readonly (readonly [how: string, fields: Fields, row: Pick<Row, 'conduct' | 'leaves'>])[] = [
+  ['of a stream that is left on its arrival', { stream: true }, { leaves: 'arrival' }],
+  ['of a stream that reports nothing', { stream: true }, { conduct: { report: 'never' } }],
+  ['of an answer that reports nothing', {}, { conduct: { report: 'never' } }],
+  ['of an answer with impossible figures', {}, { conduct: { report: { impossible: -1 } } }],
+];
+
+const unreported = MESSAGES_HOSTS.flatMap((direction) =>
+  ['5m', '1h'].flatMap((ttl) =>
+    UNREPORTED.map(([how, fields, row]) =>
+      charges({
+        direction,
+        what: `what is cached for ${ttl} ${how} is paid for`,
+        fields: {
+          max_tokens: 50,
+          ...fields,
+          ...user(direction.client, [{ ...long, cache_control: { type: 'ephemeral', ttl } }]),
+        },
+        ...row,
+      }),
+    ),
+  ),
+);
+
 export const CACHES = {
   title: 'Prompt caches',
-  attacks: [...marked, ...inChat, ...inResponses, ...longInputs, ...streamed],
+  attacks: [...marked, ...inChat, ...inResponses, ...longInputs, ...streamed, ...unreported],
 };

@@ -8,7 +8,8 @@ import { RESPONSES_PLACES } from '../places/responses.ts';
 import { DISGUISED, type Place } from '../places/texts.ts';
 import { ALL, type Direction, MAXIMA, NATIVE, user } from '../requests.ts';
 
-const PLACES: Readonly<Record<DialectName, readonly Place[]>> = {
+/** Where text can stand in the requests of each dialect. */
+export const TEXT_PLACES: Readonly<Record<DialectName, readonly Place[]>> = {
   chat: CHAT_PLACES,
   messages: MESSAGES_PLACES,
   responses: RESPONSES_PLACES,
@@ -19,7 +20,9 @@ function rowFor(direction: Direction, [where, fields]: Place): Row {
   return { direction, what: `text in ${where} counts`, fields: { [MAXIMA[direction.client]]: 1, ...fields } };
 }
 
-const inPlace = ALL.flatMap((direction) => PLACES[direction.client].map((place) => holds(rowFor(direction, place))));
+const inPlace = ALL.flatMap((direction) =>
+  TEXT_PLACES[direction.client].map((place) => holds(rowFor(direction, place))),
+);
 
 const SMALL_BALANCE_NANOS = 1_000_000;
 const SMALL_WINDOW = 350;

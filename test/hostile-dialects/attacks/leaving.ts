@@ -9,7 +9,7 @@ const MAXIMUM = 1_000;
 const IDEOGRAPHS = '\u9f98\u9750'.repeat(500);
 
 /** Only a client that asks for thinking reads any. */
-const THINKING: Readonly<Record<DialectName, Fields>> = {
+export const THINKING: Readonly<Record<DialectName, Fields>> = {
   chat: {},
   messages: { thinking: { type: 'enabled', budget_tokens: 1_024 } },
   responses: { reasoning: { effort: 'high', summary: 'auto' } },

@@ -19,14 +19,14 @@ const MAXIMUM_NAMES = [
   ...['Max_Tokens', 'MAX_TOKENS', `max_token${LONG_S}`, `max_to${KELVIN}ens`, 'Max_Completion_Tokens'],
   ...['Max_Output_Tokens', `max_output_token${LONG_S}`, 'Max_Tokens_To_Sample'],
 ];
-const SPELLINGS: readonly Spelling[] = [
+export const SPELLINGS: readonly Spelling[] = [
   ...MAXIMUM_NAMES.map((name) => [name, BIG] as const),
   ['Service_Tier', 'priority'],
   [`${LONG_S}ervice_tier`, 'priority'],
 ];
 
 /** Names that a dialect has beside those. */
-const OWN_SPELLINGS: Readonly<Record<DialectName, readonly Spelling[]>> = {
+export const OWN_SPELLINGS: Readonly<Record<DialectName, readonly Spelling[]>> = {
   chat: [
     ['Messages', [{ role: 'user', content: LONG_TEXT }]],
     ['N', 64],

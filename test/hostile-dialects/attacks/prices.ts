@@ -30,7 +30,7 @@ const unpriced = UNPRICED.map(([direction, type]) =>
   }),
 );
 
-const search = { type: 'web_search_20250305', name: 'web_search' };
+export const search = { type: 'web_search_20250305', name: 'web_search' };
 const atGo = (direction: Direction): Direction => ({ ...direction, reading: 'go' });
 const developer = { type: 'additional_tools', role: 'developer' };
 const hello = { role: 'user', content: 'Hello' };
@@ -93,29 +93,41 @@ const searched = WAYS.flatMap(([what, direction, fields]) =>
   ),
 );
 
+const searching = ({ client }: Direction): Fields => ({
+  tools: [client === 'messages' ? search : { type: 'web_search' }],
+});
+
 const left = NATIVE.map((direction) =>
   charges({
     direction,
     what: 'searches of a stream that is left are paid for',
-    fields: {
-      stream: true,
-      [MAXIMA[direction.client]]: 500,
-      tools: [direction.client === 'messages' ? search : { type: 'web_search' }],
-    },
+    fields: { stream: true, [MAXIMA[direction.client]]: 500, ...searching(direction) },
     model: 'tooled',
     conduct: { tokens: 500, searches: 10 },
     leaves: 'first piece',
   }),
 );
 
+/** What is searched is known from the answer, whatever its usage says. */
+const unreported = NATIVE.flatMap((direction) =>
+  [false, true].flatMap((stream) =>
+    (['never', { impossible: -1 }] as const).map((report) =>
+      charges({
+        direction,
+        what: `searches beside a report of ${JSON.stringify(report)} are charged${stream ? ', streamed' : ''}`,
+        fields: { stream, [MAXIMA[direction.client]]: 50, ...searching(direction) },
+        model: 'tooled',
+        conduct: { tokens: 50, searches: 3, report },
+      }),
+    ),
+  ),
+);
+
 const leftOut = TRANSLATED.filter(({ client }) => client !== 'chat').map((direction) =>
   holds({
     direction,
     what: "a search that only the client's own host could make costs nothing",
-    fields: {
-      [MAXIMA[direction.client]]: 50,
-      tools: [direction.client === 'messages' ? search : { type: 'web_search' }],
-    },
+    fields: { [MAXIMA[direction.client]]: 50, ...searching(direction) },
     conduct: { tokens: 50, searches: SEARCHES },
   }),
 );
@@ -168,5 +180,5 @@ const iterations = ALL.filter(({ host }) => host === 'messages').flatMap((direct
 
 export const PRICES = {
   title: 'What has a price of its own, in other dialects',
-  attacks: [...unpriced, ...hidden, ...searched, ...left, ...leftOut, ...tiers, together, ...iterations],
+  attacks: [...unpriced, ...hidden, ...searched, ...left, ...unreported, ...leftOut, ...tiers, together, ...iterations],
 };

@@ -8,7 +8,7 @@ export const MESSAGES: Speech = {
   usage,
   answer: (order, usage) => ({
     ...HEAD,
-    content: [{ ...emptyBlock(order), ...wholeOf(order) }],
+    content: [...searchesOf(order), { ...emptyBlock(order), ...wholeOf(order) }],
     stop_reason: 'end_turn',
     ...(usage !== undefined && { usage }),
   }),
@@ -57,11 +57,17 @@ function searches(count: number): Fields {
 }
 
 /** Each search is a block of its own, which begins before the text. */
-function searchesIn({ bill }: Order): string {
+function searchesOf({ bill }: Order): Fields[] {
   return Array.from({ length: bill.searches }, (_, index) => {
-    const block = { type: 'server_tool_use', id: `srvtoolu_${index}`, name: 'web_search', input: {} };
-    return named('content_block_start', { index: -1 - index, content_block: block });
-  }).join('');
+    return { type: 'server_tool_use', id: `srvtoolu_${index}`, name: 'web_search', input: {} };
+  });
+}
+
+function searchesIn(order: Order): string {
+  const blocks = searchesOf(order);
+  return blocks
+    .map((block, index) => named('content_block_start', { index: -1 - index, content_block: block }))
+    .join('');
 }
 
 /** Before anything is written there is one token of output, and nothing else is known. */

@@ -129,6 +129,20 @@ describe('an event of the messages dialect', () => {
     assert.equal(read.facts.usage?.completionTokens, 4);
   });
 
+  test('that starts a message counts its blocks once, although it comes twice', () => {
+    const stream = MESSAGES.startStream('req_1');
+    const content = [
+      { type: 'server_tool_use', name: 'web_search', input: {} },
+      { type: 'text', text: 'Hi.' },
+    ];
+    const start = JSON.stringify({ type: 'message_start', message: { content, stop_reason: 'end_turn' } });
+    const reads = [1, 2].map(() => stream.judge(event('message_start', start)));
+    const calls = reads.map((read) => (read.kind === 'part' ? read.facts.toolCalls : undefined));
+    const written = reads.map((read) => (read.kind === 'part' ? read.facts.progress[0]?.written : undefined));
+    assert.deepEqual(calls, [['web_search'], []]);
+    assert.deepEqual(written, [['web_search', 'Hi.'], []]);
+  });
+
   test('adds to the usage that came before it', () => {
     const stream = MESSAGES.startStream('req_1');
     const start = { type: 'message_start', message: { usage: { ...USAGE, iterations: [ITERATION] } } };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readResponse } from '../../../../src/dialects/responses/answer.ts';
+import { RESPONSES } from '../../../../src/dialects/responses/responses.ts';
 
 const ROWS: readonly (readonly [what: string, fields: object, choices: number | undefined])[] = [
   ['completed', { status: 'completed', error: null }, 1],
@@ -17,6 +18,27 @@ describe('a response', () => {
   for (const [what, fields, choices] of ROWS) {
     test(what, () => assert.equal(readResponse({ output: [], ...fields }).choices, choices));
   }
+  test("counts calls of the host's tools beside a usage that says nothing", () => {
+    const output = [{ type: 'web_search_call' }, { type: 'web_search_call' }, { type: 'message' }];
+    const calls = ['web_search', 'web_search'];
+    assert.deepEqual(readResponse({ status: 'completed', output, usage: { input_tokens: -1 } }).toolCalls, calls);
+  });
+  test('that ends a stream counts no call again', () => {
+    const output = [{ type: 'web_search_call' }];
+    const stream = RESPONSES.startStream('req_1');
+    const read = (value: object) => {
+      const judged = stream.judge({
+        bytes: Buffer.from(''),
+        data: JSON.stringify(value),
+        name: undefined,
+        complete: true,
+      });
+      return 'facts' in judged ? judged.facts?.toolCalls : undefined;
+    };
+    const end = { type: 'response.completed', response: { status: 'completed', output } };
+    assert.deepEqual(read({ type: 'response.output_item.added', item: output[0] }), ['web_search']);
+    assert.deepEqual(read(end), []);
+  });
   test('that has failed keeps its usage', () => {
     const usage = { input_tokens: 5, output_tokens: 2 };
     assert.equal(readResponse({ status: 'failed', output: [], usage }).usage?.promptTokens, 5);
