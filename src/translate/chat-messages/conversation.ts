@@ -58,10 +58,11 @@ function append(turns: Message[], role: Message['role'], blocks: readonly Fields
   else turns.push({ role, content: [...blocks] });
 }
 
-const PLAIN_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'cache_control']);
+const PLAIN_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'cache_control', 'name']);
 
 function readPlain(message: Fields, types: readonly string[], where: string, findings: Findings): readonly Fields[] {
   findings.expectOnly(PLAIN_FIELDS, message, where);
+  ignoreName(message, findings);
   const blocks = blocksOf(message.content, types, `${where}.content`, findings);
   return withCacheControl(blocks, message.cache_control, where, findings);
 }
@@ -78,6 +79,7 @@ const ASSISTANT_FIELDS: ReadonlySet<string> = new Set([
 /** `id`: for its call in the deprecated form. */
 function readAssistant(message: Fields, id: string, where: string, findings: Findings): readonly Fields[] {
   findings.expectOnly(ASSISTANT_FIELDS, message, where);
+  ignoreName(message, findings);
   const { thinking_blocks: thinking, refusal, function_call: functionCall } = message;
   const blocks = [
     ...listOf(thinking, `${where}.thinking_blocks`, findings).map(([block, at]) => readThinking(block, at, findings)),
@@ -90,6 +92,11 @@ function readAssistant(message: Fields, id: string, where: string, findings: Fin
   // It repeats the thinking blocks, if they are there. Without their signatures no host takes it.
   if (isPresent(reasoning) && reasoning !== '' && !isPresent(thinking)) findings.ignore('reasoning_content');
   return withCacheControl(blocks, message.cache_control, where, findings);
+}
+
+/** Libraries for agents put it on every message; it only tells speakers apart. */
+function ignoreName(message: Fields, findings: Findings): void {
+  if (isPresent(message.name)) findings.ignore('messages.name');
 }
 
 function isPresent(value: unknown): boolean {
@@ -166,14 +173,12 @@ function readArguments(value: unknown, where: string, findings: Findings): Field
 }
 
 /** The name is in the call as well. */
-const TOOL_FIELDS: ReadonlySet<string> = new Set([...PLAIN_FIELDS, 'tool_call_id', 'name']);
+const TOOL_FIELDS: ReadonlySet<string> = new Set([...PLAIN_FIELDS, 'tool_call_id']);
 
 function readToolMessage(message: Fields, where: string, findings: Findings): readonly Fields[] {
   findings.expectOnly(TOOL_FIELDS, message, where);
   return [toolResult(message, findings.text(message.tool_call_id, `${where}.tool_call_id`), where, findings)];
 }
-
-const FUNCTION_MESSAGE_FIELDS: ReadonlySet<string> = new Set([...PLAIN_FIELDS, 'name']);
 
 function readFunctionMessage(
   message: Fields,
@@ -181,7 +186,7 @@ function readFunctionMessage(
   where: string,
   findings: Findings,
 ): readonly Fields[] {
-  findings.expectOnly(FUNCTION_MESSAGE_FIELDS, message, where);
+  findings.expectOnly(PLAIN_FIELDS, message, where);
   const name = findings.text(message.name, `${where}.name`);
   if (call?.name !== name)
     findings.refuse(`${where}.name`, `expected a function_call of ${printableName(name)} before it`);

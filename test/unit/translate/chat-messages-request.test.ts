@@ -105,6 +105,17 @@ describe('the fields of a request', () => {
     assert.equal(translated({}, { maxOutput: undefined, defaultOutput: 5 }).fields.max_tokens, 5);
   });
 
+  test('names of speakers are left out', () => {
+    const { fields, ignored } = translated({
+      messages: [
+        { role: 'user', name: 'Ann', content: 'Hi' },
+        { role: 'assistant', name: 'model', content: 'x' },
+      ],
+    });
+    assert.ok(!JSON.stringify(fields.messages).includes('name'));
+    assert.deepEqual(ignored, ['messages.name']);
+  });
+
   test('the seed, penalties and keys of a cache are ignored by name', () => {
     const { fields, ignored } = translated({
       seed: 1,
