@@ -1,7 +1,9 @@
-/** Every command prints its documented JSON, the same whether or not a gateway is running. */
+/** Every command prints its documented JSON, the same whether or not a gateway is running, in a file or in a database. */
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { type KeyJson, linesOf, type NewKeyJson, type Result, Workplace } from '../support/cli.ts';
+import { CONFIG, type KeyJson, linesOf, type NewKeyJson, type Result, Workplace } from '../support/cli.ts';
+import { PostgresServer } from '../support/postgres.ts';
 
 /** In this order, each with `--json`. */
 const COMMANDS = [
@@ -58,12 +60,20 @@ function normalized(text: string, place: Workplace): unknown {
 
 const alone = new Workplace({ after });
 const served = new Workplace({ after });
+const shared = new Workplace({ after });
 let transcript: Transcript = [];
 let besideGateway: Transcript = [];
+let inDatabase: Transcript = [];
+let address = '';
 
 before(async () => {
+  const server = await PostgresServer.start();
+  after(() => server.stop());
+  const url = new URL(await server.createDatabase());
+  shared.write('config.yaml', CONFIG.replace('./state.db', url.href));
+  address = url.href.replace(url.password, '***');
   const beside = served.serve().then(() => transcriptOf(served));
-  [transcript, besideGateway] = await Promise.all([transcriptOf(alone), beside]);
+  [transcript, besideGateway, inDatabase] = await Promise.all([transcriptOf(alone), beside, transcriptOf(shared)]);
 });
 
 function answer<Document>(...words: string[]): Document {
@@ -88,6 +98,19 @@ test('each prints the same while a gateway is running', () => {
     const other = besideGateway[index]?.stdout ?? '';
     assert.deepEqual(normalized(other, served), normalized(stdout, alone), words.join(' '));
   }
+});
+
+test('each prints the same of a database, and makes no file', () => {
+  const [first, ...others] = inDatabase;
+  assert.deepEqual(linesOf(first?.stderr ?? ''), [`created the tables in ${address}`]);
+  for (const { words, stderr } of others) assert.equal(stderr, '', words.join(' '));
+  for (const [index, { words, status, stdout }] of inDatabase.entries()) {
+    assert.equal(status, 0, words.join(' '));
+    const place = stdout.replaceAll(address, '<directory>/state.db');
+    const expected = normalized(transcript[index]?.stdout ?? '', alone);
+    assert.deepEqual(normalized(place, shared), expected, words.join(' '));
+  }
+  assert.deepEqual(readdirSync(shared.directory), ['config.yaml']);
 });
 
 test('a new key is printed with its secret and all its settings', () => {

@@ -11,6 +11,9 @@ import { until } from '../support/wait.ts';
 import { locationOf } from './database-stage.ts';
 import { done, makeKey, NOON, USD } from './stage.ts';
 
+/** How often several commands meet at an empty database: in one of five times a mistake has shown. */
+const ROUNDS = 8;
+
 let server: PostgresServer;
 before(async () => {
   server = await PostgresServer.start();
@@ -57,11 +60,13 @@ describe('opening a database', () => {
   });
 
   test('makes them once if several commands are the first', async (t) => {
-    const url = await server.createDatabase();
-    const states = await Promise.all([1, 2, 3, 4].map(() => opened(t, url)));
-    assert.equal(states.filter(({ created }) => created !== undefined).length, 1);
-    await makeKey(states[0] as OpenState, { name: 'app' });
-    for (const { keys } of states) assert.equal((await keys.find('app'))?.name, 'app');
+    for (let round = 0; round < ROUNDS; round++) {
+      const url = await server.createDatabase();
+      const states = await Promise.all([1, 2, 3, 4].map(() => opened(t, url)));
+      assert.equal(states.filter(({ created }) => created !== undefined).length, 1);
+      await makeKey(states[0] as OpenState, { name: 'app' });
+      for (const { keys } of states) assert.equal((await keys.find('app'))?.name, 'app');
+    }
   });
 
   test('fails if a newer version has changed its tables, and leaves them alone', async (t) => {
@@ -88,7 +93,7 @@ describe('a lock', () => {
     const other = await stranger(t, url);
     await other.query('BEGIN; SELECT FROM inf_gw.account FOR UPDATE');
     const lines = await linesOf(state, () => state.account.enter(USD, '', NOON));
-    assert.match(lines.join('\n'), /another transaction holds a lock[^]*pg_stat_activity/);
+    assert.match(lines.join(' '), /another transaction holds a lock.*pg_stat_activity/);
     await other.query('ROLLBACK');
     assert.deepEqual(await state.account.history(), []);
     assert.equal((await state.account.enter(USD, '', NOON))?.balanceNanos, USD);
@@ -101,7 +106,6 @@ describe('an outage', () => {
     const state = await opened(t, url);
     await state.account.enter(USD, '', NOON);
     await server.crash();
-    t.after(() => server.restart().catch(() => {}));
     const { host, pathname, password } = new URL(url);
     for (const work of [
       () => state.account.balance(),
@@ -118,41 +122,25 @@ describe('an outage', () => {
     assert.equal((await state.account.history()).length, 1);
   });
 
-  test('of the connection alone is over with the next question', async (t) => {
-    const { database, state } = await fresh(t);
-    const end = () =>
-      server.query(
-        `SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE datname = '${database}' AND pid <> pg_backend_pid()`,
-        database,
-      );
-    await end();
-    await until(() =>
-      state.account.balance().then(
-        () => true,
-        () => false,
-      ),
-    );
-    // In a transaction: the one that is cut is undone, and the next one is whole.
+  test('of the connection alone undoes what runs on it; the next question has another', async (t) => {
+    const { url, database, state } = await fresh(t);
     await makeKey(state, { name: 'app' });
-    await assert.rejects(
-      state.keys
-        .editAllowlist('app', () => {
-          void end();
-          return ['a/b'];
-        })
-        .then(() => state.keys.editAllowlist('app', () => ['c/d']))
-        .then(async () => {
-          await end();
-          return state.account.balance();
-        }),
-    );
+    const other = await stranger(t, url);
+    await other.query('BEGIN; SELECT FROM inf_gw.keys FOR UPDATE');
+    const said = linesOf(state, () => state.keys.setState('app', 'disabled'));
+    const waiting = `FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = 'Lock'`;
+    await until(async () => (await server.query(`SELECT ${waiting}`)).length === 1);
+    await server.query(`SELECT pg_terminate_backend(pid) ${waiting}`);
+    assert.match((await said).join(' '), /ended the query or the connection/);
+    await other.query('ROLLBACK');
     await until(() =>
-      state.account.balance().then(
+      state.hasChanged().then(
         () => true,
         () => false,
       ),
     );
-    assert.equal((await state.keys.find('app'))?.name, 'app');
+    assert.equal((await state.keys.find('app'))?.state, 'enabled');
+    assert.equal(done(await state.keys.setState('app', 'disabled')).state, 'disabled');
   });
 });
 

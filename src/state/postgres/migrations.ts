@@ -9,8 +9,9 @@ const LOCK = 7_402_118_300;
 
 /** The version of the tables; 0 if there are none. */
 export async function schemaVersion(client: pg.ClientBase): Promise<number> {
+  // Not `to_regclass`: within a transaction it may answer from a cache that is older than the wait for the lock.
   const exists = await client.query<{ exists: boolean }>(
-    `SELECT to_regclass('inf_gw.migrations') IS NOT NULL AS exists`,
+    `SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'inf_gw' AND tablename = 'migrations') AS exists`,
   );
   if (exists.rows[0]?.exists !== true) return 0;
   const { rows } = await client.query<{ version: number }>('SELECT max(version) AS version FROM inf_gw.migrations');
