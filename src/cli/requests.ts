@@ -1,5 +1,7 @@
-/** `requests`: lists and shows single requests, and corrects charges that a crash left open. */
+/** `requests`: lists and shows single requests, stops them, and corrects charges that a crash left open. */
 import type { Command } from 'commander';
+import { stopRequest } from '../control/client.ts';
+import { socketPathOf } from '../control/protocol.ts';
 import { redactKeys } from '../core/api-key.ts';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
@@ -9,7 +11,7 @@ import { PROGRAM } from '../core/program.ts';
 import { count, dateTime, exactUsd, milliseconds } from '../operator/format.ts';
 import { readAmount, readCount, readMoment } from '../operator/input.ts';
 import { servedBy, servedModel } from '../operator/messages.ts';
-import type { Correction, RequestEnd, RequestRecord } from '../state/requests.ts';
+import { type Correction, type RequestEnd, type RequestRecord, requestIdOf } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
 import { keyOrThrow } from './key-view.ts';
 import { printFields, printJson, printLine, printTable } from './output.ts';
@@ -26,7 +28,7 @@ interface ListOptions {
 }
 
 export function registerRequests(program: Command): void {
-  const requests = program.command('requests').description('list, show and correct admitted requests');
+  const requests = program.command('requests').description('list, show, stop and correct admitted requests');
 
   requests
     .command('list', { isDefault: true })
@@ -54,8 +56,17 @@ export function registerRequests(program: Command): void {
       withState(command, async (state) => {
         const request = await state.requests.find(id);
         if (request === undefined) throw noSuchRequest(id);
-        printRequest(request, command);
+        printRequest(request, command, state);
       }),
+    );
+
+  requests
+    .command('stop')
+    .description('stop a request in flight: its client gets an error, and the tokens used so far are charged')
+    .argument('<id>', 'the X-Request-Id of the response')
+    .addHelpText('after', '\nExample:\n  inf-gw requests stop req_06fb…')
+    .action((id: string, _: unknown, command: Command) =>
+      withState(command, (state) => stop(requestIdOf(id), command, state)),
     );
 
   requests
@@ -66,7 +77,7 @@ export function registerRequests(program: Command): void {
     .addHelpText('after', '\nExample:\n  inf-gw requests settle req_06fb… --cost 0.0123')
     .action((id: string, { cost }: { cost: Nanos }, command: Command) =>
       withState(command, async (state) =>
-        printRequest(correctedOrThrow(await state.requests.correct(id, cost, state.nowMs), id), command),
+        printRequest(correctedOrThrow(await state.requests.correct(id, cost, state.nowMs), id), command, state),
       ),
     );
 }
@@ -76,13 +87,15 @@ async function list(options: ListOptions, command: Command, state: State): Promi
     options.key === undefined ? undefined : keyOrThrow(await state.keys.findWithDeleted(options.key), options.key);
   const { since: sinceMs, errors = false, limit } = options;
   const records = await state.requests.list({ keyId: key?.id, sinceMs, errors, limit });
-  if (globalOptions(command).json) return printJson(records.map(requestJson));
+  const isShared = state.nodes !== undefined;
+  if (globalOptions(command).json) return printJson(records.map((request) => requestJson(request, isShared)));
   if (records.length === 0) return printLine('No such requests.');
   printTable(
     [
       { head: 'ADMITTED (UTC)' },
       { head: 'KEY' },
       { head: 'MODEL', rank: 1 },
+      ...(isShared ? [{ head: 'NODE', rank: 5 }] : []),
       { head: 'OUTCOME' },
       { head: 'MS', number: true, rank: 3 },
       { head: 'TOKENS IN', number: true, rank: 2 },
@@ -96,6 +109,7 @@ async function list(options: ListOptions, command: Command, state: State): Promi
       dateTime(request.admittedAtMs),
       request.key,
       request.model,
+      ...(isShared ? [request.node ?? '-'] : []),
       request.end?.outcome ?? '',
       count(durationOf(request) ?? 0),
       count(request.end?.promptTokens ?? 0),
@@ -107,6 +121,16 @@ async function list(options: ListOptions, command: Command, state: State): Promi
     ]),
   );
   if (records.length === limit) printLine(`Only the latest ${count(limit)} are shown; use --limit for more.`, 'dim');
+}
+
+/** Asks the gateway of this config, or else tells the one that runs the request through the database. */
+async function stop(id: string, command: Command, { config, nodes }: State): Promise<void> {
+  const isStopped = await stopRequest(socketPathOf(config), id);
+  if (!isStopped && !(await nodes?.stopRequest(id))) {
+    throw new UserError(`no request in flight has the id ${JSON.stringify(redactKeys(id))}; it may have ended`);
+  }
+  if (globalOptions(command).json) printJson({ id, stopped: true });
+  else printLine(isStopped ? `Stopped ${id}.` : `The gateway that runs ${id} stops it within seconds.`);
 }
 
 function correctedOrThrow(correction: Correction, id: string): RequestRecord {
@@ -135,7 +159,7 @@ function durationOf({ admittedAtMs, end }: RequestRecord): number | undefined {
 }
 
 /** The JSON of a request. While it is in flight, every field about its end is null. */
-function requestJson(request: RequestRecord) {
+function requestJson(request: RequestRecord, isShared: boolean) {
   const { end, holdNanos } = request;
   return {
     id: request.id,
@@ -144,6 +168,7 @@ function requestJson(request: RequestRecord) {
     key_id: request.keyId,
     model: request.model,
     requested_model: request.requestedModel,
+    ...(isShared && { node: request.node ?? null }),
     upstream: end?.upstream ?? null,
     attempts: end?.attempts ?? null,
     state: end === undefined ? 'in_flight' : 'ended',
@@ -169,13 +194,15 @@ function failureJson(failure: Failure | undefined) {
   return failure === undefined ? null : { ...failure, status: failure.status ?? null };
 }
 
-function printRequest(request: RequestRecord, command: Command): void {
-  if (globalOptions(command).json) return printJson(requestJson(request));
+function printRequest(request: RequestRecord, command: Command, { nodes }: State): void {
+  const isShared = nodes !== undefined;
+  if (globalOptions(command).json) return printJson(requestJson(request, isShared));
   const { end, holdNanos } = request;
   printFields([
     ['request', request.id],
     ['key', `${request.key} (${request.keyId})`],
     ['model', servedModel(request.model, request.requestedModel)],
+    ...(isShared ? [['node', request.node ?? '-'] as const] : []),
     ['admitted', isoTime(request.admittedAtMs)],
     ['held', holdNanos === undefined ? 'unknown' : `${exactUsd(holdNanos)} USD`],
     ...(end === undefined ? [['state', 'in flight'] as const] : endFields(request, end)),

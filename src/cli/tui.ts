@@ -3,15 +3,20 @@ import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { configOf } from './state.ts';
 
+interface TuiOptions {
+  readonly readOnly?: boolean;
+}
+
 export function registerTui(program: Command): void {
   program
     .command('tui')
     .description('open the dashboard: live figures, and everything you can do with keys, limits and credit')
-    .addHelpText('after', '\nExample:\n  inf-gw tui     press ? for help')
-    .action((_: unknown, command: Command) => tui(command));
+    .option('--read-only', 'show everything, and change nothing')
+    .addHelpText('after', '\nExamples:\n  inf-gw tui     press ? for help\n  inf-gw tui --read-only')
+    .action((options: TuiOptions, command: Command) => tui(options, command));
 }
 
-async function tui(command: Command): Promise<void> {
+async function tui({ readOnly: isReadOnly = false }: TuiOptions, command: Command): Promise<void> {
   const readConfig = () => configOf(command);
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     throw new UserError(
@@ -26,7 +31,7 @@ async function tui(command: Command): Promise<void> {
   // Loaded here so that other commands do not wait for it.
   const [{ draw }, { Session }] = await Promise.all([import('../tui/app.ts'), import('../tui/session.ts')]);
   const { columns, rows } = process.stdout;
-  const session = await Session.open(readConfig, { columns, rows, copy });
+  const session = await Session.open(readConfig, { columns, rows, copy }, { isReadOnly });
   try {
     await draw(session);
   } finally {

@@ -3,8 +3,9 @@ import { redactKeys } from '../core/api-key.ts';
 import { PROGRAM } from '../core/program.ts';
 import type { UpstreamState } from '../observe/worker-snapshot.ts';
 import type { KeyChange } from '../state/keys.ts';
+import type { NodeRecord } from '../state/nodes.ts';
 import type { RefusalRow } from '../state/usage.ts';
-import { count } from './format.ts';
+import { ago, count, duration } from './format.ts';
 
 export const CONFIG_RELOADED = 'The gateway reloaded its config.';
 export const BALANCE_TOO_LARGE = 'the balance would exceed 1,000,000,000 USD; nothing was changed';
@@ -51,4 +52,16 @@ export function servedModel(model: string, requested: string = model): string {
 /** The upstream that served a request, and how many attempts it took. */
 export function servedBy(upstream: string, attempts = 1): string {
   return attempts === 1 ? upstream : `${upstream}, after ${count(attempts)} attempts`;
+}
+
+/** Whether a gateway is alive, and since when it is or is not. */
+export function nodeState({ state, startedAtMs, seenAtMs }: NodeRecord, nowMs: number): string {
+  switch (state) {
+    case 'alive':
+      return `alive, up ${duration((nowMs - startedAtMs) / 1_000)}`;
+    case 'silent':
+      return `silent for ${duration((nowMs - seenAtMs) / 1_000)}`;
+    case 'stopped':
+      return `stopped ${ago((nowMs - seenAtMs) / 1_000)}`;
+  }
 }

@@ -6,6 +6,7 @@ import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts
 import { type Model, VIEWS, type View } from './model.ts';
 import { accountOf } from './select.ts';
 import { withDialog } from './views/dialog.ts';
+import { aliveText } from './views/gateways.ts';
 import { HINTS, hintsOfDialog } from './views/help.ts';
 import { keys } from './views/keys.ts';
 import { live } from './views/live.ts';
@@ -60,8 +61,13 @@ function statusLine(model: Model): Line {
   return spread(left, hasRoom ? labelled : [balance], columns);
 }
 
-function gatewayStatus({ snapshot, nowMs, wasConnected, socketError }: Model): Line {
+function gatewayStatus({ snapshot, shared, nowMs, wasConnected, socketError }: Model): Line {
   if (socketError !== undefined) return [span('○ ', { tone: 'bad' }), span(clean(socketError), { tone: 'bad' })];
+  if (snapshot === undefined && shared !== undefined) {
+    const isServed = shared.nodes.some(({ state }) => state === 'alive');
+    const tone = shared.isStale ? 'bad' : isServed ? 'good' : 'warn';
+    return [span('○ ', { tone }), { text: `no gateway here; ${aliveText(shared)}` }];
+  }
   if (snapshot === undefined) {
     const state = wasConnected
       ? 'gateway stopped; waiting for it to start'
@@ -75,11 +81,12 @@ function gatewayStatus({ snapshot, nowMs, wasConnected, socketError }: Model): L
   return [dim(`${version}  `), span('● ', { tone }), { text: state }, dim(`  up ${up}`)];
 }
 
-function tabs({ view }: Model): Line {
-  return VIEWS.flatMap((each, index) => [
+function tabs({ view, isReadOnly, columns }: Model): Line {
+  const names = VIEWS.flatMap((each, index) => [
     { text: ' ' },
     span(` ${index + 1} ${NAMES[each]} `, each === view ? { inverse: true, bold: true } : { dim: true }),
   ]);
+  return isReadOnly ? spread(names, [dim('read-only ')], columns) : names;
 }
 
 function messageLine({ message }: Model): Line {

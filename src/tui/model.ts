@@ -1,11 +1,12 @@
 /** The state of the dashboard as data: the screen is a function of it. */
 
 import type { Model as CatalogModel } from '../catalog/catalog.ts';
-import type { SecondRow, Snapshot } from '../control/protocol.ts';
+import type { KeyActivityRow, SecondRow, Snapshot } from '../control/protocol.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { KeyRecord, KeyState, OwnLimits } from '../state/keys.ts';
+import type { NodeRecord } from '../state/nodes.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Tone } from './draw/line.ts';
 
@@ -35,6 +36,26 @@ export interface Stored {
   readonly modelUsage: ReadonlyMap<string, UsageRow>;
 }
 
+/** A request as Live shows it. */
+export interface LiveRow extends RequestRow {
+  /** Of a request that another gateway runs, only its hold is known. */
+  readonly elsewhere?: { readonly node: string; readonly holdNanos: Nanos };
+}
+
+/** What the database tells of all gateways that share it. */
+export interface Shared {
+  /** The name of the gateway of this config. */
+  readonly ownNode: string;
+  readonly nodes: readonly NodeRecord[];
+  /** Requests in flight, oldest first: as many as Live shows. */
+  readonly open: readonly LiveRow[];
+  /** The activity of keys, if no gateway here tells it. */
+  readonly busiest: readonly KeyActivityRow[];
+  readonly keys: readonly KeyActivityRow[];
+  /** Whether the database could not be read last time: all this was so before. */
+  readonly isStale: boolean;
+}
+
 /** What the details of a key show beyond its row. */
 export interface KeyDetail {
   readonly keyId: string;
@@ -58,7 +79,9 @@ export type Action =
   | { readonly kind: 'set_limits'; readonly keyId: string; readonly limits: OwnLimits }
   | { readonly kind: 'set_allowlist'; readonly keyId: string; readonly models: readonly string[] | null }
   | { readonly kind: 'add_credit'; readonly nanos: Nanos; readonly note: string }
-  | { readonly kind: 'stop_request'; readonly id: string };
+  | { readonly kind: 'stop_request'; readonly id: string }
+  /** Stops a request that another gateway runs. */
+  | { readonly kind: 'stop_elsewhere'; readonly id: string; readonly node: string };
 
 /** A text field of a form. */
 export interface Field {
@@ -123,6 +146,8 @@ export interface Model {
   readonly rows: number;
   readonly nowMs: number;
   readonly view: View;
+  /** Whether it changes nothing. */
+  readonly isReadOnly: boolean;
   /** The last snapshot of the gateway; undefined while none is running. */
   readonly snapshot: Snapshot | undefined;
   /** Whether a gateway has been reached since the dashboard was opened. */
@@ -134,6 +159,8 @@ export interface Model {
   /** The requests known to have ended or been refused, latest last. */
   readonly ended: readonly RequestRow[];
   readonly stored: Stored;
+  /** Undefined for a state file, which has one gateway at most. */
+  readonly shared: Shared | undefined;
   readonly keys: {
     readonly cursor: number;
     readonly sort: KeySort;
@@ -169,12 +196,14 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     ...size,
     nowMs,
     view: 'overview',
+    isReadOnly: false,
     snapshot: undefined,
     wasConnected: false,
     socketError: undefined,
     seconds: [],
     ended: [],
     stored,
+    shared: undefined,
     keys: { cursor: 0, sort: 'name', filter: '', isTyping: false, detail: undefined },
     live: AT_TOP,
     usage: { by: 'key', range: 'this month', rows: [], rowsBy: 'key', cursor: 0 },

@@ -1,7 +1,10 @@
 /** What a view shows of the model, in which order, and what it has to ask the gateway for. Pure. */
+
+import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { MAX_ENDED, type RequestRow, type SnapshotQuery, type UpstreamState } from '../observe/worker-snapshot.ts';
-import type { KeySort, Model, StoredKey } from './model.ts';
+import { MAX_ENDED, type SnapshotQuery, type UpstreamState } from '../observe/worker-snapshot.ts';
+import type { KeySort, LiveRow, Model, StoredKey } from './model.ts';
+import type { SharedQuery } from './shared.ts';
 
 /** The last result: sorting 10,000 keys takes 5 ms, and a key press needs it several times. */
 let last: { readonly of: readonly unknown[]; readonly shown: readonly StoredKey[] } | undefined;
@@ -39,8 +42,30 @@ export function currentKey(model: Model): StoredKey | undefined {
 }
 
 /** Requests in flight, oldest first, then those that have ended, latest first. */
-export function shownRequests({ snapshot, ended, live: { frozen } }: Model): readonly RequestRow[] {
-  return snapshot === undefined ? [] : [...snapshot.live, ...(frozen ?? ended).toReversed()];
+export function shownRequests(model: Model): readonly LiveRow[] {
+  const { snapshot, shared, ended, live } = model;
+  const past = snapshot === undefined ? [] : (live.frozen ?? ended).toReversed();
+  const own = snapshot?.live ?? [];
+  if (shared === undefined) return [...own, ...past];
+  // The gateway here tells more of its own requests than their holds do.
+  const others = shared.open.filter(({ elsewhere }) => snapshot === undefined || elsewhere?.node !== shared.ownNode);
+  const inFlight = [...own, ...others].toSorted((a, b) => a.admitted_at_ms - b.admitted_at_ms);
+  return [...inFlight.slice(0, liveRows(model)), ...past];
+}
+
+/** Requests in flight on all gateways; undefined if nobody tells. */
+export function inFlightOf({ snapshot, shared }: Model): number | undefined {
+  if (shared === undefined) return snapshot?.in_flight;
+  const others = shared.nodes.filter(({ name }) => snapshot === undefined || name !== shared.ownNode);
+  return others.reduce((sum, { inFlight }) => sum + inFlight, snapshot?.in_flight ?? 0);
+}
+
+/** What the keys are doing that are busiest, or shown. */
+export function activityOf({ snapshot, shared }: Model): {
+  readonly busiest: readonly KeyActivityRow[];
+  readonly keys: readonly KeyActivityRow[];
+} {
+  return snapshot ?? shared ?? { busiest: [], keys: [] };
 }
 
 /** The balance and the amount held, from the running gateway or else from the state file. */
@@ -66,14 +91,25 @@ const FOLLOWED_KEYS = 60;
 /** How many more requests to ask for as the cursor moves down. */
 const ROWS_STEP = 50;
 
+/** How many requests in flight to ask for. */
+function liveRows({ view, live, rows }: Model): number {
+  return view === 'live' ? Math.ceil((live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0;
+}
+
+/** What to ask the database for, of all gateways. */
+export function sharedQuery(model: Model): SharedQuery {
+  const { keyIds = [], maxLive = 0 } = snapshotQuery(model);
+  return { keyIds, maxLive, isAlone: model.snapshot === undefined };
+}
+
 /** What to ask the gateway for: no more than the view shows. */
 export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
-  const { view, keys, live, rows } = model;
+  const { view, keys } = model;
   const around = Math.max(0, keys.cursor - FOLLOWED_KEYS / 2);
   const visible = view === 'keys' ? shownKeys(model).slice(around, around + FOLLOWED_KEYS) : [];
   return {
     keyIds: visible.map(({ record }) => record.id),
-    maxLive: view === 'live' ? Math.ceil((live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0,
+    maxLive: liveRows(model),
     maxEnded: view === 'live' ? MAX_ENDED : 0,
   };
 }

@@ -1,14 +1,13 @@
 /** A dashboard session: feeds events to the model and carries out the effects that come back. */
-import { writeFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { followGateway, reloadConfig, stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
-import { usageCsv } from '../operator/export.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
+import { exportUsage } from './export.ts';
 import { type Action, firstModel, type Model } from './model.ts';
-import { snapshotQuery } from './select.ts';
+import { sharedQuery, snapshotQuery } from './select.ts';
 import { Store, toldOf } from './store.ts';
 import { Turns } from './turns.ts';
 import type { Effect, Event } from './update/step.ts';
@@ -21,6 +20,11 @@ const MANY_KEYS = 2_000;
 const REFRESH_MANY_MS = 5_000;
 /** How many key presses and pastes are kept while a change is being made. */
 const MAX_HELD_INPUTS = 200;
+
+export interface SessionOptions {
+  /** Changes nothing, in the state or in a gateway. */
+  readonly isReadOnly?: boolean;
+}
 
 export interface Terminal {
   readonly columns: number;
@@ -57,12 +61,17 @@ export class Session {
   #isStale = false;
 
   /** Rejects with a UserError if the state cannot be opened or read. */
-  static async open(readConfig: () => Config, terminal: Terminal): Promise<Session> {
+  static async open(
+    readConfig: () => Config,
+    terminal: Terminal,
+    { isReadOnly = false }: SessionOptions = {},
+  ): Promise<Session> {
     const config = readConfig();
     const store = await Store.open(config);
     try {
       const nowMs = Date.now();
-      const model = firstModel(await store.read(nowMs), terminal, nowMs);
+      const first = firstModel(await store.read(nowMs), terminal, nowMs);
+      const model = { ...first, isReadOnly, shared: await store.shared(sharedQuery(first)) };
       return new Session({ readConfig, config, store, terminal, model });
     } catch (error) {
       await store.close();
@@ -110,7 +119,7 @@ export class Session {
     const isOtherView = model.view !== this.#model.view;
     this.#model = model;
     for (const effect of effects) this.#perform(effect);
-    if (isOtherView) this.#follow();
+    if (isOtherView) this.#showView();
     for (const listener of this.#listeners) listener();
   }
 
@@ -127,8 +136,15 @@ export class Session {
     await this.#store.close();
   }
 
+  /** Asks for what another view shows. */
+  #showView(): void {
+    this.#follow();
+    if (this.#model.shared !== undefined) this.#turns.add('shared', () => this.#readShared());
+  }
+
   #refresh(): void {
     this.#turns.add('check', () => this.#readIfChanged());
+    if (this.#model.shared !== undefined) this.#turns.add('shared', () => this.#readShared());
     if (this.#model.snapshot === undefined) this.dispatch({ kind: 'tick', nowMs: Date.now() });
     const { detail } = this.#model.keys;
     if (this.#model.view === 'keys' && detail !== undefined) this.#perform({ kind: 'load_key', keyId: detail.keyId });
@@ -153,6 +169,15 @@ export class Session {
       this.#isStale = false;
       this.dispatch({ kind: 'stored', stored });
     });
+  }
+
+  async #readShared(): Promise<void> {
+    const known = this.#model.shared;
+    let shared = known && { ...known, isStale: true };
+    await this.#tryRead(async () => {
+      shared = await this.#store.shared(sharedQuery(this.#model));
+    });
+    this.dispatch({ kind: 'shared', shared });
   }
 
   async #readKey(keyId: string): Promise<void> {
@@ -216,7 +241,7 @@ export class Session {
       case 'load_usage':
         return this.#turns.add('usage', () => this.#readUsage(effect));
       case 'export':
-        return this.#export(effect.path);
+        return this.dispatch(exportUsage(effect.path, this.#model.usage));
       case 'reload':
         void this.#ask(() => this.#reload());
         return;
@@ -239,19 +264,6 @@ export class Session {
     this.#store.configure(this.#readConfig());
     this.#turns.add('read', () => this.#read());
     return isServing ? CONFIG_RELOADED : 'Config reloaded. No gateway is running.';
-  }
-
-  #export(path: string): void {
-    const { rows, rowsBy } = this.#model.usage;
-    try {
-      // Never overwrites a file.
-      writeFileSync(path, usageCsv(rows, rowsBy), { flag: 'wx' });
-      this.dispatch({ kind: 'outcome', text: `Wrote ${path}.`, tone: 'good' });
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      const why = code === 'EEXIST' ? 'the file already exists; choose another name' : `cannot be written (${code})`;
-      this.dispatch({ kind: 'outcome', text: `${path}: ${why}`, tone: 'bad' });
-    }
   }
 
   /** Shows what the gateway answered. `ask` returns undefined if there was nothing to act on. */

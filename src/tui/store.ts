@@ -13,7 +13,8 @@ import { openState } from '../state/open.ts';
 import { monthStart } from '../state/periods.ts';
 import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
-import type { Action, KeyDetail, Range, Stored, StoredKey } from './model.ts';
+import type { Action, KeyDetail, Range, Shared, Stored, StoredKey } from './model.ts';
+import { readShared, type SharedQuery } from './shared.ts';
 import type { Event } from './update/step.ts';
 
 const NO_FIGURES = { requests: 0, tokens: 0, costNanos: 0n };
@@ -71,6 +72,13 @@ export class Store {
         modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
       };
     });
+  }
+
+  /** Reads what the gateways are doing that share the state; undefined for a state file. */
+  async shared(query: SharedQuery): Promise<Shared | undefined> {
+    const { nodes } = this.#state;
+    if (nodes === undefined) return undefined;
+    return this.#state.run(() => readShared(nodes, this.#config.node, query));
   }
 
   /** Whether another process has changed the state since the last call. */
@@ -185,6 +193,11 @@ export class Store {
           return { kind: 'outcome', text: BALANCE_TOO_LARGE, tone: 'bad' };
         }
         return { kind: 'outcome', text: `The balance is ${exactUsd(balance.balanceNanos)} USD.`, tone: 'good' };
+      }
+      case 'stop_elsewhere': {
+        const isInFlight = await this.#state.nodes?.stopRequest(action.id);
+        if (!isInFlight) return { kind: 'outcome', text: 'The request has already ended.', tone: 'warn' };
+        return { kind: 'outcome', text: `${action.node} stops ${action.id} within seconds.`, tone: 'good' };
       }
     }
   }

@@ -1,4 +1,4 @@
-/** `requests list` and `requests show` on requests that went through a real gateway. */
+/** `requests list`, `show` and `stop` on requests that went through a real gateway. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { answering, chunk, completion, DONE, streaming, USAGE, usageChunk } from '../support/answers.ts';
@@ -234,6 +234,20 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual([empty?.status, json?.stdout.trim(), noKey?.status], [0, '[]', 1]);
   });
 
+  test('a request in flight is stopped by its id, one that has ended is not', async (t) => {
+    const { place, serving, app } = await openSite(t);
+    const sent = serving.chat(app.key, { stream: true, messages: say('/stall 1') });
+    const id = (await sent).headers.get('x-request-id') ?? '';
+    const [stopped] = await place.runAll([['requests', 'stop', id]]);
+    assert.deepEqual(stopped, { status: 0, stdout: `Stopped ${id}.\n`, stderr: '' });
+    assert.match(await (await sent).text(), /The gateway operator stopped this request/);
+    const again = await place.run(['requests', 'stop', id]);
+    const message = `error: no request in flight has the id "${id}"; it may have ended\n`;
+    assert.deepEqual(again, { status: 1, stdout: '', stderr: message });
+    assert.equal(await serving.stop(), 0);
+    assert.equal((await place.run(['requests', 'stop', id])).stderr, message);
+  });
+
   test('a usage error ends with status 2', async (t) => {
     const place = new Workplace(t);
     const wrong = [
@@ -243,6 +257,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       'list --since never',
       'show',
       'show a b',
+      'stop',
       'tell',
     ];
     const answers = await place.runAll(wrong.map((words) => ['requests', ...words.split(' ')]));

@@ -64,6 +64,7 @@ async function slowSession(t: TestContext) {
     account: gate.around(account),
     usage: gate.around(usage),
     requests,
+    nodes: state.nodes,
     run: (work) => state.run(work),
     hasChanged: () => state.hasChanged(),
     close: () => state.close(),

@@ -12,7 +12,14 @@ const ACTIVITY = `SELECT s.key_id, coalesce(sum(e.requests), 0) AS requests,
 /** The keys whose ids are in the array $1. */
 export const ACTIVITY_OF_KEYS = `${ACTIVITY} WHERE s.key_id = ANY ($1) GROUP BY s.key_id`;
 
-/** The $1 busiest keys. */
-export const BUSIEST = `${ACTIVITY} WHERE s.key_id IN (SELECT key_id FROM inf_gw.window_entries
-    WHERE at_us > ${NOW_US} - 60000000 UNION SELECT key_id FROM inf_gw.holds)
+/** How many more keys are looked at than are wanted: their states count requests of the last two minutes. */
+const CANDIDATES = 5;
+
+/**
+ * The $1 busiest keys. Only the states of all keys are walked through: keys that nobody uses any
+ * more keep the entries of their last minute.
+ */
+export const BUSIEST = `${ACTIVITY} WHERE s.key_id IN (SELECT key_id FROM inf_gw.key_state
+    WHERE last_request_us > ${NOW_US} - 60000000 OR open_requests > 0
+    ORDER BY window_requests DESC LIMIT ${CANDIDATES} * $1)
   GROUP BY s.key_id ORDER BY 2 DESC LIMIT $1`;

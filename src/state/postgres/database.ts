@@ -54,7 +54,7 @@ export class Database {
   /** Runs `work` in one transaction, which is rolled back if `work` throws. */
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
     return this.#inTurn(async (client) => {
-      await send(client, `BEGIN; SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`);
+      await send(client, `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`);
       try {
         const result = await work((text, values) => send(client, text, values));
         await send(client, 'COMMIT');

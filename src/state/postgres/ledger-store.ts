@@ -22,8 +22,10 @@ export interface OpenRequest {
 }
 
 const DECIDE = `SELECT * FROM inf_gw.decide(${parameters(39)})`;
-const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(22)})`;
-const GIVE_BACK = 'SELECT settled FROM inf_gw.give_back($1)';
+/** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
+const DURABLY = `set_config('synchronous_commit', 'on', true)`;
+const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(22)}), ${DURABLY}`;
+const GIVE_BACK = `SELECT settled, ${DURABLY} FROM inf_gw.give_back($1)`;
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
 
 export class SharedLedgerStore {
@@ -31,7 +33,7 @@ export class SharedLedgerStore {
   readonly #created: boolean;
   readonly #recoveredHolds: number;
   readonly #minute: Minute;
-  /** Batches decided, and those of them that are flushed. */
+  /** Batches decided that somebody waits for, and those of them that are flushed. */
   #decided = 0;
   #flushed = 0;
   /** Whether batches were decided on connections that are gone: no flush is one for them. */
@@ -81,17 +83,18 @@ export class SharedLedgerStore {
     return this.#membership.run(async ({ link, nodeId, epoch }) => {
       const values = [nodeId, epoch, latestUs, ...argumentsOf(batch, settings)];
       const [row] = await link.decide<DecidedRow & Record<string, unknown>>('decide', DECIDE, values);
-      this.#decided++;
       const decided = decidedOf(row as DecidedRow);
+      if (needsFlush(batch, decided)) this.#decided++;
       this.#minute.count(performance.now(), admissionsIn(batch, decided), tokensIn(batch));
       return decided;
     });
   }
 
   /** Makes the batches decided so far durable. Rejects if one of them may be lost. */
-  flush(): Promise<void> {
-    return this.#membership.run(async ({ link }) => {
-      if (this.#hasLostBatches) throw new Error('Connection terminated');
+  async flush(): Promise<void> {
+    // Not on the new connections, which would be given up for it.
+    if (this.#hasLostBatches) throw new Error('Connection terminated');
+    await this.#membership.run(async ({ link }) => {
       const decided = this.#decided;
       await link.flush();
       this.#flushed = decided;
@@ -150,6 +153,7 @@ export class SharedLedgerStore {
     const rows = await this.#membership.run(({ link }) =>
       link.decide<{ settled: string[] }>('give_back', GIVE_BACK, [requestIds]),
     );
+    this.#decided++;
     return rows[0]?.settled ?? [];
   }
 
@@ -203,7 +207,7 @@ export class SharedLedgerStore {
   /** Flushes what was decided, and leaves the other gateways. */
   async close(): Promise<void> {
     try {
-      if (this.#decided > this.#flushed) await this.flush();
+      if (this.#decided > this.#flushed && !this.#hasLostBatches) await this.flush();
     } finally {
       await this.#membership.close();
     }
@@ -226,6 +230,11 @@ export class SharedLedgerStore {
       ({ link }) => link.aside<Row & Record<string, unknown>>(name, text, values) as Promise<Row[]>,
     );
   }
+}
+
+/** Whether somebody waits until the batch is flushed. Refusals take nothing. */
+function needsFlush(batch: Batch, decided: Decided): boolean {
+  return batch.settlements.id.length > 0 || batch.growths.id.length > 0 || admissionsIn(batch, decided) > 0;
 }
 
 function admissionsIn({ asks }: Batch, decided: Decided): number {

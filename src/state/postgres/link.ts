@@ -8,20 +8,35 @@ import { openChecked, refusePooler } from './server.ts';
 
 /**
  * How long the database may take for an answer. Requests fail within 5 seconds of its silence, and
- * the lock of other gateways is waited for less long than that.
+ * of a lock, though one that comes during a wait waits twice.
  */
 const ANSWER_MS = 4_000;
-const LOCK_WAIT_MS = 3_000;
+const LOCK_WAIT_MS = 2_000;
+/** Longer than this gateway waits for its answer. */
+const TRANSACTION_MS = 5_000;
 
 /** What keeps the plans of `decide` from changing: with others it took up to ten times as long. */
 const SETTINGS = [
+  // Each statement of a function sees what was committed before it, whatever the default of the database is.
+  `default_transaction_isolation = 'read committed'`,
   'plan_cache_mode = force_generic_plan',
   'enable_seqscan = off',
   'enable_hashjoin = off',
   'enable_mergejoin = off',
   'jit = off',
   `lock_timeout = ${LOCK_WAIT_MS}`,
+  // A server that loses a gateway in the middle of a batch would keep the lock of all gateways for hours.
+  'tcp_keepalives_idle = 5',
+  'tcp_keepalives_interval = 1',
+  'tcp_keepalives_count = 5',
 ];
+
+/** The same for a gateway whose machine still answers, or a proxy in its place. Known from PostgreSQL 17 on. */
+const BOUND_TRANSACTIONS = `SELECT set_config(name, '${TRANSACTION_MS}', false) FROM pg_settings
+  WHERE name = 'transaction_timeout'`;
+
+/** The connections, in the order of their fields. */
+const PURPOSES = ['ledger', 'flush', 'side'];
 
 export class Link {
   /** Decides. Its commits do not wait for the disk, nor for a standby. */
@@ -43,16 +58,17 @@ export class Link {
   static async open(address: PostgresAddress, name: string): Promise<Link> {
     const clients: pg.Client[] = [];
     try {
-      for (const purpose of ['ledger', 'flush', 'side']) {
-        clients.push(await openChecked(address, `inf-gw ${name} ${purpose}`));
-      }
+      const opened = await Promise.allSettled(
+        PURPOSES.map((purpose) => openChecked(address, `inf-gw ${name} ${purpose}`)),
+      );
+      for (const each of opened) if (each.status === 'fulfilled') clients.push(each.value);
+      for (const each of opened) if (each.status === 'rejected') throw each.reason;
       const [deciding, flushing, side] = clients as [pg.Client, pg.Client, pg.Client];
       await refusePooler(deciding, flushing, address);
       await assertSameServer(deciding, flushing);
-      for (const client of clients) {
-        await run(client, SETTINGS.map((setting) => `SET ${setting}`).join('; '));
-      }
+      await Promise.all(clients.map((client) => run(client, SETTINGS.map((setting) => `SET ${setting}`).join('; '))));
       await run(deciding, 'SET synchronous_commit = off');
+      await run(deciding, BOUND_TRANSACTIONS);
       return new Link(deciding, flushing, side);
     } catch (error) {
       for (const client of clients) sever(client);

@@ -8,8 +8,8 @@ import type { StorageFault } from '../storage-fault.ts';
 import { faultOf } from './faults.ts';
 import { Link } from './link.ts';
 import { migrate } from './migrations.ts';
-import { explainedAtStart } from './server.ts';
 import type { Minute } from './minute.ts';
+import { explainedAtStart } from './server.ts';
 
 /** The time between two signs of life. */
 const HEARTBEAT_MS = 1_000;
@@ -23,6 +23,9 @@ const RECONNECT_MS = 250;
 /** SQLSTATEs of the functions in `schema/`. */
 const EPOCH_OVER = 'IG001';
 const NAME_TAKEN = 'IG002';
+
+/** A standby, a transaction that took too long, and an epoch that is over. */
+const ENDING_STATES = ['25006', '25P04', EPOCH_OVER];
 
 /** A gateway as the others see it. */
 export interface SharedNode {
@@ -250,7 +253,7 @@ function endsSeat(error: unknown): boolean {
   const { code = '' } = error as ServerError;
   const isFromServer = /^[0-9A-Z]{5}$/.test(code);
   // The server ends the connection, is not the primary any more, or has shut this gateway out.
-  return !isFromServer || code.startsWith('57P') || code.startsWith('08') || code === '25006' || code === EPOCH_OVER;
+  return !isFromServer || code.startsWith('57P') || code.startsWith('08') || ENDING_STATES.includes(code);
 }
 
 function takenBy(name: string, { hint }: ServerError): string {

@@ -44,6 +44,8 @@ export class PostgresRequests implements Requests {
     if (found === undefined) return { kind: 'no_such_request' };
     return this.#database.transaction(async (run) => {
       await run('SELECT FROM inf_gw.account FOR UPDATE');
+      // A gateway may be dropping the row because of its age.
+      await run('SELECT FROM inf_gw.journal WHERE request_id = $1 FOR UPDATE', [found.id]);
       const request = await findByRequestId(run, found.id);
       if (request === undefined) return { kind: 'no_such_request' };
       if (request.end === undefined) return { kind: 'in_flight' };

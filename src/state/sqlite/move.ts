@@ -161,8 +161,8 @@ export class FileTarget implements MoveTarget {
     this.#database = database;
     this.contents = { kind: 'file', path: draft };
     this.created = existsSync(path) ? undefined : `the state file ${path}`;
-    // Whatever happens before the end, the draft is thrown away.
-    database.pragma('journal_mode = OFF');
+    // If anything happens before the end, the draft is thrown away. What is written once needs no log.
+    database.pragma('journal_mode = MEMORY');
     database.pragma('synchronous = OFF');
     database.exec('BEGIN');
   }

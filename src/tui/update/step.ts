@@ -3,7 +3,7 @@ import type { SecondRow, Snapshot } from '../../control/protocol.ts';
 import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
 import type { Tone } from '../draw/line.ts';
-import type { Action, KeyDetail, Model, Range, Stored } from '../model.ts';
+import type { Action, KeyDetail, Model, Range, Shared, Stored } from '../model.ts';
 
 export type Event =
   /** A character, or the name of a key: `up`, `enter`, `escape`, `ctrl+c`. */
@@ -15,6 +15,7 @@ export type Event =
   /** `socketError` says why the control socket cannot be trusted, if that is the reason. */
   | { readonly kind: 'disconnected'; readonly socketError?: string }
   | { readonly kind: 'stored'; readonly stored: Stored }
+  | { readonly kind: 'shared'; readonly shared: Shared | undefined }
   | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
   | { readonly kind: 'usage'; readonly rows: readonly UsageRow[] }
   | { readonly kind: 'outcome'; readonly text: string; readonly tone: Tone }

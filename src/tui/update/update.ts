@@ -1,5 +1,5 @@
 /** The next model after an event. Pure: whatever has to be done is returned as effects. */
-import { AT_TOP, type Model, VIEWS, type View } from '../model.ts';
+import { AT_TOP, type Dialog, type Model, VIEWS, type View } from '../model.ts';
 import { shownKeys, shownRequests } from '../select.ts';
 import { onDialogKey, onDialogPaste } from './dialogs.ts';
 import { creditForm } from './forms.ts';
@@ -9,9 +9,9 @@ import { freezeRows, onFilterKey, onViewKey } from './views.ts';
 export function update(model: Model, event: Event): Step {
   switch (event.kind) {
     case 'key':
-      return onKey(model, event.key);
+      return permitted(model, onKey(model, event.key));
     case 'paste':
-      return onPaste(model, event.text);
+      return permitted(model, onPaste(model, event.text));
     case 'resize':
       return step({ ...model, columns: event.columns, rows: event.rows });
     case 'tick':
@@ -22,6 +22,8 @@ export function update(model: Model, event: Event): Step {
       return step({ ...model, snapshot: undefined, socketError: event.socketError });
     case 'stored':
       return step(withCursors({ ...model, stored: event.stored }, model));
+    case 'shared':
+      return step(withCursors({ ...model, shared: event.shared }, model));
     case 'key_detail': {
       const isOpen = model.keys.detail?.keyId === event.detail.keyId;
       return step(isOpen ? { ...model, keys: { ...model.keys, detail: event.detail } } : model);
@@ -43,6 +45,27 @@ export function update(model: Model, event: Event): Step {
         ...model,
         dialog: { kind: 'secret', name: event.name, secret: event.secret, copied: false, leaving: false },
       });
+  }
+}
+
+/** A read-only dashboard refuses what changes something, or asks whether it should. */
+function permitted(model: Model, next: Step): Step {
+  const changes =
+    isForChange(next.model.dialog) || next.effects.some(({ kind }) => kind === 'act' || kind === 'reload');
+  return model.isReadOnly && changes ? step(withMessage(model, 'This dashboard is read-only.', 'warn')) : next;
+}
+
+function isForChange(dialog: Dialog | undefined): boolean {
+  switch (dialog?.kind) {
+    case 'form':
+      return dialog.purpose.kind !== 'export';
+    case 'confirm':
+    case 'picker':
+      return true;
+    case 'secret':
+    case 'help':
+    case undefined:
+      return false;
   }
 }
 

@@ -154,10 +154,14 @@ function onLiveKey(model: Model, key: string): Step {
   const current = rows[model.live.cursor];
   if (key !== 'x' || current === undefined) return step(model);
   if (current.ended_at_ms !== undefined) return step(withMessage(model, 'This request has already ended.', 'warn'));
-  return confirm(model, `Stop ${current.id}?`, 'Its client gets an error, and the tokens used so far are charged.', {
-    kind: 'stop_request',
-    id: current.id,
-  });
+  const { id, elsewhere } = current;
+  const where = elsewhere === undefined ? '' : ` on ${clean(elsewhere.node)}`;
+  return confirm(
+    model,
+    `Stop ${id}${where}?`,
+    'Its client gets an error, and the tokens used so far are charged.',
+    elsewhere === undefined ? { kind: 'stop_request', id } : { kind: 'stop_elsewhere', id, node: elsewhere.node },
+  );
 }
 
 function onUsageKey(model: Model, key: string): Step {

@@ -6,7 +6,7 @@ import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, type Line, span, spread } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
-import { currentKey, shownKeys } from '../select.ts';
+import { activityOf, currentKey, shownKeys } from '../select.ts';
 
 const BAR = 6;
 /** From this many rows on there is room for more details of a key. */
@@ -41,8 +41,10 @@ function emptyText({ stored, keys: { filter } }: Model): string {
   return `No key has ${JSON.stringify(clean(filter))} in its name, id or state.`;
 }
 
-function columnsOf({ snapshot, nowMs }: Model): Column<StoredKey>[] {
-  const activity = new Map((snapshot?.keys ?? []).concat(snapshot?.busiest ?? []).map((row) => [row.id, row]));
+function columnsOf(model: Model): Column<StoredKey>[] {
+  const { nowMs } = model;
+  const { keys: shown, busiest } = activityOf(model);
+  const activity = new Map(shown.concat(busiest).map((row) => [row.id, row]));
   const usage = (read: 'requests' | 'tokens' | 'open', limitOf: (key: StoredKey) => number) => (key: StoredKey) => {
     const used = activity.get(key.record.id)?.[read] ?? 0;
     const limit = limitOf(key);

@@ -1,25 +1,27 @@
 /** The Live view: requests in flight, then those that recently ended or were refused. */
 import { type Nanos, parseUsd } from '../../core/money.ts';
-import type { RequestRow } from '../../observe/worker-snapshot.ts';
 import { ago, count, duration, milliseconds, short, usd, usdInColumn } from '../../operator/format.ts';
 import { servedBy, servedModel } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import type { Model } from '../model.ts';
-import { keyNames, shownRequests } from '../select.ts';
+import type { LiveRow, Model } from '../model.ts';
+import { inFlightOf, keyNames, shownRequests } from '../select.ts';
 
 export function live(model: Model, height: number): Line[] {
-  if (model.snapshot === undefined) return [[bold('Live')], [], [dim('No gateway is running.')]];
+  const inFlight = inFlightOf(model);
+  if (inFlight === undefined) return [[bold('Live')], [], [dim('No gateway is running.')]];
   const rows = shownRequests(model);
-  const inFlight = model.snapshot.in_flight;
+  const { snapshot, shared } = model;
+  const where = shared === undefined ? '' : ' on all gateways';
+  const past = snapshot === undefined ? '' : `, followed by recent requests${shared === undefined ? '' : ' here'}`;
   const head: Line = [
     bold('Live'),
-    dim(`  ${count(inFlight)} in flight, followed by recent requests`),
+    dim(`  ${count(inFlight)} in flight${where}${past}`),
     ...(model.live.frozen === undefined ? [] : [span('   paused, Home to resume', { tone: 'warn' })]),
   ];
   if (rows.length === 0 && inFlight === 0 && model.seconds.length === 0) {
-    return [head, [], [dim('No requests yet.')]];
+    return [head, [], [dim(snapshot === undefined ? 'No requests.' : 'No requests yet.')]];
   }
   const current = rows[model.live.cursor];
   const detail = model.live.isOpen && current !== undefined ? requestDetail(model, current) : [];
@@ -28,65 +30,87 @@ export function live(model: Model, height: number): Line[] {
   return [head, ...lines, ...(detail.length > 0 ? [[], ...detail] : [])].slice(0, height);
 }
 
-function columnsOf(model: Model): Column<RequestRow>[] {
+function columnsOf(model: Model): Column<LiveRow>[] {
   const nameOf = keyNames(model);
+  const { shared } = model;
+  const node: Column<LiveRow>[] =
+    shared === undefined
+      ? []
+      : [{ head: 'NODE', width: 10, grows: true, rank: 1, cell: (row) => row.elsewhere?.node ?? shared.ownNode }];
   return [
     { head: 'AGE', width: 8, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
     { head: 'KEY', width: 10, grows: true, cell: ({ key_id: id }) => nameOf(id) },
     { head: 'MODEL', width: 18, grows: true, cell: ({ model: name }) => name },
+    ...node,
     { head: 'UPSTREAM', width: 12, rank: 6, cell: ({ upstream = '' }) => upstream },
     { head: '', width: 6, rank: 5, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
-    { head: 'IN', width: 5, align: 'right', rank: 3, cell: (row) => short(row.prompt_tokens) },
-    { head: 'OUT', width: 5, align: 'right', rank: 1, cell: (row) => short(row.completion_tokens) },
-    { head: 'COST (USD)', width: 10, align: 'right', rank: 2, cell: (row) => usdInColumn(costOf(row), 6) },
+    { head: 'IN', width: 5, align: 'right', rank: 3, cell: (row) => tokensOf(row, row.prompt_tokens) },
+    { head: 'OUT', width: 5, align: 'right', rank: 1, cell: (row) => tokensOf(row, row.completion_tokens) },
+    { head: 'COST (USD)', width: 10, align: 'right', rank: 2, cell: costCell },
     { head: 'FIRST BYTE', width: 10, align: 'right', rank: 4, cell: (row) => milliseconds(row.first_byte_ms) },
     { head: 'STATE', width: 19, cell: (row) => [stateSpan(row)] },
   ];
 }
 
-function costOf({ cost_usd: cost }: RequestRow): Nanos {
+function tokensOf({ elsewhere }: LiveRow, tokens: number): string {
+  return elsewhere === undefined ? short(tokens) : '-';
+}
+
+/** Of a request elsewhere, what it can cost: it never costs more than it holds. */
+function costCell(row: LiveRow): string | Line {
+  const { elsewhere } = row;
+  return elsewhere === undefined ? usdInColumn(costOf(row), 6) : [dim(`≤${usdInColumn(elsewhere.holdNanos, 6)}`)];
+}
+
+function costOf({ cost_usd: cost }: LiveRow): Nanos {
   return parseUsd(cost) ?? 0n;
 }
 
 /** How long a request has been running, or how long ago it ended. */
-function ageOf(row: RequestRow, nowMs: number): string {
+function ageOf(row: LiveRow, nowMs: number): string {
   if (row.ended_at_ms === undefined) return duration((nowMs - row.admitted_at_ms) / 1_000);
   return ago((nowMs - row.ended_at_ms) / 1_000);
 }
 
-function stateSpan({ outcome, ended_at_ms: endedAtMs }: RequestRow): Span {
+function stateSpan({ outcome, ended_at_ms: endedAtMs }: LiveRow): Span {
   if (endedAtMs === undefined) return span('running', { tone: 'accent' });
   if (outcome === 'ok') return span('ok', { tone: 'good' });
   return span(outcome ?? '', { tone: outcome === 'cancelled' || outcome === 'rate_limited' ? 'warn' : 'bad' });
 }
 
-function upstreamText({ provider, upstream, attempts }: RequestRow): string {
+function upstreamText({ provider, upstream, attempts }: LiveRow): string {
   return `upstream ${clean(servedBy(upstream ?? provider, attempts))}`;
 }
 
-function requestDetail(model: Model, row: RequestRow): Line[] {
-  const tookMs = (row.ended_at_ms ?? model.nowMs) - row.admitted_at_ms;
-  const source =
-    row.source === undefined
-      ? ''
-      : ` (${row.ended_at_ms === undefined && row.source === 'counted' ? 'estimated so far' : row.source})`;
+function requestDetail(model: Model, row: LiveRow): Line[] {
+  const { elsewhere } = row;
+  const tookMs = Math.max(0, (row.ended_at_ms ?? model.nowMs) - row.admitted_at_ms);
+  const facts: Line[] = [
+    [dim('key     '), { text: `${clean(keyNames(model)(row.key_id))} (${row.key_id})` }],
+    [dim('model   '), { text: clean(servedModel(row.model, row.requested_model)) }],
+  ];
+  if (elsewhere !== undefined) {
+    return [
+      [bold(row.id), dim(`  on ${clean(elsewhere.node)}, which alone knows its tokens`)],
+      ...facts,
+      [dim('held    '), { text: `${usd(elsewhere.holdNanos)} USD` }],
+      [dim('time    '), { text: milliseconds(tookMs) }],
+    ];
+  }
   return [
     [
       bold(row.id),
       dim(row.provider === '' ? '  refused' : `  ${row.stream ? 'streamed' : 'not streamed'}, ${upstreamText(row)}`),
     ],
-    [dim('key     '), { text: `${clean(keyNames(model)(row.key_id))} (${row.key_id})` }],
-    [dim('model   '), { text: clean(servedModel(row.model, row.requested_model)) }],
-    [
-      dim('tokens  '),
-      {
-        text: `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}, ${usd(costOf(row))} USD`,
-      },
-    ],
+    ...facts,
+    [dim('tokens  '), { text: usageText(row) }],
     ...(row.failure === undefined ? [] : [[dim('failure '), span(clean(row.failure.message), { tone: 'bad' })]]),
-    [
-      dim('time    '),
-      { text: `${milliseconds(Math.max(0, tookMs))}, first byte after ${milliseconds(row.first_byte_ms)}` },
-    ],
+    [dim('time    '), { text: `${milliseconds(tookMs)}, first byte after ${milliseconds(row.first_byte_ms)}` }],
   ];
+}
+
+function usageText(row: LiveRow): string {
+  const isEstimate = row.ended_at_ms === undefined && row.source === 'counted';
+  const source = row.source === undefined ? '' : ` (${isEstimate ? 'estimated so far' : row.source})`;
+  return `${count(row.prompt_tokens)} in, ${count(row.completion_tokens)} out${source}, ${usd(costOf(row))} USD`;
 }

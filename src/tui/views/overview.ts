@@ -1,4 +1,4 @@
-/** The Overview: rates, cost, errors, the busiest keys and the health of the providers. */
+/** The Overview: rates, cost, errors, the busiest keys, the health of the providers, and all gateways of a database. */
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
 import { ratesOf } from '../../control/rates.ts';
 import { NANOS_PER_USD, type Nanos, parseUsd } from '../../core/money.ts';
@@ -8,8 +8,9 @@ import { UPSTREAM_STATES } from '../../operator/messages.ts';
 import { clean, fit } from '../../operator/text.ts';
 import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, lineWidth, type Span, span, spread } from '../draw/line.ts';
-import type { Model } from '../model.ts';
-import { accountOf, isUnused, keyNames, keysById } from '../select.ts';
+import type { Model, Shared } from '../model.ts';
+import { accountOf, activityOf, inFlightOf, isUnused, keyNames, keysById } from '../select.ts';
+import { aliveText, gateways } from './gateways.ts';
 
 /** Rates are averages over this many seconds. */
 const RATE_S = 10;
@@ -22,9 +23,13 @@ const WIDE_COLUMNS = 100;
 const TALL_ROWS = 36;
 /** From this many columns on there is room for two lists side by side. */
 const BESIDE_COLUMNS = 80;
+/** Lines for gateways, if there are as many, and what must be left below them. */
+const LEAST_NODES = 6;
+const LEAST_BELOW = 3;
 
 export function overview(model: Model, height: number): Line[] {
-  const { columns, snapshot } = model;
+  const { columns, snapshot, shared } = model;
+  if (snapshot === undefined && shared !== undefined) return fromDatabase(model, shared, height);
   const half = Math.floor((columns - 2) / 2);
   const lines = [
     ...charts(model, half, height),
@@ -35,6 +40,10 @@ export function overview(model: Model, height: number): Line[] {
     errorLine(model),
     [],
   ];
+  if (shared !== undefined) {
+    const nodes = gateways(model, shared, columns, roomForNodes(height - lines.length));
+    if (nodes.length > 0) lines.push(...nodes, []);
+  }
   const room = height - lines.length;
   if (columns < BESIDE_COLUMNS) {
     const each = Math.floor(room / 2);
@@ -44,13 +53,51 @@ export function overview(model: Model, height: number): Line[] {
   return [...lines, ...beside(lists.map((each) => ({ lines: each, width: half })))];
 }
 
+/** What a database tells of its gateways where none is here. */
+function fromDatabase(model: Model, shared: Shared, height: number): Line[] {
+  const { columns } = model;
+  const half = Math.floor((columns - 2) / 2);
+  const lines = [
+    ...beside([
+      { lines: sharedFigures(model, shared), width: half },
+      { lines: account(model), width: half },
+    ]),
+    [],
+  ];
+  const nodes = gateways(model, shared, columns, roomForNodes(height - lines.length));
+  const room = height - lines.length - nodes.length - 1;
+  return [...lines, ...nodes, [], ...busiest(model, columns, room)];
+}
+
+/** Half of what is left, or more of it, but never all. */
+function roomForNodes(left: number): number {
+  return Math.min(left - LEAST_BELOW, Math.max(LEAST_NODES, Math.floor(left / 2)));
+}
+
+function sharedFigures(model: Model, shared: Shared): Line[] {
+  const sum = (read: (node: Shared['nodes'][number]) => number) =>
+    count(shared.nodes.reduce((total, node) => total + read(node), 0));
+  return [
+    labelled('gateways', [{ text: aliveText(shared) }]),
+    labelled('in flight', [{ text: count(inFlightOf(model) ?? 0) }]),
+    labelled('requests/min', [{ text: sum(({ requestsPerMin }) => requestsPerMin) }]),
+    labelled('tokens/min', [{ text: sum(({ tokensPerMin }) => tokensPerMin) }]),
+  ];
+}
+
 /** Two charts, or four if there is room. */
 function charts(model: Model, width: number, height: number): Line[] {
   const isTall = height >= TALL_ROWS;
-  const chartHeight = isTall ? Math.min(10, Math.floor((height - 22) / 2)) : height >= 24 ? 5 : height >= 15 ? 3 : 1;
+  const small = height >= 15 && model.shared === undefined ? 3 : 1;
+  const chartHeight = isTall ? Math.min(10, Math.floor((height - 22) / 2)) : height >= 24 ? 5 : small;
   const sideBySide = (...each: readonly Line[][]) => [...beside(each.map((lines) => ({ lines, width }))), []];
   const block = (name: string, read: Chart['read'], more: Partial<Chart> = {}) =>
-    chartBlock(model, { name, read, show: short, isRate: true, ...more }, width, chartHeight);
+    chartBlock(
+      model,
+      { name: model.shared === undefined ? name : `${name} here`, read, show: short, isRate: true, ...more },
+      width,
+      chartHeight,
+    );
   const first = sideBySide(
     block('requests/s', ({ requests }) => requests),
     block('tokens/s', ({ tokens }) => tokens),
@@ -114,12 +161,19 @@ function figures(model: Model): Line[] {
   const firstByte = emptyHistogram();
   for (const second of lastMinute(model)) addHistogram(firstByte, [...second.first_byte]);
   return [
-    labelled('in flight', [{ text: snapshot === undefined ? '-' : count(snapshot.in_flight) }]),
+    labelled('in flight', [{ text: inFlightText(model) }]),
     labelled('first byte', [
       { text: `p50 ${milliseconds(quantile(firstByte, 0.5))}  p99 ${milliseconds(quantile(firstByte, 0.99))}` },
     ]),
     labelled('loop delay', [{ text: snapshot === undefined ? '-' : `p99 ${snapshot.loop_delay_ms.p99} ms` }]),
   ];
+}
+
+function inFlightText(model: Model): string {
+  const inFlight = inFlightOf(model);
+  if (inFlight === undefined) return '-';
+  const { snapshot, shared } = model;
+  return shared === undefined ? count(inFlight) : `${count(inFlight)}, ${count(snapshot?.in_flight ?? 0)} of them here`;
 }
 
 function errorSpans(errors: readonly (readonly [code: string, number: number])[]): Span[] {
@@ -131,18 +185,28 @@ function errorSpans(errors: readonly (readonly [code: string, number: number])[]
 }
 
 function money(model: Model): Line[] {
-  const { stored, seconds, nowMs } = model;
-  const { balanceNanos: balance, heldNanos: held } = accountOf(model);
+  const { seconds, nowMs, shared } = model;
   const perMinute = parseUsd(ratesOf(seconds, nowMs, BURN_S).usdPerMin) ?? 0n;
-  const isLow = stored.creditEnforced && balance < NANOS_PER_USD;
+  const here: Line = [{ text: `${usd(perMinute)} USD/min` }, dim(shared === undefined ? '' : '  here')];
+  const left = timeLeft(accountOf(model).balanceNanos, perMinute);
+  return [
+    ...account(model),
+    labelled('spending', here),
+    // Of a shared balance others spend, too.
+    ...(shared === undefined ? [labelled('time left', [{ text: left }])] : []),
+  ];
+}
+
+function account(model: Model): Line[] {
+  const { creditEnforced } = model.stored;
+  const { balanceNanos: balance, heldNanos: held } = accountOf(model);
+  const isLow = creditEnforced && balance < NANOS_PER_USD;
   return [
     labelled('balance', [
       span(`${usd(balance)} USD`, { bold: true, ...(isLow && { tone: balance > 0n ? 'warn' : 'bad' }) }),
-      dim(stored.creditEnforced ? '' : '  not enforced'),
+      dim(creditEnforced ? '' : '  not enforced'),
     ]),
     labelled('held', [{ text: `${usd(held)} USD` }]),
-    labelled('spending', [{ text: `${usd(perMinute)} USD/min` }]),
-    labelled('time left', [{ text: timeLeft(balance, perMinute) }]),
   ];
 }
 
@@ -153,11 +217,11 @@ function timeLeft(balance: Nanos, perMinute: Nanos): string {
 }
 
 function busiest(model: Model, width: number, room: number): Line[] {
-  const { snapshot, columns } = model;
+  const { columns } = model;
   const nameOf = keyNames(model);
   const keys = keysById(model);
   const barWidth = columns >= WIDE_COLUMNS ? 16 : 8;
-  const rows = (snapshot?.busiest ?? []).slice(0, Math.max(0, room - 1));
+  const rows = activityOf(model).busiest.slice(0, Math.max(0, room - 1));
   const lines = rows.map(({ id, requests, open }): Line => {
     const limit = keys.get(id)?.limits.rpm ?? requests;
     return fitLine(

@@ -2,6 +2,9 @@
 /** Silence after which a node is dead: its holds are settled and its name is free. */
 export const SILENCE_US = 8_000_000;
 
+/** The nodes with requests in flight: one pass over these. Nodes of the past are many, and stay. */
+const OPEN_NODES = '(SELECT DISTINCT node_id FROM inf_gw.holds) h JOIN inf_gw.nodes n ON n.id = h.node_id';
+
 export const NODES = `
 -- A node takes part, or takes part again, under a new epoch: whoever decides under an older one is shut out. Holds that an
 -- earlier process of that name left open are settled as held. A name that another living process has is refused.
@@ -17,7 +20,7 @@ BEGIN
   SELECT * INTO v_node FROM inf_gw.nodes WHERE name = p_name;
   IF FOUND AND v_node.instance <> p_instance THEN
     -- p_alive_us: the caller has seen this sign of life, and none since.
-    IF v_node.alive_us > v_us - ${SILENCE_US} AND v_node.alive_us <> p_alive_us THEN
+    IF v_node.alive_us > inf_gw.now_us() - ${SILENCE_US} AND v_node.alive_us <> p_alive_us THEN
       RAISE EXCEPTION 'the node % is running', p_name USING ERRCODE = 'IG002', DETAIL = v_node.alive_us::text,
         HINT = v_node.address;
     END IF;
@@ -56,17 +59,17 @@ END $$;
 -- Shuts out nodes that have been silent for too long, and settles what they had open as held.
 CREATE FUNCTION inf_gw.reap(OUT names text[], OUT settled bigint) LANGUAGE plpgsql AS $$
 DECLARE
-  v_us bigint; v_dead record;
+  v_us bigint; v_now_us bigint; v_dead record;
 BEGIN
   names := '{}'; settled := 0;
   -- Without the lock first: there is nearly never anything to do.
-  PERFORM 1 FROM inf_gw.nodes n WHERE n.alive_us < inf_gw.now_us() - ${SILENCE_US}
-    AND EXISTS (SELECT FROM inf_gw.holds h WHERE h.node_id = n.id);
+  PERFORM 1 FROM ${OPEN_NODES} WHERE n.alive_us < inf_gw.now_us() - ${SILENCE_US};
   IF NOT FOUND THEN RETURN; END IF;
-  SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
-  v_us := greatest(v_us, inf_gw.now_us());
-  FOR v_dead IN SELECT n.id, n.name FROM inf_gw.nodes n WHERE n.alive_us < v_us - ${SILENCE_US}
-    AND EXISTS (SELECT FROM inf_gw.holds h WHERE h.node_id = n.id) ORDER BY n.id
+  SELECT last_us INTO v_us FROM inf_gw.account FOR UPDATE;
+  -- Signs of life are dated by the clock itself, also after it went back.
+  v_now_us := inf_gw.now_us();
+  v_us := greatest(v_us, v_now_us);
+  FOR v_dead IN SELECT n.id, n.name FROM ${OPEN_NODES} WHERE n.alive_us < v_now_us - ${SILENCE_US} ORDER BY n.id
   LOOP
     UPDATE inf_gw.nodes SET epoch = epoch + 1 WHERE id = v_dead.id;
     settled := settled + inf_gw.settle_holds_of(v_dead.id, v_us);
@@ -114,22 +117,19 @@ BEGIN
   END IF;
 END $$;
 
--- Gives back admissions that were never answered: nothing was sent upstream, so nothing is charged and no row is written.
--- Returns those that another node has settled as held meanwhile.
+-- Gives back admissions that were never answered: nothing was sent upstream, so nothing is charged, no row is written, and
+-- the window has room again. Returns those that another node has settled as held meanwhile.
 CREATE FUNCTION inf_gw.give_back(p_ids text[], OUT settled text[]) LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_month text; v_released bigint := 0; r record;
 BEGIN
   SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
   v_month := inf_gw.utc_month(v_us);
-  FOR r IN WITH gone AS (DELETE FROM inf_gw.holds WHERE request_id = ANY (p_ids) RETURNING *)
-    SELECT key_id, count(*) AS requests, count(*) FILTER (WHERE has_slot) AS slots, sum(reserved_tokens)::bigint AS reserved,
-      sum(hold_nanos)::bigint AS released,
-      coalesce(sum(hold_nanos) FILTER (WHERE inf_gw.utc_month(admitted_us) = v_month), 0)::bigint AS month_released
-    FROM gone GROUP BY key_id
-  LOOP
-    v_released := v_released + r.released;
-    PERFORM inf_gw.change_key_state(r.key_id, v_month, v_us, r.requests, r.slots, r.reserved, 0, 0, r.month_released);
+  FOR r IN DELETE FROM inf_gw.holds WHERE request_id = ANY (p_ids) RETURNING * LOOP
+    v_released := v_released + r.hold_nanos;
+    PERFORM inf_gw.change_key_state(r.key_id, v_month, v_us, 1, r.has_slot::int, r.reserved_tokens, 0, 0,
+      CASE WHEN inf_gw.utc_month(r.admitted_us) = v_month THEN r.hold_nanos ELSE 0 END);
+    PERFORM inf_gw.take_from_window(r.key_id, r.admitted_us, r.admitted_us, 1, 0);
   END LOOP;
   UPDATE inf_gw.account SET held_nanos = held_nanos - v_released, last_us = v_us;
   SELECT coalesce(array_agg(j.request_id), '{}') INTO settled FROM inf_gw.journal j WHERE j.request_id = ANY (p_ids);

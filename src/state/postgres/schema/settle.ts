@@ -84,7 +84,8 @@ CREATE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_request_id te
   p_attempts bigint, p_failure_reason text, p_failure_status bigint, p_failure_message text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  v_us bigint; v_old inf_gw.journal; v_charge bigint; v_model text := coalesce(p_model, p_requested_model);
+  v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt + p_completion;
+  v_model text := coalesce(p_model, p_requested_model);
 BEGIN
   SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
   SELECT * INTO v_old FROM inf_gw.journal WHERE request_id = p_request_id;
@@ -96,6 +97,9 @@ BEGIN
       -v_old.prompt_tokens, -v_old.cached_tokens, -coalesce(v_old.cache_write_tokens, 0), -v_old.completion_tokens,
       -v_old.cost_nanos);
     DELETE FROM inf_gw.journal WHERE request_id = p_request_id;
+    -- The window gets what was used for what was held. Its entry has microseconds, and the row milliseconds.
+    PERFORM inf_gw.take_from_window(v_old.key_id, v_old.settled_at_ms * 1000, v_old.settled_at_ms * 1000 + 999, 0,
+      v_old.prompt_tokens + v_old.completion_tokens);
     p_key_id := v_old.key_id; p_requested_model := coalesce(v_old.requested_model, v_old.model);
     p_admitted_us := v_old.admitted_at_ms * 1000; p_hold_nanos := v_old.hold_nanos;
     v_model := coalesce(p_model, p_requested_model);
@@ -113,7 +117,27 @@ BEGIN
   UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge, last_us = v_us;
   UPDATE inf_gw.key_state SET charged_nanos = charged_nanos + v_charge
     WHERE key_id = p_key_id AND month = inf_gw.utc_month(p_admitted_us);
+  IF v_tokens > 0 THEN
+    INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings) VALUES (p_key_id, v_us, 0, v_tokens, 0);
+    UPDATE inf_gw.key_state SET window_tokens = window_tokens + v_tokens, last_tokens_us = v_us WHERE key_id = p_key_id;
+  END IF;
   RETURN true;
+END $$;
+
+-- Takes requests and tokens out of an entry of a window, if it has not left yet.
+CREATE FUNCTION inf_gw.take_from_window(p_key_id text, p_from_us bigint, p_to_us bigint, p_requests bigint, p_tokens bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE inf_gw.window_entries SET requests = requests - p_requests, tokens = tokens - p_tokens
+    WHERE ctid = (SELECT ctid FROM inf_gw.window_entries WHERE key_id = p_key_id AND at_us BETWEEN p_from_us AND p_to_us
+      AND requests >= p_requests AND tokens >= p_tokens LIMIT 1);
+  IF NOT FOUND THEN RETURN; END IF;
+  UPDATE inf_gw.key_state s SET window_requests = s.window_requests - p_requests,
+    window_tokens = s.window_tokens - p_tokens, last_request_us = coalesce(e.request_us, 0),
+    last_tokens_us = coalesce(e.tokens_us, 0)
+  FROM (SELECT max(at_us) FILTER (WHERE requests > 0) AS request_us, max(at_us) FILTER (WHERE tokens > 0) AS tokens_us
+    FROM inf_gw.window_entries WHERE key_id = p_key_id) e
+  WHERE s.key_id = p_key_id;
 END $$;
 
 -- Adds one request to the sums of its day and month, or takes it out of them: p_requests is 1 or -1.
@@ -132,5 +156,9 @@ BEGIN
     p_written, p_completion, p_cost, p_admitted_us / 1000)
   ON CONFLICT (key_id, month, model, source)
   DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms);
+  IF p_requests < 0 THEN
+    DELETE FROM inf_gw.usage_days WHERE key_id = p_key_id AND day = inf_gw.utc_day(p_admitted_us) AND requests = 0;
+    DELETE FROM inf_gw.usage_months WHERE key_id = p_key_id AND month = inf_gw.utc_month(p_admitted_us) AND requests = 0;
+  END IF;
 END $$;
 `;
