@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   models: async () => (await import('./models.ts')).registerModels,
   config: async () => (await import('./config.ts')).registerConfig,
   audit: async () => (await import('./audit.ts')).registerAudit,
+  state: async () => (await import('./state-commands.ts')).registerState,
 };
 
 const FAILED = 1;

@@ -37,10 +37,8 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
 /** The folder of a store. What lies beside these folders knows none of them, except the file that opens them. */
 const STORE = /^src\/state\/\w+\//;
 const OPENS_STORES = 'src/state/open.ts';
-/** Which files of the stores each room may import. */
+/** Which files of the stores each room may import. Commands and dashboard open the state through `src/state/open.ts`. */
 const STORE_DOORS: Readonly<Record<string, readonly string[]>> = {
-  // Its audit. All other commands, and the dashboard, open the state through `src/state/open.ts`.
-  cli: ['src/state/sqlite/open-state.ts'],
   ledger: ['src/state/sqlite/ledger-store.ts', 'src/state/postgres/ledger-store.ts', 'src/state/postgres/batch.ts'],
   // Locks between processes.
   gateway: ['src/state/sqlite/lock.ts'],

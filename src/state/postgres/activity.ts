@@ -1,7 +1,10 @@
 /** How much keys are doing on all gateways together. */
 
-/** Not `now_us()`: the role of a gateway may not call it. */
-export const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
+/**
+ * Not `now_us()`: the role of a gateway may not call it. In a SELECT of its own, it is computed once
+ * and not for each row, and an index can be searched by it.
+ */
+export const NOW_US = '(SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)';
 
 /** The windows of the last minute: `key_state` still counts what has left since its last decision. */
 const ACTIVITY = `SELECT s.key_id, coalesce(sum(e.requests), 0) AS requests,
@@ -19,7 +22,7 @@ const CANDIDATES = 5;
  * The $1 busiest keys. Only the states of all keys are walked through: keys that nobody uses any
  * more keep the entries of their last minute.
  */
-export const BUSIEST = `${ACTIVITY} WHERE s.key_id IN (SELECT key_id FROM inf_gw.key_state
+export const BUSIEST = `${ACTIVITY} WHERE s.key_id = ANY (ARRAY(SELECT key_id FROM inf_gw.key_state
     WHERE last_request_us > ${NOW_US} - 60000000 OR open_requests > 0
-    ORDER BY window_requests DESC LIMIT ${CANDIDATES} * $1)
+    ORDER BY window_requests DESC LIMIT ${CANDIDATES} * $1))
   GROUP BY s.key_id ORDER BY 2 DESC LIMIT $1`;

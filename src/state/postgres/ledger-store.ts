@@ -153,7 +153,6 @@ export class SharedLedgerStore {
     const rows = await this.#membership.run(({ link }) =>
       link.decide<{ settled: string[] }>('give_back', GIVE_BACK, [requestIds]),
     );
-    this.#decided++;
     return rows[0]?.settled ?? [];
   }
 

@@ -3,20 +3,9 @@
  * file.
  */
 import type { DatabaseSync } from 'node:sqlite';
+import { FIGURES, NAMES, SUM_COLUMNS, type SumFigures, sumDifferences } from '../rows.ts';
 
-const NAMES = ['key_id', 'model', 'source'] as const;
-const FIGURES = [
-  'requests',
-  'errors',
-  'prompt_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'completion_tokens',
-  'cost_nanos',
-] as const;
-export const SUM_COLUMNS = [...NAMES, ...FIGURES].join(', ');
-
-type SumRow = Readonly<Record<(typeof NAMES)[number], string> & Record<(typeof FIGURES)[number], bigint>>;
+type SumRow = Readonly<Record<(typeof NAMES)[number], string>> & SumFigures;
 
 /**
  * The sums of one period, in a temporary table: comparing whole tables in SQLite takes a tenth of
@@ -75,8 +64,8 @@ export class Sums {
     const inFile = this.#byName(`${stored} EXCEPT ${expected}`, period);
     const missing = [...inJournal.keys()].filter((name) => !inFile.has(name));
     return [
-      ...[...inFile].flatMap(([name, row]) => differencesOf(`${period} ${name}`, row, inJournal.get(name))),
-      ...missing.map((name) => `${period} ${name}: the sums are missing`),
+      ...[...inFile].flatMap(([name, row]) => sumDifferences(`${period} ${name}`, row, inJournal.get(name))),
+      ...missing.flatMap((name) => sumDifferences(`${period} ${name}`, undefined, inJournal.get(name))),
     ];
   }
 
@@ -84,11 +73,4 @@ export class Sums {
     const rows = this.#database.prepare(sql).all(period) as unknown as SumRow[];
     return new Map(rows.map((row) => [NAMES.map((name) => row[name]).join(' '), row]));
   }
-}
-
-function differencesOf(name: string, stored: SumRow, expected: SumRow | undefined): string[] {
-  return FIGURES.flatMap((figure) => {
-    const [is, should] = [stored[figure], expected?.[figure] ?? 0n];
-    return is === should ? [] : [`${name}: ${figure} is ${is}, but the journal has ${should}`];
-  });
 }

@@ -1,0 +1,169 @@
+/**
+ * Reads the journal of a shared state: checks the rows of each day, and compares the sums of each
+ * month with those stored. The database adds up and compares; only what differs is read.
+ */
+import { DAY_MS } from '../../core/clock.ts';
+import { type AuditOptions, Differences, type Findings, MAX_DIFFERENCES, type Read } from '../checks.ts';
+import {
+  FIGURES,
+  faultColumns,
+  IS_INVALID,
+  NAMES,
+  rowDifferences,
+  SUM_COLUMNS,
+  SUMS_OF_ROWS,
+  type SumFigures,
+  sumDifferences,
+} from '../rows.ts';
+
+const IN_RANGE = 'admitted_at_ms >= $1 AND admitted_at_ms < $2';
+const ROWS_OF_DAY = `SELECT count(*) AS rows, max(id) AS newest, count(*) FILTER (WHERE ${IS_INVALID}) AS invalid
+  FROM inf_gw.journal WHERE ${IN_RANGE}`;
+const INVALID_ROWS = `SELECT request_id, ${faultColumns((condition) => `(${condition})::int::bigint`)}
+  FROM inf_gw.journal WHERE ${IN_RANGE} AND (${IS_INVALID}) ORDER BY admitted_at_ms, id LIMIT ${MAX_DIFFERENCES}`;
+const ANY_MONTHS = `SELECT DISTINCT substr(day, 1, 7) AS month FROM inf_gw.usage_days
+  UNION SELECT month FROM inf_gw.usage_months UNION SELECT substr(day, 1, 7) FROM inf_gw.sealed_days`;
+
+/** The columns of the journal have the collation of the database, and those of the sums have not. */
+const SUMMED = `SELECT to_char(to_timestamp(n * 86400) AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE "C" AS day, ${SUM_COLUMNS}
+  FROM (SELECT admitted_at_ms / ${DAY_MS} AS n, key_id, model COLLATE "C" AS model, source COLLATE "C" AS source,
+      ${SUMS_OF_ROWS} FROM inf_gw.journal WHERE ${IN_RANGE} GROUP BY 1, 2, 3, 4) j`;
+const SUMS = FIGURES.map((figure) => `sum(${figure}) AS ${figure}`).join(', ');
+
+/** What the rows of a month ($1, $2) and the sealed days of it ($3) come to, and where the stored sums differ. */
+const MONTH = `WITH ended AS MATERIALIZED (${SUMMED}),
+  sealed AS (SELECT day, ${SUM_COLUMNS} FROM inf_gw.sealed_days WHERE substr(day, 1, 7) = $3),
+  by_day AS MATERIALIZED (SELECT day AS period, ${NAMES.join(', ')}, ${SUMS}
+    FROM (SELECT day, ${SUM_COLUMNS} FROM ended UNION ALL SELECT day, ${SUM_COLUMNS} FROM sealed) e
+    GROUP BY day, ${NAMES.join(', ')}),
+  by_month AS (SELECT $3 COLLATE "C" AS period, ${NAMES.join(', ')}, ${SUMS} FROM by_day GROUP BY ${NAMES.join(', ')}),
+  days AS (SELECT day AS period, ${SUM_COLUMNS} FROM inf_gw.usage_days WHERE substr(day, 1, 7) = $3),
+  months AS (SELECT month AS period, ${SUM_COLUMNS} FROM inf_gw.usage_months WHERE month = $3),
+  day_differences AS (${differencesBetween('by_day', 'days')}),
+  month_differences AS (${differencesBetween('by_month', 'months')})`;
+const TOTALS = `${MONTH} SELECT (SELECT coalesce(sum(requests), 0) FROM sealed) AS sealed_rows,
+  (SELECT coalesce(sum(cost_nanos), 0) FROM by_day) AS cost_nanos, (SELECT count(*) FROM days) AS day_rows,
+  (SELECT count(*) FROM months) AS month_rows, (SELECT count(*) FROM day_differences) AS day_differences,
+  (SELECT count(*) FROM month_differences) AS month_differences`;
+
+/** `s_…` is what is stored, and `e_…` what is expected; NULL where there is no such row. */
+function differencesBetween(expected: string, stored: string): string {
+  const columns = (prefix: string) => FIGURES.map((figure) => `${prefix}.${figure} AS ${prefix}_${figure}`).join(', ');
+  const figures = (prefix: string) => FIGURES.map((figure) => `${prefix}.${figure}`).join(', ');
+  return `SELECT period, ${NAMES.join(', ')}, ${columns('e')}, ${columns('s')}
+    FROM ${expected} e FULL JOIN ${stored} s USING (period, ${NAMES.join(', ')})
+    WHERE ROW(${figures('e')}) IS DISTINCT FROM ROW(${figures('s')})`;
+}
+
+/** What a walk finds, and the largest id of a row. */
+export type DatabaseFindings = Findings & { readonly newestId: bigint };
+
+export class DatabaseWalk {
+  readonly #read: Read;
+  readonly #options: AuditOptions;
+  #rows = 0;
+  #sealedRows = 0;
+  #dayRows = 0;
+  #monthRows = 0;
+  #costNanos = 0n;
+  #newestId = 0n;
+  readonly #differences = new Differences();
+  readonly #dayDifferences = new Differences();
+  readonly #monthDifferences = new Differences();
+
+  constructor(read: Read, options: AuditOptions) {
+    this.#read = read;
+    this.#options = options;
+  }
+
+  async run(): Promise<DatabaseFindings> {
+    const [journal] = await this.#read('SELECT count(*) AS rows FROM inf_gw.journal');
+    const total = Number(journal?.rows);
+    const days = Map.groupBy(await this.#days(), (dayStartMs) => new Date(dayStartMs).toISOString().slice(0, 7));
+    const stored = (await this.#read(ANY_MONTHS)).map(({ month }) => String(month));
+    for (const month of [...new Set([...stored, ...days.keys()])].toSorted()) {
+      for (const dayStartMs of days.get(month) ?? []) {
+        await this.#day(dayStartMs);
+        this.#options.onProgress(this.#rows, total);
+      }
+      await this.#month(month);
+    }
+    return {
+      rows: this.#rows,
+      sealedRows: this.#sealedRows,
+      dayRows: this.#dayRows,
+      monthRows: this.#monthRows,
+      rowDifferences: this.#differences,
+      dayDifferences: this.#dayDifferences,
+      monthDifferences: this.#monthDifferences,
+      costNanos: this.#costNanos,
+      newestId: this.#newestId,
+    };
+  }
+
+  /** When each day in the journal begins, in milliseconds since 1970. */
+  async #days(): Promise<number[]> {
+    const days: number[] = [];
+    for (let from = Number.MIN_SAFE_INTEGER; ; ) {
+      const [next] = await this.#read(
+        'SELECT min(admitted_at_ms) AS at FROM inf_gw.journal WHERE admitted_at_ms >= $1',
+        [from],
+      );
+      if (typeof next?.at !== 'bigint') return days;
+      const dayStartMs = Math.floor(Number(next.at) / DAY_MS) * DAY_MS;
+      days.push(dayStartMs);
+      from = dayStartMs + DAY_MS;
+    }
+  }
+
+  async #day(dayStartMs: number): Promise<void> {
+    const range = [dayStartMs, dayStartMs + DAY_MS];
+    const [day] = await this.#read(ROWS_OF_DAY, range);
+    this.#rows += Number(day?.rows);
+    const newest = day?.newest as bigint;
+    if (newest > this.#newestId) this.#newestId = newest;
+    const invalid = Number(day?.invalid);
+    if (invalid === 0) return;
+    const rows = await this.#read(INVALID_ROWS, range);
+    this.#differences.add(rows.flatMap(rowDifferences), invalid - rows.length);
+  }
+
+  async #month(month: string): Promise<void> {
+    const parameters = [...rangeOf(month), month];
+    const [totals] = await this.#read(TOTALS, parameters);
+    this.#sealedRows += Number(totals?.sealed_rows);
+    this.#costNanos += totals?.cost_nanos as bigint;
+    this.#dayRows += Number(totals?.day_rows);
+    this.#monthRows += Number(totals?.month_rows);
+    for (const [table, differences] of [
+      ['day_differences', this.#dayDifferences],
+      ['month_differences', this.#monthDifferences],
+    ] as const) {
+      const count = Number(totals?.[table]);
+      if (count === 0) continue;
+      const order = ['period', ...NAMES].join(', ');
+      const rows = await this.#read(
+        `${MONTH} SELECT * FROM ${table} ORDER BY ${order} LIMIT ${MAX_DIFFERENCES}`,
+        parameters,
+      );
+      differences.add(rows.flatMap(describe), count - rows.length);
+    }
+  }
+}
+
+/** The moments at which a month begins and ends. What is no month has none in between. */
+function rangeOf(month: string): [number, number] {
+  const start = Date.parse(`${month}-01T00:00:00Z`);
+  if (Number.isNaN(start)) return [0, 0];
+  const date = new Date(start);
+  return [start, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)];
+}
+
+function describe(row: Readonly<Record<string, bigint | string | null>>): string[] {
+  const figures = (prefix: string) =>
+    row[`${prefix}_requests`] === null
+      ? undefined
+      : (Object.fromEntries(FIGURES.map((figure) => [figure, row[`${prefix}_${figure}`]])) as unknown as SumFigures);
+  const name = ['period', ...NAMES].map((column) => row[column]).join(' ');
+  return sumDifferences(name, figures('s'), figures('e'));
+}

@@ -1,0 +1,81 @@
+/** What holds for every row of the journal, and for the sums of rows: in SQL that both stores understand. */
+import { MAX_NANOS } from './checks.ts';
+
+/** Conditions that no valid row meets, and how to describe a row that meets one. */
+const INVALID: readonly (readonly [condition: string, description: string])[] = [
+  [
+    `prompt_tokens < 0 OR completion_tokens < 0 OR cost_nanos < 0 OR cost_nanos > ${MAX_NANOS}`,
+    'has a figure out of range',
+  ],
+  ['cached_tokens NOT BETWEEN 0 AND prompt_tokens', 'has more cached tokens than input tokens'],
+  [
+    'cached_tokens + cache_write_tokens > prompt_tokens',
+    'has more tokens read from the cache and written to it than input tokens',
+  ],
+  [
+    `outcome NOT IN ('ok', 'cancelled', 'interrupted', 'upstream_error', 'invalid_request', 'internal_error',
+       'insufficient_credit', 'spend_limit_reached')`,
+    'has an unknown outcome',
+  ],
+  ["(outcome = 'interrupted') <> (source = 'held')", 'was interrupted but not charged as held, or the other way round'],
+  [
+    "source = 'held' AND corrected_at_ms IS NULL AND cost_nanos <> coalesce(hold_nanos, cost_nanos)",
+    'is charged as held, but not with the amount of its hold',
+  ],
+  ["outcome IN ('ok', 'cancelled') AND failure_reason IS NOT NULL", 'did not fail, but has a reason for a failure'],
+  ["source <> 'held' AND corrected_at_ms IS NOT NULL", 'was corrected, but is not charged as held'],
+  ['settled_at_ms < 0 OR admitted_at_ms < 0', 'has a time before 1970'],
+];
+
+const CONDITIONS = INVALID.map(([condition]) => `(${condition})`);
+/** Met by a row that is not valid. */
+export const IS_INVALID = CONDITIONS.join(' OR ');
+
+/** Columns that say which conditions a row meets: 1 for those. `isMet` makes a number of a condition. */
+export function faultColumns(isMet: (condition: string) => string): string {
+  return CONDITIONS.map((condition, i) => `${isMet(condition)} AS invalid${i}`).join(', ');
+}
+
+/** What is wrong with a row that has its `request_id` and the columns of {@link faultColumns}. */
+export function rowDifferences({ request_id: id, ...conditions }: Readonly<Record<string, unknown>>): string[] {
+  return INVALID.flatMap(([, description], i) =>
+    conditions[`invalid${i}`] === 1n ? [`request ${id} ${description}`] : [],
+  );
+}
+
+/** What the sums are kept by, next to the day or month, and what is summed. */
+export const NAMES = ['key_id', 'model', 'source'] as const;
+export const FIGURES = [
+  'requests',
+  'errors',
+  'prompt_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'completion_tokens',
+  'cost_nanos',
+] as const;
+export const SUM_COLUMNS = [...NAMES, ...FIGURES].join(', ');
+/** The sums of a group of journal rows. */
+export const SUMS_OF_ROWS = `count(*) AS requests,
+    coalesce(sum(CASE WHEN outcome IN ('ok', 'cancelled') THEN 0 ELSE 1 END), 0) AS errors,
+    sum(prompt_tokens) AS prompt_tokens, sum(cached_tokens) AS cached_tokens,
+    sum(coalesce(cache_write_tokens, 0)) AS cache_write_tokens, sum(completion_tokens) AS completion_tokens,
+    sum(cost_nanos) AS cost_nanos`;
+
+export type SumFigures = Readonly<Record<(typeof FIGURES)[number], bigint>>;
+
+/**
+ * How the stored sums of a period differ from those of the journal. `name` says which: the period,
+ * the key, the model and the source. Undefined: there are none.
+ */
+export function sumDifferences(
+  name: string,
+  stored: SumFigures | undefined,
+  journal: SumFigures | undefined,
+): string[] {
+  if (stored === undefined) return [`${name}: the sums are missing`];
+  return FIGURES.flatMap((figure) => {
+    const [is, should] = [stored[figure], journal?.[figure] ?? 0n];
+    return is === should ? [] : [`${name}: ${figure} is ${is}, but the journal has ${should}`];
+  });
+}

@@ -1,0 +1,92 @@
+/** The checks of a state file. */
+import type { DatabaseSync } from 'node:sqlite';
+import { UserError } from '../../core/errors.ts';
+import {
+  type AuditOptions,
+  balanceCheck,
+  type Check,
+  check,
+  creditCheck,
+  type Findings,
+  holdDifferences,
+  INVALID_ENTRY,
+  journalChecks,
+  missingKeys,
+  type Row,
+} from '../checks.ts';
+import { JournalWalk } from './journal.ts';
+
+/** The schema version that this auditor can read. */
+const KNOWN_VERSION = 5n;
+
+export class FileAuditor {
+  readonly #database: DatabaseSync;
+  readonly #options: AuditOptions;
+  constructor(database: DatabaseSync, options: AuditOptions) {
+    this.#database = database;
+    this.#options = options;
+  }
+
+  run(): Check[] {
+    const [version] = this.#all('PRAGMA user_version');
+    if (version?.user_version !== KNOWN_VERSION) {
+      throw new UserError(
+        `the state file has schema version ${version?.user_version}; this inf-gw audits version ${KNOWN_VERSION}`,
+      );
+    }
+    const findings = this.#walk();
+    const { rows, days, months } = journalChecks(findings);
+    return [this.#file(), rows, this.#balance(findings), this.#credit(), days, months, this.#holds(), this.#keys()];
+  }
+
+  /** SQLite's own check of the file's pages and indexes. */
+  #file(): Check {
+    const lines = this.#all('PRAGMA quick_check').map((row) => String(Object.values(row)[0]));
+    const [pages] = this.#all('PRAGMA page_count');
+    return check(
+      'file',
+      Number(pages?.page_count),
+      lines.filter((line) => line !== 'ok'),
+    );
+  }
+
+  #walk(): Findings {
+    const [journal] = this.#all('SELECT count(*) AS rows FROM journal');
+    const total = Number(journal?.rows);
+    return new JournalWalk(this.#database).run((read) => this.#options.onProgress(read, total));
+  }
+
+  #balance(findings: Findings): Check {
+    const accounts = this.#all('SELECT balance_nanos FROM account');
+    const [credit] = this.#all('SELECT coalesce(sum(amount_nanos), 0) AS nanos, count(*) AS rows FROM credit_entries');
+    const balances = accounts.map((account) => account.balance_nanos as bigint);
+    return balanceCheck(balances, { nanos: credit?.nanos as bigint, rows: Number(credit?.rows) }, findings);
+  }
+
+  #credit(): Check {
+    const [all] = this.#all('SELECT count(*) AS rows FROM credit_entries');
+    return creditCheck(Number(all?.rows), this.#all(`SELECT id FROM credit_entries WHERE ${INVALID_ENTRY}`));
+  }
+
+  #holds(): Check {
+    const rows = this.#all(
+      `SELECT request_id, hold_nanos, input_tokens, output_tokens,
+         EXISTS (SELECT 1 FROM journal WHERE journal.request_id = holds.request_id) AS ended FROM holds`,
+    );
+    return check('holds', rows.length, holdDifferences(rows));
+  }
+
+  #keys(): Check {
+    const [all] = this.#all('SELECT count(*) AS rows FROM keys');
+    // Every key in the journal is in the sums by day, as another check has shown.
+    const missing = this.#all(
+      `SELECT key_id FROM (SELECT key_id FROM usage_days UNION SELECT key_id FROM holds UNION SELECT key_id FROM refusals)
+         WHERE key_id NOT IN (SELECT id FROM keys)`,
+    );
+    return check('keys', Number(all?.rows), missingKeys(missing));
+  }
+
+  #all(sql: string): Row[] {
+    return this.#database.prepare(sql).all() as Row[];
+  }
+}

@@ -1,0 +1,145 @@
+/** `state`: moves the state to another store, and gives roles of a database their rights. */
+
+import type { Command } from 'commander';
+import { buildState } from '../config/state.ts';
+import { UserError } from '../core/errors.ts';
+import { resolveLinks } from '../core/files.ts';
+import { formatUsd } from '../core/money.ts';
+import { counted } from '../core/plural.ts';
+import { type StateLocation, showState } from '../core/state-location.ts';
+import { count } from '../operator/format.ts';
+import { type Contents, type Moved, moveState } from '../state/move.ts';
+import { grantToRole, openSource, openTarget } from '../state/open.ts';
+import { auditContents } from './audit.ts';
+import { notice, printJson, printLine, printTable } from './output.ts';
+import { showProgress } from './progress.ts';
+import { configOf, globalOptions } from './state.ts';
+
+export function registerState(program: Command): void {
+  const state = program.command('state').description('move the state to another store, or share it with gateways');
+
+  state
+    .command('migrate')
+    .description('move everything to an empty state; no gateway may be running, and the source stays as it is')
+    .requiredOption('--to <state>', `a file, or the address of a database; \${NAME} is a variable, as in the config`)
+    .addHelpText(
+      'after',
+      `
+Everything moves: keys and their settings, credit, the journal, sums, refusals, and what the limits
+of the last minute have counted. Both sides are audited and compared; if anything fails, the target
+stays empty. Requests that a killed gateway left open move as they are: the next start charges what
+they hold, as it would have done on the source.
+
+Examples:
+  inf-gw state migrate --to 'postgres://gateway:\${DB_PASSWORD}@db.example/gateway'
+  inf-gw state migrate --to ./inf-gw.db`,
+    )
+    .action((options: { to: string }, command: Command) => migrate(options.to, command));
+
+  state
+    .command('grant')
+    .description('give a role of the database what a gateway needs, and no more')
+    .argument('<role>', 'an existing role, spelled exactly')
+    .addHelpText(
+      'after',
+      `
+Whoever made the tables owns them, and may do everything. A gateway needs less: with a role of its
+own it can decide about requests, and read, but cannot edit keys, credit or the journal. Its config
+then has that role in \`state:\`, while commands that change something use the owner's.
+
+Examples:
+  psql -c "CREATE ROLE gateway_eu LOGIN PASSWORD '…'"
+  inf-gw state grant gateway_eu`,
+    )
+    .action((role: string, _: unknown, command: Command) => grant(role, command));
+}
+
+async function migrate(to: string, command: Command): Promise<void> {
+  const config = configOf(command);
+  const [from, target] = [config.state, locationOf(to)];
+  if (placeOf(from) === placeOf(target)) {
+    throw new UserError(`${showState(from)} is where the state is already; name another place with --to`);
+  }
+  // First, because the source is likely to be right.
+  const filled = await openTarget(target);
+  try {
+    // The tables stay, empty, if the move fails; a file is only made at its end.
+    if (target.kind === 'postgres' && filled.created !== undefined) notice(`created ${filled.created}`);
+    const source = await openSource(from);
+    try {
+      const options = {
+        verify: assertAgrees,
+        onProgress: (copied: number, of: number) => showProgress('copied', copied, of, 'rows'),
+      };
+      const moved = await moveState(source, filled, options);
+      if (target.kind === 'file' && filled.created !== undefined) notice(`created ${filled.created}`);
+      printMoved(moved, from, target, config.path, command);
+    } finally {
+      await source.close();
+    }
+  } finally {
+    await filled.close();
+  }
+}
+
+/** Where `--to` leads, with references as in the config. Throws a UserError. */
+function locationOf(to: string): StateLocation {
+  const problems: string[] = [];
+  const source = { environment: process.env, baseDirectory: process.cwd() };
+  const location = buildState(to, source, (problem) => problems.push(`--to: ${problem}`));
+  if (problems.length > 0) throw new UserError(problems);
+  return location;
+}
+
+/** Equal for two locations that are the same place. */
+function placeOf(location: StateLocation): string {
+  if (location.kind === 'file') return resolveLinks(location.path);
+  const { host, port, database } = location.address;
+  return JSON.stringify([host, port, database]);
+}
+
+async function assertAgrees(contents: Contents, side: 'source' | 'target'): Promise<void> {
+  const checks = await auditContents(contents);
+  const differences = checks.flatMap((check) => check.differences.map((difference) => `${check.name}: ${difference}`));
+  if (differences.length === 0) return;
+  const what = side === 'source' ? 'the state does not agree with itself' : 'the copy does not agree with itself';
+  throw new UserError([`${what}, so nothing was moved; \`audit\` checks it again`, ...differences]);
+}
+
+function printMoved(
+  { rows, balanceNanos }: Moved,
+  from: StateLocation,
+  to: StateLocation,
+  configPath: string | undefined,
+  command: Command,
+): void {
+  const shown = showState(to);
+  if (globalOptions(command).json) {
+    return printJson({ from: showState(from), to: shown, rows, balance_usd: formatUsd(balanceNanos) });
+  }
+  printTable(
+    [{ head: 'TABLE' }, { head: 'ROWS', number: true }],
+    Object.entries(rows).map(([table, number]) => [table, count(number)]),
+  );
+  printLine();
+  printLine(`Moved to ${shown}, with a balance of ${formatUsd(balanceNanos)} USD. Both sides agree.`);
+  if (rows.holds > 0) {
+    printLine(`${counted(rows.holds, 'request')} had been left open; the next start charges what was held.`);
+  }
+  const secret = shown.includes(':***@') ? ', with the password in place of ***' : '';
+  printLine(`${showState(from)} is as it was. Now set in ${configPath ?? 'a config.yaml'}${secret}:`);
+  printLine(`  state: ${shown}`, 'bold');
+}
+
+async function grant(role: string, command: Command): Promise<void> {
+  const { state } = configOf(command);
+  if (state.kind === 'file') {
+    throw new UserError(
+      `${state.path} is a file, which has no roles: who may use it is a matter of its permissions; grant is for \`state: postgres://…\``,
+    );
+  }
+  const created = await grantToRole(state.address, role);
+  if (created !== undefined) notice(`created ${created}`);
+  if (globalOptions(command).json) return printJson({ role, state: showState(state) });
+  printLine(`${role} can run gateways on ${showState(state)}.`);
+}

@@ -1,0 +1,290 @@
+/** The auditor finds no differences in a shared state, while gateways serve too, and reports each kind of corrupted row. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { auditDatabase, type Check } from '../../src/audit/audit.ts';
+import type { PostgresAddress } from '../../src/core/postgres-address.ts';
+import { LongSession, openReader } from '../../src/state/postgres/long-session.ts';
+import { locationOf } from '../state/database-stage.ts';
+import { CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
+import { PostgresServer } from '../support/postgres.ts';
+
+const QUIET = { onProgress: () => {} };
+const CHECKS = [
+  'partitions',
+  'journal rows',
+  'balance',
+  'credit entries',
+  'sums by day',
+  'sums by month',
+  'holds',
+  'held',
+  'keys',
+  'key state',
+  'windows',
+];
+const ONE = 'WHERE id = (SELECT min(id) FROM inf_gw.journal)';
+
+/** A corruption, the check that must find it, and what it must report. Each is rolled back. */
+const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string, report: RegExp])[] = [
+  [
+    'a changed balance',
+    'UPDATE inf_gw.account SET balance_nanos = balance_nanos + 1',
+    'balance',
+    /the balance is 9\.\d+ USD, but/,
+  ],
+  ['a lost credit entry', 'DELETE FROM inf_gw.credit_entries', 'balance', /credit less costs/],
+  ['a lost account', 'DELETE FROM inf_gw.account', 'balance', /0 accounts/],
+  [
+    'a credit entry of zero',
+    "INSERT INTO inf_gw.credit_entries OVERRIDING SYSTEM VALUE VALUES (99, 0, 0, 0, '')",
+    'credit entries',
+    /entry 99/,
+  ],
+  ['a lost journal row', `DELETE FROM inf_gw.journal ${ONE}`, 'sums by day', /requests is 4, but the journal has 3/],
+  ['a changed cost', `UPDATE inf_gw.journal SET cost_nanos = cost_nanos + 5 ${ONE}`, 'sums by month', /cost_nanos/],
+  [
+    'a request that has two rows',
+    `INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
+         prompt_tokens, cached_tokens, completion_tokens, cost_nanos)
+       SELECT 0, request_id, key_id, model, admitted_at_ms - 1, settled_at_ms, outcome, source, 0, 0, 0, 0
+       FROM inf_gw.journal ${ONE}`,
+    'journal rows',
+    /is in the journal 2 times/,
+  ],
+  [
+    'an id that the next row may get as well',
+    `UPDATE inf_gw.journal SET id = 1000 ${ONE}`,
+    'journal rows',
+    /the id 1000, but journal_ids is at 4/,
+  ],
+  ['an unknown outcome', `UPDATE inf_gw.journal SET outcome = 'fine' ${ONE}`, 'journal rows', /an unknown outcome/],
+  [
+    'an interrupted request that is not charged as held',
+    `UPDATE inf_gw.journal SET outcome = 'interrupted' ${ONE}`,
+    'journal rows',
+    /not charged as held/,
+  ],
+  [
+    'many rows with a fault, of which it lists some',
+    `INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
+         prompt_tokens, cached_tokens, completion_tokens, cost_nanos)
+       SELECT 0, 'req_' || n, 'key_x', 'm', 0, 0, 'fine', 'held', 0, 0, 0, 0 FROM generate_series(1, 500) n`,
+    'journal rows',
+    /and \d{3} more$/,
+  ],
+  ['a changed day', 'UPDATE inf_gw.usage_days SET errors = errors + 1', 'sums by day', /errors is 1, but/],
+  ['a lost day', 'DELETE FROM inf_gw.usage_days', 'sums by day', /the sums are missing/],
+  [
+    'a day without requests',
+    "INSERT INTO inf_gw.usage_days VALUES ('2020-01-01', 'key_x', 'mock/echo', 'held', 1, 0, 1, 0, 0, 1, 1)",
+    'sums by day',
+    /2020-01-01 key_x mock\/echo held: requests is 1, but the journal has 0/,
+  ],
+  ['a changed month', 'UPDATE inf_gw.usage_months SET errors = errors - 1', 'sums by month', /errors is -1/],
+  ['a lost month', 'DELETE FROM inf_gw.usage_months', 'sums by month', /the sums are missing/],
+  [
+    'sums of something that is no month',
+    "UPDATE inf_gw.usage_months SET month = 'x'",
+    'sums by month',
+    /x key_\w+ mock\/paid \w+: requests is 4, but the journal has 0/,
+  ],
+  [
+    'sealed sums of rows that still exist',
+    'INSERT INTO inf_gw.sealed_days SELECT * FROM inf_gw.usage_days',
+    'sums by day',
+    /requests is 4, but the journal has 8/,
+  ],
+  [
+    'a refusal of an unknown key',
+    "INSERT INTO inf_gw.refusals VALUES ('2026-11', 'key_x', 'rate_limited', 'concurrency', 1, 1)",
+    'keys',
+    /key_x has requests/,
+  ],
+  [
+    'a window of an unknown key',
+    "INSERT INTO inf_gw.window_entries VALUES ('key_x', 1, 1, 1, 1)",
+    'keys',
+    /key_x has requests/,
+  ],
+  [
+    'a hold of a request that has ended',
+    `UPDATE inf_gw.holds SET request_id = (SELECT request_id FROM inf_gw.journal ${ONE})`,
+    'holds',
+    /has a hold, but it is in the journal/,
+  ],
+  [
+    'a hold of a gateway that nobody knows, and so nobody settles',
+    'UPDATE inf_gw.holds SET node_id = 99',
+    'holds',
+    /is of the gateway 99/,
+  ],
+  ['a lost hold', 'DELETE FROM inf_gw.holds', 'held', /the account holds 0\.\d+ USD, but the holds come to 0\.00 USD/],
+  ['a slot that is not given back', 'UPDATE inf_gw.key_state SET slots = 2', 'key state', /slots is 2, but .* to 1$/m],
+  [
+    'an open request that is not counted',
+    'UPDATE inf_gw.key_state SET open_requests = 0',
+    'key state',
+    /open_requests is 0, but .* to 1$/m,
+  ],
+  [
+    'reserved tokens that are not',
+    'UPDATE inf_gw.key_state SET reserved_tokens = reserved_tokens + 7',
+    'key state',
+    /reserved_tokens/,
+  ],
+  [
+    'money of a key that is not held',
+    'UPDATE inf_gw.key_state SET held_nanos = held_nanos + 1',
+    'key state',
+    /held_nanos/,
+  ],
+  [
+    'a charge that the key’s month does not know',
+    'UPDATE inf_gw.key_state SET charged_nanos = 0',
+    'key state',
+    /charged_nanos is 0, but holds and journal come to \d/,
+  ],
+  ['a key without its state', 'DELETE FROM inf_gw.key_state', 'key state', /has no state/],
+  [
+    'a request that the window has forgotten',
+    'UPDATE inf_gw.key_state SET window_requests = window_requests - 1',
+    'windows',
+    /window_requests is 4, but entries come to 5/,
+  ],
+  [
+    'tokens that the window has forgotten',
+    'UPDATE inf_gw.key_state SET window_tokens = 0',
+    'windows',
+    /window_tokens is 0, but/,
+  ],
+  ['a lost entry of a window', 'DELETE FROM inf_gw.window_entries', 'windows', /entries come to 0/],
+  [
+    'an entry of a time to come',
+    'UPDATE inf_gw.account SET last_us = last_us - 60000000',
+    'windows',
+    /after the last decision/,
+  ],
+  [
+    'a partition that has the rows of another month',
+    "CREATE TABLE inf_gw.journal_2031_01 PARTITION OF inf_gw.journal FOR VALUES FROM ('1922918400000') TO ('1922918400001')",
+    'partitions',
+    /journal_2031_01 does not have the rows of its month/,
+  ],
+  [
+    'rows that keep a month from getting its partition',
+    `INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
+         prompt_tokens, cached_tokens, completion_tokens, cost_nanos)
+       VALUES (0, 'req_x', 'key_x', 'm', 4102444800000, 1, 'ok', 'held', 0, 0, 0, 0)`,
+    'partitions',
+    /journal_other has 1 rows of this month or later/,
+  ],
+];
+
+const withDifferences = (checks: readonly Check[]) => checks.filter(({ differences }) => differences.length > 0);
+
+interface AuditJson {
+  readonly ok: boolean;
+  readonly path: string;
+  readonly checks: readonly { readonly check: string; readonly rows: number }[];
+}
+
+describe('the auditor of a shared state', () => {
+  let server: PostgresServer;
+  let address: PostgresAddress;
+  let place: Workplace;
+  let session: LongSession;
+  /** Kept, because a response that nobody refers to is closed. */
+  let inFlight: Response | undefined;
+  const cleanUps: (() => unknown)[] = [];
+
+  /** Four requests have ended, on two gateways, and one is in flight. */
+  before(async () => {
+    server = await PostgresServer.start();
+    const url = await server.createDatabase();
+    const config = CONFIG.replace('./state.db', url);
+    place = new Workplace({ after: (cleanUp) => cleanUps.push(cleanUp) }, `${config}node: one\n`);
+    place.write('two.yaml', `${config}node: two\n`);
+    const { key } = await place.createKey('app');
+    await place.json('credit', 'add', '10');
+    const gateways = [await place.serve(), await place.serve([PROGRAM, 'serve', '-c', 'two.yaml'])];
+    const paid = { model: 'mock/paid', max_tokens: 10 };
+    const outcomes = [...gateways, ...gateways].map((gateway) => gateway.chatOutcome(key, paid));
+    assert.deepEqual(await Promise.all(outcomes), ['200', '200', '200', '200']);
+    const messages = [{ role: 'user', content: '/stall 1' }];
+    inFlight = await gateways[0]?.chat(key, { ...paid, stream: true, messages });
+    const location = locationOf(url);
+    assert.equal(location.kind, 'postgres');
+    address = (location as Extract<typeof location, { kind: 'postgres' }>).address;
+    session = await LongSession.open(address);
+  });
+  after(async () => {
+    await inFlight?.body?.cancel();
+    await session.close();
+    for (const cleanUp of cleanUps.toReversed()) await cleanUp();
+    await server.stop();
+  });
+
+  test('finds no differences while two gateways serve, and reports what it checked', async () => {
+    const { ok, path, checks } = await place.json<AuditJson>('audit');
+    assert.ok(ok);
+    assert.match(path, /^postgres:\/\/gateway:\*\*\*@127\.0\.0\.1:\d+\/gateway_1$/);
+    assert.deepEqual(
+      checks.map(({ check }) => check),
+      CHECKS,
+    );
+    const rows = Object.fromEntries(checks.map(({ check, rows }) => [check, rows]));
+    assert.deepEqual([rows['journal rows'], rows.holds, rows.keys, rows.windows], [4, 1, 1, 1]);
+  });
+
+  test('sees one moment, whatever gateways and commands do meanwhile', async () => {
+    const reader = await openReader(address);
+    let isFirst = true;
+    const checks = await auditDatabase(async (text, values) => {
+      const rows = await reader.run(text, values);
+      if (isFirst) await place.json('credit', 'add', '1');
+      isFirst = false;
+      return rows;
+    }, QUIET).finally(() => reader.close());
+    assert.deepEqual(withDifferences(checks), []);
+    assert.equal(checks.find(({ name }) => name === 'credit entries')?.rows, 1);
+    await place.json('credit', 'remove', '1');
+  });
+
+  test('changes nothing: its transaction cannot', async () => {
+    const reader = await openReader(address);
+    await assert.rejects(reader.run('DELETE FROM inf_gw.holds'), /read-only/);
+    await reader.close();
+  });
+
+  for (const [what, sql, name, report] of CORRUPTIONS) {
+    test(`reports ${what}`, async () => {
+      await session.run('BEGIN');
+      try {
+        await session.run(sql);
+        const found = (await auditDatabase(session.run, QUIET)).find((check) => check.name === name);
+        assert.match(found?.differences.join('\n') ?? '', report);
+      } finally {
+        await session.run('ROLLBACK');
+      }
+    });
+  }
+
+  test('refuses tables of another version, and a database without any', async () => {
+    await session.run('BEGIN; INSERT INTO inf_gw.migrations (version) VALUES (1000)');
+    await assert.rejects(
+      auditDatabase(session.run, QUIET),
+      /the tables have version 1000; this inf-gw audits version \d/,
+    );
+    await session.run('DROP SCHEMA inf_gw CASCADE');
+    await assert.rejects(auditDatabase(session.run, QUIET), /no tables of inf-gw yet/);
+    await session.run('ROLLBACK');
+  });
+
+  test('lists what differs, and exits with 1', async () => {
+    await session.run('UPDATE inf_gw.account SET balance_nanos = balance_nanos + 7');
+    const { status, stdout, stderr } = await place.run(['audit']);
+    assert.equal(status, 1);
+    assert.match(stdout, /balance +\d+ +DIFFERS[\s\S]*gateway_1: not everything agrees\.\n$/);
+    assert.match(stderr, /^error: balance: the balance is 9\.\d+ USD, but credit less costs is 9\.\d+ USD\n$/);
+  });
+});

@@ -1,0 +1,161 @@
+/** `state grant` gives a role what a gateway needs: it serves with that, and can change nothing by itself. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
+import { CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
+import { PostgresServer } from '../support/postgres.ts';
+
+/** As hostile to quoting as a name can be. */
+const ROLE = `Gate"way $$ $r$; 'é%I`;
+const PASSWORD = 'secret';
+
+describe('`state grant`', () => {
+  let server: PostgresServer;
+  let url: string;
+  let database: string;
+  let place: Workplace;
+  const cleanUps: (() => unknown)[] = [];
+  const inDatabase = (sql: string) => server.query(sql, database);
+  const asRole = (user: string) =>
+    Object.assign(new URL(url), { username: encodeURIComponent(user), password: PASSWORD });
+
+  before(async () => {
+    server = await PostgresServer.start();
+    url = await server.createDatabase();
+    database = new URL(url).pathname.slice(1);
+    for (const role of [ROLE, 'bare', 'member']) {
+      await server.query(`CREATE ROLE ${pg.escapeIdentifier(role)} LOGIN PASSWORD '${PASSWORD}'`);
+    }
+    await server.query(`GRANT gateway TO member; REVOKE CONNECT ON DATABASE ${database} FROM PUBLIC`);
+    place = new Workplace({ after: (cleanUp) => cleanUps.push(cleanUp) }, CONFIG.replace('./state.db', url));
+    place.write('role.yaml', CONFIG.replace('./state.db', asRole(ROLE).href));
+    place.write('file.yaml', CONFIG);
+  });
+  after(async () => {
+    for (const cleanUp of cleanUps) await cleanUp();
+    await server.stop();
+  });
+
+  test('says who got what, and can be repeated; whatever else the role had is gone', async () => {
+    const first = await place.run(['state', 'grant', ROLE]);
+    assert.deepEqual(
+      [first.status, first.stderr.replace(/:\d+\//, '/')],
+      [0, `created the tables in postgres://gateway:***@127.0.0.1/${database}\n`],
+    );
+    assert.match(first.stdout, /can run gateways on postgres:\/\/gateway:\*\*\*@/);
+    const quoted = pg.escapeIdentifier(ROLE);
+    await inDatabase(`GRANT ALL ON ALL TABLES IN SCHEMA inf_gw TO ${quoted}; GRANT ALL ON SCHEMA inf_gw TO ${quoted};
+      GRANT ALL ON ALL FUNCTIONS IN SCHEMA inf_gw TO ${quoted}; GRANT ALL ON ALL SEQUENCES IN SCHEMA inf_gw TO ${quoted}`);
+    const { role, state } = await place.json<{ role: string; state: string }>('state', 'grant', ROLE);
+    assert.equal(role, ROLE);
+    assert.match(state, /^postgres:\/\/gateway:\*\*\*@/);
+  });
+
+  test('lets a gateway serve: keys, limits, money, refusals, and its own end', async () => {
+    const { key } = await place.createKey('app', '--rpm', '3');
+    await place.json('credit', 'add', '5');
+    const gateway = await place.serve([PROGRAM, 'serve', '-c', 'role.yaml']);
+    const paid = { model: 'mock/paid', max_tokens: 5 };
+    assert.equal(await gateway.chatOutcome(key, paid), '200');
+    const stream = await gateway.chat(key, {
+      model: 'mock/paid',
+      stream: true,
+      messages: [{ role: 'user', content: '/words 900' }],
+    });
+    assert.match(await stream.text(), /\[DONE\]/);
+    assert.equal(
+      (await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status,
+      200,
+    );
+    await place.json('keys', 'disable', 'app');
+    assert.equal(await gateway.chatOutcome(key), '403 api_key_disabled');
+    await place.json('keys', 'enable', 'app');
+    assert.equal(await gateway.chatOutcome(key), '200');
+    assert.equal(await gateway.chatOutcome(key), '429 rate_limited');
+    await place.json('status', '-c', 'role.yaml');
+    assert.equal(await gateway.stop(), 0);
+    assert.doesNotMatch(gateway.text, /permission denied|"level":"(?:error|fatal)"/);
+    const [rows] = await inDatabase(`SELECT (SELECT count(*) FROM inf_gw.journal)::int AS journal,
+      (SELECT sum(requests) FROM inf_gw.refusals WHERE code = 'rate_limited')::int AS refused,
+      (SELECT count(*) FROM inf_gw.nodes WHERE alive_us = 0)::int AS left`);
+    assert.deepEqual(rows, { journal: 3, refused: 1, left: 1 });
+    const audit = await place.json<{ ok: boolean }>('audit', '-c', 'role.yaml');
+    assert.equal(audit.ok, true, 'and it may audit');
+  });
+
+  test('lets the role change nothing by itself', async () => {
+    const tables = (await inDatabase(`SELECT t.tablename AS name, c.column_name AS "column" FROM pg_tables t
+      JOIN information_schema.columns c ON c.table_schema = t.schemaname AND c.table_name = t.tablename
+      WHERE t.schemaname = 'inf_gw' AND c.ordinal_position = 2`)) as { name: string; column: string }[];
+    assert.ok(tables.length > 15, String(tables));
+    const allowed =
+      /^(?:decide|settle_late|join_node|beat|leave_node|reap|give_back|count_refusals|make_partitions|drop_old_rows)$/;
+    const functions = (await inDatabase(`SELECT p.proname AS name, p.oid::regprocedure::text AS signature,
+      'SELECT ' || p.oid::regproc || '(' || (SELECT coalesce(string_agg('NULL::' || t::regtype, ', '), '') FROM unnest(p.proargtypes) t) || ')' AS call
+      FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace AND p.prorettype <> 'trigger'::regtype`)) as {
+      name: string;
+      call: string;
+    }[];
+    const calls = functions.filter(({ name }) => !allowed.test(name)).map(({ call }) => call);
+    assert.ok(calls.length > 5, String(calls));
+    const client = new pg.Client({ connectionString: asRole(ROLE).href });
+    await client.connect();
+    const statements = [
+      ...tables.flatMap(({ name, column }) => [
+        `UPDATE inf_gw.${name} SET ${column} = ${column}`,
+        `INSERT INTO inf_gw.${name} DEFAULT VALUES`,
+        `DELETE FROM inf_gw.${name}`,
+        `TRUNCATE inf_gw.${name}`,
+        `ALTER TABLE inf_gw.${name} ADD COLUMN x int`,
+        `CREATE INDEX x ON inf_gw.${name} ((1))`,
+      ]),
+      ...calls,
+      "SELECT nextval('inf_gw.journal_ids')",
+      'SELECT FROM inf_gw.account FOR UPDATE',
+      'CREATE TABLE inf_gw.x (a int)',
+      'CREATE FUNCTION inf_gw.x() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
+      'CREATE OR REPLACE FUNCTION inf_gw.now_us() RETURNS bigint LANGUAGE sql AS $$ SELECT 0 $$',
+      'CREATE TABLE public.x (a int)',
+      'CREATE SCHEMA x',
+      'DROP SCHEMA inf_gw CASCADE',
+      'SET ROLE gateway',
+    ];
+    for (const statement of statements) {
+      await assert.rejects(client.query(statement), { code: '42501' }, statement);
+    }
+    await client.end();
+  });
+
+  test('leaves edits to the commands of the owner', async () => {
+    const commands = [
+      ['keys', 'create', 'other'],
+      ['credit', 'add', '1'],
+      ['limits', 'set', 'app', '--rpm', '9'],
+    ];
+    for (const words of commands) {
+      const { status, stderr } = await place.run([...words, '-c', 'role.yaml']);
+      assert.equal(status, 1, words.join(' '));
+      assert.match(stderr, /^error: .*the user lacks a right/);
+    }
+    assert.equal((await place.run(['keys', 'list', '-c', 'role.yaml'])).status, 0);
+  });
+
+  test('says what is wrong with a role, a caller or a state', async () => {
+    const errorOf = async (...words: string[]) => {
+      const { status, stderr } = await place.run(['state', 'grant', ...words]);
+      assert.equal(status, 1);
+      return stderr;
+    };
+    assert.match(
+      await errorOf('nobody'),
+      /^error: there is no role nobody .*\nerror: make it there with CREATE ROLE "nobody"/,
+    );
+    assert.match(await errorOf('BARE'), /there is no role BARE/);
+    for (const role of ['gateway', 'member', 'postgres']) {
+      assert.match(await errorOf(role), /^error: the role \w+ can do everything already: it is gateway, who owns/);
+    }
+    assert.match(await errorOf('bare', '-c', 'role.yaml'), /^error: only gateway can grant rights: it owns the tables/);
+    assert.match(await errorOf('bare', '-c', 'file.yaml'), /^error: \S+state\.db is a file, which has no roles/);
+    assert.equal((await place.run(['state', 'grant'])).status, 2);
+  });
+});

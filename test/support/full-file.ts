@@ -1,0 +1,57 @@
+/** A state file with something in everything that a state has, and what is in a file. */
+import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../src/state/sqlite/keys.ts';
+import { RefusalWriter } from '../../src/state/sqlite/refusals.ts';
+import { dropOldRows } from '../../src/state/sqlite/retention.ts';
+import { writeFirstVersion } from './first-version.ts';
+import { daysAgo } from './past.ts';
+import { makeKey } from './state.ts';
+
+export const TABLES = [
+  'keys',
+  'account',
+  'credit_entries',
+  'holds',
+  'journal',
+  'usage_days',
+  'usage_months',
+  'sealed_days',
+  'refusals',
+];
+
+/** Everything in a state file, by table. */
+export function contentsOf(path: string): Record<string, string[]> {
+  const { database } = openDatabase(path);
+  const rowsOf = (name: string) =>
+    database
+      .prepare(`SELECT * FROM ${name}`)
+      .all()
+      .map((row) => JSON.stringify(row))
+      .toSorted();
+  const tables = TABLES.map((name) => [name, rowsOf(name)]);
+  database.close();
+  return Object.fromEntries(tables);
+}
+
+export function edit(path: string, work: (database: Sqlite) => void): void {
+  const { database } = openDatabase(path);
+  work(database);
+  database.close();
+}
+
+/** A file with something in every table and every kind of key, and a request that a crash left open. */
+export function fill(path: string): void {
+  writeFirstVersion(path, Date.now());
+  edit(path, (database) => {
+    while (dropOldRows(database, daysAgo(60)));
+    const keys = new KeyStore(database);
+    const { id } = makeKey(keys, { rpm: 7, tpm: 8, concurrency: 9, spendLimitNanos: 10n, allowlist: ['a', 'b "é'] });
+    keys.setState(makeKey(keys, { allowlist: [] }).id, 'disabled');
+    const refusal = { month: '2026-11', keyId: id, code: 'rate_limited', reason: 'tpm', requests: 3, lastAtMs: 5 };
+    new RefusalWriter(database).write([refusal]);
+    // What only a failed request has, and an id as only a host would make it.
+    database.exec(`UPDATE journal SET failure_reason = 'broken', failure_status = 503, failure_message = 'é\n', upstream = 'main',
+      attempts = 2, first_byte_ms = 31, requested_model = 'x', completion_id = 'chatcmpl-1', cache_write_tokens = 0
+      WHERE outcome = 'upstream_error'`);
+  });
+}
