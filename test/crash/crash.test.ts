@@ -8,11 +8,11 @@ import { Cycles, openSite } from './cycles.ts';
 import { startWithManyHolds } from './many-holds.ts';
 import { cutThePower } from './power-cuts.ts';
 
-const CYCLES = 5;
+const CYCLES = 3;
 const MOST_CYCLES = 20;
 const POWER_CUTS = 2;
 /** The number of starts with many open holds that are killed. */
-const KILLED_STARTS = 3;
+const KILLED_STARTS = 2;
 const SEED = 20;
 
 describe('`kill -9`', { concurrency: CONCURRENCY }, () => {

@@ -22,13 +22,13 @@ const CLAIMS: Readonly<Record<Limit, string>> = {
 };
 
 /**
- * Every limit and variant once, each with one of the sizes in turn; plain ones with the largest.
+ * Every limit and variant once, each with one of the smaller sizes in turn; plain ones with the larger of them.
  */
 function drawShort(limit: Limit): Combination[] {
   const ofLimit = COMBINATIONS.filter((combination) => combination.limit === limit);
   const variants = [...new Set(ofLimit.map(({ variant }) => variant))];
   return variants.flatMap((variant, index) => {
-    const size = variant === 'plain' ? Math.max(...SIZES) : SIZES[(index + LIMITS.indexOf(limit)) % 2];
+    const size = variant === 'plain' ? SIZES[1] : SIZES[(index + LIMITS.indexOf(limit)) % 2];
     return ofLimit.filter((combination) => combination.variant === variant && combination.size === size);
   });
 }

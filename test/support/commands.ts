@@ -1,5 +1,5 @@
 /**
- * Runs commands in a process that all commands of a test file share: to start one takes a hundred
+ * Runs commands in a process that all commands of a test process share: to start one takes a hundred
  * times as long as a command.
  */
 import { type ChildProcess, fork } from 'node:child_process';

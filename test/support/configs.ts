@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { UserError } from '../../src/core/errors.ts';
 
 export const directory = mkdtempSync(join(tmpdir(), 'inf-gw-config-'));
-after(() => rmSync(directory, { recursive: true }));
+// Not when a test file ends: others in the same process use it as well.
+process.once('exit', () => rmSync(directory, { recursive: true }));
 
 export function load(text: string, environment: NodeJS.ProcessEnv = {}): Config {
   writeFileSync(join(directory, 'config.yaml'), text);

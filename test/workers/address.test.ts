@@ -19,6 +19,7 @@ const PAIRS = [
   [2, 1],
   [2, 2],
 ] as const;
+/** Once in each order. */
 const TRIES_OF_EACH = 2;
 /** How long a lock is held that another gateway waits for: many times its retry interval. */
 const HELD_MS = 200;
@@ -67,6 +68,8 @@ describe('a second gateway at the same address', { concurrency: CONCURRENCY }, (
       assert.ok(await isAlive(serving));
     });
 
+    // The order changes from try to try.
+    if (first > second) continue;
     test(`fails to start though both start at the same moment, with ${first} and ${second} threads`, async (t) => {
       const place = openPlace(t);
       const port = await freePort();
