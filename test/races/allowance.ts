@@ -29,7 +29,11 @@ export function costNanos(outputTokens: number): bigint {
 }
 
 /** Limits that admit `size` requests, each of which uses what it declares. */
-export function allowanceFor(limit: Limit, size: number, { declaredTokens, slack }: RoundPlan): Allowance {
+export function allowanceFor(
+  limit: Limit,
+  size: number,
+  { declaredTokens, slack }: Pick<RoundPlan, 'declaredTokens' | 'slack'>,
+): Allowance {
   const { limits } = AMPLE_ALLOWANCE;
   const cost = costNanos(declaredTokens);
   const tokens = INPUT_TOKENS + declaredTokens;

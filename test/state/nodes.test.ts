@@ -122,6 +122,7 @@ describe('of the gateways of a database', () => {
     await query(
       `INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings) VALUES ${entries.join()}`,
     );
+    await query('UPDATE inf_gw.key_state SET last_request_us = inf_gw.now_us()');
     const expected = [
       { keyId: other, requests: 9, tokens: 1, open: 0 },
       { keyId, requests: 3, tokens: 30, open: 0 },

@@ -65,8 +65,6 @@ export class SharedEngine implements Engine {
   #settled: string[] = [];
   /** Admissions that may be in the database, but whose clients were told that they failed. */
   readonly #doubtful = new Set<string>();
-  /** Given back, but not flushed. */
-  #givenBack: string[] = [];
   #partitionsAtMs = 0;
   readonly #clockGuard = new ClockGuard();
 
@@ -107,15 +105,13 @@ export class SharedEngine implements Engine {
   }
 
   async flush(): Promise<void> {
-    const [settled, givenBack] = [this.#settled, this.#givenBack];
+    const settled = this.#settled;
     this.#settled = [];
-    this.#givenBack = [];
     try {
       await this.#store.flush();
       for (const id of settled) this.#open.delete(id);
     } catch (error) {
       this.#settled.unshift(...settled);
-      this.#givenBack.unshift(...givenBack);
       throw error;
     }
   }
@@ -123,8 +119,6 @@ export class SharedEngine implements Engine {
   isLostWithFlush(commands: readonly Command[]): boolean {
     this.#store.forgetUnflushed();
     this.#settled = [];
-    for (const id of this.#givenBack) this.#doubtful.add(id);
-    this.#givenBack = [];
     this.#doubt(commands);
     return true;
   }
@@ -251,8 +245,6 @@ export class SharedEngine implements Engine {
       await this.#store.settleLate({ ...NEVER_SENT, requestId }, undefined);
     }
     for (const id of ids) this.#doubtful.delete(id);
-    // A crash of the database before the next flush would bring them back.
-    if (this.needsFlush) this.#givenBack.push(...ids);
   }
 }
 

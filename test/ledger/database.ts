@@ -1,0 +1,97 @@
+/** What else may be in a database: other defaults, a role with few rights, and commands at the same moment. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Admission, LedgerSnapshot } from '../../src/ledger/ledger.ts';
+import { grantsFor } from '../../src/state/postgres/rights.ts';
+import { until } from '../support/wait.ts';
+import { LedgerBench, NOON, tokens, USD } from './bench.ts';
+import type { SharedDatabase, SharedStore } from './shared-store.ts';
+
+const DAY_MS = 86_400_000;
+const PASSWORD = 'few-rights';
+
+export function testDatabase(database: SharedDatabase): void {
+  const { server } = database;
+
+  test('a database whose transactions are serializable by default makes no difference', async (t) => {
+    const bench = await LedgerBench.of(t, database.openStore);
+    const name = new URL(database.url).pathname.slice(1);
+    await server.query(`ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
+    t.after(() => server.query(`ALTER DATABASE ${name} RESET default_transaction_isolation`));
+    const store = bench.store as SharedStore;
+    const key = await bench.newKey({ rpm: 30 });
+    const engines = [(await store.startOther('a')).engine, (await store.startOther('b')).engine];
+    const batches = await Promise.all(
+      engines.map(async (engine) => {
+        const answers: Admission[] = [];
+        for (let i = 0; i < 20; i++) {
+          answers.push(...((await bench.process([{ kind: 'admit', request: bench.request(key) }], engine)) as []));
+        }
+        return answers;
+      }),
+    );
+    assert.equal(batches.flat().filter(({ admitted }) => admitted).length, 30);
+  });
+
+  test('a role with the rights of a gateway can do all that a gateway does', async (t) => {
+    const bench = await LedgerBench.of(t, database.openStore, { journalRetentionMs: DAY_MS });
+    const store = bench.store as SharedStore;
+    const name = new URL(database.url).pathname.slice(1);
+    await server.query(`CREATE ROLE few_rights LOGIN PASSWORD '${PASSWORD}'`);
+    for (const text of grantsFor('few_rights')) await database.read(text);
+    const user = new URL(database.url);
+    [user.username, user.password] = ['few_rights', PASSWORD];
+    const { engine } = await store.startOther('second', user.href);
+    await bench.addCredit(USD);
+    const key = await bench.newKey();
+    await engine.recover();
+    const request = bench.request(key, { holdNanos: 30n });
+    await bench.process([{ kind: 'admit', request }], engine);
+    const [, , snapshot] = await bench.process(
+      [
+        { kind: 'grow', growth: { requestId: request.requestId, outputTokens: 30, holdNanos: 40n } },
+        { kind: 'admit_listing', keyHash: key.hash },
+        { kind: 'snapshot', keyIds: [key.id] },
+        { kind: 'count_refusal', refusal: { keyId: key.id, code: 'rate_limited', reason: 'concurrency' } },
+      ],
+      engine,
+    );
+    assert.equal((snapshot as LedgerSnapshot).heldNanos, 40n);
+    const settlement = bench.settlement(request.requestId, { costNanos: 20n, ...tokens(5) });
+    await bench.process([{ kind: 'settle', settlement }], engine);
+    await bench.process([{ kind: 'settle', settlement }], engine).catch(() => {});
+    await engine.writeRefusals();
+    await engine.maintain();
+    await engine.dropOldRows();
+    await engine.probe();
+    assert.deepEqual(await bench.balance(), [USD - 20n, 0n]);
+    for (const table of ['keys', 'account', 'credit_entries', 'journal']) {
+      const forbidden = database.read(`SET ROLE few_rights; DELETE FROM inf_gw.${table}`);
+      await assert.rejects(forbidden, { code: '42501' });
+      await database.read('RESET ROLE').catch(() => {});
+    }
+    await store.close();
+    await server.query('DROP OWNED BY few_rights', name);
+    await server.query('DROP ROLE few_rights');
+  });
+
+  test('a correction of a row that is being dropped changes nothing', async (t) => {
+    const bench = await LedgerBench.of(t, database.openStore);
+    const store = bench.store as SharedStore;
+    await bench.addCredit(USD);
+    const id = await bench.admit(await bench.newKey(), { holdNanos: 70n });
+    await store.crash(9_000);
+    await store.advance(10 * DAY_MS);
+    await bench.identify(await bench.newKey());
+    await database.read('BEGIN');
+    await database.read('SELECT inf_gw.drop_old_rows($1, 10)', [NOON + DAY_MS]);
+    const correction = store.operator.requests.correct(id, 10n, NOON);
+    await until(async () => {
+      const waiting = await server.query('SELECT FROM pg_locks WHERE NOT granted');
+      return waiting.length > 0;
+    });
+    await database.read('COMMIT');
+    assert.deepEqual(await correction, { kind: 'no_such_request' });
+    assert.deepEqual(await bench.balance(), [USD - 70n, 0n]);
+  });
+}

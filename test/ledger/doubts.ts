@@ -1,0 +1,145 @@
+/** Batches that nobody knows the end of: settlements count once, and admissions are given back. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Command } from '../../src/ledger/protocol.ts';
+import { until } from '../support/wait.ts';
+import { type BenchKey, LedgerBench, tokens, USD } from './bench.ts';
+import type { SharedDatabase, SharedStore } from './shared-store.ts';
+
+const HOLD = 100n;
+
+async function stage(t: { after(work: () => Promise<void>): void }, database: SharedDatabase) {
+  const bench = await LedgerBench.of(t, database.openStore, { rpm: 2, tpm: 1_000, concurrency: 2 });
+  await bench.addCredit(USD);
+  const key = await bench.newKey();
+  const id = await bench.admit(key, { holdNanos: HOLD });
+  const settle: Command = {
+    kind: 'settle',
+    settlement: bench.settlement(id, { costNanos: 60n, completionId: 'once', ...tokens(30, 10) }),
+  };
+  return { bench, store: bench.store as SharedStore, key, settle };
+}
+
+const admitOf = (bench: LedgerBench, key: BenchKey): Command => {
+  return { kind: 'admit', request: bench.request(key, { holdNanos: HOLD, reservedTokens: 900 }) };
+};
+
+/** The database commits the batch, and the answer is lost with the connections. */
+async function loseAnswer(bench: LedgerBench, commands: readonly Command[]): Promise<void> {
+  const { database, process } = bench.store as SharedStore;
+  const version = async () => (await database.read('SELECT xmin::text FROM inf_gw.account'))[0]?.xmin;
+  const before = await version();
+  process.link.hold(['toClient']);
+  const lost = assert.rejects(bench.process(commands), (error) => process.engine.faultOf(error) !== undefined);
+  await until(async () => (await version()) !== before);
+  process.link.cut();
+  process.link.pass();
+  await lost;
+}
+
+/** The batch is decided, and its flush is lost with the connections. */
+async function loseFlush({ store }: LedgerBench, commands: readonly Command[]): Promise<void> {
+  const { engine, link } = (store as SharedStore).process;
+  await engine.process(commands);
+  link.cut();
+  await assert.rejects(engine.flush(), (error) => engine.faultOf(error) !== undefined);
+  assert.ok(engine.isLostWithFlush(commands));
+}
+
+/** Decides once the connections are back. */
+async function decideAgain(bench: LedgerBench, commands: readonly Command[]): Promise<void> {
+  const { engine } = bench.store;
+  await until(() =>
+    bench.process(commands).then(
+      () => true,
+      (error) => {
+        assert.ok(engine.faultOf(error), `${error}`);
+        return false;
+      },
+    ),
+  );
+}
+
+/** The settlement counts once, and the admission of its batch is gone without a trace. */
+async function assertOnce(bench: LedgerBench, key: BenchKey): Promise<void> {
+  assert.deepEqual(await bench.balance(), [USD - 60n, 0n]);
+  assert.deepEqual(
+    (await bench.store.rows('journal')).map((row) => [row.cost_nanos, row.completion_id]),
+    [[60n, 'once']],
+  );
+  const { figures } = await bench.identify(key);
+  assert.deepEqual([figures.remainingRequests, figures.remainingTokens], [1, 960]);
+  assert.equal((await bench.store.operator.usage.monthOf(key.id, '2026-11')).costNanos, 60n);
+  await bench.admit(key, { holdNanos: HOLD });
+}
+
+export function testDoubts(database: SharedDatabase): void {
+  describe('a settlement counts once, and an admission with it is given back,', () => {
+    for (const [what, lose] of [
+      ['the answer is lost', loseAnswer],
+      ['the flush is lost', loseFlush],
+    ] as const) {
+      test(`where ${what}`, async (t) => {
+        const { bench, key, settle } = await stage(t, database);
+        await lose(bench, [settle, admitOf(bench, key)]);
+        await decideAgain(bench, [settle]);
+        await assertOnce(bench, key);
+      });
+
+      test(`where ${what}, and then that of the repetition`, async (t) => {
+        const { bench, key, settle } = await stage(t, database);
+        await lose(bench, [settle, admitOf(bench, key)]);
+        await until(() => bench.identify(key).then(Boolean, () => false));
+        await lose(bench, [settle]);
+        await decideAgain(bench, [settle]);
+        await assertOnce(bench, key);
+      });
+    }
+  });
+
+  test('an admission in doubt that was charged as held meanwhile costs nothing', async (t) => {
+    const { bench, store, key, settle } = await stage(t, database);
+    await bench.process([settle]);
+    await loseAnswer(bench, [admitOf(bench, key)]);
+    // Before the gateway can give it back: in one transaction with the end of its epoch.
+    await store.database.read('BEGIN');
+    await store.database.read('UPDATE inf_gw.nodes SET alive_us = alive_us - 8000001');
+    const [reaped] = await store.database.read('SELECT * FROM inf_gw.reap()');
+    await store.database.read('COMMIT');
+    assert.equal(reaped?.settled, 1n);
+    await until(() => bench.identify(key).then(Boolean, () => false));
+    assert.deepEqual(await bench.balance(), [USD - 60n, 0n]);
+    assert.deepEqual(
+      (await store.rows('journal')).map((row) => [row.outcome, row.source, row.cost_nanos]),
+      [
+        ['ok', 'reported', 60n],
+        ['internal_error', 'counted', 0n],
+      ],
+    );
+  });
+
+  test('an admission that was given back is given back again if a crash of the database brings it back', async (t) => {
+    const { bench, store, key, settle } = await stage(t, database);
+    const other = await store.startOther('second');
+    const admit = admitOf(bench, key);
+    await loseAnswer(bench, [admit]);
+    await until(() => bench.identify(key).then(Boolean, () => false));
+    assert.equal((await store.rows('holds')).length, 1);
+    // The same hold again, before anything was flushed.
+    await bench.process([admit], other.engine);
+    assert.equal((await store.rows('holds')).length, 2);
+    store.process.link.cut();
+    await decideAgain(bench, [settle]);
+    assert.deepEqual(await store.rows('holds'), []);
+    await assertOnce(bench, key);
+  });
+
+  test('a growth that is repeated grows once', async (t) => {
+    const { bench, store } = await stage(t, database);
+    const [held] = await store.rows('holds');
+    const growth = { requestId: held?.request_id as string, outputTokens: 40, holdNanos: 250n };
+    await loseAnswer(bench, [{ kind: 'grow', growth }]);
+    await decideAgain(bench, [{ kind: 'grow', growth }]);
+    assert.deepEqual(await bench.balance(), [USD, 250n]);
+  });
+}

@@ -1,0 +1,180 @@
+/** Gateways among each other: names, leaving, and what is taken for dead. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { UserError } from '../../src/core/errors.ts';
+import type { Answer, Command } from '../../src/ledger/protocol.ts';
+import { until } from '../support/wait.ts';
+import { LedgerBench, NOON, tokens, USD } from './bench.ts';
+import type { SharedDatabase, SharedProcess, SharedStore } from './shared-store.ts';
+
+/** Two gateways, and a key that both serve. */
+async function pair(t: { after(work: () => Promise<void>): void }, database: SharedDatabase, spendLimitNanos = 500n) {
+  const bench = await LedgerBench.of(t, database.openStore, { rpm: 100, tpm: 10_000 });
+  const store = bench.store as SharedStore;
+  await bench.addCredit(USD);
+  return { bench, store, other: await store.startOther('second'), key: await bench.newKey({ spendLimitNanos }) };
+}
+
+/** The second gateway is silent for too long, and another one notices. Returns how many requests were settled. */
+async function takeForDead(store: SharedStore): Promise<bigint> {
+  // In one transaction, or it could be heard of in between.
+  await store.database.read('BEGIN');
+  await store.database.read(`UPDATE inf_gw.nodes SET alive_us = alive_us - 8000001 WHERE name = 'second'`);
+  const [row] = await store.database.read('SELECT * FROM inf_gw.reap()');
+  await store.database.read('COMMIT');
+  assert.deepEqual(row?.names, ['second']);
+  return row?.settled as bigint;
+}
+
+/** Decides as soon as the gateway takes part again. */
+async function onceBack(bench: LedgerBench, { engine }: SharedProcess, commands: readonly Command[]) {
+  let answers: readonly Answer[] = [];
+  await until(async () => {
+    try {
+      answers = await bench.process(commands, engine);
+      return true;
+    } catch (error) {
+      assert.ok(engine.faultOf(error), `${error}`);
+      return false;
+    }
+  });
+  return answers;
+}
+
+async function admitOn(bench: LedgerBench, process: SharedProcess, request: ReturnType<LedgerBench['request']>) {
+  const [answer] = await bench.process([{ kind: 'admit', request }], process.engine);
+  assert.ok((answer as { admitted: boolean }).admitted);
+  return request.requestId;
+}
+
+const joinBy = (database: SharedDatabase, instance: string) =>
+  database.read(`SELECT * FROM inf_gw.join_node('second', $1, '0', '127.0.0.1:1', 0)`, [instance]);
+
+export function testNodes(database: SharedDatabase): void {
+  test('a name that a living gateway has is refused, with the place of that gateway', async (t) => {
+    const { store } = await pair(t, database);
+    const start = store.startOther('second').then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    let isDone = false;
+    void start.then(() => {
+      isDone = true;
+    });
+    // It waits for a sign of life, which is one if the clock goes on.
+    await until(async () => {
+      await store.advanceInSilence(20);
+      return isDone;
+    });
+    const error = await start;
+    assert.ok(error instanceof UserError, `${error}`);
+    assert.match(error.message, /a gateway named second is already running on this database, at 127.0.0.1:0/);
+  });
+
+  test('a gateway that leaves frees its name at once, and its open requests are settled as held', async (t) => {
+    const { bench, store, other, key } = await pair(t, database);
+    const id = await admitOn(bench, other, bench.request(key, { holdNanos: 70n }));
+    await assert.rejects(joinBy(database, 'another process'), { code: 'IG002', hint: '127.0.0.1:0' });
+    await other.close();
+    assert.equal((await joinBy(database, 'another process'))[0]?.settled, 1n);
+    const [row] = await store.rows('journal');
+    assert.deepEqual([row?.request_id, row?.source, row?.cost_nanos], [id, 'held', 70n]);
+    assert.deepEqual(await bench.balance(), [USD - 70n, 0n]);
+  });
+
+  test('a process of the same name settles what an earlier one left open, and nothing of other gateways', async (t) => {
+    const { bench, store, other, key } = await pair(t, database);
+    const mine = await bench.admit(key, { holdNanos: 40n });
+    const theirs = await admitOn(bench, other, bench.request(key, { holdNanos: 70n }));
+    await store.crash(8_001);
+    assert.equal(store.summary.recoveredHolds, 1);
+    assert.deepEqual(
+      (await store.rows('journal')).map((row) => [row.request_id, row.source]),
+      [[mine, 'held']],
+    );
+    await onceBack(bench, other, [{ kind: 'settle', settlement: bench.settlement(theirs, { costNanos: 5n }) }]);
+    assert.deepEqual(await bench.balance(), [USD - 45n, 0n]);
+  });
+
+  test('limits, edits and money are those of all gateways', async (t) => {
+    const { bench, other, key } = await pair(t, database);
+    await bench.store.operator.keys.setLimits(key.id, { rpm: 2, concurrency: 2, spendLimitNanos: null });
+    const first = await bench.admit(key, { holdNanos: 30n });
+    await admitOn(bench, other, bench.request(key, { holdNanos: 30n }));
+    assert.equal((await bench.refuse(key)).reason, 'requests_per_minute');
+    await bench.settle(first, { costNanos: 30n, ...tokens(100) });
+    const [identity] = await bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine);
+    assert.equal((identity as { figures: { remainingTokens: number } }).figures.remainingTokens, 10_000 - 110);
+  });
+
+  describe('a gateway that is taken for dead', () => {
+    test('gets no decision until it has joined again, and its late settlement corrects the row', async (t) => {
+      const { bench, store, other, key } = await pair(t, database);
+      const mine = await bench.admit(key, { holdNanos: 40n });
+      const theirs = await admitOn(bench, other, bench.request(key, { holdNanos: 460n }));
+      assert.equal(await takeForDead(store), 1n);
+      assert.deepEqual(await bench.balance(), [USD - 460n, 40n]);
+      await assert.rejects(bench.process([{ kind: 'identify', keyHash: key.hash }], other.engine), (error) => {
+        return other.engine.faultOf(error) !== undefined;
+      });
+      assert.equal((await bench.refuse(key)).reason, 'money_spoken_for');
+      const settlement = bench.settlement(theirs, { costNanos: 90n, completionId: 'late', ...tokens(700, 20) });
+      await store.advance(5_000);
+      await onceBack(bench, other, [{ kind: 'settle', settlement }]);
+      await onceBack(bench, other, [{ kind: 'settle', settlement }]).catch(() => {});
+      const [row, ...more] = await store.rows('journal');
+      assert.deepEqual(more, []);
+      assert.deepEqual(
+        [row?.outcome, row?.source, row?.cost_nanos, row?.hold_nanos, row?.completion_id, row?.admitted_at_ms],
+        ['ok', 'reported', 90n, 460n, 'late', BigInt(NOON)],
+      );
+      assert.deepEqual(await bench.balance(), [USD - 90n, 40n]);
+      const everything = { keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
+      const { rows } = await store.operator.usage.report({ ...everything, by: 'source' });
+      assert.deepEqual(
+        rows.map(({ requests, costNanos }) => [requests, costNanos]),
+        [[1, 90n]],
+      );
+      // In the window, too, what it used stands for what was held, dated now.
+      const { figures } = await bench.identify(key);
+      assert.deepEqual([figures.remainingTokens, figures.resetTokensS], [10_000 - 10 - 720, 60]);
+      await bench.settle(mine, { costNanos: 0n });
+      await bench.admit(key, { holdNanos: 1n });
+    });
+
+    test('corrects the month of the admission, also in the next one', async (t) => {
+      const { bench, store, other, key } = await pair(t, database);
+      await store.advance(Date.UTC(2026, 10, 30, 23, 59, 59) - NOON);
+      const id = await admitOn(bench, other, bench.request(key, { holdNanos: 400n }));
+      await store.advance(10_000);
+      await bench.settle(await bench.admit(key, { holdNanos: 7n }), { costNanos: 7n });
+      await takeForDead(store);
+      await onceBack(bench, other, [{ kind: 'settle', settlement: bench.settlement(id, { costNanos: 90n }) }]);
+      const { usage } = store.operator;
+      assert.equal((await usage.monthOf(key.id, '2026-11')).costNanos, 90n);
+      assert.equal((await usage.monthOf(key.id, '2026-12')).costNanos, 7n);
+    });
+
+    test('does not undo what an operator has corrected', async (t) => {
+      const { bench, store, other, key } = await pair(t, database);
+      const id = await admitOn(bench, other, bench.request(key, { holdNanos: 400n }));
+      await takeForDead(store);
+      assert.equal((await store.operator.requests.correct(id, 33n, NOON)).kind, 'done');
+      await onceBack(bench, other, [{ kind: 'settle', settlement: bench.settlement(id, { costNanos: 90n }) }]);
+      assert.deepEqual(await bench.balance(), [USD - 33n, 0n]);
+    });
+
+    test('cannot let a stream grow whose hold was charged', async (t) => {
+      const { bench, store, other, key } = await pair(t, database);
+      const requestId = await admitOn(bench, other, bench.request(key, { holdNanos: 40n }));
+      await takeForDead(store);
+      const growth = { requestId, outputTokens: 40, holdNanos: 60n };
+      const [answer] = await onceBack(bench, other, [
+        { kind: 'grow', growth },
+        { kind: 'free_slot', requestId },
+      ]);
+      assert.match((answer as { unavailable: string }).unavailable, /taken for dead/);
+      assert.deepEqual(await bench.balance(), [USD - 40n, 0n]);
+    });
+  });
+}

@@ -1,0 +1,299 @@
+/** The ledger on a database, for the conformance suite: any number of gateways, and a clock for all of them. */
+import assert from 'node:assert/strict';
+import pg from 'pg';
+import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
+import type { LedgerSettings, LedgerSummary } from '../../src/ledger/ledger.ts';
+import type { Command } from '../../src/ledger/protocol.ts';
+import { SharedEngine } from '../../src/ledger/shared/shared-engine.ts';
+import { openState } from '../../src/state/open.ts';
+import { SharedLedgerStore } from '../../src/state/postgres/ledger-store.ts';
+import type { OpenState } from '../../src/state/state.ts';
+import { Link } from '../support/link.ts';
+import { PostgresServer } from '../support/postgres.ts';
+import { assertSharedBooks } from '../support/shared-books.ts';
+import type { HandClock, OpenStore, Row, Store } from './bench.ts';
+
+/** The clock of the ledger is a row of a table, and whether anything can be written another. */
+const STAGE = `
+  CREATE SCHEMA stage;
+  CREATE TABLE stage.world (us bigint NOT NULL, is_broken boolean NOT NULL);
+  INSERT INTO stage.world VALUES (0, false);
+  GRANT USAGE ON SCHEMA stage TO PUBLIC;
+  GRANT SELECT ON stage.world TO PUBLIC;
+  CREATE OR REPLACE FUNCTION inf_gw.now_us() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT us FROM stage.world';
+  CREATE FUNCTION stage.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF (SELECT is_broken FROM stage.world) THEN RAISE EXCEPTION 'broken' USING ERRCODE = 'disk_full'; END IF;
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER fail BEFORE INSERT ON inf_gw.holds FOR EACH ROW EXECUTE FUNCTION stage.fail();
+  CREATE TRIGGER fail BEFORE INSERT ON inf_gw.journal FOR EACH ROW EXECUTE FUNCTION stage.fail();`;
+
+/** What every decision changes, whatever it is. */
+const VOLATILE = new Set(['month', 'expired_us', 'last_us']);
+const RANKS: Partial<Record<Command['kind'], number>> = { settle: 0, free_slot: 1, grow: 2 };
+
+/** A database that one test at a time uses. */
+export class SharedDatabase {
+  readonly server: PostgresServer;
+  readonly url: string;
+  readonly operator: OpenState;
+  /** The owner's own connection. */
+  readonly client: pg.Client;
+  /** A gateway that one test has left as it should be: the next need not connect. */
+  #idle: SharedProcess | undefined;
+
+  private constructor(server: PostgresServer, url: string, operator: OpenState, client: pg.Client) {
+    this.server = server;
+    this.url = url;
+    this.operator = operator;
+    this.client = client;
+  }
+
+  static async start(): Promise<SharedDatabase> {
+    const server = await PostgresServer.start();
+    const url = await server.createDatabase();
+    const operator = await openState({ kind: 'postgres', address: addressOf(url) }, 'full');
+    const client = new pg.Client({ connectionString: url, types: { getTypeParser: parserOf } });
+    client.on('error', () => {});
+    await client.connect();
+    await client.query(STAGE);
+    return new SharedDatabase(server, url, operator, client);
+  }
+
+  async stop(): Promise<void> {
+    await this.#idle?.close();
+    await this.operator.close();
+    await this.client.end();
+    await this.server.stop();
+  }
+
+  /** Opens an empty store in it. */
+  readonly openStore: OpenStore = (settings, clock) => this.open(settings, clock);
+
+  async open(settings: LedgerSettings, clock: HandClock): Promise<SharedStore> {
+    await this.#empty();
+    const store = new SharedStore(this, settings, clock);
+    await store.setClock(clock.wall);
+    const idle = this.#idle;
+    this.#idle = undefined;
+    await store.start(idle);
+    return store;
+  }
+
+  /** Takes back a gateway, if it still takes part. */
+  async release(process: SharedProcess): Promise<void> {
+    if (process.link.open === 3 && process.faults.length === 0) this.#idle = process;
+    else await process.close();
+  }
+
+  async read(text: string, values: unknown[] = []): Promise<Row[]> {
+    return (await this.client.query<Row>(text, values)).rows;
+  }
+
+  /** All tables, but for the gateways, which change whenever they are heard of. */
+  async tables(): Promise<string[]> {
+    const text = `SELECT relname FROM pg_class WHERE relnamespace = 'inf_gw'::regnamespace AND relkind IN ('r', 'p')
+      AND NOT relispartition AND relname NOT IN ('migrations', 'nodes') ORDER BY 1`;
+    return (await this.read(text)).map(({ relname }) => relname as string);
+  }
+
+  async #empty(): Promise<void> {
+    const tables = (await this.tables()).filter((name) => name !== 'account');
+    // There are few rows: to truncate would take longer.
+    await this.client.query(`${tables.map((name) => `DELETE FROM inf_gw.${name};`).join(' ')}
+      DELETE FROM inf_gw.nodes WHERE name <> 'first' OR ${this.#idle === undefined};
+      UPDATE inf_gw.account SET balance_nanos = 0, held_nanos = 0, last_us = 0`);
+  }
+}
+
+/** One process of a gateway. */
+export class SharedProcess {
+  readonly link: Link;
+  readonly faults: string[];
+  readonly deaths: string[];
+  readonly #store: SharedLedgerStore;
+  #engine: SharedEngine;
+
+  private constructor(store: SharedLedgerStore, engine: SharedEngine, link: Link, faults: string[], deaths: string[]) {
+    this.#store = store;
+    this.#engine = engine;
+    this.link = link;
+    this.faults = faults;
+    this.deaths = deaths;
+  }
+
+  get engine(): SharedEngine {
+    return this.#engine;
+  }
+
+  /** A new engine on the same connections, as if nothing had happened. */
+  renew(settings: LedgerSettings, clock: HandClock): void {
+    this.#engine = newEngine(this.#store, settings, clock);
+  }
+
+  static async start(
+    database: SharedDatabase,
+    name: string,
+    settings: LedgerSettings,
+    clock: HandClock,
+    user = database.url,
+  ): Promise<SharedProcess> {
+    const link = await Link.open(database.server.port);
+    const [faults, deaths]: [string[], string[]] = [[], []];
+    const node = { name, version: '0.0.0', address: '127.0.0.1:0' };
+    const events = {
+      onFault: ({ message }: { message: string }) => void faults.push(message),
+      onDeaths: (names: readonly string[]) => void deaths.push(...names),
+      onStops: () => {},
+    };
+    try {
+      const store = await SharedLedgerStore.open(addressOf(link.through(user)), node, events);
+      return new SharedProcess(store, newEngine(store, settings, clock), link, faults, deaths);
+    } catch (error) {
+      await link.close();
+      throw error;
+    }
+  }
+
+  /** Ends it without a word to the database. */
+  async kill(): Promise<void> {
+    await this.link.close();
+    await this.engine.close().catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    await this.engine.close().catch(() => {});
+    await this.link.close();
+  }
+}
+
+export class SharedStore implements Store {
+  readonly database: SharedDatabase;
+  process!: SharedProcess;
+  summary!: LedgerSummary;
+  readonly #settings: LedgerSettings;
+  readonly #clock: HandClock;
+  /** The gateways beside the first. */
+  readonly #others: SharedProcess[] = [];
+
+  constructor(database: SharedDatabase, settings: LedgerSettings, clock: HandClock) {
+    this.database = database;
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  get operator(): OpenState {
+    return this.database.operator;
+  }
+
+  get engine(): SharedEngine {
+    return this.process.engine;
+  }
+
+  async start(idle?: SharedProcess): Promise<void> {
+    idle?.renew(this.#settings, this.#clock);
+    this.process = idle ?? (await SharedProcess.start(this.database, 'first', this.#settings, this.#clock));
+    this.summary = await this.engine.recover();
+  }
+
+  /** Starts another gateway on the same database. */
+  async startOther(name: string, user?: string): Promise<SharedProcess> {
+    const other = await SharedProcess.start(this.database, name, this.#settings, this.#clock, user);
+    this.#others.push(other);
+    return other;
+  }
+
+  /** All gateways are heard of at the new time at once. */
+  async advance(milliseconds: number): Promise<void> {
+    this.#clock.advance(milliseconds);
+    await this.#setTime();
+    await this.database.client.query('UPDATE inf_gw.nodes SET alive_us = $1 WHERE alive_us > 0', [this.#nowUs]);
+  }
+
+  async setClock(wallMs: number): Promise<void> {
+    // Both clocks run on alike, or it would be a step.
+    this.#clock.advance(wallMs - this.#clock.wall);
+    await this.#setTime();
+    await this.database.client.query('UPDATE inf_gw.nodes SET alive_us = $1', [this.#nowUs]);
+  }
+
+  /** Lets time pass in which no gateway is heard of. */
+  async advanceInSilence(milliseconds: number): Promise<void> {
+    this.#clock.advance(milliseconds);
+    await this.#setTime();
+  }
+
+  async crash(downMs: number): Promise<void> {
+    await this.process.kill();
+    await this.advanceInSilence(downMs);
+    await this.start();
+  }
+
+  async restart(): Promise<void> {
+    await this.process.close();
+    await this.start();
+  }
+
+  async whileBroken(work: () => Promise<void>): Promise<void> {
+    await this.database.client.query('UPDATE stage.world SET is_broken = true');
+    try {
+      await work();
+    } finally {
+      await this.database.client.query('UPDATE stage.world SET is_broken = false');
+    }
+  }
+
+  /** Settlements first, then freed slots, growths and asks. */
+  inOrder(commands: readonly Command[]): Command[] {
+    return commands.toSorted((a, b) => (RANKS[a.kind] ?? 3) - (RANKS[b.kind] ?? 3));
+  }
+
+  rows(table: 'holds' | 'journal'): Promise<Row[]> {
+    return this.database.read(`SELECT * FROM inf_gw.${table} ORDER BY request_id`);
+  }
+
+  async dump(): Promise<unknown> {
+    const tables: [string, Row[]][] = [];
+    for (const name of await this.database.tables()) {
+      const rows = await this.database.read(`SELECT * FROM inf_gw.${name} t ORDER BY t::text COLLATE "C"`);
+      tables.push([name, rows.map(lasting)]);
+    }
+    return tables;
+  }
+
+  assertBooks(): Promise<void> {
+    return assertSharedBooks(this.database.url);
+  }
+
+  async close(): Promise<void> {
+    for (const process of this.#others) await process.close();
+    await this.database.release(this.process);
+  }
+
+  get #nowUs(): number {
+    return Math.round(this.#clock.wall * 1_000);
+  }
+
+  async #setTime(): Promise<void> {
+    await this.database.client.query('UPDATE stage.world SET us = $1', [this.#nowUs]);
+  }
+}
+
+function newEngine(store: SharedLedgerStore, settings: LedgerSettings, clock: HandClock): SharedEngine {
+  return new SharedEngine(store, { ...settings, durability: 'full', state: { kind: 'file', path: '' } }, clock);
+}
+
+function addressOf(url: string) {
+  const parsed = parsePostgresAddress(url, '/');
+  assert.ok(parsed.kind === 'address');
+  return parsed.address;
+}
+
+function lasting(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !VOLATILE.has(name)));
+}
+
+/** Integers as the file's: bigints. */
+function parserOf(type: number, format?: 'text' | 'binary') {
+  return type === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(type, format);
+}

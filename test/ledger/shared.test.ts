@@ -1,0 +1,17 @@
+/** The conformance suite of the ledger, on a database. */
+import { after } from 'node:test';
+import { testDatabase } from './database.ts';
+import { testDoubts } from './doubts.ts';
+import { testNodes } from './nodes.ts';
+import { testRaces } from './races.ts';
+import { SharedDatabase } from './shared-store.ts';
+import { testConformance } from './suite.ts';
+
+const database = await SharedDatabase.start();
+after(() => database.stop());
+
+testConformance(database.openStore, 4);
+testRaces(database);
+testNodes(database);
+testDoubts(database);
+testDatabase(database);

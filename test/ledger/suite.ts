@@ -1,0 +1,24 @@
+/** The conformance suite of the ledger: what holds whichever store keeps the state. */
+import { test } from 'node:test';
+import type { OpenStore } from './bench.ts';
+import { testDurability } from './durability.ts';
+import { testGrowth } from './growth.ts';
+import { testKeys } from './keys.ts';
+import { compareWithNaiveLedger } from './model.ts';
+import { testRefusals } from './refusals.ts';
+import { testWaits } from './waits.ts';
+
+/** `runs`: how many random histories. */
+export function testConformance(openStore: OpenStore, runs: number): void {
+  testRefusals(openStore);
+  testWaits(openStore);
+  testKeys(openStore);
+  testGrowth(openStore);
+  testDurability(openStore);
+
+  test('whatever happens, the ledger gives the answers and totals of a plain list', async (t) => {
+    const seed = Date.now() % 1_000_000;
+    t.diagnostic(`seed ${seed}`);
+    await compareWithNaiveLedger(openStore, runs, seed);
+  });
+}
