@@ -15,8 +15,8 @@ export interface Engine {
   /** The number of commands in a batch at most. */
   readonly maxBatch: number;
   /**
-   * Decides all commands in order, in one transaction. Where it rejects nothing has changed, or the
-   * same command can be sent again: a repeated settlement counts once.
+   * Decides all commands in one transaction, those of one request in their order. Where it rejects
+   * nothing has changed, or the same command can be sent again: a repeated settlement counts once.
    */
   process(commands: readonly Command[], lockWaitMs?: number): Promise<readonly Answer[]>;
   /** Whether commits need a flush to be durable. Where not, nothing waits for one. */
