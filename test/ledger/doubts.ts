@@ -118,22 +118,6 @@ export function testDoubts(database: SharedDatabase): void {
     );
   });
 
-  test('an admission that was given back is given back again if a crash of the database brings it back', async (t) => {
-    const { bench, store, key, settle } = await stage(t, database);
-    const other = await store.startOther('second');
-    const admit = admitOf(bench, key);
-    await loseAnswer(bench, [admit]);
-    await until(() => bench.identify(key).then(Boolean, () => false));
-    assert.equal((await store.rows('holds')).length, 1);
-    // The same hold again, before anything was flushed.
-    await bench.process([admit], other.engine);
-    assert.equal((await store.rows('holds')).length, 2);
-    store.process.link.cut();
-    await decideAgain(bench, [settle]);
-    assert.deepEqual(await store.rows('holds'), []);
-    await assertOnce(bench, key);
-  });
-
   test('a growth that is repeated grows once', async (t) => {
     const { bench, store } = await stage(t, database);
     const [held] = await store.rows('holds');

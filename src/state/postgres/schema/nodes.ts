@@ -112,8 +112,13 @@ BEGIN
     newest_open_us = coalesce((SELECT max(h.admitted_us) FROM inf_gw.holds h WHERE h.key_id = p_key_id), 0),
     month = p_month WHERE s.key_id = p_key_id;
   IF p_tokens > 0 THEN
-    INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings)
-    VALUES (p_key_id, p_us, 0, p_tokens, 0);
+    -- One entry for all that ends at this time, since a late settlement takes its tokens from one.
+    UPDATE inf_gw.window_entries SET tokens = tokens + p_tokens WHERE ctid = (
+      SELECT ctid FROM inf_gw.window_entries WHERE key_id = p_key_id AND at_us = p_us LIMIT 1);
+    IF NOT FOUND THEN
+      INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings)
+      VALUES (p_key_id, p_us, 0, p_tokens, 0);
+    END IF;
   END IF;
 END $$;
 
