@@ -30,7 +30,9 @@ export async function searchedPlaces(
   ownFiles: readonly string[],
 ): Promise<Places> {
   const places = new Map<string, Buffer>();
-  const snapshot = await readSnapshot(socketPathOf({ state: { kind: 'file', path: workplace.statePath }, node: 'any' }));
+  const snapshot = await readSnapshot(
+    socketPathOf({ state: { kind: 'file', path: workplace.statePath }, node: 'any' }),
+  );
   if (snapshot === undefined) throw new Error('the control socket does not answer');
   places.set('control socket', Buffer.from(JSON.stringify(snapshot)));
   for (const [number, { status, stdout, stderr }] of (await workplace.runAll(COMMANDS)).entries()) {
