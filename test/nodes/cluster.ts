@@ -1,0 +1,214 @@
+/** Gateways in processes of their own that share one database, each over a link of its own, in front of one host. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { mintKey } from '../../src/core/api-key.ts';
+import type { OwnLimits } from '../../src/state/keys.ts';
+import { openState } from '../../src/state/open.ts';
+import type { OpenState } from '../../src/state/state.ts';
+import { locationOf } from '../state/database-stage.ts';
+import { type Serving, Workplace } from '../support/cli.ts';
+import { FakeUpstream } from '../support/fake-upstream.ts';
+import { Link } from '../support/link.ts';
+import { PostgresServer } from '../support/postgres.ts';
+import type { TestKey } from '../support/state.ts';
+import { until } from '../support/wait.ts';
+
+/** Anything that runs clean-ups at its end, in the order in which they were added. */
+export interface Scope {
+  after(cleanUp: () => void | Promise<void>): void;
+}
+
+/** A row of the journal. */
+export interface Row {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly nodeId: number;
+  readonly outcome: string;
+  readonly source: string;
+  readonly outputTokens: number;
+  readonly costNanos: bigint;
+  readonly admittedAtMs: number;
+  readonly settledAtMs: number;
+}
+
+/** More than any round needs. */
+const AMPLE = 1_000_000_000;
+export const AMPLE_LIMITS: OwnLimits = { rpm: AMPLE, tpm: AMPLE, concurrency: AMPLE, spendLimitNanos: null };
+const AMPLE_NANOS = 1_000_000_000_000_000n;
+
+const ASK_MS = 150;
+
+const ROWS = `SELECT request_id AS "requestId", key_id AS "keyId", node_id AS "nodeId", outcome, source,
+  completion_tokens::int AS "outputTokens", cost_nanos AS "costNanos", admitted_at_ms::float8 AS "admittedAtMs",
+  settled_at_ms::float8 AS "settledAtMs" FROM inf_gw.journal`;
+
+export class Cluster {
+  readonly server: PostgresServer;
+  /** The address of the database without a link. */
+  readonly url: string;
+  readonly upstream: FakeUpstream;
+  readonly nodes: Node[] = [];
+  readonly #database: string;
+  #keys = 0;
+
+  private constructor(server: PostgresServer, url: string, upstream: FakeUpstream) {
+    this.server = server;
+    this.url = url;
+    this.upstream = upstream;
+    this.#database = new URL(url).pathname.slice(1);
+  }
+
+  /** Starts the database, the host, and so many gateways. */
+  static async open(scope: Scope, nodes: number): Promise<Cluster> {
+    const upstream = await FakeUpstream.start();
+    const server = await PostgresServer.start();
+    const cluster = new Cluster(server, await server.createDatabase(), upstream);
+    for (let number = 1; number <= nodes; number++) {
+      cluster.nodes.push(new Node(scope, `node-${number}`, await Link.open(server.port), cluster));
+    }
+    scope.after(async () => {
+      await Promise.all(cluster.nodes.map(({ link }) => link.close()));
+      await server.stop();
+      await upstream.close();
+    });
+    // The first makes the tables.
+    for (const node of cluster.nodes) await node.start();
+    await cluster.operate((state) => state.account.enter(AMPLE_NANOS, 'to start with', Date.now()));
+    return cluster;
+  }
+
+  /** Works on the state as a command does. */
+  async operate<T>(work: (state: OpenState) => Promise<T>): Promise<T> {
+    const state = await openState(locationOf(this.url), 'full');
+    try {
+      return await work(state);
+    } finally {
+      await state.close();
+    }
+  }
+
+  /** Creates a key for each of these limits. */
+  async newKeys(limits: readonly Partial<OwnLimits>[]): Promise<TestKey[]> {
+    return this.operate(async ({ keys }) => {
+      const made: TestKey[] = [];
+      for (const own of limits) {
+        const secret = mintKey();
+        const settings = { ...AMPLE_LIMITS, ...own, allowlist: null, name: `key ${++this.#keys}` };
+        const change = await keys.create(secret, settings, Date.now());
+        if (change.kind !== 'done') throw new Error(`a key could not be created: ${change.kind}`);
+        made.push({ id: change.key.id, secret });
+      }
+      return made;
+    });
+  }
+
+  /** The ended requests of these keys. */
+  async rows(keys: readonly TestKey[]): Promise<Row[]> {
+    const rows = await this.query(`${ROWS} WHERE key_id IN (${keys.map(({ id }) => `'${id}'`).join(', ')})`);
+    return rows.map((row) => ({ ...row, costNanos: BigInt(row.costNanos as string) }) as unknown as Row);
+  }
+
+  /** How many requests are open; of one gateway, if it is named. */
+  async holds(node?: string): Promise<number> {
+    const where = node === undefined ? '' : `WHERE node_id = (SELECT id FROM inf_gw.nodes WHERE name = '${node}')`;
+    const [row] = await this.query(`SELECT count(*)::int AS holds FROM inf_gw.holds ${where}`);
+    return row?.holds as number;
+  }
+
+  /** Resolves once nothing is open; of one gateway, if it is named. */
+  async settled(node?: string): Promise<void> {
+    await until(async () => {
+      // Each question takes a connection of its own, and so a process of the database.
+      await pause(ASK_MS);
+      return (await this.holds(node)) === 0;
+    });
+  }
+
+  /** Runs a statement as the superuser. */
+  query(text: string): Promise<Record<string, unknown>[]> {
+    return this.server.query(text, this.#database);
+  }
+}
+
+/** A gateway: its place, its link to the database, and the process that runs at the moment. */
+export class Node {
+  readonly name: string;
+  readonly link: Link;
+  readonly place: Workplace;
+  /** How often it was killed: connections to it broke then. */
+  deaths = 0;
+  #serving: Serving | undefined;
+  #up = Promise.withResolvers<void>();
+
+  constructor(scope: Scope, name: string, link: Link, cluster: Cluster) {
+    this.name = name;
+    this.link = link;
+    this.place = new Workplace(scope, configFor(name, link.through(cluster.url), cluster.upstream.port));
+  }
+
+  /** The process; throws while there is none. */
+  get serving(): Serving {
+    if (this.#serving === undefined) throw new Error(`${this.name} does not run`);
+    return this.#serving;
+  }
+
+  get port(): number {
+    return Number(new URL(this.serving.url).port);
+  }
+
+  get isUp(): boolean {
+    return this.#serving !== undefined;
+  }
+
+  /** Resolves once the gateway runs. */
+  get up(): Promise<void> {
+    return this.#up.promise;
+  }
+
+  async start(): Promise<void> {
+    this.#serving = await this.place.serve();
+    this.#up.resolve();
+  }
+
+  /** Kills it. */
+  async kill(): Promise<void> {
+    this.deaths++;
+    await this.#end('SIGKILL');
+  }
+
+  /** Has it stop in an orderly way. */
+  stop(): Promise<void> {
+    return this.#end('SIGTERM');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    this.#up = Promise.withResolvers();
+    const { serving } = this;
+    this.#serving = undefined;
+    serving.signal(signal);
+    await serving.ended;
+  }
+
+  /** Whether it says that it can serve. */
+  async isReady(): Promise<boolean> {
+    return (await fetch(`${this.serving.url}/readyz`)).status === 200;
+  }
+}
+
+/** JSON is YAML. On a busy machine no timeout may fire. */
+function configFor(node: string, state: string, upstreamPort: number): string {
+  return JSON.stringify({
+    listen: '127.0.0.1:0',
+    node,
+    state,
+    overload: { loop_delay: 'off' },
+    tiers: { standard: { rpm: AMPLE, tpm: AMPLE, concurrency: AMPLE } },
+    timeouts: { connect: '2m', first_byte: '2m', idle: '2m', request: '2m', drain: '2m' },
+    providers: {
+      fake: {
+        kind: 'openai',
+        base_url: `http://127.0.0.1:${upstreamPort}/v1`,
+        models: { echo: { input: 1, output: 2, max_output: AMPLE } },
+      },
+    },
+  });
+}

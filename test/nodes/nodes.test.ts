@@ -1,0 +1,54 @@
+/** Many gateways on one database, in short. `run.ts` is the long form. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Random } from '../support/random.ts';
+import { RunScope } from '../support/run-scope.ts';
+import { Cluster } from './cluster.ts';
+import { Figures } from './figures.ts';
+import { fightForName } from './names.ts';
+import { meetOutage } from './outage.ts';
+import { LIMITS, race } from './races.ts';
+import { Rounds } from './rounds.ts';
+
+const NODES = 2;
+const RACERS = 120;
+const PACE = { clientsPerNode: 2, restMs: 150 };
+const SEED = 4_711;
+
+const scope = new RunScope();
+let cluster: Cluster;
+before(async () => {
+  cluster = await Cluster.open(scope, NODES);
+});
+after(() => scope.end());
+
+describe('gateways on one database', () => {
+  for (const limit of LIMITS) {
+    test(`${limit}: racing requests to all of them pass no limit, and use it up`, async () => {
+      const figures = new Figures();
+      await race(cluster, limit, RACERS, new Random(SEED), figures);
+      assert.deepEqual(figures.deviations, []);
+    });
+  }
+
+  test('one that is killed under load loses nothing and charges nothing twice', async (t) => {
+    const figures = new Figures();
+    await new Rounds(cluster, figures, PACE).run('kill', new Random(SEED));
+    for (const line of figures.lines) t.diagnostic(line);
+    assert.deepEqual(figures.deviations, []);
+    assert.ok(figures.get('settlements that their clients saw') > 0);
+  });
+
+  test('without a database they refuse, forward nothing and say why; what was in flight ends, and they serve again', async (t) => {
+    const figures = new Figures();
+    await meetOutage(cluster, 0, figures);
+    for (const line of figures.lines) t.diagnostic(line);
+    assert.deepEqual(figures.deviations, []);
+  });
+
+  test('a second one of a name is refused, and once the first has stopped it is not', async () => {
+    const figures = new Figures();
+    await fightForName(scope, cluster, figures);
+    assert.deepEqual(figures.deviations, []);
+  });
+});
