@@ -1,15 +1,16 @@
 /**
- * Builds the program (`npm run build`): bundles src/ and most of the packages that it imports into a few files in dist/, since
- * a start that loads hundreds takes three times as long. With `--for-tests` also into build/, whose modules tests can change.
+ * Builds the program (`npm run build`): bundles src/ and the packages that it imports into a few files in dist/, since a start
+ * that loads hundreds takes three times as long. With `--for-tests` also into build/, whose modules tests can change. With
+ * `--for-package` (`npm pack`) the files are small: minified, and without the packages that npm installs beside them.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { THREADS } from '../src/core/threads.ts';
+import { BUNDLING, licensesOf, MAIN, REQUIRE, ROOT, readPackage } from './bundling.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** The program, and its threads. Each stays in its folder, and shared code is one folder down as well: URLs between them agree. */
-const ENTRIES = ['cli/main.ts', 'ledger/thread.ts', 'tokens/thread.ts', 'gateway/worker-thread.ts'];
+/** Each stays in its folder, and shared code is one folder down as well: URLs between them agree. */
+const ENTRIES = [MAIN, ...THREADS].map((name) => `${name}.ts`);
 /** What test/crash imports beside the program, to change its methods. */
 const CHANGED_BY_TESTS = [
   'http/exchange.ts',
@@ -21,46 +22,28 @@ const CHANGED_BY_TESTS = [
   'upstream/attempt.ts',
   'upstream/http.ts',
 ];
-/** Packages that are bundled. All others are imported from node_modules. */
-const BUNDLED = ['commander', 'ink', 'pino', 'react', 'undici', 'yaml', 'zod'];
-/** CommonJS packages require modules of Node. The name is one that no source has. */
-const REQUIRE =
-  "import { createRequire as bundledRequire } from 'node:module';\nconst require = bundledRequire(import.meta.url);";
-
-interface Package {
-  readonly name: string;
-  readonly version: string;
-  readonly license: string;
-  readonly dependencies: Readonly<Record<string, string>>;
-}
-
-function readPackage(folder: string): Package {
-  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-}
-
-const others = Object.keys(readPackage(ROOT).dependencies).filter((name) => !BUNDLED.includes(name));
+/** Native code, and data of 2 MB that a thread loads only if there is something to count. */
+const NEVER_BUNDLED = ['better-sqlite3', 'gpt-tokenizer'];
+const isForPackage = process.argv.includes('--for-package');
+const installed = isForPackage ? Object.keys(readPackage(ROOT).dependencies ?? {}) : NEVER_BUNDLED;
 
 /** Returns the paths of the files that went into the bundle. */
 async function bundle(folder: string, entries: readonly string[]): Promise<string[]> {
   const outdir = join(ROOT, folder);
   const { metafile, outputFiles } = await build({
-    absWorkingDir: ROOT,
+    ...BUNDLING,
+    metafile: true,
+    // What was built before stays if this fails.
+    write: false,
     entryPoints: entries.map((path) => `src/${path}`),
     outbase: 'src',
     outdir,
     chunkNames: 'chunks/[name]-[hash]',
-    bundle: true,
     splitting: true,
     format: 'esm',
-    platform: 'node',
-    target: 'node26',
-    // Ink's developer tools, which nothing here opens.
-    external: [...others, 'react-devtools-core'],
+    minify: isForPackage,
+    external: installed,
     banner: { js: REQUIRE },
-    metafile: true,
-    // What was built before stays if this fails.
-    write: false,
-    logLevel: 'warning',
   });
   rmSync(outdir, { recursive: true, force: true });
   for (const { path, contents } of outputFiles) {
@@ -68,19 +51,6 @@ async function bundle(folder: string, entries: readonly string[]): Promise<strin
     writeFileSync(path, contents);
   }
   return Object.keys(metafile.inputs);
-}
-
-/** The licenses of the packages in the bundle, which ask to be passed on with it. */
-function licensesOf(paths: readonly string[]): string {
-  const folders = paths.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? '').filter(Boolean);
-  return [...new Set(folders)]
-    .toSorted()
-    .map((folder) => {
-      const { name, version, license } = readPackage(join(ROOT, folder));
-      const file = ['LICENSE', 'license', 'LICENSE.md'].map((each) => join(ROOT, folder, each)).find(existsSync);
-      return `${name} ${version} (${license})\n\n${file === undefined ? '' : readFileSync(file, 'utf8')}`;
-    })
-    .join('\n----\n\n');
 }
 
 const paths = await bundle('dist', ENTRIES);

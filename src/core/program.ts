@@ -1,8 +1,14 @@
 /** The version of this program, how to type its name, and what started it. */
 import { readFileSync } from 'node:fs';
 
+/** Put here by the build. */
+declare const BUILT_VERSION: string | undefined;
+
 /** The version in package.json. */
-export const VERSION: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+export const VERSION: string =
+  typeof BUILT_VERSION === 'string'
+    ? BUILT_VERSION
+    : JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
 /** Whether npm or npx started this process. */
 export const isUnderNpm = process.env.npm_lifecycle_event !== undefined;

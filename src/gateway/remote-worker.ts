@@ -1,16 +1,13 @@
 /** A worker in a thread of its own, as the main thread sees it. */
 import type { AddressInfo } from 'node:net';
-import { extname } from 'node:path';
-import { Worker as Thread } from 'node:worker_threads';
+import type { Worker as Thread } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
+import { startThread } from '../core/threads.ts';
 import { Tickets } from '../core/tickets.ts';
 import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { Worker } from './worker.ts';
 import type { FromWorker, ToWorker, WorkerCall, WorkerReplies, WorkerReply, WorkerStart } from './worker-protocol.ts';
-
-// Its folder is named, since in the built program this code is in a folder beside it. The extension is this file's: .ts or .js.
-const THREAD_FILE = new URL(`../gateway/worker-thread${extname(import.meta.url)}`, import.meta.url);
 
 export interface RemoteWorkerEvents {
   /** Lines for the log of the process. */
@@ -25,7 +22,7 @@ export interface RemoteWorkerEvents {
  * Starts a worker in a thread of its own. Throws a UserError if it cannot listen on the address.
  */
 export function startRemoteWorker(start: WorkerStart, events: RemoteWorkerEvents): Promise<Worker> {
-  const thread = new Thread(THREAD_FILE, { workerData: start, transferList: [start.ledger] });
+  const thread = startThread('gateway/worker-thread', { workerData: start, transferList: [start.ledger] });
   return new Promise((resolve, reject) => {
     thread.once('error', reject);
     thread.on('message', (message: FromWorker) => {

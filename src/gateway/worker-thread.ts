@@ -42,4 +42,4 @@ async function perform(call: WorkerCall, worker: Worker): Promise<WorkerReply> {
   }
 }
 
-if (parentPort !== null) await main(parentPort, workerData as WorkerStart);
+if (parentPort !== null) void main(parentPort, workerData as WorkerStart);

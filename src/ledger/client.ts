@@ -3,11 +3,11 @@
  * ledger thread.
  */
 
-import { extname } from 'node:path';
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
 import type { CountedRefusal, Settlement } from '../core/settlement.ts';
+import { startThread } from '../core/threads.ts';
 import { Tickets } from '../core/tickets.ts';
 import {
   type Admission,
@@ -26,9 +26,6 @@ import {
 } from './ledger.ts';
 import type { Answer, Answers, Command, FromLedger, Reply, ToLedger } from './protocol.ts';
 import { type PackedCommand, packCommand, unpackReply } from './protocol.ts';
-
-// Its folder is named, since in the built program this code is in a folder beside it. The extension is this file's: .ts or .js.
-const THREAD = new URL(`../ledger/thread${extname(import.meta.url)}`, import.meta.url);
 
 /** Events the ledger reports outside of replies. */
 export interface LedgerEvents {
@@ -56,7 +53,7 @@ export interface RunningLedger {
 
 /** Starts the ledger thread. Throws a UserError if the state file cannot be used. */
 export function startLedger(options: LedgerOptions, events: LedgerEvents): Promise<RunningLedger> {
-  const worker = new Worker(THREAD, { workerData: options });
+  const worker = startThread('ledger/thread', { workerData: options });
   return new Promise((resolve, reject) => {
     worker.once('error', reject);
     worker.once('message', (message: FromLedger) => {

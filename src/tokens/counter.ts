@@ -1,11 +1,9 @@
 /** Counts tokens with a real tokenizer, in a thread that runs only while there is something to count. */
-import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../core/threads.ts';
 import { Tickets } from '../core/tickets.ts';
 import type { CountOrder, CountResult } from './thread.ts';
 
-// Its folder is named, since in the built program this code is in a folder beside it. The extension is this file's: .ts or .js.
-const THREAD_FILE = new URL(`../tokens/thread${extname(import.meta.url)}`, import.meta.url);
 /**
  * How long a request waits for its count before it settles by the estimate, unless the constructor is given another time.
  * It is less than the second after which a client that met its own slot may retry. Loading the tokenizer takes 0.1 s.
@@ -76,7 +74,7 @@ export class TokenCounter {
   }
 
   #startThread(): Worker {
-    const thread = new Worker(THREAD_FILE);
+    const thread = startThread('tokens/thread');
     thread.on('message', ({ order, tokens }: CountResult) => {
       this.#isBusy = false;
       this.#settle(order, tokens);

@@ -1,0 +1,65 @@
+/** What both builds, of files for Node and of the executable, have in common: how esbuild bundles, and the licenses of what it bundles. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BuildOptions, Plugin } from 'esbuild';
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** The program; its threads are in `src/core/threads.ts`. */
+export const MAIN = 'cli/main';
+
+interface Package {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+export function readPackage(folder: string): Package {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
+
+/** What packages import and this program never loads: Ink's developer tools, and what `pg` can use instead of its own code. */
+const NEVER_LOADED = /^(?:react-devtools-core|pg-native|pg-cloudflare)$/;
+const neverLoaded: Plugin = {
+  name: 'never-loaded',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: NEVER_LOADED }, ({ path }) => ({ path, namespace: 'never-loaded' }));
+    onLoad({ filter: /^/, namespace: 'never-loaded' }, ({ path }) => ({
+      contents: `throw new Error('inf-gw is built without ${path}')`,
+    }));
+  },
+};
+/** CommonJS packages require modules of Node. The name is one that no source has. */
+export const REQUIRE =
+  "import { createRequire as bundledRequire } from 'node:module';\nconst require = bundledRequire(import.meta.url);";
+
+export const BUNDLING: BuildOptions & { readonly plugins: Plugin[] } = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  platform: 'node',
+  // The oldest Node that bin/inf-gw.js accepts.
+  target: 'node22.19',
+  define: {
+    BUILT_VERSION: JSON.stringify(readPackage(ROOT).version),
+    // Otherwise React's checks for developers are in the bundle, too.
+    'process.env.NODE_ENV': '"production"',
+  },
+  // The dashboard sets that variable, for a React that is not in a bundle.
+  logOverride: { 'assign-to-define': 'silent' },
+  plugins: [neverLoaded],
+  logLevel: 'warning',
+};
+
+/** The licenses of the packages that these files belong to, which ask to be passed on with their code. */
+export function licensesOf(paths: readonly string[]): string {
+  const folders = paths.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? '').filter(Boolean);
+  return [...new Set(folders)]
+    .toSorted()
+    .map((folder) => {
+      const { name, version, license } = readPackage(join(ROOT, folder));
+      const file = ['LICENSE', 'license', 'LICENSE.md'].map((each) => join(ROOT, folder, each)).find(existsSync);
+      return `${name} ${version} (${license})\n\n${file === undefined ? '' : readFileSync(file, 'utf8')}`;
+    })
+    .join('\n----\n\n');
+}
