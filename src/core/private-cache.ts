@@ -1,0 +1,96 @@
+/**
+ * Unpacks files that are run as code, where nobody but the user of this process, and root, could put others in their place.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { ownUid } from './files.ts';
+
+const PRIVATE_MODE = 0o700;
+const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
+/** In such a folder users can rename and remove only what is their own. */
+const STICKY = 0o1000;
+
+/** The folders to try in turn. The last is for users without a home. */
+export function cacheFolders(environment: NodeJS.ProcessEnv): string[] {
+  const { XDG_CACHE_HOME: cache = '' } = environment;
+  const home = homeFolder();
+  return [
+    ...(isAbsolute(cache) ? [join(cache, 'inf-gw')] : []),
+    ...(isAbsolute(home) ? [join(home, '.cache/inf-gw')] : []),
+    join(tmpdir(), `inf-gw-${ownUid()}`),
+  ];
+}
+
+/** Empty where the user has none, as with `docker run --user 1234`. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Puts a file into `folder`, below a name that says what is in it: a hash, say. What is there stays, so that all processes see
+ * one file. Returns its path, without symbolic links. Throws an Error that says which folder or file cannot be trusted.
+ */
+export function unpack(folder: string, name: string, contents: Uint8Array): string {
+  mkdirSync(folder, { recursive: true, mode: PRIVATE_MODE });
+  const root = realpathSync(folder);
+  assertPrivate(root);
+  const path = join(root, name);
+  if (!existsSync(dirname(path))) place(path, contents);
+  assertPrivate(dirname(path));
+  if (readFileSync(path).equals(contents)) return path;
+  throw new Error(`${path} is not what inf-gw put there; remove ${dirname(path)}`);
+}
+
+/** The folder of the file appears with the file in it, and never takes the place of another. */
+function place(path: string, contents: Uint8Array): void {
+  const made = mkdtempSync(join(dirname(dirname(path)), 'new-'));
+  try {
+    const file = openSync(join(made, basename(path)), 'wx', PRIVATE_MODE);
+    try {
+      writeSync(file, contents);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(made, dirname(path));
+  } catch (error) {
+    // Another process was faster.
+    if (!existsSync(path)) throw error;
+  } finally {
+    rmSync(made, { recursive: true, force: true });
+  }
+}
+
+/** Throws unless the folder is closed to other users, and none of them can put another in its place. */
+function assertPrivate(folder: string): void {
+  // Windows has neither ids nor modes; there the folders above are closed to other users anyway.
+  if (process.getuid === undefined) return;
+  const { uid, mode } = lstatSync(folder);
+  if (uid !== ownUid()) throw new Error(`${folder} belongs to another user`);
+  if ((mode & OTHERS) !== 0) throw new Error(`${folder} is open to other users; run chmod 700 ${folder}`);
+  for (let above = dirname(folder); ; above = dirname(above)) {
+    const { uid, mode } = lstatSync(above);
+    if (uid !== ownUid() && uid !== 0) throw new Error(`${above} belongs to another user`);
+    if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) throw new Error(`other users can write to ${above}`);
+    if (above === dirname(above)) return;
+  }
+}

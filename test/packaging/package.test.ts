@@ -1,0 +1,61 @@
+/** The npm package: its tarball, with the packages that npm installs for it and no others, is the whole program. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Alone, emptyFolder } from './alone.ts';
+import { crash, firstSteps } from './first-steps.ts';
+import { pack, ROOT } from './pack.ts';
+
+const MOST_BYTES = 400e3;
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+}
+
+/** Links to what `npm install` would put beside the program. */
+function linkDependencies(folder: string): void {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+  for (const [path, { dev = false }] of Object.entries(packages)) {
+    // A package within another comes with that.
+    if (dev || !/^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path)) continue;
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    symlinkSync(join(ROOT, path), join(folder, path));
+  }
+}
+
+describe('the npm package', () => {
+  const packed = emptyFolder({ after });
+  let tarball: string;
+  before(() => {
+    tarball = pack(packed);
+  });
+
+  test('has less than 400 kB, and nothing but what runs', () => {
+    assert.ok(statSync(tarball).size < MOST_BYTES, `${statSync(tarball).size} bytes`);
+    const names = execFileSync('tar', ['-tzf', tarball]).toString().trim().split('\n');
+    const folders = new Set(names.map((name) => name.split('/').slice(1, 3).join('/')));
+    assert.deepEqual(
+      [...folders].toSorted(),
+      [
+        'LICENSE',
+        'README.md',
+        'bin/inf-gw.js',
+        'config.example.yaml',
+        'dist/LICENSES.txt',
+        ...['chunks', 'cli', 'gateway', 'ledger', 'tokens'].map((folder) => `dist/${folder}`),
+        'package.json',
+      ].toSorted(),
+    );
+  });
+
+  test('takes the first steps, keeps a limit under a race, and loses nothing in a crash', async (t) => {
+    const folder = emptyFolder(t);
+    execFileSync('tar', ['-xzf', tarball, '-C', folder]);
+    linkDependencies(join(folder, 'package'));
+    assert.ok(readdirSync(join(folder, 'package/node_modules')).includes('better-sqlite3'));
+    const program = new Alone(t, folder, [process.execPath, join(folder, 'package/bin/inf-gw.js')]);
+    await crash(program, await firstSteps(program));
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * The long form (`npm run test:packaging`): installs the npm package with several versions of Node, which npm fetches; runs the
+ * executable on PostgreSQL; and measures it beside the program in the checkout, in pairs. Throws at the first fault.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { buildExecutable } from '../../scripts/executable.ts';
+import { CONFIG, PROGRAM } from '../support/cli.ts';
+import { PostgresServer } from '../support/postgres.ts';
+import { residentBytesOf } from '../support/process.ts';
+import { RunScope } from '../support/run-scope.ts';
+import { median } from '../support/statistics.ts';
+import { Alone, emptyFolder } from './alone.ts';
+import { crash, firstSteps } from './first-steps.ts';
+import { pack } from './pack.ts';
+
+const NEW_ENOUGH = ['22.19.0', '22', '24', '26'];
+const TOO_OLD = ['18', '20'];
+const PAIRS = 9;
+/** After its start, so that what it needed only for that can be freed. */
+const REST_MS = 1_000;
+
+const scope = new RunScope();
+
+function npm(...words: string[]): void {
+  execFileSync('npm', [...words, '--no-fund', '--no-audit'], { stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+async function tryPackage(): Promise<void> {
+  const tarball = pack(emptyFolder(scope));
+  const prefix = emptyFolder(scope);
+  npm('install', '--global', '--prefix', prefix, tarball);
+  for (const version of [...NEW_ENOUGH, ...TOO_OLD]) {
+    const folder = emptyFolder(scope);
+    npm('install', '--prefix', folder, '--allow-scripts=node', `node@${version}`);
+    const node = join(folder, 'node_modules/.bin/node');
+    const program = new Alone(scope, folder, [node, join(prefix, 'bin/inf-gw')]);
+    if (TOO_OLD.includes(version)) {
+      const { status, stderr } = await program.run('--help');
+      assert.equal(status, 1);
+      assert.match(stderr, /^inf-gw needs Node 22\.19 or newer; this is v[^\n]*\n$/);
+    } else {
+      await crash(program, await firstSteps(program));
+    }
+    console.log(`the package with Node ${version}: as it should be`);
+  }
+}
+
+async function tryPostgres(file: string): Promise<void> {
+  const server = await PostgresServer.start();
+  scope.after(() => server.stop());
+  const config = CONFIG.replace('./state.db', await server.createDatabase());
+  const { serving } = await firstSteps(Alone.of(scope, file, config));
+  assert.equal(await serving.stop(), 0);
+  console.log('the executable on PostgreSQL: as it should be');
+}
+
+interface Figures {
+  readonly startMs: number;
+  readonly commandMs: number;
+  readonly memoryMb: number;
+}
+
+async function measureOnce(program: Alone): Promise<Figures> {
+  const beganMs = performance.now();
+  const serving = await program.serve();
+  assert.equal((await fetch(`${serving.url}/readyz`)).status, 200);
+  const startMs = performance.now() - beganMs;
+  await pause(REST_MS);
+  const memoryMb = residentBytesOf(serving.pid) / 1e6;
+  await serving.stop();
+  const commandBeganMs = performance.now();
+  await program.run('keys', 'list');
+  return { startMs, commandMs: performance.now() - commandBeganMs, memoryMb };
+}
+
+async function measure(file: string): Promise<void> {
+  const programs = {
+    executable: Alone.of(scope, file),
+    checkout: new Alone(scope, emptyFolder(scope), [process.execPath, PROGRAM]),
+  };
+  const rounds: Record<keyof typeof programs, Figures>[] = [];
+  // The first pair unpacks, and reads files that later ones find in memory.
+  for (let i = 0; i <= PAIRS; i++) {
+    rounds.push({ executable: await measureOnce(programs.executable), checkout: await measureOnce(programs.checkout) });
+  }
+  console.log(`the executable: ${(statSync(file).size / 1e6).toFixed(1)} MB`);
+  for (const name of ['executable', 'checkout'] as const) {
+    const middle = (read: (figures: Figures) => number) => median(rounds.slice(1).map((round) => read(round[name])));
+    const [start, command, memory] = [middle((f) => f.startMs), middle((f) => f.commandMs), middle((f) => f.memoryMb)];
+    console.log(
+      `${name.padEnd(12)} first 200 after ${start.toFixed(0)} ms, keys list ${command.toFixed(0)} ms, ${memory.toFixed(0)} MB`,
+    );
+  }
+}
+
+const PARTS: Readonly<Record<string, (file: string) => Promise<void>>> = {
+  package: tryPackage,
+  postgres: tryPostgres,
+  figures: measure,
+};
+const named = process.argv.slice(2);
+try {
+  const file = await buildExecutable(emptyFolder(scope));
+  for (const [name, part] of Object.entries(PARTS)) if (named.length === 0 || named.includes(name)) await part(file);
+} finally {
+  await scope.end();
+}
