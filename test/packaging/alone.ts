@@ -1,7 +1,7 @@
 /** A program in a folder of its own, run without an environment, and by a user without a home where it needs nothing else. */
 import assert from 'node:assert/strict';
 import { type SpawnOptions, spawn } from 'node:child_process';
-import { chownSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { CONFIG, type Result, Serving } from '../support/cli.ts';
@@ -51,11 +51,11 @@ export class Alone {
     });
   }
 
-  /** With nothing but this file. */
+  /** With nothing but a copy of this file. */
   static of(scope: Scope, file: string, config = CONFIG): Alone {
     const folder = emptyFolder(scope);
     const copy = join(folder, basename(file));
-    linkSync(file, copy);
+    copyFileSync(file, copy);
     return new Alone(scope, folder, [copy], { config, owner: nobody });
   }
 

@@ -10,7 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { buildExecutable } from '../../scripts/executable.ts';
 import { CONFIG, PROGRAM } from '../support/cli.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { residentBytesOf } from '../support/process.ts';
+import { ownBytesOf, residentBytesOf } from '../support/process.ts';
 import { RunScope } from '../support/run-scope.ts';
 import { median } from '../support/statistics.ts';
 import { Alone, emptyFolder } from './alone.ts';
@@ -35,7 +35,7 @@ async function tryPackage(): Promise<void> {
   npm('install', '--global', '--prefix', prefix, tarball);
   for (const version of [...NEW_ENOUGH, ...TOO_OLD]) {
     const folder = emptyFolder(scope);
-    npm('install', '--prefix', folder, '--allow-scripts=node', `node@${version}`);
+    npm('install', '--prefix', folder, `node@${version}`);
     const node = join(folder, 'node_modules/.bin/node');
     const program = new Alone(scope, folder, [node, join(prefix, 'bin/inf-gw')]);
     if (TOO_OLD.includes(version)) {
@@ -61,7 +61,8 @@ async function tryPostgres(file: string): Promise<void> {
 interface Figures {
   readonly startMs: number;
   readonly commandMs: number;
-  readonly memoryMb: number;
+  readonly residentMb: number;
+  readonly ownMb: number;
 }
 
 async function measureOnce(program: Alone): Promise<Figures> {
@@ -70,11 +71,11 @@ async function measureOnce(program: Alone): Promise<Figures> {
   assert.equal((await fetch(`${serving.url}/readyz`)).status, 200);
   const startMs = performance.now() - beganMs;
   await pause(REST_MS);
-  const memoryMb = residentBytesOf(serving.pid) / 1e6;
+  const [residentMb, ownMb] = [residentBytesOf, ownBytesOf].map((read) => read(serving.pid) / 1e6) as [number, number];
   await serving.stop();
   const commandBeganMs = performance.now();
   await program.run('keys', 'list');
-  return { startMs, commandMs: performance.now() - commandBeganMs, memoryMb };
+  return { startMs, commandMs: performance.now() - commandBeganMs, residentMb, ownMb };
 }
 
 async function measure(file: string): Promise<void> {
@@ -90,10 +91,13 @@ async function measure(file: string): Promise<void> {
   console.log(`the executable: ${(statSync(file).size / 1e6).toFixed(1)} MB`);
   for (const name of ['executable', 'checkout'] as const) {
     const middle = (read: (figures: Figures) => number) => median(rounds.slice(1).map((round) => read(round[name])));
-    const [start, command, memory] = [middle((f) => f.startMs), middle((f) => f.commandMs), middle((f) => f.memoryMb)];
-    console.log(
-      `${name.padEnd(12)} first 200 after ${start.toFixed(0)} ms, keys list ${command.toFixed(0)} ms, ${memory.toFixed(0)} MB`,
-    );
+    const texts = [
+      `first 200 after ${middle(({ startMs }) => startMs).toFixed(0)} ms`,
+      `keys list ${middle(({ commandMs }) => commandMs).toFixed(0)} ms`,
+      `memory ${middle(({ residentMb }) => residentMb).toFixed(0)} MB`,
+      `of that its own ${middle(({ ownMb }) => ownMb).toFixed(0)} MB`,
+    ];
+    console.log(`${name.padEnd(12)} ${texts.join(', ')}`);
   }
 }
 
