@@ -30,14 +30,17 @@ export interface Row {
 
 let opening: Promise<DialectSite> | undefined;
 
-/** The site of all attacks of a process. */
+/** The site of all attacks of a test file. */
 export function site(): Promise<DialectSite> {
   opening ??= DialectSite.open();
   return opening;
 }
 
+/** The next attack opens another. */
 export async function closeSite(): Promise<void> {
-  await (await opening)?.stop();
+  const open = opening;
+  opening = undefined;
+  await (await open)?.stop();
 }
 
 /** What a row sends. */
