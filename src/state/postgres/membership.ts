@@ -184,7 +184,10 @@ export class Membership {
       aliveUs,
     ]);
     const { node_id: nodeId, epoch, settled } = row as JoinRow;
-    if (this.#isClosing) return Number(settled);
+    if (this.#isClosing) {
+      link.sever();
+      return Number(settled);
+    }
     this.#seat = { link, nodeId, epoch };
     this.#seatedAtMs = performance.now();
     this.#beatSoon();
