@@ -30,6 +30,18 @@ const neverLoaded: Plugin = {
     }));
   },
 };
+
+/** In sources, a module makes its own `require` for what it loads on first use. Without it, esbuild bundles that as lazily. */
+const MADE_REQUIRE = /^const require = createRequire\(import\.meta\.url\);$/m;
+const lazy: Plugin = {
+  name: 'lazy',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      return MADE_REQUIRE.test(source) ? { contents: source.replace(MADE_REQUIRE, ''), loader: 'ts' } : undefined;
+    });
+  },
+};
 /** CommonJS packages require modules of Node. The name is one that no source has. */
 export const REQUIRE =
   "import { createRequire as bundledRequire } from 'node:module';\nconst require = bundledRequire(import.meta.url);";
@@ -47,7 +59,7 @@ export const BUNDLING: BuildOptions & { readonly plugins: Plugin[] } = {
   },
   // The dashboard sets that variable, for a React that is not in a bundle.
   logOverride: { 'assign-to-define': 'silent' },
-  plugins: [neverLoaded],
+  plugins: [neverLoaded, lazy],
   logLevel: 'warning',
 };
 

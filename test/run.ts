@@ -39,19 +39,21 @@ process.env.NODE_COMPILE_CACHE = join(folder, 'compile-cache');
 
 /** Folders whose files mostly wait, or take long: they start first, so that none of them runs alone at the end. */
 const FIRST = [
+  'nodes',
+  'slow-readers',
   'disks',
   'crash',
+  'packaging',
   'http',
   'secrets',
   'control',
   'workers',
-  'slow-readers',
+  'ledger',
   'cli',
+  'state',
   'races',
   'hostile',
   'tui',
-  'nodes',
-  'ledger',
 ];
 /** Files in one process. More would let a few processes run alone at the end. */
 const MOST_TOGETHER = 6;
