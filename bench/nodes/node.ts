@@ -1,5 +1,6 @@
 /** One gateway's ledger under load, in a process of its own: admits, settles, and reports. */
 
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import { type RunningLedger, startLedger } from '../../src/ledger/client.ts';
@@ -100,6 +101,8 @@ process.once('message', async (order: NodeOrder) => {
     const { user, system } = process.cpuUsage(cpu);
     const { admissionsMs, settled } = load;
     process.send?.({ kind: 'done', admissionsMs, settled, cpuMicroseconds: user + system } satisfies NodeReport);
+    // Its backends in the server take their CPU times with them when they end.
+    await once(process, 'message');
     await ledger.close();
     process.disconnect?.();
   });

@@ -63,6 +63,7 @@ async function run(server: PostgresServer, scenario: Scenario, seconds: number, 
   });
   const reports = await Promise.all(done);
   const databaseCpu = serverCpu(server) - before;
+  for (const node of nodes) node.send('stop');
   await Promise.all(exits);
   const settled = reports.reduce((sum, report) => sum + report.settled, 0);
   const nodeCpu = reports.reduce((sum, { cpuMicroseconds }) => sum + cpuMicroseconds, 0);
