@@ -6,36 +6,13 @@ import type { Admission, AdmissionRequest, Grant } from '../../src/ledger/ledger
 import type { Answer, Command } from '../../src/ledger/protocol.ts';
 import { type NaiveKey, NaiveLedger } from '../unit/ledger/naive-ledger.ts';
 import { type BenchKey, LedgerBench, type OpenStore } from './bench.ts';
+import { ask, change, end, KEYS } from './drawn-commands.ts';
 
-const KEYS = 2;
 const TIER = { rpm: 6, tpm: 400, concurrency: 4 };
 const DAY_MS = 86_400_000;
 /** A few steps before the end of a month. */
 const START = Date.UTC(2026, 10, 30, 23, 59);
 
-const ask = fc.record({
-  kind: fc.constant('admit' as const),
-  key: fc.nat({ max: KEYS - 1 }),
-  model: fc.constantFrom('mock/a', 'mock/b'),
-  inputTokens: fc.nat({ max: 120 }),
-  // Sometimes more than the limit allows at all.
-  outputTokens: fc.oneof({ weight: 9, arbitrary: fc.nat({ max: 120 }) }, { weight: 1, arbitrary: fc.constant(450) }),
-  holdNanos: fc.bigInt({ min: 0n, max: 40n }),
-});
-const end = fc.record({
-  kind: fc.constant('settle' as const),
-  which: fc.nat(),
-  promptTokens: fc.nat({ max: 150 }),
-  completionTokens: fc.nat({ max: 150 }),
-  costNanos: fc.bigInt({ min: 0n, max: 45n }),
-});
-/** A stream has written more than it holds, or its client has left. */
-const change = fc.record({
-  kind: fc.constantFrom('grow' as const, 'grow' as const, 'free_slot' as const),
-  which: fc.nat(),
-  moreTokens: fc.nat({ max: 60 }),
-  moreNanos: fc.bigInt({ min: 0n, max: 60n }),
-});
 const listing = fc.record({ kind: fc.constant('admit_listing' as const), key: fc.nat({ max: KEYS - 1 }) });
 const command = fc.oneof(
   { weight: 4, arbitrary: ask },

@@ -13,38 +13,15 @@ import { audit } from '../../../src/audit/audit.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
 import type { Admission, AdmissionRequest, Grant, Identity } from '../../../src/ledger/ledger.ts';
 import type { Command } from '../../../src/ledger/protocol.ts';
+import { ask, change, end, KEYS } from '../../ledger/drawn-commands.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { Bench, type BenchKey, HandClock } from './bench.ts';
 import { type NaiveKey, NaiveLedger } from './naive-ledger.ts';
 
 /** Takes a few seconds; with MODEL_RUNS=10000, a few minutes. */
 const RUNS = Number(process.env.MODEL_RUNS ?? 80);
-const KEYS = 2;
 const TIER = { rpm: 6, tpm: 400, concurrency: 4 };
 
-const ask = fc.record({
-  kind: fc.constant('admit' as const),
-  key: fc.nat({ max: KEYS - 1 }),
-  model: fc.constantFrom('mock/a', 'mock/b'),
-  inputTokens: fc.nat({ max: 120 }),
-  // Sometimes more than the limit allows at all.
-  outputTokens: fc.oneof({ weight: 9, arbitrary: fc.nat({ max: 120 }) }, { weight: 1, arbitrary: fc.constant(450) }),
-  holdNanos: fc.bigInt({ min: 0n, max: 40n }),
-});
-const end = fc.record({
-  kind: fc.constant('settle' as const),
-  which: fc.nat(),
-  promptTokens: fc.nat({ max: 150 }),
-  completionTokens: fc.nat({ max: 150 }),
-  costNanos: fc.bigInt({ min: 0n, max: 45n }),
-});
-/** A stream has written more than it holds, or its client has left. */
-const change = fc.record({
-  kind: fc.constantFrom('grow' as const, 'grow' as const, 'free_slot' as const),
-  which: fc.nat(),
-  moreTokens: fc.nat({ max: 60 }),
-  moreNanos: fc.bigInt({ min: 0n, max: 60n }),
-});
 const step = fc.oneof(
   {
     weight: 8,
