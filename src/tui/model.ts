@@ -42,7 +42,7 @@ export interface LiveRow extends RequestRow {
   readonly elsewhere?: { readonly node: string; readonly holdNanos: Nanos };
 }
 
-/** What the database tells of all gateways that share it. */
+/** What the database knows about all gateways that share it. */
 export interface Shared {
   /** The name of the gateway of this config. */
   readonly ownNode: string;

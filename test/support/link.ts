@@ -68,7 +68,7 @@ export class Link {
 
   /**
    * What is sent from now on vanishes, the end of a connection too, and connections stay open. One
-   * that has lost something is silent for good; `pass` is for those that are opened later.
+   * that has lost something stays silent; `pass` is for those that are opened later.
    */
   silence(ways: readonly Way[] = WAYS): void {
     this.#set(ways, 'silent');

@@ -1,4 +1,4 @@
-/** The dashboard on a state that takes its time: nothing overlaps, is lost or stands in the wrong place. */
+/** The dashboard on a state that takes its time: nothing overlaps, is lost or shown in the wrong place. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -7,7 +7,7 @@ import { type Batch, emptyBatch, type SettlementColumns } from '../../state/post
 import type { AdmissionRequest, Growth } from '../ledger.ts';
 import type { Command } from '../protocol.ts';
 
-/** A command whose key is known, and where its parts stand in the batch. */
+/** A command whose key is known, and the positions of its parts in the batch. */
 export type Placed =
   | { readonly kind: 'settle'; readonly key: number }
   | { readonly kind: 'grow'; readonly key: number; readonly position: number }

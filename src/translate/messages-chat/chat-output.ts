@@ -87,7 +87,7 @@ function argumentsIn(value: unknown): string {
 }
 
 /**
- * As hosts name it where an answer is cut short: by its limit, by theirs, or by a fault of theirs.
+ * As hosts name it where an answer is cut short: by its limit, by theirs, or by an error of theirs.
  * What has been written may end anywhere, so a call in it must not be run.
  */
 export const CUT_SHORT: readonly unknown[] = [

@@ -53,7 +53,7 @@ export function overview(model: Model, height: number): Line[] {
   return [...lines, ...beside(lists.map((each) => ({ lines: each, width: half })))];
 }
 
-/** What a database tells of its gateways where none is here. */
+/** What a database knows about its gateways where none is here. */
 function fromDatabase(model: Model, shared: Shared, height: number): Line[] {
   const { columns } = model;
   const half = Math.floor((columns - 2) / 2);

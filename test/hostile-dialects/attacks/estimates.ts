@@ -8,7 +8,7 @@ import { RESPONSES_PLACES } from '../places/responses.ts';
 import { DISGUISED, type Place } from '../places/texts.ts';
 import { ALL, type Direction, MAXIMA, NATIVE, user } from '../requests.ts';
 
-/** Where text can stand in the requests of each dialect. */
+/** The places for text in the requests of each dialect. */
 export const TEXT_PLACES: Readonly<Record<DialectName, readonly Place[]>> = {
   chat: CHAT_PLACES,
   messages: MESSAGES_PLACES,
