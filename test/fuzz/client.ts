@@ -3,6 +3,7 @@
  */
 import { connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
+import { reset } from '../support/reset.ts';
 import { readAnswers } from './http.ts';
 
 export interface Sending {
@@ -56,7 +57,7 @@ export async function send({ port, pieces, answers, patienceMs, ask }: Sending):
     socket.write(piece);
     await turn();
   }
-  if (answers === 0) socket.resetAndDestroy();
+  if (answers === 0) reset(socket);
   const reason = await Promise.race([satisfied.promise, closed.promise]);
   clearTimeout(patience);
   socket.end();

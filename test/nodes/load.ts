@@ -87,8 +87,6 @@ export class Load {
   /** Waits for a moment until the gateway runs. */
   async #isUp(node: Node): Promise<boolean> {
     await Promise.race([node.up, pause(REST_MS)]);
-    // `up` may be settled of an earlier start: without a pause the loop would leave no turn to anything else.
-    if (!node.isUp) await pause(REST_MS);
     return node.isUp;
   }
 

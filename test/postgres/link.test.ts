@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { Link } from '../support/link.ts';
+import { reset } from '../support/reset.ts';
 import { until } from '../support/wait.ts';
 
 interface Scope {
@@ -89,7 +90,7 @@ test('a link passes bytes and ends both ways, in order, and counts', async (t) =
 test('a reset at one end is a reset at the other', async (t) => {
   const place = await Place.open(t);
   const { client, server } = await place.connect();
-  client.socket.resetAndDestroy();
+  reset(client.socket);
   await until(() => server.wasReset);
   assert.equal(place.link.open, 0);
 });
@@ -115,7 +116,7 @@ test('what is silenced vanishes: no byte, end or reset comes, and only later con
   const [lost, ended, kept] = [await place.connect(), await place.connect(), await place.connect()];
   place.link.silence(['toServer']);
   lost.client.socket.write('lost');
-  ended.client.socket.resetAndDestroy();
+  reset(ended.client.socket);
   await until(() => place.link.bytes('toServer') === 4);
   lost.server.socket.write('the other way');
   await lost.client.has('the other way');

@@ -4,6 +4,7 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { reset } from './reset.ts';
 import { bounded } from './wait.ts';
 
 /** What the upstream does with a request. */
@@ -100,7 +101,7 @@ export class UpstreamCall {
 
   /** Resets the connection. */
   reset(): void {
-    this.#socket.resetAndDestroy();
+    reset(this.#socket);
   }
 }
 

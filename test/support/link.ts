@@ -1,6 +1,7 @@
 /** A link between a gateway and its database that a test can slow down, silence, hold up and cut. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { reset } from './reset.ts';
 
 export type Way = 'toServer' | 'toClient';
 
@@ -115,7 +116,7 @@ export class Link {
     this.opened++;
     if (this.#cutsNext) {
       this.#cutsNext = false;
-      client.resetAndDestroy();
+      reset(client);
       return;
     }
     const connection = new Connection(client, this.#targetPort, this.#ways, () => this.#connections.delete(connection));
@@ -147,7 +148,7 @@ class Connection {
   }
 
   reset(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy();
+    for (const socket of this.#sockets) reset(socket);
   }
 
   end(way: Way): void {

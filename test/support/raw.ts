@@ -3,6 +3,7 @@
  * framing.
  */
 import { connect, type Socket } from 'node:net';
+import { reset } from './reset.ts';
 import type { TestKey } from './state.ts';
 import { bounded } from './wait.ts';
 
@@ -94,7 +95,7 @@ export class RawConnection {
 
   /** Resets the connection. */
   reset(): void {
-    this.#socket.resetAndDestroy();
+    reset(this.#socket);
   }
 
   /** Closes the connection. */
