@@ -19,7 +19,7 @@ export const UPSTREAM_KEY = 'upstream-key-canary-4711';
 export const UPSTREAM_HEADER = 'upstream-header-canary-0815';
 /** An input token costs 0.001 USD, an output token 0.002 USD. */
 export const MODEL = { input: 1000, output: 2000, max_output: 1000 };
-const CREDIT_NANOS = 1_000_000_000_000n;
+export const CREDIT_NANOS = 1_000_000_000_000n;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -120,7 +120,10 @@ export class Site {
 
   /** Writes the config, overridden with these fields. JSON is valid YAML. */
   configure(fields: Fields = {}): void {
-    const config = { listen: '127.0.0.1:0', state: './state.db', providers: { host: this.host() }, ...fields };
+    // On a busy machine nothing may be refused for it.
+    const overload = { loop_delay: 'off' };
+    const providers = { host: this.host() };
+    const config = { listen: '127.0.0.1:0', state: './state.db', overload, providers, ...fields };
     this.place.write('config.yaml', JSON.stringify(config));
   }
 

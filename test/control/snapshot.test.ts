@@ -12,7 +12,7 @@ import { VERSION } from '../../src/core/program.ts';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { bounded, until } from '../support/wait.ts';
-import { type ClientStream, Site, type SiteKey, UPSTREAM_HEADER, UPSTREAM_KEY } from './site.ts';
+import { type ClientStream, CREDIT_NANOS, Site, type SiteKey, UPSTREAM_HEADER, UPSTREAM_KEY } from './site.ts';
 
 /** Enough that the chance of one of three threads getting none is below one in a million. */
 const ANSWERED = 40;
@@ -113,7 +113,7 @@ for (const threads of [1, 3]) {
       assert.deepEqual(errorsOf(seconds), { upstream_error: FAILED, ...refused });
       const spent = sum(seconds, ({ cost_usd }) => Math.round(Number(cost_usd) * 1e9));
       assert.equal(spent, (ANSWERED + 1) * 20_000_000);
-      assert.equal(snapshot.balance_usd, formatUsd(1_000_000_000_000n - BigInt(spent)));
+      assert.equal(snapshot.balance_usd, formatUsd(CREDIT_NANOS - BigInt(spent)));
       const held = site.database.prepare('SELECT sum(hold_nanos) FROM holds').pluck().safeIntegers().get() as bigint;
       assert.equal(snapshot.held_usd, formatUsd(held));
       assert.equal(snapshot.in_flight, STREAMS);

@@ -8,11 +8,11 @@ import { Cycles, openSite } from './cycles.ts';
 import { startWithManyHolds } from './many-holds.ts';
 import { cutThePower } from './power-cuts.ts';
 
-const CYCLES = 3;
+const CYCLES = 2;
 const MOST_CYCLES = 20;
-const POWER_CUTS = 2;
+const POWER_CUTS = 1;
 /** The number of starts with many open holds that are killed. */
-const KILLED_STARTS = 2;
+const KILLED_STARTS = 1;
 const SEED = 20;
 
 describe('`kill -9`', { concurrency: CONCURRENCY }, () => {
@@ -34,7 +34,7 @@ describe('`kill -9`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(deviations, []);
   });
 
-  test(`after each of ${POWER_CUTS} power cuts, what its clients had seen is in the file`, async (t) => {
+  test(`after a power cut, what its clients had seen is in the file`, async (t) => {
     const { ended, begun, lost, deviations } = await cutThePower(await openSite(t), new Random(SEED), POWER_CUTS);
     t.diagnostic(`${ended} answers had ended, ${begun} had begun, ${lost} requests were lost that nobody had seen`);
     assert.deepEqual(deviations, []);
@@ -42,7 +42,7 @@ describe('`kill -9`', { concurrency: CONCURRENCY }, () => {
   });
 
   test('wherever its log is cut off, the file opens, passes the audit, and has a prefix of the journal', async (t) => {
-    const { cuts, journals, deviations } = await cutTheLog(await openSite(t), new Random(SEED), 12);
+    const { cuts, journals, deviations } = await cutTheLog(await openSite(t), new Random(SEED), 6);
     t.diagnostic(`${cuts} cuts left ${journals} different journals`);
     assert.deepEqual(deviations, []);
     assert.ok(journals > 1);

@@ -207,6 +207,7 @@ export function configFor(port: number, threads = 1): string {
   return `listen: 127.0.0.1:0
 threads: ${threads}
 state: ./state.db
+overload: { loop_delay: off }
 tiers:
   standard: { rpm: ${LARGE_RPM}, tpm: 1000000000000, concurrency: 10000 }
 providers:

@@ -213,6 +213,7 @@ async function answered(send: () => Promise<Response>): Promise<Answer> {
 function configFor(port: number): string {
   return `listen: 127.0.0.1:0
 state: ./disk/state.db
+overload: { loop_delay: off }
 timeouts: { drain: 500ms }
 providers:
   host:

@@ -80,13 +80,10 @@ describe('a sole upstream', () => {
     }));
 });
 
-/** To a clock that is moved by hand, each step looks like a delay of the event loop. */
-const TIMELESS = { config: { overload: { loop_delay: 'off' } } };
-
 describe('a model that a host has taken from everybody with Retry-After: 600 to one key', () => {
   for (const status of [429, 503]) {
     test(`is probed by one request every few seconds, and comes back with its success, after ${status}`, () =>
-      withStage(1, TIMELESS, async (stage) => {
+      withStage(1, {}, async (stage) => {
         const [attacker, other] = [stage.key(), stage.key()];
         stage.follow(refusing(status, { 'retry-after': '600' }));
         await stage.statuses(attacker, 2 * LAST_RESORT_MAX_UNAVAILABLE);

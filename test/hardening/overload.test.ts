@@ -10,7 +10,7 @@ import { answering, completion } from '../support/answers.ts';
 import { CONFIG, type KeyJson, PROGRAM, Workplace } from '../support/cli.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, withGateway } from '../support/gateway.ts';
-import { bounded, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 
 const BLOCK = fileURLToPath(new URL('./block-loop.js', import.meta.url));
 
@@ -98,7 +98,7 @@ describe('the memory that is compared with a threshold of 1000', () => {
 });
 
 test('a process whose event loop is blocked repeatedly rejects requests, stays alive, and recovers', async (t) => {
-  const place = new Workplace(t, `${CONFIG}overload: { loop_delay: 50ms }\n`);
+  const place = new Workplace(t, CONFIG.replace('loop_delay: off', 'loop_delay: 50ms'));
   const key = await place.createKey('app');
   const serving = await place.serve(['--import', BLOCK, PROGRAM, 'serve']);
   const chatStatus = async () => (await serving.chat(key.key)).status;
@@ -118,9 +118,10 @@ test('a process whose event loop is blocked repeatedly rejects requests, stays a
 
   serving.signal('SIGUSR2');
   await until(async () => (await chatStatus()) === 200);
-  const line = await bounded(serving.logged(/refused in the last seconds/), 'the log reports it');
-  assert.equal(line.cause, 'loop_delay');
-  assert.ok((line.refused as number) >= 3);
+  // On a busy machine they are spread over several reports.
+  const reports = () => serving.log.filter(({ msg }) => /refused in the last seconds/.test(msg));
+  await until(() => reports().reduce((sum, { refused }) => sum + (refused as number), 0) >= 3);
+  for (const { cause } of reports()) assert.equal(cause, 'loop_delay');
   assert.equal(await serving.stop(), 0);
 });
 

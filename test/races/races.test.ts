@@ -7,7 +7,7 @@ import { Contest } from './contest.ts';
 import { COMBINATIONS, type Combination, LIMITS, type Limit, SIZES } from './plan.ts';
 
 /** A factor for the usual number of clients and attempts. */
-const SCALE = 0.06;
+const SCALE = 0.04;
 const SEED = 4_711;
 
 const contest = new Contest(SCALE);

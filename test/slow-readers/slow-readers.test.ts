@@ -5,7 +5,7 @@ import { stopReading } from './trial.ts';
 
 /** Long enough that the buffers of the systems in between hold only a part of it. */
 const BYTES_EACH = 24_000_000;
-const READERS = 6;
+const READERS = 3;
 /**
  * Three reads of 64 KB, a text sample, the events of one read, and the overhead of a request: 551 KB
  * was measured on a busy machine.

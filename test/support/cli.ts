@@ -29,9 +29,13 @@ export const PATHS: Readonly<Record<string, string>> = Object.fromEntries(
 /** How many tests of a file run at the same time if they mostly wait for processes. */
 export const CONCURRENCY = availableParallelism();
 
-/** A free and a paid model, both of the built-in provider, on a port that the system chooses. */
+/**
+ * A free and a paid model, both of the built-in provider, on a port that the system chooses. On a
+ * busy machine nothing may be refused for it.
+ */
 export const CONFIG = `listen: 127.0.0.1:0
 state: ./state.db
+overload: { loop_delay: off }
 providers:
   mock:
     kind: mock

@@ -283,13 +283,15 @@ function configFor(
     models: MODELS,
     ...provider,
   };
-  // On a busy machine no timeout may fire.
+  // On a busy machine no timeout may fire, and nothing may be refused for it.
+  const overload = { loop_delay: 'off' };
   const timeouts = { connect: '2m', first_byte: '2m', idle: '2m', request: '2m', drain: '2m' };
   return {
     listen: '127.0.0.1:0',
     state: './state.db',
     log: { level: 'silent' },
     timeouts,
+    overload,
     providers: { fake },
     ...config,
   };

@@ -18,6 +18,7 @@ export const MODELS = { free: 'mock/free', paid: 'mock/paid' };
 
 const CONFIG = `listen: 127.0.0.1:0
 state: ./state.db
+overload: { loop_delay: off }
 tiers: { standard: ${JSON.stringify(TIER)} }
 providers:
   mock:
