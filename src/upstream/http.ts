@@ -1,14 +1,16 @@
 /** An upstream over HTTP. The only file that uses undici. */
 
-import type { Dispatcher } from 'undici';
-// The package index also loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
-import Pool from 'undici/lib/dispatcher/pool.js';
+import { createRequire } from 'node:module';
+import type { Dispatcher, Pool } from 'undici';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { bodyFor, type Endpoint, endpointOf, type Host, headersFor } from '../providers/host.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { Attempt, type FailureKind, UpstreamFailure } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
+
+// The build removes this line, and bundles what is required: scripts/bundling.ts.
+const require = createRequire(import.meta.url);
 
 /** How long idle connections are kept: less than the 60 s after which many upstreams close them. */
 const KEEP_ALIVE_MS = 30_000;
@@ -21,7 +23,9 @@ export class HttpUpstream implements Upstream {
   constructor(host: Host, timeouts: UpstreamTimeouts, userAgent: string) {
     this.#endpoint = endpointOf(host, userAgent);
     this.#timeouts = timeouts;
-    this.#pool = new Pool(this.#endpoint.origin, {
+    // Loaded for the first host. The package index also loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
+    const HostPool = require('undici/lib/dispatcher/pool.js') as typeof Pool;
+    this.#pool = new HostPool(this.#endpoint.origin, {
       // One request at a time per connection, so that a slow stream does not block another.
       pipelining: 1,
       allowH2: false,
