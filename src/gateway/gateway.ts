@@ -24,8 +24,11 @@ export interface GatewayEvents {
   onFatal(error: Error): void;
 }
 
-/** Options that tests set and operators do not need, so they are not in the config. */
-export type GatewayOptions = Pick<WorkerParts, 'grace'>;
+/** What is not in the config. */
+export interface GatewayOptions extends Pick<WorkerParts, 'grace'> {
+  /** Listening sockets that this process has been given, as file descriptors: none, or one for each worker. */
+  readonly sockets?: readonly number[];
+}
 
 export class Gateway {
   readonly summary: LedgerSummary;
@@ -167,8 +170,12 @@ export async function startGateway(
 ): Promise<Gateway> {
   const { log } = openLog;
   keepRequestsYoung();
+  const { sockets = [] } = options;
+  assertOneForEach(config.threads, sockets);
   // A start that fails for its address must leave no new state file behind.
-  if (config.state.kind === 'postgres' || !existsSync(config.state.path)) await assertFree(config.listen);
+  if (sockets.length === 0 && (config.state.kind === 'postgres' || !existsSync(config.state.path))) {
+    await assertFree(config.listen);
+  }
   const lock = config.state.kind === 'file' ? lockState(config.state.path) : undefined;
   let gateway: Gateway | undefined;
   try {
@@ -199,6 +206,15 @@ export async function startGateway(
   }
 }
 
+/** A socket without a worker would take connections that nobody answers. */
+function assertOneForEach(threads: number, sockets: readonly number[]): void {
+  if (sockets.length === 0 || sockets.length === threads) return;
+  throw new UserError(
+    `systemd passed ${counted(sockets.length, 'socket')}, and \`threads: ${threads}\` needs ${threads}: ` +
+      'give the socket unit one ListenStream= line for each, and ReusePort=yes if there are several',
+  );
+}
+
 /**
  * A single worker runs in this thread. Several have threads of their own; this one then handles
  * signals and the log.
@@ -208,24 +224,25 @@ async function startWorkers(
   ledger: RunningLedger,
   { log, write }: OpenLog,
   events: GatewayEvents,
-  { grace }: GatewayOptions,
+  { grace, sockets = [] }: GatewayOptions,
 ): Promise<Worker[]> {
   const workers: Worker[] = [];
   let portLock: PortLock | undefined;
   try {
     if (config.threads === 1) {
       const { startWorker } = await import('./worker.ts');
-      return [await startWorker({ config, ledger: ledger.client, log, grace })];
+      return [await startWorker({ config, ledger: ledger.client, log, grace, socket: sockets[0] })];
     }
     let { listen } = config;
     // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so
     // none would notice.
-    if (listen.port !== 0) {
+    if (listen.port !== 0 && sockets.length === 0) {
       portLock = await lockPort(listen);
       await assertFree(listen);
     }
     while (workers.length < config.threads) {
-      const start = { config: { ...config, listen }, ledger: ledger.connect(), grace };
+      const socket = sockets[workers.length];
+      const start = { config: { ...config, listen }, ledger: ledger.connect(), grace, socket };
       const worker = await startRemoteWorker(start, { onLog: write, onDeath: events.onFatal });
       workers.push(worker);
       // If the system chose the port, the other workers share it.

@@ -11,6 +11,7 @@ import { announceProviders, announceStart } from './announce.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { watchNpm } from './parent.ts';
 import { modelRows } from './served.ts';
+import { notify, takeSockets } from './systemd.ts';
 
 /**
  * Runs a gateway until a signal or the control socket stops it. `readConfig` reads the config again
@@ -24,18 +25,20 @@ export async function runGateway(config: Config, openLog: OpenLog, readConfig: (
     exit.resolve(1);
     log.fatal({ err: error }, 'internal error');
   });
-  const gateway = await startGateway(config, openLog, {
-    onFatal: (error) => {
-      log.fatal(
-        { err: error },
-        'internal error: a thread died; the next start will charge requests in flight their holds',
-      );
-      exit.resolve(1);
-    },
-  });
+  const sockets = takeSockets(process.env, process.pid);
+  const onFatal = (error: Error) => {
+    log.fatal(
+      { err: error },
+      'internal error: a thread died; the next start will charge requests in flight their holds',
+    );
+    exit.resolve(1);
+  };
+  const gateway = await startGateway(config, openLog, { onFatal }, { sockets });
   const service = new Service(gateway, log, readConfig, exit.resolve);
   await service.open();
   announceStart(gateway, config, log);
+  if (sockets.length > 0) log.info('systemd passed the address to listen on; `listen` in the config is not used');
+  void notify({ ready: true }, log);
   return exit.promise;
 }
 
@@ -130,6 +133,7 @@ class Service implements ControlHandlers {
   }
 
   async #shutDown(cause: string): Promise<number> {
+    void notify({ stopping: true }, this.#log);
     const { drainMs } = this.#gateway.config.timeouts;
     const requests = counted(await this.#gateway.inFlight(), 'request');
     this.#log.info(`${cause}: shutting down, waiting up to ${drainMs / 1000} s for ${requests} in flight`);

@@ -11,6 +11,7 @@ export interface WorkerStart {
   /** Its connection to the ledger thread. */
   readonly ledger: MessagePort;
   readonly grace?: GracePeriods | undefined;
+  readonly socket?: number | undefined;
 }
 
 /** A call of a worker's method. */

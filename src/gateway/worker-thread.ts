@@ -6,12 +6,12 @@ import { forwardedLog } from '../observe/log.ts';
 import { startWorker, type Worker } from './worker.ts';
 import type { FromWorker, ToWorker, WorkerCall, WorkerReply, WorkerStart } from './worker-protocol.ts';
 
-async function main(port: MessagePort, { config, ledger, grace }: WorkerStart): Promise<void> {
+async function main(port: MessagePort, { config, ledger, grace, socket }: WorkerStart): Promise<void> {
   const send = (message: FromWorker) => port.postMessage(message);
   const { log, flush } = forwardedLog(config.logLevel, (lines) => send({ kind: 'log', lines }));
   let worker: Worker;
   try {
-    worker = await startWorker({ config, ledger: connectLedger(ledger), log, grace });
+    worker = await startWorker({ config, ledger: connectLedger(ledger), log, grace, socket });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     send({ kind: 'failed', lines: error.lines });

@@ -50,6 +50,8 @@ export interface WorkerParts {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly grace?: GracePeriods | undefined;
+  /** The file descriptor of a socket that it listens on, in place of the config's address. */
+  readonly socket?: number | undefined;
 }
 
 /** How long to wait for work that only a slow machine delays, in milliseconds. */
@@ -90,7 +92,7 @@ class LocalWorker implements Worker {
   readonly #previous = new Set<Setup>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log, grace: { countMs, abortMs } = {} }: WorkerParts) {
+  constructor({ config, ledger, log, grace: { countMs, abortMs } = {}, socket }: WorkerParts) {
     this.#ledger = ledger;
     this.#log = log;
     this.#counter = new TokenCounter(countMs);
@@ -102,7 +104,7 @@ class LocalWorker implements Worker {
     });
     this.#current = this.#setUp(config);
     this.#listener = new Listener(
-      { ...config.listen, isPortShared: config.threads > 1, formatFor, ...listenerSettings(config) },
+      { ...config.listen, socket, isPortShared: config.threads > 1, formatFor, ...listenerSettings(config) },
       {
         onExchange: (route, exchange) => this.#serve(route, exchange),
         onMisrouted: (error, exchange) => this.#current.pipeline.refuse(exchange, error),

@@ -19,8 +19,19 @@ export function assertFree({ host, port }: ListenAddress): Promise<void> {
   });
 }
 
+/** Where to listen: on a socket that is already bound, if there is one. */
+interface ListenPlace extends ListenAddress {
+  readonly socket?: number | undefined;
+}
+
 /** A listen error as a UserError that says what to do about it. */
-export function explainListenError(error: NodeJS.ErrnoException, { host, port }: ListenAddress): Error {
+export function explainListenError(error: NodeJS.ErrnoException, { host, port, socket }: ListenPlace): Error {
+  if (socket !== undefined) {
+    return new UserError(
+      `cannot listen on the socket that systemd passed (file descriptor ${socket}): ${error.message}; ` +
+        'ListenStream= in the socket unit must be an address and a port',
+    );
+  }
   const address = formatAddress({ host, port });
   const advice: Record<string, string> = {
     EADDRINUSE: `${address} is in use, perhaps by another inf-gw serve; stop it, or set another \`listen:\` address in the config`,

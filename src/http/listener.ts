@@ -33,6 +33,8 @@ export interface ListenerSettings {
 }
 
 export interface ListenerOptions extends ListenAddress, ListenerSettings {
+  /** The file descriptor of a socket to listen on, in place of host and port. */
+  readonly socket?: number | undefined;
   /** Whether listeners in other threads accept connections on the same port. */
   readonly isPortShared: boolean;
   /** How clients of a path read errors. */
@@ -129,10 +131,14 @@ export class Listener {
 
   /** Starts listening; resolves with the address. Rejects with a UserError. */
   listen(): Promise<AddressInfo> {
-    const { host, port, isPortShared: reusePort } = this.#options;
+    const { host, port, socket: fd, isPortShared: reusePort } = this.#options;
     return new Promise((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, this.#options)));
-      this.#server.listen({ host, port, reusePort }, () => resolve(this.#server.address() as AddressInfo));
+      this.#server.listen(fd === undefined ? { host, port, reusePort } : { fd }, () => {
+        const address = this.#server.address();
+        if (typeof address === 'object') resolve(address as AddressInfo);
+        else reject(explainListenError(new Error('it is a Unix socket'), this.#options));
+      });
     });
   }
 

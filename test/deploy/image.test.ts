@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { PATHS } from './support/cli.ts';
+import { PATHS } from '../support/cli.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 test('the image’s start command listens on 0.0.0.0 and keeps its state on the volume', async (t) => {
   const volume = mkdtempSync(join(tmpdir(), 'inf-gw-volume-'));
