@@ -1,22 +1,31 @@
-# Build it, run it, and create the first key; docs/operations.md has more.
+# Build it, run it, and create the first key; docs/install.md has more.
 # docker build -t inf-gw .
-# docker run --stop-timeout 40 -p 127.0.0.1:8787:8787 -v inf-gw:/data --name inf-gw inf-gw
+# docker run -d --name inf-gw --init --stop-timeout 40 -p 127.0.0.1:8787:8787 -v inf-gw:/data inf-gw
 # docker exec inf-gw inf-gw keys create my-app
-FROM node:26-slim AS build
+FROM node:26-trixie-slim AS build
+# `strip` for the build, and libatomic for the executable: the base of the image has all other libraries.
+RUN apt-get update && apt-get install -y --no-install-recommends binutils libatomic1
 WORKDIR /app
 COPY . .
-RUN npm ci && npm prune --omit=dev --ignore-scripts
+RUN npm ci && npm run build:executable
+RUN mkdir -p /image/usr/local/bin /image/etc/inf-gw /data && \
+    cp dist/inf-gw-linux-* /image/usr/local/bin/inf-gw && \
+    cp deploy/container.yaml /image/etc/inf-gw/config.yaml && \
+    cp -L --parents /usr/lib/*-linux-gnu/libatomic.so.1 /image
+# Its first command unpacks SQLite's native code, which a container with a read-only root could not do.
+RUN XDG_CACHE_HOME=/cache /image/usr/local/bin/inf-gw keys create first \
+      --config /image/etc/inf-gw/config.yaml && rm /data/*
 
-FROM node:26-slim
-WORKDIR /app
-COPY --from=build /app/package.json ./
-COPY --from=build /app/bin ./bin
-COPY --from=build /app/dist ./dist
-COPY --from=build /app/node_modules ./node_modules
-COPY deploy/container.yaml /etc/inf-gw/config.yaml
-RUN ln -s /app/bin/inf-gw.js /usr/local/bin/inf-gw && mkdir /data && chown node:node /data
-USER node
+# glibc, libstdc++ and the certificates of authorities; no shell, and no package manager.
+FROM gcr.io/distroless/cc-debian13:nonroot
+COPY --from=build /image /
+COPY --from=build --chown=65532:65532 /cache /var/cache
+COPY --from=build --chown=65532:65532 /data /data
+# By number, so that Kubernetes can tell that it is not root.
+USER 65532:65532
 VOLUME /data
 EXPOSE 8787
-ENV INF_GW_CONFIG=/etc/inf-gw/config.yaml
-CMD ["node", "bin/inf-gw.js", "serve"]
+ENV INF_GW_CONFIG=/etc/inf-gw/config.yaml XDG_CACHE_HOME=/var/cache
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ["/usr/local/bin/inf-gw", "status", "--ready"]
+ENTRYPOINT ["/usr/local/bin/inf-gw"]
+CMD ["serve"]

@@ -18,14 +18,16 @@ import { configOf, globalOptions, withState } from './state.ts';
 
 /** Rates are averages over this many seconds. */
 const RATE_S = 10;
+/** No gateway is running, or it takes no requests. */
 const NOT_RUNNING = 1;
 
 export function registerStatus(program: Command): void {
   program
     .command('status')
     .description('show what the running gateway is doing, and all that share its state; exit with status 1 if none is')
-    .addHelpText('after', '\nExamples:\n  inf-gw status\n  inf-gw status --json')
-    .action((_: unknown, command: Command) => status(command));
+    .option('--ready', 'only say whether the gateway of this config takes requests; exit with status 1 if it does not')
+    .addHelpText('after', '\nExamples:\n  inf-gw status\n  inf-gw status --json\n  inf-gw status --ready')
+    .action(({ ready }: { ready?: true }, command: Command) => (ready ? readiness(command) : status(command)));
 }
 
 export function registerReload(program: Command): void {
@@ -57,6 +59,22 @@ async function status(command: Command): Promise<void> {
   if (json) return printJson({ ...statusJson(snapshot), ...(isShared && { nodes: nodes?.map(nodeJson) ?? null }) });
   printStatus(snapshot, isShared);
   if (nodes !== undefined) printNodes(nodes);
+}
+
+/** What `/readyz` says, from beside the gateway: for health checks where there is no HTTP client. */
+async function readiness(command: Command): Promise<void> {
+  const config = configOf(command);
+  const snapshot = await readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 });
+  const fault = snapshot === undefined ? notRunning(config) : whyNotReady(snapshot);
+  if (fault !== undefined) process.exitCode = NOT_RUNNING;
+  if (globalOptions(command).json) printJson({ ready: fault === undefined, reason: fault ?? null });
+  else if (fault === undefined) printLine('ready');
+  else notice(fault);
+}
+
+function whyNotReady({ draining, storage_fault: storageFault }: Snapshot): string | undefined {
+  if (draining) return 'the gateway is shutting down';
+  return storageFault ?? undefined;
 }
 
 /** What the database says of all gateways that share it. */

@@ -61,6 +61,7 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     const open = await serving.chat(key, { model: 'mock/paid', max_tokens: 100, ...STALLING });
     const reader = open.body?.getReader();
     await reader?.read();
+    assert.deepEqual(await place.json('status', '--ready'), { ready: true, reason: null });
     const status = await place.json<Record<string, unknown>>('status');
     assert.deepEqual(Object.keys(status), FIELDS);
     assert.deepEqual(
@@ -125,6 +126,8 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
     assert.equal(human.status, 0);
     assert.match(human.stdout, /^state +shutting down$/m);
     assert.equal(json.draining, true);
+    const ready = await place.run(['status', '--ready']);
+    assert.deepEqual([ready.status, ready.stdout, ready.stderr], [1, '', 'the gateway is shutting down\n']);
     await reader?.cancel();
     assert.deepEqual(await bounded(serving.ended, 'the gateway ends'), { status: 0, signal: null });
   });

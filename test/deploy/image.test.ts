@@ -1,5 +1,5 @@
 /**
- * The Docker image's start command and config, and the systemd unit, run without Docker or systemd.
+ * The image's start command and config, and the systemd units, run without Docker or systemd.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { PATHS } from '../support/cli.ts';
+import { PATHS, PROGRAM } from '../support/cli.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -19,17 +19,17 @@ test('the image’s start command listens on 0.0.0.0 and keeps its state on the 
   t.after(() => rmSync(volume, { recursive: true }));
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
   assert.match(dockerfile, /^VOLUME \/data$/m);
-  assert.match(dockerfile, /^COPY deploy\/container\.yaml \/etc\/inf-gw\/config\.yaml$/m);
-  assert.match(dockerfile, /^ENV INF_GW_CONFIG=\/etc\/inf-gw\/config\.yaml$/m);
-  const [command, ...words] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
-  assert.equal(command, 'node');
+  assert.match(dockerfile, /cp deploy\/container\.yaml \/image\/etc\/inf-gw\/config\.yaml/);
+  assert.match(dockerfile, /^ENV INF_GW_CONFIG=\/etc\/inf-gw\/config\.yaml /m);
+  assert.match(dockerfile, /^ENTRYPOINT \["\/usr\/local\/bin\/inf-gw"\]$/m);
+  const words = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
 
   // Paths of the image are mapped to paths here. Port 0 avoids a conflict on the image's port.
   const config = join(volume, 'config.yaml');
   const inImage = readFileSync(join(ROOT, 'deploy/container.yaml'), 'utf8');
   assert.match(inImage, /^listen: 0\.0\.0\.0:8787$/m);
   writeFileSync(config, inImage.replace('/data/', `${volume}/`).replace(':8787', ':0'));
-  const gateway = spawn(process.execPath, words, {
+  const gateway = spawn(process.execPath, [PROGRAM, ...words], {
     cwd: ROOT,
     env: { ...PATHS, INF_GW_CONFIG: config },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -45,15 +45,24 @@ test('the image’s start command listens on 0.0.0.0 and keeps its state on the 
   assert.deepEqual(await ended, [0, null]);
 });
 
-test('the systemd unit starts files that exist in the project', () => {
+test('the systemd unit and the command inf-gw run the same program, and a checkout has what its comment names', () => {
   const unit = readFileSync(join(ROOT, 'deploy/inf-gw.service'), 'utf8');
-  const [program = '', script = '', ...words] = (/^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '').split(' ');
+  const [program = '', ...words] = (/^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '').split(' ');
   const wrapper = readFileSync(join(ROOT, 'deploy/inf-gw.sh'), 'utf8');
-  assert.ok(wrapper.includes(`exec ${program} ${script} "$@"`), 'the command inf-gw runs what the unit runs');
-  for (const path of [program, script]) {
-    assert.ok(existsSync(path.replace('/opt/inf-gw', ROOT)), `${path} is not in the project`);
-  }
+  assert.ok(wrapper.includes(`exec ${program} "$@"`));
   assert.deepEqual(words, ['serve', '--config', '/etc/inf-gw/config.yaml']);
+  assert.match(unit, new RegExp(`^ExecReload=${program} reload --config /etc/inf-gw/config.yaml$`, 'm'));
+  const inCheckout = [...unit.matchAll(/\/opt\/inf-gw(\/(?:bin|node_modules)\/[\w./-]*\w)/g)].map(
+    ([, path]) => path as string,
+  );
+  assert.equal(inCheckout.length, 2);
+  for (const path of inCheckout) assert.ok(existsSync(join(ROOT, path)), `${path} is not in the project`);
+});
+
+test('the socket unit listens where the example config does', () => {
+  const socket = readFileSync(join(ROOT, 'deploy/inf-gw.socket'), 'utf8');
+  const address = /^ListenStream=(.*)$/m.exec(socket)?.[1];
+  assert.match(readFileSync(join(ROOT, 'config.example.yaml'), 'utf8'), new RegExp(`^listen: ${address} `, 'm'));
 });
 
 async function lineWith(stream: NodeJS.ReadableStream, text: string): Promise<string> {
