@@ -1,4 +1,4 @@
 #!/bin/sh
-# The inf-gw command for a machine that runs the systemd unit: same program, Node and config.
+# The inf-gw command for a machine that runs the systemd unit: same program and config.
 export INF_GW_CONFIG="${INF_GW_CONFIG:-/etc/inf-gw/config.yaml}"
-exec /opt/inf-gw/node_modules/.bin/node /opt/inf-gw/bin/inf-gw.js "$@"
+exec /opt/inf-gw/inf-gw "$@"

@@ -78,8 +78,12 @@ function fieldsOf({ ready, stopping, mainPid }: Notification): string[] {
   ];
 }
 
-function reasonOf(error: Error & { readonly code?: unknown; readonly killed?: boolean }, stderr: string): string {
+function reasonOf(
+  error: Error & { readonly code?: unknown; readonly killed?: boolean; readonly signal?: unknown },
+  stderr: string,
+): string {
   if (error.code === 'ENOENT') return 'there is no program systemd-notify; install it, or set Type=exec in the unit';
   if (error.killed) return `systemd-notify took longer than ${NOTIFY_TIMEOUT_MS / 1000} s`;
-  return stderr.trim() || error.message;
+  if (error.signal) return `systemd-notify was ended by ${error.signal}`;
+  return stderr.trim() || error.message.trim();
 }
