@@ -1,6 +1,7 @@
 /** `state`: moves the state to another store, and gives roles of a database their rights. */
 
 import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
 import { buildState } from '../config/state.ts';
 import { UserError } from '../core/errors.ts';
 import { resolveLinks } from '../core/files.ts';
@@ -13,7 +14,7 @@ import { grantToRole, openSource, openTarget } from '../state/open.ts';
 import { auditContents } from './audit.ts';
 import { notice, printJson, printLine, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
-import { configOf, globalOptions } from './state.ts';
+import { configOf, globalOptions, variablesOf } from './state.ts';
 
 export function registerState(program: Command): void {
   const state = program.command('state').description('move the state to another store, or share it with gateways');
@@ -56,7 +57,7 @@ Examples:
 
 async function migrate(to: string, command: Command): Promise<void> {
   const config = configOf(command);
-  const [from, target] = [config.state, locationOf(to)];
+  const [from, target] = [config.state, locationOf(to, config)];
   if (placeOf(from) === placeOf(target)) {
     throw new UserError(`${showState(from)} is where the state is already; name another place with --to`);
   }
@@ -83,9 +84,9 @@ async function migrate(to: string, command: Command): Promise<void> {
 }
 
 /** Where `--to` leads, with references as in the config. Throws a UserError. */
-function locationOf(to: string): StateLocation {
+function locationOf(to: string, config: Config): StateLocation {
   const problems: string[] = [];
-  const source = { environment: process.env, baseDirectory: process.cwd() };
+  const source = { environment: variablesOf(config), baseDirectory: process.cwd() };
   const location = buildState(to, source, (problem) => problems.push(`--to: ${problem}`));
   if (problems.length > 0) throw new UserError(problems);
   return location;

@@ -1,10 +1,11 @@
 /** What the commands work on: the config and the state. */
 
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
+import { withEnvFile } from '../config/env-file.ts';
+import { type LoadOptions, loadConfig } from '../config/load.ts';
 import { UserError } from '../core/errors.ts';
 import { emptyState, isMissingFile, openState } from '../state/open.ts';
 import type { OpenState } from '../state/state.ts';
@@ -32,8 +33,17 @@ export function configOf(command: Command): Config {
 
 /** The config, or the defaults where there is none. */
 export function configOrDefaults(command: Command): Config {
-  const { config } = globalOptions(command);
-  return loadConfig({ path: config, environment: process.env, directory: process.cwd() });
+  return loadConfig(loadOptions(command));
+}
+
+/** Where the config of this command is, and what its references are resolved against. */
+export function loadOptions(command: Command): LoadOptions {
+  return { path: globalOptions(command).config, environment: process.env, directory: process.cwd() };
+}
+
+/** The variables as references in the config see them. */
+export function variablesOf({ path }: Config): NodeJS.ProcessEnv {
+  return path === undefined ? process.env : withEnvFile(process.env, dirname(path)).environment;
 }
 
 /** What a command works with: the config, the models of its providers, and the state. */

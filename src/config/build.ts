@@ -20,6 +20,8 @@ export type AddProblem = (path: PropertyKey[], message: string) => void;
 export interface ConfigSource extends ReferenceSource {
   readonly path: string | undefined;
   readonly modifiedAtS: number;
+  /** What is odd about the source itself. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -33,11 +35,12 @@ class ConfigBuilder {
   readonly #parsed: ParsedConfig;
   readonly #source: ConfigSource;
   readonly #addProblem: AddProblem;
-  readonly #warnings: string[] = [];
+  readonly #warnings: string[];
 
   constructor(parsed: ParsedConfig, source: ConfigSource, addProblem: AddProblem) {
     this.#parsed = parsed;
     this.#source = source;
+    this.#warnings = [...source.warnings];
     this.#addProblem = addProblem;
   }
 

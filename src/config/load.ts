@@ -9,6 +9,7 @@ import type * as z from 'zod';
 import { UserError } from '../core/errors.ts';
 import { type AddProblem, buildConfig } from './build.ts';
 import type { Config } from './config.ts';
+import { type Variables, withEnvFile } from './env-file.ts';
 import { checkFallbacks } from './fallbacks.ts';
 import { configSchema } from './schema.ts';
 import { validParts } from './valid-parts.ts';
@@ -25,14 +26,26 @@ export interface LoadOptions {
   readonly directory: string;
 }
 
+/** The file that `options` name, or the default one. */
+export function configPath({ path, environment, directory }: LoadOptions): {
+  readonly path: string;
+  readonly presence: 'optional' | 'required';
+} {
+  const named = path ?? (environment[VARIABLE] || undefined);
+  return {
+    path: resolve(directory, named ?? DEFAULT_FILE),
+    presence: named === undefined ? 'optional' : 'required',
+  };
+}
+
 /** Loads the config. Throws a UserError with a line for each problem. */
 export function loadConfig(options: LoadOptions): Config {
-  const named = options.path ?? (options.environment[VARIABLE] || undefined);
-  const path = resolve(options.directory, named ?? DEFAULT_FILE);
-  const source = readSource(path, named === undefined ? 'optional' : 'required');
+  const { path, presence } = configPath(options);
+  const source = readSource(path, presence);
   if (source === undefined) return defaultConfig(options.directory);
   const shownPath = relative(options.directory, path).startsWith('..') ? path : relative(options.directory, path);
-  return parseConfig(source.text, { ...options, path, shownPath, modifiedAtS: source.modifiedAtS });
+  const variables = withEnvFile(options.environment, dirname(path));
+  return parseConfig(source.text, { ...variables, path, shownPath, modifiedAtS: source.modifiedAtS });
 }
 
 function readSource(
@@ -55,11 +68,11 @@ function defaultConfig(directory: string): Config {
   const parsed = configSchema.parse({
     providers: { mock: { kind: 'mock', models: { echo: { input: 0, output: 0 } } } },
   });
-  const source = { path: undefined, modifiedAtS: 0, environment: {}, baseDirectory: directory };
+  const source = { path: undefined, modifiedAtS: 0, environment: {}, warnings: [], baseDirectory: directory };
   return buildConfig(parsed, source, () => {});
 }
 
-interface ParseOptions extends LoadOptions {
+interface ParseOptions extends Variables {
   readonly path: string;
   readonly shownPath: string;
   readonly modifiedAtS: number;
@@ -100,8 +113,8 @@ function parseConfig(text: string, options: ParseOptions): Config {
 function checkDocument(document: Document.Parsed, options: ParseOptions, addProblem: AddProblem): Config | undefined {
   const raw: unknown = document.toJS() ?? {};
   const result = configSchema.safeParse(raw);
-  const { path, modifiedAtS, environment } = options;
-  const source = { path, modifiedAtS, environment, baseDirectory: dirname(path) };
+  const { path, modifiedAtS, environment, warnings } = options;
+  const source = { path, modifiedAtS, environment, warnings, baseDirectory: dirname(path) };
   if (result.success) {
     checkFallbacks(result.data, raw, addProblem);
     return buildConfig(result.data, source, addProblem);

@@ -1,5 +1,6 @@
 /** `inf-gw reload`: the running gateway takes the new config, or keeps the old one and says why. */
 import assert from 'node:assert/strict';
+import { mkdirSync, rmSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { CONCURRENCY, CONFIG, linesOf, Workplace } from '../support/cli.ts';
 
@@ -76,6 +77,37 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
     place.write('secret', 'value');
     assert.equal((await place.run(['reload'])).status, 0);
     assert.match((await serving.logged(/^active providers: mock, host/)).level, /info/);
+  });
+
+  test('reads the .env beside the config again, as `models` and `config check` do', async (t) => {
+    const host = (name: string) =>
+      `  ${name}: { kind: openai, base_url: "http://127.0.0.1:9/v1", api_key: "\${${name.toUpperCase()}_KEY}", models: { m: { input: 1, output: 1 } } }\n`;
+    const place = new Workplace(t, CONFIG + host('one') + host('two'));
+    // The environment that the gateway has, and commands do not: it decides for the gateway.
+    place.environment.TWO_KEY = '';
+    const serving = await place.serve();
+    delete place.environment.TWO_KEY;
+    await serving.logged(/^active providers: mock$/);
+    place.write('.env', 'ONE_KEY=from-file\nTWO_KEY=from-file\nINF_GW_CONFIG=/nowhere.yaml\nNODE_OPTIONS=--nonsense\n');
+    const checked = await place.json<{ providers: { active: boolean }[] }>('config', 'check');
+    assert.deepEqual(
+      checked.providers.map(({ active }) => active),
+      [true, true, true],
+    );
+    assert.deepEqual(await place.json('reload'), { reloaded: true });
+    await serving.logged(/^active providers: mock, one$/);
+    const models = await place.json<{ id: string; active: boolean }[]>('models');
+    assert.deepEqual(
+      models.filter(({ active }) => active).map(({ id }) => id),
+      ['mock/echo', 'mock/paid', 'one/m'],
+    );
+    rmSync(`${place.directory}/.env`);
+    mkdirSync(`${place.directory}/.env`);
+    for (const words of [['reload'], ['models'], ['keys', 'list']]) {
+      const { status, stderr } = await place.run(words);
+      assert.equal(status, 1, words.join(' '));
+      assert.match(stderr, /^error: .*\.env is a directory; .*\n$/, words.join(' '));
+    }
   });
 
   test('says that no gateway is running, with status 1', async (t) => {
