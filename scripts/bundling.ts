@@ -54,6 +54,7 @@ export const BUNDLING: BuildOptions & { readonly plugins: Plugin[] } = {
   target: 'node22.19',
   define: {
     BUILT_VERSION: JSON.stringify(readPackage(ROOT).version),
+    BUILT_EXAMPLE: JSON.stringify(readFileSync(join(ROOT, 'config.example.yaml'), 'utf8')),
     // Otherwise React's checks for developers are in the bundle, too.
     'process.env.NODE_ENV': '"production"',
   },

@@ -1,16 +1,21 @@
-/** Asks for confirmation of what cannot be undone, or is probably a slip. */
+/** Asks the operator: for a line, or for confirmation of what cannot be undone or is probably a slip. */
 import { clean } from '../operator/text.ts';
 
-/** Asks on stderr and reads a line from stdin. No answer means no. */
-export async function isConfirmed(question: string): Promise<boolean> {
+/** Asks on stderr and reads a line from stdin. Undefined if there is none: stdin has ended, or somebody pressed Ctrl-C. */
+export async function ask(question: string): Promise<string | undefined> {
   const { createInterface } = await import('node:readline');
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   // Not `prompt.question`, which misses an answer without a line break at its end.
-  const answer = await new Promise<string>((resolve) => {
-    prompt.once('line', resolve).once('close', () => resolve(''));
+  const answer = await new Promise<string | undefined>((resolve) => {
+    prompt.once('line', resolve).once('close', () => resolve(undefined));
     prompt.setPrompt(clean(question));
     prompt.prompt();
   });
   prompt.close();
-  return /^y(es)?$/i.test(answer.trim());
+  return answer;
+}
+
+/** Asks for confirmation. No answer means no. */
+export async function isConfirmed(question: string): Promise<boolean> {
+  return /^y(es)?$/i.test((await ask(question))?.trim() ?? '');
 }

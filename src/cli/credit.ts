@@ -11,7 +11,7 @@ import type { Balance } from '../state/account.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
 import { printFields, printJson, printLine, printTable } from './output.ts';
-import { globalOptions, withState } from './state.ts';
+import { globalOptions, type State, withState } from './state.ts';
 
 interface EntryOptions {
   readonly note?: string;
@@ -57,15 +57,16 @@ async function enter(amountNanos: Nanos, { note = '', yes }: EntryOptions, comma
   const reading = readNote(note);
   if (!reading.ok) command.error(`error: --note: ${reading.expected}`);
   if (amountNanos < 0n && !yes) await confirmDebt(amountNanos, command);
-  await withState(
-    command,
-    async (state) => {
-      const balance = await state.account.enter(amountNanos, note, state.nowMs);
-      if (balance === undefined) throw new UserError(BALANCE_TOO_LARGE);
-      printBalance(balance, command);
-    },
-    { creates: true },
-  );
+  await withState(command, async (state) => printBalance(await enterCredit(amountNanos, note, state), command), {
+    creates: true,
+  });
+}
+
+/** Changes the balance. Throws a UserError if it would become too large. */
+export async function enterCredit(amountNanos: Nanos, note: string, state: State): Promise<Balance> {
+  const balance = await state.account.enter(amountNanos, note, state.nowMs);
+  if (balance === undefined) throw new UserError(BALANCE_TOO_LARGE);
+  return balance;
 }
 
 /** Requests are refused while the balance is below zero, so an entry that leads there is probably a slip. */
@@ -78,19 +79,21 @@ async function confirmDebt(amountNanos: Nanos, command: Command): Promise<void> 
   throw new UserError(`nothing was removed: it would take the balance ${change}; to remove it, answer y or use --yes`);
 }
 
-function printBalance({ balanceNanos, heldNanos }: Balance, command: Command): void {
-  const availableNanos = balanceNanos - heldNanos;
-  if (globalOptions(command).json) {
-    return printJson({
-      balance_usd: formatUsd(balanceNanos),
-      held_usd: formatUsd(heldNanos),
-      available_usd: formatUsd(availableNanos),
-    });
-  }
+export function balanceJson({ balanceNanos, heldNanos }: Balance) {
+  return {
+    balance_usd: formatUsd(balanceNanos),
+    held_usd: formatUsd(heldNanos),
+    available_usd: formatUsd(balanceNanos - heldNanos),
+  };
+}
+
+function printBalance(balance: Balance, command: Command): void {
+  if (globalOptions(command).json) return printJson(balanceJson(balance));
+  const { balanceNanos, heldNanos } = balance;
   printFields([
     ['balance', `${exactUsd(balanceNanos)} USD`],
     ['held by requests in flight', `${exactUsd(heldNanos)} USD`],
-    ['available', `${exactUsd(availableNanos)} USD`],
+    ['available', `${exactUsd(balanceNanos - heldNanos)} USD`],
   ]);
 }
 

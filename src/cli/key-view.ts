@@ -19,6 +19,17 @@ export async function keyJson(key: KeyRecord, state: State) {
   return jsonOf(key, await monthOf(key, state), state);
 }
 
+/** The JSON of a key that was just made, the only one that has the key itself. */
+export async function newKeyJson(record: KeyRecord, secret: string, state: State) {
+  return { ...(await keyJson(record, state)), key: secret };
+}
+
+/** The only place that ever prints a key, except as JSON. */
+export function printSecret(secret: string): void {
+  printLine(secret, 'bold');
+  notice('This key is shown only once. Store it now.');
+}
+
 /** `limits` are those in effect, its own or the tier's. */
 function jsonOf(key: KeyRecord, month: MonthFigures, state: State) {
   const { rpm, tpm, concurrency } = limitsInForce(key, state.config.tier);

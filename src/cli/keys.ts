@@ -7,7 +7,7 @@ import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { readAmount, readConcurrency, readCount, readKeyName, readRpm, readTpm } from '../operator/input.ts';
-import type { KeyRecord, KeyState } from '../state/keys.ts';
+import type { KeyRecord, KeyState, NewKey } from '../state/keys.ts';
 import { parseModelIds, parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
 import {
@@ -15,13 +15,15 @@ import {
   keyJson,
   keyOrThrow,
   keysJson,
+  newKeyJson,
   printKey,
   printKeys,
   printRefusals,
+  printSecret,
   refusalJson,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { notice, printJson, printLine } from './output.ts';
+import { printJson, printLine } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 /** How many keys a table shows without --limit. */
@@ -122,21 +124,27 @@ export function registerKeys(program: Command): void {
 }
 
 async function create(name: string, options: CreateOptions, command: Command, state: State): Promise<void> {
+  const { rpm, tpm, concurrency, spendLimit, allow } = options;
+  const limits = { rpm, tpm, concurrency, spendLimitNanos: spendLimit, allowlist: allow };
+  const { record, secret } = await createKey(name, limits, state);
+  warnOfUnknownModels(allow ?? [], state);
+  await printNewKey(record, secret, command, state);
+}
+
+/** Makes a key; what is not given is that of the tier. Throws a UserError if the name is taken. */
+export async function createKey(
+  name: string,
+  limits: { readonly [Field in keyof Omit<NewKey, 'name'>]?: NewKey[Field] | undefined },
+  state: State,
+): Promise<{ record: KeyRecord; secret: string }> {
   const secret = mintKey();
+  const { rpm = null, tpm = null, concurrency = null, spendLimitNanos = null, allowlist = null } = limits;
   const change = await state.keys.create(
     secret,
-    {
-      name,
-      rpm: options.rpm ?? null,
-      tpm: options.tpm ?? null,
-      concurrency: options.concurrency ?? null,
-      spendLimitNanos: options.spendLimit ?? null,
-      allowlist: options.allow ?? null,
-    },
+    { name, rpm, tpm, concurrency, spendLimitNanos, allowlist },
     state.nowMs,
   );
-  warnOfUnknownModels(options.allow ?? [], state);
-  await printNewKey(changedKeyOrThrow(change, name), secret, command, state);
+  return { record: changedKeyOrThrow(change, name), secret };
 }
 
 async function list({ all = false, limit, after }: ListOptions, command: Command, state: State): Promise<void> {
@@ -202,11 +210,9 @@ async function rotate(key: string, command: Command, state: State): Promise<void
   printLine(`The old key still works. Once your app uses the new one, run: ${PROGRAM} keys disable ${name}`);
 }
 
-/** The only place that ever prints a key. */
 async function printNewKey(record: KeyRecord, secret: string, command: Command, state: State): Promise<void> {
-  if (globalOptions(command).json) return printJson({ ...(await keyJson(record, state)), key: secret });
-  printLine(secret, 'bold');
-  notice('This key is shown only once. Store it now.');
+  if (globalOptions(command).json) return printJson(await newKeyJson(record, secret, state));
+  printSecret(secret);
   printLine();
   await printKey(record, state);
 }

@@ -9,6 +9,7 @@ type Register = (program: Command) => void;
 
 /** In the order of the help text. Each is loaded when it is needed: all of them take 50 ms. */
 const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
+  init: async () => (await import('./init.ts')).registerInit,
   serve: async () => (await import('./serve.ts')).registerServe,
   status: async () => (await import('./status.ts')).registerStatus,
   reload: async () => (await import('./status.ts')).registerReload,

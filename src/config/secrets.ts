@@ -69,7 +69,12 @@ function readVariable(name: string, environment: NodeJS.ProcessEnv): Expansion {
     return { kind: 'unreadable', reason: `\${${name}} is neither a variable name nor file:/path` };
   }
   const value = environment[name];
-  return typeof value !== 'string' || value.trim() === '' ? { kind: 'unset', variable: name } : trimmed(value);
+  return isSet(value) ? trimmed(value) : { kind: 'unset', variable: name };
+}
+
+/** Whether the value of a variable counts. An environment also inherits from Object. */
+export function isSet(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '';
 }
 
 function readSecretFile(path: string): Expansion {

@@ -21,3 +21,9 @@ export const PARENT_PID = process.ppid;
  * not on the PATH.
  */
 export const PROGRAM = isUnderNpm ? 'npx inf-gw' : 'inf-gw';
+
+/** The line that runs a command with the config at `path`; the default one in this folder needs no mention. */
+export function commandLine(command: string, path: string | undefined): string {
+  const isDefault = path === undefined || path === `${process.cwd()}/config.yaml`;
+  return `${PROGRAM} ${command}${isDefault ? '' : ` --config ${path}`}`;
+}

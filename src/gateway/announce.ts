@@ -3,7 +3,7 @@ import { type Config, isActive } from '../config/config.ts';
 import { formatAddress, isLoopback } from '../core/address.ts';
 import { formatUsd } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
-import { PROGRAM } from '../core/program.ts';
+import { commandLine } from '../core/program.ts';
 import type { Log } from '../observe/log.ts';
 import type { Gateway } from './gateway.ts';
 import { skippedParts } from './served.ts';
@@ -45,20 +45,14 @@ function announceAccount({ balanceNanos, keys }: Gateway['summary'], config: Con
   log.info({ balance_usd: balance, keys }, `balance ${balance} USD${credit}, ${counted(keys, 'key')}`);
   if (needsCredit(config) && balanceNanos <= 0n) {
     log.info(
-      `no credit: requests to models with a price are refused; add some with \`${commandLine(config, 'credit add 10')}\``,
+      `no credit: requests to models with a price are refused; add some with \`${commandLine('credit add 10', config.path)}\``,
     );
   }
-  if (keys === 0) log.info(`no keys yet: create one with \`${commandLine(config, 'keys create my-app')}\``);
+  if (keys === 0) log.info(`no keys yet: create one with \`${commandLine('keys create my-app', config.path)}\``);
 }
 
 /** True if credit is enforced and an active model has a price. */
 function needsCredit(config: Config): boolean {
   const active = config.providers.filter(isActive);
   return config.creditEnforced && active.some(({ models }) => models.some(({ input, output }) => input + output > 0n));
-}
-
-/** A command that can be typed in the directory in which this process was started. */
-function commandLine(config: Config, command: string): string {
-  const isDefault = config.path === undefined || config.path === `${process.cwd()}/config.yaml`;
-  return `${PROGRAM} ${command}${isDefault ? '' : ` --config ${config.path}`}`;
 }

@@ -29,9 +29,9 @@ test('without environment variables only the mock is active, with all of them ev
   );
 });
 
-test('it has about 25 models of seven providers, and says of which month their prices are', () => {
+test('it has about 25 models of eight providers, and says of which month their prices are', () => {
   const hosts = providers({}).filter(({ kind }) => kind !== 'mock');
-  assert.equal(hosts.length, 7);
+  assert.equal(hosts.length, 8);
   const models = hosts.flatMap((host) => host.models);
   assert.ok(models.length >= 20 && models.length <= 30, `${models.length} models`);
   for (const { name, input, cachedInput, output } of models) {

@@ -1,0 +1,136 @@
+/** What `init` makes beside the config, and what it says at its end: what there is now, and what to type next. */
+import type { Command } from 'commander';
+import type { Config, ModelConfig } from '../config/config.ts';
+import { type ActiveProvider, EXAMPLE_PROVIDERS, UNADDRESSED_PROVIDERS } from '../config/example.ts';
+import { isSet } from '../config/secrets.ts';
+import { formatAddress } from '../core/address.ts';
+import type { Nanos } from '../core/money.ts';
+import { commandLine, PROGRAM } from '../core/program.ts';
+import { exactUsd } from '../operator/format.ts';
+import type { Balance } from '../state/account.ts';
+import { balanceJson, enterCredit } from './credit.ts';
+import { newKeyJson, printSecret } from './key-view.ts';
+import { createKey } from './keys.ts';
+import { notice, printJson, printLine, printTable } from './output.ts';
+import { globalOptions, withState } from './state.ts';
+
+/** The note of the entry in `credit history`. */
+const NOTE = 'inf-gw init';
+
+/** What is asked for beside the config. */
+export interface FirstState {
+  readonly name: string | undefined;
+  readonly creditNanos: Nanos | undefined;
+}
+
+/** What was made. */
+interface MadeState {
+  readonly key: Awaited<ReturnType<typeof newKeyJson>> | undefined;
+  readonly balance: Balance | undefined;
+}
+
+export interface InitReport {
+  readonly config: Config;
+  readonly providers: readonly ActiveProvider[];
+  /** What decided which providers there are. */
+  readonly environment: NodeJS.ProcessEnv;
+  readonly made: MadeState;
+}
+
+/** Makes the key and enters the credit. Without either there is no state file. */
+export async function makeFirstState({ name, creditNanos }: FirstState, command: Command): Promise<MadeState> {
+  if (name === undefined && creditNanos === undefined) return { key: undefined, balance: undefined };
+  return withState(
+    command,
+    async (state) => {
+      const made = name === undefined ? undefined : await createKey(name, {}, state);
+      return {
+        key: made && (await newKeyJson(made.record, made.secret, state)),
+        balance: creditNanos === undefined ? undefined : await enterCredit(creditNanos, NOTE, state),
+      };
+    },
+    { creates: true },
+  );
+}
+
+/** Prints what there is now: as JSON if the command asks for it. */
+export function printInit(report: InitReport, command: Command): void {
+  const { config, providers, environment, made } = report;
+  const unaddressed = UNADDRESSED_PROVIDERS.filter(({ variable }) => isSet(environment[variable]));
+  if (globalOptions(command).json) return printJson(reportJson(report, unaddressed));
+  printLine(`Wrote ${config.path}, with these providers:`);
+  printLine();
+  printTable(
+    [{ head: 'PROVIDER' }, { head: 'MODELS', number: true }, { head: 'KEY' }],
+    providers.map(({ name, variable }) => [name, String(modelsOf(name, config).length), variable ?? 'none needed']),
+  );
+  printLine();
+  printMissing(report);
+  for (const { name, variable } of unaddressed) {
+    notice(
+      `${variable} is set, but ${name} needs an address too: \`${PROGRAM} init --full\` writes an entry for it, commented out.`,
+    );
+  }
+  if (made.balance !== undefined) printLine(`The balance is ${exactUsd(made.balance.balanceNanos)} USD.`);
+  if (made.key !== undefined) printSecret(made.key.key);
+  printNext(report);
+}
+
+/** The variables that would have made more of it. */
+function printMissing({ providers }: InitReport): void {
+  const missing = EXAMPLE_PROVIDERS.filter(({ name }) => !providers.some((each) => each.name === name));
+  if (missing.length === 0) return;
+  const variables = missing.map(({ variables }) => variables[0]).join(', ');
+  const hasPaid = providers.some(({ variable }) => variable !== undefined);
+  const what = hasPaid ? 'Left out' : 'The mock answers without a network and costs nothing. Left out';
+  printLine(`${what}, since their variables are not set: ${variables}.`);
+  printLine(
+    `Set one, or write it into a .env beside the config; \`${PROGRAM} init --force\` then writes a new config.`,
+  );
+  printLine();
+}
+
+function printNext({ config, providers, made }: InitReport): void {
+  const hasPaid = providers.some(({ variable }) => variable !== undefined);
+  const line = (command: string) => commandLine(command, config.path);
+  if (made.key !== undefined) printLine();
+  printLine('Next:', 'bold');
+  if (made.key === undefined) printLine(`  ${line('keys create my-app')}`);
+  if (hasPaid && made.balance === undefined && config.creditEnforced) printLine(`  ${line('credit add 10')}`);
+  printLine(`  ${line('serve')}`);
+  printLine('and in a second terminal, with the key:');
+  printLine('  export INF_GW_KEY=PUT-THE-KEY-HERE');
+  const body = `{"model": "${firstModel(config, made)}", "messages": [{"role": "user", "content": "Hello!"}]}`;
+  printLine(`  curl http://${formatAddress(config.listen)}/v1/chat/completions \\`);
+  printLine(`    -H "Authorization: Bearer $INF_GW_KEY" -H "Content-Type: application/json" \\`);
+  printLine(`    -d '${body}'`);
+}
+
+/** The cheapest model of the first provider that costs something, once there is credit for it; else the mock. */
+function firstModel({ providers }: Config, { balance }: MadeState): string {
+  const paid = providers.find(({ kind, missingVariable }) => kind !== 'mock' && missingVariable === undefined);
+  const [provider] = balance === undefined || paid === undefined ? providers : [paid];
+  const [cheapest] = provider?.models.toSorted((a, b) => (a.output < b.output ? -1 : 1)) ?? [];
+  return `${provider?.name}/${cheapest?.name}`;
+}
+
+function modelsOf(provider: string, { providers }: Config): readonly ModelConfig[] {
+  return providers.find(({ name }) => name === provider)?.models ?? [];
+}
+
+function reportJson({ config, providers, made }: InitReport, unaddressed: typeof UNADDRESSED_PROVIDERS) {
+  return {
+    config: config.path,
+    listen: formatAddress(config.listen),
+    state: config.statePath,
+    providers: providers.map(({ name, variable }) => ({
+      name,
+      variable: variable ?? null,
+      models: modelsOf(name, config).map((model) => `${name}/${model.name}`),
+    })),
+    unaddressed,
+    key: made.key ?? null,
+    credit: made.balance === undefined ? null : balanceJson(made.balance),
+    next: commandLine('serve', config.path),
+  };
+}
