@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { VERSION } from '../core/program.ts';
+import { CANDIDATES } from './completion/places.ts';
 import { notice } from './output.ts';
 
 type Register = (program: Command) => void;
@@ -24,7 +25,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   config: async () => (await import('./config.ts')).registerConfig,
   audit: async () => (await import('./audit.ts')).registerAudit,
   state: async () => (await import('./state-commands.ts')).registerState,
+  completion: async () => (await import('./completion/completion.ts')).registerCompletion,
+  version: async () => (await import('./version.ts')).registerVersion,
 };
+
+/** Its script has all commands. */
+const NEEDS_ALL = 'completion';
 
 const FAILED = 1;
 const USAGE_ERROR = 2;
@@ -50,7 +56,8 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
       '\nExamples:\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           create a key\n  inf-gw credit add 25                add credit to pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
     );
   const name = args.some((arg) => HELP.includes(arg)) ? undefined : operandsOf(args)[0];
-  const needed = name !== undefined && Object.hasOwn(COMMANDS, name) ? [name] : Object.keys(COMMANDS);
+  const isAlone = name !== undefined && name !== NEEDS_ALL && Object.hasOwn(COMMANDS, name);
+  const needed = isAlone ? [name] : Object.keys(COMMANDS);
   for (const each of needed) (await (COMMANDS[each] as () => Promise<Register>)())(program);
   return program;
 }
@@ -90,6 +97,7 @@ function withoutHelp(args: readonly string[]): string[] {
 export async function main(args: readonly string[]): Promise<void> {
   // A reader such as `head` closes the pipe once it has seen enough; that is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
+  if (args[0] === CANDIDATES) return (await import('./completion/candidates.ts')).printCandidates(args.slice(1));
   try {
     const program = await buildProgram(args);
     await program.parseAsync(asksForHelpOfNothing(program, args) ? withoutHelp(args) : args, { from: 'user' });

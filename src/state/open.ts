@@ -69,3 +69,16 @@ export async function openContents(location: StateLocation): Promise<{ contents:
 export async function grantToRole(address: PostgresAddress, role: string): Promise<string | undefined> {
   return (await import('./postgres/grant.ts')).grantToRole(address, role);
 }
+
+/**
+ * The names of at most so many keys, the latest first, to suggest them. None where there is no state file. Changes
+ * nothing in the state, and rejects with any error.
+ */
+export async function keyNames(location: StateLocation, most: number): Promise<string[]> {
+  switch (location.kind) {
+    case 'file':
+      return isMissingFile(location) ? [] : (await import('./sqlite/key-names.ts')).keyNames(location.path, most);
+    case 'postgres':
+      return (await import('./postgres/key-names.ts')).keyNames(location.address, most);
+  }
+}

@@ -35,7 +35,7 @@ describe('without a config and without a state file', { concurrency: CONCURRENCY
       assert.ok(stderr.includes(`${place.directory}/config.yaml`) && stderr.includes(`${place.directory}/inf-gw.db`));
     }
     assert.deepEqual(readdirSync(place.directory), []);
-    for (const words of [['--help'], ['--version'], ['keys', '--help']]) {
+    for (const words of [['--help'], ['--version'], ['version'], ['keys', '--help']]) {
       assert.equal((await place.run(words)).status, 0, words.join(' '));
     }
     assert.deepEqual(readdirSync(place.directory), []);

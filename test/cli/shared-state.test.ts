@@ -57,6 +57,13 @@ describe('on a database that gateways share', () => {
   // The gateways end before the database does.
   after(() => server.stop());
 
+  test('completion finds the keys there, and makes no tables where there are none', async (t) => {
+    assert.equal((await places.c.run(['__candidates', 'key'])).stdout, 'app\n');
+    const empty = new Workplace(t, CONFIG.replace('./state.db', await server.createDatabase()));
+    assert.deepEqual(await empty.run(['__candidates', 'key']), { status: 0, stdout: '', stderr: '' });
+    assert.match((await empty.run(['keys', 'list'])).stderr, /^created the tables in /);
+  });
+
   const nodes = async (): Promise<Record<string, NodeJson>> => {
     const { stdout } = await places.c.run(['status', '--json']);
     const list = (JSON.parse(stdout) as StatusJson).nodes ?? [];

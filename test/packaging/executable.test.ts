@@ -30,7 +30,7 @@ describe('the executable', () => {
 
   test('takes the first steps, keeps a limit under a race, and loses nothing in a crash', async (t) => {
     const program = Alone.of(t, file);
-    await crash(program, await firstSteps(program));
+    await crash(program, await firstSteps(program, 'executable'));
     // The one file that it puts elsewhere, in a folder that is closed to others.
     assert.equal(statSync(join(program.folder, program.cacheName)).mode & 0o777, 0o700);
   });

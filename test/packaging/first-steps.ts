@@ -12,7 +12,12 @@ export interface Started {
 }
 
 /** The README's first steps, and a race on a limit. */
-export async function firstSteps(program: Alone): Promise<Started> {
+export async function firstSteps(program: Alone, installation: string): Promise<Started> {
+  assert.equal((await program.json<{ installation: string }>('version')).installation, installation);
+  const first = await program.json<{ key: { name: string } }>('init', '--config', 'first.yaml', '--key', 'first');
+  assert.equal(first.key.name, 'first');
+  assert.match((await program.run('completion', 'bash')).stdout, /^complete -F _inf_gw inf-gw$/m);
+
   const serving = await program.serve();
   const { key } = await program.json<NewKeyJson>('keys', 'create', 'my-app');
   assert.equal(await serving.chatOutcome(key), '200');

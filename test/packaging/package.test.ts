@@ -56,6 +56,6 @@ describe('the npm package', () => {
     linkDependencies(join(folder, 'package'));
     assert.ok(readdirSync(join(folder, 'package/node_modules')).includes('better-sqlite3'));
     const program = new Alone(t, folder, [process.execPath, join(folder, 'package/bin/inf-gw.js')]);
-    await crash(program, await firstSteps(program));
+    await crash(program, await firstSteps(program, 'package'));
   });
 });

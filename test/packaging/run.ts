@@ -43,7 +43,7 @@ async function tryPackage(): Promise<void> {
       assert.equal(status, 1);
       assert.match(stderr, /^inf-gw needs Node 22\.19 or newer; this is v[^\n]*\n$/);
     } else {
-      await crash(program, await firstSteps(program));
+      await crash(program, await firstSteps(program, 'package'));
     }
     console.log(`the package with Node ${version}: as it should be`);
   }
@@ -53,7 +53,7 @@ async function tryPostgres(file: string): Promise<void> {
   const server = await PostgresServer.start();
   scope.after(() => server.stop());
   const config = CONFIG.replace('./state.db', await server.createDatabase());
-  const { serving } = await firstSteps(Alone.of(scope, file, config));
+  const { serving } = await firstSteps(Alone.of(scope, file, config), 'executable');
   assert.equal(await serving.stop(), 0);
   console.log('the executable on PostgreSQL: as it should be');
 }

@@ -1,0 +1,18 @@
+/** The names of the keys in a state file, for who only suggests them: nothing is made, migrated or waited for. */
+import Database from 'better-sqlite3';
+
+/** A checkpoint locks the file for longer, but who presses Tab does not wait for one. */
+const LOCK_WAIT_MS = 200;
+
+/** Throws whatever SQLite throws. */
+export function keyNames(path: string, most: number): string[] {
+  // Not read-only: such a connection leaves the log behind that it has to make.
+  const database = new Database(path, { fileMustExist: true, timeout: LOCK_WAIT_MS });
+  try {
+    database.pragma('query_only = on');
+    const statement = database.prepare("SELECT name FROM keys WHERE state <> 'deleted' ORDER BY id DESC LIMIT ?");
+    return statement.pluck().all(most) as string[];
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,121 @@
+/** Completion: what bash gets for a line, that all scripts have every command, and that looking up names changes nothing. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import Database from 'better-sqlite3';
+import { allNodes, commandTree } from '../../src/cli/command-tree.ts';
+import { buildProgram } from '../../src/cli/main.ts';
+import { CONCURRENCY, CONFIG, linesOf, PATHS, PROGRAM, Workplace } from '../support/cli.ts';
+
+const COLON =
+  '  ollama: { kind: openai, base_url: "http://127.0.0.1:9", models: { "qwen3:8b": { input: 0, output: 0 } } }\n';
+
+/** A line up to the cursor, its words as bash splits them, and what bash then offers. */
+const ROWS: readonly (readonly [line: string, words: readonly string[], offered: readonly string[]])[] = [
+  ['inf-gw k', ['inf-gw', 'k'], ['keys']],
+  ['inf-gw -c other.yaml keys ro', ['inf-gw', '-c', 'other.yaml', 'keys', 'ro'], ['rotate']],
+  ['inf-gw requests --err', ['inf-gw', 'requests', '--err'], ['--errors']],
+  ['inf-gw usage --by ', ['inf-gw', 'usage', '--by', ''], ['key', 'model', 'day', 'month', 'source']],
+  ['inf-gw usage --by=mo', ['inf-gw', 'usage', '--by', '=', 'mo'], ['model', 'month']],
+  ['inf-gw limits set my-app --rpm ', ['inf-gw', 'limits', 'set', 'my-app', '--rpm', ''], ['default']],
+  ['inf-gw keys create ', ['inf-gw', 'keys', 'create', ''], []],
+  ['inf-gw keys show ', ['inf-gw', 'keys', 'show', ''], ['second', 'my\\ app']],
+  ['inf-gw keys show "my', ['inf-gw', 'keys', 'show', '"my'], ['my app']],
+  ['inf-gw keys show second ', ['inf-gw', 'keys', 'show', 'second', ''], []],
+  ['inf-gw usage --key=s', ['inf-gw', 'usage', '--key', '=', 's'], ['second']],
+  [
+    'inf-gw allowlist set second mock/echo ollama/qwen3:',
+    ['inf-gw', 'allowlist', 'set', 'second', 'mock/echo', 'ollama/qwen3', ':'],
+    ['8b'],
+  ],
+];
+
+/** Calls the function of the script as bash does, and prints what it offers: a line for each row. */
+const HARNESS = `
+source ./completion
+COMP_WORDBREAKS=$' \\t\\n"\\'@><=;|&(:'
+row() {
+  COMP_LINE=$1 COMP_POINT=\${#1}
+  shift
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+  _inf_gw ./program
+  local IFS=,
+  echo "\${COMPREPLY[*]}"
+}
+`;
+
+test('in bash commands, options, choices, keys and models complete, with blanks, quotes and colons in them', async (t) => {
+  const place = new Workplace(t, CONFIG + COLON);
+  await place.createKey('my app');
+  await place.createKey('second');
+  await place.createKey('gone');
+  await place.run(['keys', 'delete', 'gone', '--yes']);
+  const { status, stdout, stderr } = await place.run(['completion', 'bash']);
+  assert.deepEqual([status, stderr], [0, '']);
+  place.write('completion', stdout);
+  place.write('program', `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`);
+  chmodSync(join(place.directory, 'program'), 0o755);
+  const quoted = (word: string) => `'${word}'`;
+  const script = HARNESS + ROWS.map(([line, words]) => `row ${[line, ...words].map(quoted).join(' ')}`).join('\n');
+  const output = execFileSync('bash', ['--norc', '-c', script], { cwd: place.directory, env: PATHS, encoding: 'utf8' });
+  assert.deepEqual(
+    output
+      .split('\n')
+      .slice(0, -1)
+      .map((line, i) => [ROWS[i]?.[0], line]),
+    ROWS.map(([line, , offered]) => [line, offered.join(',')]),
+  );
+});
+
+test('the script of each shell has every command with its options, from the program itself', async (t) => {
+  const place = new Workplace(t, null);
+  const nodes = allNodes(commandTree(await buildProgram()));
+  assert.ok(nodes.length > 30);
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { stdout } = await place.run(['completion', shell]);
+    const blocks = new Map(
+      stdout.split(/^ +(?:case )?(?='(?:[a-z]+ ?)*'\)?$)/m).map((block) => [/^'([a-z ]*)'/.exec(block)?.[1], block]),
+    );
+    for (const { path, options, commands } of nodes) {
+      const block = blocks.get(path) ?? '';
+      const words = [...commands.map(({ name }) => name), ...options.map(({ names }) => names.at(-1) ?? ''), '--json'];
+      for (const word of words) assert.ok(block.includes(word), `${shell}: ${path}: ${word}`);
+    }
+  }
+  const { status, stderr } = await place.run(['completion', 'tcsh']);
+  assert.equal(status, 2);
+  assert.match(stderr, /Allowed choices are bash, zsh, fish/);
+  assert.deepEqual(readdirSync(place.directory), []);
+});
+
+describe('looking up names', { concurrency: CONCURRENCY }, () => {
+  const silent = { status: 0, stdout: '', stderr: '' };
+
+  test('prints nothing, and makes nothing, where there is no state, no config, or a faulty one', async (t) => {
+    const place = new Workplace(t, null);
+    assert.deepEqual(await place.run(['__candidates', 'key']), silent);
+    assert.deepEqual(await place.run(['__candidates', 'key', './missing.yaml']), silent);
+    assert.deepEqual(await place.run(['__candidates', 'anything']), silent);
+    place.write('config.yaml', 'listen: 1\nproviders: [\n');
+    assert.deepEqual(await place.run(['__candidates', 'model']), silent);
+    place.write('config.yaml', CONFIG.replace('./state.db', 'postgres://nobody@127.0.0.1:1/none'));
+    assert.deepEqual(await place.run(['__candidates', 'key']), silent);
+    assert.deepEqual(readdirSync(place.directory), ['config.yaml']);
+  });
+
+  test('leaves the state file as it is, byte by byte, also one of an older version', async (t) => {
+    const place = new Workplace(t);
+    await place.createKey('app');
+    const database = new Database(place.statePath);
+    database.pragma('user_version = 1');
+    database.close();
+    const before = readFileSync(place.statePath);
+    const files = readdirSync(place.directory);
+    const { stdout, stderr } = await place.run(['__candidates', 'key']);
+    assert.deepEqual([linesOf(stdout), stderr], [['app'], '']);
+    assert.ok(before.equals(readFileSync(place.statePath)));
+    assert.deepEqual(readdirSync(place.directory), files);
+  });
+});
