@@ -39,6 +39,14 @@ export interface CommandNode {
   readonly more: string;
 }
 
+/** Every command takes it, and commander lists it nowhere. */
+export const HELP_OPTION: OptionNode = {
+  flags: '-h, --help',
+  names: ['-h', '--help'],
+  description: 'display help for a command',
+  value: undefined,
+};
+
 /** Where a placeholder has one of these names, values can be looked up. */
 const KINDS: Readonly<Record<string, 'key' | 'model' | 'file'>> = {
   key: 'key',

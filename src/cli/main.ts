@@ -53,7 +53,7 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
     .exitOverride()
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           create a key\n  inf-gw credit add 25                add credit to pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
+      '\nExamples:\n  inf-gw init                         write a first config\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           create a key\n  inf-gw credit add 25                add credit to pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
     );
   const name = args.some((arg) => HELP.includes(arg)) ? undefined : operandsOf(args)[0];
   const isAlone = name !== undefined && name !== NEEDS_ALL && Object.hasOwn(COMMANDS, name);

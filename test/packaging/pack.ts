@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PARTS = ['package.json', 'bin', 'scripts', 'src', 'config.example.yaml', 'README.md', 'LICENSE'];
+const PARTS = ['package.json', 'bin', 'scripts', 'src', 'config.example.yaml', 'man', 'README.md', 'LICENSE'];
 
 /** Returns the path of the tarball. */
 export function pack(folder: string): string {

@@ -45,6 +45,7 @@ describe('the npm package', () => {
         'config.example.yaml',
         'dist/LICENSES.txt',
         ...['chunks', 'cli', 'gateway', 'ledger', 'tokens'].map((folder) => `dist/${folder}`),
+        'man/inf-gw.1',
         'package.json',
       ].toSorted(),
     );

@@ -1,5 +1,5 @@
 /** What can follow at each place of a command line, as all three scripts have it. */
-import { allNodes, type CommandNode, type OptionNode, type Value } from '../command-tree.ts';
+import { allNodes, type CommandNode, HELP_OPTION, type Value } from '../command-tree.ts';
 
 /**
  * What a script types in place of a command to look up keys and models: then the kind, and the config if one was
@@ -24,19 +24,11 @@ export interface Place {
   readonly arguments: readonly string[];
 }
 
-/** Every command takes it, and commander lists it nowhere. */
-const HELP: OptionNode = {
-  flags: '-h, --help',
-  names: ['-h', '--help'],
-  description: 'display help',
-  value: undefined,
-};
-
 /** Options of the program are taken everywhere, except the one for its version. */
 export function placesOf(program: CommandNode): Place[] {
-  const everywhere = [...program.options.filter(({ names }) => !names.includes('--version')), HELP];
+  const everywhere = [...program.options.filter(({ names }) => !names.includes('--version')), HELP_OPTION];
   return allNodes(program).map((node) => {
-    const options = node === program ? [...program.options, HELP] : [...node.options, ...everywhere];
+    const options = node === program ? [...program.options, HELP_OPTION] : [...node.options, ...everywhere];
     return {
       path: node.path,
       commands: node.commands.map(({ name, description }) => ({ word: name, description })),
