@@ -34,6 +34,8 @@ export interface InitReport {
   readonly providers: readonly ActiveProvider[];
   /** What decided which providers there are. */
   readonly environment: NodeJS.ProcessEnv;
+  /** Whether there was no state before. */
+  readonly isNew: boolean;
   readonly made: MadeState;
 }
 
@@ -90,14 +92,16 @@ function printMissing({ providers }: InitReport): void {
   printLine();
 }
 
-function printNext({ config, providers, made }: InitReport): void {
+function printNext({ config, providers, isNew, made }: InitReport): void {
   const hasPaid = providers.some(({ variable }) => variable !== undefined);
   const line = (command: string) => commandLine(command, config.path);
   if (made.key !== undefined) printLine();
   printLine('Next:', 'bold');
-  if (made.key === undefined) printLine(`  ${line('keys create my-app')}`);
-  if (hasPaid && made.balance === undefined && config.creditEnforced) printLine(`  ${line('credit add 10')}`);
-  printLine(`  ${line('serve')}`);
+  if (!isNew) printLine(`  ${line('reload')}`);
+  if (isNew && made.key === undefined) printLine(`  ${line('keys create my-app')}`);
+  if (isNew && hasPaid && made.balance === undefined) printLine(`  ${line('credit add 10')}`);
+  printLine(isNew ? `  ${line('serve')}` : `or, if no gateway is running: ${line('serve')}`);
+  if (!isNew) return;
   printLine('and in a second terminal, with the key:');
   printLine('  export INF_GW_KEY=PUT-THE-KEY-HERE');
   const body = `{"model": "${firstModel(config, made)}", "messages": [{"role": "user", "content": "Hello!"}]}`;

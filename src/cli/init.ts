@@ -9,6 +9,7 @@ import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
 import { commandLine } from '../core/program.ts';
 import { type Reader, readAmountAboveZero, readKeyName } from '../operator/input.ts';
+import { isMissingFile } from '../state/open.ts';
 import { parseWith } from './arguments.ts';
 import { ask } from './confirm.ts';
 import { type FirstState, makeFirstState, printInit } from './init-report.ts';
@@ -67,8 +68,9 @@ async function init(options: InitOptions, command: Command): Promise<void> {
   write(path, options.full ? EXAMPLE : configWith(providers), options);
   const config = loadConfig(load);
   for (const warning of config.warnings) notice(`warning: ${warning}`);
+  const isNew = isMissingFile(config.state);
   const made = await makeFirstState(first, command);
-  printInit({ config, providers, environment, made }, command);
+  printInit({ config, providers, environment, isNew, made }, command);
 }
 
 function firstOf({ key, credit }: InitOptions): FirstState {

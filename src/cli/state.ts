@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import { withEnvFile } from '../config/env-file.ts';
 import { type LoadOptions, loadConfig } from '../config/load.ts';
 import { UserError } from '../core/errors.ts';
+import { PROGRAM } from '../core/program.ts';
 import { emptyState, isMissingFile, openState } from '../state/open.ts';
 import type { OpenState } from '../state/state.ts';
 import { notice } from './output.ts';
@@ -27,7 +28,7 @@ export function configOf(command: Command): Config {
   if (config.path !== undefined || !isMissingFile(config.state)) return config;
   throw new UserError(
     `no config and no state file: neither --config nor $INF_GW_CONFIG is set, and there is no ${join(process.cwd(), 'config.yaml')} ` +
-      `and no ${config.statePath}; change to the folder of the gateway, or name its config with --config`,
+      `and no ${config.statePath}; change to the folder of the gateway, name its config with --config, or make one with \`${PROGRAM} init\``,
   );
 }
 

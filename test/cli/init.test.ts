@@ -51,6 +51,8 @@ describe('`init`', { concurrency: CONCURRENCY }, () => {
     assert.match(made.key?.key ?? '', /^sk-inf-/);
     const { key: _, ...shown } = made.key as NewKeyJson;
     assert.deepEqual(await place.json<KeyJson>('keys', 'show', made.key?.key ?? ''), shown);
+    const again = await place.run(['init', '--force']);
+    assert.match(again.stdout, /^Next:\n {2}inf-gw reload\nor, if no gateway is running: inf-gw serve\n$/m);
   });
 
   test('without any variable has the mock alone, says so, and names a free model to try', async (t) => {

@@ -1,18 +1,19 @@
 /** The example config that `npm start` copies: it loads unchanged, and its catalog is useful. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { load } from '../support/configs.ts';
+import { projectFile } from '../support/sources.ts';
 
-const path = fileURLToPath(new URL('../../config.example.yaml', import.meta.url));
-const text = readFileSync(path, 'utf8');
+const text = projectFile('config.example.yaml');
 
+/** From a copy: beside the file itself a developer may have a .env. */
 function providers(environment: NodeJS.ProcessEnv): readonly ProviderConfig[] {
-  return loadConfig({ path, environment, directory: '/' }).providers;
+  return load(text, environment).providers;
 }
 
 function activeOf(environment: NodeJS.ProcessEnv): string[] {
@@ -41,7 +42,7 @@ test('it has about 25 models of eight providers, and says of which month their p
 });
 
 test('the settings it shows are the defaults, so that removing a line changes nothing', () => {
-  const shown = loadConfig({ path, environment: {}, directory: '/' });
+  const shown = load(text);
   const { providers: _, path: _path, modifiedAtS: _time, state: _state, statePath: _shown, ...settings } = shown;
   const byDefault = loadConfig({ environment: {}, directory: '/nowhere' });
   assert.partialDeepStrictEqual(byDefault, settings);
