@@ -2,7 +2,7 @@
  * The image's start command and config, and the systemd units, run without Docker or systemd.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -63,6 +63,24 @@ test('the socket unit listens where the example config does', () => {
   const socket = readFileSync(join(ROOT, 'deploy/inf-gw.socket'), 'utf8');
   const address = /^ListenStream=(.*)$/m.exec(socket)?.[1];
   assert.match(readFileSync(join(ROOT, 'config.example.yaml'), 'utf8'), new RegExp(`^listen: ${address} `, 'm'));
+});
+
+test('the command inf-gw knows the variables of the unit', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'inf-gw-etc-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'config.yaml'), 'state: postgres://${DATABASE_USER}@db.internal/inf_gw\n');
+  writeFileSync(join(folder, 'environment'), "# of the unit\n\nDATABASE_USER=it's $me");
+  const wrapper = readFileSync(join(ROOT, 'deploy/inf-gw.sh'), 'utf8');
+  const script = wrapper.replaceAll('/opt/inf-gw', ROOT).replaceAll('/etc/inf-gw', folder);
+  const done = spawnSync('sh', ['-c', script, 'inf-gw', 'config', 'check'], { env: PATHS, encoding: 'utf8' });
+  assert.equal(done.status, 0, done.stderr);
+  assert.ok(done.stdout.includes("postgres://it's%20%24me@db.internal:5432/inf_gw"), done.stdout);
+});
+
+test('systemd goes on starting a gateway that cannot reach its database', () => {
+  const unit = readFileSync(join(ROOT, 'deploy/inf-gw.service'), 'utf8');
+  assert.match(unit, /^Restart=on-failure\nRestartSec=2$/m);
+  assert.match(unit, /^StartLimitIntervalSec=0$/m);
 });
 
 async function lineWith(stream: NodeJS.ReadableStream, text: string): Promise<string> {
