@@ -1,5 +1,6 @@
 /** The conformance suite of the ledger, on a database. */
 import { after } from 'node:test';
+import { testClocks } from './clocks.ts';
 import { testDatabase } from './database.ts';
 import { testDoubts } from './doubts.ts';
 import { testNodes } from './nodes.ts';
@@ -14,4 +15,5 @@ testConformance(database.openStore, 4);
 testRaces(database);
 testNodes(database);
 testDoubts(database);
+testClocks(database);
 testDatabase(database);

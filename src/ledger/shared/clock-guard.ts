@@ -24,6 +24,15 @@ export class ClockGuard {
     return this.#last.us + BigInt(Math.ceil(elapsedMs * 1_000));
   }
 
+  /**
+   * Whether the database's clock has stepped ahead, if it showed `us` when a batch arrived that has
+   * been answered by now. Without a step, such a batch was on its way for long.
+   */
+  isStep(us: bigint, nowMs: number): boolean {
+    const latestUs = this.latestUs(nowMs);
+    return latestUs !== null && us > latestUs;
+  }
+
   /** A batch that was sent then has been decided at this time of the database. */
   saw(us: bigint, sentMs: number): void {
     this.#last = { us, sentMs };

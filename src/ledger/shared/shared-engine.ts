@@ -40,8 +40,21 @@ const NEVER_SENT: Omit<Settlement, 'requestId'> = {
 /** SQLSTATE of `decide`. */
 const CLOCK_STEPPED = 'IG003';
 
+/** How often a batch is sent that comes so late that the clock may as well have stepped. */
+const MOST_SENDS = 2;
+
 /** Nothing may be admitted, because the windows of the last minute cannot be trusted. */
 class ClockStepError extends Error {}
+
+/** Nothing of a batch was decided: it came too late, again and again. */
+class LateBatchError extends Error {}
+
+const LATE_FAULT: StorageFault = {
+  message:
+    'the database is slow: more than a second passed until it began with a request; look for load on its machine, on this ' +
+    'one, and on the network between them',
+  kind: 'other',
+};
 
 const CLOCK_FAULT: StorageFault = {
   message:
@@ -160,6 +173,7 @@ export class SharedEngine implements Engine {
 
   faultOf(error: unknown): StorageFault | undefined {
     if (error instanceof ClockStepError) return CLOCK_FAULT;
+    if (error instanceof LateBatchError) return LATE_FAULT;
     return this.#store.faultOf(error);
   }
 
@@ -188,6 +202,15 @@ export class SharedEngine implements Engine {
 
   /** Lets the database decide. Once its clock has stepped, it only ends requests for a minute. */
   async #ask(batch: Batch): Promise<Decided> {
+    for (let sends = 1; sends <= MOST_SENDS; sends++) {
+      const decided = await this.#send(batch);
+      if (decided !== 'late') return decided;
+    }
+    throw new LateBatchError();
+  }
+
+  /** `late`: the batch was on its way for so long that nothing was decided. */
+  async #send(batch: Batch): Promise<Decided | 'late'> {
     const asks = batch.asks.kind.length > 0;
     const sentMs = this.#clock.monotonicMs();
     if (asks && this.#clockGuard.isClosed(sentMs)) throw new ClockStepError();
@@ -197,7 +220,10 @@ export class SharedEngine implements Engine {
       this.#clockGuard.saw(decided.atUs, sentMs);
       return decided;
     } catch (error) {
-      if ((error as { code?: string }).code !== CLOCK_STEPPED) throw error;
+      const { code, detail: arrivedUs } = error as { code?: string; detail?: string };
+      if (code !== CLOCK_STEPPED) throw error;
+      if (arrivedUs !== undefined && !this.#clockGuard.isStep(BigInt(arrivedUs), this.#clock.monotonicMs()))
+        return 'late';
       this.#clockGuard.close(sentMs);
       throw new ClockStepError();
     }

@@ -22,6 +22,12 @@ for (const [what, nowMs, latestUs] of [
   test(`${what}`, () => assert.equal(guard().latestUs(nowMs), latestUs));
 }
 
+test('a batch that was on its way for three seconds shows no step, and one that was answered at once does', () => {
+  const arrivedUs = 104n * SECOND_US;
+  assert.equal(guard().isStep(arrivedUs, 3_005), false);
+  assert.equal(guard().isStep(arrivedUs, 1_005), true);
+});
+
 test('after a step nothing is admitted for as long as a window lasts, and then any time is right', () => {
   const stepped = guard();
   stepped.close(1_000);

@@ -132,8 +132,13 @@ BEGIN
   PERFORM 1 FROM inf_gw.nodes WHERE id = p_node AND epoch = p_epoch;
   IF NOT FOUND THEN RAISE EXCEPTION 'the epoch of this node is over' USING ERRCODE = 'IG001'; END IF;
   -- Windows need a clock that runs true. What only ends requests is decided at any time.
-  IF n_asks > 0 AND (v_arrived_us > p_latest_us OR inf_gw.now_us() < v_us - 1000000) THEN
-    RAISE EXCEPTION 'the clock of the database has stepped' USING ERRCODE = 'IG003';
+  IF n_asks > 0 AND inf_gw.now_us() < v_us - 1000000 THEN
+    RAISE EXCEPTION 'the clock of the database has stepped back' USING ERRCODE = 'IG003';
+  END IF;
+  -- Only the node can tell which, by when it has this answer.
+  IF n_asks > 0 AND v_arrived_us > p_latest_us THEN
+    RAISE EXCEPTION 'the clock of the database has stepped, or the batch was late'
+      USING ERRCODE = 'IG003', DETAIL = v_arrived_us::text;
   END IF;
   v_us := greatest(v_us, inf_gw.now_us());
   v_month := inf_gw.utc_month(v_us);
