@@ -91,3 +91,8 @@ export interface Requests {
 export function requestIdOf(id: string): string {
   return id.replace(/^(?:msg|resp|chatcmpl)[_-](?=[0-9a-z]{26}$)/, 'req_');
 }
+
+/** Whether an id may be one that an upstream has given. Those of requests are the gateway's own. */
+export function mayBeCompletionId(id: string): boolean {
+  return !/^req_[0-9a-z]{26}$/.test(id);
+}

@@ -100,6 +100,36 @@ describe('a lock', () => {
   });
 });
 
+test('a list of requests reads only months in which there are such requests', async (t) => {
+  const { url, state } = await fresh(t);
+  const { id } = await makeKey(state);
+  const client = await stranger(t, url);
+  const figures = `'${id}', 'mock/echo', 'reported', 1, 1, 0, 0, 0, 0, 0`;
+  await client.query(`INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
+      prompt_tokens, cached_tokens, completion_tokens, cost_nanos)
+    VALUES (1, 'req_old', '${id}', 'mock/echo', ${Date.UTC(2020, 2, 31, 23)}, 0, 'upstream_error', 'reported', 0, 0, 0, 0);
+    INSERT INTO inf_gw.usage_days VALUES ('2020-03-31', ${figures});
+    INSERT INTO inf_gw.usage_months VALUES ('2020-03', ${figures}, 0)`);
+  await client.query(`BEGIN; DO $$ DECLARE v_month regclass; BEGIN
+    FOR v_month IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'inf_gw.journal'::regclass LOOP
+      IF v_month <> 'inf_gw.journal_other'::regclass THEN EXECUTE format('LOCK TABLE %s', v_month); END IF;
+    END LOOP;
+  END $$`);
+  const query = { sinceMs: undefined, limit: 50 };
+  for (const part of [
+    { keyId: id, errors: false },
+    { keyId: id, errors: true },
+    { keyId: undefined, errors: true },
+  ]) {
+    const listed = await state.requests.list({ ...query, ...part });
+    assert.deepEqual(
+      listed.map((request) => request.id),
+      ['req_old'],
+    );
+  }
+  assert.deepEqual(await state.requests.list({ ...query, keyId: 'key_of_nobody', errors: false }), []);
+});
+
 describe('an outage', () => {
   test('fails what is asked meanwhile, naming host, database and user; afterwards all is as before', async (t) => {
     const url = await server.createDatabase();

@@ -1,7 +1,15 @@
 /** Single requests in the database, and the correction of one that was charged as held. */
-import { utcDay, utcMonth } from '../../core/clock.ts';
+import { DAY_MS, utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
-import { type Correction, type RequestQuery, type RequestRecord, type Requests, requestIdOf } from '../requests.ts';
+import { monthStart } from '../periods.ts';
+import {
+  type Correction,
+  mayBeCompletionId,
+  type RequestQuery,
+  type RequestRecord,
+  type Requests,
+  requestIdOf,
+} from '../requests.ts';
 import { requestOf } from '../rows.ts';
 import { IS_ERROR } from '../sql.ts';
 import type { Database, Run } from './database.ts';
@@ -19,23 +27,31 @@ export class PostgresRequests implements Requests {
     this.#database = database;
   }
 
-  async list({ keyId, sinceMs, errors, limit }: RequestQuery): Promise<readonly RequestRecord[]> {
-    const filters = [
-      'j.admitted_at_ms >= $1',
-      ...(errors ? [IS_ERROR] : []),
-      ...(keyId === undefined ? [] : ['j.key_id = $3']),
-    ];
-    const text = `${ENDED} WHERE ${filters.join(' AND ')} ORDER BY j.admitted_at_ms DESC, j.id DESC LIMIT $2`;
-    const values = [sinceMs ?? 0, limit, ...(keyId === undefined ? [] : [keyId])];
-    return (await this.#database.run(text, values)).map(requestOf);
+  async list(query: RequestQuery): Promise<readonly RequestRecord[]> {
+    const found: RequestRecord[] = [];
+    for (const stretch of await stretchesOf(this.#database.run, query)) {
+      if (found.length === query.limit) break;
+      found.push(...(await this.#listWithin(stretch, { ...query, limit: query.limit - found.length })));
+    }
+    return found;
   }
 
   async find(id: string): Promise<RequestRecord | undefined> {
     const { run } = this.#database;
     return (
-      (await findByRequestId(run, requestIdOf(id))) ??
-      (await one(run, `${ENDED} WHERE j.completion_id = $1 ORDER BY j.id DESC LIMIT 1`, id))
+      (await findByRequestId(run, requestIdOf(id))) ?? (mayBeCompletionId(id) ? findByCompletionId(run, id) : undefined)
     );
+  }
+
+  async #listWithin({ fromMs, toMs }: Stretch, { keyId, sinceMs, errors, limit }: RequestQuery) {
+    const filters = [
+      'j.admitted_at_ms >= $1 AND j.admitted_at_ms < $2',
+      ...(errors ? [IS_ERROR] : []),
+      ...(keyId === undefined ? [] : ['j.key_id = $4']),
+    ];
+    const text = `${ENDED} WHERE ${filters.join(' AND ')} ORDER BY j.admitted_at_ms DESC, j.id DESC LIMIT $3`;
+    const values = [Math.max(fromMs, sinceMs ?? 0), toMs, limit, ...(keyId === undefined ? [] : [keyId])];
+    return (await this.#database.run(text, values)).map(requestOf);
   }
 
   async correct(id: string, costNanos: Nanos, wallMs: number): Promise<Correction> {
@@ -59,6 +75,34 @@ export class PostgresRequests implements Requests {
       return { kind: 'done', request: (await findByRequestId(run, request.id)) as RequestRecord };
     });
   }
+}
+
+/** A part of the journal, by admission. */
+interface Stretch {
+  readonly fromMs: number;
+  /** Exclusive. */
+  readonly toMs: number;
+}
+
+const EVERYTHING: Stretch = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+
+/**
+ * Where in the journal there are such requests, latest first. The sums tell, so that a list of few
+ * requests does not read millions of others.
+ */
+async function stretchesOf(run: Run, query: Omit<RequestQuery, 'limit'>): Promise<Stretch[]> {
+  const { keyId, sinceMs = 0, errors } = query;
+  if (keyId === undefined) return errors ? monthsWith(run, 'errors > 0', sinceMs) : [EVERYTHING];
+  const text = `SELECT DISTINCT day FROM inf_gw.usage_days WHERE key_id = $1 AND day >= $2 ${errors ? 'AND errors > 0' : ''}
+    ORDER BY day DESC`;
+  const days = (await run(text, [keyId, utcDay(sinceMs)])).map(({ day }) => Date.parse(day as string));
+  return days.map((fromMs) => ({ fromMs, toMs: fromMs + DAY_MS }));
+}
+
+async function monthsWith(run: Run, condition: string, sinceMs: number): Promise<Stretch[]> {
+  const text = `SELECT DISTINCT month FROM inf_gw.usage_months WHERE month >= $1 AND ${condition} ORDER BY month DESC`;
+  const months = (await run(text, [utcMonth(sinceMs)])).map(({ month }) => Date.parse(month as string));
+  return months.map((fromMs) => ({ fromMs, toMs: monthStart(fromMs, 1) }));
 }
 
 /** Adds an amount, possibly negative, to the cost of a held request wherever it was charged. */
@@ -86,9 +130,20 @@ async function findByRequestId(run: Run, id: string): Promise<RequestRecord | un
   return (await one(run, `${ENDED} WHERE j.request_id = $1`, id)) ?? one(run, `${OPEN} WHERE h.request_id = $1`, id);
 }
 
-async function one(run: Run, text: string, id: string): Promise<RequestRecord | undefined> {
+/** There is no index of these ids, which would cost each request: months are read one by one, latest first. */
+async function findByCompletionId(run: Run, id: string): Promise<RequestRecord | undefined> {
+  const text = `${ENDED} WHERE j.completion_id = $1 AND j.admitted_at_ms >= $2 AND j.admitted_at_ms < $3
+    ORDER BY j.id DESC LIMIT 1`;
+  for (const { fromMs, toMs } of await monthsWith(run, 'true', 0)) {
+    const found = await one(run, text, id, fromMs, toMs);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+async function one(run: Run, text: string, id: string, ...values: number[]): Promise<RequestRecord | undefined> {
   // Text in PostgreSQL has no zero bytes, and so no id has one.
   if (id.includes('\0')) return undefined;
-  const [row] = await run(text, [id]);
+  const [row] = await run(text, [id, ...values]);
   return row && requestOf(row);
 }

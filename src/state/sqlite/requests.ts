@@ -5,7 +5,7 @@
 
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
-import { type Correction, type RequestQuery, type RequestRecord, requestIdOf } from '../requests.ts';
+import { type Correction, mayBeCompletionId, type RequestQuery, type RequestRecord, requestIdOf } from '../requests.ts';
 import { type Row, requestOf } from '../rows.ts';
 import { IS_ERROR } from '../sql.ts';
 import { immediately, type Sqlite } from './database.ts';
@@ -34,7 +34,9 @@ export class RequestStore {
   find(id: string): RequestRecord | undefined {
     return (
       this.#findByRequestId(requestIdOf(id)) ??
-      this.#one(`${ENDED} WHERE j.completion_id = ? ORDER BY j.id DESC LIMIT 1`, id)
+      (mayBeCompletionId(id)
+        ? this.#one(`${ENDED} WHERE j.completion_id = ? ORDER BY j.id DESC LIMIT 1`, id)
+        : undefined)
     );
   }
 
