@@ -51,7 +51,8 @@ const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
   [
     '42501',
     'the user lacks a right',
-    'the first command needs a user who owns the database; `inf-gw state grant <role>` then gives others what a gateway needs',
+    'the first command, and all that change something, need a user who owns the database; `inf-gw state grant <role>` ' +
+      'gives others what a gateway needs',
   ],
   [
     '53300',
