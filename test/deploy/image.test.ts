@@ -71,7 +71,9 @@ test('the command inf-gw knows the variables of the unit', (t) => {
   writeFileSync(join(folder, 'config.yaml'), 'state: postgres://${DATABASE_USER}@db.internal/inf_gw\n');
   writeFileSync(join(folder, 'environment'), "# of the unit\n\nDATABASE_USER=it's $me");
   const wrapper = readFileSync(join(ROOT, 'deploy/inf-gw.sh'), 'utf8');
-  const script = wrapper.replaceAll('/opt/inf-gw', ROOT).replaceAll('/etc/inf-gw', folder);
+  const script = wrapper
+    .replace('/opt/inf-gw/inf-gw', `'${process.execPath}' '${join(ROOT, 'bin/inf-gw.js')}'`)
+    .replaceAll('/etc/inf-gw', folder);
   const done = spawnSync('sh', ['-c', script, 'inf-gw', 'config', 'check'], { env: PATHS, encoding: 'utf8' });
   assert.equal(done.status, 0, done.stderr);
   assert.ok(done.stdout.includes("postgres://it's%20%24me@db.internal:5432/inf_gw"), done.stdout);
@@ -79,7 +81,7 @@ test('the command inf-gw knows the variables of the unit', (t) => {
 
 test('systemd goes on starting a gateway that cannot reach its database', () => {
   const unit = readFileSync(join(ROOT, 'deploy/inf-gw.service'), 'utf8');
-  assert.match(unit, /^Restart=on-failure\nRestartSec=2$/m);
+  assert.match(unit, /^Restart=on-failure\nRestartSec=1$/m);
   assert.match(unit, /^StartLimitIntervalSec=0$/m);
 });
 
