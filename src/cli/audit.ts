@@ -45,8 +45,12 @@ async function run(command: Command): Promise<void> {
   );
   printLine();
   printLine(ok ? `${statePath}: everything agrees.` : `${statePath}: not everything agrees.`);
-  for (const { name, differences } of checks)
-    for (const difference of differences) notice(`error: ${name}: ${difference}`);
+  for (const line of differencesIn(checks)) notice(`error: ${line}`);
+}
+
+/** One line for each difference. */
+export function differencesIn(checks: readonly Check[]): string[] {
+  return checks.flatMap(({ name, differences }) => differences.map((difference) => `${name}: ${difference}`));
 }
 
 function checkJson({ name, rows, differences }: Check) {

@@ -24,6 +24,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   models: async () => (await import('./models.ts')).registerModels,
   config: async () => (await import('./config.ts')).registerConfig,
   audit: async () => (await import('./audit.ts')).registerAudit,
+  backup: async () => (await import('./backup.ts')).registerBackup,
+  restore: async () => (await import('./backup.ts')).registerRestore,
   state: async () => (await import('./state-commands.ts')).registerState,
   completion: async () => (await import('./completion/completion.ts')).registerCompletion,
   version: async () => (await import('./version.ts')).registerVersion,

@@ -11,7 +11,7 @@ import { type StateLocation, showState } from '../core/state-location.ts';
 import { count } from '../operator/format.ts';
 import { type Contents, type Moved, moveState } from '../state/move.ts';
 import { grantToRole, openSource, openTarget } from '../state/open.ts';
-import { auditContents } from './audit.ts';
+import { auditContents, differencesIn } from './audit.ts';
 import { notice, printJson, printLine, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 import { configOf, globalOptions, variablesOf } from './state.ts';
@@ -100,8 +100,7 @@ function placeOf(location: StateLocation): string {
 }
 
 async function assertAgrees(contents: Contents, side: 'source' | 'target'): Promise<void> {
-  const checks = await auditContents(contents);
-  const differences = checks.flatMap((check) => check.differences.map((difference) => `${check.name}: ${difference}`));
+  const differences = differencesIn(await auditContents(contents));
   if (differences.length === 0) return;
   const what = side === 'source' ? 'the state does not agree with itself' : 'the copy does not agree with itself';
   throw new UserError([`${what}, so nothing was moved; \`audit\` checks it again`, ...differences]);

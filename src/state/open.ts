@@ -4,7 +4,10 @@ import { UserError } from '../core/errors.ts';
 import type { PostgresAddress } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
 import type { StateLocation } from '../core/state-location.ts';
+import { databaseBackup, databaseRestore } from './database-tools.ts';
 import type { Contents, MoveSource, MoveTarget } from './move.ts';
+import type { CopyOptions } from './sqlite/draft.ts';
+import type { RestoreOptions } from './sqlite/restore.ts';
 import type { OpenState } from './state.ts';
 
 /** Opens the state, making its file or its tables if there are none. Rejects with a UserError. */
@@ -81,4 +84,20 @@ export async function keyNames(location: StateLocation, most: number): Promise<s
     case 'postgres':
       return (await import('./postgres/key-names.ts')).keyNames(location.address, most);
   }
+}
+
+/** Copies a state file, and returns the size of the copy. Rejects with a UserError, also for a database: that has tools of its own. */
+export async function backUpState(location: StateLocation, file: string, options: CopyOptions): Promise<number> {
+  if (location.kind === 'postgres') throw new UserError(databaseBackup(location.address, file));
+  return (await import('./sqlite/backup.ts')).backUp(location.path, file, options);
+}
+
+/** Replaces a state file by a backup, and returns where the old one is kept. Rejects with a UserError as above. */
+export async function restoreState(
+  location: StateLocation,
+  backup: string,
+  options: RestoreOptions,
+): Promise<string | undefined> {
+  if (location.kind === 'postgres') throw new UserError(databaseRestore(location.address, backup));
+  return (await import('./sqlite/restore.ts')).restore(location.path, backup, options);
 }

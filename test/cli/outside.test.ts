@@ -20,6 +20,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['models'],
   ['config', 'check'],
   ['audit'],
+  ['backup', 'copy.db'],
 ];
 
 describe('without a config and without a state file', { concurrency: CONCURRENCY }, () => {

@@ -5,7 +5,7 @@ import { UserError } from '../../core/errors.ts';
 import type { Durability } from '../../core/settings.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { APPLICATION_ID, createPrivately, isOwnFile, makePrivate } from './private-files.ts';
-import { StateFileError } from './state-file.ts';
+import { identityOf, StateFileError } from './state-file.ts';
 import { explained, isBusy } from './storage-errors.ts';
 
 export type Sqlite = Database.Database;
@@ -40,11 +40,7 @@ export function openDatabase(path: string, durability: Durability = 'full'): { d
   if (isOwnFile(path)) makePrivate(path);
   let database: Sqlite | undefined;
   try {
-    // No busy handler: `withRetry` waits, in short steps.
-    database = new Database(path, { timeout: 0 });
-    const opened = database;
-    // This check comes first, so that a wrong path does not change another program's file.
-    withRetry(() => refuseForeign(opened, path));
+    database = openOwn(path);
     // The header of a file that was never checkpointed does not say yet that the file is ours.
     makePrivate(path);
     prepareDatabase(database, path, durability);
@@ -52,6 +48,36 @@ export function openDatabase(path: string, durability: Durability = 'full'): { d
   } catch (error) {
     database?.close();
     throw explained(error, path);
+  }
+}
+
+/**
+ * Opens a state file of any version, and leaves its tables as they are. Throws a UserError, also if
+ * there is no file.
+ */
+export function openAsItIs(path: string): Sqlite {
+  try {
+    if (isOwnFile(path)) makePrivate(path);
+    return openOwn(path);
+  } catch (error) {
+    throw explained(error, path);
+  }
+}
+
+/** Opens a file that exists, and refuses that of another program. */
+export function openOwn(path: string): Sqlite {
+  const identity = identityOf(path);
+  // No busy handler: `withRetry` waits, in short steps.
+  const database = new Database(path, { timeout: 0, fileMustExist: true });
+  try {
+    // This check comes first, so that a wrong path does not change another program's file.
+    withRetry(() => refuseForeign(database, path));
+    // The check may have waited for a restore. What is written now would go to the file that was replaced.
+    if (identityOf(path) === identity) return database;
+    throw new StateFileError(`another file has replaced ${path} just now: try again`);
+  } catch (error) {
+    database.close();
+    throw error;
   }
 }
 
@@ -125,7 +151,8 @@ function isOlder(version: string, than: readonly number[]): boolean {
   return false;
 }
 
-function versionOf(database: Sqlite): number {
+/** The version of the tables; 0 in an empty file. */
+export function versionOf(database: Sqlite): number {
   return database.pragma('user_version', { simple: true }) as number;
 }
 
@@ -138,13 +165,17 @@ export function assertKnownVersion(database: Sqlite): void {
   throw new StateFileError('a newer inf-gw has migrated the state file: restart this one with that version');
 }
 
+/** Throws a UserError for tables that this version of the program does not know. */
+export function refuseNewer(version: number, path: string): void {
+  if (version <= MIGRATIONS.length) return;
+  throw new UserError(
+    `${path} was written by a newer inf-gw (schema version ${version}; this one knows ${MIGRATIONS.length}): update inf-gw`,
+  );
+}
+
 function migrate(database: Sqlite, path: string): void {
   const version = versionOf(database);
-  if (version > MIGRATIONS.length) {
-    throw new UserError(
-      `${path} was written by a newer inf-gw (schema version ${version}; this one knows ${MIGRATIONS.length}): update inf-gw`,
-    );
-  }
+  refuseNewer(version, path);
   if (version === 0) database.pragma(`application_id = ${APPLICATION_ID}`);
   for (const [index, step] of MIGRATIONS.entries()) {
     if (index < version) continue;
@@ -194,7 +225,8 @@ export function immediately<T>(database: Sqlite, work: () => T, lockWaitMs = LOC
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
-function withRetry<T>(work: () => T, waitMs = LOCK_WAIT_MS): T {
+/** Runs `work` until no other connection is in its way, for `waitMs` milliseconds at most. */
+export function withRetry<T>(work: () => T, waitMs = LOCK_WAIT_MS): T {
   const deadline = performance.now() + waitMs;
   while (true) {
     try {

@@ -24,7 +24,12 @@ export function lockState(path: string): Lock {
 /** Locks a state file. Returns undefined if a gateway runs on it. Throws a UserError. */
 export function tryLockState(path: string): Lock | undefined {
   // A symbolic link leads to the same file, so it needs the same lock.
-  return tryLockFile(`${resolveLinks(path)}-lock`);
+  return tryLockFile(lockPathOf(resolveLinks(path)));
+}
+
+/** The file that is locked for a state file, without symbolic links. */
+export function lockPathOf(path: string): string {
+  return `${path}-lock`;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** A state file as the source or the target of a move. */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UserError } from '../../core/errors.ts';
 import { resolveLinks } from '../../core/files.ts';
@@ -17,9 +17,9 @@ import type { Row } from '../rows.ts';
 import { openDatabase, type Sqlite } from './database.ts';
 import { type Lock, tryLockState } from './lock.ts';
 import { explained } from './storage-errors.ts';
+import { removeCompanions, removeFiles, sync } from './whole-files.ts';
 
 const BATCH_ROWS = 5_000;
-const COMPANIONS = ['-wal', '-shm', '-journal'];
 const WINDOW_US = 60_000_000n;
 
 /** The windows as the next start of a gateway would rebuild them, and what its settlements would add. */
@@ -193,7 +193,7 @@ export class FileTarget implements MoveTarget {
   }
 
   async commit(): Promise<void> {
-    for (const suffix of COMPANIONS) rmSync(this.#draft + suffix, { force: true });
+    removeCompanions(this.#draft);
     sync(this.#draft);
     renameSync(this.#draft, this.#path);
     sync(dirname(this.#path));
@@ -221,17 +221,4 @@ function assertEmpty(path: string): void {
   if (!isEmpty) throw new UserError(`${path} is not empty; name a file that does not exist yet`);
   // The last to close the file removes its log, which must not meet another file.
   if (existsSync(`${path}-wal`)) throw new UserError(`another program has ${path} open; end it and try again`);
-}
-
-function removeFiles(path: string): void {
-  for (const suffix of ['', ...COMPANIONS]) rmSync(path + suffix, { force: true });
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }

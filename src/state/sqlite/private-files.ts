@@ -7,10 +7,10 @@ import { resolveLinks } from '../../core/files.ts';
 
 /** Marks a database as ours: "infg" in ASCII. */
 export const APPLICATION_ID = 0x69_6e_66_67;
-const PRIVATE_MODE = 0o600;
+export const PRIVATE_MODE = 0o600;
 const OTHERS = 0o077;
 /** What SQLite keeps beside a database, by the end of the name. */
-const COMPANIONS = ['-wal', '-shm', '-journal'];
+export const COMPANIONS = ['-wal', '-shm', '-journal'];
 /** The first bytes of every SQLite database, and where in its header the application id is. */
 const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;

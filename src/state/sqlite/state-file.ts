@@ -36,7 +36,7 @@ export class StateFile {
 }
 
 /** The device and inode of a file; undefined if there is none. */
-function identityOf(path: string): string | undefined {
+export function identityOf(path: string): string | undefined {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
     return stats && `${stats.dev}:${stats.ino}`;

@@ -1,0 +1,95 @@
+/** A copy of a state file as of one moment, made while a gateway may be writing to it. */
+import { closeSync, existsSync, linkSync, openSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { UserError } from '../../core/errors.ts';
+import { openAsItIs, refuseNewer, versionOf, withRetry } from './database.ts';
+import { type CopyOptions, createDraft, explainedCopy, settleDraft } from './draft.ts';
+import { PRIVATE_MODE } from './private-files.ts';
+import { isDamage } from './storage-errors.ts';
+import { removeFiles, sync } from './whole-files.ts';
+
+/** Pages of 4 KB between two looks at the signal. With 100, SQLite's own overhead triples the time. */
+const STEP_PAGES = 1_024;
+
+/**
+ * Copies a state file to `file`, which must not exist, and returns its size in bytes. Rejects with a
+ * UserError; then nothing is left behind.
+ */
+export async function backUp(path: string, file: string, options: CopyOptions): Promise<number> {
+  if (!existsSync(path)) throw new UserError(`no state file at ${path}: there is nothing to back up`);
+  refuseExisting(file);
+  const draft = `${file}.partial-${process.pid}`;
+  try {
+    removeAbandoned(file);
+    createDraft(draft);
+    await copyPages(path, draft, options);
+    settleDraft(draft, path);
+    await options.verify(draft);
+    options.signal.throwIfAborted();
+    sync(draft);
+    giveName(draft, file);
+    sync(dirname(file));
+    return statSync(file).size;
+  } catch (error) {
+    throw explainedCopy(error, isDamage(error) ? path : file);
+  } finally {
+    removeFiles(draft);
+  }
+}
+
+/**
+ * Within a read transaction, which sees one moment: otherwise SQLite begins anew after every commit of
+ * another process, and under a gateway with traffic never comes to an end.
+ */
+async function copyPages(path: string, draft: string, { onProgress, signal }: CopyOptions): Promise<void> {
+  const source = openAsItIs(path);
+  try {
+    refuseNewer(versionOf(source), path);
+    source.pragma('query_only = ON');
+    source.exec('BEGIN');
+    withRetry(() => source.prepare('SELECT count(*) FROM sqlite_schema').get());
+    await source.backup(draft, {
+      progress: ({ totalPages, remainingPages }) => {
+        signal.throwIfAborted();
+        onProgress(totalPages - remainingPages, totalPages);
+        return STEP_PAGES;
+      },
+    });
+  } finally {
+    source.close();
+  }
+}
+
+function refuseExisting(file: string): void {
+  if (existsSync(file)) throw new UserError(`${file} exists already; name a file that does not`);
+}
+
+/** Never takes the place of a file, also not of one that was made a moment ago. */
+function giveName(draft: string, file: string): void {
+  try {
+    linkSync(draft, file);
+  } catch {
+    refuseExisting(file);
+    // Not every file system has hard links.
+    closeSync(openSync(file, 'wx', PRIVATE_MODE));
+    renameSync(draft, file);
+  }
+}
+
+/** Removes drafts of backups to the same file whose process was killed. */
+function removeAbandoned(file: string): void {
+  const prefix = `${basename(file)}.partial-`;
+  for (const name of readdirSync(dirname(file))) {
+    const pid = name.startsWith(prefix) ? /^\d+/.exec(name.slice(prefix.length))?.[0] : undefined;
+    if (pid !== undefined && !isRunning(Number(pid))) removeFiles(join(dirname(file), prefix + pid));
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Drafts: copies of a state that are made beside their final place, private from the first byte, and
+ * given their name only when they are whole.
+ */
+import { closeSync, openSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { UserError } from '../../core/errors.ts';
+import { openDatabase, refuseNewer, type Sqlite, versionOf } from './database.ts';
+import { APPLICATION_ID, PRIVATE_MODE } from './private-files.ts';
+import { explained, isDamage } from './storage-errors.ts';
+
+/** How a copy is made, for both directions. */
+export interface CopyOptions {
+  /** Rejects with a UserError if an audit of the draft finds a difference. */
+  readonly verify: (draft: string) => Promise<void>;
+  /** Called with the number of pages copied so far, and the number of all. */
+  readonly onProgress: (copied: number, of: number) => void;
+  /** Aborted with a UserError: nothing is left behind. */
+  readonly signal: AbortSignal;
+}
+
+/** What to do about a file that cannot be written or read, by the code of the error. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full; free some space and try again',
+  EDQUOT: 'the quota of this user is used up; free some space and try again',
+  EROFS: 'the disk is read-only; choose another folder',
+  EACCES: 'check the permissions of the file and its folder',
+  EPERM: 'check the owner of the file and its folder',
+  ENOENT: 'check the path: a folder in it does not exist',
+  ENOTDIR: 'check the path: a folder in it is a file',
+  EISDIR: 'it is a folder; name a file',
+  ENAMETOOLONG: 'choose a shorter name',
+};
+
+/** Creates an empty file that only its owner can read. Throws if it exists. */
+export function createDraft(path: string): void {
+  closeSync(openSync(path, 'wx', PRIVATE_MODE));
+}
+
+/**
+ * Brings the tables of a complete draft up to date, and makes it one file without a log. `from`: what
+ * it is a copy of. Throws a UserError if that is no state of this program, or of a newer one.
+ */
+export function settleDraft(draft: string, from: string): void {
+  let database: Sqlite | undefined;
+  try {
+    database = new Database(draft, { fileMustExist: true });
+    const isOurs = database.pragma('application_id', { simple: true }) === APPLICATION_ID;
+    if (!isOurs || versionOf(database) === 0) throw new UserError(`${from} is no state of inf-gw; use another backup`);
+    refuseNewer(versionOf(database), from);
+    database.close();
+    database = openDatabase(draft).database;
+    database.pragma('journal_mode = DELETE');
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    throw new UserError(`${from} is damaged, or no state of inf-gw; use another backup`);
+  } finally {
+    database?.close();
+  }
+}
+
+/** An error of a file system, or of SQLite, as a UserError that names the file. Any other is returned unchanged. */
+export function explainedCopy(error: unknown, path: string): unknown {
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  if (syscall === undefined) return explained(error, path);
+  return new UserError(`cannot write ${path} (${code}): ${ADVICE[code] ?? 'check the disk'}`);
+}

@@ -1,0 +1,173 @@
+/**
+ * Puts a backup in the place of a state file. Whenever the process dies, the path leads to the old
+ * state or to the new one, and never to a file beside which the log of another lies: SQLite would
+ * write that log into it.
+ */
+import { chownSync, existsSync, linkSync, lstatSync, renameSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isoTime } from '../../core/clock.ts';
+import { UserError } from '../../core/errors.ts';
+import { ownUid, resolveLinks } from '../../core/files.ts';
+import { openOwn, type Sqlite, withRetry } from './database.ts';
+import { type CopyOptions, createDraft, explainedCopy, settleDraft } from './draft.ts';
+import { type Lock, lockPathOf, tryLockState } from './lock.ts';
+import { makePrivate } from './private-files.ts';
+import { identityOf } from './state-file.ts';
+import { isBusy, isStorageError } from './storage-errors.ts';
+import { removeCompanions, removeFiles, sync } from './whole-files.ts';
+
+/** The parts of a database that hold data. The third companion, `-shm`, is made anew. */
+const LOGS = ['-wal', '-journal'];
+const CHUNK_BYTES = 4 * 1024 * 1024;
+/** How long to wait for commands that have the state open: they take milliseconds. */
+const LOCK_WAIT_MS = 1_000;
+
+export interface RestoreOptions extends CopyOptions {
+  /** Called when the backup has been verified. Rejects with a UserError if the operator does not want it. */
+  readonly confirm: () => Promise<void>;
+}
+
+/**
+ * Replaces the state file at `path` by a copy of `backup`. Returns the path under which the old state
+ * is kept, undefined if there was none. Rejects with a UserError; then nothing has changed.
+ */
+export async function restore(path: string, backup: string, options: RestoreOptions): Promise<string | undefined> {
+  const state = targetOf(path);
+  assertBackup(backup, state);
+  const lock = lockTarget(state);
+  const draft = `${state}.restoring`;
+  try {
+    // Of a restore that was killed.
+    removeFiles(draft);
+    for (const suffix of ['', ...LOGS]) await copyPart(backup + suffix, draft + suffix, options.signal);
+    settleDraft(draft, backup);
+    await options.verify(draft);
+    options.signal.throwIfAborted();
+    await options.confirm();
+    giveToOwner(state, draft);
+    sync(draft);
+    return replace(state, draft);
+  } catch (error) {
+    throw explainedCopy(error, state);
+  } finally {
+    removeFiles(draft);
+    lock.release();
+  }
+}
+
+/** Where a symbolic link leads, since only the file there is replaced. */
+function targetOf(path: string): string {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  if (isLink && !existsSync(path)) {
+    throw new UserError(`${path} is a symbolic link to a file that does not exist; mount its disk, or remove the link`);
+  }
+  const state = resolveLinks(path);
+  const stats = statSync(state, { throwIfNoEntry: false });
+  if (stats === undefined) return state;
+  if (!stats.isFile()) throw new UserError(`${state} is not a file; set \`state:\` in the config to another path`);
+  if (ownUid() !== 0 && stats.uid !== ownUid()) {
+    throw new UserError(`${state} belongs to another user; run restore as that user, or as root`);
+  }
+  return state;
+}
+
+function assertBackup(backup: string, state: string): void {
+  const stats = statSync(backup, { throwIfNoEntry: false });
+  if (stats === undefined) throw new UserError(`no file at ${backup}; name a backup`);
+  if (!stats.isFile()) throw new UserError(`${backup} is not a file; name a backup`);
+  if (identityOf(backup) === identityOf(state)) {
+    throw new UserError(`${backup} is the state file itself; name a backup of it`);
+  }
+  if (isInUse(backup)) {
+    throw new UserError(`a gateway is running on ${backup}, so it is no backup; make one with \`inf-gw backup\``);
+  }
+}
+
+function isInUse(backup: string): boolean {
+  if (!existsSync(lockPathOf(resolveLinks(backup)))) return false;
+  try {
+    const lock = tryLockState(backup);
+    lock?.release();
+    return lock === undefined;
+  } catch {
+    // What cannot be locked is read-only, and no gateway runs on that.
+    return false;
+  }
+}
+
+function lockTarget(state: string): Lock {
+  const lock = tryLockState(state);
+  if (lock === undefined) throw new UserError(`a gateway is running on ${state}; stop it first`);
+  return lock;
+}
+
+/** Copies bytes, so that neither a read-only backup nor its log are touched. A part that does not exist is left out. */
+async function copyPart(from: string, to: string, signal: AbortSignal): Promise<void> {
+  if (!existsSync(from)) return;
+  createDraft(to);
+  await using source = await open(from, 'r');
+  await using target = await open(to, 'w');
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  while (true) {
+    signal.throwIfAborted();
+    const { bytesRead } = await source.read(chunk);
+    if (bytesRead === 0) return;
+    await target.writeFile(chunk.subarray(0, bytesRead));
+  }
+}
+
+/** A gateway that runs as another user could not open what root has made. */
+function giveToOwner(state: string, draft: string): void {
+  if (ownUid() !== 0) return;
+  const { uid, gid } = statSync(existsSync(state) ? state : dirname(state));
+  for (const file of [draft, lockPathOf(state)]) chownSync(file, uid, gid);
+}
+
+/** The old state gets a second name before its first one leads to the new. */
+function replace(state: string, draft: string): string | undefined {
+  const parts = ['', ...LOGS].filter((suffix) => existsSync(state + suffix));
+  const kept = parts.length === 0 ? undefined : `${state}.replaced-${isoTime(Date.now()).replaceAll(/[-:]/g, '')}`;
+  let old: Sqlite | undefined;
+  try {
+    // Before SQLite opens the file: from a damaged one it removes the log.
+    if (kept !== undefined) for (const suffix of parts) linkSync(state + suffix, kept + suffix);
+    sync(dirname(state));
+    old = existsSync(state) ? takeAlone(state) : undefined;
+    // Its log is in the file now. That of a damaged state is kept with it, and must not meet the new one: a death
+    // right after this leaves a damaged state without its log, which is whole under its other name.
+    removeCompanions(old !== undefined && kept !== undefined ? kept : state);
+    sync(dirname(state));
+    renameSync(draft, state);
+  } catch (error) {
+    old?.close();
+    if (kept !== undefined) removeFiles(kept);
+    throw error;
+  }
+  old?.close();
+  sync(dirname(state));
+  return kept;
+}
+
+/**
+ * Makes the old state one file without a log, and keeps every other program out of it: one that opened
+ * it earlier makes this fail, and one that opens it now finds out that the file was replaced. Returns
+ * undefined if the file is too damaged for that.
+ */
+function takeAlone(state: string): Sqlite | undefined {
+  let database: Sqlite | undefined;
+  try {
+    makePrivate(state);
+    database = openOwn(state);
+    const opened = database;
+    withRetry(() => opened.pragma('journal_mode = DELETE'), LOCK_WAIT_MS);
+    withRetry(() => opened.exec('BEGIN EXCLUSIVE'), LOCK_WAIT_MS);
+    if (!existsSync(`${state}-wal`)) return opened;
+  } catch (error) {
+    database?.close();
+    if (isStorageError(error) && !isBusy(error)) return undefined;
+    if (!isBusy(error)) throw error;
+  }
+  database?.close();
+  throw new UserError(`another program has ${state} open; end it and try again`);
+}
