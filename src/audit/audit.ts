@@ -2,9 +2,10 @@
  * The audit: checks that balance, sums, holds and journal of a state agree. It shares no code with
  * the ledger, not even the SQLite package, so that a bug in the ledger cannot hide itself here.
  */
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { UserError } from '../core/errors.ts';
 import type { AuditOptions, Check, Read } from './checks.ts';
+import { openToLook } from './open.ts';
 import { DatabaseAuditor } from './postgres/auditor.ts';
 import { FileAuditor } from './sqlite/auditor.ts';
 
@@ -34,7 +35,7 @@ export function auditDatabase(read: Read, options: AuditOptions): Promise<Check[
 
 function open(path: string): DatabaseSync {
   try {
-    return new DatabaseSync(path, { readOnly: true, timeout: 5_000, readBigInts: true });
+    return openToLook(path);
   } catch (error) {
     throw new UserError(`cannot open the state file ${path}: ${(error as Error).message}`);
   }

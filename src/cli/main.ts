@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   requests: async () => (await import('./requests.ts')).registerRequests,
   models: async () => (await import('./models.ts')).registerModels,
   config: async () => (await import('./config.ts')).registerConfig,
+  doctor: async () => (await import('./doctor.ts')).registerDoctor,
   audit: async () => (await import('./audit.ts')).registerAudit,
   backup: async () => (await import('./backup.ts')).registerBackup,
   restore: async () => (await import('./backup.ts')).registerRestore,

@@ -17,7 +17,7 @@ export interface Column {
   readonly rank?: number;
 }
 
-type Style = 'bold' | 'dim';
+export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red';
 
 /**
  * Prints a notice or an error on stderr: it is not a result, and must not end up in a pipe. A whole
@@ -48,6 +48,11 @@ export function printCsv(csv: string): void {
 
 export function printLine(line = '', style?: Style): void {
   write(styled(clean(line), style));
+}
+
+/** Prints a line with a word in front that is coloured on a terminal. */
+export function printMarked(mark: string, style: Style, text: string): void {
+  write(styled(mark, style) + clean(text));
 }
 
 function write(line: string): void {

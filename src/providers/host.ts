@@ -53,7 +53,7 @@ export function endpointOf(host: Host, userAgent: string): Endpoint {
 }
 
 /** Headers that a host needs where the client of its dialect sends none. */
-const DEFAULT_HEADERS: Partial<Record<DialectName, Readonly<Record<string, string>>>> = {
+export const DEFAULT_HEADERS: Partial<Record<DialectName, Readonly<Record<string, string>>>> = {
   messages: { 'anthropic-version': '2023-06-01' },
 };
 

@@ -6,6 +6,7 @@ import type { Durability } from '../core/settings.ts';
 import type { StateLocation } from '../core/state-location.ts';
 import { databaseBackup, databaseRestore } from './database-tools.ts';
 import type { Contents, MoveSource, MoveTarget } from './move.ts';
+import type { DatabaseFacts } from './postgres/examine.ts';
 import type { CopyOptions } from './sqlite/draft.ts';
 import type { RestoreOptions } from './sqlite/restore.ts';
 import type { OpenState } from './state.ts';
@@ -100,4 +101,9 @@ export async function restoreState(
 ): Promise<string | undefined> {
   if (location.kind === 'postgres') throw new UserError(databaseRestore(location.address, backup));
   return (await import('./sqlite/restore.ts')).restore(location.path, backup, options);
+}
+
+/** Looks at a database without changing anything. Rejects with a UserError if it cannot be reached or used. */
+export async function examineDatabase(address: PostgresAddress): Promise<DatabaseFacts> {
+  return (await import('./postgres/examine.ts')).examineDatabase(address);
 }

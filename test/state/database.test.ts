@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { UserError } from '../../src/core/errors.ts';
-import { openState } from '../../src/state/open.ts';
+import { examineDatabase, openState } from '../../src/state/open.ts';
 import { grantsFor } from '../../src/state/postgres/rights.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import { PostgresServer } from '../support/postgres.ts';
@@ -50,6 +50,45 @@ async function linesOf(state: OpenState, work: () => Promise<unknown>): Promise<
   assert.ok(error instanceof UserError, String(error));
   return error.lines;
 }
+
+describe('looking at a database', () => {
+  const addressOf = (url: string) => {
+    const location = locationOf(url);
+    assert.ok(location.kind === 'postgres');
+    return location.address;
+  };
+
+  test('makes nothing, and tells what the user may do', async (t) => {
+    const url = await server.createDatabase();
+    const before = await examineDatabase(addressOf(url));
+    assert.deepEqual([before.version, before.isAllowed], [0, true]);
+    assert.equal((await examineDatabase(addressOf(url))).version, 0);
+    await opened(t, url);
+    const after = await examineDatabase(addressOf(url));
+    assert.deepEqual([after.version, after.newest, after.isAllowed], [before.newest, before.newest, true]);
+    assert.match(after.server, /^\d+\./);
+    const visitor = new URL(url);
+    const database = visitor.pathname.slice(1);
+    await server.query("CREATE ROLE visitor LOGIN PASSWORD 'visits'", database);
+    Object.assign(visitor, { username: 'visitor', password: 'visits' });
+    await server.query(
+      'GRANT USAGE ON SCHEMA inf_gw TO visitor; GRANT SELECT ON inf_gw.migrations TO visitor',
+      database,
+    );
+    assert.equal((await examineDatabase(addressOf(visitor.href))).isAllowed, false);
+    for (const statement of grantsFor('visitor')) await server.query(statement, database);
+    assert.equal((await examineDatabase(addressOf(visitor.href))).isAllowed, true);
+  });
+
+  test('fails with a line on what is wrong, and one on what to do', async () => {
+    const closed = addressOf('postgres://gateway:secret@127.0.0.1:9/gateway');
+    await assert.rejects(examineDatabase(closed), (error: UserError) => {
+      assert.match(error.lines.join('\n'), /nothing listens there \(.*\)\nstart the database server/);
+      assert.ok(!error.message.includes('secret'));
+      return true;
+    });
+  });
+});
 
 describe('opening a database', () => {
   test('makes its tables, once, and says so without the password', async (t) => {

@@ -28,8 +28,8 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   'string-width': 'src/operator/text.ts',
   ink: 'src/tui/app.ts',
   react: 'src/tui/app.ts',
-  // To clients, and on the control socket to the operator.
-  'node:http': ['src/http/', 'src/control/'],
+  // To clients, on the control socket to the operator, and to hosts that are only looked at.
+  'node:http': ['src/http/', 'src/control/', 'src/doctor/', 'src/core/node-http.ts'],
   'node:sqlite': 'src/audit/',
   'gpt-tokenizer': 'src/tokens/thread.ts',
 };

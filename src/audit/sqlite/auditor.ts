@@ -17,7 +17,7 @@ import {
 import { JournalWalk } from './journal.ts';
 
 /** The schema version that this auditor can read. */
-const KNOWN_VERSION = 5n;
+export const KNOWN_VERSION = 5n;
 
 export class FileAuditor {
   readonly #database: DatabaseSync;

@@ -3,7 +3,7 @@
 import pg from 'pg';
 
 /** What a gateway calls. They run with the owner's rights, so that its role needs none on tables. */
-const GATEWAY_FUNCTIONS = [
+export const GATEWAY_FUNCTIONS = [
   'decide',
   'settle_late',
   'join_node',

@@ -1,0 +1,64 @@
+/** `doctor`: looks for what keeps a gateway from serving, and says what to do about it. */
+import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
+import { UserError } from '../core/errors.ts';
+import { counted } from '../core/plural.ts';
+import type { Finding } from '../doctor/doctor.ts';
+import { printJson, printLine, printMarked, type Style } from './output.ts';
+import { configOrDefaults, globalOptions } from './state.ts';
+
+const ERRORS_FOUND = 1;
+const STYLES: Readonly<Record<Finding['status'], Style>> = { ok: 'green', warning: 'yellow', error: 'red' };
+/** The longest status, and the blanks after it. */
+const INDENT = 9;
+
+export function registerDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .description('check config, address, state, machine and providers; exit with status 1 if serving would fail')
+    .addHelpText(
+      'after',
+      `
+Providers are asked for their list of models, and for nothing that costs. A running gateway of this
+state is asked whether it is ready. Nothing is changed.
+
+Examples:
+  inf-gw doctor
+  inf-gw doctor --config /etc/inf-gw/config.yaml --json`,
+    )
+    .action((_: unknown, command: Command) => doctor(command));
+}
+
+async function doctor(command: Command): Promise<void> {
+  const findings = await findingsOf(command);
+  const errors = findings.filter(({ status }) => status === 'error').length;
+  const warnings = findings.filter(({ status }) => status === 'warning').length;
+  if (errors > 0) process.exitCode = ERRORS_FOUND;
+  if (globalOptions(command).json) return printJson({ ok: errors === 0, checks: findings.map(findingJson) });
+  for (const { name, status, message, fix } of findings) {
+    printMarked(status.padEnd(INDENT), STYLES[status], `${name}: ${message}`);
+    if (fix !== undefined) printLine(`${' '.repeat(INDENT)}${fix}`);
+  }
+  printLine();
+  printLine(
+    errors + warnings === 0 ? 'Nothing is wrong.' : `${counted(errors, 'error')}, ${counted(warnings, 'warning')}.`,
+  );
+}
+
+/** Where the config cannot be read, the rest cannot be looked at. */
+async function findingsOf(command: Command): Promise<readonly Finding[]> {
+  // Loaded here so that other commands do not wait for it.
+  const { examine, examineWithoutConfig } = await import('../doctor/doctor.ts');
+  let config: Config;
+  try {
+    config = configOrDefaults(command);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return examineWithoutConfig(error.lines);
+  }
+  return examine(config, process.env);
+}
+
+function findingJson({ name, status, message, fix }: Finding) {
+  return { name, status, message, fix: fix ?? null };
+}

@@ -1,0 +1,70 @@
+/** Whether a gateway runs on this state and is ready, or the address is free for one. */
+import type { Config } from '../config/config.ts';
+import { readSnapshot } from '../control/client.ts';
+import { type Snapshot, socketPathOf } from '../control/protocol.ts';
+import { formatAddress, isLoopback } from '../core/address.ts';
+import { PROGRAM, VERSION } from '../core/program.ts';
+import { assertFree } from '../http/address.ts';
+import { duration } from '../operator/format.ts';
+import { type Finding, failure, ok, refused, warning } from './finding.ts';
+import { probe } from './probe.ts';
+
+const READY_MS = 5_000;
+/** Addresses that stand for all of the machine: asked at its own. */
+const ANY: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' };
+
+export async function checkGateway(config: Config): Promise<readonly Finding[]> {
+  try {
+    const snapshot = await readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 });
+    return snapshot === undefined ? await checkAddress(config) : await checkRunning(config, snapshot);
+  } catch (error) {
+    return [refused('gateway', error)];
+  }
+}
+
+async function checkAddress({ listen }: Config): Promise<Finding[]> {
+  try {
+    await assertFree(listen);
+    const note = isLoopback(listen.host) ? '' : '; other machines can reach it, by plain HTTP';
+    return [ok('address', `${formatAddress(listen)} is free, and no gateway runs on this state${note}`)];
+  } catch (error) {
+    return [refused('address', error)];
+  }
+}
+
+async function checkRunning({ listen }: Config, snapshot: Snapshot): Promise<Finding[]> {
+  const name = 'gateway';
+  const { address, now_ms: nowMs, started_at_ms: startedAtMs, pid, version } = snapshot;
+  const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(address) ?? [];
+  const origin = `http://${ANY[host] ?? host}:${port}`;
+  const answer = await probe({ origin, path: '/readyz', headers: {}, tellsKey: false }, READY_MS);
+  const up = `version ${version}, process ${pid}, up ${duration((nowMs - startedAtMs) / 1000)}`;
+  const findings: Finding[] = [];
+  if (answer.kind === 'failed') {
+    findings.push(
+      failure(
+        name,
+        `it runs (${up}), but ${address} does not answer (${answer.code})`,
+        'look at its log, and restart it',
+      ),
+    );
+  } else if (answer.status !== 200) {
+    const why =
+      snapshot.storage_fault ?? (snapshot.draining ? 'it is shutting down' : `/readyz answers ${answer.status}`);
+    findings.push(failure(name, `it runs (${up}), but takes no requests: ${why}`, 'look at its log'));
+  } else {
+    findings.push(ok(name, `ready at ${address}: ${up}`));
+  }
+  if (version !== VERSION)
+    findings.push(warning(name, `it runs version ${version}, and this is ${VERSION}`, 'restart it'));
+  if (listen.port !== 0 && String(listen.port) !== port) {
+    findings.push(
+      warning(
+        name,
+        `it listens on ${address}, but the config says ${formatAddress(listen)}`,
+        `restart it; \`${PROGRAM} reload\` cannot change that`,
+      ),
+    );
+  }
+  return findings;
+}

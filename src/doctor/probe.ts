@@ -1,0 +1,84 @@
+/**
+ * One request to a host, which says how far it came: name, connection, TLS or HTTP. Directly, as
+ * requests of the gateway go out: those take no proxy from the environment either.
+ */
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { isIP } from 'node:net';
+import { request, requestTls } from '../core/node-http.ts';
+import type { Listing } from '../providers/listing.ts';
+
+export type Stage = 'DNS' | 'TCP' | 'TLS' | 'HTTP';
+
+export type Probe =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      /** The beginning of the body; never shown, since hosts repeat keys in it. */
+      readonly text: string;
+      /** How far the host's clock is ahead of ours, in milliseconds. Undefined if it does not say. */
+      readonly aheadMs: number | undefined;
+    }
+  /** `code`: of Node or OpenSSL. */
+  | { readonly kind: 'failed'; readonly stage: Stage; readonly code: string };
+
+const MAX_TEXT_BYTES = 16 * 1024;
+
+/** Sends the request. Never rejects. */
+export async function probe({ origin, path, headers }: Listing, timeoutMs: number): Promise<Probe> {
+  const url = new URL(origin);
+  const isTls = url.protocol === 'https:';
+  const options: RequestOptions = {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port || (isTls ? 443 : 80),
+    path,
+    headers: { ...headers },
+    // Neither a connection that is kept nor a proxy that the environment names.
+    agent: false,
+  };
+  let stage: Stage = isIP(options.host ?? '') === 0 ? 'DNS' : 'TCP';
+  const call = (isTls ? requestTls : request)(options);
+  call.once('socket', (socket) => {
+    socket.on('lookup', (error: Error | null) => {
+      if (error === null) stage = 'TCP';
+    });
+    socket.once('connect', () => {
+      stage = isTls ? 'TLS' : 'HTTP';
+    });
+    socket.once('secureConnect', () => {
+      stage = 'HTTP';
+    });
+  });
+  const timer = setTimeout(() => call.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })), timeoutMs);
+  try {
+    const sentAtMs = Date.now();
+    const response = await responseTo(call);
+    const aheadMs = aheadOf(response, sentAtMs, Date.now());
+    return { kind: 'answer', status: response.statusCode ?? 0, text: await beginningOf(response), aheadMs };
+  } catch (error) {
+    return { kind: 'failed', stage, code: (error as NodeJS.ErrnoException).code ?? 'unknown error' };
+  } finally {
+    clearTimeout(timer);
+    call.destroy();
+  }
+}
+
+function responseTo(call: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    call.once('response', resolve).on('error', reject).end();
+  });
+}
+
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const piece of response.setEncoding('latin1')) {
+    text += piece;
+    if (text.length > MAX_TEXT_BYTES) break;
+  }
+  return text;
+}
+
+/** The header has whole seconds: half of one is added on average. */
+function aheadOf({ headers: { date = '' } }: IncomingMessage, sentAtMs: number, nowMs: number): number | undefined {
+  const hostMs = Date.parse(date);
+  return Number.isNaN(hostMs) ? undefined : hostMs + 500 - (sentAtMs + nowMs) / 2;
+}

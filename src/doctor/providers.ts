@@ -1,0 +1,137 @@
+/** Whether each provider can be reached and accepts its key. Nothing that costs is asked for. */
+import type { HttpProviderConfig, ProviderConfig, UpstreamConfig } from '../config/config.ts';
+import { VERSION } from '../core/program.ts';
+import { listingOf, publicListingOf } from '../providers/listing.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
+import { type Probe, probe, type Stage } from './probe.ts';
+
+/** Of one request; there are two at most. */
+const PROBE_MS = 7_000;
+const USER_AGENT = `inf-gw/${VERSION}`;
+/** Why a key was refused, in the words of hosts that answer 400 for that. */
+const ABOUT_KEY = /api[ _-]?key/i;
+/** A key that may serve requests, but may not list models. */
+const ABOUT_SCOPES = /missing scopes|insufficient permissions/i;
+const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
+
+export interface ProviderReport {
+  readonly findings: readonly Finding[];
+  /** How far the clocks of the hosts that answered are ahead of ours, in milliseconds. */
+  readonly aheadMs: readonly number[];
+}
+
+/** Asks all providers at once. The findings are in the order of the config. Never rejects. */
+export async function checkProviders(
+  providers: readonly ProviderConfig[],
+  environment: NodeJS.ProcessEnv,
+): Promise<ProviderReport> {
+  const reports = await Promise.all(providers.map((provider) => checkProvider(provider, environment)));
+  return {
+    findings: reports.flatMap(({ findings }) => findings),
+    aheadMs: reports.flatMap(({ aheadMs }) => aheadMs),
+  };
+}
+
+async function checkProvider(provider: ProviderConfig, environment: NodeJS.ProcessEnv): Promise<ProviderReport> {
+  const { kind, name, missingVariable } = provider;
+  if (kind === 'mock') return { findings: [ok(`provider ${name}`, 'built in')], aheadMs: [] };
+  if (missingVariable !== undefined) return { findings: [leftOut(name, missingVariable)], aheadMs: [] };
+  const results = await Promise.all(provider.upstreams.map((upstream) => checkUpstream(provider, upstream)));
+  const isProxied = PROXIES.some((variable) => environment[variable]);
+  return {
+    findings: results.map((result) => findingOf(result, isProxied)),
+    aheadMs: results.flatMap(({ asked }) =>
+      asked?.kind === 'answer' && asked.aheadMs !== undefined ? [asked.aheadMs] : [],
+    ),
+  };
+}
+
+interface Result {
+  readonly upstream: UpstreamConfig;
+  readonly asked?: Probe;
+  /** The answer without the key, where the one with it was good. */
+  readonly unasked?: Probe;
+  /** The host has nothing that would tell whether it accepts the key. */
+  readonly isSilent?: boolean;
+}
+
+async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamConfig): Promise<Result> {
+  if (upstream.missingVariable !== undefined) return { upstream };
+  const host = { ...provider, ...upstream };
+  const listing = listingOf(host, provider.dialects, USER_AGENT);
+  const asked = await probe(listing, PROBE_MS);
+  if (asked.kind === 'failed' || !isGood(asked.status) || !listing.tellsKey || upstream.apiKey === undefined) {
+    return { upstream, asked, isSilent: !listing.tellsKey };
+  }
+  return { upstream, asked, unasked: await probe(publicListingOf(host, provider.dialects, USER_AGENT), PROBE_MS) };
+}
+
+function isGood(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function leftOut(name: string, variable: string): Finding {
+  const fix = `set it where the gateway is started, or remove the provider from the config`;
+  return warning(`provider ${name}`, `left out: ${variable} is not set`, fix);
+}
+
+function findingOf({ upstream, asked, unasked, isSilent }: Result, isProxied: boolean): Finding {
+  if (asked === undefined) return leftOut(upstream.name, upstream.missingVariable ?? '');
+  const name = `provider ${upstream.name}`;
+  if (asked.kind === 'failed') return unreachable(name, upstream, asked, isProxied);
+  if (isSilent)
+    return ok(name, 'answers; its key was not checked: this host has nothing free of charge that needs one');
+  if (!isGood(asked.status)) return refusal(name, asked.status, asked.text, upstream.apiKey !== undefined);
+  if (upstream.apiKey === undefined) return ok(name, 'answers, and asks for no key');
+  if (unasked?.kind === 'answer' && isGood(unasked.status)) {
+    return ok(name, 'answers; its key was not checked: the host lists its models without one');
+  }
+  return ok(name, 'answers, and accepts its key');
+}
+
+/** What went wrong at each stage, and what to do. */
+const STAGES: Readonly<Record<Stage, readonly [what: string, fix: string]>> = {
+  DNS: ['its host is not known', 'correct its base_url, or the name service of this machine'],
+  TCP: ['no connection to its host', 'correct its base_url, start the host, or let a firewall pass connections to it'],
+  TLS: [
+    'its certificate is not trusted, or it speaks no TLS',
+    'name the file of its authority in NODE_EXTRA_CA_CERTS, or correct its base_url',
+  ],
+  HTTP: ['it does not answer as HTTP does', 'correct its base_url, and look at the host'],
+};
+
+function unreachable(
+  name: string,
+  { shownBaseUrl }: UpstreamConfig,
+  { stage, code }: Extract<Probe, { kind: 'failed' }>,
+  isProxied: boolean,
+): Finding {
+  const [what, fix] = STAGES[stage];
+  // As the config file writes it: what a reference stands for may be a secret.
+  const host = /^https?:\/\/([^/?#]+)/i.exec(shownBaseUrl)?.[1] ?? 'the host of its base_url';
+  const proxy = isProxied ? '; the environment names a proxy, which the gateway does not use' : '';
+  return failure(name, `${stage}: ${what}: ${host} (${code})`, fix + proxy);
+}
+
+/** What an answer other than the listing means. */
+function refusal(name: string, status: number, text: string, hasKey: boolean): Finding {
+  const unless = 'nothing, unless its requests fail: `inf-gw requests --errors` says why';
+  const isRefused = status === 401 || status === 403 || (status === 400 && ABOUT_KEY.test(text));
+  if (isRefused && ABOUT_SCOPES.test(text)) {
+    return warning(name, `answers; its key was not checked, because it may not list models (${status})`, unless);
+  }
+  if (isRefused && hasKey)
+    return failure(name, `refuses its key (${status})`, 'correct its api_key, or the variable that it names');
+  if (isRefused) return failure(name, `asks for a key (${status}), and has none`, 'set its api_key in the config');
+  if (status === 402)
+    return warning(name, 'answers that the account is out of money (402)', 'add money to the account there');
+  if (status === 404 || status === 405) {
+    const fix = 'check its base_url; otherwise nothing, unless its requests fail';
+    return warning(name, 'answers; its key was not checked, because it has no listing of models there', fix);
+  }
+  return warning(
+    name,
+    `answers with ${status}; its key was not checked`,
+    'run this again later; if it stays so, check its base_url',
+  );
+}

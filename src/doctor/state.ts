@@ -1,0 +1,120 @@
+/** What is in the state: whether it can be used, is whole and agrees with itself. */
+import { existsSync } from 'node:fs';
+import type { Config } from '../config/config.ts';
+import { fileSize, resolveLinks } from '../core/files.ts';
+import type { PostgresAddress } from '../core/postgres-address.ts';
+import { showAddress } from '../core/postgres-address.ts';
+import { PROGRAM } from '../core/program.ts';
+import { bytes, count } from '../operator/format.ts';
+import { examineDatabase } from '../state/open.ts';
+import { type Finding, failure, ok, refused, warning } from './finding.ts';
+
+/** A larger file takes longer to audit than somebody who is looking for a fault wants to wait. */
+const MAX_AUDITED_BYTES = 1024 * 1024 * 1024;
+const AUDIT_MS = 20_000;
+/** The ledger pauses to shorten a log of this size. */
+const LARGE_LOG_BYTES = 1024 * 1024 * 1024;
+
+const NAME = 'state';
+const RESTORE = `restore it with \`${PROGRAM} restore <backup>\``;
+
+export async function checkState({ state }: Config): Promise<readonly Finding[]> {
+  switch (state.kind) {
+    case 'file':
+      return existsSync(state.path) ? [...(await checkContents(resolveLinks(state.path)))] : [];
+    case 'postgres':
+      return [await checkDatabase(state.address)];
+  }
+}
+
+async function checkContents(path: string): Promise<Finding[]> {
+  const { newestVersion, readVersion } = await import('../audit/version.ts');
+  const found = readVersion(path);
+  switch (found.kind) {
+    case 'empty':
+      return [ok(NAME, 'empty; the first start fills it')];
+    case 'foreign':
+      return [failure(NAME, `${path} belongs to another program`, 'set `state:` in the config to another file')];
+    case 'unreadable':
+      return [failure(NAME, `it cannot be read (${found.message})`, `if it is damaged, ${RESTORE}`)];
+    case 'version': {
+      const { version } = found;
+      if (version > newestVersion) {
+        return [
+          failure(
+            NAME,
+            `written by a newer inf-gw (schema version ${version}; this one knows ${newestVersion})`,
+            'update inf-gw',
+          ),
+        ];
+      }
+      if (version < newestVersion) {
+        return [ok(NAME, `schema version ${version}; the next start brings it to ${newestVersion}`), ...checkLog(path)];
+      }
+      return [await checkFigures(path), ...checkLog(path)];
+    }
+  }
+}
+
+async function checkFigures(path: string): Promise<Finding> {
+  const size = fileSize(path);
+  const whole = `\`${PROGRAM} audit\` checks all of it`;
+  if (size > MAX_AUDITED_BYTES) return ok(NAME, `${bytes(size)}, too large to be checked here; ${whole}`);
+  const { auditInThread } = await import('../audit/in-thread.ts');
+  const signal = AbortSignal.timeout(AUDIT_MS);
+  try {
+    const checks = await auditInThread(path, { onProgress: () => {}, signal });
+    const damaged = checks.find((check) => check.name === 'file' && check.differences.length > 0);
+    if (damaged !== undefined) return failure(NAME, `it is damaged: ${damaged.differences[0]}`, RESTORE);
+    const wrong = checks.filter(({ differences }) => differences.length > 0);
+    if (wrong.length > 0) {
+      const names = wrong.map(({ name }) => name).join(', ');
+      return warning(NAME, `its figures do not agree: ${names}`, `\`${PROGRAM} audit\` shows the differences`);
+    }
+    const requests = checks.find((check) => check.name === 'journal rows')?.rows ?? 0;
+    return ok(NAME, `${bytes(size)}, ${count(requests)} requests; everything agrees`);
+  } catch (error) {
+    if (signal.aborted) return ok(NAME, `${bytes(size)}, not checked within ${AUDIT_MS / 1000} s; ${whole}`);
+    return { ...refused(NAME, error), fix: RESTORE };
+  }
+}
+
+function checkLog(path: string): Finding[] {
+  const size = fileSize(`${path}-wal`);
+  if (size < LARGE_LOG_BYTES) return [];
+  const fix = 'end the program that has been reading from it for long, such as a backup of another kind';
+  return [warning(NAME, `its log has grown to ${bytes(size)}`, fix)];
+}
+
+async function checkDatabase(address: PostgresAddress): Promise<Finding> {
+  const name = 'database';
+  const place = showAddress(address);
+  try {
+    const { server, version, newest, isAllowed } = await examineDatabase(address);
+    if (version > newest) {
+      return failure(
+        name,
+        `its tables are from a newer inf-gw (version ${version}; this one knows ${newest})`,
+        'update inf-gw',
+      );
+    }
+    if (!isAllowed && version === newest) {
+      return failure(
+        name,
+        `${address.user} may not do what a gateway does in ${place}`,
+        `let the owner of the tables run \`${PROGRAM} state grant ${address.user}\``,
+      );
+    }
+    if (!isAllowed) {
+      return failure(
+        name,
+        `${address.user} may not make or update the tables in ${place}`,
+        'run the first command as the owner of the database',
+      );
+    }
+    const tables = version === newest ? `tables of version ${version}` : 'the next start makes or updates the tables';
+    return ok(name, `PostgreSQL ${server} at ${place}; ${tables}`);
+  } catch (error) {
+    return refused(name, error);
+  }
+}

@@ -1,0 +1,46 @@
+/** Looks at a database without changing anything: its version, its tables, and what the user may do. */
+import type { PostgresAddress } from '../../core/postgres-address.ts';
+import { disconnect, query } from './connect.ts';
+import { explained } from './faults.ts';
+import { schemaVersion } from './migrations.ts';
+import { GATEWAY_FUNCTIONS } from './rights.ts';
+import { MIGRATIONS } from './schema.ts';
+import { openServer } from './server.ts';
+
+export interface DatabaseFacts {
+  /** The version of PostgreSQL. */
+  readonly server: string;
+  /** The version of the tables; 0 if there are none. */
+  readonly version: number;
+  /** The one that this program makes. */
+  readonly newest: number;
+  /** Whether the user may do what is next: make the tables, update them, or run a gateway on them. */
+  readonly isAllowed: boolean;
+}
+
+const ANSWER_MS = 5_000;
+const SERVER = "SELECT current_setting('server_version') AS server";
+const MAY_CREATE = "SELECT has_database_privilege(current_database(), 'CREATE') AS allowed";
+const MAY_UPDATE = `SELECT pg_has_role(current_user, nspowner, 'USAGE') AS allowed
+  FROM pg_namespace WHERE nspname = 'inf_gw'`;
+const MAY_SERVE = `SELECT has_schema_privilege(n.oid, 'USAGE')
+    AND bool_and(has_function_privilege(p.oid, 'EXECUTE')) AS allowed
+  FROM pg_namespace n JOIN pg_proc p ON p.pronamespace = n.oid
+  WHERE n.nspname = 'inf_gw' AND p.proname IN (${GATEWAY_FUNCTIONS}) GROUP BY n.oid`;
+
+/** Rejects with a UserError if the database cannot be reached or used. */
+export async function examineDatabase(address: PostgresAddress): Promise<DatabaseFacts> {
+  const client = await openServer(address, 'inf-gw doctor');
+  try {
+    const { rows } = await query<{ server: string }>(client, SERVER, ANSWER_MS);
+    const newest = MIGRATIONS.length;
+    const version = await schemaVersion(client);
+    const question = version === 0 ? MAY_CREATE : version < newest ? MAY_UPDATE : MAY_SERVE;
+    const answer = await query<{ allowed: boolean }>(client, question, ANSWER_MS);
+    return { server: rows[0]?.server ?? '', version, newest, isAllowed: answer.rows[0]?.allowed === true };
+  } catch (error) {
+    throw explained(error, address);
+  } finally {
+    await disconnect(client);
+  }
+}

@@ -1,0 +1,159 @@
+/** What `doctor` says of providers: how far it came, whether the key is accepted, and never the key. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Finding } from '../../src/doctor/finding.ts';
+import { checkClock } from '../../src/doctor/machine.ts';
+import { checkProviders } from '../../src/doctor/providers.ts';
+import { listingOf } from '../../src/providers/listing.ts';
+import { load } from '../support/configs.ts';
+import { FakeUpstream, type Script } from '../support/fake-upstream.ts';
+
+const KEY = 'sk-secret-0123456789';
+const CERTIFICATES = join(import.meta.dirname, '../faults/certificates');
+const pem = (name: string) => readFileSync(join(CERTIFICATES, name), 'utf8');
+
+let host: FakeUpstream;
+let expired: FakeUpstream;
+before(async () => {
+  host = await FakeUpstream.start();
+  expired = await FakeUpstream.start({ cert: pem('expired.crt'), key: pem('host.key') });
+});
+after(() => Promise.all([host.close(), expired.close()]));
+
+const PRICES = 'models: { a: { input: 1, output: 1 } }';
+
+/** Asks one provider with these fields. */
+function ask(fields: string, environment: NodeJS.ProcessEnv = {}) {
+  return checkProviders(load(`providers: { main: { ${fields}, ${PRICES} } }`, environment).providers, environment);
+}
+
+async function findingFor(script: Script, key = `, api_key: ${KEY}`): Promise<Finding> {
+  host.follow(script);
+  const { findings } = await ask(`kind: openai, base_url: 'http://127.0.0.1:${host.port}/v1'${key}`);
+  assert.equal(findings.length, 1);
+  return findings[0] as Finding;
+}
+
+const OK: Script = (call) => call.answer(200, { data: [] });
+const UNLESS_KEY: Script = (call) =>
+  call.header('authorization') === `Bearer ${KEY}` ? call.answer(200, { data: [] }) : call.answer(401, {});
+const answering =
+  (status: number, message = ''): Script =>
+  (call) =>
+    call.answer(status, { error: { message } });
+
+const ANSWERS: readonly (readonly [what: string, script: Script, status: Finding['status'], message: RegExp])[] = [
+  ['200, and 401 without the key', UNLESS_KEY, 'ok', /^answers, and accepts its key$/],
+  ['200 to everybody', OK, 'ok', /key was not checked: the host lists its models without one$/],
+  ['401', answering(401, `Incorrect API key provided: ${KEY}`), 'error', /^refuses its key \(401\)$/],
+  ['403', answering(403), 'error', /^refuses its key \(403\)$/],
+  ['400 that names the key', answering(400, 'API key not valid.'), 'error', /^refuses its key \(400\)$/],
+  ['another 400', answering(400, 'bad request'), 'warning', /^answers with 400; its key was not checked$/],
+  ['403 for want of a scope', answering(403, 'Missing scopes: api.model.read'), 'warning', /may not list models/],
+  ['402', answering(402), 'warning', /out of money/],
+  ['404', answering(404), 'warning', /no listing of models there$/],
+  ['503', answering(503), 'warning', /^answers with 503/],
+  ['no HTTP', (call) => call.raw('220 mail.example ESMTP\r\n'), 'error', /^HTTP: .*127\.0\.0\.1:\d+ \(HPE_\w+\)$/],
+  ['a reset', (call) => call.reset(), 'error', /^HTTP: .*\(ECONNRESET\)$/],
+];
+
+describe('a provider that answers', () => {
+  for (const [what, script, status, message] of ANSWERS) {
+    test(`${what}: ${status}`, async () => {
+      const finding = await findingFor(script);
+      assert.deepEqual([finding.name, finding.status], ['provider main', status]);
+      assert.match(finding.message, message);
+      assert.equal(finding.fix === undefined, status === 'ok');
+      assert.doesNotMatch(JSON.stringify(finding), /secret/);
+      // Nothing that costs.
+      for (const call of host.calls) assert.deepEqual([call.method, call.path, call.body], ['GET', '/v1/models', '']);
+    });
+  }
+
+  test('is asked once where it has no key', async () => {
+    assert.equal((await findingFor(OK, '')).message, 'answers, and asks for no key');
+    assert.equal(host.calls.length, 1);
+    assert.match((await findingFor(answering(401), '')).message, /^asks for a key \(401\), and has none$/);
+  });
+
+  test('sets the clock right: a minute off is a warning', async () => {
+    host.follow((call) => call.answer(401, {}, { date: new Date(Date.now() + 3_600_000).toUTCString() }));
+    const { aheadMs } = await ask(`kind: openai, base_url: 'http://127.0.0.1:${host.port}/v1', api_key: ${KEY}`);
+    assert.ok(Math.abs((aheadMs[0] ?? 0) - 3_600_000) < 60_000, String(aheadMs));
+    assert.match(checkClock(aheadMs).message, /^3,\d{3} s behind the providers/);
+    assert.deepEqual(
+      [[61_000], [-61_000], [59_000], [3_600_000, -2_000], []].map((ahead) => checkClock(ahead).status),
+      ['warning', 'warning', 'ok', 'ok', 'ok'],
+    );
+  });
+});
+
+describe('a provider that cannot be reached', () => {
+  test('is named with the stage that failed', async () => {
+    const { findings } = await checkProviders(
+      load(
+        `providers:
+  name: { kind: openai, base_url: 'https://no-such-host.invalid/v1', api_key: ${KEY}, ${PRICES} }
+  port: { kind: openai, base_url: 'http://127.0.0.1:9/v1', ${PRICES} }
+  tls: { kind: anthropic, base_url: 'https://127.0.0.1:${expired.port}/v1', dialects: [messages], models: {} }
+  secret: { kind: openai, base_url: '\${PLACE}', ${PRICES} }
+  unset: { kind: openai, base_url: 'https://x.invalid', api_key: '\${NO_SUCH}', ${PRICES} }
+  mock: { kind: mock, models: {} }
+`,
+        { PLACE: 'http://127.0.0.1:9/relay-token-1234' },
+      ).providers,
+      { HTTPS_PROXY: 'http://127.0.0.1:9' },
+    );
+    const proxy = '; the environment names a proxy, which the gateway does not use';
+    assert.deepEqual(
+      // Without a network the name service does not answer.
+      findings.map(({ name, status, message }) => [name, status, message.replace('EAI_AGAIN', 'ENOTFOUND')]),
+      [
+        ['provider name', 'error', 'DNS: its host is not known: no-such-host.invalid (ENOTFOUND)'],
+        ['provider port', 'error', 'TCP: no connection to its host: 127.0.0.1:9 (ECONNREFUSED)'],
+        [
+          'provider tls',
+          'error',
+          `TLS: its certificate is not trusted, or it speaks no TLS: 127.0.0.1:${expired.port} (CERT_HAS_EXPIRED)`,
+        ],
+        ['provider secret', 'error', 'TCP: no connection to its host: the host of its base_url (ECONNREFUSED)'],
+        ['provider unset', 'warning', 'left out: NO_SUCH is not set'],
+        ['provider mock', 'ok', 'built in'],
+      ],
+    );
+    assert.ok(findings[1]?.fix?.endsWith(proxy));
+  });
+});
+
+test('the request is the cheapest that each host has', () => {
+  const shared = { apiKey: 'k', headers: { 'x-team': 'a' }, streamUsage: true };
+  const at = (baseUrl: string, auth: 'bearer' | 'x-api-key' | 'api-key', dialect: 'chat' | 'messages') =>
+    listingOf({ ...shared, baseUrl, auth }, [dialect], 'agent');
+  const openai = at('https://api.openai.com/v1/', 'bearer', 'chat');
+  assert.deepEqual([openai.origin, openai.path, openai.tellsKey], ['https://api.openai.com', '/v1/models', true]);
+  assert.deepEqual(openai.headers, {
+    'accept-encoding': 'identity',
+    'user-agent': 'agent',
+    authorization: 'Bearer k',
+    'x-team': 'a',
+    accept: 'application/json',
+  });
+  const anthropic = at('https://api.anthropic.com/v1', 'x-api-key', 'messages');
+  assert.deepEqual(
+    [anthropic.path, anthropic.headers['x-api-key'], anthropic.headers['anthropic-version']],
+    ['/v1/models', 'k', '2023-06-01'],
+  );
+  assert.equal(
+    at('https://x.openai.azure.com/openai/v1?api-version=1', 'api-key', 'chat').path,
+    '/openai/v1/models?api-version=1',
+  );
+  assert.equal(at('https://openrouter.ai/api/v1', 'bearer', 'chat').path, '/api/v1/key');
+  for (const silent of [
+    'https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1',
+    'https://x.services.ai.azure.com/anthropic/v1',
+  ]) {
+    assert.equal(at(silent, 'bearer', 'chat').tellsKey, false);
+  }
+});
