@@ -73,7 +73,7 @@ async function restore(name: string, options: { yes?: true }, command: Command):
       onProgress: showPages,
       verify: auditing(file, signal),
       confirm: async () => {
-        if (mustAsk) await askToReplace(statePath, file);
+        if (mustAsk) await askToReplace(statePath, file, signal);
       },
     }),
   );
@@ -81,10 +81,11 @@ async function restore(name: string, options: { yes?: true }, command: Command):
   printLine(`Restored ${statePath} from ${file}.${kept === undefined ? '' : ` The state before is kept as ${kept}.`}`);
 }
 
-async function askToReplace(statePath: string, file: string): Promise<void> {
+async function askToReplace(statePath: string, file: string, signal: AbortSignal): Promise<void> {
   const { size, mtimeMs } = statSync(statePath);
   const facts = `${bytes(size)}, last written ${dateTime(mtimeMs)} UTC`;
-  if (await isConfirmed(`Replace ${statePath} (${facts}) by ${file}? (y/N) `)) return;
+  if (await isConfirmed(`Replace ${statePath} (${facts}) by ${file}? (y/N) `, signal)) return;
+  signal.throwIfAborted();
   throw new UserError('nothing was changed; to replace the state, answer y or use --yes');
 }
 
