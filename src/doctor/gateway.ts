@@ -25,7 +25,8 @@ export async function checkGateway(config: Config): Promise<readonly Finding[]> 
 async function checkAddress({ listen }: Config): Promise<Finding[]> {
   try {
     await assertFree(listen);
-    const note = isLoopback(listen.host) ? '' : '; other machines can reach it, by plain HTTP';
+    const note =
+      listen.host === 'localhost' || isLoopback(listen.host) ? '' : '; other machines can reach it, by plain HTTP';
     return [ok('address', `${formatAddress(listen)} is free, and no gateway runs on this state${note}`)];
   } catch (error) {
     return [refused('address', error)];

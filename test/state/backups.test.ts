@@ -225,6 +225,9 @@ describe('a restore', () => {
     const isRoot = process.getuid?.() === 0;
     if (isRoot) fs.chownSync(state, 1234, 1234);
     const { uid } = fs.statSync(state);
+    const no = { ...RESTORE, confirm: () => Promise.reject(new UserError('no')) };
+    await assert.rejects(restore(link, backup, no), /^UserError: no$/);
+    assert.equal(fs.statSync(`${state}-lock`).uid, uid);
     await restore(link, backup, RESTORE);
     assert.ok(fs.lstatSync(link).isSymbolicLink());
     assert.deepEqual(

@@ -35,12 +35,15 @@ export interface RestoreOptions extends CopyOptions {
 export async function restore(path: string, backup: string, options: RestoreOptions): Promise<string | undefined> {
   const state = targetOf(path);
   assertBackup(backup, state);
+  // Beside that file is its log.
+  const source = resolveLinks(backup);
   const lock = lockTarget(state);
   const draft = `${state}.restoring`;
   try {
+    giveToOwner(state, lockPathOf(state));
     // Of a restore that was killed.
     removeFiles(draft);
-    for (const suffix of ['', ...LOGS]) await copyPart(backup + suffix, draft + suffix, options.signal);
+    for (const suffix of ['', ...LOGS]) await copyPart(source + suffix, draft + suffix, options.signal);
     settleDraft(draft, backup);
     await options.verify(draft);
     options.signal.throwIfAborted();
@@ -118,10 +121,10 @@ async function copyPart(from: string, to: string, signal: AbortSignal): Promise<
 }
 
 /** A gateway that runs as another user could not open what root has made. */
-function giveToOwner(state: string, draft: string): void {
+function giveToOwner(state: string, file: string): void {
   if (ownUid() !== 0) return;
   const { uid, gid } = statSync(existsSync(state) ? state : dirname(state));
-  for (const file of [draft, lockPathOf(state)]) chownSync(file, uid, gid);
+  chownSync(file, uid, gid);
 }
 
 /** The old state gets a second name before its first one leads to the new. */
