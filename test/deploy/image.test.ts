@@ -68,6 +68,7 @@ test('the socket unit listens where the example config does', () => {
 test('the command inf-gw knows the variables of the unit', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'inf-gw-etc-'));
   t.after(() => rmSync(folder, { recursive: true }));
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax of the config.
   writeFileSync(join(folder, 'config.yaml'), 'state: postgres://${DATABASE_USER}@db.internal/inf_gw\n');
   writeFileSync(join(folder, 'environment'), "# of the unit\n\nDATABASE_USER=it's $me");
   const wrapper = readFileSync(join(ROOT, 'deploy/inf-gw.sh'), 'utf8');
