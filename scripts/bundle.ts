@@ -59,8 +59,10 @@ async function bundle(folder: string, bundles: readonly (readonly string[])[]): 
   return [...new Set(built.flatMap(({ metafile }) => Object.keys(metafile.inputs)))];
 }
 
-const shared = ENTRIES.filter((entry) => !ALONE.includes(entry));
-const paths = await bundle('dist', [shared, ...ALONE.map((entry) => [entry])]);
+// In a package, size counts for more.
+const alone = isForPackage ? [] : ALONE;
+const shared = ENTRIES.filter((entry) => !alone.includes(entry));
+const paths = await bundle('dist', [shared, ...alone.map((entry) => [entry])]);
 writeFileSync(join(ROOT, 'dist/LICENSES.txt'), licensesOf(paths));
 // Tests change a module for all that import it.
 if (process.argv.includes('--for-tests')) await bundle('build', [[...ENTRIES, ...CHANGED_BY_TESTS]]);
