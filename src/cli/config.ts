@@ -109,7 +109,7 @@ function configJson(config: Config) {
 }
 
 function providerJson(provider: ProviderConfig) {
-  const upstreams = provider.kind === 'openai' ? provider.upstreams.map(upstreamJson) : [];
+  const upstreams = provider.kind !== 'mock' ? provider.upstreams.map(upstreamJson) : [];
   return {
     name: provider.name,
     kind: provider.kind,
@@ -117,7 +117,7 @@ function providerJson(provider: ProviderConfig) {
     missing_variable: provider.missingVariable ?? null,
     ...soleUpstream(upstreams),
     upstreams,
-    headers: provider.kind === 'openai' ? Object.keys(provider.headers) : [],
+    headers: provider.kind !== 'mock' ? Object.keys(provider.headers) : [],
     timeouts_ms: {
       connect: provider.timeouts.connectMs,
       first_byte: provider.timeouts.firstByteMs,

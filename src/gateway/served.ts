@@ -21,7 +21,7 @@ export function modelRows({ providers }: Config): ModelRow[] {
 export function skippedParts({ providers }: Config): SkippedRow[] {
   return providers
     .flatMap<{ name: string; missingVariable: string | undefined }>((each) =>
-      isActive(each) && each.kind === 'openai' ? each.upstreams : [each],
+      isActive(each) && each.kind !== 'mock' ? each.upstreams : [each],
     )
     .flatMap(({ name, missingVariable }) =>
       missingVariable === undefined ? [] : [{ name, missing_variable: missingVariable }],

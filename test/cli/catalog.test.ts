@@ -24,10 +24,10 @@ providers:
       small: { input: 0.15, cached_input: 0.075, output: 0.60 }
       a/b: { upstream: real-name, input: 1, output: 2.5 }
   short:
-    kind: openai
+    kind: anthropic
     base_url: https://two.example/v1
     api_key: \${file:short.txt}
-    models: { m: { input: 0.0028, output: 30 } }
+    models: { m: { input: 0.0028, output: 30, cache_write: 0.0035, cache_write_1h: 0.0056 } }
   missing:
     kind: openai
     base_url: https://three.example/v1
@@ -100,11 +100,11 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
     assert.equal(checked.credit, 'off');
     assert.deepEqual(checked.limits, { rpm: 5, tpm: 6, concurrency: 7, models_rpm: 8 });
     assert.deepEqual(
-      checked.providers.map((provider: Record<string, unknown>) => [provider.name, provider.active]),
+      checked.providers.map((provider: Record<string, unknown>) => [provider.name, provider.active, provider.base_url]),
       [
-        ['set', true],
-        ['short', true],
-        ['missing', false],
+        ['set', true, 'https://one.example/v1'],
+        ['short', true, 'https://two.example/v1'],
+        ['missing', false, 'https://three.example/v1'],
       ],
     );
     assert.match(text?.stdout ?? '', /UNSET_KEY is not set/);

@@ -10,6 +10,11 @@ const HOST = `  host:
     models: { small: { input: 1, output: 2 } }
 `;
 
+const MESSAGES_HOST = HOST.replace('kind: openai', 'kind: anthropic').replace(
+  'output: 2 }',
+  'output: 2, cache_write: 1.25, cache_write_1h: 2 }',
+);
+
 interface ModelJson {
   readonly id: string;
   readonly active: boolean;
@@ -22,7 +27,9 @@ async function activeOf(place: Workplace): Promise<readonly string[]> {
 describe('what the running gateway serves', { concurrency: CONCURRENCY }, () => {
   for (const threads of [1, 2]) {
     test(`is what \`models\` and \`status\` say, with ${threads} threads: the provider that it left out is not active`, async (t) => {
-      const place = new Workplace(t, `threads: ${threads}\n${CONFIG}${HOST}`);
+      // The upstreams of each kind of provider have variables.
+      const host = threads === 1 ? HOST : MESSAGES_HOST;
+      const place = new Workplace(t, `threads: ${threads}\n${CONFIG}${host}`);
       const serving = await place.serve();
       place.environment.HOST_KEY = 'only-in-this-shell';
       assert.deepEqual(await activeOf(place), ['mock/echo', 'mock/paid']);
@@ -34,7 +41,7 @@ describe('what the running gateway serves', { concurrency: CONCURRENCY }, () => 
       assert.deepEqual(skipped, [{ name: 'host', missing_variable: 'HOST_KEY' }]);
 
       // The gateway keeps what it was started with, until it reloads the file.
-      place.write('config.yaml', `threads: ${threads}\n${CONFIG.replace('paid:', 'costly:')}${HOST}`);
+      place.write('config.yaml', `threads: ${threads}\n${CONFIG.replace('paid:', 'costly:')}${host}`);
       assert.deepEqual(await activeOf(place), ['mock/echo', 'mock/paid']);
       assert.equal((await place.run(['reload'])).status, 0);
       assert.deepEqual(await activeOf(place), ['mock/echo', 'mock/costly']);
