@@ -25,7 +25,7 @@ export interface GatewayEvents {
 }
 
 /** What is not in the config. */
-export interface GatewayOptions extends Pick<WorkerParts, 'grace'> {
+export interface GatewayOptions extends Pick<WorkerParts, 'grace' | 'counter'> {
   /** Listening sockets that this process has been given, as file descriptors: none, or one for each worker. */
   readonly sockets?: readonly number[];
 }
@@ -224,14 +224,14 @@ async function startWorkers(
   ledger: RunningLedger,
   { log, write }: OpenLog,
   events: GatewayEvents,
-  { grace, sockets = [] }: GatewayOptions,
+  { grace, counter, sockets = [] }: GatewayOptions,
 ): Promise<Worker[]> {
   const workers: Worker[] = [];
   let portLock: PortLock | undefined;
   try {
     if (config.threads === 1) {
       const { startWorker } = await import('./worker.ts');
-      return [await startWorker({ config, ledger: ledger.client, log, grace, socket: sockets[0] })];
+      return [await startWorker({ config, ledger: ledger.client, log, grace, counter, socket: sockets[0] })];
     }
     let { listen } = config;
     // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so

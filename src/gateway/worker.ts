@@ -50,6 +50,8 @@ export interface WorkerParts {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly grace?: GracePeriods | undefined;
+  /** Counts tokens in place of one of its own. Whoever made it closes it. */
+  readonly counter?: TokenCounter | undefined;
   /** The file descriptor of a socket that it listens on, in place of the config's address. */
   readonly socket?: number | undefined;
 }
@@ -82,6 +84,7 @@ class LocalWorker implements Worker {
   readonly #ledger: Ledger;
   readonly #log: Log;
   readonly #counter: TokenCounter;
+  readonly #ownsCounter: boolean;
   readonly #abortGraceMs: number;
   readonly #loopDelay = new LoopDelayMeter();
   readonly #monitor: Monitor;
@@ -92,10 +95,11 @@ class LocalWorker implements Worker {
   readonly #previous = new Set<Setup>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log, grace: { countMs, abortMs } = {}, socket }: WorkerParts) {
+  constructor({ config, ledger, log, grace: { countMs, abortMs } = {}, counter, socket }: WorkerParts) {
     this.#ledger = ledger;
     this.#log = log;
-    this.#counter = new TokenCounter(countMs);
+    this.#counter = counter ?? new TokenCounter(countMs);
+    this.#ownsCounter = counter === undefined;
     this.#abortGraceMs = abortMs ?? ABORT_GRACE_MS;
     this.#monitor = new Monitor({
       upstreams: () => upstreamsOf(this.#current.providers),
@@ -157,7 +161,7 @@ class LocalWorker implements Worker {
     const settled = settlements();
     const isSettled = await isDoneWithin(settled, this.#abortGraceMs);
     // Requests that wait for a token count are settled by their estimates.
-    await this.#counter.close();
+    if (this.#ownsCounter) await this.#counter.close();
     if (!isSettled) await isDoneWithin(settled, this.#abortGraceMs);
     const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(setups.map((setup) => this.#tearDown(setup)));

@@ -17,6 +17,7 @@ import type { KeyState, OwnLimits } from '../../src/state/keys.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../src/state/sqlite/keys.ts';
+import { TokenCounter } from '../../src/tokens/counter.ts';
 import { assertBooksBalance, countHolds } from './books.ts';
 import { FakeUpstream } from './fake-upstream.ts';
 import { rawCompletion } from './raw.ts';
@@ -41,6 +42,8 @@ const MODELS = {
  * A machine that is busy with other things must change no count: these gateways wait for theirs.
  */
 const COUNT_MS = 50_000;
+/** Of all gateways in this process: each of its own would load the tokenizer again, which takes longer than most tests. */
+const counter = new TokenCounter(COUNT_MS);
 
 export interface GatewayOptions {
   /** Fields that override those of the usual config. */
@@ -244,7 +247,7 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
   const onFatal = (error: Error) => {
     throw error;
   };
-  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { grace }));
+  const started = await withNewThreads(() => startGateway(config, log, { onFatal }, { grace, counter }));
   return new TestGateway(started, upstream, folder, database);
 }
 
