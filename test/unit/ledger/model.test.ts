@@ -19,7 +19,7 @@ import { Bench, type BenchKey, HandClock } from './bench.ts';
 import { type NaiveKey, NaiveLedger } from './naive-ledger.ts';
 
 /** Takes a few seconds; with MODEL_RUNS=10000, a few minutes. */
-const RUNS = Number(process.env.MODEL_RUNS ?? 80);
+const RUNS = Number(process.env.MODEL_RUNS ?? 40);
 const TIER = { rpm: 6, tpm: 400, concurrency: 4 };
 
 const step = fc.oneof(

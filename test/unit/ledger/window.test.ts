@@ -13,7 +13,7 @@ import {
   WINDOW_MS,
 } from '../../../src/ledger/local/window.ts';
 
-const RUNS = 10_000;
+const RUNS = 2_000;
 // Arrays below are of size `max`: by default fast-check keeps them so short that the ring would
 // hardly ever grow.
 
