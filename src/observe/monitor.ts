@@ -75,6 +75,8 @@ export interface RefusedRequest {
   readonly keyId: string;
   readonly model: string;
   readonly code: string;
+  /** Why, in a few words. */
+  readonly cause: string;
 }
 
 /** A request that ended or was refused. Its row is made only for a snapshot that shows it. */
@@ -136,12 +138,12 @@ export class Monitor {
     if (failure !== undefined) this.#failures.set(upstream, { at_ms: Date.now(), message: failure });
   }
 
-  refuse({ id, keyId, model, code }: RefusedRequest): void {
+  refuse({ id, keyId, model, code, cause }: RefusedRequest): void {
     const nowMs = Date.now();
     this.#traffic.countError(code);
     const unused = { stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: formatUsd(0n) };
     const times = { admitted_at_ms: nowMs, ended_at_ms: nowMs };
-    const row = () => ({ id, key_id: keyId, model, provider: '', ...unused, ...times, outcome: code });
+    const row = () => ({ id, key_id: keyId, model, provider: '', ...unused, ...times, outcome: code, refusal: cause });
     this.#remember({ endedAtMs: nowMs, row });
   }
 

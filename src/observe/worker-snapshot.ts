@@ -70,6 +70,8 @@ export interface RequestRow {
   readonly outcome?: string;
   /** Why it failed, as the journal has it. */
   readonly failure?: Failure;
+  /** Why it was refused: what was reached, and when it is free again. */
+  readonly refusal?: string;
   readonly source?: UsageSource;
   readonly first_byte_ms?: number;
   readonly prompt_tokens: number;

@@ -1,7 +1,7 @@
 /** What the commands and the dashboard both say, in the same words. Pure. */
 import { redactKeys } from '../core/api-key.ts';
 import { PROGRAM } from '../core/program.ts';
-import type { UpstreamState } from '../observe/worker-snapshot.ts';
+import type { RequestRow, UpstreamState } from '../observe/worker-snapshot.ts';
 import type { KeyChange } from '../state/keys.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { RefusalRow } from '../state/usage.ts';
@@ -42,6 +42,11 @@ export function allowlistText(allowlist: readonly string[] | null): string {
 /** Why admission refused a request; undefined if the code already says it. */
 export function refusalReason({ code, reason }: Pick<RefusalRow, 'code' | 'reason'>): string | undefined {
   return reason === code ? undefined : reason.replaceAll('_', ' ');
+}
+
+/** Why a request failed or was refused, and what to do about it; empty if neither. */
+export function whyOf({ failure, refusal }: Pick<RequestRow, 'failure' | 'refusal'>): string {
+  return failure?.message ?? refusal ?? '';
 }
 
 /** The model that served a request, and the one asked for if it served as its fallback. */

@@ -23,7 +23,7 @@ import type { Refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
 import { admissionRequest, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
-import { errorForRefusal } from './refusals.ts';
+import { causeOf, errorForRefusal } from './refusals.ts';
 import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
@@ -194,7 +194,8 @@ export class Pipeline {
       const { refusal } = admission;
       if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, keyHash);
       const error = errorForRefusal(refusal, targets[0].model.id, plan.holdNanos);
-      this.#refuse(exchange, error, error.code === 'rate_limited' ? refusal.reason : error.code);
+      const reason = error.code === 'rate_limited' ? refusal.reason : error.code;
+      this.#refuse(exchange, error, reason, causeOf(refusal));
     }
     return undefined;
   }
@@ -204,13 +205,19 @@ export class Pipeline {
     exchange.forgetKey();
   }
 
-  /** Refuses a request. It takes nothing; where its key is known, the operator sees that it came. */
-  #refuse(exchange: Exchange, error: ClientError, reason: string = error.code): void {
+  /** Refuses a request. It takes nothing; where its key is known, the operator sees that it came, and the cause. */
+  #refuse(
+    exchange: Exchange,
+    error: ClientError,
+    reason: string = error.code,
+    cause = reason.replaceAll('_', ' '),
+  ): void {
     const { keyId } = exchange;
     if (keyId !== undefined) {
       this.#parts.bodies.countRefused(keyId, exchange.bodyBytes);
       this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
-      this.#parts.monitor.refuse({ id: exchange.requestId, keyId, model: exchange.model ?? '', code: error.code });
+      const { requestId: id, model = '' } = exchange;
+      this.#parts.monitor.refuse({ id, keyId, model, code: error.code, cause });
     }
     exchange.sendError(error);
   }

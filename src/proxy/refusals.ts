@@ -48,6 +48,32 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
   }
 }
 
+/** Why admission refused a request, for the operator: what was reached, and when it is free again. */
+export function causeOf(refusal: Refusal): string {
+  switch (refusal.reason) {
+    case 'unknown_key':
+      return 'no such key';
+    case 'key_disabled':
+      return 'key is disabled';
+    case 'model_not_allowed':
+      return 'not on the allowlist of the key';
+    case 'spend_limit_reached':
+      return `spend limit of ${formatUsd(refusal.limitNanos)} USD`;
+    case 'insufficient_credit':
+      return `not covered by ${formatUsd(refusal.balanceNanos)} USD of credit`;
+    case 'larger_than_token_limit':
+      return `alone over ${refusal.limit} tokens/min`;
+    case 'requests_per_minute':
+      return `${refusal.limit} requests/min, again in ${refusal.retryAfterS} s`;
+    case 'tokens_per_minute':
+      return `${refusal.limit} tokens/min, again in ${refusal.retryAfterS} s`;
+    case 'concurrency':
+      return `${refusal.limit} requests at once`;
+    case 'money_spoken_for':
+      return 'money held for requests in flight';
+  }
+}
+
 /** The error that ends a stream whose hold could not grow. */
 export function outOfMoney(refusal: MoneyRefusal): ClientError {
   const message =

@@ -1,7 +1,7 @@
 /** The Live view: requests in flight, then those that recently ended or were refused. */
 import { type Nanos, parseUsd } from '../../core/money.ts';
 import { ago, count, duration, milliseconds, short, usd, usdInColumn } from '../../operator/format.ts';
-import { servedBy, servedModel } from '../../operator/messages.ts';
+import { servedBy, servedModel, whyOf } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
@@ -42,13 +42,14 @@ function columnsOf(model: Model): Column<LiveRow>[] {
     { head: 'KEY', width: 10, grows: true, cell: ({ key_id: id }) => nameOf(id) },
     { head: 'MODEL', width: 18, grows: true, cell: ({ model: name }) => name },
     ...node,
-    { head: 'UPSTREAM', width: 12, rank: 6, cell: ({ upstream = '' }) => upstream },
-    { head: '', width: 6, rank: 5, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
-    { head: 'IN', width: 5, align: 'right', rank: 3, cell: (row) => tokensOf(row, row.prompt_tokens) },
+    { head: 'UPSTREAM', width: 12, rank: 7, cell: ({ upstream = '' }) => upstream },
+    { head: '', width: 6, rank: 6, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
+    { head: 'IN', width: 5, align: 'right', rank: 4, cell: (row) => tokensOf(row, row.prompt_tokens) },
     { head: 'OUT', width: 5, align: 'right', rank: 1, cell: (row) => tokensOf(row, row.completion_tokens) },
     { head: 'COST (USD)', width: 10, align: 'right', rank: 2, cell: costCell },
-    { head: 'FIRST BYTE', width: 10, align: 'right', rank: 4, cell: (row) => milliseconds(row.first_byte_ms) },
+    { head: 'FIRST BYTE', width: 10, align: 'right', rank: 5, cell: (row) => milliseconds(row.first_byte_ms) },
     { head: 'STATE', width: 19, cell: (row) => [stateSpan(row)] },
+    { head: 'WHY', width: 34, grows: true, rank: 3, cell: (row) => [span(whyOf(row), { tone: 'warn' })] },
   ];
 }
 
@@ -104,7 +105,9 @@ function requestDetail(model: Model, row: LiveRow): Line[] {
     ],
     ...facts,
     [dim('tokens  '), { text: usageText(row) }],
-    ...(row.failure === undefined ? [] : [[dim('failure '), span(clean(row.failure.message), { tone: 'bad' })]]),
+    ...(whyOf(row) === ''
+      ? []
+      : [[dim('why     '), span(clean(whyOf(row)), { tone: row.failure === undefined ? 'warn' : 'bad' })]]),
     [dim('time    '), { text: `${milliseconds(tookMs)}, first byte after ${milliseconds(row.first_byte_ms)}` }],
   ];
 }

@@ -119,12 +119,12 @@ describe('a request', () => {
 
   test('that was refused is shown with its error, and not counted as a request of an upstream', () => {
     const monitor = monitorOf();
-    monitor.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
+    monitor.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited', cause: 'a cause' });
     const { recent, seconds, upstreams } = monitor.snapshot(EVERYTHING);
     const [row] = recent;
     assert.deepEqual(
-      [row?.outcome, row?.provider, row?.cost_usd, row?.ended_at_ms],
-      ['rate_limited', '', '0.00', NOW_MS],
+      [row?.outcome, row?.refusal, row?.provider, row?.cost_usd, row?.ended_at_ms],
+      ['rate_limited', 'a cause', '', '0.00', NOW_MS],
     );
     assert.deepEqual([seconds[0]?.requests, seconds[0]?.errors], [0, new Map([['rate_limited', 1]])]);
     assert.deepEqual(upstreams, []);
@@ -169,7 +169,7 @@ describe('a snapshot', () => {
     for (let number = 0; number < 250; number++) {
       const id = `req_${number}`;
       if (number % 2 === 0) endNow(monitor, id, 'ok');
-      else monitor.refuse({ id, keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
+      else monitor.refuse({ id, keyId: 'key_1', model: 'mock/echo', code: 'rate_limited', cause: 'a cause' });
     }
     const { recent } = monitor.snapshot(EVERYTHING);
     assert.deepEqual([recent.length, recent[0]?.id, recent.at(-1)?.id], [200, 'req_50', 'req_249']);
@@ -188,9 +188,9 @@ describe('a snapshot', () => {
 
   test('begins where the query says', () => {
     const monitor = monitorOf();
-    monitor.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
+    monitor.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited', cause: 'a cause' });
     mock.timers.setTime(NOW_MS + 5_000);
-    monitor.refuse({ id: 'req_2', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited' });
+    monitor.refuse({ id: 'req_2', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited', cause: 'a cause' });
     const { seconds, recent } = monitor.snapshot({ ...EVERYTHING, sinceS: NOW_MS / 1_000 + 1 });
     assert.equal(seconds.length, 1);
     assert.deepEqual(ids(recent), ['req_1', 'req_2']);
