@@ -1,10 +1,11 @@
-/** The whole screen as lines: status, tabs, the open view, a message and key hints. Pure. */
+/** The whole screen as lines: status, tabs, what is wrong, the open view, a message and key hints. Pure. */
 
 import { duration, usd } from '../operator/format.ts';
 import { clean, widthOf } from '../operator/text.ts';
 import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts';
 import { type Model, VIEWS, type View } from './model.ts';
 import { accountOf } from './select.ts';
+import { troubleLine } from './trouble.ts';
 import { withDialog } from './views/dialog.ts';
 import { aliveText } from './views/gateways.ts';
 import { HINTS, hintsOfDialog } from './views/help.ts';
@@ -17,7 +18,7 @@ import { usage } from './views/usage.ts';
 /** The smallest terminal that the views fit in. */
 export const MIN_COLUMNS = 60;
 export const MIN_ROWS = 16;
-/** Status, tabs, an empty line, the message line and the key hints. */
+/** Status, tabs, what is wrong, the message line and the key hints. */
 const FRAME_ROWS = 5;
 
 const BODIES: Readonly<Record<View, (model: Model, height: number) => Line[]>> = {
@@ -42,7 +43,7 @@ export function frame(model: Model): Line[] {
   const height = rows - FRAME_ROWS;
   const body = BODIES[model.view](model, height).slice(0, height);
   const gap = Array<Line>(height - body.length).fill([]);
-  const lines = [statusLine(model), tabs(model), [], ...body, ...gap, messageLine(model)];
+  const lines = [statusLine(model), tabs(model), troubleLine(model), ...body, ...gap, messageLine(model)];
   const shown = model.dialog === undefined ? lines : withDialog(lines, model.dialog, columns, rows - 1);
   return [...shown, hintLine(model)].map((line) => fitLine(line, columns));
 }

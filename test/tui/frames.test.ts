@@ -9,7 +9,7 @@ import { after, alone, endedRow, press, SNAPSHOT, STORED, screenText, serving, s
 const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
-
+ ! claude failing   ! go there
 requests/s  8.1   max 9                  tokens/s  2,835   max 3,150
                              ▃▃▃▅▅▅████                               ▃▃▃▅▅▅████
 ▃                     ▃▃▃▅▅████████████  ▃                     ▃▃▃▅▅████████████
@@ -36,7 +36,7 @@ batch-jobs  ━━━━━━━━       59/60    0    ● claude        4/min
 const KEYS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
-
+ ! claude failing   ! go there
 Keys  3, by name                              requests, tokens, cost: this month
 NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
 batch-jobs        enabled   ━━━━━━       59/60       321          1.23         -
@@ -63,7 +63,7 @@ web-app           enabled   ━━━━━─     480/600     12.3k         17.
 const LIVE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
-
+ ! claude failing   ! go there
 Live  2 in flight, followed by recent requests
      AGE  KEY         MODEL                 OUT  COST (USD)  STATE
    1m15s  web-app     openai/gpt-4o-mini     56    0.000219  running
@@ -90,7 +90,7 @@ Live  2 in flight, followed by recent requests
 const USAGE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
-
+ ! claude failing   ! go there
 Usage  by  key  model  day  month  source   over  24h  7d  30d  this month  all
 KEY              COST COMPARED      REQUESTS  ERRORS     IN    OUT    COST (USD)
 web-app          ━━━━━━━━━━━━━━━━━     12.3k       5   3.7M   864k         17.00
@@ -117,7 +117,7 @@ Total  12,673 requests, 4,689,010 tokens, 18.23 USD
 const MODELS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
-
+ ! claude failing   ! go there
 Models  4, USD per million tokens, requests of this month, tier standard
 MODEL                          INPUT    CACHED    OUTPUT   SHARE  PROVIDER
 openai/gpt-4o-mini            0.15      0.075     0.60       99%  ● openai
@@ -144,7 +144,7 @@ mock/echo                     0.00      0.00      0.00        1%  · mock
 const DELETING = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
-
+ ! claude failing   ! go there
 Keys  3, by name                              requests, tokens, cost: this month
 NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
   ╭──────────────────────────────────────────────────────────────────────────╮

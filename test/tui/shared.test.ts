@@ -63,7 +63,7 @@ function ids(model: Model): string[] {
 const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
-
+ ! claude failing   ! go there
 requests/s here  8.1   max 9             tokens/s here  2,835   max 3,150
 ▄▃▃▂▂▂▂▁▁▁▁▁▁▁▁▁▂▂▂▂▃▃▄▄▄▄▄▅▅▆▆▆▇▇▇████  ▄▃▃▂▂▂▂▁▁▁▁▁▁▁▁▁▂▂▂▂▃▃▄▄▄▄▄▅▅▆▆▆▇▇▇████
 
@@ -117,7 +117,7 @@ web-app                                              ━━━━━━──   
 const LIVE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
-
+ ! claude failing   ! go there
 Live  15 in flight on all gateways, followed by recent requests here
      AGE  KEY         MODEL               NODE          OUT  STATE
    1m30s  web-app     openai/gpt-4o-mini  us-1            -  running

@@ -1,6 +1,7 @@
 /** The next model after an event. Pure: whatever has to be done is returned as effects. */
 import { AT_TOP, type Dialog, type Model, VIEWS, type View } from '../model.ts';
 import { shownKeys, shownRequests } from '../select.ts';
+import { troublesOf } from '../trouble.ts';
 import { onDialogKey, onDialogPaste } from './dialogs.ts';
 import { creditForm } from './forms.ts';
 import { type Event, type Step, step, withEnded, withMessage, withSeconds } from './step.ts';
@@ -138,6 +139,8 @@ function onKey(model: Model, key: string): Step {
       return step({ ...model, dialog: { kind: 'help', view: model.view } });
     case '+':
       return step({ ...model, dialog: creditForm() });
+    case '!':
+      return openTrouble(model);
     case 'R':
       return step(model, { kind: 'reload' });
     case 'tab':
@@ -147,6 +150,16 @@ function onKey(model: Model, key: string): Step {
   }
   const view = VIEWS[Number(key) - 1];
   return view === undefined || key.length !== 1 ? onViewKey(model, key) : openView(model, view);
+}
+
+/** Goes to where the worst trouble is looked into. */
+function openTrouble(model: Model): Step {
+  const [worst] = troublesOf(model);
+  if (worst === undefined) return step(withMessage(model, 'Nothing is wrong.', 'good'));
+  if (worst.keyId === undefined) return openView(model, worst.view);
+  const all = { ...model, view: worst.view, live: AT_TOP, keys: { ...model.keys, filter: '' } };
+  const cursor = shownKeys(all).findIndex(({ record }) => record.id === worst.keyId);
+  return onViewKey({ ...all, keys: { ...all.keys, cursor: Math.max(0, cursor), detail: undefined } }, 'enter');
 }
 
 function openView(model: Model, view: View): Step {

@@ -15,6 +15,7 @@ export const HELP: readonly Section[] = [
     keys: [
       ['1 … 5   Tab', 'go to a view; next view'],
       ['↑↓ PgUp PgDn Home End', 'move (also j and k)'],
+      ['!', 'go to what is wrong'],
       ['+', 'add credit'],
       ['R', 'reload the config'],
       ['?   q or Ctrl-C', 'this help; quit'],

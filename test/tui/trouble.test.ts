@@ -1,0 +1,114 @@
+/** The line under the tabs: what is wrong, the worst first, and the way to its cause. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Snapshot } from '../../src/control/protocol.ts';
+import type { Model } from '../../src/tui/model.ts';
+import {
+  after,
+  alone,
+  keyId,
+  NOW_MS,
+  press,
+  SNAPSHOT,
+  STORED,
+  screenText,
+  second,
+  serving,
+  storedKey,
+} from './samples.ts';
+
+const USD = 1_000_000_000n;
+const WELL: Snapshot = { ...SNAPSHOT, upstreams: [], seconds: [] };
+const dead = (name: string) => ({
+  provider: name,
+  upstream: name,
+  state: 'open' as const,
+  in_flight: 0,
+  requests: 3,
+  failures: 3,
+  last_failure: { at_ms: NOW_MS, message: 'upstream 401: check the api_key of the provider' },
+});
+const spent = (number: number, name: string) =>
+  storedKey(number, name, { spendLimitNanos: 5n * USD }, { requests: 9, costNanos: 5n * USD });
+
+/** Under the tabs. */
+const lineOf = (model: Model) => screenText(model).split('\n')[2]?.trimEnd() ?? '';
+const withSnapshot = (more: Partial<Snapshot>, columns = 120) =>
+  lineOf(serving('overview', { ...WELL, ...more }, { columns, rows: 24 }));
+const errors = (codes: Record<string, number>) => [second(NOW_MS / 1_000 - 5, { errors: codes })];
+
+describe('the line under the tabs', () => {
+  const rows: readonly (readonly [what: string, snapshot: Partial<Snapshot>, line: string])[] = [
+    ['is empty while all is well', {}, ''],
+    ['is empty for a few refusals for rates', { seconds: errors({ rate_limited: 5 }) }, ''],
+    [
+      'counts what is free, not what is held',
+      { balance_usd: '2.32', held_usd: '2.32' },
+      ' ! MONEY 0.00 free of 2.32 USD   ! go there',
+    ],
+    [
+      'says that requests are refused for money',
+      { balance_usd: '2.32', held_usd: '2.24', seconds: errors({ insufficient_credit: 47 }) },
+      ' ! MONEY 0.08 free of 2.32 USD, refusing 47/min   ! go there',
+    ],
+    ['says that there is no credit', { balance_usd: '0.00', held_usd: '0.00' }, ' ! MONEY no credit left   ! go there'],
+    [
+      'names the upstreams that fail',
+      { upstreams: [dead('dead'), dead('badauth'), dead('third')] },
+      ' ! dead, badauth and 1 more failing   ! go there',
+    ],
+    [
+      'says that many are refused for rates',
+      { seconds: errors({ rate_limited: 120 }) },
+      ' ! rate limits, refusing 120/min   ! go there',
+    ],
+    [
+      'begins with what stops everybody',
+      { storage_fault: 'the disk is full', balance_usd: '0.00', upstreams: [dead('dead')] },
+      ' ! STORAGE the disk is full   ! MONEY no credit left   ! dead failing   ! go there',
+    ],
+  ];
+  for (const [what, snapshot, line] of rows) {
+    test(what, () => assert.equal(withSnapshot(snapshot), line));
+  }
+
+  test('shows what fits whole', () => {
+    const line = withSnapshot({ balance_usd: '0.00', upstreams: [dead('a-provider-with-a-long-name')] }, 60);
+    assert.equal(line, ' ! MONEY no credit left   ! go there');
+  });
+
+  test('names keys at their spend limits, with and without a gateway, in every view', () => {
+    const stored = { ...STORED, keys: [spent(1, 'near-cap'), spent(2, 'other'), storedKey(3, 'fine')] };
+    const model = after(serving('models', WELL), { kind: 'stored', stored });
+    assert.equal(lineOf(model), ' ! near-cap, other at their spend limits   ! go there');
+    assert.equal(
+      lineOf(alone('usage', { ...stored, keys: [spent(1, 'near-cap')] })),
+      ' ! near-cap at its spend limit   ! go there',
+    );
+  });
+
+  test('says nothing of credit that is not enforced', () => {
+    const stored = { ...STORED, creditEnforced: false, balanceNanos: 0n };
+    assert.equal(lineOf(alone('overview', stored)), '');
+  });
+});
+
+describe('the key !', () => {
+  test('opens the key at its spend limit, whatever the filter was', () => {
+    const stored = { ...STORED, keys: [storedKey(3, 'fine'), spent(1, 'near-cap')] };
+    const filtered = press(alone('keys', stored), '/', 'f', 'enter').model;
+    const { model, effects } = press(filtered, '!');
+    assert.deepEqual([model.view, model.keys.filter, model.keys.detail?.keyId], ['keys', '', keyId(1)]);
+    assert.deepEqual(effects, [{ kind: 'load_key', keyId: keyId(1) }]);
+  });
+
+  test('goes to the view that shows the cause', () => {
+    const model = serving('models', { ...WELL, upstreams: [dead('dead')] });
+    assert.equal(press(model, '!').model.view, 'overview');
+  });
+
+  test('says so where nothing is wrong', () => {
+    const { model } = press(serving('models', WELL), '!');
+    assert.deepEqual([model.view, model.message?.text], ['models', 'Nothing is wrong.']);
+  });
+});
