@@ -26,6 +26,7 @@ async function start({ url, name }: NodeOrder): Promise<RunningLedger> {
       onStorageRecovered: () => console.error(`${name}: recovered`),
       onStops: () => {},
       onDeaths: (names) => console.error(`${name}: ${names} taken for dead`),
+      onOrphans: () => {},
       onDeath: (error) => {
         throw error;
       },

@@ -6,17 +6,24 @@ export function registerServe(program: Command): void {
   program
     .command('serve')
     .description('run the gateway; logs go to stderr')
-    .addHelpText('after', '\nExamples:\n  inf-gw serve\n  inf-gw serve --config /etc/inf-gw/config.yaml')
-    .action((_: unknown, command: Command) => serve(command));
+    .option(
+      '--takeover',
+      'take over address and state from a gateway that runs on the same state, without a pause; start if none runs',
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  inf-gw serve\n  inf-gw serve --config /etc/inf-gw/config.yaml\n  inf-gw serve --takeover',
+    )
+    .action(({ takeover = false }: { takeover?: boolean }, command: Command) => serve(command, takeover));
 }
 
-async function serve(command: Command): Promise<void> {
+async function serve(command: Command, takeover: boolean): Promise<void> {
   const config = configOrDefaults(command);
   // Loaded here so that other commands do not wait for the HTTP client and the logger.
   const [{ runGateway }, { openLog }] = await Promise.all([import('../gateway/serve.ts'), import('../observe/log.ts')]);
   const log = await openLog(config.logLevel, process.stderr.isTTY ? 'pretty' : 'json');
   try {
-    process.exitCode = await runGateway(config, log, () => configOrDefaults(command));
+    process.exitCode = await runGateway(config, log, { readConfig: () => configOrDefaults(command), takeover });
   } finally {
     await log.close();
   }

@@ -156,6 +156,7 @@ function statusJson(snapshot: Snapshot) {
     draining: snapshot.draining,
     storage_fault: snapshot.storage_fault,
     in_flight: snapshot.in_flight,
+    earlier: snapshot.earlier ?? null,
     requests_per_s: rates.requestsPerS,
     tokens_per_s: rates.tokensPerS,
     usd_per_min: rates.usdPerMin,
@@ -174,6 +175,11 @@ function uptimeOf({ now_ms: nowMs, started_at_ms: startedAtMs }: Snapshot): numb
   return Math.max(0, Math.floor((nowMs - startedAtMs) / 1000));
 }
 
+function inFlightText({ in_flight: inFlight, earlier }: Snapshot): string {
+  if (!earlier) return count(inFlight);
+  return `${count(inFlight)}, of which ${count(earlier.in_flight)} in process ${earlier.pid}, which has handed over`;
+}
+
 function printStatus(snapshot: Snapshot, isShared: boolean): void {
   const { requestsPerS, tokensPerS, usdPerMin } = ratesOf(snapshot.seconds, snapshot.now_ms, RATE_S);
   const delay = snapshot.loop_delay_ms;
@@ -186,7 +192,7 @@ function printStatus(snapshot: Snapshot, isShared: boolean): void {
       `http://${snapshot.address}, ${count(snapshot.threads)} ${snapshot.threads === 1 ? 'thread' : 'threads'}`,
     ],
     ['config', snapshot.config_path ?? 'none (defaults)'],
-    ['in flight', count(snapshot.in_flight)],
+    ['in flight', inFlightText(snapshot)],
     ['rate', `${requestsPerS.toFixed(1)} requests/s, ${count(Math.round(tokensPerS))} tokens/s, ${usdPerMin} USD/min`],
     ['balance', snapshot.balance_usd === null ? 'unknown' : `${snapshot.balance_usd} USD, ${snapshot.held_usd} held`],
     ...snapshot.skipped.map(

@@ -5,7 +5,16 @@ import { UserError } from '../core/errors.ts';
 import { ownUid } from '../core/files.ts';
 import { request } from '../core/node-http.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
-import { encodeQuery, isShared, type ModelRow, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
+import {
+  encodeQuery,
+  type Greeting,
+  isShared,
+  type ModelRow,
+  PATHS,
+  type ReloadProblem,
+  type Snapshot,
+  type TakeoverOffer,
+} from './protocol.ts';
 
 /** How long an answer may take, in milliseconds. */
 const TIMEOUT_MS = 10_000;
@@ -39,6 +48,22 @@ export async function reloadConfig(socketPath: string): Promise<boolean> {
   if (answer === undefined) return false;
   if (answer.status !== 200) throw new UserError((JSON.parse(answer.text) as ReloadProblem).lines);
   return true;
+}
+
+/**
+ * Asks the gateway to hand over to this process; undefined if none runs. Throws a UserError if it does
+ * not.
+ */
+export async function askToHandOver(socketPath: string, offer: TakeoverOffer): Promise<Greeting | undefined> {
+  const query = new URLSearchParams(Object.entries(offer).map(([name, number]) => [name, String(number)]));
+  const answer = await ask(socketPath, 'POST', `${PATHS.takeOver}?${query}`, [200, 404, 409]);
+  if (answer === undefined) return undefined;
+  if (answer.status === 200) return JSON.parse(answer.text) as Greeting;
+  throw new UserError(
+    answer.status === 404
+      ? 'the running gateway is too old to hand over; stop it, then start the new one'
+      : (JSON.parse(answer.text) as ReloadProblem).lines,
+  );
 }
 
 /** Aborts a request in flight. False if no request in flight has this id, or no gateway runs. */

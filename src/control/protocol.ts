@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import type { ListenAddress } from '../core/address.ts';
 import { ownUid, resolveLinks } from '../core/files.ts';
 import type { StateLocation } from '../core/state-location.ts';
 import {
@@ -87,6 +88,11 @@ export const PATHS = {
   reload: '/reload',
   /** POST: shuts down as SIGTERM does. */
   drain: '/drain',
+  /**
+   * POST, with a {@link TakeoverOffer} in the URL: the gateway hands over to the process that asks, which
+   * it expects at {@link meetingPath}. 200 with a {@link Greeting}, or 409 with a {@link ReloadProblem}.
+   */
+  takeOver: '/take-over',
   /** POST `?id=`: aborts a request in flight. 200, or 404 if no request in flight has this id. */
   stopRequest: '/stop-request',
 } as const;
@@ -200,7 +206,10 @@ export interface Snapshot {
   /** Both null while the ledger does not answer. */
   readonly balance_usd: string | null;
   readonly held_usd: string | null;
+  /** Those of the earlier process included. */
   readonly in_flight: number;
+  /** The process that this one has taken over from, until it ends: it still has requests in flight. */
+  readonly earlier: { readonly pid: number; readonly in_flight: number } | null;
   /** Of the slowest worker, over the last five to ten seconds. */
   readonly loop_delay_ms: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly upstreams: readonly UpstreamHealth[];
@@ -214,6 +223,30 @@ export interface Snapshot {
   readonly live: readonly RequestRow[];
   /** Requests that ended or were refused, the latest last. */
   readonly recent: readonly RequestRow[];
+}
+
+/** What a process that wants to take over speaks: the versions of its messages, and of their format. */
+export interface TakeoverOffer {
+  readonly pid: number;
+  readonly takeover: number;
+  readonly serialization: number;
+}
+
+/** What a gateway is that hands over, as it says before anything changes. */
+export interface Greeting {
+  readonly pid: number;
+  readonly version: string;
+  /** In its config, and where it listens. */
+  readonly listen: ListenAddress;
+  readonly address: ListenAddress;
+  /** How many sockets it listens with. */
+  readonly sockets: number;
+}
+
+/** Where a gateway that hands over waits for the next process, beside its control socket. */
+export function meetingPath(controlPath: string): string {
+  // Not longer than that, which may be as long as a path of a socket can be.
+  return controlPath.replace(/-control$/, '-meeting');
 }
 
 /** Why a config was not applied. */

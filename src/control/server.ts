@@ -4,7 +4,16 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { UserError } from '../core/errors.ts';
 import { createServer } from '../core/node-http.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
-import { decodeQuery, type ModelRow, nextQuery, PATHS, type ReloadProblem, type Snapshot } from './protocol.ts';
+import {
+  decodeQuery,
+  type Greeting,
+  type ModelRow,
+  nextQuery,
+  PATHS,
+  type ReloadProblem,
+  type Snapshot,
+  type TakeoverOffer,
+} from './protocol.ts';
 
 /** What the socket can ask of the gateway. */
 export interface ControlHandlers {
@@ -14,6 +23,8 @@ export interface ControlHandlers {
   reload(): Promise<void>;
   drain(): void;
   stopRequest(id: string): Promise<boolean>;
+  /** Begins to hand over to another process. Throws a UserError if it cannot. */
+  takeOver(offer: TakeoverOffer): Promise<Greeting>;
 }
 
 /** The time between two events of a feed, in milliseconds, whatever the load. */
@@ -77,7 +88,16 @@ export class ControlServer {
       case `GET ${PATHS.feed}`:
         return this.#feed(response, decodeQuery(searchParams));
       case `POST ${PATHS.reload}`:
-        return this.#reload(response);
+        return this.#attempt(response, async () => {
+          await this.#handlers.reload();
+          return {};
+        });
+      case `POST ${PATHS.takeOver}`:
+        return this.#attempt(response, () => {
+          const numberOf = (field: keyof TakeoverOffer) => Number(searchParams.get(field));
+          const [pid, takeover, serialization] = [numberOf('pid'), numberOf('takeover'), numberOf('serialization')];
+          return this.#handlers.takeOver({ pid, takeover, serialization });
+        });
       case `POST ${PATHS.drain}`:
         this.#handlers.drain();
         return send(response, 200, {});
@@ -88,10 +108,9 @@ export class ControlServer {
     }
   }
 
-  async #reload(response: ServerResponse): Promise<void> {
+  async #attempt(response: ServerResponse, work: () => Promise<unknown>): Promise<void> {
     try {
-      await this.#handlers.reload();
-      send(response, 200, {});
+      send(response, 200, await work());
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       send(response, 409, { lines: error.lines } satisfies ReloadProblem);

@@ -12,6 +12,11 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
+/** Monotonic milliseconds of a clock that all processes and threads of a machine share. */
+export function machineMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 export const DAY_MS = 86_400_000;
 
 // Each request asks for the day several times, and formatting a date takes a microsecond.

@@ -1,5 +1,4 @@
 /** The composition root: turns a config into a running gateway. */
-import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
@@ -9,12 +8,16 @@ import { counted } from '../core/plural.ts';
 import { VERSION } from '../core/program.ts';
 import { assertFree } from '../http/address.ts';
 import { lockPort, type PortLock } from '../http/port-lock.ts';
-import { type RunningLedger, startLedger } from '../ledger/client.ts';
+import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
 import type { LedgerSettings, LedgerState, LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
-import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
-import { type Lock, lockState } from '../state/sqlite/lock.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import { type Lock, lockHandedOver } from '../state/sqlite/lock.ts';
+import type { ListeningSocket } from '../takeover/pass-sockets.ts';
+import type { Predecessor } from '../takeover/predecessor.ts';
+import type { HandingOver } from '../takeover/successor.ts';
 import { keepRequestsYoung } from './heap.ts';
+import { openState, takeOver } from './open-state.ts';
 import { startRemoteWorker } from './remote-worker.ts';
 import { buildSnapshot } from './snapshot.ts';
 import type { Worker, WorkerParts } from './worker.ts';
@@ -30,24 +33,34 @@ export interface GatewayOptions extends Pick<WorkerParts, 'grace' | 'counter'> {
   readonly sockets?: readonly number[];
 }
 
-export class Gateway {
+export class Gateway implements HandingOver {
   readonly summary: LedgerSummary;
   #config: Config;
   readonly #log: Log;
   readonly #workers: readonly Worker[];
-  readonly #ledger: RunningLedger;
+  readonly ledger: RunningLedger;
   /** Of a state file; a database knows its gateways. */
-  readonly #lock: Lock | undefined;
+  #lock: Lock | undefined;
+  /** The process that this one has taken over from, until that ends. */
+  #predecessor: Predecessor | undefined;
   readonly #startedAtMs = Date.now();
   #draining = false;
 
-  constructor(config: Config, log: Log, { workers, ledger, lock }: Parts) {
+  constructor(config: Config, log: Log, { workers, ledger, lock, predecessor }: Parts) {
     this.#config = config;
     this.#log = log;
     this.summary = ledger.summary;
     this.#workers = workers;
-    this.#ledger = ledger;
+    this.ledger = ledger;
     this.#lock = lock;
+    this.#predecessor = predecessor;
+    void predecessor?.ended.then(() => {
+      log.info(
+        { pid: predecessor.greeting.pid },
+        `process ${predecessor.greeting.pid}, which served before, has ended`,
+      );
+      this.#predecessor = undefined;
+    });
   }
 
   get address(): AddressInfo {
@@ -65,10 +78,11 @@ export class Gateway {
   }
 
   async snapshot(query: SnapshotQuery): Promise<Snapshot> {
-    const { client } = this.#ledger;
-    const [ledger, ...workers] = await Promise.all([
+    const { client } = this.ledger;
+    const [ledger, own, earlier = []] = await Promise.all([
       client.snapshot(query.keyIds).catch(() => undefined),
-      ...this.#workers.map((worker) => worker.snapshot(query)),
+      Promise.all(this.#workers.map((worker) => worker.snapshot(query))),
+      this.#predecessor?.snapshots(query),
     ]);
     const { address, port } = this.address;
     return buildSnapshot(
@@ -77,7 +91,8 @@ export class Gateway {
         address: { host: address, port },
         startedAtMs: this.#startedAtMs,
         draining: this.#draining,
-        workers,
+        workers: own,
+        earlier: this.#predecessor && { pid: this.#predecessor.greeting.pid, workers: earlier },
         ledger,
         storageFault: client.storageFault,
       },
@@ -87,8 +102,40 @@ export class Gateway {
 
   /** Aborts a request in flight. False if no request in flight has this id. */
   async stopRequest(id: string): Promise<boolean> {
-    const found = await Promise.all(this.#workers.map((worker) => worker.stopRequest(id)));
+    const found = await Promise.all([...this.#workers, this.#predecessor].map((each) => each?.stopRequest(id)));
     return found.includes(true);
+  }
+
+  /** Of all threads that have requests in flight, those of an earlier process included. */
+  async snapshots(query: SnapshotQuery): Promise<readonly WorkerSnapshot[]> {
+    const own = await Promise.all(this.#workers.map((worker) => worker.snapshot(query)));
+    return [...own, ...((await this.#predecessor?.snapshots(query)) ?? [])];
+  }
+
+  async sockets(): Promise<readonly ListeningSocket[]> {
+    return (await Promise.all(this.#workers.map((worker) => worker.sockets()))).flat();
+  }
+
+  /** False while and after another process takes it over. */
+  get hasState(): boolean {
+    return this.#config.state.kind === 'postgres' || this.#lock !== undefined;
+  }
+
+  unlock(): void {
+    this.#lock?.release();
+    this.#lock = undefined;
+  }
+
+  async relock(): Promise<void> {
+    this.#lock = await lockHandedOver(this.#config.statePath);
+  }
+
+  /**
+   * Accepts nothing more: another process does. Resolves when nothing is left to do here, nor in a
+   * process that has handed over to this one; or when no request has come for so long.
+   */
+  async leave(quietMs: number): Promise<void> {
+    await Promise.all([...this.#workers.map((worker) => worker.leave(quietMs)), this.#predecessor?.ended]);
   }
 
   /**
@@ -104,7 +151,7 @@ export class Gateway {
     if (changed.length > 0) {
       throw new UserError(changed.map(([name]) => `${name}: restart the gateway to change this`));
     }
-    await this.#ledger.client.configure(ledgerSettings(config));
+    await this.ledger.client.configure(ledgerSettings(config));
     await Promise.all(this.#workers.map((worker) => worker.reload(config)));
     this.#log.level = config.logLevel;
     this.#config = config;
@@ -118,10 +165,13 @@ export class Gateway {
    */
   async stop(milliseconds: number, beforeUnlock = () => {}): Promise<number> {
     this.#draining = true;
-    const unsettled = await Promise.all(this.#workers.map((worker) => worker.stop(milliseconds)));
+    const [unsettled] = await Promise.all([
+      Promise.all(this.#workers.map((worker) => worker.stop(milliseconds))),
+      this.#predecessor?.stop(milliseconds, PREDECESSOR_GRACE_MS),
+    ]);
     // Not before all have stopped: a snapshot asks each of them.
     await Promise.all(this.#workers.map((worker) => worker.close()));
-    await this.#ledger.close();
+    await this.ledger.close();
     beforeUnlock();
     this.#lock?.release();
     return sum(unsettled);
@@ -132,7 +182,11 @@ interface Parts {
   readonly workers: readonly Worker[];
   readonly ledger: RunningLedger;
   readonly lock: Lock | undefined;
+  readonly predecessor: Predecessor | undefined;
 }
+
+/** How long a process that has handed over may take to end after the time for its requests, in milliseconds. */
+const PREDECESSOR_GRACE_MS = 10_000;
 
 /** Fields that only a restart can change, by their names in the config file. */
 const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
@@ -159,27 +213,21 @@ function sum(numbers: readonly number[]): number {
 }
 
 /**
- * Starts a gateway. Throws a UserError if it cannot use the state file or the address; nothing is
- * left running then.
+ * Starts a gateway, in the place of the one that it takes over from, if there is one. Throws a
+ * UserError if it cannot use the state file or the address; nothing is left running then.
  */
 export async function startGateway(
   config: Config,
   openLog: OpenLog,
   events: GatewayEvents,
   options: GatewayOptions = {},
+  predecessor?: Predecessor,
 ): Promise<Gateway> {
   const { log } = openLog;
   keepRequestsYoung();
-  const { sockets = [] } = options;
-  assertOneForEach(config.threads, sockets);
-  // A start that fails for its address must leave no new state file behind.
-  if (sockets.length === 0 && (config.state.kind === 'postgres' || !existsSync(config.state.path))) {
-    await assertFree(config.listen);
-  }
-  const lock = config.state.kind === 'file' ? lockState(config.state.path) : undefined;
   let gateway: Gateway | undefined;
-  try {
-    const startingLedger = startLedger(
+  const prepare = (isAhead: boolean) =>
+    prepareLedger(
       { state: ledgerState(config), durability: config.durability, ...ledgerSettings(config) },
       {
         onStorageFault: (message) => log.error(message),
@@ -189,16 +237,28 @@ export async function startGateway(
         },
         onDeaths: (names, requests) =>
           log.warn(`no sign of life from ${names.join(', ')}: charged ${counted(requests, 'request')} there as held`),
+        onOrphans: (requests) =>
+          log.warn(`charged the holds of ${counted(requests, 'request')} left open by a process that handed over`),
         onDeath: (error) => events.onFatal(error),
       },
+      isAhead,
     );
-    // Its thread starts while this one loads the HTTP stack, if it needs that.
-    const [ledger] = await Promise.all([startingLedger, config.threads === 1 ? import('./worker.ts') : undefined]);
+  // The ledger's thread starts while this one loads the HTTP stack, if it needs that.
+  const workers = config.threads === 1 ? import('./worker.ts') : Promise.resolve();
+  const [state] = await Promise.all([
+    predecessor === undefined
+      ? openState(config, prepare, options.sockets ?? [])
+      : takeOver(config, prepare, predecessor, workers),
+    workers,
+  ]);
+  const { ledger, lock, descriptors } = state;
+  try {
     if (ledger.summary.created) {
       log.info(`created the ${config.state.kind === 'file' ? 'state file' : 'tables in'} ${config.statePath}`);
     }
-    const workers = await startWorkers(config, ledger, openLog, events, options);
-    gateway = new Gateway(config, log, { workers, ledger, lock });
+    const started = await startWorkers(config, ledger, openLog, events, { ...options, descriptors });
+    state.predecessor?.announceServing();
+    gateway = new Gateway(config, log, { workers: started, ledger, lock, predecessor: state.predecessor });
     return gateway;
   } catch (error) {
     lock?.release();
@@ -206,13 +266,9 @@ export async function startGateway(
   }
 }
 
-/** A socket without a worker would take connections that nobody answers. */
-function assertOneForEach(threads: number, sockets: readonly number[]): void {
-  if (sockets.length === 0 || sockets.length === threads) return;
-  throw new UserError(
-    `systemd passed ${counted(sockets.length, 'socket')}, and \`threads: ${threads}\` needs ${threads}: ` +
-      'give the socket unit one ListenStream= line for each, and ReusePort=yes if there are several',
-  );
+interface WorkersOptions extends GatewayOptions {
+  /** Of sockets that listen already; empty if the address is free. */
+  readonly descriptors: readonly number[];
 }
 
 /**
@@ -224,25 +280,25 @@ async function startWorkers(
   ledger: RunningLedger,
   { log, write }: OpenLog,
   events: GatewayEvents,
-  { grace, counter, sockets = [] }: GatewayOptions,
+  { grace, counter, descriptors }: WorkersOptions,
 ): Promise<Worker[]> {
   const workers: Worker[] = [];
   let portLock: PortLock | undefined;
   try {
     if (config.threads === 1) {
       const { startWorker } = await import('./worker.ts');
-      return [await startWorker({ config, ledger: ledger.client, log, grace, counter, socket: sockets[0] })];
+      return [await startWorker({ config, ledger: ledger.client, log, grace, counter, descriptors })];
     }
     let { listen } = config;
     // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so
     // none would notice.
-    if (listen.port !== 0 && sockets.length === 0) {
+    if (listen.port !== 0 && descriptors.length === 0) {
       portLock = await lockPort(listen);
       await assertFree(listen);
     }
     while (workers.length < config.threads) {
-      const socket = sockets[workers.length];
-      const start = { config: { ...config, listen }, ledger: ledger.connect(), grace, socket };
+      const own = descriptors.filter((_, index) => index % config.threads === workers.length);
+      const start = { config: { ...config, listen }, ledger: ledger.connect(), grace, descriptors: own };
       const worker = await startRemoteWorker(start, { onLog: write, onDeath: events.onFatal });
       workers.push(worker);
       // If the system chose the port, the other workers share it.

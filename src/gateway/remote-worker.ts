@@ -75,6 +75,14 @@ class RemoteWorker implements Worker {
     return this.#call({ kind: 'stop', milliseconds });
   }
 
+  sockets(): Promise<readonly number[]> {
+    return this.#call({ kind: 'sockets' });
+  }
+
+  async leave(quietMs: number): Promise<void> {
+    await this.#call({ kind: 'leave', quietMs });
+  }
+
   async close(): Promise<void> {
     await this.#thread.terminate();
   }

@@ -1,23 +1,42 @@
 /** Runs a gateway from start to exit: signals, the control socket, and an orderly shutdown. */
 import type { Config } from '../config/config.ts';
-import { type ModelRow, type Snapshot, socketPathOf } from '../control/protocol.ts';
+import { askToHandOver } from '../control/client.ts';
+import {
+  type Greeting,
+  type ModelRow,
+  meetingPath,
+  type Snapshot,
+  socketPathOf,
+  type TakeoverOffer,
+} from '../control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../control/server.ts';
 import { UserError } from '../core/errors.ts';
 import { counted } from '../core/plural.ts';
-import { isUnderNpm } from '../core/program.ts';
+import { isUnderNpm, VERSION } from '../core/program.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
+import { type Meeting, openMeeting } from '../takeover/meeting.ts';
+import { Predecessor } from '../takeover/predecessor.ts';
+import { assertSame, OFFER } from '../takeover/protocol.ts';
+import { Successor } from '../takeover/successor.ts';
 import { announceProviders, announceStart } from './announce.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { watchNpm } from './parent.ts';
 import { modelRows } from './served.ts';
 import { notify, takeSockets } from './systemd.ts';
 
+export interface RunOptions {
+  /** Reads the config again for a reload. */
+  readConfig(): Config;
+  /** Whether to take over from a gateway that runs on the same state. */
+  readonly takeover: boolean;
+}
+
 /**
- * Runs a gateway until a signal or the control socket stops it. `readConfig` reads the config again
- * for a reload. Resolves with the exit status. Throws a UserError if the gateway cannot start.
+ * Runs a gateway until a signal or the control socket stops it. Resolves with the exit status. Throws a
+ * UserError if the gateway cannot start.
  */
-export async function runGateway(config: Config, openLog: OpenLog, readConfig: () => Config): Promise<number> {
+export async function runGateway(config: Config, openLog: OpenLog, options: RunOptions): Promise<number> {
   const { log } = openLog;
   const exit = Promise.withResolvers<number>();
   process.on('uncaughtException', (error) => {
@@ -33,14 +52,61 @@ export async function runGateway(config: Config, openLog: OpenLog, readConfig: (
     );
     exit.resolve(1);
   };
-  const gateway = await startGateway(config, openLog, { onFatal }, { sockets });
-  const service = new Service(gateway, log, readConfig, exit.resolve);
+  const predecessor = options.takeover ? await findPredecessor(config, log) : undefined;
+  // To end by a signal with the state of the other process would take it from both.
+  const early = predecessor && new EarlySignals();
+  const gateway = await startGateway(config, openLog, { onFatal }, { sockets }, predecessor);
+  const service = new Service(gateway, log, options.readConfig, exit.resolve);
   await service.open();
   announceStart(gateway, config, log);
   if (sockets.length > 0) log.info('systemd passed the address to listen on; `listen` in the config is not used');
   void notify({ ready: true }, log);
+  const signal = early?.end();
+  if (signal !== undefined) service.stop(signal);
   return exit.promise;
 }
+
+const STOPS = ['SIGTERM', 'SIGINT'] as const;
+
+/** Remembers a signal to stop until there is a gateway that can. */
+class EarlySignals {
+  #first: NodeJS.Signals | undefined;
+  readonly #note = (signal: NodeJS.Signals) => {
+    this.#first ??= signal;
+  };
+
+  constructor() {
+    for (const signal of STOPS) process.on(signal, this.#note);
+  }
+
+  /** Returns the first signal. */
+  end(): NodeJS.Signals | undefined {
+    for (const signal of STOPS) process.off(signal, this.#note);
+    return this.#first;
+  }
+}
+
+/** The gateway that runs on the same state, once it has agreed to hand over. Throws a UserError if it does not. */
+async function findPredecessor(config: Config, log: Log): Promise<Predecessor | undefined> {
+  const path = socketPathOf(config);
+  const greeting = await askToHandOver(path, OFFER);
+  if (greeting === undefined) {
+    log.info(`no gateway runs on ${config.statePath}: starting without a takeover`);
+    return undefined;
+  }
+  const { pid, version } = greeting;
+  log.info({ pid, version }, `taking over from process ${pid}, inf-gw ${version}`);
+  return Predecessor.meet(meetingPath(path), greeting);
+}
+
+const NOT_FOR_POSTGRES =
+  'a gateway on PostgreSQL does not hand over; start another one with a `node:` name and a `listen:` address of its own, then stop this one';
+
+/**
+ * After a handover, how long requests in flight may take: they delay nothing, since the next process
+ * serves already. In milliseconds.
+ */
+const LONGEST_REQUEST_MS = 3_600_000;
 
 /**
  * Ctrl-C reaches every process of the terminal, and npm passes its signal on to us as well. Within
@@ -57,6 +123,14 @@ class Service implements ControlHandlers {
   readonly #readConfig: () => Config;
   readonly #exit: (status: number) => void;
   #isShuttingDown = false;
+  /** Resolves when it is known whether another process has taken over; undefined until one asks. */
+  #handover: Promise<void> | undefined;
+  #successor: Successor | undefined;
+  #isLeaving = false;
+  /** Whether the process that took over has ended before this one. */
+  #isLost = false;
+  /** After a handover: resolves with the time that requests in flight have left. */
+  readonly #hurry = Promise.withResolvers<number>();
   #stoppedAtMs = 0;
   #control: ControlServer | undefined;
 
@@ -78,10 +152,9 @@ class Service implements ControlHandlers {
       // Requests can be served without it.
       this.#log.error({ err: error }, `${(error as Error).message}; status, reload and tui cannot reach this gateway`);
     }
-    process.on('SIGTERM', (signal) => this.#onStop(signal));
-    process.on('SIGINT', (signal) => this.#onStop(signal));
+    for (const signal of STOPS) process.on(signal, () => this.stop(signal));
     watchNpm(() => {
-      if (!this.#isShuttingDown) this.#onStop('npm has ended');
+      if (!this.#isShuttingDown) this.stop('npm has ended');
     });
     process.on('SIGHUP', () => void this.reload().catch(() => {}));
   }
@@ -101,6 +174,7 @@ class Service implements ControlHandlers {
   async reload(): Promise<void> {
     try {
       if (this.#isShuttingDown) throw new UserError('the gateway is shutting down');
+      if (this.#handover !== undefined) throw new UserError('another process is taking over from this gateway');
       const config = this.#readConfig();
       await this.#gateway.reload(config);
       this.#log.info('config reloaded');
@@ -112,12 +186,81 @@ class Service implements ControlHandlers {
     }
   }
 
+  async takeOver(offer: TakeoverOffer): Promise<Greeting> {
+    const { config, address } = this.#gateway;
+    if (this.#isShuttingDown)
+      throw new UserError('the running gateway is shutting down; start again once it has ended');
+    if (this.#handover !== undefined) throw new UserError('another process is taking over already');
+    if (config.state.kind === 'postgres') throw new UserError(NOT_FOR_POSTGRES);
+    const fault = this.#gateway.ledger.client.storageFault;
+    if (fault !== undefined)
+      throw new UserError(`the running gateway cannot write its state, so it is not handed over: ${fault}`);
+    assertSame(offer);
+    const handover = Promise.withResolvers<void>();
+    this.#handover = handover.promise;
+    try {
+      const sockets = await this.#gateway.sockets();
+      const meeting = await openMeeting(meetingPath(socketPathOf(config)));
+      this.#log.info({ pid: offer.pid }, `process ${offer.pid} takes over`);
+      void this.#handOver(meeting).finally(handover.resolve);
+      const listensAt = { host: address.address, port: address.port };
+      return { pid: process.pid, version: VERSION, listen: config.listen, address: listensAt, sockets: sockets.length };
+    } catch (error) {
+      this.#handover = undefined;
+      handover.resolve();
+      throw error;
+    }
+  }
+
+  async #handOver(meeting: Meeting): Promise<void> {
+    try {
+      this.#successor = await Successor.meet(meeting, this.#gateway, {
+        // The next process opens its own at the same path.
+        onDecided: () => this.#control?.close(),
+        onServing: () => void this.#leave(),
+        onLost: () => this.#onLost(),
+        onStop: (milliseconds) => this.#hurry.resolve(milliseconds),
+      });
+    } catch (error) {
+      const lines = error instanceof UserError ? error.lines : [String(error)];
+      if (!this.#gateway.hasState) {
+        for (const line of lines) this.#log.fatal(`the state is lost to another process: ${line}`);
+        return this.#exit(1);
+      }
+      this.#handover = undefined;
+      for (const line of lines) this.#log.error(`not handed over, and serving on: ${line}`);
+    }
+  }
+
+  /** Ends this process once its requests have ended. */
+  async #leave(): Promise<void> {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    const { drainMs } = this.#gateway.config.timeouts;
+    const requests = counted(await this.#gateway.inFlight(), 'request');
+    this.#log.info(`handed over: ending once ${requests} in flight have ended`);
+    const left = this.#gateway.leave(drainMs).then(() => drainMs);
+    const late = setTimeout(() => this.#hurry.resolve(0), LONGEST_REQUEST_MS);
+    const milliseconds = await Promise.race([left, this.#hurry.promise]);
+    clearTimeout(late);
+    this.#finish(this.#stopGateway(milliseconds));
+  }
+
+  /** The process that has taken over has ended first, and nobody decides for this one any more. */
+  #onLost(): void {
+    this.#isLost = true;
+    this.#log.error('the process that took over has ended: the next start will charge requests in flight their holds');
+    this.#gateway.ledger.abandon('the process that took over has ended');
+    void this.#leave();
+    this.#hurry.resolve(this.#gateway.config.timeouts.drainMs);
+  }
+
   drain(): void {
-    this.#onStop('drain');
+    this.stop('drain');
   }
 
   /** `cause` is the name of a signal, or what else stops the gateway. */
-  #onStop(cause: string): void {
+  stop(cause: string): void {
     if (this.#isShuttingDown) {
       if (isUnderNpm && performance.now() - this.#stoppedAtMs < NPM_COPY_MS) return;
       this.#log.warn(`${cause} again: exiting at once`);
@@ -126,7 +269,19 @@ class Service implements ControlHandlers {
     }
     this.#isShuttingDown = true;
     this.#stoppedAtMs = performance.now();
-    this.#shutDown(cause).then(this.#exit, (error: unknown) => {
+    if (this.#handover === undefined) this.#finish(this.#shutDown(cause));
+    else void this.#handover.then(() => this.#stopAfterHandover(cause));
+  }
+
+  #stopAfterHandover(cause: string): void {
+    if (this.#successor === undefined) return this.#finish(this.#shutDown(cause));
+    const { drainMs } = this.#gateway.config.timeouts;
+    this.#log.info(`${cause}: requests in flight have ${drainMs / 1000} s left`);
+    this.#hurry.resolve(drainMs);
+  }
+
+  #finish(end: Promise<number>): void {
+    end.then(this.#exit, (error: unknown) => {
       this.#log.fatal({ err: error }, 'internal error while shutting down');
       this.#exit(1);
     });
@@ -137,8 +292,16 @@ class Service implements ControlHandlers {
     const { drainMs } = this.#gateway.config.timeouts;
     const requests = counted(await this.#gateway.inFlight(), 'request');
     this.#log.info(`${cause}: shutting down, waiting up to ${drainMs / 1000} s for ${requests} in flight`);
+    return this.#stopGateway(drainMs);
+  }
+
+  async #stopGateway(milliseconds: number): Promise<number> {
     // The socket goes before the lock: the next gateway creates its own at the same path.
-    const unsettled = await this.#gateway.stop(drainMs, () => this.#control?.close());
+    const unsettled = await this.#gateway.stop(milliseconds, () => {
+      if (this.#successor === undefined) this.#control?.close();
+    });
+    this.#successor?.end();
+    if (this.#isLost) return 1;
     if (unsettled === 0) {
       this.#log.info('everything is settled');
       return 0;

@@ -23,6 +23,8 @@ export interface SnapshotParts {
   readonly startedAtMs: number;
   readonly draining: boolean;
   readonly workers: readonly WorkerSnapshot[];
+  /** The threads of the process that this one has taken over from; undefined once that has ended. */
+  readonly earlier: { readonly pid: number; readonly workers: readonly WorkerSnapshot[] } | undefined;
   /** Undefined while the ledger does not answer. */
   readonly ledger: LedgerSnapshot | undefined;
   /** Why the state file cannot be written at the moment; undefined while it can. */
@@ -30,7 +32,8 @@ export interface SnapshotParts {
 }
 
 export function buildSnapshot(parts: SnapshotParts, { maxLive, maxEnded }: SnapshotQuery): Snapshot {
-  const { config, workers, ledger } = parts;
+  const { config, ledger, earlier } = parts;
+  const workers = [...parts.workers, ...(earlier?.workers ?? [])];
   return {
     version: VERSION,
     pid: process.pid,
@@ -48,9 +51,10 @@ export function buildSnapshot(parts: SnapshotParts, { maxLive, maxEnded }: Snaps
     credit_enforced: config.creditEnforced,
     balance_usd: ledger === undefined ? null : formatUsd(ledger.balanceNanos),
     held_usd: ledger === undefined ? null : formatUsd(ledger.heldNanos),
-    in_flight: workers.reduce((sum, { inFlight }) => sum + inFlight, 0),
-    loop_delay_ms: slowestLoop(workers),
-    upstreams: mergedUpstreams(workers),
+    in_flight: inFlightIn(workers),
+    earlier: earlier === undefined ? null : { pid: earlier.pid, in_flight: inFlightIn(earlier.workers) },
+    loop_delay_ms: slowestLoop(parts.workers),
+    upstreams: mergedUpstreams(parts.workers),
     skipped: skippedParts(config),
     seconds: merged(workers.map(({ seconds }) => seconds)).map(secondRow),
     busiest: (ledger?.busiest ?? []).map(activityRow),
@@ -58,6 +62,10 @@ export function buildSnapshot(parts: SnapshotParts, { maxLive, maxEnded }: Snaps
     live: inOrder(workers.flatMap(({ live }) => live)).slice(0, maxLive),
     recent: latest(inOrder(workers.flatMap(({ recent }) => recent)), maxEnded),
   };
+}
+
+function inFlightIn(workers: readonly WorkerSnapshot[]): number {
+  return workers.reduce((sum, { inFlight }) => sum + inFlight, 0);
 }
 
 function slowestLoop(workers: readonly WorkerSnapshot[]): Snapshot['loop_delay_ms'] {

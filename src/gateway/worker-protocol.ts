@@ -11,7 +11,7 @@ export interface WorkerStart {
   /** Its connection to the ledger thread. */
   readonly ledger: MessagePort;
   readonly grace?: GracePeriods | undefined;
-  readonly socket?: number | undefined;
+  readonly descriptors?: readonly number[] | undefined;
 }
 
 /** A call of a worker's method. */
@@ -20,6 +20,8 @@ export type WorkerCall =
   | { readonly kind: 'snapshot'; readonly query: SnapshotQuery }
   | { readonly kind: 'stop_request'; readonly id: string }
   | { readonly kind: 'reload'; readonly config: Config }
+  | { readonly kind: 'sockets' }
+  | { readonly kind: 'leave'; readonly quietMs: number }
   | { readonly kind: 'stop'; readonly milliseconds: number };
 
 /** The reply to each kind of call. */
@@ -28,6 +30,9 @@ export interface WorkerReplies {
   snapshot: WorkerSnapshot;
   stop_request: boolean;
   reload: undefined;
+  /** Their descriptors. */
+  sockets: readonly number[];
+  leave: undefined;
   stop: number;
 }
 

@@ -3,15 +3,16 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
 import { connectLedger } from '../ledger/client.ts';
 import { forwardedLog } from '../observe/log.ts';
+import { fdOf } from '../takeover/pass-sockets.ts';
 import { startWorker, type Worker } from './worker.ts';
 import type { FromWorker, ToWorker, WorkerCall, WorkerReply, WorkerStart } from './worker-protocol.ts';
 
-async function main(port: MessagePort, { config, ledger, grace, socket }: WorkerStart): Promise<void> {
+async function main(port: MessagePort, { config, ledger, grace, descriptors }: WorkerStart): Promise<void> {
   const send = (message: FromWorker) => port.postMessage(message);
   const { log, flush } = forwardedLog(config.logLevel, (lines) => send({ kind: 'log', lines }));
   let worker: Worker;
   try {
-    worker = await startWorker({ config, ledger: connectLedger(ledger), log, grace, socket });
+    worker = await startWorker({ config, ledger: connectLedger(ledger), log, grace, descriptors });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     send({ kind: 'failed', lines: error.lines });
@@ -36,6 +37,11 @@ async function perform(call: WorkerCall, worker: Worker): Promise<WorkerReply> {
       return worker.stopRequest(call.id);
     case 'reload':
       await worker.reload(call.config);
+      return undefined;
+    case 'sockets':
+      return (await worker.sockets()).map((socket) => (typeof socket === 'number' ? socket : fdOf(socket)));
+    case 'leave':
+      await worker.leave(call.quietMs);
       return undefined;
     case 'stop':
       return worker.stop(call.milliseconds);

@@ -18,6 +18,7 @@ import { Monitor } from '../observe/monitor.ts';
 import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
+import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
 import { logExchange, logPressure } from './access-log.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
@@ -41,6 +42,10 @@ export interface Worker {
    * in the state file.
    */
   stop(milliseconds: number): Promise<number>;
+  /** The sockets that it listens with. */
+  sockets(): Promise<readonly ListeningSocket[]>;
+  /** Accepts nothing more: another process does. Resolves when nothing is left to do; see `Listener.leave`. */
+  leave(quietMs: number): Promise<void>;
   /** Frees what is left after `stop`. Until then a snapshot can be taken. */
   close(): Promise<void>;
 }
@@ -52,8 +57,8 @@ export interface WorkerParts {
   readonly grace?: GracePeriods | undefined;
   /** Counts tokens in place of one of its own. Whoever made it closes it. */
   readonly counter?: TokenCounter | undefined;
-  /** The file descriptor of a socket that it listens on, in place of the config's address. */
-  readonly socket?: number | undefined;
+  /** Of sockets that listen already, to be used in place of the config's address. */
+  readonly descriptors?: readonly number[] | undefined;
 }
 
 /** How long to wait for work that only a slow machine delays, in milliseconds. */
@@ -95,7 +100,7 @@ class LocalWorker implements Worker {
   readonly #previous = new Set<Setup>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log, grace: { countMs, abortMs } = {}, counter, socket }: WorkerParts) {
+  constructor({ config, ledger, log, grace: { countMs, abortMs } = {}, counter, descriptors = [] }: WorkerParts) {
     this.#ledger = ledger;
     this.#log = log;
     this.#counter = counter ?? new TokenCounter(countMs);
@@ -108,7 +113,7 @@ class LocalWorker implements Worker {
     });
     this.#current = this.#setUp(config);
     this.#listener = new Listener(
-      { ...config.listen, socket, isPortShared: config.threads > 1, formatFor, ...listenerSettings(config) },
+      { ...config.listen, isPortShared: config.threads > 1, descriptors, formatFor, ...listenerSettings(config) },
       {
         onExchange: (route, exchange) => this.#serve(route, exchange),
         onMisrouted: (error, exchange) => this.#current.pipeline.refuse(exchange, error),
@@ -166,6 +171,14 @@ class LocalWorker implements Worker {
     const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(setups.map((setup) => this.#tearDown(setup)));
     return unsettled;
+  }
+
+  async sockets(): Promise<readonly ListeningSocket[]> {
+    return this.#listener.sockets;
+  }
+
+  leave(quietMs: number): Promise<void> {
+    return this.#listener.leave(quietMs);
   }
 
   async close(): Promise<void> {

@@ -24,6 +24,11 @@ export class ConnectionLimiter {
     this.max = max;
   }
 
+  /** How many are open. */
+  get size(): number {
+    return this.#accepted.size + this.#surplus.size;
+  }
+
   add(socket: Socket): void {
     socket.once('close', () => this.#remove(socket));
     if (this.#accept(socket)) return;

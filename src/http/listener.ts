@@ -4,18 +4,19 @@
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Socket, Server as SocketServer } from 'node:net';
 import type { ListenAddress } from '../core/address.ts';
 import { type ClientError, rateLimited } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { createServer } from '../core/node-http.ts';
 import { Roster } from '../core/roster.ts';
-import { explainListenError } from './address.ts';
 import { ConnectionLimiter, SURPLUS_CONNECTIONS } from './connection-limiter.ts';
 import { type ErrorFormat, Exchange } from './exchange.ts';
+import { ListeningSockets } from './listening-sockets.ts';
 import { checkHead, errorForParser, MAX_HEADER_BYTES, type ParserError, targetIn } from './malformed.ts';
 import { type Overload, OverloadMonitor, type OverloadThresholds } from './overload.ts';
+import { Quiet } from './quiet.ts';
 import { writeRaw } from './raw-response.ts';
 import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
 
@@ -33,10 +34,10 @@ export interface ListenerSettings {
 }
 
 export interface ListenerOptions extends ListenAddress, ListenerSettings {
-  /** The file descriptor of a socket to listen on, in place of host and port. */
-  readonly socket?: number | undefined;
   /** Whether listeners in other threads accept connections on the same port. */
   readonly isPortShared: boolean;
+  /** Descriptors of sockets that listen already, to be used in place of the address. */
+  readonly descriptors: readonly number[];
   /** How clients of a path read errors. */
   formatFor(path: string): ErrorFormat;
 }
@@ -90,6 +91,9 @@ export class Listener {
   readonly #rejected = new Map<Pressure, number>();
   #draining = false;
   #onIdle: () => void = () => {};
+  readonly #sockets: ListeningSockets;
+  /** Undefined until other processes accept the connections. */
+  #leaving: Quiet | undefined;
 
   constructor(options: ListenerOptions, events: ListenerEvents) {
     this.#options = options;
@@ -107,12 +111,14 @@ export class Listener {
       requireHostHeader: false,
       noDelay: true,
     });
+    this.#sockets = new ListeningSockets(this.#server);
     // Node drops headers over its limit, and so could hide a duplicate. maxHeaderSize bounds them.
     this.#server.maxHeadersCount = 0;
     this.#server.maxConnections = options.maxConnections + SURPLUS_CONNECTIONS;
     this.#server.on('connection', (socket) => {
       this.#states.set(socket, { open: undefined, unread: undefined });
       this.#connections.add(socket);
+      socket.once('close', () => this.#leaving?.check());
     });
     this.#server.on('drop', () => this.#countRejected('connections'));
     this.#server.on('request', (request, response) => this.#onRequest(request, response, 'nothing'));
@@ -131,15 +137,13 @@ export class Listener {
 
   /** Starts listening; resolves with the address. Rejects with a UserError. */
   listen(): Promise<AddressInfo> {
-    const { host, port, socket: fd, isPortShared: reusePort } = this.#options;
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, this.#options)));
-      this.#server.listen(fd === undefined ? { host, port, reusePort } : { fd }, () => {
-        const address = this.#server.address();
-        if (typeof address === 'object') resolve(address as AddressInfo);
-        else reject(explainListenError(new Error('it is a Unix socket'), this.#options));
-      });
-    });
+    const { host, port, isPortShared: reusePort, descriptors } = this.#options;
+    return this.#sockets.listen({ host, port, reusePort }, descriptors);
+  }
+
+  /** The sockets that it listens with. */
+  get sockets(): readonly SocketServer[] {
+    return this.#sockets.all;
   }
 
   configure(settings: ListenerSettings): void {
@@ -173,6 +177,19 @@ export class Listener {
     });
   }
 
+  /**
+   * Accepts nothing more: other processes do, on the same sockets. Serves what comes on the connections
+   * that are open, and asks for each to be closed with its next answer; to close one that is idle could
+   * meet a request that is on its way. Resolves when none is left, or none has had a request for so long.
+   */
+  leave(quietMs: number): Promise<void> {
+    this.#sockets.close();
+    for (const response of this.#open.members()) if (!response.headersSent) response.shouldKeepAlive = false;
+    this.#leaving = new Quiet(quietMs, () => ({ open: this.#open.size, connections: this.#connections.size }));
+    this.#leaving.check();
+    return this.#leaving.begun;
+  }
+
   /** Closes all connections at once. */
   close(): void {
     this.#server.closeAllConnections();
@@ -184,7 +201,7 @@ export class Listener {
     // Anything after the last request of a connection must be ignored: it could be smuggled.
     if (this.#stateOf(socket).open?.shouldKeepAlive === false || !socket.writable) return;
     const isSurplus = this.#connections.isSurplus(socket);
-    if (this.#draining || isSurplus) response.shouldKeepAlive = false;
+    if (this.#draining || this.#leaving !== undefined || isSurplus) response.shouldKeepAlive = false;
     const exchange = this.#exchange(request, response, expectation === 'continue');
     const error = checkHead(request) ?? (expectation === 'unknown' ? EXPECTATION_FAILED : undefined);
     if (error !== undefined) return exchange.sendError(error);
@@ -241,12 +258,14 @@ export class Listener {
     const state = this.#stateOf(socket);
     state.open = response;
     const place = this.#open.add(response);
+    this.#leaving?.check();
     response.once('close', () => {
       this.#open.remove(place);
       if (state.open === response) state.open = undefined;
       if (!request.complete) state.unread = request;
       if (response.shouldKeepAlive) this.#markIdle(request);
       this.#events.onClose(exchange);
+      this.#leaving?.check();
       if (this.#draining && this.#open.size === 0) this.#onIdle();
     });
     return exchange;

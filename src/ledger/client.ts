@@ -1,31 +1,12 @@
-/**
- * The ledger's client: sends the commands of one turn of the event loop as one message to the
- * ledger thread.
- */
+/** Starts the ledger thread, and connects the other threads to it. */
 
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
-import type { RateFigures } from '../core/limits.ts';
-import type { CountedRefusal, Settlement } from '../core/settlement.ts';
 import { startThread } from '../core/threads.ts';
-import { Tickets } from '../core/tickets.ts';
-import {
-  type Admission,
-  type AdmissionRequest,
-  type Grant,
-  type Growth,
-  type Identity,
-  type Ledger,
-  type LedgerControl,
-  type LedgerOptions,
-  type LedgerSettings,
-  type LedgerSnapshot,
-  type LedgerSummary,
-  LedgerUnavailable,
-  type ListingAdmission,
-} from './ledger.ts';
-import type { Answer, Answers, Command, FromLedger, Reply, ToLedger } from './protocol.ts';
-import { type PackedCommand, packCommand, unpackReply } from './protocol.ts';
+import { LedgerClient } from './calls.ts';
+import type { Handover } from './handover.ts';
+import type { Ledger, LedgerControl, LedgerOptions, LedgerStart, LedgerSummary } from './ledger.ts';
+import type { Ask, FromLedger, ToLedger, Told } from './protocol.ts';
 
 /** Events the ledger reports outside of replies. */
 export interface LedgerEvents {
@@ -37,6 +18,8 @@ export interface LedgerEvents {
   onStops(requestIds: readonly string[]): void;
   /** Other gateways are dead, and this many requests of theirs were charged as held. */
   onDeaths(names: readonly string[], requests: number): void;
+  /** A process that has handed over has ended, and this many requests of it were charged as held. */
+  onOrphans(requests: number): void;
   /** An internal error has ended the thread. Nothing can be admitted any more. */
   onDeath(error: Error): void;
 }
@@ -47,26 +30,79 @@ export interface RunningLedger {
   readonly summary: LedgerSummary;
   /** Opens a port for another thread, which passes it to `connectLedger`. */
   connect(): MessagePort;
+  /**
+   * Opens a port for what an earlier process asks. These requests are its own; what is open of them,
+   * and of those that it has admitted here, is charged as held when the port closes.
+   */
+  connectEarlier(requestIds: readonly string[]): MessagePort;
+  /**
+   * Has the ledger end what it has begun and decide nothing more, until `keep` or `relay`. Rejects
+   * with a UserError if it cannot be handed over; it decides on then.
+   */
+  handOver(): Promise<Handover>;
+  /** Has the ledger decide again: nobody has taken over. */
+  keep(): void;
+  /**
+   * The ledger of the next process decides from now on. What threads of this process ask is passed to
+   * `ask`; undefined once a thread has ended.
+   */
+  relay(ask: (port: number, asked: Ask | undefined) => void): void;
+  /** What the next process tells the thread at this port. */
+  tell(port: number, told: Told): void;
+  /** The next process has ended: fails all calls, and every later one. */
+  abandon(reason: string): void;
   /** Runs the commands sent so far, then closes the file. Unsettled requests stay open in it. */
   close(): Promise<void>;
 }
 
+/** A ledger thread that has not opened the state. */
+export interface WaitingLedger {
+  /** Resolves when all is loaded that it takes to open it. */
+  readonly loaded: Promise<void>;
+  /** Opens it, and goes on with what was handed over. Throws a UserError if it cannot be used. */
+  open(handover?: Handover): Promise<RunningLedger>;
+  /** In place of `open`. */
+  discard(): Promise<void>;
+}
+
 /** Starts the ledger thread. Throws a UserError if the state file cannot be used. */
 export function startLedger(options: LedgerOptions, events: LedgerEvents): Promise<RunningLedger> {
-  const worker = startThread('ledger/thread', { workerData: options });
-  return new Promise((resolve, reject) => {
-    worker.once('error', reject);
-    worker.once('message', (message: FromLedger) => {
-      worker.off('error', reject);
-      if (message.kind === 'ready') resolve(new LedgerWorker(worker, message.summary, events));
-      else
-        reject(
-          new UserError(
-            message.kind === 'failed' ? message.lines : `unexpected message from the ledger thread: ${message.kind}`,
-          ),
-        );
-    });
-  });
+  return prepareLedger(options, events, false).open();
+}
+
+/**
+ * Starts the thread. `isAhead`: it is to load all that it can before it opens the state, so that this
+ * takes little time.
+ */
+export function prepareLedger(options: LedgerOptions, events: LedgerEvents, isAhead: boolean): WaitingLedger {
+  const worker = startThread('ledger/thread', { workerData: { options, isAhead } satisfies LedgerStart });
+  const started = Promise.withResolvers<RunningLedger>();
+  // It may fail before anybody waits for it.
+  started.promise.catch(() => {});
+  const loaded = Promise.withResolvers<void>();
+  const fail = (error: Error) => {
+    loaded.resolve();
+    started.reject(error);
+  };
+  worker.once('error', fail);
+  const receive = (message: FromLedger) => {
+    if (message.kind === 'loaded') return loaded.resolve();
+    worker.off('error', fail);
+    worker.off('message', receive);
+    if (message.kind === 'ready') started.resolve(new LedgerWorker(worker, message.summary, events));
+    else fail(new UserError(message.kind === 'failed' ? message.lines : `unexpected message: ${message.kind}`));
+  };
+  worker.on('message', receive);
+  return {
+    loaded: loaded.promise,
+    open: (handover) => {
+      worker.postMessage({ kind: 'open', handover } satisfies ToLedger);
+      return started.promise;
+    },
+    discard: async () => {
+      await worker.terminate();
+    },
+  };
 }
 
 /** The ledger for a thread that has not started it. */
@@ -83,10 +119,14 @@ class LedgerWorker implements RunningLedger {
   readonly #worker: Worker;
   readonly #events: LedgerEvents;
   readonly #closed = Promise.withResolvers<void>();
+  #handover = Promise.withResolvers<Handover>();
+  #ask: (port: number, asked: Ask | undefined) => void = () => {};
 
   constructor(worker: Worker, summary: LedgerSummary, events: LedgerEvents) {
     this.#worker = worker;
     this.summary = summary;
+    // It may end while nobody waits for a handover.
+    this.#handover.promise.catch(() => {});
     this.#events = events;
     this.client = new LedgerClient(worker);
     worker.on('message', (message: FromLedger) => this.#receive(message));
@@ -100,10 +140,41 @@ class LedgerWorker implements RunningLedger {
     return port2;
   }
 
+  connectEarlier(inherited: readonly string[]): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    this.#worker.postMessage({ kind: 'connect', port: port1, inherited } satisfies ToLedger, [port1]);
+    return port2;
+  }
+
+  handOver(): Promise<Handover> {
+    this.#handover = Promise.withResolvers<Handover>();
+    this.#send({ kind: 'hand_over' });
+    return this.#handover.promise;
+  }
+
+  keep(): void {
+    this.#send({ kind: 'keep' });
+  }
+
+  relay(ask: (port: number, asked: Ask | undefined) => void): void {
+    this.#ask = ask;
+    this.#send({ kind: 'relay' });
+  }
+
+  tell(port: number, told: Told): void {
+    this.#send({ kind: 'relayed', port, told });
+  }
+
+  abandon(reason: string): void {
+    this.client.end(reason);
+    // Closes the ports of the other threads as well.
+    this.#send({ kind: 'close' });
+  }
+
   close(): Promise<void> {
     if (!this.client.hasEnded) {
       this.client.flush();
-      this.#worker.postMessage({ kind: 'close' } satisfies ToLedger);
+      this.#send({ kind: 'close' });
     }
     return this.#closed.promise;
   }
@@ -123,10 +194,23 @@ class LedgerWorker implements RunningLedger {
       case 'deaths':
         this.#events.onDeaths(message.names, message.requests);
         return;
+      case 'handover':
+        this.#handover.resolve(message.handover);
+        return;
+      case 'not_handed_over':
+        this.#handover.reject(new UserError(message.why));
+        return;
+      case 'relayed':
+        this.#ask(message.port, message.asked);
+        return;
+      case 'charged_held':
+        this.#events.onOrphans(message.requests);
+        return;
       case 'closed':
         this.client.end('the ledger is closed');
         this.#closed.resolve();
         return;
+      case 'loaded':
       case 'ready':
       case 'failed':
       case 'replies':
@@ -134,144 +218,15 @@ class LedgerWorker implements RunningLedger {
     }
   }
 
+  #send(message: ToLedger): void {
+    this.#worker.postMessage(message);
+  }
+
   #die(error: Error): void {
     this.#closed.resolve();
+    this.#handover.reject(error);
     if (this.client.hasEnded) return;
     this.client.end(error.message);
     this.#events.onDeath(error);
-  }
-}
-
-/** A port to the ledger thread. */
-interface LedgerPort {
-  postMessage(message: ToLedger): void;
-}
-
-class LedgerClient implements LedgerControl {
-  readonly #port: LedgerPort;
-  readonly #tickets = new Tickets<Answer>();
-  #outbox: PackedCommand[] = [];
-  #commit = 0;
-  #flushed = 0;
-  /** Who waits for a flush, by the commit. */
-  readonly #flushes = new Map<number, PromiseWithResolvers<void>>();
-  #storageFault: string | undefined;
-  #ended: LedgerUnavailable | undefined;
-
-  constructor(port: LedgerPort) {
-    this.#port = port;
-  }
-
-  get storageFault(): string | undefined {
-    return this.#storageFault;
-  }
-
-  identify(keyHash: string): Promise<Identity> {
-    return this.#ask({ kind: 'identify', keyHash });
-  }
-
-  admitListing(keyHash: string): Promise<ListingAdmission> {
-    return this.#ask({ kind: 'admit_listing', keyHash });
-  }
-
-  admit(request: AdmissionRequest): Promise<Admission> {
-    return this.#ask({ kind: 'admit', request });
-  }
-
-  get commit(): number {
-    return this.#commit;
-  }
-
-  flushed(commit: number): Promise<void> | undefined {
-    if (commit <= this.#flushed) return undefined;
-    if (this.#ended !== undefined) return Promise.reject(this.#ended);
-    let waiting = this.#flushes.get(commit);
-    if (waiting === undefined) {
-      waiting = Promise.withResolvers<void>();
-      this.#flushes.set(commit, waiting);
-      this.#port.postMessage({ kind: 'flush', commit });
-    }
-    return waiting.promise;
-  }
-
-  settle(settlement: Settlement): Promise<RateFigures> {
-    return this.#ask({ kind: 'settle', settlement });
-  }
-
-  grow(growth: Growth): Promise<Grant> {
-    return this.#ask({ kind: 'grow', growth });
-  }
-
-  freeSlot(requestId: string): void {
-    this.#tell({ kind: 'free_slot', requestId });
-  }
-
-  countRefusal(refusal: CountedRefusal): void {
-    this.#tell({ kind: 'count_refusal', refusal });
-  }
-
-  async configure(settings: LedgerSettings): Promise<void> {
-    await this.#ask({ kind: 'configure', settings });
-  }
-
-  snapshot(keyIds: readonly string[]): Promise<LedgerSnapshot> {
-    return this.#ask({ kind: 'snapshot', keyIds });
-  }
-
-  get hasEnded(): boolean {
-    return this.#ended !== undefined;
-  }
-
-  /** To be called with every message from the port. */
-  receive(message: FromLedger): void {
-    if (message.kind === 'replies') this.#receiveReplies(message);
-    else if (message.kind === 'storage_fault') this.#storageFault = message.message;
-    else if (message.kind === 'storage_recovered') this.#storageFault = undefined;
-  }
-
-  /** No more replies will come: rejects all outstanding calls, and every later one. */
-  end(reason: string): void {
-    this.#ended ??= new LedgerUnavailable(reason);
-    this.#tickets.rejectAll(this.#ended);
-    for (const { reject } of this.#flushes.values()) reject(this.#ended);
-    this.#flushes.clear();
-  }
-
-  /** Sends the commands of this turn of the event loop. */
-  flush(): void {
-    const commands = this.#outbox;
-    this.#outbox = [];
-    if (commands.length > 0) this.#port.postMessage({ kind: 'commands', commands });
-  }
-
-  /** Nothing waits for the answer, and a ledger that cannot answer reports that elsewhere. */
-  #tell(command: Command): void {
-    this.#ask(command).catch(() => {});
-  }
-
-  #ask<K extends keyof Answers>(command: Extract<Command, { kind: K }>): Promise<Answers[K]> {
-    if (this.#ended !== undefined) return Promise.reject(this.#ended);
-    const { ticket, reply } = this.#tickets.take();
-    // The commands of one turn are sent together: a message costs as much as 20 commands.
-    if (this.#outbox.length === 0) setImmediate(() => this.flush());
-    this.#outbox.push(packCommand({ ticket, command }));
-    // The thread answers each command with the answer of its kind.
-    return reply as Promise<Answers[K]>;
-  }
-
-  #receiveReplies({ replies, commit, flushed }: Extract<FromLedger, { kind: 'replies' }>): void {
-    this.#commit = commit;
-    this.#flushed = flushed;
-    for (const [waitedFor, { resolve }] of this.#flushes) {
-      if (waitedFor > flushed) continue;
-      this.#flushes.delete(waitedFor);
-      resolve();
-    }
-    for (const reply of replies) this.#deliver(unpackReply(reply));
-  }
-
-  #deliver(reply: Reply): void {
-    if ('answer' in reply) this.#tickets.resolve(reply.ticket, reply.answer);
-    else this.#tickets.reject(reply.ticket, new LedgerUnavailable(reply.unavailable));
   }
 }

@@ -1,5 +1,6 @@
 /** What decides the ledger's commands and stores the decisions: one engine for each kind of state. */
 import type { StorageFault } from '../state/storage-fault.ts';
+import type { EngineHandover } from './handover.ts';
 import type { LedgerOptions, LedgerSummary } from './ledger.ts';
 import type { Answer, Command } from './protocol.ts';
 
@@ -12,6 +13,10 @@ import type { Answer, Command } from './protocol.ts';
 export interface Engine {
   /** Settles what an earlier process left open. To be called once, before everything else. */
   recover(): Promise<LedgerSummary>;
+  /** In place of `recover`: goes on with what the ledger of an earlier process has handed over. */
+  adopt(handover: EngineHandover): Promise<LedgerSummary>;
+  /** What is only in memory. Throws a UserError if its state cannot be handed over. */
+  handOver(): EngineHandover;
   /** The number of commands in a batch at most. */
   readonly maxBatch: number;
   /**

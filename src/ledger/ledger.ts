@@ -34,6 +34,13 @@ export interface LedgerOptions extends LedgerSettings {
   readonly durability: Durability;
 }
 
+/** What the ledger thread is started with. */
+export interface LedgerStart {
+  readonly options: LedgerOptions;
+  /** Whether it loads what it can before it is told to open the state. */
+  readonly isAhead: boolean;
+}
+
 /** What the ledger knows about a client, by the hash of its key. */
 export type Identity =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }

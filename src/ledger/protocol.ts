@@ -6,6 +6,7 @@ import type { RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { CountedRefusal, Outcome, Settlement } from '../core/settlement.ts';
 import { cacheWritesOf, NO_PARTS, type UsageSource } from '../core/usage.ts';
+import type { Handover } from './handover.ts';
 import type {
   Admission,
   AdmissionRequest,
@@ -25,6 +26,8 @@ export type Command =
   | { readonly kind: 'settle'; readonly settlement: Settlement }
   | { readonly kind: 'grow'; readonly growth: Growth }
   | { readonly kind: 'free_slot'; readonly requestId: string }
+  /** The process of an open request has ended before it. */
+  | { readonly kind: 'charge_held'; readonly requestId: string }
   | { readonly kind: 'count_refusal'; readonly refusal: CountedRefusal }
   | { readonly kind: 'configure'; readonly settings: LedgerSettings }
   | { readonly kind: 'snapshot'; readonly keyIds: readonly string[] };
@@ -34,7 +37,7 @@ export const BUSIEST_KEYS = 20;
 
 /** Whether the decision on a command is written to the store. */
 export function isWritten({ kind }: Command): boolean {
-  return kind === 'admit' || kind === 'settle' || kind === 'grow';
+  return kind === 'admit' || kind === 'settle' || kind === 'grow' || kind === 'charge_held';
 }
 
 /** Whether a request was admitted. */
@@ -44,7 +47,7 @@ export function isAdmitted({ kind }: Command, answer: Answer): boolean {
 
 /** Whether a command waits while the store cannot be written. All others fail. */
 export function waitsForStore({ kind }: Command): boolean {
-  return kind === 'settle' || kind === 'grow' || kind === 'free_slot';
+  return kind === 'settle' || kind === 'grow' || kind === 'free_slot' || kind === 'charge_held';
 }
 
 /** The answer to each kind of command. */
@@ -55,6 +58,7 @@ export interface Answers {
   settle: RateFigures;
   grow: Grant;
   free_slot: undefined;
+  charge_held: undefined;
   count_refusal: undefined;
   configure: undefined;
   snapshot: LedgerSnapshot;
@@ -78,21 +82,14 @@ export type Reply =
   /** The ledger could not write, and nothing has changed. The text says why. */
   | { readonly ticket: number; readonly unavailable: string };
 
-/** Messages to the ledger thread, from any thread. */
-export type ToLedger =
+/** What any thread asks of the ledger. */
+export type Ask =
   | { readonly kind: 'commands'; readonly commands: readonly PackedCommand[] }
   /** Somebody waits for a flush of this commit. */
-  | { readonly kind: 'flush'; readonly commit: number }
-  /** From the main thread: another thread will send commands through this port. */
-  | { readonly kind: 'connect'; readonly port: MessagePort }
-  /** From the main thread. */
-  | { readonly kind: 'close' };
+  | { readonly kind: 'flush'; readonly commit: number };
 
-/** Messages from the ledger thread. */
-export type FromLedger =
-  | { readonly kind: 'ready'; readonly summary: LedgerSummary }
-  /** The file could not be opened. The lines are the messages of a UserError. */
-  | { readonly kind: 'failed'; readonly lines: readonly string[] }
+/** What the ledger tells the threads that ask. */
+export type Told =
   | {
       readonly kind: 'replies';
       readonly replies: readonly PackedReply[];
@@ -102,11 +99,47 @@ export type FromLedger =
     }
   /** The file cannot be written; the ledger keeps trying. */
   | { readonly kind: 'storage_fault'; readonly message: string }
-  | { readonly kind: 'storage_recovered' }
+  | { readonly kind: 'storage_recovered' };
+
+/** Messages to the ledger thread. All but `Ask` come from the main thread. */
+export type ToLedger =
+  | Ask
+  /** The first message: opens the state, and goes on where an earlier process has stopped. */
+  | { readonly kind: 'open'; readonly handover: Handover | undefined }
+  /**
+   * Another thread will send commands through this port. If it stands for an earlier process, these
+   * requests are its own, and what is open when the port closes is charged as held.
+   */
+  | { readonly kind: 'connect'; readonly port: MessagePort; readonly inherited?: readonly string[] }
+  /** Stops deciding, and answers with `handover` or `not_handed_over`. */
+  | { readonly kind: 'hand_over' }
+  /** Decides again: nobody has taken over. */
+  | { readonly kind: 'keep' }
+  /** The next process decides from now on: what is asked goes to it, as `relayed`. */
+  | { readonly kind: 'relay' }
+  /** What the next process tells the thread at this port. */
+  | { readonly kind: 'relayed'; readonly port: number; readonly told: Told }
+  | { readonly kind: 'close' };
+
+/** Messages from the ledger thread. */
+export type FromLedger =
+  /** Its code is loaded: it waits for `open`. */
+  | { readonly kind: 'loaded' }
+  | { readonly kind: 'ready'; readonly summary: LedgerSummary }
+  /** The file could not be opened. The lines are the messages of a UserError. */
+  | { readonly kind: 'failed'; readonly lines: readonly string[] }
+  | Told
   /** To the main thread: operators stop these requests. */
   | { readonly kind: 'stops'; readonly requestIds: readonly string[] }
   /** To the main thread: other gateways are dead, and this many requests of theirs charged as held. */
   | { readonly kind: 'deaths'; readonly names: readonly string[]; readonly requests: number }
+  | { readonly kind: 'handover'; readonly handover: Handover }
+  /** It decides on. The text says why. */
+  | { readonly kind: 'not_handed_over'; readonly why: string }
+  /** For the next process: what the thread at this port asks, or that it has ended. */
+  | { readonly kind: 'relayed'; readonly port: number; readonly asked: Ask | undefined }
+  /** To the main thread: the process that a closed port stood for has left this many requests open. */
+  | { readonly kind: 'charged_held'; readonly requests: number }
   | { readonly kind: 'closed' };
 
 // The commands and replies that every request needs are sent as flat arrays: cloning one takes a

@@ -35,15 +35,25 @@ export class Responder {
   /** The last commit of which a port is to be told that it is flushed. */
   readonly #flushWaits = new Map<MessagePort, number>();
   /** How many batches were written, the last that admitted a request whose answer is out, */
-  #commits = 0;
-  #answered = 0;
+  #commits: number;
+  #answered: number;
   /** how many must be flushed, and how many are. */
-  #toFlush = 0;
-  #flushed = 0;
+  #toFlush: number;
+  #flushed: number;
   #isFlushing = false;
 
-  constructor(engine: FlushingEngine) {
+  /** `commits` were written and flushed by an earlier process. */
+  constructor(engine: FlushingEngine, commits = 0) {
     this.#engine = engine;
+    this.#commits = commits;
+    this.#answered = commits;
+    this.#toFlush = commits;
+    this.#flushed = commits;
+  }
+
+  /** How many batches were written. */
+  get commits(): number {
+    return this.#commits;
   }
 
   /** Whether somebody waits for a flush, running or not. */

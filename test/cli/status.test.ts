@@ -23,6 +23,7 @@ const FIELDS = [
   'draining',
   'storage_fault',
   'in_flight',
+  'earlier',
   'requests_per_s',
   'tokens_per_s',
   'usd_per_min',

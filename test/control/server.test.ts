@@ -28,6 +28,7 @@ const NOTHING: ControlHandlers = {
   models: () => [],
   reload: async () => {},
   drain: () => {},
+  takeOver: () => assert.fail(),
   stopRequest: async () => false,
 };
 

@@ -131,6 +131,7 @@ export function endedRow(number: number, outcome: string, more: Partial<RequestR
 
 export const SNAPSHOT: Snapshot = {
   version: '0.1.0',
+  earlier: null,
   pid: 4_242,
   started_at_ms: NOW_MS - 93_784_000,
   now_ms: NOW_MS,

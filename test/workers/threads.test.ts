@@ -112,6 +112,7 @@ test('a thread that connects during a storage fault learns of it at once', (t) =
       onStorageRecovered: () => {},
       onStops: () => assert.fail(),
       onDeaths: () => assert.fail(),
+      onOrphans: () => assert.fail(),
       onDeath: (error) => {
         throw error;
       },

@@ -4,6 +4,7 @@
  */
 
 import type { RecentEntry } from '../../state/journal.ts';
+import type { KeyHandover } from '../handover.ts';
 import type { KeyActivity } from '../ledger.ts';
 import { Activity } from './activity.ts';
 
@@ -28,6 +29,27 @@ export class ActivityTable {
     }
     for (const entry of recent.toSorted((a, b) => a.admittedAtMs - b.admittedAtMs)) {
       this.of(entry.keyId).requests.add(monotonic(entry.admittedAtMs), 1);
+    }
+  }
+
+  /** The windows of all keys that have entries in one, with their times moved by `shiftMs`. */
+  handOver(nowMs: number, shiftMs: number): KeyHandover[] {
+    return [...this.#byKey].flatMap(([keyId, { requests, tokens, listings }]) => {
+      // The totals drop what has left.
+      const used = [requests, tokens, listings].map((window) => window.total(nowMs));
+      if (used.every((total) => total === 0)) return [];
+      const entries = { requests: requests.handOver(shiftMs), tokens: tokens.handOver(shiftMs) };
+      return [{ keyId, ...entries, listings: listings.handOver(shiftMs) }];
+    });
+  }
+
+  /** Fills the windows with those of an earlier process, with their times moved by `shiftMs`. */
+  adopt(keys: readonly KeyHandover[], shiftMs: number): void {
+    for (const { keyId, requests, tokens, listings } of keys) {
+      const activity = this.of(keyId);
+      activity.requests.adopt(requests, shiftMs);
+      activity.tokens.adopt(tokens, shiftMs);
+      activity.listings.adopt(listings, shiftMs);
     }
   }
 

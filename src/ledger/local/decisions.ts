@@ -7,6 +7,7 @@ import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 import { untouchedFigures } from '../figures.ts';
+import type { EngineHandover } from '../handover.ts';
 import type {
   Admission,
   AdmissionRequest,
@@ -25,6 +26,7 @@ import { grown } from './growth.ts';
 import { admitListing, identify } from './identify.ts';
 import { type CachedKey, KeyCache } from './key-cache.ts';
 import { OpenLeases } from './open-leases.ts';
+import { chargedAsHeld } from './recovery.ts';
 import { WINDOW_MS } from './window.ts';
 
 export class Decisions {
@@ -60,6 +62,28 @@ export class Decisions {
   rebuild(): void {
     const nowMs = this.#clock.wallMs();
     this.#activities.rebuild(this.#store.recent(nowMs - WINDOW_MS), nowMs, this.#clock.monotonicMs());
+    this.#balanceNanos = this.#store.balance();
+  }
+
+  /** What is only in memory; `machineMs` is now. */
+  handOver(machineMs: number): EngineHandover {
+    const nowMs = this.#clock.monotonicMs();
+    const shiftMs = machineMs - nowMs;
+    const open = this.#leases.all().map(({ admittedMonotonicMs, ...lease }) => ({
+      ...lease,
+      admittedAtMs: admittedMonotonicMs + shiftMs,
+    }));
+    return { keys: this.#activities.handOver(nowMs, shiftMs), open };
+  }
+
+  /** Takes over what was only in the memory of an earlier process; `machineMs` is now. */
+  adopt({ keys, open }: EngineHandover, machineMs: number): void {
+    const shiftMs = this.#clock.monotonicMs() - machineMs;
+    this.#activities.adopt(keys, shiftMs);
+    for (const { admittedAtMs, ...rest } of open.toSorted((a, b) => a.admittedAtMs - b.admittedAtMs)) {
+      const lease: Lease = { ...rest, admittedMonotonicMs: admittedAtMs + shiftMs };
+      this.#leases.add(lease, this.#activities.of(lease.hold.keyId));
+    }
     this.#balanceNanos = this.#store.balance();
   }
 
@@ -116,6 +140,9 @@ export class Decisions {
         return this.#settle(command.settlement);
       case 'grow':
         return this.#grow(command.growth);
+      case 'charge_held':
+        this.#settle(chargedAsHeld(this.#leases.get(command.requestId).lease.hold));
+        return undefined;
       case 'free_slot':
         this.#freeSlot(command.requestId);
         return undefined;

@@ -1,8 +1,10 @@
 /** The ledger's engine: decides batches of commands and writes each batch in one transaction. */
 
 import type { Clock } from '../../core/clock.ts';
+import { invariant } from '../../core/invariant.ts';
 import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 import { checkCommand } from '../checks.ts';
+import type { EngineHandover } from '../handover.ts';
 import type { LedgerSettings, LedgerSummary } from '../ledger.ts';
 import { type Answer, type Command, isWritten } from '../protocol.ts';
 import { RefusalCounts } from '../refusal-counts.ts';
@@ -28,12 +30,26 @@ export class LedgerEngine {
   recover(): LedgerSummary {
     const recoveredHolds = settleOpenHolds(this.#store, this.#clock.wallMs());
     this.#decisions.rebuild();
-    return {
-      created: this.#store.created,
-      balanceNanos: this.#decisions.balanceNanos,
-      keys: this.#store.countKeys(),
-      recoveredHolds,
-    };
+    return this.#summary(recoveredHolds);
+  }
+
+  /** What is only in memory; `machineMs` is now. */
+  handOver(machineMs: number): EngineHandover {
+    return this.#decisions.handOver(machineMs);
+  }
+
+  /**
+   * In place of `recover`: goes on with what an earlier process was doing; `machineMs` is now. Throws
+   * an InvariantError if its requests are not those that are open in the file.
+   */
+  adopt(handover: EngineHandover, machineMs: number): LedgerSummary {
+    const stored = new Set(this.#store.openHolds().map(({ requestId }) => requestId));
+    invariant(
+      stored.size === handover.open.length && handover.open.every(({ hold }) => stored.has(hold.requestId)),
+      () => `${stored.size} requests are open in the file and ${handover.open.length} in what was handed over`,
+    );
+    this.#decisions.adopt(handover, machineMs);
+    return this.#summary(0);
   }
 
   /**
@@ -84,6 +100,11 @@ export class LedgerEngine {
   dropOldRows(lockWaitMs?: number): boolean {
     if (this.journalRetentionMs === undefined) return false;
     return this.#store.dropOldRows(this.#clock.wallMs() - this.journalRetentionMs, lockWaitMs);
+  }
+
+  #summary(recoveredHolds: number): LedgerSummary {
+    const { balanceNanos } = this.#decisions;
+    return { created: this.#store.created, balanceNanos, keys: this.#store.countKeys(), recoveredHolds };
   }
 
   #decideAndWrite(commands: readonly Command[]): Answer[] {

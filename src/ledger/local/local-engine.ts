@@ -1,10 +1,11 @@
 /** The engine of a ledger that has its state file to itself: it decides in memory. */
 
-import { systemClock } from '../../core/clock.ts';
+import { machineMs, systemClock } from '../../core/clock.ts';
 import { UserError } from '../../core/errors.ts';
 import { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 import type { StorageFault } from '../../state/storage-fault.ts';
 import type { Engine } from '../engine.ts';
+import type { EngineHandover } from '../handover.ts';
 import type { LedgerOptions, LedgerSummary } from '../ledger.ts';
 import { type Answer, type Command, isWritten } from '../protocol.ts';
 import { LedgerEngine } from './engine.ts';
@@ -25,6 +26,14 @@ export class LocalEngine implements Engine {
 
   async recover(): Promise<LedgerSummary> {
     return this.#engine.recover();
+  }
+
+  async adopt(handover: EngineHandover): Promise<LedgerSummary> {
+    return this.#engine.adopt(handover, machineMs());
+  }
+
+  handOver(): EngineHandover {
+    return this.#engine.handOver(machineMs());
   }
 
   async process(commands: readonly Command[], lockWaitMs?: number): Promise<readonly Answer[]> {
@@ -102,6 +111,11 @@ export class LocalEngine implements Engine {
       this.#store.close();
     }
   }
+}
+
+/** Loads what `openLocalEngine` needs. */
+export function loadLocalEngine(): void {
+  LedgerStore.load();
 }
 
 /** Opens the state file, creating it if there is none. Throws a UserError. */

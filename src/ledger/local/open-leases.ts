@@ -27,6 +27,11 @@ export class OpenLeases {
     return open;
   }
 
+  /** All leases. */
+  all(): Lease[] {
+    return [...this.#byRequest.values()].map(({ lease }) => lease);
+  }
+
   /** Opens a lease. Throws an InvariantError if its request has one. */
   add(lease: Lease, activity: Activity): void {
     const { requestId, holdNanos } = lease.hold;

@@ -1,5 +1,7 @@
 /** Recovery after a crash: settles the requests that it left open. */
 import { invariant } from '../../core/invariant.ts';
+import type { Settlement } from '../../core/settlement.ts';
+import type { HoldRow } from '../../state/journal.ts';
 import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 
 const INTERRUPTED = {
@@ -14,6 +16,12 @@ const INTERRUPTED = {
   },
 } as const;
 
+/** The end of a request whose process has ended before it. */
+export function chargedAsHeld({ requestId, inputTokens, outputTokens, holdNanos }: HoldRow): Settlement {
+  const usage = { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens };
+  return { ...INTERRUPTED, requestId, usage, costNanos: holdNanos };
+}
+
 /** Charges every open hold in full and ends its request. Returns the number of requests. */
 export function settleOpenHolds(store: LedgerStore, wallMs: number): number {
   return store.transaction(() => {
@@ -21,8 +29,7 @@ export function settleOpenHolds(store: LedgerStore, wallMs: number): number {
     const holds = store.openHolds();
     let charged = 0n;
     for (const hold of holds) {
-      const usage = { promptTokens: hold.inputTokens, cachedTokens: 0, completionTokens: hold.outputTokens };
-      store.settle(hold, { ...INTERRUPTED, usage, costNanos: hold.holdNanos }, wallMs);
+      store.settle(hold, chargedAsHeld(hold), wallMs);
       charged += hold.holdNanos;
     }
     store.writeCharges();

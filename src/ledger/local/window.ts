@@ -10,6 +10,12 @@ export interface Leaving {
   readonly weight: number;
 }
 
+/** The entries of a window, the oldest first. */
+export interface WindowEntries {
+  readonly times: Float64Array;
+  readonly weights: Float64Array;
+}
+
 const INITIAL_CAPACITY = 8;
 
 /**
@@ -58,6 +64,17 @@ export class SlidingWindow {
   /** The entries in the order in which they leave. */
   *leaving(): Generator<Leaving> {
     for (let i = 0; i < this.#size; i++) yield { atMs: this.#timeAt(i) + WINDOW_MS, weight: this.#weightAt(i) };
+  }
+
+  /** Its entries, with their times moved by `shiftMs`. */
+  handOver(shiftMs: number): WindowEntries {
+    const times = Float64Array.from({ length: this.#size }, (_, i) => this.#timeAt(i) + shiftMs);
+    return { times, weights: Float64Array.from({ length: this.#size }, (_, i) => this.#weightAt(i)) };
+  }
+
+  /** Adds the entries of another window, with their times moved by `shiftMs`. */
+  adopt({ times, weights }: WindowEntries, shiftMs: number): void {
+    for (const [i, time] of times.entries()) this.add(time + shiftMs, weights[i] as number);
   }
 
   #timeAt(position: number): number {

@@ -1,6 +1,7 @@
 /** The engine of a ledger whose state many gateways share: the database decides. */
 
 import { type Clock, systemClock } from '../../core/clock.ts';
+import { InvariantError } from '../../core/invariant.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { type Batch, type Decided, NOTHING_DECIDED } from '../../state/postgres/batch.ts';
@@ -90,6 +91,14 @@ export class SharedEngine implements Engine {
 
   recover(): Promise<LedgerSummary> {
     return this.#store.summary();
+  }
+
+  adopt(): never {
+    throw new InvariantError('a database is never handed over');
+  }
+
+  handOver(): never {
+    throw new InvariantError('a database is never handed over');
   }
 
   async process(commands: readonly Command[]): Promise<readonly Answer[]> {

@@ -14,6 +14,7 @@ import {
   dataVersion,
   immediately,
   openDatabase,
+  openEmptyDatabase,
   type Sqlite,
   type Statement,
   writeNothing,
@@ -58,6 +59,11 @@ export class LedgerStore {
       database.close();
       throw explained(error, path);
     }
+  }
+
+  /** Loads SQLite's native code, so that opening a file later takes less time. */
+  static load(): void {
+    openEmptyDatabase().close();
   }
 
   constructor(database: Sqlite, created: boolean, logSync?: LogSync) {

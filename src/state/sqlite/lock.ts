@@ -2,11 +2,17 @@
  * The lock of a state file. The operating system releases it when the process ends, however it
  * ends.
  */
+import { existsSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import { resolveLinks } from '../../core/files.ts';
 import { createPrivately, makePrivate } from './private-files.ts';
 import { explained, isBusy } from './storage-errors.ts';
+
+/** How long to wait for a gateway that hands over, and how often it is tried, in milliseconds. */
+const WAIT_MS = 5_000;
+const RETRY_MS = 5;
 
 export interface Lock {
   release(): void;
@@ -16,13 +22,42 @@ export interface Lock {
 export function lockState(path: string): Lock {
   const lock = tryLockState(path);
   if (lock !== undefined) return lock;
-  throw new UserError(
+  throw isRunning(path);
+}
+
+function isRunning(path: string): UserError {
+  return new UserError(
     `another inf-gw serve is running on ${path}; stop it, or set \`state:\` in the config to another file`,
   );
 }
 
-/** Locks a state file. Returns undefined if a gateway runs on it. Throws a UserError. */
+/** Locks a state file. Returns undefined if a gateway runs on it or is about to take it over. Throws a UserError. */
 export function tryLockState(path: string): Lock | undefined {
+  const lock = tryLockHandedOver(path);
+  if (lock === undefined || !existsSync(takeoverLockPath(path))) return lock;
+  // Between two gateways the state is locked by neither, and still nobody else's.
+  const takeover = tryLockTakeover(path);
+  takeover?.release();
+  if (takeover !== undefined) return lock;
+  lock.release();
+  return undefined;
+}
+
+/**
+ * Locks a state file for one of the two gateways of a takeover, once the other has released it. Throws
+ * a UserError.
+ */
+export async function lockHandedOver(path: string): Promise<Lock> {
+  const deadline = performance.now() + WAIT_MS;
+  while (true) {
+    const lock = tryLockHandedOver(path);
+    if (lock !== undefined) return lock;
+    if (performance.now() > deadline) throw isRunning(path);
+    await setTimeout(RETRY_MS);
+  }
+}
+
+function tryLockHandedOver(path: string): Lock | undefined {
   // A symbolic link leads to the same file, so it needs the same lock.
   return tryLockFile(lockPathOf(resolveLinks(path)));
 }
@@ -30,6 +65,18 @@ export function tryLockState(path: string): Lock | undefined {
 /** The file that is locked for a state file, without symbolic links. */
 export function lockPathOf(path: string): string {
   return `${path}-lock`;
+}
+
+/**
+ * Locks the right to take a state file over from the gateway that runs on it. Returns undefined if
+ * another gateway has it. Throws a UserError.
+ */
+export function tryLockTakeover(path: string): Lock | undefined {
+  return tryLockFile(takeoverLockPath(path));
+}
+
+function takeoverLockPath(path: string): string {
+  return `${resolveLinks(path)}-takeover-lock`;
 }
 
 /**

@@ -228,6 +228,7 @@ test('an impossible command ends the ledger thread with a message, and the file 
       onStorageRecovered: assert.fail,
       onStops: () => assert.fail(),
       onDeaths: () => assert.fail(),
+      onOrphans: () => assert.fail(),
       onDeath: death.resolve,
     },
   );

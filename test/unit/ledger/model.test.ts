@@ -1,6 +1,6 @@
 /**
- * The engine compared with a naive ledger: random requests, edits, crashes and failed writes; every
- * answer must agree.
+ * The engine compared with a naive ledger: random requests, edits, crashes, takeovers and failed writes;
+ * every answer must agree.
  */
 
 import assert from 'node:assert/strict';
@@ -73,6 +73,10 @@ const step = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('takeover' as const), milliseconds: fc.nat({ max: 2_000 }) }),
+  },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 type Batch = Extract<Step, { kind: 'batch' }>;
@@ -123,6 +127,10 @@ class Pair {
         this.bench.clock.monotonic = 77_000;
         this.bench.start();
         this.naive.recover(this.bench.clock.wallMs());
+        return;
+      case 'takeover':
+        // Nothing changes for anybody.
+        this.bench.takeOver(step.milliseconds);
         return;
     }
   }

@@ -126,6 +126,7 @@ async function openThread(test: TestContext) {
       onStorageRecovered: () => {},
       onStops: () => assert.fail(),
       onDeaths: () => assert.fail(),
+      onOrphans: () => assert.fail(),
       onDeath: (error) => assert.fail(error),
     },
   );

@@ -1,0 +1,96 @@
+/** Opens the state of a gateway that starts: for itself, or from the one that it takes over from. */
+import { existsSync } from 'node:fs';
+import type { Config } from '../config/config.ts';
+import type { Greeting } from '../control/protocol.ts';
+import type { ListenAddress } from '../core/address.ts';
+import { UserError } from '../core/errors.ts';
+import { counted } from '../core/plural.ts';
+import { assertFree } from '../http/address.ts';
+import type { RunningLedger, WaitingLedger } from '../ledger/client.ts';
+import { type Lock, lockHandedOver, lockState, tryLockTakeover } from '../state/sqlite/lock.ts';
+import type { Predecessor } from '../takeover/predecessor.ts';
+
+export interface OpenState {
+  readonly ledger: RunningLedger;
+  /** Of a state file; a database knows its gateways. */
+  readonly lock: Lock | undefined;
+  /** Of listening sockets that were taken over. */
+  readonly descriptors: readonly number[];
+  /** If it still has requests in flight. */
+  readonly predecessor: Predecessor | undefined;
+}
+
+/** Starts the ledger thread; see `prepareLedger`. */
+type PrepareLedger = (isAhead: boolean) => WaitingLedger;
+
+/** Throws a UserError if another gateway runs on the state, or it cannot be used. */
+export async function openState(
+  config: Config,
+  prepare: PrepareLedger,
+  sockets: readonly number[],
+): Promise<OpenState> {
+  assertOneForEach(config.threads, sockets);
+  // A start that fails for its address must leave no new state file behind.
+  if (sockets.length === 0 && (config.state.kind === 'postgres' || !existsSync(config.state.path))) {
+    await assertFree(config.listen);
+  }
+  const lock = config.state.kind === 'file' ? lockState(config.state.path) : undefined;
+  try {
+    return { ledger: await prepare(false).open(), lock, descriptors: sockets, predecessor: undefined };
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+/**
+ * Throws a UserError if that fails; the running gateway goes on then. If that dies meanwhile, what it
+ * has left open is charged as held, as by any start. `workers` is what has to be loaded to serve.
+ */
+export async function takeOver(
+  config: Config,
+  prepare: PrepareLedger,
+  from: Predecessor,
+  workers: Promise<unknown>,
+): Promise<OpenState> {
+  let lock: Lock | undefined;
+  let takeover: Lock | undefined;
+  const waiting = prepare(true);
+  try {
+    takeover = tryLockTakeover(config.statePath);
+    if (takeover === undefined) throw new UserError(`another process is taking over ${config.statePath}`);
+    const isSame = listensAt(config.listen, from.greeting);
+    if (!isSame) await assertFree(config.listen);
+    const descriptors = await from.takeSockets(isSame ? Math.max(from.greeting.sockets, config.threads) : 0);
+    // Nobody decides from here until the state is open.
+    await Promise.all([waiting.loaded, workers]);
+    const handover = await from.takeState();
+    lock = await lockHandedOver(config.statePath);
+    const ledger = await waiting.open(handover);
+    if (handover === undefined) return { ledger, lock, descriptors, predecessor: undefined };
+    await from.confirm();
+    from.connect(ledger, handover);
+    return { ledger, lock, descriptors, predecessor: from };
+  } catch (error) {
+    from.leave();
+    await waiting.discard();
+    lock?.release();
+    throw error;
+  } finally {
+    takeover?.release();
+  }
+}
+
+/** A socket without a worker would take connections that nobody answers. */
+function assertOneForEach(threads: number, sockets: readonly number[]): void {
+  if (sockets.length === 0 || sockets.length === threads) return;
+  throw new UserError(
+    `systemd passed ${counted(sockets.length, 'socket')}, and \`threads: ${threads}\` needs ${threads}: ` +
+      'give the socket unit one ListenStream= line for each, and ReusePort=yes if there are several',
+  );
+}
+
+/** Whether an address in the config is where a gateway listens, or the one that its config names. */
+function listensAt({ host, port }: ListenAddress, { listen, address }: Greeting): boolean {
+  return [listen, address].some((own) => own.host === host && own.port === port);
+}

@@ -1,0 +1,38 @@
+/** Notices when a listener that accepts nothing more has nothing left to do. */
+
+/** What a listener has open. */
+export interface Openness {
+  readonly open: number;
+  readonly connections: number;
+}
+
+export class Quiet {
+  /** Resolves when no connection is left, or no request has been open for `quietMs`. */
+  readonly begun: Promise<void>;
+  readonly #quietMs: number;
+  readonly #look: () => Openness;
+  readonly #resolve: () => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(quietMs: number, look: () => Openness) {
+    this.#quietMs = quietMs;
+    this.#look = look;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.begun = promise;
+    this.#resolve = resolve;
+  }
+
+  /** To be called when a request begins or ends, and when a connection ends. */
+  check(): void {
+    const { open, connections } = this.#look();
+    if (open > 0) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    } else if (connections === 0) {
+      clearTimeout(this.#timer);
+      this.#resolve();
+    } else {
+      this.#timer ??= setTimeout(this.#resolve, this.#quietMs);
+    }
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The calls of one thread to the ledger: sends the commands of one turn of the event loop as one
+ * message to the ledger thread.
+ */
+import type { RateFigures } from '../core/limits.ts';
+import type { CountedRefusal, Settlement } from '../core/settlement.ts';
+import { Tickets } from '../core/tickets.ts';
+import {
+  type Admission,
+  type AdmissionRequest,
+  type Grant,
+  type Growth,
+  type Identity,
+  type LedgerControl,
+  type LedgerSettings,
+  type LedgerSnapshot,
+  LedgerUnavailable,
+  type ListingAdmission,
+} from './ledger.ts';
+import {
+  type Answer,
+  type Answers,
+  type Command,
+  type FromLedger,
+  type PackedCommand,
+  packCommand,
+  type Reply,
+  type ToLedger,
+  unpackReply,
+} from './protocol.ts';
+
+/** A port to the ledger thread. */
+interface LedgerPort {
+  postMessage(message: ToLedger): void;
+}
+
+export class LedgerClient implements LedgerControl {
+  readonly #port: LedgerPort;
+  readonly #tickets = new Tickets<Answer>();
+  #outbox: PackedCommand[] = [];
+  #commit = 0;
+  #flushed = 0;
+  /** Who waits for a flush, by the commit. */
+  readonly #flushes = new Map<number, PromiseWithResolvers<void>>();
+  #storageFault: string | undefined;
+  #ended: LedgerUnavailable | undefined;
+
+  constructor(port: LedgerPort) {
+    this.#port = port;
+  }
+
+  get storageFault(): string | undefined {
+    return this.#storageFault;
+  }
+
+  identify(keyHash: string): Promise<Identity> {
+    return this.#ask({ kind: 'identify', keyHash });
+  }
+
+  admitListing(keyHash: string): Promise<ListingAdmission> {
+    return this.#ask({ kind: 'admit_listing', keyHash });
+  }
+
+  admit(request: AdmissionRequest): Promise<Admission> {
+    return this.#ask({ kind: 'admit', request });
+  }
+
+  get commit(): number {
+    return this.#commit;
+  }
+
+  flushed(commit: number): Promise<void> | undefined {
+    if (commit <= this.#flushed) return undefined;
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    let waiting = this.#flushes.get(commit);
+    if (waiting === undefined) {
+      waiting = Promise.withResolvers<void>();
+      this.#flushes.set(commit, waiting);
+      this.#port.postMessage({ kind: 'flush', commit });
+    }
+    return waiting.promise;
+  }
+
+  settle(settlement: Settlement): Promise<RateFigures> {
+    return this.#ask({ kind: 'settle', settlement });
+  }
+
+  grow(growth: Growth): Promise<Grant> {
+    return this.#ask({ kind: 'grow', growth });
+  }
+
+  freeSlot(requestId: string): void {
+    this.#tell({ kind: 'free_slot', requestId });
+  }
+
+  countRefusal(refusal: CountedRefusal): void {
+    this.#tell({ kind: 'count_refusal', refusal });
+  }
+
+  async configure(settings: LedgerSettings): Promise<void> {
+    await this.#ask({ kind: 'configure', settings });
+  }
+
+  snapshot(keyIds: readonly string[]): Promise<LedgerSnapshot> {
+    return this.#ask({ kind: 'snapshot', keyIds });
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** To be called with every message from the port. */
+  receive(message: FromLedger): void {
+    if (message.kind === 'replies') this.#receiveReplies(message);
+    else if (message.kind === 'storage_fault') this.#storageFault = message.message;
+    else if (message.kind === 'storage_recovered') this.#storageFault = undefined;
+  }
+
+  /** No more replies will come: rejects all outstanding calls, and every later one. */
+  end(reason: string): void {
+    this.#ended ??= new LedgerUnavailable(reason);
+    this.#tickets.rejectAll(this.#ended);
+    for (const { reject } of this.#flushes.values()) reject(this.#ended);
+    this.#flushes.clear();
+  }
+
+  /** Sends the commands of this turn of the event loop. */
+  flush(): void {
+    const commands = this.#outbox;
+    this.#outbox = [];
+    if (commands.length > 0) this.#port.postMessage({ kind: 'commands', commands });
+  }
+
+  /** Nothing waits for the answer, and a ledger that cannot answer reports that elsewhere. */
+  #tell(command: Command): void {
+    this.#ask(command).catch(() => {});
+  }
+
+  #ask<K extends keyof Answers>(command: Extract<Command, { kind: K }>): Promise<Answers[K]> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    const { ticket, reply } = this.#tickets.take();
+    // The commands of one turn are sent together: a message costs as much as 20 commands.
+    if (this.#outbox.length === 0) setImmediate(() => this.flush());
+    this.#outbox.push(packCommand({ ticket, command }));
+    // The thread answers each command with the answer of its kind.
+    return reply as Promise<Answers[K]>;
+  }
+
+  #receiveReplies({ replies, commit, flushed }: Extract<FromLedger, { kind: 'replies' }>): void {
+    this.#commit = commit;
+    this.#flushed = flushed;
+    for (const [waitedFor, { resolve }] of this.#flushes) {
+      if (waitedFor > flushed) continue;
+      this.#flushes.delete(waitedFor);
+      resolve();
+    }
+    for (const reply of replies) this.#deliver(unpackReply(reply));
+  }
+
+  #deliver(reply: Reply): void {
+    if ('answer' in reply) this.#tickets.resolve(reply.ticket, reply.answer);
+    else this.#tickets.reject(reply.ticket, new LedgerUnavailable(reply.unavailable));
+  }
+}

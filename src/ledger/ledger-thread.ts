@@ -1,0 +1,319 @@
+/** What the ledger thread does: it runs the commands that arrive while it works as one batch. */
+import type { MessagePort } from 'node:worker_threads';
+import { UserError } from '../core/errors.ts';
+import type { StorageFault } from '../state/storage-fault.ts';
+import { Chores } from './chores.ts';
+import type { Engine } from './engine.ts';
+import { InheritedRequests } from './inherited.ts';
+import type { LedgerSummary } from './ledger.ts';
+import { type Ask, type FromLedger, isWritten, type ToLedger, unpackCommand, waitsForStore } from './protocol.ts';
+import { Relay } from './relay.ts';
+import { type QueuedCommand, Responder } from './responder.ts';
+
+/** How long a batch waits for another writer. Requests that meet a longer lock fail. */
+const LOCK_WAIT_MS = 2_000;
+/** The pause between two attempts at a state that cannot be written. */
+const RETRY_MS = 100;
+/**
+ * The number of attempts when closing. After that, unsettled requests stay open and the next start
+ * settles them.
+ */
+const CLOSING_ATTEMPTS = 20;
+
+export class LedgerThread {
+  /** The port of the main thread. */
+  readonly #main: MessagePort;
+  /** The ports of all threads that send commands. */
+  readonly #ports = new Set<MessagePort>();
+  readonly #engine: Engine;
+  readonly #responder: Responder;
+  readonly #inherited = new InheritedRequests();
+  readonly #relay: Relay;
+  /**
+   * Bounded by the open requests: each has one command outstanding at a time, and may count one
+   * refusal.
+   */
+  #queue: QueuedCommand[] = [];
+  readonly #chores: Chores;
+  #isScheduled = false;
+  #isRunning = false;
+  #isHandingOver = false;
+  /** While the next process takes over. */
+  #isPaused = false;
+  #flushing: Promise<void> | undefined;
+  #closing = false;
+  #closed = false;
+  #closingAttempts = 0;
+  #retryTimer: NodeJS.Timeout | undefined;
+  /** Why the state cannot be written; undefined while it can. */
+  #fault: StorageFault | undefined;
+
+  /** `commits` is how many an earlier process has written. */
+  constructor(port: MessagePort, engine: Engine, commits = 0) {
+    this.#main = port;
+    this.#engine = engine;
+    this.#responder = new Responder(engine, commits);
+    this.#relay = new Relay(port);
+    this.#chores = new Chores(engine, {
+      onDue: () => this.#schedule(),
+      tryTo: (write) => this.#tryTo(() => write(this.#lockWaitMs)),
+      isFaulty: () => this.#fault !== undefined,
+    });
+  }
+
+  /** Begins to serve. */
+  start(summary: LedgerSummary): void {
+    send(this.#main, { kind: 'ready', summary });
+    this.#connect(this.#main);
+    this.#chores.add('retention');
+  }
+
+  /** To be called when the engine itself has noticed a fault. */
+  noticeFault(fault: StorageFault): void {
+    this.#report(fault);
+    this.#scheduleRetry();
+  }
+
+  #connect(port: MessagePort, inherited?: readonly string[]): void {
+    this.#ports.add(port);
+    this.#relay.add(port);
+    if (inherited !== undefined) this.#inherited.add(port, inherited);
+    port.on('message', (message: ToLedger) => this.#receive(message, port));
+    port.once('close', () => {
+      this.#ports.delete(port);
+      this.#responder.forget(port);
+      this.#inherited.close(port);
+      this.#relay.end(port);
+      this.#schedule();
+    });
+    if (this.#fault !== undefined) send(port, { kind: 'storage_fault', message: this.#fault.message });
+  }
+
+  #receive(message: ToLedger, port: MessagePort): void {
+    switch (message.kind) {
+      case 'commands':
+      case 'flush':
+        return this.#ask(message, port);
+      case 'connect':
+        return this.#connect(message.port, message.inherited);
+      case 'hand_over':
+        this.#isHandingOver = true;
+        return this.#schedule();
+      case 'keep':
+        this.#isPaused = false;
+        return this.#schedule();
+      case 'relay':
+        return void this.#startRelay();
+      case 'relayed':
+        return this.#relay.tell(message.port, message.told);
+      case 'close':
+        this.#closing = true;
+        return this.#schedule();
+      case 'open':
+        return;
+    }
+  }
+
+  #ask(asked: Ask, port: MessagePort): void {
+    if (this.#relay.isOpen) return this.#relay.ask(port, asked);
+    if (asked.kind === 'flush') this.#responder.flushFor(port, asked.commit);
+    else for (const command of asked.commands) this.#queue.push({ envelope: unpackCommand(command), port });
+    this.#schedule();
+  }
+
+  /** Starts a batch after the messages that have already arrived are received. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#isRunning || this.#isPaused || this.#closed) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      void this.#run();
+    });
+  }
+
+  /** Runs again after a pause, even if no command arrives. */
+  #scheduleRetry(): void {
+    if (this.#closed) return;
+    this.#retryTimer ??= setTimeout(() => {
+      this.#retryTimer = undefined;
+      this.#schedule();
+    }, RETRY_MS);
+  }
+
+  async #run(): Promise<void> {
+    if (this.#relay.isOpen) return this.#close();
+    this.#isRunning = true;
+    if (this.#isHandingOver) await this.#handOver();
+    if (!this.#isPaused) await this.#work();
+    this.#isRunning = false;
+    if (this.#isPaused) return;
+    const isIdle = this.#queue.length === 0 && !this.#responder.isBehind;
+    if (this.#closing && (isIdle || ++this.#closingAttempts > CLOSING_ATTEMPTS)) return this.#close();
+    if (this.#fault !== undefined) this.#scheduleRetry();
+    else if (this.#queue.length > 0) this.#schedule();
+    this.#flushing = this.#flush();
+  }
+
+  async #work(): Promise<void> {
+    const batch = this.#queue.splice(0, this.#engine.maxBatch);
+    if (batch.length > 0) await this.#process(batch);
+    else if (this.#fault !== undefined) await this.#probe();
+    await this.#chores.run();
+    if (this.#fault === undefined) await this.#tryTo(() => this.#engine.maintain());
+    this.#chargeOrphans();
+  }
+
+  /** What an earlier process has left open, once all is decided that it has sent. */
+  #chargeOrphans(): void {
+    const orphans = this.#inherited.takeOrphans((port) => this.#queue.some((queued) => queued.port === port));
+    if (orphans.length === 0) return;
+    for (const requestId of orphans) {
+      this.#queue.push({ envelope: { ticket: 0, command: { kind: 'charge_held', requestId } }, port: this.#main });
+    }
+    send(this.#main, { kind: 'charged_held', requests: orphans.length });
+  }
+
+  /** Ends all that was begun, and decides nothing until it is known who does. */
+  async #handOver(): Promise<void> {
+    this.#isHandingOver = false;
+    try {
+      await this.#flushing;
+      await this.#chores.writeRefusals();
+      await this.#tryTo(() => this.#responder.flush());
+      if (this.#fault !== undefined) throw new UserError(this.#fault.message);
+      const ports = this.#inherited.handOver((port) => this.#relay.numberOf(port));
+      const handover = { ...this.#engine.handOver(), commits: this.#responder.commits, ports };
+      this.#isPaused = true;
+      send(this.#main, { kind: 'handover', handover });
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      send(this.#main, { kind: 'not_handed_over', why: error.message });
+    }
+  }
+
+  async #startRelay(): Promise<void> {
+    this.#relay.open(this.#queue.splice(0));
+    for (const port of this.#inherited.closed) this.#relay.end(port);
+    clearTimeout(this.#retryTimer);
+    this.#chores.stop();
+    // All was flushed before the handover, and there is no other way to say now that it was not.
+    await this.#engine.close().catch(() => {});
+    this.#isPaused = false;
+  }
+
+  async #process(batch: readonly QueuedCommand[]): Promise<void> {
+    const commands = batch.map(({ envelope }) => envelope.command);
+    const writes = commands.some(isWritten);
+    try {
+      const answers = await this.#engine.process(commands, this.#lockWaitMs);
+      if (writes) this.#report(this.#engine.fault);
+      const decided = batch.map((command, index) => ({ ...command, answer: answers[index] }));
+      this.#inherited.follow(decided);
+      this.#responder.answer(decided, writes);
+      // The retention may be shorter now.
+      if (commands.some(({ kind }) => kind === 'configure')) this.#chores.add('retention');
+    } catch (error) {
+      this.#failClosed(batch, this.#faultOf(error));
+    }
+  }
+
+  /** Flushes for as long as somebody waits for it. */
+  async #flush(): Promise<void> {
+    if (!this.#responder.shouldFlush) return;
+    try {
+      while (this.#responder.shouldFlush && !this.#closed) await this.#responder.flush();
+    } catch (error) {
+      const fault = this.#faultOf(error);
+      const waiting = this.#responder.waiting;
+      if (this.#engine.isLostWithFlush(waiting.map(({ envelope }) => envelope.command))) {
+        this.#failClosed(this.#responder.withdraw(), fault);
+      } else {
+        this.#report(fault);
+      }
+      return this.#scheduleRetry();
+    }
+    if (this.#closing) this.#schedule();
+  }
+
+  /**
+   * While the gateway reports that it is not ready, requests may stop coming. Only a write shows
+   * that it is again.
+   */
+  async #probe(): Promise<void> {
+    if (this.#fault?.kind === 'damage') return;
+    await this.#tryTo(() => this.#engine.probe(this.#lockWaitMs));
+  }
+
+  /** Writes something that no command waits for, and reports a storage fault. */
+  async #tryTo(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+      // In a damaged file, a write to another page proves nothing.
+      if (this.#fault?.kind !== 'damage') this.#report(this.#engine.fault);
+    } catch (error) {
+      this.#report(this.#faultOf(error));
+    }
+  }
+
+  /** During a storage fault nothing waits for a lock: requests fail at once. */
+  get #lockWaitMs(): number {
+    return this.#fault === undefined ? LOCK_WAIT_MS : 0;
+  }
+
+  /**
+   * The storage fault behind an error. Throws the error if it is an internal one, which ends the
+   * thread.
+   */
+  #faultOf(error: unknown): StorageFault {
+    const fault = this.#engine.faultOf(error);
+    if (fault === undefined) throw error;
+    // During a fault nothing waits for a lock, so a busy lock is not a new fault.
+    return this.#fault !== undefined && fault.kind === 'busy' ? this.#fault : fault;
+  }
+
+  /**
+   * What cannot be written is not admitted. What requests in flight need stays in the queue until
+   * it can be written.
+   */
+  #failClosed(batch: readonly QueuedCommand[], fault: StorageFault): void {
+    this.#report(fault);
+    const waiting = batch.filter(({ envelope }) => waitsForStore(envelope.command));
+    const others = batch.filter(({ envelope }) => !waitsForStore(envelope.command));
+    this.#responder.reply(others, ({ envelope: { ticket } }) => ({ ticket, unavailable: fault.message }));
+    this.#queue.unshift(...waiting);
+  }
+
+  /**
+   * Notifies all threads when a storage fault begins, changes or ends, but not of every attempt.
+   */
+  #report(fault: StorageFault | undefined): void {
+    const known = this.#fault?.message;
+    this.#fault = fault;
+    if (fault?.message === known) return;
+    for (const port of this.#ports) {
+      send(
+        port,
+        fault === undefined ? { kind: 'storage_recovered' } : { kind: 'storage_fault', message: fault.message },
+      );
+    }
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#closing) return;
+    clearTimeout(this.#retryTimer);
+    this.#chores.stop();
+    if (!this.#relay.isOpen) {
+      await this.#chores.writeRefusals();
+      await this.#tryTo(() => this.#responder.flush());
+      this.#closed = true;
+      await this.#tryTo(() => this.#engine.close());
+    }
+    this.#closed = true;
+    send(this.#main, { kind: 'closed' });
+    for (const port of this.#ports) port.close();
+  }
+}
+
+export function send(port: MessagePort, message: FromLedger): void {
+  port.postMessage(message);
+}

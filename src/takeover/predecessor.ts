@@ -1,0 +1,190 @@
+/** The process that served before, as the one sees it that takes over from it. */
+import { Socket } from 'node:net';
+import type { Greeting } from '../control/protocol.ts';
+import { UserError } from '../core/errors.ts';
+import { Tickets } from '../core/tickets.ts';
+import type { RunningLedger } from '../ledger/client.ts';
+import type { Handover } from '../ledger/handover.ts';
+import type { Ask, Told } from '../ledger/protocol.ts';
+import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import { Conversation, ConversationEnded } from './conversation.ts';
+import { receiveSockets } from './pass-sockets.ts';
+import type {
+  FromPredecessor,
+  FromSuccessor,
+  PredecessorCall,
+  PredecessorReplies,
+  PredecessorReply,
+} from './protocol.ts';
+import { within } from './within.ts';
+
+/** How long the running process may take to answer, in milliseconds: its ledger may pause for six seconds. */
+const STEP_MS = 30_000;
+/** How long after one connection has ended the other one ends, if the process is dead. */
+const END_MS = 1_000;
+/** How long a snapshot may take that is shown to an operator. */
+const CALL_MS = 2_000;
+
+type Talk = Conversation<FromPredecessor, FromSuccessor>;
+
+export class Predecessor {
+  readonly greeting: Greeting;
+  readonly #path: string;
+  readonly #talk: Talk;
+  readonly #tickets = new Tickets<PredecessorReply>();
+  /** Ports of the ledger that stand for those of the earlier process. */
+  readonly #ports = new Map<number, ReturnType<RunningLedger['connectEarlier']>>();
+
+  /** Connects to a process that has agreed to hand over. Rejects with a UserError. */
+  static async meet(path: string, greeting: Greeting): Promise<Predecessor> {
+    const socket = await connected(path);
+    return new Predecessor(path, greeting, new Conversation(socket));
+  }
+
+  private constructor(path: string, greeting: Greeting, talk: Talk) {
+    this.#path = path;
+    this.greeting = greeting;
+    this.#talk = talk;
+    void talk.ended.then(() => this.#tickets.rejectAll(new UserError('the process has ended')));
+  }
+
+  /** Resolves when the process has ended. */
+  get ended(): Promise<void> {
+    return this.#talk.ended;
+  }
+
+  /**
+   * Takes so many listening sockets over. Returns their descriptors; none if the process has died.
+   * Rejects with a UserError.
+   */
+  async takeSockets(count: number): Promise<number[]> {
+    this.#talk.send({ kind: 'sockets', count });
+    if (count === 0) return [];
+    try {
+      return await receiveSockets(await connected(this.#path), count);
+    } catch (error) {
+      // The end of one connection may be seen before that of the other.
+      const isDead = within(END_MS, '', this.ended).then(
+        () => true,
+        () => false,
+      );
+      if (await isDead) return [];
+      throw error;
+    }
+  }
+
+  /**
+   * Has the process decide nothing more. Resolves with what its ledger hands over; undefined if it has
+   * died. Rejects with a UserError if it refuses.
+   */
+  async takeState(): Promise<Handover | undefined> {
+    this.#talk.send({ kind: 'pause' });
+    const answer = this.#talk.next('handover', STEP_MS, 'the running gateway did not hand its state over');
+    return this.#unlessDead(answer.then(({ handover }) => handover));
+  }
+
+  /**
+   * The state is open, and locked. Resolves once the earlier process decides nothing more. Rejects with
+   * a UserError if it goes on.
+   */
+  async confirm(): Promise<void> {
+    this.#talk.send({ kind: 'ready' });
+    await this.#unlessDead(this.#talk.next('go', STEP_MS, 'the running gateway did not let go'));
+  }
+
+  /** Has the ledger decide for the earlier process as well. */
+  connect(ledger: RunningLedger, handover: Handover): void {
+    const listed = new Set(handover.ports.flatMap(({ requestIds }) => requestIds));
+    const rest = handover.open.map(({ hold }) => hold.requestId).filter((id) => !listed.has(id));
+    // What its own threads have open belongs to the first of its ports, that of its main thread.
+    for (const { port, requestIds } of [{ port: 0, requestIds: rest }, ...handover.ports]) {
+      this.#open(ledger, port, requestIds);
+    }
+    this.#talk.listen((message) => this.#receive(message, ledger));
+    void this.#talk.ended.then(() => {
+      for (const port of this.#ports.values()) port.close();
+    });
+  }
+
+  /** This process accepts connections. */
+  announceServing(): void {
+    this.#talk.send({ kind: 'serving' });
+  }
+
+  /** This process shuts down. Resolves when the earlier one has ended, or after a while. */
+  async stop(milliseconds: number, graceMs: number): Promise<void> {
+    this.#talk.send({ kind: 'stop', milliseconds });
+    await within(milliseconds + graceMs, '', this.ended).catch(() => {});
+    this.#talk.destroy();
+  }
+
+  /** Nothing was taken over. */
+  leave(): void {
+    this.#talk.destroy();
+  }
+
+  /** Of its threads; none if it has ended or does not answer. */
+  snapshots(query: SnapshotQuery): Promise<readonly WorkerSnapshot[]> {
+    return this.#call({ kind: 'snapshots', query }).catch(() => []);
+  }
+
+  stopRequest(id: string): Promise<boolean> {
+    return this.#call({ kind: 'stop_request', id }).catch(() => false);
+  }
+
+  #call<K extends PredecessorCall['kind']>(
+    call: Extract<PredecessorCall, { kind: K }>,
+  ): Promise<PredecessorReplies[K]> {
+    const { ticket, reply } = this.#tickets.take();
+    this.#talk.send({ kind: 'call', ticket, call });
+    if (this.#talk.hasEnded) this.#tickets.reject(ticket, new UserError('the process has ended'));
+    // It replies to each call with the reply of its kind.
+    return within(CALL_MS, 'no answer', reply as Promise<PredecessorReplies[K]>);
+  }
+
+  #receive(message: FromPredecessor, ledger: RunningLedger): void {
+    if (message.kind === 'reply') this.#tickets.resolve(message.ticket, message.reply);
+    else if (message.kind === 'asked') this.#pass(message.port, message.asked, ledger);
+  }
+
+  #pass(number: number, asked: Ask | undefined, ledger: RunningLedger): void {
+    const port = this.#ports.get(number) ?? this.#open(ledger, number, []);
+    if (asked !== undefined) return port.postMessage(asked);
+    this.#ports.delete(number);
+    port.close();
+  }
+
+  #open(
+    ledger: RunningLedger,
+    number: number,
+    requestIds: readonly string[],
+  ): ReturnType<RunningLedger['connectEarlier']> {
+    const port = ledger.connectEarlier(requestIds);
+    port.on('message', (told: Told) => this.#talk.send({ kind: 'told', port: number, told }));
+    this.#ports.set(number, port);
+    return port;
+  }
+
+  /** Undefined if the conversation ends first: then there is nobody to share the state with. */
+  async #unlessDead<T>(answer: Promise<T>): Promise<T | undefined> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof ConversationEnded) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Paused, so that nothing is read before it is known who reads. */
+function connected(path: string): Promise<Socket> {
+  const socket = new Socket();
+  socket.pause();
+  return new Promise((resolve, reject) => {
+    socket.once('error', (error) =>
+      reject(new UserError(`the running gateway did not wait at ${path}: ${error.message}`)),
+    );
+    socket.once('connect', () => resolve(socket));
+    socket.connect(path);
+  });
+}
