@@ -95,8 +95,8 @@ export class Alone {
   }
 
   /** Starts `serve`, and waits until it listens. */
-  serve(): Promise<Serving> {
-    const serving = new Serving(this.#spawn(['serve'], ['ignore', 'ignore', 'pipe']));
+  serve(...options: string[]): Promise<Serving> {
+    const serving = new Serving(this.#spawn(['serve', ...options], ['ignore', 'ignore', 'pipe']));
     this.#servings.push(serving);
     return serving.listening();
   }

@@ -8,7 +8,7 @@ import { CONFIG, type NewKeyJson } from '../support/cli.ts';
 import { Desk } from '../support/terminal.ts';
 import { until } from '../support/wait.ts';
 import { Alone, emptyFolder } from './alone.ts';
-import { crash, firstSteps } from './first-steps.ts';
+import { crash, firstSteps, takeOver } from './first-steps.ts';
 
 const MOST_BYTES = 160e6;
 /** In a message, one token each. */
@@ -30,7 +30,7 @@ describe('the executable', () => {
 
   test('takes the first steps, keeps a limit under a race, and loses nothing in a crash', async (t) => {
     const program = Alone.of(t, file);
-    await crash(program, await firstSteps(program, 'executable'));
+    await crash(program, await takeOver(program, await firstSteps(program, 'executable')));
     // The one file that it puts elsewhere, in a folder that is closed to others.
     assert.equal(statSync(join(program.folder, program.cacheName)).mode & 0o777, 0o700);
   });

@@ -30,6 +30,17 @@ export async function firstSteps(program: Alone, installation: string): Promise<
   return { serving, key };
 }
 
+/** Another process takes over in the middle of a stream. Returns that one. */
+export async function takeOver(program: Alone, { serving, key }: Started): Promise<Started> {
+  const messages = [{ role: 'user', content: '/words 20 /pace 100ms' }];
+  const stream = await serving.chat(key, { stream: true, messages });
+  const next = await program.serve('--takeover');
+  assert.equal(next.url, serving.url);
+  assert.match(await stream.text(), /\[DONE\]\n\n$/);
+  assert.equal((await serving.ended).status, 0);
+  return { serving: next, key };
+}
+
 /** A crash in the middle of a paid stream, and the next start. */
 export async function crash(program: Alone, { serving, key }: Started): Promise<void> {
   await program.json('credit', 'add', '100');

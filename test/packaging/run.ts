@@ -14,7 +14,7 @@ import { ownBytesOf, residentBytesOf } from '../support/process.ts';
 import { RunScope } from '../support/run-scope.ts';
 import { median } from '../support/statistics.ts';
 import { Alone, emptyFolder } from './alone.ts';
-import { crash, firstSteps } from './first-steps.ts';
+import { crash, firstSteps, takeOver } from './first-steps.ts';
 import { pack } from './pack.ts';
 
 const NEW_ENOUGH = ['22.19.0', '22', '24', '26'];
@@ -43,7 +43,7 @@ async function tryPackage(): Promise<void> {
       assert.equal(status, 1);
       assert.match(stderr, /^inf-gw needs Node 22\.19 or newer; this is v[^\n]*\n$/);
     } else {
-      await crash(program, await firstSteps(program, 'package'));
+      await crash(program, await takeOver(program, await firstSteps(program, 'package')));
     }
     console.log(`the package with Node ${version}: as it should be`);
   }
