@@ -60,7 +60,7 @@ export async function runGateway(config: Config, openLog: OpenLog, options: RunO
   await service.open();
   announceStart(gateway, config, log);
   if (sockets.length > 0) log.info('systemd passed the address to listen on; `listen` in the config is not used');
-  void notify({ ready: true }, log);
+  void notify({ ready: true, ...(predecessor && { mainPid: process.pid }) }, log);
   const signal = early?.end();
   if (signal !== undefined) service.stop(signal);
   return exit.promise;
@@ -126,6 +126,7 @@ class Service implements ControlHandlers {
   /** Resolves when it is known whether another process has taken over; undefined until one asks. */
   #handover: Promise<void> | undefined;
   #successor: Successor | undefined;
+  #successorPid = 0;
   #isLeaving = false;
   /** Whether the process that took over has ended before this one. */
   #isLost = false;
@@ -198,6 +199,7 @@ class Service implements ControlHandlers {
     assertSame(offer);
     const handover = Promise.withResolvers<void>();
     this.#handover = handover.promise;
+    this.#successorPid = offer.pid;
     try {
       const sockets = await this.#gateway.sockets();
       const meeting = await openMeeting(meetingPath(socketPathOf(config)));
@@ -239,10 +241,13 @@ class Service implements ControlHandlers {
     const { drainMs } = this.#gateway.config.timeouts;
     const requests = counted(await this.#gateway.inFlight(), 'request');
     this.#log.info(`handed over: ending once ${requests} in flight have ended`);
+    // Before this process ends: systemd would take the end of the service's process for the end of the service.
+    const told = this.#isLost ? undefined : notify({ mainPid: this.#successorPid }, this.#log);
     const left = this.#gateway.leave(drainMs).then(() => drainMs);
     const late = setTimeout(() => this.#hurry.resolve(0), LONGEST_REQUEST_MS);
     const milliseconds = await Promise.race([left, this.#hurry.promise]);
     clearTimeout(late);
+    await told;
     this.#finish(this.#stopGateway(milliseconds));
   }
 

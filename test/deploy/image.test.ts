@@ -51,7 +51,12 @@ test('the systemd unit and the command inf-gw run the same program, and a checko
   const wrapper = readFileSync(join(ROOT, 'deploy/inf-gw.sh'), 'utf8');
   assert.ok(wrapper.includes(`exec ${program} "$@"`));
   assert.deepEqual(words, ['serve', '--config', '/etc/inf-gw/config.yaml']);
-  assert.match(unit, new RegExp(`^ExecReload=${program} reload --config /etc/inf-gw/config.yaml$`, 'm'));
+  const reloads = [...unit.matchAll(/^ExecReload=(.*)$/gm)].map(([, command]) => command);
+  const config = '--config /etc/inf-gw/config.yaml';
+  assert.deepEqual(reloads, [
+    `${program} config check ${config}`,
+    `/bin/sh -c 'exec ${program} serve --takeover ${config} &'`,
+  ]);
   const inCheckout = [...unit.matchAll(/\/opt\/inf-gw(\/(?:bin|node_modules)\/[\w./-]*\w)/g)].map(
     ([, path]) => path as string,
   );

@@ -115,6 +115,19 @@ describe('sockets that systemd passes', () => {
   });
 });
 
+test('a process that takes over becomes the service before the one that ends has ended', async (t) => {
+  const service = new Service(t);
+  Object.assign(service.place.environment, service.environment);
+  const before = await service.place.serve();
+  const after = await service.place.serve([PROGRAM, 'serve', '--takeover']);
+  assert.equal((await bounded(before.ended, 'the first one has ended')).status, 0);
+  await until(() => service.told.length >= 3);
+  const states = service.told.map((line) => line.replace(/ to .*/, ''));
+  assert.deepEqual(states.toSorted(), [`MAINPID=${after.pid}`, `MAINPID=${after.pid} READY=1`, 'READY=1']);
+  assert.equal((await fetch(`${after.url}/readyz`)).status, 200);
+  assert.equal(await after.stop(), 0);
+});
+
 describe('the variables of a socket unit', () => {
   test('are not taken by another process than they name, and not twice', () => {
     for (const LISTEN_PID of ['8', '', 'x']) assert.deepEqual(takeSockets({ LISTEN_PID, LISTEN_FDS: '1' }, 7), []);
