@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import type { PostgresAddress } from '../../src/core/postgres-address.ts';
 import { openState } from '../../src/state/open.ts';
 import { type Batch, emptyBatch } from '../../src/state/postgres/batch.ts';
 import { SharedLedgerStore } from '../../src/state/postgres/ledger-store.ts';
 import { Link as Connections } from '../../src/state/postgres/link.ts';
-import { locationOf } from '../state/database-stage.ts';
+import { addressOf, locationOf } from '../state/database-stage.ts';
 import { makeKey } from '../state/stage.ts';
 import { Link } from '../support/link.ts';
 import { PostgresServer } from '../support/postgres.ts';
@@ -29,12 +28,6 @@ before(async () => {
   await state.close();
 });
 after(() => server.stop());
-
-function addressOf(text: string): PostgresAddress {
-  const location = locationOf(text);
-  assert.ok(location.kind === 'postgres');
-  return location.address;
-}
 
 /** A store on a link of its own. */
 async function openStore(scope: { after(cleanUp: () => Promise<void>): void }, name: string) {

@@ -1,7 +1,7 @@
 /** A database for tests of the operator's side. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
+import { type PostgresAddress, parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import type { StateLocation } from '../../src/core/state-location.ts';
 import { cacheWritesOf } from '../../src/core/usage.ts';
 import type { HoldRow } from '../../src/state/journal.ts';
@@ -153,11 +153,15 @@ export class DatabaseStage implements Stage {
   }
 }
 
+export function addressOf(url: string): PostgresAddress {
+  const parsed = parsePostgresAddress(url, '/');
+  assert.ok(parsed.kind === 'address');
+  return parsed.address;
+}
+
 /** Where a state is, by its address. */
 export function locationOf(url: string): StateLocation {
-  const parsed = parsePostgresAddress(url, '/');
-  assert.equal(parsed.kind, 'address');
-  return { kind: 'postgres', address: (parsed as Extract<typeof parsed, { kind: 'address' }>).address };
+  return { kind: 'postgres', address: addressOf(url) };
 }
 
 async function openAt(test: Cleanup, location: StateLocation): Promise<OpenState> {

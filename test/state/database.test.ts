@@ -4,11 +4,12 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { UserError } from '../../src/core/errors.ts';
 import { examineDatabase, openState } from '../../src/state/open.ts';
+import { Database } from '../../src/state/postgres/database.ts';
 import { grantsFor } from '../../src/state/postgres/rights.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { until } from '../support/wait.ts';
-import { locationOf } from './database-stage.ts';
+import { addressOf, locationOf } from './database-stage.ts';
 import { done, makeKey, NOON, USD } from './stage.ts';
 
 /** How often several commands meet at an empty database: in one of five times a mistake has shown. */
@@ -136,6 +137,25 @@ describe('a lock', () => {
     await other.query('ROLLBACK');
     assert.deepEqual(await state.account.history(), []);
     assert.equal((await state.account.enter(USD, '', NOON))?.balanceNanos, USD);
+  });
+
+  test('of a command that has stopped halfway ends by itself, and nothing of the command is done', async (t) => {
+    const { url, state } = await fresh(t);
+    const { database: halfway } = await Database.open(addressOf(url));
+    t.after(() => halfway.close());
+    const [locked, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const command = halfway.transaction(async (run) => {
+      await run('UPDATE inf_gw.account SET balance_nanos = 7');
+      locked.resolve();
+      await stopped.promise;
+      await run('UPDATE inf_gw.account SET balance_nanos = 8');
+    });
+    const failure = assert.rejects(command);
+    await locked.promise;
+    await (await stranger(t, url)).query('SELECT FROM inf_gw.account FOR UPDATE');
+    stopped.resolve();
+    await failure;
+    assert.deepEqual(await state.account.balance(), { balanceNanos: 0n, heldNanos: 0n });
   });
 });
 

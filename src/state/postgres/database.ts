@@ -12,6 +12,14 @@ import { openServer } from './server.ts';
 const ANSWER_MS = 60_000;
 /** How long a command waits for a lock before it fails. */
 const LOCK_WAIT_MS = 5_000;
+/**
+ * How long the server waits for the next statement of a transaction. A command that stops halfway,
+ * or a laptop that goes to sleep, would otherwise keep the lock of all gateways.
+ */
+const STATEMENT_WAIT_MS = 5_000;
+
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${LOCK_WAIT_MS};
+  SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_WAIT_MS}`;
 
 /** Every integer is read as a bigint: `int8`, and `numeric`, which is what sums of them are. */
 export const INTEGERS: pg.CustomTypesConfig = {
@@ -54,7 +62,7 @@ export class Database {
   /** Runs `work` in one transaction, which is rolled back if `work` throws. */
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
     return this.#inTurn(async (client) => {
-      await send(client, `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`);
+      await send(client, BEGIN);
       try {
         const result = await work((text, values) => send(client, text, values));
         await send(client, 'COMMIT');

@@ -66,7 +66,7 @@ const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
   ['57', 'the server has ended the query or the connection', WAIT],
   ['55P03', 'another transaction holds a lock', LOCKED, 'busy'],
   ['40', 'another transaction was in the way', LOCKED, 'busy'],
-  ['25P04', 'the server has ended a transaction that took too long', WAIT],
+  ['25P0', 'the server has ended a transaction that took too long', WAIT],
   ['25006', 'it takes no writes: it is a standby, or read-only', STANDBY],
   [
     '08',
