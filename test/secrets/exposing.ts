@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 type Change = readonly [from: RegExp, to: string];
 
-/** Replacements in the built program, each of what occurs in it once. */
+/** Replacements in the built program, each of what occurs once in a file: the threads have files of their own. */
 const CHANGES: readonly Change[] = [
   [/function previewKey\(key\) \{/g, '$&\n    return key;'],
   [/function holdsSecret\(.*\) \{/g, '$&\n    return false;'],
@@ -32,11 +32,15 @@ const files = globSync(`${folder}**/*.js`).map((path) => ({
   text: readFileSync(path, 'utf8'),
 }));
 /** The changes in each file, by its URL. */
-const changesIn = Map.groupBy(CHANGES, ([from]) => {
+const changesIn = new Map<string, Change[]>();
+for (const change of CHANGES) {
+  const [from] = change;
   const urls = files.flatMap(({ url, text }) => [...text.matchAll(from)].map(() => url));
-  if (urls.length !== 1) throw new Error(`the program has changed: ${urls.length} of its places are like ${from}`);
-  return urls[0];
-});
+  if (urls.length === 0 || new Set(urls).size < urls.length) {
+    throw new Error(`the program has changed: ${urls.length} of its places are like ${from}`);
+  }
+  for (const url of urls) changesIn.set(url, [...(changesIn.get(url) ?? []), change]);
+}
 
 registerHooks({
   load(url, context, nextLoad) {
