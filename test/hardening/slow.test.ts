@@ -87,7 +87,8 @@ const LARGE = JSON.stringify(completion('x'.repeat(30_000_000)));
 
 describe('a response that is not read', () => {
   test('is dropped after the idle timeout, long after it was settled', () =>
-    withGateway({ config: { timeouts: { idle: '200ms' } } }, async (own) => {
+    // Long enough to be seen in between on a busy machine.
+    withGateway({ config: { timeouts: { idle: '4s' } } }, async (own) => {
       const reader = own.key({ concurrency: 1 });
       own.upstream.follow(answering(LARGE));
       const connection = await RawConnection.open(own.port);
