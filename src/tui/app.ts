@@ -1,21 +1,44 @@
 /** The terminal: Ink draws the lines of the frame and reports the keys that are pressed. */
-import { Box, type Key, render, Text, useInput, usePaste, useWindowSize } from 'ink';
-import { createElement, memo, type ReactElement, useEffect, useSyncExternalStore } from 'react';
+import { Box, render, Text, useApp, useInput, usePaste } from 'ink';
+import { createElement, memo, type ReactElement, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { Line } from './draw/line.ts';
 import { painted } from './draw/paint.ts';
 import { frame } from './frame.ts';
+import { namesOf } from './key-names.ts';
+import { type Output, Screen } from './screen.ts';
 import type { Session } from './session.ts';
+import { Suspension } from './suspension.ts';
 
 /** As https://no-color.org asks. */
 const HAS_COLOURS = (process.env.NO_COLOR ?? '') === '';
+/** What another program has written on the screen stays there for so long at most. */
+const REPAINT_MS = 10_000;
+
+export interface Streams {
+  readonly input: NodeJS.ReadStream;
+  readonly output: Output;
+}
+
+/** What is drawn of a session, and what it is told. */
+export type Drawn = Pick<Session, 'model' | 'subscribe' | 'dispatch' | 'end' | 'ended'>;
 
 /** Draws until the session ends. */
-export async function draw(session: Session): Promise<void> {
-  // The alternate screen keeps the cursor's column, and the first line would start there.
-  process.stdout.write('\r');
-  const app = render(createElement(Screen, { session }), {
+export async function draw(
+  session: Drawn,
+  { input, output }: Streams = { input: process.stdin, output: process.stdout },
+): Promise<void> {
+  const screen = new Screen(output);
+  const onResize = () => {
+    screen.forget();
+    session.dispatch({ kind: 'resize', columns: screen.columns, rows: screen.rows });
+  };
+  onResize();
+  const app = render(createElement(Dashboard, { session, screen }), {
+    stdin: input,
+    stdout: screen as unknown as NodeJS.WriteStream,
     alternateScreen: true,
-    incrementalRendering: true,
+    // It writes whole frames then, and leaves it to the screen to place them.
+    debug: true,
     exitOnCtrlC: false,
     patchConsole: false,
     interactive: true,
@@ -29,68 +52,43 @@ export async function draw(session: Session): Promise<void> {
   process.once('uncaughtException', onError);
   const onSignal = () => session.end();
   process.once('SIGTERM', onSignal).once('SIGHUP', onSignal);
+  // A terminal that goes away may fail before the signal comes, or without one.
+  output.on('resize', onResize).on('error', onSignal);
+  input.on('error', onSignal).on('end', onSignal);
+  const repaint = setInterval(() => screen.repaint(), REPAINT_MS);
   // Ink unmounts by itself if rendering throws.
   await Promise.race([session.ended, app.waitUntilExit()]).catch(onError);
+  clearInterval(repaint);
+  output.off('resize', onResize);
   app.unmount();
   await app.waitUntilExit();
+  process.off('uncaughtException', onError);
 }
 
-function Screen({ session }: { session: Session }): ReactElement {
-  const { columns, rows } = useWindowSize();
+function Dashboard({ session, screen }: { session: Drawn; screen: Screen }): ReactElement {
+  const { suspendTerminal } = useApp();
+  const suspension = useRef<Suspension>(undefined);
+  useEffect(() => {
+    suspension.current = new Suspension(suspendTerminal);
+    return () => suspension.current?.close();
+  }, [suspendTerminal]);
   const model = useSyncExternalStore(
     (listener) => session.subscribe(listener),
     () => session.model,
   );
-  useEffect(() => session.dispatch({ kind: 'resize', columns, rows }), [session, columns, rows]);
-  useInput((input, key) => {
-    for (const name of namesOf(input, key)) session.dispatch({ kind: 'key', key: name });
-  });
+  const press = (name: string) => {
+    if (name === 'ctrl+l') screen.repaint();
+    else if (name === 'ctrl+z') void suspension.current?.stop();
+    else session.dispatch({ kind: 'key', key: name });
+  };
+  useInput((input, key) => namesOf(input, key).forEach(press));
   usePaste((text) => session.dispatch({ kind: 'paste', text }));
   const drawn = (line: Line, key: number) => createElement(DrawnLine, { key, drawing: painted(line, HAS_COLOURS) });
-  const lines = frame(model).map(drawn);
-  return createElement(Box, { flexDirection: 'column', width: columns, height: rows }, lines);
+  const { columns, rows } = model;
+  return createElement(Box, { flexDirection: 'column', width: columns, height: rows }, frame(model).map(drawn));
 }
 
 /** One node for a line with all its styles: a node for each span would cost six times as much. */
 const DrawnLine = memo(
   ({ drawing }: { drawing: string }): ReactElement => createElement(Text, { wrap: 'truncate' }, drawing),
 );
-
-const NAMED = {
-  upArrow: 'up',
-  downArrow: 'down',
-  leftArrow: 'left',
-  rightArrow: 'right',
-  pageUp: 'pageup',
-  pageDown: 'pagedown',
-  home: 'home',
-  end: 'end',
-  return: 'enter',
-  escape: 'escape',
-  backspace: 'backspace',
-  // What terminals send for the Backspace key.
-  delete: 'backspace',
-} as const;
-
-/** The keys that were pressed: several at once if the program was busy or the link is slow. */
-function namesOf(input: string, key: Key): string[] {
-  if (key.tab) return [key.shift ? 'shift+tab' : 'tab'];
-  for (const [field, name] of Object.entries(NAMED)) if (key[field as keyof typeof NAMED]) return [name];
-  if (key.ctrl) return [`ctrl+${input}`];
-  return key.meta ? [] : [...input].map(nameOf);
-}
-
-const CONTROLS: Readonly<Record<string, string>> = {
-  '\r': 'enter',
-  '\n': 'enter',
-  '\t': 'tab',
-  '\b': 'backspace',
-  '\u007f': 'backspace',
-};
-/** Ctrl-A is 1, Ctrl-Z is 26. */
-const CONTROL_TO_LETTER = 0x60;
-
-function nameOf(character: string): string {
-  if (character >= ' ' && character !== '\u007f') return character;
-  return CONTROLS[character] ?? `ctrl+${String.fromCharCode(character.charCodeAt(0) + CONTROL_TO_LETTER)}`;
-}

@@ -3,7 +3,7 @@
  * screen.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -107,6 +107,11 @@ export class Desk {
   /** Presses keys one after another, by their names in tmux. */
   async press(...keys: string[]): Promise<void> {
     await this.#tmux('send-keys', '--', ...keys);
+  }
+
+  /** Writes to the terminal as another process would. */
+  async writtenByOthers(text: string): Promise<void> {
+    writeFileSync((await this.#tmux('display-message', '-p', '#{pane_tty}')).trim(), text);
   }
 
   async resize({ columns, rows }: Size): Promise<void> {

@@ -179,6 +179,40 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     await desk.shows(/^ inf-gw .*USD\n {2}1 Overview/);
   });
 
+  test('Ctrl-Z gives the terminal back to the shell, and fg takes it again', async (t) => {
+    const desk = await Desk.open(t);
+    await desk.command('echo earlier work');
+    await desk.shows(/^earlier work\n/m);
+    const before = await desk.settings();
+    await desk.dashboard();
+    await desk.type('2');
+    await desk.shows(/No keys yet/);
+    await desk.press('C-z');
+    await desk.shows(/^earlier work\n.*Stopped/ms);
+    assert.deepEqual(await desk.settings(), before);
+    // What is typed is echoed, and runs with Enter.
+    await desk.command('echo "typed" "meanwhile"');
+    await desk.shows(/echo "typed" "meanwhile"\ntyped meanwhile\n/);
+    await desk.resize({ columns: 100, rows: 30 });
+    await desk.command('fg');
+    await desk.shows(/^ inf-gw .{88}USD\n.*No keys yet.*help\n$/s);
+    await desk.type('q');
+    assert.equal(await desk.left(), 0);
+    assert.deepEqual(await desk.settings(), before);
+  });
+
+  test('what others write on the screen is gone after Ctrl-L, and after SIGCONT', async (t) => {
+    const desk = await Desk.open(t);
+    await desk.dashboard();
+    const whole = await desk.shows(/^ inf-gw .*showing stored figures.*help\n$/s);
+    for (const repaint of [() => desk.press('C-l'), () => void process.kill(desk.pid, 'SIGCONT')]) {
+      await desk.writtenByOthers('\r\nBroadcast message from root\r\n');
+      await desk.shows(/Broadcast message/);
+      await repaint();
+      assert.equal(await desk.hides(/Broadcast message/), whole);
+    }
+  });
+
   test('without a terminal it says so, and names the commands to use instead', async (t) => {
     const desk = await Desk.open(t);
     const { status, stdout, stderr } = await desk.place.run(['tui']);

@@ -18,6 +18,7 @@ export const HELP: readonly Section[] = [
       ['!', 'go to what is wrong'],
       ['+', 'add credit'],
       ['R', 'reload the config'],
+      ['Ctrl-L   Ctrl-Z', 'redraw the screen; suspend'],
       ['?   q or Ctrl-C', 'this help; quit'],
     ],
   },

@@ -1,0 +1,81 @@
+/** The screen: takes whole frames from Ink and draws them in place, whatever else was written there. */
+import { EventEmitter } from 'node:events';
+import { placed } from './draw/place.ts';
+
+/** What a terminal without a size is taken for. */
+const COLUMNS = 80;
+const ROWS = 24;
+/** How Ink enters and leaves the alternate screen, also around a suspension. */
+const ENTER = '\u001b[?1049h';
+const LEAVE = '\u001b[?1049l';
+/** With this begin all sequences with which Ink changes a mode of the terminal, and no frame does. */
+const MODE = '\u001b[?';
+
+/** A terminal to write to: `process.stdout`. */
+export interface Output extends NodeJS.EventEmitter {
+  readonly columns: number;
+  readonly rows: number;
+  readonly writableNeedDrain: boolean;
+  write(text: string, done?: () => void): boolean;
+}
+
+/**
+ * Stands between Ink and the terminal. Ink places its lines relative to the cursor, which any other
+ * program that writes to the terminal moves. In its debug mode it writes whole frames instead, and
+ * the lines of those that have changed are drawn here.
+ */
+export class Screen extends EventEmitter {
+  readonly isTTY = true;
+  readonly #terminal: Output;
+  /** Whether the terminal shows the frame: not before Ink enters the alternate screen, or after. */
+  #isOpen = false;
+  #frame: readonly string[] = [];
+  /** The lines that are on the screen unless another program has written there; undefined if nobody knows. */
+  #onScreen: readonly string[] | undefined;
+
+  constructor(terminal: Output) {
+    super();
+    this.#terminal = terminal;
+    terminal.on('drain', () => this.#draw());
+  }
+
+  get columns(): number {
+    return this.#terminal.columns || COLUMNS;
+  }
+
+  get rows(): number {
+    return this.#terminal.rows || ROWS;
+  }
+
+  /** Draws every line, also those that have not changed. */
+  repaint(): void {
+    this.forget();
+    this.#draw();
+  }
+
+  /** Makes the next frame draw every line: the terminal has moved them as its size changed. */
+  forget(): void {
+    this.#onScreen = undefined;
+  }
+
+  /** Takes a frame, or a sequence for the terminal itself. */
+  write(text: string, done?: () => void): boolean {
+    if (text !== '' && !text.startsWith(MODE)) {
+      this.#frame = text.split('\n');
+      this.#draw();
+      return true;
+    }
+    if (text === ENTER) this.forget();
+    this.#isOpen = text === ENTER || (this.#isOpen && text !== LEAVE);
+    return this.#terminal.write(text, done);
+  }
+
+  /** A terminal that is behind gets the latest frame once it has caught up, and none of those between. */
+  #draw(): void {
+    if (!this.#isOpen || this.#terminal.writableNeedDrain) return;
+    const lines = this.#frame.slice(0, this.rows);
+    const bytes = placed(lines, this.#onScreen);
+    this.#onScreen = lines;
+    if (bytes !== '') this.#terminal.write(bytes);
+  }
+}

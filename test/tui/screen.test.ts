@@ -1,0 +1,102 @@
+/** The screen shows the frame, whatever else is written to the terminal, and however slow that is. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { placed } from '../../src/tui/draw/place.ts';
+import { Screen } from '../../src/tui/screen.ts';
+import { VirtualScreen } from './virtual-screen.ts';
+
+const ENTER = '\u001b[?1049h';
+const LEAVE = '\u001b[?1049l';
+const FRAME = ['first', 'second', '', 'fourth'];
+/** What `wall` and background jobs do: they write where the cursor is, and scroll. */
+const FOREIGN = '\r\n\u001b[31mBroadcast message\r\n\r\nfrom root\r\n';
+
+function opened(size = { columns: 20, rows: 4 }): { terminal: VirtualScreen; screen: Screen } {
+  const terminal = new VirtualScreen(size);
+  const screen = new Screen(terminal);
+  screen.write(ENTER);
+  screen.write(FRAME.join('\n'));
+  return { terminal, screen };
+}
+
+describe('a drawing', () => {
+  const drawnLines = (bytes: string) => [...bytes.matchAll(/\[(\d+);1H/g)].map(([, row]) => Number(row));
+  const cases: readonly (readonly [string, readonly string[], readonly string[] | undefined, readonly number[]])[] = [
+    ['has all lines where nobody knows what is there', FRAME, undefined, [1, 2, 3, 4]],
+    ['has the lines that have changed', ['first', 'other', '', 'fourth'], FRAME, [2]],
+    ['has the lines that are new', FRAME, ['first'], [2, 3, 4]],
+    ['is empty if nothing has changed', FRAME, FRAME, []],
+  ];
+  for (const [what, lines, onScreen, rows] of cases) {
+    test(what, () => assert.deepEqual(drawnLines(placed(lines, onScreen)), rows));
+  }
+});
+
+describe('the screen', () => {
+  test('shows the frame, and then the next one in its place', () => {
+    const { terminal, screen } = opened();
+    assert.equal(terminal.text(), 'first\nsecond\n\nfourth');
+    screen.write('1st\n\nthird\nfourth');
+    assert.equal(terminal.text(), '1st\n\nthird\nfourth');
+  });
+
+  test('is whole again after a repaint, whatever was written over it', () => {
+    const { terminal, screen } = opened();
+    terminal.write(`${FOREIGN}\u001b[?25h\u001b[?2004l`);
+    assert.match(terminal.text(), /Broadcast/);
+    screen.repaint();
+    assert.equal(terminal.text(), FRAME.join('\n'));
+    assert.ok(!terminal.modes.has('25'), 'the cursor is shown');
+    assert.ok(terminal.modes.has('2004'), 'pasted text would be taken for keys');
+  });
+
+  test('draws a changed line in its place, even where others have moved the cursor', () => {
+    const { terminal, screen } = opened();
+    terminal.write('\u001b[2;3H');
+    screen.write('first\nsecond\n\nlast');
+    assert.equal(terminal.text(), 'first\nsecond\n\nlast');
+  });
+
+  test('shows a line that the terminal takes for wider in one row', () => {
+    const { terminal, screen } = opened({ columns: 5, rows: 3 });
+    screen.write('123456789\nnext\nlast');
+    assert.equal(terminal.text(), '12349\nnext\nlast');
+    assert.ok(terminal.modes.has('7'), 'what comes after the dashboard would not wrap');
+  });
+
+  test('never draws below the last row while a smaller frame is on its way', () => {
+    const { terminal, screen } = opened();
+    terminal.resize(20, 2);
+    screen.repaint();
+    assert.equal(terminal.text(), 'first\nsecond');
+  });
+
+  test('draws nothing outside the alternate screen, and everything once it is back there', () => {
+    const { terminal, screen } = opened();
+    screen.write(LEAVE);
+    const before = terminal.written;
+    screen.repaint();
+    screen.write('drawn\nwhile\nsuspended\n');
+    assert.equal(terminal.written, before);
+    screen.write(ENTER);
+    terminal.write(FOREIGN);
+    screen.write(FRAME.join('\n'));
+    assert.equal(terminal.text(), FRAME.join('\n'));
+  });
+
+  test('gives a slow terminal the latest frame once it has caught up, and none of those between', () => {
+    const { terminal, screen } = opened();
+    terminal.writableNeedDrain = true;
+    for (let frame = 1; frame <= 1_000; frame++) screen.write(`frame ${frame}\n\n\n`);
+    assert.match(terminal.text(), /^first/);
+    terminal.writableNeedDrain = false;
+    terminal.emit('drain');
+    assert.equal(terminal.text(), 'frame 1000\n\n\n');
+    assert.ok(!terminal.written.includes('frame 999'));
+  });
+
+  test('has a size on a terminal that does not tell it', () => {
+    const { columns, rows } = new Screen(new VirtualScreen({ columns: 0, rows: 0 }));
+    assert.deepEqual([columns, rows], [80, 24]);
+  });
+});
