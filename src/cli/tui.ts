@@ -1,6 +1,7 @@
 /** `tui`: opens the dashboard. */
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
+import { PROGRAM } from '../core/program.ts';
 import { configOf } from './state.ts';
 
 interface TuiOptions {
@@ -18,11 +19,7 @@ export function registerTui(program: Command): void {
 
 async function tui({ readOnly: isReadOnly = false }: TuiOptions, command: Command): Promise<void> {
   const readConfig = () => configOf(command);
-  if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    throw new UserError(
-      'the dashboard needs a terminal; in scripts and pipes, use `status --json`, `usage` and `keys list`',
-    );
-  }
+  refuseWithoutTerminal();
   const { setFlagsFromString } = await import('node:v8');
   // Drawing makes much garbage and keeps little. Letting it pile up took 50 MB more.
   for (const flag of ['--semi-space-growth-factor=1', '--heap-growing-percent=10']) setFlagsFromString(flag);
@@ -36,6 +33,15 @@ async function tui({ readOnly: isReadOnly = false }: TuiOptions, command: Comman
     await draw(session);
   } finally {
     await session.close();
+  }
+}
+
+/** Throws a UserError where nothing can be drawn, or no key read. */
+function refuseWithoutTerminal(): void {
+  const instead = `use \`${PROGRAM} status\`, or in scripts \`status --json\`, \`usage\` and \`keys list\``;
+  if (!process.stdin.isTTY || !process.stdout.isTTY) throw new UserError(`the dashboard needs a terminal; ${instead}`);
+  if (process.env.TERM === 'dumb') {
+    throw new UserError(`the dashboard needs a terminal that can move its cursor, and TERM is dumb; ${instead}`);
   }
 }
 

@@ -1,16 +1,20 @@
 /** The terminal: Ink draws the lines of the frame and reports the keys that are pressed. */
 import { Box, render, Text, useApp, useInput, usePaste } from 'ink';
 import { createElement, memo, type ReactElement, useEffect, useRef, useSyncExternalStore } from 'react';
+import { showsUtf8 } from './draw/ascii.ts';
 import type { Line } from './draw/line.ts';
-import { painted } from './draw/paint.ts';
+import { type Abilities, painted } from './draw/paint.ts';
 import { frame } from './frame.ts';
 import { namesOf } from './key-names.ts';
 import { type Output, Screen } from './screen.ts';
 import type { Session } from './session.ts';
 import { Suspension } from './suspension.ts';
 
-/** As https://no-color.org asks. */
-const HAS_COLOURS = (process.env.NO_COLOR ?? '') === '';
+const ABILITIES: Abilities = {
+  /** As https://no-color.org asks. */
+  hasColours: (process.env.NO_COLOR ?? '') === '',
+  isAscii: !showsUtf8(process.env),
+};
 /** What another program has written on the screen stays there for so long at most. */
 const REPAINT_MS = 10_000;
 
@@ -83,7 +87,7 @@ function Dashboard({ session, screen }: { session: Drawn; screen: Screen }): Rea
   };
   useInput((input, key) => namesOf(input, key).forEach(press));
   usePaste((text) => session.dispatch({ kind: 'paste', text }));
-  const drawn = (line: Line, key: number) => createElement(DrawnLine, { key, drawing: painted(line, HAS_COLOURS) });
+  const drawn = (line: Line, key: number) => createElement(DrawnLine, { key, drawing: painted(line, ABILITIES) });
   const { columns, rows } = model;
   return createElement(Box, { flexDirection: 'column', width: columns, height: rows }, frame(model).map(drawn));
 }

@@ -1,8 +1,12 @@
 /** Lines become text with the escape codes of their styles. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { widthOf } from '../../src/operator/text.ts';
+import { asciiOf, showsUtf8 } from '../../src/tui/draw/ascii.ts';
 import type { Line } from '../../src/tui/draw/line.ts';
 import { painted } from '../../src/tui/draw/paint.ts';
+import { VIEWS } from '../../src/tui/model.ts';
+import { alone, press, screenText, serving } from './samples.ts';
 
 const ESCAPE = '\u001b';
 const styled = (codes: string, text: string) => `${ESCAPE}[${codes}m${text}${ESCAPE}[0m`;
@@ -14,13 +18,53 @@ describe('a line', () => {
     ['joins styles', [{ text: 'a', bold: true, dim: true, inverse: true, tone: 'bad' }], styled('1;2;7;31', 'a')],
     ['has no codes around nothing', [{ text: '', bold: true }], ''],
   ];
-  for (const [what, line, expected] of cases) test(what, () => assert.equal(painted(line, true), expected));
+  for (const [what, line, expected] of cases)
+    test(what, () => assert.equal(painted(line, { hasColours: true, isAscii: false }), expected));
 
   test('without colours keeps its other styles', () => {
     const line: Line = [
       { text: 'a', tone: 'good' },
       { text: 'b', bold: true, tone: 'bad' },
     ];
-    assert.equal(painted(line, false), `a${styled('1', 'b')}`);
+    assert.equal(painted(line, { hasColours: false, isAscii: false }), `a${styled('1', 'b')}`);
   });
+});
+
+describe('without UTF-8', () => {
+  const models = VIEWS.flatMap((view) => [
+    alone(view),
+    serving(view),
+    ...['?', '+', '/'].map((key) => press(serving(view), key).model),
+  ]);
+
+  test('every view is as wide in ASCII as ever, and each of its signs has a likeness', () => {
+    for (const model of [...models, press(serving('keys'), 'd').model, press(serving('keys'), 'm').model]) {
+      const text = screenText(model);
+      const ascii = asciiOf(text.replaceAll('\n', ' ').replaceAll('?', ' '));
+      assert.match(ascii, /^[ -~]*$/);
+      assert.doesNotMatch(ascii, /\?/, text);
+      for (const line of text.split('\n')) assert.equal(asciiOf(line).length, widthOf(line), line);
+    }
+  });
+
+  test('a name in another script is shown as question marks of its width', () => {
+    assert.equal(asciiOf('a 日本語 é👩‍👩‍👧‍👦·'), 'a ?????? ???.');
+    assert.equal(painted([{ text: '━●', bold: true }], { hasColours: true, isAscii: true }), styled('1', '=*'));
+  });
+
+  const locales: readonly (readonly [locale: NodeJS.ProcessEnv, expected: boolean])[] = [
+    [{}, false],
+    [{ LANG: 'en_US.UTF-8' }, true],
+    [{ LANG: 'C.utf8' }, true],
+    [{ LANG: 'C' }, false],
+    [{ LANG: 'de_DE.ISO-8859-1' }, false],
+    [{ LANG: 'C', LC_CTYPE: 'C.UTF-8' }, true],
+    [{ LANG: 'en_US.UTF-8', LC_CTYPE: 'POSIX' }, false],
+    [{ LANG: 'en_US.UTF-8', LC_CTYPE: 'C.UTF-8', LC_ALL: 'C' }, false],
+    [{ LANG: 'en_US.UTF-8', LC_CTYPE: '', LC_ALL: '' }, true],
+  ];
+  for (const [locale, expected] of locales) {
+    test(`${JSON.stringify(locale)} ${expected ? 'has' : 'lacks'} UTF-8`, () =>
+      assert.equal(showsUtf8(locale), expected));
+  }
 });

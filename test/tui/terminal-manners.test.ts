@@ -173,10 +173,11 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     assert.match(await desk.styledScreen(), new RegExp(`${style}32m(?:${style}49m)?● ${style}39m`));
   });
 
-  test('the first line starts at the left edge, wherever the cursor was', async (t) => {
+  test('the first line starts at the left edge, wherever the cursor was, and without UTF-8 it is ASCII', async (t) => {
     const desk = await Desk.open(t);
-    await desk.dashboard('printf unfinished;');
-    await desk.shows(/^ inf-gw .*USD\n {2}1 Overview/);
+    await desk.dashboard('printf unfinished; LC_ALL=C');
+    await desk.shows(/^ inf-gw [o~].*USD\n {2}1 Overview/);
+    assert.match(await desk.screen(), /^[ -~\n]+$/);
   });
 
   test('Ctrl-Z gives the terminal back to the shell, and fg takes it again', async (t) => {
@@ -213,11 +214,14 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     }
   });
 
-  test('without a terminal it says so, and names the commands to use instead', async (t) => {
+  test('without a terminal that can show it, it names the commands to use instead', async (t) => {
     const desk = await Desk.open(t);
     const { status, stdout, stderr } = await desk.place.run(['tui']);
     assert.deepEqual([status, stdout], [1, '']);
     assert.match(stderr, /^error: the dashboard needs a terminal; .*status --json.*\n$/);
+    await desk.command('TERM=dumb sh dashboard');
+    assert.equal(await desk.left(), 1);
+    assert.match(await desk.screen(), /TERM is dumb; use/);
   });
 
   test('when the window is closed, the dashboard exits', async (t) => {

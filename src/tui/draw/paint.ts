@@ -1,4 +1,5 @@
 /** Turns lines into text with the escape codes of their styles. Pure. */
+import { asciiOf } from './ascii.ts';
 import type { Line, Span, Tone } from './line.ts';
 
 /** From the terminal's own palette, so that they suit the user's theme. */
@@ -11,11 +12,19 @@ const ESCAPE = '\u001b';
 /** With its zero: Ink ignores a reset without a number, and the style would run on. */
 const PLAIN = `${ESCAPE}[0m`;
 
-export function painted(line: Line, hasColours: boolean): string {
-  return line.map((each) => paintedSpan(each, hasColours)).join('');
+/** What the terminal can show. */
+export interface Abilities {
+  readonly hasColours: boolean;
+  readonly isAscii: boolean;
 }
 
-function paintedSpan({ text, tone, bold = false, dim = false, inverse = false }: Span, hasColours: boolean): string {
+export function painted(line: Line, abilities: Abilities): string {
+  return line.map((each) => paintedSpan(each, abilities)).join('');
+}
+
+function paintedSpan(span: Span, { hasColours, isAscii }: Abilities): string {
+  const { tone, bold = false, dim = false, inverse = false } = span;
+  const text = isAscii ? asciiOf(span.text) : span.text;
   const codes = [
     ...(bold ? [BOLD] : []),
     ...(dim ? [DIM] : []),
