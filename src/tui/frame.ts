@@ -62,8 +62,9 @@ function statusLine(model: Model): Line {
   return spread(left, hasRoom ? labelled : [balance], columns);
 }
 
-function gatewayStatus({ snapshot, shared, nowMs, wasConnected, socketError }: Model): Line {
+function gatewayStatus({ snapshot, shared, nowMs, isConnecting, wasConnected, socketError }: Model): Line {
   if (socketError !== undefined) return [span('○ ', { tone: 'bad' }), span(clean(socketError), { tone: 'bad' })];
+  if (isConnecting) return [dim(`○ connecting…${shared === undefined ? '' : `  ${aliveText(shared)}`}`)];
   if (snapshot === undefined && shared !== undefined) {
     const isServed = shared.nodes.some(({ state }) => state === 'alive');
     const tone = shared.isStale ? 'bad' : isServed ? 'good' : 'warn';

@@ -150,6 +150,8 @@ export interface Model {
   readonly isReadOnly: boolean;
   /** The last snapshot of the gateway; undefined while none is running. */
   readonly snapshot: Snapshot | undefined;
+  /** Whether it is not known yet if a gateway runs. */
+  readonly isConnecting: boolean;
   /** Whether a gateway has been reached since the dashboard was opened. */
   readonly wasConnected: boolean;
   /** Why the control socket cannot be trusted; undefined if it can. */
@@ -181,6 +183,8 @@ export interface Model {
     readonly rows: readonly UsageRow[];
     /** What the rows stand for: not `by` until those have been read. */
     readonly rowsBy: UsageGroup;
+    /** When the rows were read, in milliseconds since 1970; undefined before that. */
+    readonly readAtMs: number | undefined;
     readonly cursor: number;
   };
   readonly models: { readonly cursor: number };
@@ -198,6 +202,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     view: 'overview',
     isReadOnly: false,
     snapshot: undefined,
+    isConnecting: true,
     wasConnected: false,
     socketError: undefined,
     seconds: [],
@@ -206,7 +211,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     shared: undefined,
     keys: { cursor: 0, sort: 'name', filter: '', isTyping: false, detail: undefined },
     live: AT_TOP,
-    usage: { by: 'key', range: 'this month', rows: [], rowsBy: 'key', cursor: 0 },
+    usage: { by: 'key', range: 'this month', rows: [], rowsBy: 'key', readAtMs: undefined, cursor: 0 },
     models: { cursor: 0 },
     dialog: undefined,
     message: undefined,

@@ -36,6 +36,19 @@ const ORDERS: Readonly<Record<KeySort, (a: StoredKey, b: StoredKey) => number>> 
   created: (a, b) => b.record.createdAtMs - a.record.createdAtMs,
 };
 
+const dearest = new WeakMap<readonly StoredKey[], readonly StoredKey[]>();
+
+/** The keys that were used this month, by what they have cost. Sorted once for each read of the state. */
+export function dearestKeys(keys: readonly StoredKey[]): readonly StoredKey[] {
+  const known = dearest.get(keys);
+  if (known !== undefined) return known;
+  const sorted = keys
+    .filter(({ month }) => month.requests > 0)
+    .sort((a, b) => ORDERS.cost(a, b) || ORDERS.requests(a, b));
+  dearest.set(keys, sorted);
+  return sorted;
+}
+
 /** The key under the cursor. */
 export function currentKey(model: Model): StoredKey | undefined {
   return shownKeys(model)[model.keys.cursor];

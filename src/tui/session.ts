@@ -7,17 +7,13 @@ import { UserError } from '../core/errors.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
 import { exportUsage } from './export.ts';
 import { type Action, firstModel, type Model } from './model.ts';
+import { REFRESH_MS, stateEveryMs, usageEveryMs } from './refresh.ts';
 import { sharedQuery, snapshotQuery } from './select.ts';
 import { Store, toldOf } from './store.ts';
 import { Turns } from './turns.ts';
 import type { Effect, Event } from './update/step.ts';
 import { update } from './update/update.ts';
 
-/** Between two reads of the state, and between two attempts to reach a gateway. */
-const REFRESH_MS = 1_000;
-/** From this many keys on a read takes some 30 ms, so the state is read less often. */
-const MANY_KEYS = 2_000;
-const REFRESH_MANY_MS = 5_000;
 /** How many key presses and pastes are kept while a change is being made. */
 const MAX_HELD_INPUTS = 200;
 
@@ -57,6 +53,7 @@ export class Session {
   #followed = '';
   #timer: NodeJS.Timeout;
   #readAtMs = 0;
+  #usageReadAtMs = 0;
   /** Whether the last read failed, so that what is shown may be old. */
   #isStale = false;
 
@@ -147,14 +144,17 @@ export class Session {
     if (this.#model.shared !== undefined) this.#turns.add('shared', () => this.#readShared());
     if (this.#model.snapshot === undefined) this.dispatch({ kind: 'tick', nowMs: Date.now() });
     const { detail } = this.#model.keys;
+    if (Date.now() - this.#usageReadAtMs >= usageEveryMs(this.#model)) {
+      const { by, range } = this.#model.usage;
+      this.#perform({ kind: 'load_usage', by, range });
+    }
     if (this.#model.view === 'keys' && detail !== undefined) this.#perform({ kind: 'load_key', keyId: detail.keyId });
     this.#follow();
   }
 
   async #readIfChanged(): Promise<void> {
     const nowMs = Date.now();
-    const everyMs = this.#model.stored.keys.length > MANY_KEYS ? REFRESH_MANY_MS : REFRESH_MS;
-    if (nowMs - this.#readAtMs < everyMs) return;
+    if (nowMs - this.#readAtMs < stateEveryMs(this.#model)) return;
     const isOtherMonth = utcMonth(nowMs) !== utcMonth(this.#readAtMs);
     await this.#tryRead(async () => {
       if ((await this.#store.hasChanged()) || isOtherMonth || this.#isStale) await this.#read();
@@ -187,6 +187,7 @@ export class Session {
   }
 
   async #readUsage({ by, range }: Extract<Effect, { kind: 'load_usage' }>): Promise<void> {
+    this.#usageReadAtMs = Date.now();
     await this.#tryRead(async () => {
       const rows = await this.#store.usage(by, range, Date.now());
       const { usage } = this.#model;
@@ -217,8 +218,9 @@ export class Session {
         onSnapshot: (snapshot) => this.dispatch({ kind: 'snapshot', snapshot }),
         onEnd: () => {
           this.#feed = undefined;
-          const { snapshot, socketError } = this.#model;
-          if (snapshot !== undefined || socketError !== undefined) this.dispatch({ kind: 'disconnected' });
+          const { snapshot, isConnecting, socketError } = this.#model;
+          if (snapshot !== undefined || isConnecting || socketError !== undefined)
+            this.dispatch({ kind: 'disconnected' });
         },
       });
     } catch (error) {

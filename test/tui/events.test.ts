@@ -7,9 +7,10 @@ import fc from 'fast-check';
 import type { SecondRow } from '../../src/control/protocol.ts';
 import { MAX_ENDED } from '../../src/observe/worker-snapshot.ts';
 import type { View } from '../../src/tui/model.ts';
+import { usageEveryMs } from '../../src/tui/refresh.ts';
 import { snapshotQuery } from '../../src/tui/select.ts';
 import { withEnded, withSeconds } from '../../src/tui/update/step.ts';
-import { after, alone, NOW_MS, press, requestRow, SNAPSHOT, STORED, second, serving } from './samples.ts';
+import { after, alone, NOW_MS, press, requestRow, SNAPSHOT, STORED, second, serving, usageRow } from './samples.ts';
 
 const NOW_S = NOW_MS / 1_000;
 
@@ -116,8 +117,19 @@ test('a new window size changes nothing else', () => {
   assert.deepEqual(after(model, { kind: 'resize', columns: 200, rows: 60 }), { ...model, columns: 200, rows: 60 });
 });
 
-test('new usage figures replace the previous ones', () => {
-  assert.deepEqual(after(serving('usage'), { kind: 'usage', rows: [] }).usage.rows, []);
+test('new usage figures replace the previous ones, and the cursor stays on its row', () => {
+  const at = press(serving('usage'), 'down').model;
+  const rows = at.usage.rows.toReversed();
+  const { usage } = after(at, { kind: 'tick', nowMs: NOW_MS + 5_000 }, { kind: 'usage', rows });
+  assert.deepEqual([usage.rows, usage.readAtMs, usage.cursor], [rows, NOW_MS + 5_000, 1]);
+  assert.equal(after(press(at, 'down').model, { kind: 'usage', rows }).usage.cursor, 0);
+  assert.deepEqual(after(at, { kind: 'usage', rows: [] }).usage.rows, []);
+});
+
+test('usage is read again only while it is on the screen, and many keys less often', () => {
+  const many = { ...serving('usage').usage, rows: Array.from({ length: 10_000 }, () => usageRow({})) };
+  const everyMs = [serving('usage'), serving('keys'), { ...serving('usage'), usage: many }].map(usageEveryMs);
+  assert.deepEqual(everyMs, [5_000, Number.POSITIVE_INFINITY, 30_000]);
 });
 
 describe('seconds', () => {

@@ -3,8 +3,20 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Model, View } from '../../src/tui/model.ts';
-import { after, alone, endedRow, press, SNAPSHOT, STORED, screenText, serving, storedKey } from './samples.ts';
+import { firstModel, type Model, VIEWS, type View } from '../../src/tui/model.ts';
+import {
+  after,
+  alone,
+  endedRow,
+  NOW_MS,
+  press,
+  SIZE,
+  SNAPSHOT,
+  STORED,
+  screenText,
+  serving,
+  storedKey,
+} from './samples.ts';
 
 const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
@@ -96,7 +108,7 @@ KEY              COST COMPARED      REQUESTS  ERRORS     IN    OUT    COST (USD)
 web-app          ━━━━━━━━━━━━━━━━━     12.3k       5   3.7M   864k         17.00
 batch-jobs       ━                       321       5  96.3k  22.5k          1.23
 laptop           ━                         7       0  2,100    490         <0.01
-Total  12,673 requests, 4,689,010 tokens, 18.23 USD
+Total  12,673 requests, 4,689,010 tokens, 18.23 USD           as of 12:00:00 UTC
 
 
 
@@ -172,19 +184,19 @@ const ALONE = `
  inf-gw ○ no gateway running; showing stored figures          balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
-requests/s  0   max 0                    tokens/s  0   max 0
+inf-gw serve starts a gateway; this screen then follows it.
+
+this month    12,003 requests            balance       81.77 USD
+              0 tokens                   held          0.012000 USD
+              0.00 USD
+
+Keys, this month                         Models, this month
+KEY                REQUESTS  COST (USD)  MODEL              REQUESTS  COST (USD)
+web-app               12.3k       17.00  openai/gpt-4o-mi…     12.0k        0.00
+batch-jobs              321        1.23  mock/echo                 3        0.00
+laptop                    7       <0.01
 
 
-
-
-in flight     -                          balance       81.77 USD
-first byte    p50 -  p99 -               held          0.012000 USD
-loop delay    -                          spending      0.00 USD/min
-                                         time left     no spending
-errors, 1 min none
-
-Busiest keys      per minute, in flight  Providers  per minute, state, in flight
-none                                     none used yet
 
 
 
@@ -223,6 +235,7 @@ describe('the status line shows the state of the gateway', () => {
   const storageFault = 'the disk is full';
   const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
     ['it serves', serving(), /● serving 127\.0\.0\.1:8787 {2}up 1d2h/],
+    ['it has not answered yet', firstModel(STORED, SIZE, NOW_MS), /○ connecting…/],
     ['none has been running', alone(), /○ no gateway running; showing stored figures/],
     ['it has stopped', after(serving(), { kind: 'disconnected' }), /○ gateway stopped; waiting for it to start/],
     [
@@ -247,18 +260,31 @@ describe('the status line shows the state of the gateway', () => {
   }
 });
 
+test('before the first answer no view says that no gateway runs', () => {
+  for (const view of VIEWS) {
+    const screen = screenText({ ...firstModel(STORED, SIZE, NOW_MS), view });
+    assert.doesNotMatch(screen, /no gateway|inf-gw serve/i);
+  }
+});
+
+test('a gateway that has stopped leaves its charts for a while, and then the stored figures', () => {
+  const stopped = after(serving(), { kind: 'disconnected' });
+  assert.match(screenText(stopped), /requests\/s/);
+  assert.match(screenText(after(stopped, { kind: 'tick', nowMs: NOW_MS + 600_000 })), /Keys, this month/);
+});
+
 describe('a view says why it is empty', () => {
   const none = { ...STORED, keys: [], models: [] };
   const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
     ['no keys', alone('keys', none), /No keys yet\. Press n to create one\./],
     ['a filter that nothing matches', press(alone('keys'), '/', 'z', 'z').model, /No key has "zz" in its name/],
-    ['no gateway to watch', alone('live'), /No gateway is running\./],
+    ['no gateway to watch', alone('live'), /No gateway is running\.\ninf-gw serve starts a gateway/],
     [
       'no request yet',
       serving('live', { ...SNAPSHOT, in_flight: 0, seconds: [], live: [], recent: [] }),
       /No requests yet\./,
     ],
-    ['no usage', alone('usage'), /No usage recorded\./],
+    ['no usage', after(alone('usage'), { kind: 'usage', rows: [] }), /No usage recorded\.\nas of 12:00:00 UTC/],
     ['no models', alone('models', none), /Add some under `providers:`, then press R\./],
     [
       'no busy key and no provider',

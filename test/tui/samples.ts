@@ -188,7 +188,7 @@ export const SIZE = { columns: 80, rows: 24 };
 
 /** The screen without a gateway. */
 export function alone(view: View = 'overview', stored = STORED, size = SIZE): Model {
-  return { ...firstModel(stored, size, NOW_MS), view };
+  return { ...firstModel(stored, size, NOW_MS), isConnecting: false, view };
 }
 
 /** The screen with a gateway and figures for the Usage view. */

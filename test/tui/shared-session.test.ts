@@ -48,8 +48,13 @@ describe('a dashboard on a shared database', () => {
 
   test('knows the gateways from its first screen on', () => {
     assert.equal(nodesOf(session.model), 'there alive');
-    assert.match(screenText(session.model), /no gateway here; 1 alive/);
+    assert.match(screenText(session.model), /^ inf-gw ○ connecting… {2}1 alive/);
     assert.match(screenText(session.model), /^there +alive, up /m);
+  });
+
+  test('says that none runs here once it knows', async () => {
+    await shows(({ isConnecting }) => !isConnecting);
+    assert.match(screenText(session.model), /no gateway here; 1 alive/);
   });
 
   test('shows a request of a gateway elsewhere, and stops it there', async () => {

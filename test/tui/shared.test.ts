@@ -176,6 +176,8 @@ describe('of a shared database the screen shows', () => {
   test('that no gateway has used it', () => {
     const screen = screenText(after(alone(), shared({ nodes: [], open: [], busiest: [], keys: [] })));
     assert.match(screen, /no gateway here; 0 alive {2}/);
+    const first = after({ ...alone(), isConnecting: true }, shared());
+    assert.match(screenText(first), /^ inf-gw ○ connecting… {2}2 alive, 1 silent/);
     assert.match(screen, /^No gateway has used this database in the last day\.$/m);
   });
 

@@ -1,4 +1,5 @@
 /** The next model after an event. Pure: whatever has to be done is returned as effects. */
+import type { UsageRow } from '../../state/usage.ts';
 import { AT_TOP, type Dialog, type Model, VIEWS, type View } from '../model.ts';
 import { shownKeys, shownRequests } from '../select.ts';
 import { troublesOf } from '../trouble.ts';
@@ -20,7 +21,7 @@ export function update(model: Model, event: Event): Step {
     case 'snapshot':
       return step(withSnapshot(model, event));
     case 'disconnected':
-      return step({ ...model, snapshot: undefined, socketError: event.socketError });
+      return step({ ...model, snapshot: undefined, isConnecting: false, socketError: event.socketError });
     case 'stored':
       return step(withCursors({ ...model, stored: event.stored }, model));
     case 'shared':
@@ -30,15 +31,7 @@ export function update(model: Model, event: Event): Step {
       return step(isOpen ? { ...model, keys: { ...model.keys, detail: event.detail } } : model);
     }
     case 'usage':
-      return step({
-        ...model,
-        usage: {
-          ...model.usage,
-          rows: event.rows,
-          rowsBy: model.usage.by,
-          cursor: clamp(model.usage.cursor, event.rows.length),
-        },
-      });
+      return step({ ...model, usage: withRows(model.usage, event.rows, model.nowMs) });
     case 'outcome':
       return step(withMessage(model, event.text, event.tone));
     case 'key_created':
@@ -76,7 +69,16 @@ function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapsh
   const seconds = withSeconds(model.seconds, snapshot.seconds, nowMs);
   const ended = withEnded(model.ended, snapshot.recent);
   return withCursors(
-    withoutOldMessage({ ...model, nowMs, snapshot, wasConnected: true, socketError: undefined, seconds, ended }),
+    withoutOldMessage({
+      ...model,
+      nowMs,
+      snapshot,
+      isConnecting: false,
+      wasConnected: true,
+      socketError: undefined,
+      seconds,
+      ended,
+    }),
     model,
   );
 }
@@ -114,6 +116,15 @@ function followRow(before: readonly string[], after: readonly string[], cursor: 
   const id = cursor > 0 || isChosen ? before[cursor] : undefined;
   const index = id === undefined ? -1 : after.indexOf(id);
   return index >= 0 ? index : clamp(cursor, after.length);
+}
+
+/** Keeps the cursor on its row: figures that are read again may have another order. */
+function withRows(usage: Model['usage'], rows: readonly UsageRow[], readAtMs: number): Model['usage'] {
+  const { by } = usage;
+  const idsOf = (of: readonly UsageRow[]) => of.map((row) => (by === 'key' ? row.keyId : row[by]) ?? '');
+  const before = usage.rowsBy === by ? idsOf(usage.rows) : [];
+  const cursor = followRow(before, idsOf(rows), usage.cursor, false);
+  return { ...usage, rows, rowsBy: by, readAtMs, cursor };
 }
 
 function clamp(cursor: number, rows: number): number {

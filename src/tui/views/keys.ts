@@ -44,11 +44,14 @@ function emptyText({ stored, keys: { filter } }: Model): string {
 function columnsOf(model: Model): Column<StoredKey>[] {
   const { nowMs } = model;
   const { keys: shown, busiest } = activityOf(model);
+  // Without a gateway nobody counts.
+  const isKnown = model.snapshot !== undefined || model.shared !== undefined;
   const activity = new Map(shown.concat(busiest).map((row) => [row.id, row]));
   const usage = (read: 'requests' | 'tokens' | 'open', limitOf: (key: StoredKey) => number) => (key: StoredKey) => {
     const used = activity.get(key.record.id)?.[read] ?? 0;
     const limit = limitOf(key);
-    return [...bar(used, limit, BAR), { text: fit(` ${short(used)}/${short(limit)}`, 12, 'right') }];
+    const text = isKnown ? short(used) : '-';
+    return [...bar(used, limit, BAR), { text: fit(` ${text}/${short(limit)}`, 12, 'right') }];
   };
   return [
     { head: 'NAME', width: 12, grows: true, cell: ({ record }) => record.name },

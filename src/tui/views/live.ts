@@ -1,5 +1,6 @@
 /** The Live view: requests in flight, then those that recently ended or were refused. */
 import { type Nanos, parseUsd } from '../../core/money.ts';
+import { PROGRAM } from '../../core/program.ts';
 import { ago, count, duration, milliseconds, short, usd, usdInColumn } from '../../operator/format.ts';
 import { servedBy, servedModel, whyOf } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
@@ -7,10 +8,11 @@ import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import type { LiveRow, Model } from '../model.ts';
 import { inFlightOf, keyNames, shownRequests } from '../select.ts';
+import { startHint } from './stored.ts';
 
 export function live(model: Model, height: number): Line[] {
   const inFlight = inFlightOf(model);
-  if (inFlight === undefined) return [[bold('Live')], [], [dim('No gateway is running.')]];
+  if (inFlight === undefined) return [[bold('Live')], [], ...unwatched(model)];
   const rows = shownRequests(model);
   const { snapshot, shared } = model;
   const where = shared === undefined ? '' : ' on all gateways';
@@ -28,6 +30,15 @@ export function live(model: Model, height: number): Line[] {
   const tableHeight = Math.max(4, height - 1 - (detail.length > 0 ? detail.length + 1 : 0));
   const lines = table(columnsOf(model), rows, { width: model.columns, height: tableHeight, cursor: model.live.cursor });
   return [head, ...lines, ...(detail.length > 0 ? [[], ...detail] : [])].slice(0, height);
+}
+
+function unwatched(model: Model): Line[] {
+  if (model.isConnecting) return [];
+  return [
+    [dim('No gateway is running.')],
+    startHint(model),
+    [dim(`${PROGRAM} requests list shows those of the past.`)],
+  ];
 }
 
 function columnsOf(model: Model): Column<LiveRow>[] {

@@ -1,7 +1,7 @@
 /** The Overview: rates, cost, errors, the busiest keys, the health of the providers, and all gateways of a database. */
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
 import { ratesOf } from '../../control/rates.ts';
-import { NANOS_PER_USD, type Nanos, parseUsd } from '../../core/money.ts';
+import { type Nanos, parseUsd } from '../../core/money.ts';
 import { addHistogram, emptyHistogram, quantile } from '../../observe/histogram.ts';
 import { count, duration, milliseconds, short, usd } from '../../operator/format.ts';
 import { UPSTREAM_STATES } from '../../operator/messages.ts';
@@ -10,14 +10,15 @@ import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, fitLine, type Line, lineWidth, type Span, span, spread } from '../draw/line.ts';
 import type { Model, Shared } from '../model.ts';
 import { accountOf, activityOf, inFlightOf, isUnused, keyNames, keysById } from '../select.ts';
+import { account, LABEL, labelled } from './account.ts';
 import { aliveText, gateways } from './gateways.ts';
+import { storedOverview } from './stored.ts';
 
 /** Rates are averages over this many seconds. */
 const RATE_S = 10;
+const SHOWN_MINUTES = 5;
 /** How long the balance lasts goes by the spending of this many seconds. */
 const BURN_S = 120;
-/** Columns for labels. */
-const LABEL = 14;
 const WIDE_COLUMNS = 100;
 /** From this many rows on there is room for more charts. */
 const TALL_ROWS = 36;
@@ -30,6 +31,7 @@ const LEAST_BELOW = 3;
 export function overview(model: Model, height: number): Line[] {
   const { columns, snapshot, shared } = model;
   if (snapshot === undefined && shared !== undefined) return fromDatabase(model, shared, height);
+  if (snapshot === undefined && lastMinutes(model).length === 0) return storedOverview(model, height);
   const half = Math.floor((columns - 2) / 2);
   const lines = [
     ...charts(model, half, height),
@@ -136,12 +138,13 @@ function chartBlock(model: Model, { name, read, show, isRate }: Chart, width: nu
   return [head, ...chart(values, width, height, { tone: 'accent' })];
 }
 
-function labelled(label: string, value: Line): Line {
-  return [dim(fit(label, LABEL)), ...value];
+function lastMinute(model: Model): SecondRow[] {
+  return lastMinutes(model, 1);
 }
 
-function lastMinute({ nowMs, seconds }: Model): SecondRow[] {
-  return seconds.filter(({ at_s: atS }) => atS >= nowMs / 1000 - 60);
+/** What is known of the last few minutes: a gateway that has stopped leaves its charts behind for so long. */
+function lastMinutes({ nowMs, seconds }: Model, minutes = SHOWN_MINUTES): SecondRow[] {
+  return seconds.filter(({ at_s: atS }) => atS >= nowMs / 1000 - 60 * minutes);
 }
 
 /** On a line of its own: three codes are wider than half the screen. */
@@ -194,19 +197,6 @@ function money(model: Model): Line[] {
     labelled('spending', here),
     // Of a shared balance others spend, too.
     ...(shared === undefined ? [labelled('time left', [{ text: left }])] : []),
-  ];
-}
-
-function account(model: Model): Line[] {
-  const { creditEnforced } = model.stored;
-  const { balanceNanos: balance, heldNanos: held } = accountOf(model);
-  const isLow = creditEnforced && balance < NANOS_PER_USD;
-  return [
-    labelled('balance', [
-      span(`${usd(balance)} USD`, { bold: true, ...(isLow && { tone: balance > 0n ? 'warn' : 'bad' }) }),
-      dim(creditEnforced ? '' : '  not enforced'),
-    ]),
-    labelled('held', [{ text: `${usd(held)} USD` }]),
   ];
 }
 

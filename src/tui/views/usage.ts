@@ -1,9 +1,9 @@
 /** The Usage view: requests, tokens and cost by key, model, day, month or source. */
 import { NANOS_PER_USD } from '../../core/money.ts';
-import { count, short, usd, usdInColumn } from '../../operator/format.ts';
+import { count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
 import { USAGE_GROUPS, type UsageRow } from '../../state/usage.ts';
-import { bold, dim, type Line, span } from '../draw/line.ts';
+import { bold, dim, type Line, span, spread } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import { type Model, RANGES } from '../model.ts';
 
@@ -20,9 +20,15 @@ export function usage(model: Model, height: number): Line[] {
     dim('  over '),
     ...choices(RANGES, range, hasRoom),
   ];
-  if (rows.length === 0) return [head, [], [dim(NO_USAGE)]];
+  const asOf = asOfLine(model.usage);
+  if (rows.length === 0) return [head, [], [dim(asOf === '' ? '' : NO_USAGE)], [dim(asOf)]];
   const lines = table(columnsOf(model), rows, { width: model.columns, height: height - 2, cursor });
-  return [head, ...lines, totalLine(rows)];
+  return [head, ...lines, spread(totalLine(rows), [dim(asOf)], model.columns)];
+}
+
+/** The figures are read again while the view is open, but the database may be away. */
+function asOfLine({ readAtMs }: Model['usage']): string {
+  return readAtMs === undefined ? '' : `as of ${dateTime(readAtMs).slice(-8)} UTC`;
 }
 
 /** The choice, among the others if there is room for them. */

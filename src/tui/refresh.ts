@@ -1,0 +1,20 @@
+/** How often the dashboard reads what it shows. Pure. */
+import type { Model } from './model.ts';
+
+/** Between two reads of the state, and between two attempts to reach a gateway. */
+export const REFRESH_MS = 1_000;
+/** From this many keys on a read takes some 30 ms, and one of their usage more, so both are rarer. */
+const MANY_KEYS = 2_000;
+const REFRESH_MANY_MS = 5_000;
+const REFRESH_USAGE_MS = 5_000;
+const REFRESH_MANY_USAGE_MS = 30_000;
+
+export function stateEveryMs({ stored }: Model): number {
+  return stored.keys.length > MANY_KEYS ? REFRESH_MANY_MS : REFRESH_MS;
+}
+
+/** Only while its view is open. */
+export function usageEveryMs({ view, usage }: Model): number {
+  if (view !== 'usage') return Number.POSITIVE_INFINITY;
+  return usage.rows.length > MANY_KEYS ? REFRESH_MANY_USAGE_MS : REFRESH_USAGE_MS;
+}
