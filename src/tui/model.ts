@@ -133,6 +133,13 @@ export type Dialog =
       /** Whether the user tried to quit, which has to be confirmed. */
       readonly leaving: boolean;
     }
+  | {
+      readonly kind: 'notice';
+      readonly title: string;
+      readonly lines: readonly string[];
+      /** The first line that shows, once the lines are wrapped. */
+      readonly top: number;
+    }
   | { readonly kind: 'help'; readonly view: View };
 
 export interface Message {

@@ -11,7 +11,7 @@ import { REFRESH_MS, stateEveryMs, usageEveryMs } from './refresh.ts';
 import { sharedQuery, snapshotQuery } from './select.ts';
 import { Store, toldOf } from './store.ts';
 import { Turns } from './turns.ts';
-import type { Effect, Event } from './update/step.ts';
+import { type Effect, type Event, isInput } from './update/step.ts';
 import { update } from './update/update.ts';
 
 /** How many key presses and pastes are kept while a change is being made. */
@@ -245,13 +245,15 @@ export class Session {
       case 'export':
         return this.dispatch(exportUsage(effect.path, this.#model.usage));
       case 'reload':
-        void this.#ask(() => this.#reload());
+        void this.#ask('The config was not reloaded.', () => this.#reload());
         return;
       case 'act': {
         const { action } = effect;
         if (action.kind === 'stop_request') {
           const { id } = action;
-          void this.#ask(async () => ((await stopRequest(this.#socketPath, id)) ? `Stopped ${id}.` : undefined));
+          void this.#ask(`${id} was not stopped.`, async () =>
+            (await stopRequest(this.#socketPath, id)) ? `Stopped ${id}.` : undefined,
+          );
           return;
         }
         this.#isActing = true;
@@ -269,7 +271,7 @@ export class Session {
   }
 
   /** Shows what the gateway answered. `ask` returns undefined if there was nothing to act on. */
-  async #ask(ask: () => Promise<string | undefined>): Promise<void> {
+  async #ask(failure: string, ask: () => Promise<string | undefined>): Promise<void> {
     try {
       const text = await ask();
       this.dispatch(
@@ -279,7 +281,7 @@ export class Session {
       );
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      this.dispatch({ kind: 'outcome', text: toldOf(error), tone: 'bad' });
+      this.dispatch({ kind: 'failed', title: failure, lines: error.lines });
     }
   }
 
@@ -292,9 +294,4 @@ export class Session {
       this.dispatch({ kind: 'outcome', text, tone: 'bad' });
     }
   }
-}
-
-/** What is typed, except Ctrl-C, which must work at any time. */
-function isInput(event: Event): boolean {
-  return event.kind === 'paste' || (event.kind === 'key' && event.key !== 'ctrl+c');
 }

@@ -36,6 +36,50 @@ describe('a pasted text', () => {
   });
 });
 
+describe('the faults of a reload', () => {
+  const fault = (number: number) =>
+    `config.yaml:${number}:1: providers.p${number}: ${'a reason '.repeat(12)}end ${number}`;
+  const lines = Array.from({ length: 12 }, (_, index) => fault(index + 1));
+  const failed = (of: readonly string[], model = serving()) =>
+    after(model, { kind: 'failed', title: 'The config was not reloaded.', lines: of });
+
+  test('can be read whole: the dialog scrolls to the last word', () => {
+    for (const size of [
+      { columns: 60, rows: 16 },
+      { columns: 80, rows: 24 },
+      { columns: 200, rows: 60 },
+    ]) {
+      const screens: string[] = [];
+      let model = failed(lines, serving('overview', SNAPSHOT, size));
+      for (let page = 0; page < 12; page++) {
+        screens.push(screenText(model));
+        model = press(model, 'pagedown').model;
+      }
+      for (const number of lines.keys()) {
+        assert.ok(
+          screens.some((screen) => screen.includes(`end ${number + 1} `)),
+          `end ${number + 1}`,
+        );
+      }
+      assert.equal(screenText(press(model, 'end', 'down').model), screenText(model));
+      assert.equal(screenText(press(model, 'home', 'up').model), screens[0]);
+      assert.match(screens[0] ?? '', /The config was not reloaded\./);
+      for (const key of ['enter', 'escape', 'q']) assert.equal(press(model, key).model.dialog, undefined);
+    }
+  });
+
+  test('take one line if they fit on it', () => {
+    const model = failed(['config.yaml:3:1: foo: unknown key']);
+    assert.equal(model.dialog, undefined);
+    assert.match(screenText(model), /^ config\.yaml:3:1: foo: unknown key$/m);
+  });
+
+  test('never replace a key that is shown only once', () => {
+    const created = after(keys, { kind: 'key_created', name: 'app', secret: 'sk-inf-1' });
+    assert.equal(failed(lines, created).dialog, created.dialog);
+  });
+});
+
 describe('a confirmation', () => {
   const rows: readonly (readonly [what: string, start: Model, key: string, action: Action])[] = [
     ['to disable a key', keys, 'd', { kind: 'set_state', keyId: ID, state: 'disabled' }],

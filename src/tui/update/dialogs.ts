@@ -1,4 +1,5 @@
 /** Key presses and pastes while a dialog is open. */
+import { noticeLines, noticeRoom } from '../draw/box.ts';
 import type { Dialog, Model } from '../model.ts';
 import { shownKeys } from '../select.ts';
 import { submitForm } from './forms.ts';
@@ -26,9 +27,19 @@ export function onDialogKey(model: Model, dialog: Dialog, key: string): Step {
       if (key === 'c')
         return step({ ...model, dialog: { ...dialog, copied: true } }, { kind: 'copy', text: dialog.secret });
       return step(key === 'enter' ? selectKey(closeDialog(model), dialog.name) : model);
+    case 'notice':
+      return onNoticeKey(model, dialog, key);
     case 'help':
       return step(closeDialog(model));
   }
+}
+
+function onNoticeKey(model: Model, notice: Extract<Dialog, { kind: 'notice' }>, key: string): Step {
+  if (key === 'enter' || key === 'q') return step(closeDialog(model));
+  const room = noticeRoom(model.rows);
+  const places = Math.max(1, noticeLines(notice.lines, model.columns).length - room + 1);
+  const top = moveCursor(Math.min(notice.top, places - 1), key, places, room);
+  return step(top === undefined ? model : { ...model, dialog: { ...notice, top } });
 }
 
 /** Moves the cursor to a key, since whoever creates one usually goes on with it. */

@@ -19,6 +19,8 @@ export type Event =
   | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
   | { readonly kind: 'usage'; readonly rows: readonly UsageRow[] }
   | { readonly kind: 'outcome'; readonly text: string; readonly tone: Tone }
+  /** What was asked for failed, for reasons that may need more than the line of messages. */
+  | { readonly kind: 'failed'; readonly title: string; readonly lines: readonly string[] }
   | { readonly kind: 'key_created'; readonly name: string; readonly secret: string };
 
 export type Effect =
@@ -37,6 +39,11 @@ export interface Step {
 
 export function step(model: Model, ...effects: readonly Effect[]): Step {
   return { model, effects };
+}
+
+/** What is typed, except Ctrl-C, which must work at any time. */
+export function isInput(event: Event): boolean {
+  return event.kind === 'paste' || (event.kind === 'key' && event.key !== 'ctrl+c');
 }
 
 /** How long a message stays. */

@@ -1,4 +1,5 @@
 /** The next model after an event. Pure: whatever has to be done is returned as effects. */
+import { clean, widthOf } from '../../operator/text.ts';
 import type { UsageRow } from '../../state/usage.ts';
 import { AT_TOP, type Dialog, type Model, VIEWS, type View } from '../model.ts';
 import { shownKeys, shownRequests } from '../select.ts';
@@ -34,12 +35,22 @@ export function update(model: Model, event: Event): Step {
       return step({ ...model, usage: withRows(model.usage, event.rows, model.nowMs) });
     case 'outcome':
       return step(withMessage(model, event.text, event.tone));
+    case 'failed':
+      return step(withFailure(model, event));
     case 'key_created':
       return step({
         ...model,
         dialog: { kind: 'secret', name: event.name, secret: event.secret, copied: false, leaving: false },
       });
   }
+}
+
+/** In a dialog if a line has no room for it. What is open already stays: a new key is shown only once. */
+function withFailure(model: Model, { title, lines }: Extract<Event, { kind: 'failed' }>): Model {
+  const text = lines.join(' · ');
+  const isShort = widthOf(clean(text)) < model.columns;
+  if (isShort || model.dialog !== undefined) return withMessage(model, text, 'bad');
+  return { ...model, dialog: { kind: 'notice', title, lines, top: 0 } };
 }
 
 /** A read-only dashboard refuses what changes something, or asks whether it should. */
@@ -57,6 +68,7 @@ function isForChange(dialog: Dialog | undefined): boolean {
     case 'picker':
       return true;
     case 'secret':
+    case 'notice':
     case 'help':
     case undefined:
       return false;

@@ -1,16 +1,18 @@
 /** Dialogs over a view: forms, confirmations, the model picker, a new key, and help. */
 import { clean, cut, cutStart, fit, widthOf, wrap } from '../../operator/text.ts';
+import { boxWidth, noticeLines, noticeRoom } from '../draw/box.ts';
 import { bold, dim, EMPTY, fitLine, type Line, type Span, selected, span } from '../draw/line.ts';
 import { firstShown } from '../draw/table.ts';
 import type { Dialog } from '../model.ts';
 import { HELP } from './help.ts';
 
-const MAX_WIDTH = 72;
+/** Rows of the window that are not inside the box: its frame, and the hints at the bottom. */
+const OUTSIDE_ROWS = 3;
 
 /** Draws a dialog in a box in the middle of the screen, over these lines. */
 export function withDialog(lines: readonly Line[], dialog: Dialog, columns: number, rows: number): Line[] {
-  const width = Math.min(MAX_WIDTH, columns - 4);
-  const content = contentOf(dialog, width, rows - 2).slice(0, rows - 2);
+  const width = boxWidth(columns);
+  const content = contentOf(dialog, columns, rows - 2).slice(0, rows - 2);
   const top = Math.max(0, Math.floor((rows - content.length - 2) / 2));
   const left = Math.floor((columns - width - 4) / 2);
   const side = span('│', { tone: 'accent' });
@@ -30,7 +32,8 @@ function faded(line: Line): Line {
   return line.map(({ text }) => ({ text, dim: true }));
 }
 
-function contentOf(dialog: Dialog, width: number, height: number): Line[] {
+function contentOf(dialog: Dialog, columns: number, height: number): Line[] {
+  const width = boxWidth(columns);
   switch (dialog.kind) {
     case 'form':
       return form(dialog, width);
@@ -40,6 +43,8 @@ function contentOf(dialog: Dialog, width: number, height: number): Line[] {
       return picker(dialog, width, height);
     case 'secret':
       return secret(dialog, width);
+    case 'notice':
+      return notice(dialog, columns, height);
     case 'help':
       return help(dialog, width, height);
   }
@@ -134,6 +139,22 @@ function secret({ name, secret: key, copied, leaving }: Extract<Dialog, { kind: 
     ...(leaving ? paragraph('Press Ctrl-C again to quit. The key cannot be shown again.', width, { tone: 'bad' }) : []),
     ...(copied ? paragraph('Copied, if this terminal supports it.', width, { tone: 'good' }) : []),
     ...hints(width, 'c: copy to clipboard', 'Enter: I have stored it'),
+  ];
+}
+
+function notice({ title, lines, top }: Extract<Dialog, { kind: 'notice' }>, columns: number, height: number): Line[] {
+  const width = boxWidth(columns);
+  const all = noticeLines(lines, columns);
+  const room = noticeRoom(height + OUTSIDE_ROWS);
+  const first = Math.max(0, Math.min(top, all.length - room));
+  const shown = all.slice(first, first + room);
+  const where = all.length > room ? [`↑↓: lines ${first + 1} to ${first + shown.length} of ${all.length}`] : [];
+  return [
+    ...paragraph(title, width, { bold: true, tone: 'bad' }),
+    [],
+    ...shown.map((text) => [{ text }]),
+    [],
+    ...hints(width, ...where, 'Enter or Esc: close'),
   ];
 }
 

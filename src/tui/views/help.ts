@@ -66,6 +66,7 @@ const DIALOG_HINTS = {
   typed: ['type the text shown', 'Enter confirm', 'Esc cancel'],
   picker: ['↑↓ PgUp PgDn Home End move', 'Space toggle', 'Enter save', 'Esc cancel'],
   secret: ['c copy', 'Enter I have stored it'],
+  notice: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
   help: ['any key close'],
 } as const;
 
