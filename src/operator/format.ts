@@ -33,32 +33,63 @@ export function short(number: number): string {
   return `${times < 99.95 ? times.toFixed(1) : Math.round(times)}${unit}`;
 }
 
-/** An amount to the nanodollar: `1,234.50`, `0.000150`. */
+/** An amount to the nanodollar, for programs that read what commands print, and for prices: `1,234.50`, `0.000150`. */
 export function exactUsd(nanos: Nanos): string {
   const [whole = '', fraction = ''] = formatUsd(nanos).split('.');
   return `${whole.replace(/\d{4,}/, (digits) => grouped(BigInt(digits)))}.${fraction}`;
 }
 
-/** An amount at a glance: two decimals, or as many as it takes to show something. */
+const NANOS_PER_CENT = NANOS_PER_USD / 100n;
+const NANOS_PER_MICRO = NANOS_PER_USD / 1_000_000n;
+
+/**
+ * An amount as people read it: two decimals, six below a cent, nine below a millionth. Rounded
+ * towards zero: no more money is shown than there is, and a limit not as reached before it is.
+ */
 export function usd(nanos: Nanos): string {
   const absolute = nanos < 0n ? -nanos : nanos;
-  const cents = NANOS_PER_USD / 100n;
-  if (absolute >= NANOS_PER_USD || absolute === 0n) return exactUsd((nanos / cents) * cents);
-  return absolute >= cents ? formatUsd((nanos / 100_000n) * 100_000n) : formatUsd(nanos);
+  if (absolute === 0n || absolute >= NANOS_PER_CENT) return exactUsd((nanos / NANOS_PER_CENT) * NANOS_PER_CENT);
+  return formatUsd(absolute >= NANOS_PER_MICRO ? (nanos / NANOS_PER_MICRO) * NANOS_PER_MICRO : nanos);
+}
+
+/** Amounts of one column, with blanks after those that have fewer decimals: the points line up. */
+export function alignPoints(amounts: readonly string[]): string[] {
+  const most = amounts.reduce((decimals, amount) => Math.max(decimals, decimalsOf(amount)), 0);
+  return amounts.map((amount) => (amount.includes('.') ? amount + ' '.repeat(most - decimalsOf(amount)) : amount));
+}
+
+function decimalsOf(amount: string): number {
+  return amount.split('.')[1]?.length ?? 0;
 }
 
 /** From this many USD on, cents are left out so that the largest amount still fits its column. */
 const LARGE_USD = 10_000_000n;
 
-/** An amount for a column: decimal points line up, and too small an amount is not shown as 0. */
+/** An amount in a column that keeps room for this many decimals: the points line up. */
 export function usdInColumn(nanos: Nanos, decimals: 2 | 6): string {
-  const absolute = nanos < 0n ? -nanos : nanos;
-  const unit = 10n ** BigInt(9 - decimals);
-  if (absolute > 0n && absolute < unit) return `${nanos < 0n ? '-' : ''}<${(10 ** -decimals).toFixed(decimals)}`;
-  const whole = grouped(nanos / NANOS_PER_USD);
-  if (absolute >= LARGE_USD * NANOS_PER_USD) return whole;
-  const fraction = String((absolute % NANOS_PER_USD) / unit).padStart(decimals, '0');
-  return `${nanos < 0n && absolute < NANOS_PER_USD ? '-' : ''}${whole.replace('-0', '0')}.${fraction}`;
+  const text = usd(nanos);
+  const isLarge = (nanos < 0n ? -nanos : nanos) >= LARGE_USD * NANOS_PER_USD;
+  return isLarge ? text.slice(0, -3) : text + ' '.repeat(Math.max(0, decimals - decimalsOf(text)));
+}
+
+/** A price: exact, since a rounded one would be wrong for each of a million tokens. */
+export function price(nanos: Nanos): string {
+  return exactUsd(nanos).replace(/(\.\d\d\d*?)0+$/, '$1');
+}
+
+/** One of many, in percent: `<1%` and `>99%` where it is not exactly none or all. */
+export function percent(part: number): string {
+  if (part > 0 && part < 0.01) return '<1%';
+  if (part > 0.99 && part < 1) return '>99%';
+  return `${Math.round(part * 100)}%`;
+}
+
+const LEFT_EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
+
+/** A share from 0 to 1 as a bar, to an eighth of a column. Anything above 0 can be seen. */
+export function blocks(share: number, width: number): string {
+  const eighths = share <= 0 ? 0 : Math.max(1, Math.round(Math.min(1, share) * width * 8));
+  return '█'.repeat(Math.floor(eighths / 8)) + LEFT_EIGHTHS[eighths % 8];
 }
 
 /** 75 seconds as `1m15s`: at most two units. */

@@ -6,7 +6,7 @@ import { mintKey } from '../core/api-key.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
-import { count, exactUsd } from '../operator/format.ts';
+import { count, usd } from '../operator/format.ts';
 import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
 import { type KeyChange, limitsInForce } from '../state/keys.ts';
 import { openState } from '../state/open.ts';
@@ -192,7 +192,7 @@ export class Store {
         if (balance === undefined) {
           return { kind: 'outcome', text: BALANCE_TOO_LARGE, tone: 'bad' };
         }
-        return { kind: 'outcome', text: `The balance is ${exactUsd(balance.balanceNanos)} USD.`, tone: 'good' };
+        return { kind: 'outcome', text: `The balance is ${usd(balance.balanceNanos)} USD.`, tone: 'good' };
       }
       case 'stop_elsewhere': {
         const isInFlight = await this.#state.nodes?.stopRequest(action.id);

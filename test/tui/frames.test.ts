@@ -28,7 +28,7 @@ requests/s  8.1   max 9                  tokens/s  2,835   max 3,150
 ███▅▅▅▅▃▃▃▃▃▃▃▃▃▅▅▅▅███████████████████  ███▅▅▅▅▃▃▃▃▃▃▃▃▃▅▅▅▅███████████████████
 
 in flight     2                          balance       81.77 USD
-first byte    p50 136 ms  p99 1.0 s      held          0.012000 USD
+first byte    p50 136 ms  p99 1.0 s      held          0.01 USD
 loop delay    p99 3 ms                   spending      0.12 USD/min
                                          time left     11h21m at this rate
 errors, 1 min 6 rate_limited  3 upstream_error
@@ -52,7 +52,7 @@ const KEYS = `
 Keys  3, by name                              requests, tokens, cost: this month
 NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
 batch-jobs        enabled   ━━━━━━       59/60       321          1.23         -
-laptop            disabled  ━─────       1/600         7         <0.01         -
+laptop            disabled  ━─────       1/600         7      0.000001         -
 web-app           enabled   ━━━━━─     480/600     12.3k         17.00       85%
 
 
@@ -82,7 +82,7 @@ Live  2 in flight, followed by recent requests
       4s  batch-jobs  openai/gpt-4o-mini     56    0.000219  running
   3s ago  web-app     openai/gpt-4o-mini     56    0.000219  ok
  12s ago  web-app     claude/large           56    0.000219  upstream_error
- 40s ago  web-app     openai/gpt-4o-mini      0    0.000000  rate_limited
+ 40s ago  web-app     openai/gpt-4o-mini      0    0.00      rate_limited
 
 
 
@@ -107,7 +107,7 @@ Usage  by  key  model  day  month  source   over  24h  7d  30d  this month  all
 KEY              COST COMPARED      REQUESTS  ERRORS     IN    OUT    COST (USD)
 web-app          ━━━━━━━━━━━━━━━━━     12.3k       5   3.7M   864k         17.00
 batch-jobs       ━                       321       5  96.3k  22.5k          1.23
-laptop           ━                         7       0  2,100    490         <0.01
+laptop           ━                         7       0  2,100    490      0.000001
 Total  12,673 requests, 4,689,010 tokens, 18.23 USD           as of 12:00:00 UTC
 
 

@@ -68,15 +68,15 @@ requests/s here  8.1   max 9             tokens/s here  2,835   max 3,150
 ▄▃▃▂▂▂▂▁▁▁▁▁▁▁▁▁▂▂▂▂▃▃▄▄▄▄▄▅▅▆▆▆▇▇▇████  ▄▃▃▂▂▂▂▁▁▁▁▁▁▁▁▁▂▂▂▂▃▃▄▄▄▄▄▅▅▆▆▆▇▇▇████
 
 in flight     15, 2 of them here         balance       81.77 USD
-first byte    p50 136 ms  p99 1.0 s      held          0.012000 USD
+first byte    p50 136 ms  p99 1.0 s      held          0.01 USD
 loop delay    p99 3 ms                   spending      0.12 USD/min  here
 errors, 1 min 6 rate_limited  3 upstream_error
 
 NODE          STATE            VERSION   REQ/MIN  TOK/MIN  IN FLIGHT  HELD (USD)
-eu-1 (here)   alive, up 1d2h   0.1.0         310     109k          2    0.012000
-eu-2          alive, up 1d2h   0.2.0         310     109k         12    0.081234
+eu-1 (here)   alive, up 1d2h   0.1.0         310     109k          2    0.01
+eu-2          alive, up 1d2h   0.2.0         310     109k         12    0.08
 us-1          silent for 3m5s  0.1.0           0        0          1    0.000001
-us-2          stopped 3m ago   0.1.0           0        0          0    0.000000
+us-2          stopped 3m ago   0.1.0           0        0          0    0.00
 
 Busiest keys      per minute, in flight  Providers  per minute, state, in flight
 web-app     ━━━━━━──     480/600    2    ● openai      310/min       in use    2
@@ -92,15 +92,15 @@ const OVERVIEW_ALONE = `
   1 Overview   2 Keys   3 Live   4 Usage   5 Models
 
 gateways      2 alive, 1 silent          balance       81.77 USD
-in flight     15                         held          0.012000 USD
+in flight     15                         held          0.01 USD
 requests/min  620
 tokens/min    217,000
 
 NODE          STATE            VERSION   REQ/MIN  TOK/MIN  IN FLIGHT  HELD (USD)
-eu-1          alive, up 1d2h   0.1.0         310     109k          2    0.012000
-eu-2          alive, up 1d2h   0.2.0         310     109k         12    0.081234
+eu-1          alive, up 1d2h   0.1.0         310     109k          2    0.01
+eu-2          alive, up 1d2h   0.2.0         310     109k         12    0.08
 us-1          silent for 3m5s  0.1.0           0        0          1    0.000001
-us-2          stopped 3m ago   0.1.0           0        0          0    0.000000
+us-2          stopped 3m ago   0.1.0           0        0          0    0.00
 
 Busiest keys                                               per minute, in flight
 web-app                                              ━━━━━━──     480/600    2
@@ -153,7 +153,7 @@ describe('of a shared database the screen shows', () => {
 
   test('addresses too, where there is room', () => {
     const screen = screenText(after(serving('overview', SNAPSHOT, WIDE), shared()));
-    assert.match(screen, /^eu-2 +alive, up 1d2h +0\.2\.0 +eu-2\.example:8787 +310 +109k +12 +0\.081234$/m);
+    assert.match(screen, /^eu-2 +alive, up 1d2h +0\.2\.0 +eu-2\.example:8787 +310 +109k +12 +0\.08$/m);
   });
 
   test('what a request elsewhere can cost at most, where there is room', () => {

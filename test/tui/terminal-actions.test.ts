@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { formatUsd, parseUsd } from '../../src/core/money.ts';
+import { usd } from '../../src/operator/format.ts';
 import type { BalanceJson, KeyJson, NewKeyJson } from '../support/cli.ts';
 import { Desk } from '../support/terminal.ts';
 
@@ -188,12 +189,12 @@ test('beside a running gateway, the dashboard does what the commands do', async 
     await desk.type('+');
     await desk.shows(/Add credit/);
     await fillIn('12.5', 'for the autumn');
-    const added = formatUsd((parseUsd(before.balance_usd) ?? 0n) + (parseUsd('12.5') ?? 0n));
-    await desk.shows(new RegExp(`The balance is ${added} USD`));
+    const added = (parseUsd(before.balance_usd) ?? 0n) + (parseUsd('12.5') ?? 0n);
+    await desk.shows(new RegExp(`The balance is ${usd(added)} USD`));
     const history = await place.json<{ amount_usd: string; note: string }[]>('credit', 'history');
     const entry = history.find(({ note }) => note === 'for the autumn');
     assert.equal(entry?.amount_usd, '12.50');
-    assert.equal((await place.json<BalanceJson>('credit', 'show')).balance_usd, added);
+    assert.equal((await place.json<BalanceJson>('credit', 'show')).balance_usd, formatUsd(added));
   });
 
   await t.test('R reloads the config, for the screen too, and says what is wrong with an invalid one', async () => {

@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { parseUsd } from '../../src/core/money.ts';
+import { usd } from '../../src/operator/format.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { Desk } from '../support/terminal.ts';
 import { bounded } from '../support/wait.ts';
@@ -48,7 +50,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
     const assertJournaled = async (id: string, screen: string) => {
       const journaled = await place.json<RequestJson>('requests', 'show', id);
       const { outcome, source, prompt_tokens: input, completion_tokens: output, cost_usd: cost } = journaled;
-      assert.deepEqual(ROW.exec(screen)?.slice(1), [String(output), Number(cost).toFixed(6), outcome]);
+      assert.deepEqual(ROW.exec(screen)?.slice(1), [String(output), usd(parseUsd(cost) ?? 0n), outcome]);
       assert.match(screen, new RegExp(`tokens +${input} in, ${output} out \\(${source}\\)`));
     };
 

@@ -3,7 +3,7 @@
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { UpstreamHealth, UpstreamState } from '../../observe/worker-snapshot.ts';
-import { count, short, usd } from '../../operator/format.ts';
+import { count, price, short } from '../../operator/format.ts';
 import { UPSTREAM_STATES } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
@@ -75,7 +75,7 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
 
 /** A price with its decimal point below the others': most prices have two or three decimals. */
 function priceOf(nanos: Nanos): string {
-  const text = usd(nanos).replace(/(\.\d\d\d*?)0+$/, '$1');
+  const text = price(nanos);
   const decimals = text.length - text.indexOf('.') - 1;
   return text + ' '.repeat(Math.max(0, Math.min(PRICE_DECIMALS - decimals, PRICE_WIDTH - text.length)));
 }

@@ -4,12 +4,16 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   ago,
+  alignPoints,
+  blocks,
   bytes,
   count,
   dateTime,
   duration,
   exactUsd,
   milliseconds,
+  percent,
+  price,
   short,
   usd,
   usdInColumn,
@@ -50,13 +54,16 @@ const tables: Readonly<Record<string, readonly (readonly [shown: string, expecte
     [exactUsd(-1_234_500_000_001n), '-1,234.500000001'],
     [exactUsd(1_000_000_000_000_000_000n), '1,000,000,000.00'],
   ],
-  'an amount at a glance has two decimals, or as many as it takes': [
+  'an amount has two decimals, and more only below a cent': [
     [usd(0n), '0.00'],
     [usd(1n), '0.000000001'],
     [usd(150_000n), '0.000150'],
-    [usd(9_999_999n), '0.009999999'],
+    [usd(9_999_999n), '0.009999'],
+    [usd(1_000n), '0.000001'],
+    [usd(999n), '0.000000999'],
     [usd(10_000_000n), '0.01'],
-    [usd(12_345_678n), '0.012300'],
+    [usd(12_345_678n), '0.01'],
+    [usd(999_999_999n), '0.99'],
     [usd(500_000_000n), '0.50'],
     [usd(1_000_000_000n), '1.00'],
     [usd(1_999_999_999n), '1.99'],
@@ -80,18 +87,43 @@ const tables: Readonly<Record<string, readonly (readonly [shown: string, expecte
     [duration(90_061), '1d1h'],
     [duration(400 * 86_400), '400d'],
   ],
-  'amounts in a column line up, and are never shown as zero': [
+  'amounts in a column leave room for the decimals of others, and are never shown as zero': [
     [usdInColumn(0n, 2), '0.00'],
-    [usdInColumn(9_999_999n, 2), '<0.01'],
-    [usdInColumn(-9_999_999n, 2), '-<0.01'],
+    [usdInColumn(9_999_999n, 2), '0.009999'],
+    [usdInColumn(-9_999_999n, 2), '-0.009999'],
     [usdInColumn(10_000_000n, 2), '0.01'],
     [usdInColumn(-10_000_000n, 2), '-0.01'],
     [usdInColumn(-1_500_000_000n, 2), '-1.50'],
     [usdInColumn(1_234_567_890_000_000n, 2), '1,234,567.89'],
     [usdInColumn(1_000_000_000_000_000_000n, 2), '1,000,000,000'],
     [usdInColumn(219_000n, 6), '0.000219'],
-    [usdInColumn(999n, 6), '<0.000001'],
-    [usdInColumn(12_345_678_999n, 6), '12.345678'],
+    [usdInColumn(999n, 6), '0.000000999'],
+    [usdInColumn(12_345_678_999n, 6), '12.34    '],
+    [usdInColumn(0n, 6), '0.00    '],
+  ],
+  'a price is exact, without needless zeros': [
+    [price(0n), '0.00'],
+    [price(75_000_000n), '0.075'],
+    [price(1_125_000_000n), '1.125'],
+    [price(2_500_000_000n), '2.50'],
+    [price(150_000n), '0.00015'],
+  ],
+  'a share is never shown as none or all unless it is': [
+    [percent(0), '0%'],
+    [percent(0.000_1), '<1%'],
+    [percent(0.01), '1%'],
+    [percent(0.5), '50%'],
+    [percent(0.995), '>99%'],
+    [percent(1), '100%'],
+  ],
+  'a bar is drawn to an eighth of a column, and any share can be seen': [
+    [blocks(0, 4), ''],
+    [blocks(0.000_1, 4), '▏'],
+    [blocks(1 / 32, 4), '▏'],
+    [blocks(0.5, 4), '██'],
+    [blocks(0.6, 4), '██▍'],
+    [blocks(1, 4), '████'],
+    [blocks(7, 4), '████'],
   ],
   'how long ago has one unit': [
     [ago(-3), '0s ago'],
@@ -121,6 +153,11 @@ for (const [what, rows] of Object.entries(tables)) {
     for (const [shown, expected] of rows) assert.equal(shown, expected);
   });
 }
+
+test('the points of amounts in a column line up', () => {
+  assert.deepEqual(alignPoints(['12.50', '-', '0.000150', '0.00']), ['12.50    ', '-', '0.000150', '0.00    ']);
+  assert.deepEqual(alignPoints([]), []);
+});
 
 describe('for any number', () => {
   test('the short count stays short, and is off by at most a twentieth', () => {
