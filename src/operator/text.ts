@@ -7,8 +7,8 @@ const require = createRequire(import.meta.url);
 
 export type Align = 'left' | 'right';
 
-/** ASCII, and the lines and blocks of bars and charts: each takes one column. */
-const PLAIN = /^[ -~─-▟…]*$/;
+/** ASCII, the lines and blocks of bars and charts, and the signs of states: each takes one column. */
+const PLAIN = /^[ -~─-▟…●▲✕]*$/;
 let stringWidth: typeof import('string-width').default | undefined;
 let graphemes: Intl.Segmenter | undefined;
 
@@ -50,7 +50,42 @@ export function cutStart(text: string, width: number): string {
     .join('')}`;
 }
 
+/** Of what is left of a text that is cut in its middle, the part before the cut. */
+const HEAD_SHARE = 0.7;
+
+/** Cuts the middle out of a cleaned text that is wider than this: names often differ at their end. */
+export function cutMiddle(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  if (width <= 2) return cut(text, width);
+  const segments = segmentsOf(text);
+  const headWidth = Math.ceil((width - 1) * HEAD_SHARE);
+  const head = asManyAsFit(segments, headWidth).join('');
+  const tail = asManyAsFit(segments.toReversed(), width - 1 - widthOf(head)).toReversed();
+  return `${head}…${tail.join('')}`;
+}
+
+const NOT_ASCII = /\P{ASCII}/u;
+const ASCII: Readonly<Record<string, string>> = { '…': '~', '●': '*', '▲': '!', '✕': 'x', '─': '-', '’': "'" };
+/** Blocks that are at least half full. */
+const FULL = /[▋▊▉█▌]/;
+const BLOCK = /[▀-▟]/;
+
+/** A text for a terminal that takes ASCII only: as wide as before, with a `?` for each column that it cannot show. */
+export function toAscii(text: string): string {
+  // Escape codes of colours are ASCII, and stay.
+  if (!NOT_ASCII.test(text)) return text;
+  return segmentsOf(text)
+    .map((segment) => {
+      if (!NOT_ASCII.test(segment)) return segment;
+      if (BLOCK.test(segment)) return FULL.test(segment) ? '#' : '-';
+      return ASCII[segment] ?? '?'.repeat(widthOf(segment));
+    })
+    .join('');
+}
+
 function segmentsOf(text: string): string[] {
+  // A thousand times as fast.
+  if (PLAIN.test(text)) return [...text];
   // Made on first use: it takes 20 ms.
   graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   return Array.from(graphemes.segment(text), ({ segment }) => segment);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
-import { clean, cut, cutStart, fit, pad, widthOf, wrap } from '../../../src/operator/text.ts';
+import { clean, cut, cutMiddle, cutStart, fit, pad, toAscii, widthOf, wrap } from '../../../src/operator/text.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });
 const cleanText = text.map(clean);
@@ -19,10 +19,10 @@ describe('a text', () => {
     );
   });
 
-  test('is never wider than it is cut to, at either end', () => {
+  test('is never wider than it is cut to, at either end or in the middle', () => {
     fc.assert(
       fc.property(cleanText, width, (each, columns) => {
-        for (const shown of [cut(each, columns), cutStart(each, columns)]) {
+        for (const shown of [cut(each, columns), cutStart(each, columns), cutMiddle(each, columns)]) {
           assert.ok(stringWidth(shown) <= columns);
           if (stringWidth(each) <= columns) assert.equal(shown, each);
           else assert.ok(shown.includes('…'));
@@ -33,7 +33,7 @@ describe('a text', () => {
 
   test('is as wide as string-width says, also when measured the quick way', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...'aZ ~─━│╭█▁▏▟…é漢'), { maxLength: 20 }), (characters) => {
+      fc.property(fc.array(fc.constantFrom(...'aZ ~─━│╭█▁▏▟…●▲✕é漢'), { maxLength: 20 }), (characters) => {
         assert.equal(widthOf(characters.join('')), stringWidth(characters.join('')));
       }),
     );
@@ -59,6 +59,12 @@ describe('a text', () => {
     ['is not cut within what is seen as one character', fit('e\u0301e\u0301e\u0301', 2), 'e\u0301…'],
     ['is empty if there is no room', cut('abc', 0), ''],
     ['shows its end if its start is cut', cutStart('abcdef', 4), '…def'],
+    ['keeps both ends if its middle is cut', cutMiddle('support-staging-155', 15), 'support-st…-155'],
+    ['is not cut in the middle if it fits', cutMiddle('abc', 3), 'abc'],
+    ['keeps its first character where there is room for two', cutMiddle('abcdef', 2), 'a…'],
+    ['is not cut within a wide character in its middle', cutMiddle('漢字漢字漢字', 8), '漢字…字'],
+    ['has its signs and bars in ASCII', toAscii('● ok ▲ ✕ a…b ██▏ █▋'), '* ok ! x a~b ##- ##'],
+    ['has a ? for each other column in ASCII', toAscii('é 漢 e\u0301 \u001b[1m'), '? ?? ? \u001b[1m'],
     ['loses whatever could move the cursor', clean('a\u001b[2Jb\nc\u202ed\u2028'), 'a�[2Jb�c�d�'],
     ['keeps every script', clean('漢字 עברית e\u0301 naïve'), '漢字 עברית e\u0301 naïve'],
     ['breaks between words', wrap('one two three', 8).join('|'), 'one two|three'],
