@@ -187,14 +187,14 @@ const ALONE = `
 inf-gw serve starts a gateway; this screen then follows it.
 
 this month    12,003 requests            balance       81.77 USD
-              0 tokens                   held          0.012000 USD
+              0 tokens                   held          0.01 USD
               0.00 USD
 
 Keys, this month                         Models, this month
 KEY                REQUESTS  COST (USD)  MODEL              REQUESTS  COST (USD)
 web-app               12.3k       17.00  openai/gpt-4o-mi…     12.0k        0.00
 batch-jobs              321        1.23  mock/echo                 3        0.00
-laptop                    7       <0.01
+laptop                    7    0.000001
 
 
 
