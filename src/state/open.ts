@@ -22,6 +22,25 @@ export async function openState(location: StateLocation, durability: Durability)
   }
 }
 
+/**
+ * Opens the state, and changes nothing in a file: none is made or migrated. Of a database the rights of its role
+ * decide. Rejects with a UserError, also if there is no file.
+ */
+export async function openStateToRead(location: StateLocation, durability: Durability): Promise<OpenState> {
+  if (location.kind === 'postgres') return openState(location, durability);
+  if (isMissingFile(location)) throw new UserError(missingFile(location.path));
+  return (await import('./sqlite/open-state.ts')).openStateToRead(location.path);
+}
+
+/** Whether the state is a file that this process cannot write. */
+export async function isUnwritableFile(location: StateLocation): Promise<boolean> {
+  return location.kind === 'file' && (await import('./sqlite/open-to-read.ts')).isUnwritable(location.path);
+}
+
+function missingFile(path: string): string {
+  return `no state file at ${path}; serve, keys create or credit add creates it`;
+}
+
 /** A state with nothing in it, for commands that only read where there is none yet. */
 export async function emptyState(): Promise<OpenState> {
   return (await import('./sqlite/open-state.ts')).emptyState();
@@ -56,9 +75,7 @@ export async function openTarget(location: StateLocation): Promise<MoveTarget> {
 export async function openContents(location: StateLocation): Promise<{ contents: Contents; close(): Promise<void> }> {
   switch (location.kind) {
     case 'file': {
-      if (isMissingFile(location)) {
-        throw new UserError(`no state file at ${location.path}; serve, keys create or credit add creates it`);
-      }
+      if (isMissingFile(location)) throw new UserError(missingFile(location.path));
       (await import('./sqlite/open-state.ts')).closeToOthers(location.path);
       return { contents: location, close: async () => {} };
     }

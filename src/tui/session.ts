@@ -64,11 +64,12 @@ export class Session {
     { isReadOnly = false }: SessionOptions = {},
   ): Promise<Session> {
     const config = readConfig();
-    const store = await Store.open(config);
+    const store = await Store.open(config, isReadOnly);
     try {
       const nowMs = Date.now();
       const first = firstModel(await store.read(nowMs), terminal, nowMs);
-      const model = { ...first, isReadOnly, shared: await store.shared(sharedQuery(first)) };
+      const shared = await store.shared(sharedQuery(first));
+      const model = { ...first, isReadOnly: store.isReadOnly, shared };
       return new Session({ readConfig, config, store, terminal, model });
     } catch (error) {
       await store.close();
@@ -85,9 +86,7 @@ export class Session {
     this.#socketPath = socketPathOf(config);
     this.#store = store;
     this.#model = model;
-    if (store.created !== undefined) {
-      this.dispatch({ kind: 'outcome', text: `created ${store.created}`, tone: 'good' });
-    }
+    if (store.opening !== undefined) this.dispatch(store.opening);
     this.#follow();
     this.#timer = setInterval(() => this.#refresh(), REFRESH_MS);
   }

@@ -9,10 +9,11 @@ import type { Limits } from '../core/limits.ts';
 import { count, usd } from '../operator/format.ts';
 import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
 import { type KeyChange, limitsInForce } from '../state/keys.ts';
-import { openState } from '../state/open.ts';
+import { isUnwritableFile, openState, openStateToRead } from '../state/open.ts';
 import { monthStart } from '../state/periods.ts';
 import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
+import type { Tone } from './draw/line.ts';
 import type { Action, KeyDetail, Range, Shared, Stored, StoredKey } from './model.ts';
 import { readShared, type SharedQuery } from './shared.ts';
 import type { Event } from './update/step.ts';
@@ -21,6 +22,7 @@ const NO_FIGURES = { requests: 0, tokens: 0, costNanos: 0n };
 const DETAIL_DAYS = 30;
 /** How many keys are read at a time. */
 const PAGE_KEYS = 500;
+const NOT_WRITABLE = 'The state file cannot be written here: it is only shown.';
 
 type ActionEvent = Extract<Event, { kind: 'outcome' | 'key_created' }>;
 
@@ -32,18 +34,27 @@ export class Store {
   /** The keys as of the last read. */
   #keysRead: readonly StoredKey[] = [];
   #previousUses: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
-  /** What opening the state has created, such as `the state file /srv/inf-gw.db`. */
-  readonly created: string | undefined;
+  /** What there is to say of how the state was opened. */
+  readonly opening: ActionEvent | undefined;
+  /** Whether the state is only looked at: it is meant to be, or its file cannot be written. */
+  readonly isReadOnly: boolean;
 
   /** Rejects with a UserError if the state cannot be opened. */
-  static async open(config: Config): Promise<Store> {
-    return new Store(config, await openState(config.state, config.durability));
+  static async open(config: Config, isReadOnlyWanted = false): Promise<Store> {
+    const { state, durability } = config;
+    if (!isReadOnlyWanted && !(await isUnwritableFile(state))) {
+      return new Store(config, await openState(state, durability));
+    }
+    const opening = isReadOnlyWanted ? undefined : outcome(NOT_WRITABLE, 'warn');
+    return new Store(config, await openStateToRead(state, durability), { opening });
   }
 
-  constructor(config: Config, state: OpenState) {
+  constructor(config: Config, state: OpenState, readOnly?: { readonly opening: ActionEvent | undefined }) {
     this.#state = state;
     this.#config = config;
-    this.created = state.created;
+    this.isReadOnly = readOnly !== undefined;
+    const { created } = state;
+    this.opening = readOnly?.opening ?? (created === undefined ? undefined : outcome(`created ${created}`, 'good'));
     this.#models = new Catalog(config.providers).models;
   }
 
@@ -218,6 +229,10 @@ const NO_USAGE: UsageRow = {
   completionTokens: 0,
   costNanos: 0n,
 };
+
+function outcome(text: string, tone: Tone): ActionEvent {
+  return { kind: 'outcome', text, tone };
+}
 
 /** An error on one line. */
 export function toldOf({ lines }: UserError): string {

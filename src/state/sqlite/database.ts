@@ -89,7 +89,7 @@ export function openEmptyDatabase(): Sqlite {
 }
 
 /** Throws a UserError unless the file is one of ours, or empty. */
-function refuseForeign(database: Sqlite, path: string): void {
+export function refuseForeign(database: Sqlite, path: string): void {
   const isEmpty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
   if (isEmpty || database.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
   throw new UserError(`${path} belongs to another program; set \`state:\` in the config to another file`);

@@ -4,6 +4,7 @@ import type { OpenState } from '../state.ts';
 import { Account } from './account.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
 import { KeyStore } from './keys.ts';
+import { openToRead } from './open-to-read.ts';
 import { isOwnFile, makePrivate } from './private-files.ts';
 import { promised } from './promised.ts';
 import { RequestStore } from './requests.ts';
@@ -14,6 +15,11 @@ import { UsageReader } from './usage.ts';
 export function openState(path: string, durability: Durability): OpenState {
   const { database, created } = openDatabase(path, durability);
   return new OpenFile(database, created);
+}
+
+/** Opens a state file that exists, and changes nothing in it. Throws a UserError. */
+export function openStateToRead(path: string): OpenState {
+  return new OpenFile(openToRead(path), false);
 }
 
 /** A state with nothing in it, for commands that only read where there is no state file yet. */

@@ -1,0 +1,89 @@
+/** A state file that is only looked at stays as it is, and one that cannot be written can still be looked at. */
+import assert from 'node:assert/strict';
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openStateToRead } from '../../src/state/open.ts';
+import { openDatabase } from '../../src/state/sqlite/database.ts';
+import { openStateToRead as openFileToRead, openState } from '../../src/state/sqlite/open-state.ts';
+import { isUnwritable } from '../../src/state/sqlite/open-to-read.ts';
+import type { OpenState } from '../../src/state/state.ts';
+
+const NAMES = { name: 'app', rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, allowlist: null };
+const SECRET = `sk-inf-${'a'.repeat(40)}`;
+const OTHER_USER = 65_534;
+
+/** A state file with one key, closed. */
+async function written(t: TestContext): Promise<{ folder: string; path: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'read-only-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'state.db');
+  const state = openState(path, 'crash');
+  await state.keys.create(SECRET, NAMES, Date.now());
+  await state.close();
+  return { folder, path };
+}
+
+async function names(state: OpenState): Promise<string[]> {
+  return (await state.keys.list({ withDeleted: false, afterId: '', limit: 10 })).map(({ name }) => name);
+}
+
+/** Runs this as a user whom the modes of files bind: root may write anything. */
+function bound<T>(work: () => T): T {
+  if (process.geteuid?.() !== 0) return work();
+  process.seteuid?.(OTHER_USER);
+  try {
+    return work();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+test('a file that is only looked at is not made, migrated or changed', async (t) => {
+  const { folder, path } = await written(t);
+  const before = readFileSync(path);
+  const state = openFileToRead(path);
+  assert.deepEqual(await names(state), ['app']);
+  await assert.rejects(
+    state.run(() => state.keys.create(SECRET.replaceAll('a', 'b'), NAMES, Date.now())),
+    /written/,
+  );
+  await state.close();
+  assert.deepEqual(readFileSync(path), before);
+  assert.deepEqual(readdirSync(folder), ['state.db']);
+
+  const older = join(folder, 'older.db');
+  copyFileSync(path, older);
+  const { database } = openDatabase(older);
+  database.pragma('user_version = 1');
+  database.close();
+  assert.throws(() => openFileToRead(older), /written by an older inf-gw/);
+
+  const missing = { kind: 'file', path: join(folder, 'missing.db') } as const;
+  await assert.rejects(openStateToRead(missing, 'full'), /no state file at .*missing\.db; serve/);
+  assert.equal(isUnwritable(missing.path), false);
+});
+
+test('a file that cannot be written is shown, beside a gateway that writes it and without one', async (t) => {
+  const { folder, path } = await written(t);
+  chmodSync(folder, 0o755);
+  chmodSync(path, 0o444);
+  assert.equal(
+    bound(() => isUnwritable(path)),
+    true,
+  );
+  const copy = bound(() => openFileToRead(path));
+  assert.deepEqual(await names(copy), ['app']);
+  await copy.close();
+  assert.deepEqual(readdirSync(folder), ['state.db']);
+
+  chmodSync(path, 0o600);
+  const writer = openState(path, 'crash');
+  await writer.keys.create(SECRET.replaceAll('a', 'c'), { ...NAMES, name: 'second' }, Date.now());
+  for (const file of readdirSync(folder)) chmodSync(join(folder, file), 0o444);
+  const beside = bound(() => openFileToRead(path));
+  assert.deepEqual(await names(beside), ['app', 'second']);
+  await beside.close();
+  await writer.close();
+});
