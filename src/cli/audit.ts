@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { Check } from '../audit/audit.ts';
 import { count } from '../operator/format.ts';
+import { marked } from '../operator/table.ts';
 import type { Contents } from '../state/move.ts';
 import { openContents } from '../state/open.ts';
 import { notice, printJson, printLine, printTable } from './output.ts';
@@ -39,10 +40,14 @@ async function run(command: Command): Promise<void> {
   const ok = checks.every(({ differences }) => differences.length === 0);
   if (!ok) process.exitCode = DIFFERENCES_FOUND;
   if (globalOptions(command).json) return printJson({ ok, path: statePath, checks: checks.map(checkJson) });
-  printTable(
-    [{ head: 'CHECK' }, { head: 'ROWS', number: true }, { head: 'RESULT' }],
-    checks.map(({ name, rows, differences }) => [name, count(rows), differences.length === 0 ? 'agrees' : 'DIFFERS']),
-  );
+  printTable({
+    columns: [{ head: 'CHECK', least: 12 }, { head: 'ROWS', number: true }, { head: 'RESULT' }],
+    rows: checks.map(({ name, rows, differences }) => [
+      name,
+      count(rows),
+      differences.length === 0 ? marked('agrees', 'good') : marked('DIFFERS', 'bad'),
+    ]),
+  });
   printLine();
   printLine(ok ? `${statePath}: everything agrees.` : `${statePath}: not everything agrees.`);
   for (const line of differencesIn(checks)) notice(`error: ${line}`);

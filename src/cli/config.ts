@@ -5,7 +5,8 @@ import { formatAddress } from '../core/address.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { showState } from '../core/state-location.ts';
 import { count, milliseconds } from '../operator/format.ts';
-import { notice, printFields, printJson, printLine, printTable } from './output.ts';
+import { marked, type Table } from '../operator/table.ts';
+import { printFields, printJson, printLine, printTable, remark } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerConfig(program: Command): void {
@@ -23,7 +24,7 @@ export function registerConfig(program: Command): void {
 
 function check(command: Command): void {
   const config = configOf(command);
-  for (const warning of config.warnings) notice(`warning: ${warning}`);
+  for (const warning of config.warnings) remark(`warning: ${warning}`);
   if (globalOptions(command).json) return printJson(configJson(config));
   const { tier } = config;
   printLine(config.path === undefined ? 'No config file: using the defaults.' : `${config.path} is valid.`);
@@ -47,21 +48,26 @@ function check(command: Command): void {
     ['  model listings per minute', count(tier.modelsRpm)],
   ]);
   printLine();
-  printTable(
-    [
-      { head: 'PROVIDER' },
-      { head: 'KIND' },
-      { head: 'ACTIVE' },
-      { head: 'MODELS', number: true },
-      { head: 'ADDRESS' },
-      { head: 'KEY' },
+  printTable(providersTable(config));
+}
+
+export function providersTable({ providers }: Config): Table {
+  return {
+    columns: [
+      { head: 'PROVIDER', least: 10 },
+      { head: 'KIND', rank: 3 },
+      { head: 'ACTIVE', least: 14 },
+      { head: 'MODELS', number: true, rank: 2 },
+      { head: 'ADDRESS', least: 20, rank: 1 },
+      { head: 'KEY', rank: 4 },
     ],
-    config.providers.map((provider) => {
+    rows: providers.map((provider) => {
       const shown = providerJson(provider);
-      const active = shown.missing_variable === null ? 'yes' : `no: ${shown.missing_variable} is not set`;
+      const { missing_variable: variable } = shown;
+      const active = variable === null ? marked('yes', 'good') : marked(`no: ${variable} is not set`, 'warn');
       return [shown.name, shown.kind, active, String(shown.models.length), shown.base_url ?? '-', shown.api_key ?? '-'];
     }),
-  );
+  };
 }
 
 /** A gateway that owns its state needs no name. */

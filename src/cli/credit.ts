@@ -4,13 +4,14 @@ import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
-import { exactUsd } from '../operator/format.ts';
+import { dateTime } from '../operator/format.ts';
 import { readAmountAboveZero, readNote } from '../operator/input.ts';
 import { BALANCE_TOO_LARGE } from '../operator/messages.ts';
-import type { Balance } from '../state/account.ts';
+import { amount, type Look, type Table } from '../operator/table.ts';
+import type { Balance, CreditEntry } from '../state/account.ts';
 import { parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
-import { printFields, printJson, printLine, printTable } from './output.ts';
+import { look, money, printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 interface EntryOptions {
@@ -74,7 +75,7 @@ async function confirmDebt(amountNanos: Nanos, command: Command): Promise<void> 
   const { balanceNanos } = await withState(command, (state) => state.account.balance());
   const afterNanos = balanceNanos + amountNanos;
   if (afterNanos >= 0n) return;
-  const change = `from ${exactUsd(balanceNanos)} to ${exactUsd(afterNanos)} USD`;
+  const change = `from ${money(balanceNanos)} to ${money(afterNanos)} USD`;
   if (await isConfirmed(`This takes the balance ${change}. Remove it? (y/N) `)) return;
   throw new UserError(`nothing was removed: it would take the balance ${change}; to remove it, answer y or use --yes`);
 }
@@ -91,9 +92,9 @@ function printBalance(balance: Balance, command: Command): void {
   if (globalOptions(command).json) return printJson(balanceJson(balance));
   const { balanceNanos, heldNanos } = balance;
   printFields([
-    ['balance', `${exactUsd(balanceNanos)} USD`],
-    ['held by requests in flight', `${exactUsd(heldNanos)} USD`],
-    ['available', `${exactUsd(balanceNanos - heldNanos)} USD`],
+    ['balance', `${money(balanceNanos)} USD`],
+    ['held by requests in flight', `${money(heldNanos)} USD`],
+    ['available', `${money(balanceNanos - heldNanos)} USD`],
   ]);
 }
 
@@ -111,14 +112,24 @@ function history(command: Command): Promise<void> {
       );
     }
     if (entries.length === 0) return printLine(`No credit yet. Add some with: ${PROGRAM} credit add <usd>`);
-    printTable(
-      [{ head: 'AT' }, { head: 'AMOUNT (USD)', usd: true }, { head: 'BALANCE (USD)', usd: true }, { head: 'NOTE' }],
-      entries.map((entry) => [
-        isoTime(entry.atMs),
-        exactUsd(entry.amountNanos),
-        exactUsd(entry.balanceNanos),
-        entry.note,
-      ]),
-    );
+    printTable(historyTable(entries, look()));
   });
+}
+
+export function historyTable(entries: readonly CreditEntry[], look: Look): Table {
+  const isForPeople = look.room !== undefined;
+  return {
+    columns: [
+      { head: isForPeople ? 'AT (UTC)' : 'AT' },
+      { head: 'AMOUNT (USD)', usd: true },
+      { head: 'BALANCE (USD)', usd: true, rank: 2 },
+      { head: 'NOTE', least: 10, rank: 1 },
+    ],
+    rows: entries.map(({ atMs, amountNanos, balanceNanos, note }) => [
+      isForPeople ? dateTime(atMs) : isoTime(atMs),
+      amount(amountNanos, look),
+      amount(balanceNanos, look),
+      note,
+    ]),
+  };
 }

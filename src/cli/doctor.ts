@@ -4,11 +4,12 @@ import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
 import { counted } from '../core/plural.ts';
 import type { Finding } from '../doctor/doctor.ts';
-import { printJson, printLine, printMarked, type Style } from './output.ts';
+import type { Tone } from '../operator/table.ts';
+import { printJson, printLine, printMarked } from './output.ts';
 import { configOrDefaults, globalOptions } from './state.ts';
 
 const ERRORS_FOUND = 1;
-const STYLES: Readonly<Record<Finding['status'], Style>> = { ok: 'green', warning: 'yellow', error: 'red' };
+const STYLES: Readonly<Record<Finding['status'], Tone>> = { ok: 'good', warning: 'warn', error: 'bad' };
 /** The longest status, and the blanks after it. */
 const INDENT = 9;
 

@@ -6,12 +6,11 @@ import { isSet } from '../config/secrets.ts';
 import { formatAddress } from '../core/address.ts';
 import type { Nanos } from '../core/money.ts';
 import { commandLine, PROGRAM } from '../core/program.ts';
-import { exactUsd } from '../operator/format.ts';
 import type { Balance } from '../state/account.ts';
 import { balanceJson, enterCredit } from './credit.ts';
 import { newKeyJson, printSecret } from './key-view.ts';
 import { createKey } from './keys.ts';
-import { notice, printJson, printLine, printTable } from './output.ts';
+import { money, notice, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 /** The note of the entry in `credit history`. */
@@ -62,10 +61,14 @@ export function printInit(report: InitReport, command: Command): void {
   if (globalOptions(command).json) return printJson(reportJson(report, unaddressed));
   printLine(`Wrote ${config.path}, with these providers:`);
   printLine();
-  printTable(
-    [{ head: 'PROVIDER' }, { head: 'MODELS', number: true }, { head: 'KEY' }],
-    providers.map(({ name, variable }) => [name, String(modelsOf(name, config).length), variable ?? 'none needed']),
-  );
+  printTable({
+    columns: [{ head: 'PROVIDER' }, { head: 'MODELS', number: true }, { head: 'KEY', least: 12 }],
+    rows: providers.map(({ name, variable }) => [
+      name,
+      String(modelsOf(name, config).length),
+      variable ?? 'none needed',
+    ]),
+  });
   printLine();
   printMissing(report);
   for (const { name, variable } of unaddressed) {
@@ -73,7 +76,7 @@ export function printInit(report: InitReport, command: Command): void {
       `${variable} is set, but ${name} needs an address too: \`${PROGRAM} init --full\` writes an entry for it, commented out.`,
     );
   }
-  if (made.balance !== undefined) printLine(`The balance is ${exactUsd(made.balance.balanceNanos)} USD.`);
+  if (made.balance !== undefined) printLine(`The balance is ${money(made.balance.balanceNanos)} USD.`);
   if (made.key !== undefined) printSecret(made.key.key);
   printNext(report);
 }

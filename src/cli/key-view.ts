@@ -3,13 +3,16 @@
 import type { Command } from 'commander';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
+import type { Limits } from '../core/limits.ts';
 import { formatUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
-import { count, dateTime, exactUsd } from '../operator/format.ts';
+import { forecastLimit, limitText } from '../operator/forecast.ts';
+import { count, dateTime } from '../operator/format.ts';
 import { allowlistText, explainKeyChange, refusalReason } from '../operator/messages.ts';
-import { type KeyChange, type KeyRecord, limitsInForce } from '../state/keys.ts';
+import { amount, type Look, type Marked, marked, type Table } from '../operator/table.ts';
+import { type KeyChange, type KeyRecord, type KeyState, limitsInForce } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
-import { notice, printFields, printJson, printLine, printTable } from './output.ts';
+import { isTerminal, look, money, notice, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { globalOptions, type State } from './state.ts';
 
 const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
@@ -82,63 +85,85 @@ export async function printKey(key: KeyRecord, state: State): Promise<void> {
   const { tier, tierName } = state.config;
   const limit = (own: number | null, standard: number) =>
     `${count(own ?? standard)}${own === null ? ` (tier ${tierName})` : ''}`;
+  const reached = limitText(forecastLimit(key.spendLimitNanos, month.costNanos, state.nowMs));
   printFields([
     ['name', key.name],
     ['id', key.id],
     ['key', key.preview],
-    ['state', key.state],
+    ['state', stateCell(key.state)],
     ['created', isoTime(key.createdAtMs)],
     ['requests per minute', limit(key.rpm, tier.rpm)],
     ['tokens per minute', limit(key.tpm, tier.tpm)],
     ['concurrent requests', limit(key.concurrency, tier.concurrency)],
-    ['monthly spend limit', key.spendLimitNanos === null ? 'none' : `${exactUsd(key.spendLimitNanos)} USD`],
+    ['monthly spend limit', key.spendLimitNanos === null ? 'none' : `${money(key.spendLimitNanos)} USD`],
+    ...(reached === undefined || !isTerminal() ? [] : [['forecast', reached] as const]),
     ['models', allowlistText(key.allowlist)],
     ['last used', lastUse === undefined ? 'never' : isoTime(lastUse)],
     [
       'this month (UTC)',
-      `${count(month.requests)} requests, ${count(month.tokens)} tokens, ${exactUsd(month.costNanos)} USD`,
+      `${count(month.requests)} requests, ${count(month.tokens)} tokens, ${money(month.costNanos)} USD`,
     ],
   ]);
 }
 
+/** A state as people read it: with a sign and a colour. */
+function stateCell(state: KeyState): Marked {
+  switch (state) {
+    case 'enabled':
+      return marked(state, 'good');
+    case 'disabled':
+      return marked(state, 'warn');
+    case 'deleted':
+      return marked(state, 'bad');
+  }
+}
+
 export async function printKeys(keys: readonly KeyRecord[], state: State): Promise<void> {
-  const figures = await monthsOf(keys, state);
-  printTable(
-    [
-      { head: 'NAME' },
-      { head: 'ID', rank: 5 },
-      { head: 'KEY', rank: 2 },
+  printTable(keysTable(keys, await monthsOf(keys, state), state.config.tier, look()));
+  printNote('Requests, tokens and cost are for this month (UTC).');
+}
+
+export function keysTable(
+  keys: readonly KeyRecord[],
+  figures: ReadonlyMap<string, MonthFigures>,
+  tier: Limits,
+  look: Look,
+): Table {
+  return {
+    columns: [
+      { head: 'NAME', least: 12 },
+      { head: 'ID', rank: 9 },
+      { head: 'KEY', rank: 5 },
       { head: 'STATE' },
-      { head: 'RPM', number: true },
-      { head: 'TPM', number: true, rank: 4 },
-      { head: 'CONCURRENCY', number: true, rank: 4 },
-      { head: 'LIMIT (USD)', usd: true },
-      { head: 'REQUESTS', number: true },
-      { head: 'TOKENS', number: true, rank: 1 },
+      { head: 'RPM', number: true, rank: 3 },
+      { head: 'TPM', number: true, rank: 8 },
+      { head: 'CONCURRENCY', number: true, rank: 8 },
+      { head: 'LIMIT (USD)', usd: true, rank: 1 },
+      { head: 'REQUESTS', number: true, rank: 2 },
+      { head: 'TOKENS', number: true, rank: 4 },
       { head: 'COST (USD)', usd: true },
-      { head: 'MODELS', rank: 3 },
+      { head: 'MODELS', least: 12, rank: 6 },
     ],
-    keys.map((key) => {
+    rows: keys.map((key) => {
       const month = figures.get(key.id) ?? NO_FIGURES;
-      const limits = limitsInForce(key, state.config.tier);
+      const limits = limitsInForce(key, tier);
       const { allowlist } = key;
       return [
         key.name,
         key.id,
         key.preview,
-        key.state,
+        stateCell(key.state),
         count(limits.rpm),
         count(limits.tpm),
         count(limits.concurrency),
-        key.spendLimitNanos === null ? '-' : exactUsd(key.spendLimitNanos),
+        key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
         count(month.requests),
         count(month.tokens),
-        exactUsd(month.costNanos),
+        amount(month.costNanos, look),
         allowlist === null || allowlist.length === 1 ? allowlistText(allowlist) : `${allowlist.length} models`,
       ];
     }),
-  );
-  printLine('Requests, tokens and cost are for this month (UTC).', 'dim');
+  };
 }
 
 /** The JSON of how often a key was refused for one reason. */
@@ -149,10 +174,15 @@ export function refusalJson({ code, reason, requests, lastAtMs }: RefusalRow) {
 /** Prints how often a key was refused this month, by reason. */
 export function printRefusals(refusals: readonly RefusalRow[]): void {
   if (refusals.length === 0) return printLine('No requests refused this month.', 'dim');
-  printTable(
-    [{ head: 'REFUSED THIS MONTH' }, { head: 'REASON' }, { head: 'REQUESTS', number: true }, { head: 'LAST (UTC)' }],
-    refusals.map((row) => [row.code, refusalReason(row) ?? '', count(row.requests), dateTime(row.lastAtMs)]),
-  );
+  printTable({
+    columns: [
+      { head: 'REFUSED THIS MONTH', least: 12 },
+      { head: 'REASON', least: 10, rank: 1 },
+      { head: 'REQUESTS', number: true },
+      { head: 'LAST (UTC)', rank: 2 },
+    ],
+    rows: refusals.map((row) => [row.code, refusalReason(row) ?? '', count(row.requests), dateTime(row.lastAtMs)]),
+  });
 }
 
 /** The key that was found. Throws a UserError if there is none. */

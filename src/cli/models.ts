@@ -2,9 +2,12 @@
 
 import type { Command } from 'commander';
 import { readModels } from '../control/client.ts';
-import { socketPathOf } from '../control/protocol.ts';
+import { type ModelRow, socketPathOf } from '../control/protocol.ts';
+import { parseUsd } from '../core/money.ts';
 import { modelRows } from '../gateway/served.ts';
-import { notice, printJson, printLine, printTable } from './output.ts';
+import { price } from '../operator/format.ts';
+import { type Look, marked, type Table } from '../operator/table.ts';
+import { look, printJson, printLine, printTable, remark } from './output.ts';
 import { configOf, globalOptions } from './state.ts';
 
 export function registerModels(program: Command): void {
@@ -24,29 +27,35 @@ async function models(command: Command): Promise<void> {
   if (rows.length === 0) return printLine('No models in the config. See config.example.yaml for how to add some.');
   printLine('Prices in USD per million tokens.');
   printLine();
-  printTable(
-    [
-      { head: 'MODEL' },
-      { head: 'UPSTREAM', rank: 1 },
-      { head: 'INPUT', usd: true },
-      { head: 'CACHED INPUT', usd: true },
-      { head: 'OUTPUT', usd: true },
-      { head: 'ACTIVE' },
-    ],
-    rows.map((row) => [
-      row.id,
-      row.upstream,
-      row.input_usd,
-      row.cached_input_usd,
-      row.output_usd,
-      row.active ? 'yes' : 'no',
-    ]),
-  );
+  printTable(modelsTable(rows, look()));
   if (rows.some(({ active }) => !active)) {
-    notice(
+    remark(
       served === undefined
         ? 'A model is active if the variables of its provider are set in this shell; the gateway may be started with others.'
         : 'The gateway was started without a variable that the providers of the other models need; see `status`.',
     );
   }
+}
+
+export function modelsTable(rows: readonly ModelRow[], { room }: Look): Table {
+  // On a terminal without the zeros that make all prices of a column equally long.
+  const shown = (usd: string) => (room === undefined ? usd : price(parseUsd(usd) ?? 0n));
+  return {
+    columns: [
+      { head: 'MODEL', least: 16 },
+      { head: 'UPSTREAM', least: 12, rank: 3 },
+      { head: 'INPUT', usd: true },
+      { head: 'CACHED INPUT', usd: true, rank: 2 },
+      { head: 'OUTPUT', usd: true },
+      { head: 'ACTIVE', rank: 1 },
+    ],
+    rows: rows.map((row) => [
+      row.id,
+      row.upstream,
+      shown(row.input_usd),
+      shown(row.cached_input_usd),
+      shown(row.output_usd),
+      row.active ? marked('yes', 'good') : marked('no', 'warn'),
+    ]),
+  };
 }

@@ -4,20 +4,52 @@
  */
 import { styleText } from 'node:util';
 import { redactKeys } from '../core/api-key.ts';
-import { COLUMN_GAP, fittingColumns } from '../operator/columns.ts';
-import { clean, pad, widthOf } from '../operator/text.ts';
+import type { Nanos } from '../core/money.ts';
+import {
+  amount,
+  type Field,
+  fieldLines,
+  type Look,
+  noteLines,
+  type Style,
+  type Table,
+  type Tone,
+  tableLines,
+} from '../operator/table.ts';
+import { clean, toAscii, wrap } from '../operator/text.ts';
 
-/** A column of text, or of figures, which are aligned to the right. */
-export interface Column {
-  readonly head: string;
-  readonly number?: true;
-  /** Amounts in USD: figures that are shown with the same number of decimals. */
-  readonly usd?: true;
-  /** Where the terminal is too narrow, the columns of the highest rank are dropped first. */
-  readonly rank?: number;
+/** Whether a person reads standard output, rather than a file or a program. */
+export function isTerminal(): boolean {
+  return process.stdout.isTTY === true;
 }
 
-export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red';
+/** Where standard output goes: the width of a terminal, as it is now. */
+export function look(): Look {
+  return { room: isTerminal() ? process.stdout.columns : undefined, paint };
+}
+
+const COLOURS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
+  bold: 'bold',
+  dim: 'dim',
+  good: 'green',
+  warn: 'yellow',
+  bad: 'red',
+};
+
+/** As NO_COLOR, FORCE_COLOR and TERM ask. */
+function paint(text: string, style: Style): string {
+  return styleText(COLOURS[style], text, { stream: process.stdout });
+}
+
+/** Whether the locale has more than ASCII. */
+function isUtf8({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
+  return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '');
+}
+
+/** An amount: short where a person reads it, exact where a program may. */
+export function money(nanos: Nanos): string {
+  return amount(nanos, look());
+}
 
 /**
  * Prints a notice or an error on stderr: it is not a result, and must not end up in a pipe. A whole
@@ -27,13 +59,27 @@ export function notice(line: string): void {
   process.stderr.write(`${clean(redactKeys(line))}\n`);
 }
 
+/** Prints a remark on a result on stderr, broken where the terminal ends. */
+export function remark(text: string): void {
+  const { isTTY, columns } = process.stderr;
+  for (const line of isTTY ? wrap(text, columns) : [text]) notice(line);
+}
+
 /** What JSON may contain as it is, but a terminal must not get. Line breaks are those of the document. */
 const UNSAFE_IN_JSON = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Prints one JSON document, and nothing else. Its values are exact; unprintable characters are escaped. */
 export function printJson(value: unknown): void {
-  const text = JSON.stringify(value, null, 2).replace(UNSAFE_IN_JSON, escaped);
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(jsonText(value, 2));
+}
+
+/** A JSON document on one line, for a stream of them. */
+export function jsonLine(value: unknown): string {
+  return jsonText(value, 0);
+}
+
+function jsonText(value: unknown, indent: number): string {
+  return `${JSON.stringify(value, null, indent).replace(UNSAFE_IN_JSON, escaped)}\n`;
 }
 
 function escaped(character: string): string {
@@ -43,67 +89,43 @@ function escaped(character: string): string {
 
 /** Prints CSV: exact where it goes to a file or a program, cleaned where a person reads it. */
 export function printCsv(csv: string): void {
-  process.stdout.write(process.stdout.isTTY ? csv.split('\n').map(clean).join('\n') : csv);
+  process.stdout.write(isTerminal() ? csv.split('\n').map(clean).join('\n') : csv);
 }
 
 export function printLine(line = '', style?: Style): void {
-  write(styled(clean(line), style));
+  printLines([styled(clean(line), style)]);
 }
 
 /** Prints a line with a word in front that is coloured on a terminal. */
-export function printMarked(mark: string, style: Style, text: string): void {
-  write(styled(mark, style) + clean(text));
+export function printMarked(mark: string, tone: Tone, text: string): void {
+  printLines([paint(mark, tone) + clean(text)]);
 }
 
-function write(line: string): void {
-  process.stdout.write(`${line}\n`);
+/** Prints a remark, which is broken where the terminal ends. */
+export function printNote(text: string): void {
+  printLines(noteLines(text, look()));
 }
 
 /** Prints an aligned table that fits the terminal, or every column if the output is no terminal. */
-export function printTable(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
-  const table = columns.map((column, i) => {
-    const raw = rows.map((row) => clean(row[i] ?? ''));
-    const cells = column.usd ? sameDecimals(raw) : raw;
-    return { ...column, cells, width: largest([column.head, ...cells].map(widthOf)) };
-  });
-  const shown = fittingColumns(table, process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY);
-  const line = (cellOf: (column: (typeof table)[number]) => string) =>
-    shown
-      .map((column) => pad(cellOf(column), column.width, column.number || column.usd ? 'right' : 'left'))
-      .join(' '.repeat(COLUMN_GAP))
-      .trimEnd();
-  write(
-    [
-      styled(
-        line(({ head }) => head),
-        'bold',
-      ),
-      ...rows.map((_, i) => line(({ cells }) => cells[i] ?? '')),
-    ].join('\n'),
-  );
-  if (shown.length < table.length) notice('Some columns do not fit this terminal; use --json to see them all.');
-}
-
-/** Not `Math.max(...numbers)`: a long table has more rows than a call can have arguments. */
-function largest(numbers: readonly number[]): number {
-  return numbers.reduce((most, number) => Math.max(most, number), 0);
-}
-
-/** Pads fractions with zeros, so that amounts can be compared at a glance. */
-function sameDecimals(amounts: readonly string[]): string[] {
-  const decimals = largest(amounts.map((amount) => amount.split('.')[1]?.length ?? 0));
-  return amounts.map((amount) => {
-    const [whole = '', fraction] = amount.split('.');
-    return fraction === undefined ? amount : `${whole}.${fraction.padEnd(decimals, '0')}`;
-  });
+export function printTable(table: Table): void {
+  printLines(tableLines(table, look()));
 }
 
 /** Prints names and values below each other. */
-export function printFields(fields: readonly (readonly [name: string, value: string])[]): void {
-  const width = largest(fields.map(([name]) => widthOf(name)));
-  for (const [name, value] of fields) write(`${styled(pad(name, width), 'dim')}  ${clean(value)}`);
+export function printFields(fields: readonly Field[]): void {
+  printLines(fieldLines(fields, look()));
+}
+
+/** Prints lines that are clean and styled. */
+export function printLines(lines: readonly string[]): void {
+  if (lines.length > 0) process.stdout.write(`${readable(lines).join('\n')}\n`);
+}
+
+/** Lines as this terminal can show them. */
+export function readable(lines: readonly string[]): readonly string[] {
+  return isTerminal() && !isUtf8(process.env) ? lines.map(toAscii) : lines;
 }
 
 function styled(text: string, style?: Style): string {
-  return style === undefined ? text : styleText(style, text, { stream: process.stdout });
+  return style === undefined ? text : paint(text, style);
 }

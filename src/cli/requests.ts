@@ -8,13 +8,15 @@ import { UserError } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
+import { isErrorOutcome, type Outcome } from '../core/settlement.ts';
 import { count, dateTime, exactUsd, milliseconds } from '../operator/format.ts';
 import { readAmount, readCount, readMoment } from '../operator/input.ts';
 import { servedBy, servedModel } from '../operator/messages.ts';
+import { amount, type Cell, type Look, marked, type Table } from '../operator/table.ts';
 import { type Correction, type RequestEnd, type RequestRecord, requestIdOf } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
 import { keyOrThrow } from './key-view.ts';
-import { printFields, printJson, printLine, printTable } from './output.ts';
+import { look, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 const MAX_LISTED = 100_000;
@@ -90,37 +92,48 @@ async function list(options: ListOptions, command: Command, state: State): Promi
   const isShared = state.nodes !== undefined;
   if (globalOptions(command).json) return printJson(records.map((request) => requestJson(request, isShared)));
   if (records.length === 0) return printLine('No such requests.');
-  printTable(
-    [
+  printTable(requestsTable(records, isShared, look()));
+  if (records.length === limit) printNote(`Only the latest ${count(limit)} are shown; use --limit for more.`);
+}
+
+export function requestsTable(records: readonly RequestRecord[], isShared: boolean, look: Look): Table {
+  const hasFailures = records.some(({ end }) => end?.failure !== undefined);
+  return {
+    columns: [
       { head: 'ADMITTED (UTC)' },
-      { head: 'KEY' },
-      { head: 'MODEL', rank: 1 },
-      ...(isShared ? [{ head: 'NODE', rank: 5 }] : []),
-      { head: 'OUTCOME' },
-      { head: 'MS', number: true, rank: 3 },
-      { head: 'TOKENS IN', number: true, rank: 2 },
-      { head: 'TOKENS OUT', number: true, rank: 2 },
-      { head: 'COST (USD)', usd: true },
-      { head: 'SOURCE', rank: 4 },
-      { head: 'ID' },
-      ...(records.some(({ end }) => end?.failure !== undefined) ? [{ head: 'FAILURE' }] : []),
+      { head: 'KEY', least: 10 },
+      { head: 'MODEL', least: 11, rank: 3 },
+      ...(isShared ? [{ head: 'NODE', least: 8, rank: 7 }] : []),
+      { head: 'OUTCOME', least: 16 },
+      { head: 'MS', number: true, rank: 5 },
+      { head: 'TOKENS IN', number: true, rank: 6 },
+      { head: 'TOKENS OUT', number: true, rank: 6 },
+      { head: 'COST (USD)', usd: true, rank: 2 },
+      { head: 'SOURCE', rank: 8 },
+      { head: 'ID', rank: 4 },
+      ...(hasFailures ? [{ head: 'FAILURE', least: 24, rank: 1 }] : []),
     ],
-    records.map((request) => [
+    rows: records.map((request) => [
       dateTime(request.admittedAtMs),
       request.key,
       request.model,
       ...(isShared ? [request.node ?? '-'] : []),
-      request.end?.outcome ?? '',
+      outcomeCell(request.end?.outcome),
       count(durationOf(request) ?? 0),
       count(request.end?.promptTokens ?? 0),
       count(request.end?.completionTokens ?? 0),
-      exactUsd(request.end?.costNanos ?? 0n),
+      amount(request.end?.costNanos ?? 0n, look),
       request.end?.source ?? '',
       request.id,
       request.end?.failure?.message ?? '',
     ]),
-  );
-  if (records.length === limit) printLine(`Only the latest ${count(limit)} are shown; use --limit for more.`, 'dim');
+  };
+}
+
+function outcomeCell(outcome: Outcome | undefined): Cell {
+  if (outcome === undefined) return '';
+  if (isErrorOutcome(outcome)) return marked(outcome, 'bad');
+  return marked(outcome, outcome === 'ok' ? 'good' : 'warn');
 }
 
 /** Asks the gateway of this config, or else tells the one that runs the request through the database. */

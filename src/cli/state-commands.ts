@@ -8,11 +8,11 @@ import { resolveLinks } from '../core/files.ts';
 import { formatUsd } from '../core/money.ts';
 import { counted } from '../core/plural.ts';
 import { type StateLocation, showState } from '../core/state-location.ts';
-import { count } from '../operator/format.ts';
+import { count, usd } from '../operator/format.ts';
 import { type Contents, type Moved, moveState } from '../state/move.ts';
 import { grantToRole, openSource, openTarget } from '../state/open.ts';
 import { auditContents, differencesIn } from './audit.ts';
-import { notice, printJson, printLine, printTable } from './output.ts';
+import { isTerminal, notice, printJson, printLine, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 import { configOf, globalOptions, variablesOf } from './state.ts';
 
@@ -117,12 +117,14 @@ function printMoved(
   if (globalOptions(command).json) {
     return printJson({ from: showState(from), to: shown, rows, balance_usd: formatUsd(balanceNanos) });
   }
-  printTable(
-    [{ head: 'TABLE' }, { head: 'ROWS', number: true }],
-    Object.entries(rows).map(([table, number]) => [table, count(number)]),
-  );
+  printTable({
+    columns: [{ head: 'TABLE' }, { head: 'ROWS', number: true }],
+    rows: Object.entries(rows).map(([table, number]) => [table, count(number)]),
+  });
   printLine();
-  printLine(`Moved to ${shown}, with a balance of ${formatUsd(balanceNanos)} USD. Both sides agree.`);
+  printLine(
+    `Moved to ${shown}, with a balance of ${isTerminal() ? usd(balanceNanos) : formatUsd(balanceNanos)} USD. Both sides agree.`,
+  );
   if (rows.holds > 0) {
     printLine(`${counted(rows.holds, 'request')} had been left open; the next start charges what was held.`);
   }

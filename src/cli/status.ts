@@ -1,6 +1,6 @@
 /** `status` and `reload`: talk to the running gateway through its control socket; `status` also to the database. */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { readSnapshot, reloadConfig } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
@@ -9,25 +9,41 @@ import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { formatUsd } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
-import { bytes, count, duration, exactUsd } from '../operator/format.ts';
-import { CONFIG_RELOADED, nodeState, UPSTREAM_STATES } from '../operator/messages.ts';
-import type { Balance } from '../state/account.ts';
+import { MINUTE_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
+import { CONFIG_RELOADED } from '../operator/messages.ts';
+import { noteLines } from '../operator/table.ts';
 import type { NodeRecord } from '../state/nodes.ts';
-import { notice, printFields, printJson, printLine, printTable } from './output.ts';
-import { configOf, globalOptions, withState } from './state.ts';
+import { isTerminal, look, notice, printJson, printLine, printLines } from './output.ts';
+import { configOf, globalOptions, type State, withState } from './state.ts';
+import { inFlightOf, RATE_S, type Shared, sharedLines, statusLines, uptimeOf } from './status-view.ts';
+import { repeatJson, watchScreen } from './watch.ts';
 
-/** Rates are averages over this many seconds. */
-const RATE_S = 10;
 /** No gateway is running, or it takes no requests. */
 const NOT_RUNNING = 1;
+
+interface StatusOptions {
+  readonly ready?: true;
+  readonly watch?: true;
+}
 
 export function registerStatus(program: Command): void {
   program
     .command('status')
     .description('show what the running gateway is doing, and all that share its state; exit with status 1 if none is')
     .option('--ready', 'only say whether the gateway of this config takes requests; exit with status 1 if it does not')
-    .addHelpText('after', '\nExamples:\n  inf-gw status\n  inf-gw status --json\n  inf-gw status --ready')
-    .action(({ ready }: { ready?: true }, command: Command) => (ready ? readiness(command) : status(command)));
+    .addOption(
+      new Option('--watch', 'repaint it each second until q or Ctrl-C; with --json, one document per line').conflicts(
+        'ready',
+      ),
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  inf-gw status\n  inf-gw status --watch\n  inf-gw status --json\n  inf-gw status --ready',
+    )
+    .action(({ ready, watch: isWatched }: StatusOptions, command: Command) => {
+      if (ready) return readiness(command);
+      return isWatched ? watch(command) : status(command);
+    });
 }
 
 export function registerReload(program: Command): void {
@@ -38,27 +54,111 @@ export function registerReload(program: Command): void {
     .action((_: unknown, command: Command) => reload(command));
 }
 
-async function status(command: Command): Promise<void> {
+/** What can be seen at one moment. */
+interface Sight {
+  readonly config: Config;
+  /** Undefined if no gateway of this config runs here. */
+  readonly snapshot: Snapshot | undefined;
+  /** Undefined where the gateway owns its state, an error where the database does not answer: the gateway may. */
+  readonly shared: Shared | UserError | undefined;
+}
+
+async function see(command: Command): Promise<Sight> {
   const config = configOf(command);
-  const isShared = config.state.kind === 'postgres';
   const [snapshot, shared] = await Promise.all([
     readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 }),
-    isShared ? readShared(command) : undefined,
+    config.state.kind === 'postgres' ? orUserError(withState(command, readShared)) : undefined,
   ]);
-  const { json } = globalOptions(command);
-  if (snapshot === undefined) {
-    // There is nothing else to show then.
-    if (shared instanceof UserError) throw shared;
-    if (!shared?.nodes.some(({ state }) => state === 'alive')) process.exitCode = NOT_RUNNING;
-    if (json) return printJson({ running: false, state: config.statePath, ...(shared && sharedJson(shared)) });
-    notice(notRunning(config, shared));
-    return shared && printShared(config, shared);
+  // There is nothing else to show then.
+  if (snapshot === undefined && shared instanceof UserError) throw shared;
+  return { config, snapshot, shared };
+}
+
+async function readShared({ account, nodes }: State): Promise<Shared> {
+  return { ...(await account.balance()), nodes: (await nodes?.list()) ?? [] };
+}
+
+async function orUserError<T>(result: Promise<T>): Promise<T | UserError> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof UserError) return error;
+    throw error;
   }
-  if (shared instanceof UserError) for (const line of shared.lines) notice(line);
+}
+
+/** What the last seven days cost; undefined where that cannot be read, or nobody would see it. */
+async function readWeek(command: Command, { snapshot, shared }: Sight): Promise<Spending | undefined> {
+  if (!isTerminal() || shared instanceof UserError || (snapshot === undefined && shared === undefined))
+    return undefined;
+  const week = await orUserError(
+    withState(command, async ({ usage, nowMs }) => {
+      const query = { by: 'day', keyId: undefined, model: undefined, untilMs: undefined } as const;
+      const { rows } = await usage.report({ ...query, sinceMs: weekStartMs(nowMs) });
+      return weekSpending(rows, nowMs);
+    }),
+  );
+  return week instanceof UserError ? undefined : week;
+}
+
+async function status(command: Command): Promise<void> {
+  const sight = await see(command);
+  if (!isAnyAlive(sight)) process.exitCode = NOT_RUNNING;
+  const { json } = globalOptions(command);
+  // The document itself says that no gateway runs.
+  if (!json || sight.snapshot !== undefined) for (const line of remarksOf(sight)) notice(line);
+  if (json) return printJson(sightJson(sight));
+  printLines(linesOf(sight, await readWeek(command, sight)));
+}
+
+/** Shows it until the operator has seen enough. A gateway that stops, or is not there yet, does not end it. */
+async function watch(command: Command): Promise<void> {
+  if (globalOptions(command).json) return repeatJson(async () => sightJson(await see(command)));
+  if (!isTerminal()) {
+    command.error(
+      'error: --watch repaints a terminal, and the output is none; add --json for one document per line, each second',
+    );
+  }
+  if (process.env.TERM === 'dumb') command.error('error: --watch repaints the terminal, and TERM says that it is dumb');
+  let week: { readonly spending: Spending | undefined; readonly atMs: number } | undefined;
+  await watchScreen(async () => {
+    const sight = await orUserError(see(command));
+    if (sight instanceof UserError) return sight.lines.flatMap((line) => noteLines(`error: ${line}`, look()));
+    // It changes slowly, and a gateway that starts later brings its own.
+    if (week?.spending === undefined || Date.now() >= week.atMs + MINUTE_MS) {
+      week = { spending: await readWeek(command, sight), atMs: Date.now() };
+    }
+    return [...remarksOf(sight).flatMap((line) => noteLines(line, look())), ...linesOf(sight, week.spending)];
+  });
+}
+
+function isAnyAlive({ snapshot, shared }: Sight): boolean {
+  if (snapshot !== undefined) return true;
+  return !(shared instanceof UserError) && (shared?.nodes.some(({ state }) => state === 'alive') ?? false);
+}
+
+function sightJson({ config, snapshot, shared }: Sight) {
   const nodes = shared === undefined || shared instanceof UserError ? undefined : shared.nodes;
-  if (json) return printJson({ ...statusJson(snapshot), ...(isShared && { nodes: nodes?.map(nodeJson) ?? null }) });
-  printStatus(snapshot, isShared);
-  if (nodes !== undefined) printNodes(nodes);
+  if (snapshot !== undefined) {
+    return {
+      ...statusJson(snapshot),
+      ...(config.state.kind === 'postgres' && { nodes: nodes?.map(nodeJson) ?? null }),
+    };
+  }
+  const stored = shared instanceof UserError ? undefined : shared;
+  return { running: false, state: config.statePath, ...(stored && sharedJson(stored)) };
+}
+
+/** What is not a figure: that no gateway runs, or that the database does not answer. */
+function remarksOf({ config, snapshot, shared }: Sight): readonly string[] {
+  if (shared instanceof UserError) return shared.lines;
+  return snapshot === undefined ? [notRunning(config, shared)] : [];
+}
+
+function linesOf({ config, snapshot, shared }: Sight, week: Spending | undefined): string[] {
+  const stored = shared instanceof UserError ? undefined : shared;
+  if (snapshot === undefined) return stored === undefined ? [] : sharedLines(config, stored, week, look());
+  return statusLines(snapshot, { isShared: config.state.kind === 'postgres', nodes: stored?.nodes, week }, look());
 }
 
 /** What `/readyz` says, from beside the gateway: for health checks where there is no HTTP client. */
@@ -75,24 +175,6 @@ async function readiness(command: Command): Promise<void> {
 function whyNotReady({ draining, storage_fault: storageFault }: Snapshot): string | undefined {
   if (draining) return 'the gateway is shutting down';
   return storageFault ?? undefined;
-}
-
-/** What the database says of all gateways that share it. */
-interface Shared extends Balance {
-  readonly nodes: readonly NodeRecord[];
-}
-
-/** Resolves with a UserError where the database does not answer: the gateway may. */
-async function readShared(command: Command): Promise<Shared | UserError> {
-  try {
-    return await withState(command, async ({ account, nodes }) => ({
-      ...(await account.balance()),
-      nodes: (await nodes?.list()) ?? [],
-    }));
-  } catch (error) {
-    if (error instanceof UserError) return error;
-    throw error;
-  }
 }
 
 async function reload(command: Command): Promise<void> {
@@ -138,10 +220,6 @@ function nodeJson(node: NodeRecord) {
   };
 }
 
-function inFlightOf(nodes: readonly NodeRecord[]): number {
-  return nodes.reduce((sum, { inFlight }) => sum + inFlight, 0);
-}
-
 function statusJson(snapshot: Snapshot) {
   const rates = ratesOf(snapshot.seconds, snapshot.now_ms, RATE_S);
   return {
@@ -169,97 +247,4 @@ function statusJson(snapshot: Snapshot) {
     upstreams: snapshot.upstreams,
     skipped: snapshot.skipped,
   };
-}
-
-function uptimeOf({ now_ms: nowMs, started_at_ms: startedAtMs }: Snapshot): number {
-  return Math.max(0, Math.floor((nowMs - startedAtMs) / 1000));
-}
-
-function inFlightText({ in_flight: inFlight, earlier }: Snapshot): string {
-  if (!earlier) return count(inFlight);
-  return `${count(inFlight)}, of which ${count(earlier.in_flight)} in process ${earlier.pid}, which has handed over`;
-}
-
-function printStatus(snapshot: Snapshot, isShared: boolean): void {
-  const { requestsPerS, tokensPerS, usdPerMin } = ratesOf(snapshot.seconds, snapshot.now_ms, RATE_S);
-  const delay = snapshot.loop_delay_ms;
-  const state = snapshot.draining ? 'shutting down' : (snapshot.storage_fault ?? 'serving');
-  printFields([
-    ['state', state],
-    ['version', `${snapshot.version}, process ${snapshot.pid}, up ${duration(uptimeOf(snapshot))}`],
-    [
-      'address',
-      `http://${snapshot.address}, ${count(snapshot.threads)} ${snapshot.threads === 1 ? 'thread' : 'threads'}`,
-    ],
-    ['config', snapshot.config_path ?? 'none (defaults)'],
-    ['in flight', inFlightText(snapshot)],
-    ['rate', `${requestsPerS.toFixed(1)} requests/s, ${count(Math.round(tokensPerS))} tokens/s, ${usdPerMin} USD/min`],
-    ['balance', snapshot.balance_usd === null ? 'unknown' : `${snapshot.balance_usd} USD, ${snapshot.held_usd} held`],
-    ...snapshot.skipped.map(
-      ({ name, missing_variable: variable }) => ['left out', `${name}: ${variable} is not set`] as const,
-    ),
-    ['event loop delay', `p50 ${delay.p50} ms, p99 ${delay.p99} ms, max ${delay.max} ms`],
-    ['memory', bytes(snapshot.memory_bytes)],
-    isShared
-      ? ['database', snapshot.state_path]
-      : ['state file', `${snapshot.state_path}, ${bytes(snapshot.state_bytes)}, log ${bytes(snapshot.log_bytes)}`],
-  ]);
-  if (snapshot.upstreams.length === 0) return;
-  printLine();
-  printTable(
-    [
-      { head: 'UPSTREAM (LAST MINUTE)' },
-      { head: 'STATE' },
-      { head: 'IN FLIGHT', number: true },
-      { head: 'REQUESTS', number: true },
-      { head: 'FAILED', number: true },
-      { head: 'LAST FAILURE' },
-    ],
-    snapshot.upstreams.map(({ upstream, state, in_flight: inFlight, requests, failures, last_failure: last }) => [
-      upstream,
-      UPSTREAM_STATES[state],
-      count(inFlight),
-      count(requests),
-      count(failures),
-      last === null ? '-' : last.message,
-    ]),
-  );
-}
-
-/** What there is to show where no gateway can be asked. */
-function printShared({ statePath }: Config, { balanceNanos, heldNanos, nodes }: Shared): void {
-  printFields([
-    ['database', statePath],
-    ['in flight', count(inFlightOf(nodes))],
-    ['balance', `${formatUsd(balanceNanos)} USD, ${formatUsd(heldNanos)} held`],
-  ]);
-  printNodes(nodes);
-}
-
-function printNodes(nodes: readonly NodeRecord[]): void {
-  if (nodes.length === 0) return;
-  const nowMs = Date.now();
-  printLine();
-  printTable(
-    [
-      { head: 'NODE' },
-      { head: 'STATE' },
-      { head: 'VERSION', rank: 1 },
-      { head: 'ADDRESS', rank: 3 },
-      { head: 'REQUESTS/MIN', number: true },
-      { head: 'TOKENS/MIN', number: true, rank: 2 },
-      { head: 'IN FLIGHT', number: true },
-      { head: 'HELD (USD)', usd: true },
-    ],
-    nodes.map((node) => [
-      node.name,
-      nodeState(node, nowMs),
-      node.version,
-      node.address,
-      count(node.requestsPerMin),
-      count(node.tokensPerMin),
-      count(node.inFlight),
-      exactUsd(node.heldNanos),
-    ]),
-  );
 }

@@ -2,13 +2,14 @@
 
 import { type Command, Option } from 'commander';
 import { usageCsv, usageJson } from '../operator/export.ts';
-import { count, exactUsd } from '../operator/format.ts';
+import { blocks, count, percent } from '../operator/format.ts';
 import { readMoment } from '../operator/input.ts';
 import { NO_USAGE } from '../operator/messages.ts';
+import { amount, type Look, type Table } from '../operator/table.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
 import { keyOrThrow } from './key-view.ts';
-import { type Column, notice, printCsv, printJson, printLine, printTable } from './output.ts';
+import { look, printCsv, printJson, printLine, printTable, remark } from './output.ts';
 import { globalOptions, withState } from './state.ts';
 
 interface UsageOptions {
@@ -56,7 +57,7 @@ async function usage(options: UsageOptions, command: Command): Promise<void> {
       untilMs: until,
     });
     for (const day of droppedDays) {
-      notice(
+      remark(
         `note: the journal no longer has the requests of ${day} (journal_retention); use a range of whole days to include it`,
       );
     }
@@ -65,39 +66,79 @@ async function usage(options: UsageOptions, command: Command): Promise<void> {
     }
     if (globalOptions(command).json) return printJson(rows.map((row) => usageJson(row, options.by)));
     if (rows.length === 0) return printLine(NO_USAGE);
-    printRows(rows, options.by);
+    printTable(usageTable(rows, options.by, look()));
   });
 }
 
 /** Shown where there is anything to show. */
-const CACHE_COLUMNS: readonly { readonly head: string; tokens(row: UsageRow): number }[] = [
+const CACHE_COLUMNS: readonly { readonly head: string; tokens(row: Sums): number }[] = [
   { head: 'CACHED', tokens: ({ cachedTokens }) => cachedTokens },
   { head: 'WRITTEN', tokens: ({ cacheWriteTokens }) => cacheWriteTokens },
 ];
 
-function printRows(rows: readonly UsageRow[], by: UsageGroup | undefined): void {
-  const named: Column[] = by === undefined ? [] : [{ head: by.toUpperCase() }];
+/** Columns of the bar of a row. */
+const BAR = 10;
+
+/** Sums by group. On a terminal with what each is of the whole, and a total. */
+export function usageTable(rows: readonly UsageRow[], by: UsageGroup | undefined, look: Look): Table {
   const caches = CACHE_COLUMNS.filter(({ tokens }) => rows.some((row) => tokens(row) > 0));
-  printTable(
-    [
-      ...named,
-      { head: 'REQUESTS', number: true },
-      { head: 'ERRORS', number: true },
-      { head: 'TOKENS IN', number: true },
-      ...caches.map(({ head }) => ({ head, number: true }) as const),
-      { head: 'TOKENS OUT', number: true },
-      { head: 'TOKENS', number: true },
+  const hasShares = by !== undefined && look.room !== undefined;
+  const figures = (row: Sums) => [
+    count(row.requests),
+    count(row.errors),
+    count(row.promptTokens),
+    ...caches.map(({ tokens }) => count(tokens(row))),
+    count(row.completionTokens),
+    count(row.promptTokens + row.completionTokens),
+    amount(row.costNanos, look),
+  ];
+  const { total, shareOf, mostShare } = sharesOf(rows);
+  const shares = (row: Sums, share = shareOf(row)) => [percent(share), blocks(share / mostShare, BAR)];
+  return {
+    columns: [
+      ...(by === undefined ? [] : [{ head: by.toUpperCase(), least: 12 }]),
+      { head: 'REQUESTS', number: true, rank: 2 },
+      { head: 'ERRORS', number: true, rank: 3 },
+      { head: 'TOKENS IN', number: true, rank: 6 },
+      ...caches.map(({ head }) => ({ head, number: true, rank: 7 }) as const),
+      { head: 'TOKENS OUT', number: true, rank: 6 },
+      { head: 'TOKENS', number: true, rank: 4 },
       { head: 'COST (USD)', usd: true },
+      ...(hasShares
+        ? ([
+            { head: 'SHARE', number: true, rank: 1 },
+            { head: '', rank: 5 },
+          ] as const)
+        : []),
     ],
-    rows.map((row) => [
+    rows: rows.map((row) => [
       ...(by === undefined ? [] : [row[by] ?? row.keyId ?? '']),
-      count(row.requests),
-      count(row.errors),
-      count(row.promptTokens),
-      ...caches.map(({ tokens }) => count(tokens(row))),
-      count(row.completionTokens),
-      count(row.promptTokens + row.completionTokens),
-      exactUsd(row.costNanos),
+      ...figures(row),
+      ...(hasShares ? shares(row) : []),
     ]),
-  );
+    ...(hasShares && { total: ['TOTAL', ...figures(total), '100%', ''] }),
+  };
+}
+
+type Sums = Pick<
+  UsageRow,
+  'requests' | 'errors' | 'promptTokens' | 'cachedTokens' | 'cacheWriteTokens' | 'completionTokens' | 'costNanos'
+>;
+
+/** The total, and what each row is of its cost; of its requests, if nothing costs anything. */
+function sharesOf(rows: readonly UsageRow[]) {
+  const sum = (read: (row: UsageRow) => number) => rows.reduce((most, row) => most + read(row), 0);
+  const total: Sums = {
+    requests: sum(({ requests }) => requests),
+    errors: sum(({ errors }) => errors),
+    promptTokens: sum(({ promptTokens }) => promptTokens),
+    cachedTokens: sum(({ cachedTokens }) => cachedTokens),
+    cacheWriteTokens: sum(({ cacheWriteTokens }) => cacheWriteTokens),
+    completionTokens: sum(({ completionTokens }) => completionTokens),
+    costNanos: rows.reduce((most, { costNanos }) => most + costNanos, 0n),
+  };
+  const shareOf = ({ costNanos, requests }: Sums) =>
+    total.costNanos > 0n ? Number(costNanos) / Number(total.costNanos) : requests / Math.max(1, total.requests);
+  const mostShare = rows.reduce((most, row) => Math.max(most, shareOf(row)), 0) || 1;
+  return { total, shareOf, mostShare };
 }

@@ -1,0 +1,216 @@
+/** What `status` shows to people, as lines. Pure. */
+import type { Snapshot } from '../control/protocol.ts';
+import { ratesOf } from '../control/rates.ts';
+import { formatUsd, parseUsd } from '../core/money.ts';
+import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
+import { forecastCredit, freeOf, lastsText, MINUTE_MS, type Spending } from '../operator/forecast.ts';
+import { bytes, count, duration, usd } from '../operator/format.ts';
+import { nodeState, UPSTREAM_STATES } from '../operator/messages.ts';
+import {
+  amount,
+  type Cell,
+  type Field,
+  fieldLines,
+  type Look,
+  type Marked,
+  marked,
+  tableLines,
+} from '../operator/table.ts';
+import type { Balance } from '../state/account.ts';
+import type { NodeRecord } from '../state/nodes.ts';
+
+/** Rates are averages over this many seconds. */
+export const RATE_S = 10;
+/** The error code of a request that was refused because the account had too little. */
+const NO_MONEY = 'insufficient_credit';
+
+/** What the database says of all gateways that share it. */
+export interface Shared extends Balance {
+  readonly nodes: readonly NodeRecord[];
+}
+
+/** What only people are told, and the gateway does not know. */
+export interface Beside {
+  readonly isShared: boolean;
+  /** Undefined where the gateway owns its state, or the database does not answer. */
+  readonly nodes: readonly NodeRecord[] | undefined;
+  /** What was spent in the last seven days; undefined if that cannot be read. */
+  readonly week: Spending | undefined;
+}
+
+export function uptimeOf({ now_ms: nowMs, started_at_ms: startedAtMs }: Snapshot): number {
+  return Math.max(0, Math.floor((nowMs - startedAtMs) / 1000));
+}
+
+export function inFlightOf(nodes: readonly NodeRecord[]): number {
+  return nodes.reduce((sum, { inFlight }) => sum + inFlight, 0);
+}
+
+/** The running gateway, its upstreams, and those that share its state. */
+export function statusLines(snapshot: Snapshot, beside: Beside, look: Look): string[] {
+  const { nodes } = beside;
+  return [
+    ...fieldLines(fieldsOf(snapshot, beside, look), look),
+    ...upstreamLines(snapshot.upstreams, look),
+    ...(nodes === undefined ? [] : nodeLines(nodes, snapshot.now_ms, look)),
+  ];
+}
+
+function fieldsOf(snapshot: Snapshot, beside: Beside, look: Look): readonly Field[] {
+  const { requestsPerS, tokensPerS, usdPerMin } = ratesOf(snapshot.seconds, snapshot.now_ms, RATE_S);
+  const delay = snapshot.loop_delay_ms;
+  const spending = look.room === undefined ? usdPerMin : usd(parseUsd(usdPerMin) ?? 0n);
+  const leftOut = ({ name, missing_variable: variable }: Snapshot['skipped'][number]): Field => [
+    'left out',
+    marked(`${name}: ${variable} is not set`, 'warn'),
+  ];
+  return [
+    ['state', stateOf(snapshot)],
+    ['version', `${snapshot.version}, process ${snapshot.pid}, up ${duration(uptimeOf(snapshot))}`],
+    [
+      'address',
+      `http://${snapshot.address}, ${count(snapshot.threads)} ${snapshot.threads === 1 ? 'thread' : 'threads'}`,
+    ],
+    ['config', snapshot.config_path ?? 'none (defaults)'],
+    ['in flight', inFlightText(snapshot)],
+    ['rate', `${requestsPerS.toFixed(1)} requests/s, ${count(Math.round(tokensPerS))} tokens/s, ${spending} USD/min`],
+    ...moneyOf(snapshot, beside, look),
+    ...snapshot.skipped.map(leftOut),
+    ['event loop delay', `p50 ${delay.p50} ms, p99 ${delay.p99} ms, max ${delay.max} ms`],
+    ['memory', bytes(snapshot.memory_bytes)],
+    beside.isShared
+      ? ['database', snapshot.state_path]
+      : ['state file', `${snapshot.state_path}, ${bytes(snapshot.state_bytes)}, log ${bytes(snapshot.log_bytes)}`],
+  ];
+}
+
+function stateOf({ draining, storage_fault: storageFault }: Snapshot): Marked {
+  if (draining) return marked('shutting down', 'warn');
+  return storageFault === null ? marked('serving', 'good') : marked(storageFault, 'bad');
+}
+
+function moneyOf(snapshot: Snapshot, { isShared, week }: Beside, look: Look): readonly Field[] {
+  const { balance_usd: balanceText, held_usd: heldText } = snapshot;
+  if (balanceText === null || heldText === null) return [['balance', 'unknown']];
+  if (look.room === undefined) return [['balance', `${balanceText} USD, ${heldText} held`]];
+  const balance = { balanceNanos: signedNanos(balanceText), heldNanos: signedNanos(heldText) };
+  if (!snapshot.credit_enforced) return [['free', `${freeText(balance)}; credit is not enforced`]];
+  // Of a shared balance others spend, too: only the sums in the database have all of it.
+  const minute = isShared ? undefined : lastMinute(snapshot);
+  const refusals = refusedForMoney(snapshot);
+  const lasts = lastsText({
+    minute: minute && forecastCredit(balance, refusals, minute),
+    week: week && forecastCredit(balance, refusals, week),
+  });
+  return [['free', freeCell(balance)], ...(lasts === undefined ? [] : [['lasts', lasts] as const])];
+}
+
+function freeText(balance: Balance): string {
+  return `${usd(freeOf(balance))} USD of ${usd(balance.balanceNanos)}, ${usd(balance.heldNanos)} held`;
+}
+
+function freeCell(balance: Balance): Cell {
+  return freeOf(balance) > 0n ? freeText(balance) : marked(freeText(balance), 'bad');
+}
+
+/** `parseUsd` reads what people type, which is never negative. */
+function signedNanos(text: string): bigint {
+  return text.startsWith('-') ? -(parseUsd(text.slice(1)) ?? 0n) : (parseUsd(text) ?? 0n);
+}
+
+function lastMinute({ seconds, now_ms: nowMs }: Snapshot): Spending {
+  return { costNanos: parseUsd(ratesOf(seconds, nowMs, MINUTE_MS / 1_000).usdPerMin) ?? 0n, spanMs: MINUTE_MS };
+}
+
+function refusedForMoney({ seconds, now_ms: nowMs }: Snapshot): number {
+  const within = seconds.filter(({ at_s: atS }) => atS * 1_000 >= nowMs - MINUTE_MS);
+  return within.reduce((sum, { errors }) => sum + (errors[NO_MONEY] ?? 0), 0);
+}
+
+function upstreamLines(upstreams: readonly UpstreamHealth[], look: Look): string[] {
+  if (upstreams.length === 0) return [];
+  const [minute, upstream] = look.room === undefined ? ['', 'UPSTREAM (LAST MINUTE)'] : ['/MIN', 'UPSTREAM'];
+  const columns = [
+    { head: upstream, least: 10 },
+    { head: 'STATE' },
+    { head: 'IN FLIGHT', number: true, rank: 3 },
+    { head: `REQUESTS${minute}`, number: true, rank: 2 },
+    { head: `FAILED${minute}`, number: true },
+    { head: 'LAST FAILURE', least: 16, rank: 1 },
+  ] as const;
+  const rows = upstreams.map((each) => [
+    each.upstream,
+    healthOf(each),
+    count(each.in_flight),
+    count(each.requests),
+    count(each.failures),
+    each.last_failure?.message ?? '-',
+  ]);
+  return ['', ...tableLines({ columns, rows }, look)];
+}
+
+function healthOf({ state, requests, failures }: UpstreamHealth): Marked {
+  const text = UPSTREAM_STATES[state];
+  switch (state) {
+    case 'closed':
+      if (failures === 0) return marked(text, 'good');
+      return marked(text, failures < requests ? 'warn' : 'bad');
+    case 'half_open':
+    case 'backing_off':
+      return marked(text, 'warn');
+    case 'open':
+      return marked(text, 'bad');
+  }
+}
+
+/** What there is to show where no gateway can be asked. */
+export function sharedLines(
+  { statePath, creditEnforced }: { readonly statePath: string; readonly creditEnforced: boolean },
+  shared: Shared,
+  week: Spending | undefined,
+  look: Look,
+): string[] {
+  const { balanceNanos, heldNanos, nodes } = shared;
+  const lasts = creditEnforced ? lastsText({ week: week && forecastCredit(shared, 0, week) }) : undefined;
+  const money: readonly Field[] =
+    look.room === undefined
+      ? [['balance', `${formatUsd(balanceNanos)} USD, ${formatUsd(heldNanos)} held`]]
+      : [
+          ['free', creditEnforced ? freeCell(shared) : freeText(shared)],
+          ...(lasts === undefined ? [] : [['lasts', lasts] as const]),
+        ];
+  const fields: readonly Field[] = [['database', statePath], ['in flight', count(inFlightOf(nodes))], ...money];
+  return [...fieldLines(fields, look), ...nodeLines(nodes, Date.now(), look)];
+}
+
+const NODE_TONES = { alive: 'good', silent: 'bad', stopped: 'warn' } as const;
+
+function nodeLines(nodes: readonly NodeRecord[], nowMs: number, look: Look): string[] {
+  if (nodes.length === 0) return [];
+  const columns = [
+    { head: 'NODE', least: 8 },
+    { head: 'STATE', least: 12 },
+    { head: 'VERSION', rank: 3 },
+    { head: 'ADDRESS', rank: 5 },
+    { head: 'REQUESTS/MIN', number: true, rank: 1 },
+    { head: 'TOKENS/MIN', number: true, rank: 4 },
+    { head: 'IN FLIGHT', number: true, rank: 2 },
+    { head: 'HELD (USD)', usd: true },
+  ] as const;
+  const rows = nodes.map((node) => [
+    node.name,
+    marked(nodeState(node, nowMs), NODE_TONES[node.state]),
+    node.version,
+    node.address,
+    count(node.requestsPerMin),
+    count(node.tokensPerMin),
+    count(node.inFlight),
+    amount(node.heldNanos, look),
+  ]);
+  return ['', ...tableLines({ columns, rows }, look)];
+}
+
+function inFlightText({ in_flight: inFlight, earlier }: Snapshot): string {
+  if (!earlier) return count(inFlight);
+  return `${count(inFlight)}, of which ${count(earlier.in_flight)} in process ${earlier.pid}, which has handed over`;
+}

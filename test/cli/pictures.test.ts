@@ -1,0 +1,92 @@
+/** What commands print on a terminal: pictures at several widths, and what holds at all of them. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import stringWidth from 'string-width';
+import { keysTable } from '../../src/cli/key-view.ts';
+import { requestsTable } from '../../src/cli/requests.ts';
+import { usageTable } from '../../src/cli/usage.ts';
+import { tableLines } from '../../src/operator/table.ts';
+import { toAscii } from '../../src/operator/text.ts';
+import { drawPictures, keyRecords, lookAt, PICTURES, requestRecords, usageRows, WIDTHS } from './samples.ts';
+
+const TIER = { rpm: 600, tpm: 2_000_000, concurrency: 60, modelsRpm: 6_000 };
+const MANY = 500;
+
+test('the pictures are as stored', () => {
+  const stored = readFileSync(new URL('./pictures.txt', import.meta.url), 'utf8');
+  assert.deepEqual(drawPictures().split('\n'), stored.split('\n'));
+});
+
+describe('on a terminal', () => {
+  for (const [name, draw] of Object.entries(PICTURES)) {
+    test(`no line of \`${name}\` is wider than it, from 40 columns on`, () => {
+      for (let width = 40; width <= 180; width++) {
+        for (const line of draw(lookAt(width))) assert.ok(stringWidth(line) <= width, `${width}: ${line}`);
+      }
+    });
+
+    test(`\`${name}\` in ASCII is as wide as before`, () => {
+      for (const line of draw(lookAt(80))) {
+        assert.match(toAscii(line), /^[ -~]*$/);
+        assert.equal(toAscii(line).length, stringWidth(line), line);
+      }
+    });
+  }
+
+  test('500 keys are all there, at every width', () => {
+    for (const width of WIDTHS) {
+      for (const draw of [PICTURES['keys list'], PICTURES['usage --by key'], PICTURES['requests list']]) {
+        const lines = draw(lookAt(width), MANY);
+        assert.ok(lines.filter((line) => /\d/.test(line)).length >= MANY);
+        for (const line of lines) assert.ok(stringWidth(line) <= width, `${width}: ${line}`);
+      }
+    }
+  });
+
+  test('a table without rows has a head', () => {
+    const look = lookAt(160);
+    const none = new Map<string, never>();
+    assert.match(tableLines(keysTable([], none, TIER, look), look).join('\n'), /^NAME {2}ID .* MODELS$/);
+    assert.match(tableLines(requestsTable([], false, look), look).join('\n'), /^ADMITTED .* ID$/);
+    assert.equal(
+      tableLines(usageTable([], 'key', look), look).at(-1),
+      'TOTAL         0       0          0           0       0        0.00   100%',
+    );
+  });
+
+  test('a state has a sign, and a colour around nothing but itself', () => {
+    const look = lookAt(160, true);
+    const text = PICTURES['keys list'](look).join('\n');
+    assert.match(text, / <good>● enabled <\/>/);
+    assert.match(text, / <warn>▲ disabled<\/>/);
+    assert.match(text, / <bad>✕ deleted <\/>/);
+  });
+});
+
+describe('to a file or a program', () => {
+  const look = lookAt(undefined);
+
+  test('tables have every column whole, exact amounts, and no signs', () => {
+    const text = PICTURES['keys list'](look).join('\n');
+    assert.match(text, /x{64}.* deleted .* 1\.264196608 /);
+    assert.doesNotMatch(text, /[●▲✕]/);
+    assert.match(PICTURES['credit history'](look).join('\n'), /^AT .*\n2026-11-22T12:00:00\.000Z/);
+  });
+
+  test('usage has neither shares nor a total', () => {
+    const text = tableLines(usageTable(usageRows(3), 'key', look), look).join('\n');
+    assert.doesNotMatch(text, /SHARE|TOTAL|█/);
+    assert.equal(text.split('\n').length, 4);
+  });
+
+  test('a request has its whole id', () => {
+    const [{ id } = { id: '' }] = requestRecords(1);
+    assert.ok(PICTURES['requests list'](look).join('\n').includes(id));
+    assert.equal(keyRecords(1).length, 1);
+  });
+
+  test('status says the balance as the gateway does', () => {
+    assert.match(PICTURES['status, all well'](look).join('\n'), /^balance +1234\.567891 USD, 0\.50 held$/m);
+  });
+});
