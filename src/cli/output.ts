@@ -23,9 +23,16 @@ export function isTerminal(): boolean {
   return process.stdout.isTTY === true;
 }
 
+/** What a terminal has that does not say its size, such as a serial line. */
+const USUAL_COLUMNS = 80;
+
+function columnsOf({ columns }: NodeJS.WriteStream): number {
+  return columns > 0 ? columns : USUAL_COLUMNS;
+}
+
 /** Where standard output goes: the width of a terminal, as it is now. */
 export function look(): Look {
-  return { room: isTerminal() ? process.stdout.columns : undefined, paint };
+  return { room: isTerminal() ? columnsOf(process.stdout) : undefined, paint };
 }
 
 const COLOURS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
@@ -61,8 +68,7 @@ export function notice(line: string): void {
 
 /** Prints a remark on a result on stderr, broken where the terminal ends. */
 export function remark(text: string): void {
-  const { isTTY, columns } = process.stderr;
-  for (const line of isTTY ? wrap(text, columns) : [text]) notice(line);
+  for (const line of process.stderr.isTTY ? wrap(text, columnsOf(process.stderr)) : [text]) notice(line);
 }
 
 /** What JSON may contain as it is, but a terminal must not get. Line breaks are those of the document. */

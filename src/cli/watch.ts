@@ -11,6 +11,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const ENDING_KEYS = ['q', 'Q', '\u0003', '\u0004'];
 
 const ESCAPE = '\u001b[';
+/** What a terminal has that does not say its size. */
+const USUAL_ROWS = 24;
 /** The alternate screen, without a cursor: what was there before comes back at the end. */
 const ENTER = `${ESCAPE}?1049h${ESCAPE}?25l`;
 const LEAVE = `${ESCAPE}?25h${ESCAPE}?1049l`;
@@ -86,10 +88,10 @@ class Keyboard {
 }
 
 function paint(lines: readonly string[]): void {
-  const { rows } = process.stdout;
+  const rows = process.stdout.rows > 0 ? process.stdout.rows : USUAL_ROWS;
   const { room = Number.POSITIVE_INFINITY, paint: style } = look();
   const [head = ''] = wrap(clean(`${PROGRAM} status  ${dateTime(Date.now())} UTC  q ends`), room);
-  const most = Math.max(0, rows - 1);
+  const most = Math.max(1, rows - 1);
   const shown = lines.length <= most ? lines : [...lines.slice(0, most - 1), `… ${lines.length - most + 1} more lines`];
   const screen = readable([style(head, 'dim'), ...shown]).map((line) => line + REST_OF_LINE);
   process.stdout.write(HOME + screen.join('\r\n') + REST_OF_SCREEN);
