@@ -15,8 +15,8 @@ const ABILITIES: Abilities = {
   hasColours: (process.env.NO_COLOR ?? '') === '',
   isAscii: !showsUtf8(process.env),
 };
-/** What another program has written on the screen stays there for so long at most. */
-const REPAINT_MS = 10_000;
+/** What another program has written on the screen stays there for so long at most. Rarely: to draw ends a selection. */
+const REPAINT_MS = 30_000;
 
 export interface Streams {
   readonly input: NodeJS.ReadStream;

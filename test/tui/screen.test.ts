@@ -1,6 +1,7 @@
 /** The screen shows the frame, whatever else is written to the terminal, and however slow that is. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
 import { placed } from '../../src/tui/draw/place.ts';
 import { Screen } from '../../src/tui/screen.ts';
 import { VirtualScreen } from './virtual-screen.ts';
@@ -8,6 +9,8 @@ import { VirtualScreen } from './virtual-screen.ts';
 const ENTER = '\u001b[?1049h';
 const LEAVE = '\u001b[?1049l';
 const FRAME = ['first', 'second', '', 'fourth'];
+const BOLD = '\u001b[1m';
+const NORMAL = '\u001b[22m';
 /** What `wall` and background jobs do: they write where the cursor is, and scroll. */
 const FOREIGN = '\r\n\u001b[31mBroadcast message\r\n\r\nfrom root\r\n';
 
@@ -20,7 +23,7 @@ function opened(size = { columns: 20, rows: 4 }): { terminal: VirtualScreen; scr
 }
 
 describe('a drawing', () => {
-  const drawnLines = (bytes: string) => [...bytes.matchAll(/\[(\d+);1H/g)].map(([, row]) => Number(row));
+  const drawnLines = (bytes: string) => [...bytes.matchAll(/\[(\d+);\d+H/g)].map(([, row]) => Number(row));
   const cases: readonly (readonly [string, readonly string[], readonly string[] | undefined, readonly number[]])[] = [
     ['has all lines where nobody knows what is there', FRAME, undefined, [1, 2, 3, 4]],
     ['has the lines that have changed', ['first', 'other', '', 'fourth'], FRAME, [2]],
@@ -30,6 +33,29 @@ describe('a drawing', () => {
   for (const [what, lines, onScreen, rows] of cases) {
     test(what, () => assert.deepEqual(drawnLines(placed(lines, onScreen)), rows));
   }
+
+  test('begins at the word that has changed, in the style that it has there', () => {
+    const bytes = placed([`a ${BOLD}b c d${NORMAL}`], [`a ${BOLD}b c e${NORMAL}`]);
+    assert.ok(bytes.includes(`\u001b[1;6H\u001b[K${BOLD} d${NORMAL}`), JSON.stringify(bytes));
+  });
+
+  test('shows the lines, whatever was there before', () => {
+    const piece = fc.constantFrom('a', 'b', ' ', '━', '…', '日', 'é', 'e\u0301', '👩‍👩‍👧‍👦', BOLD, NORMAL);
+    const line = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
+    const lines = fc.array(line, { minLength: 3, maxLength: 3 });
+    fc.assert(
+      fc.property(lines, lines, (before, after) => {
+        const [terminal, fresh] = [
+          new VirtualScreen({ columns: 20, rows: 3 }),
+          new VirtualScreen({ columns: 20, rows: 3 }),
+        ];
+        terminal.write(placed(before, undefined));
+        terminal.write(placed(after, before));
+        fresh.write(placed(after, undefined));
+        assert.equal(terminal.text(), fresh.text());
+      }),
+    );
+  });
 });
 
 describe('the screen', () => {
