@@ -12,9 +12,13 @@ const PLAIN = /^[ -~─-▟…●▲✕]*$/;
 let stringWidth: typeof import('string-width').default | undefined;
 let graphemes: Intl.Segmenter | undefined;
 
-/** Replaces whatever could move the cursor or turn the direction of the text with U+FFFD. */
+/** Letters that take the next character into their own place, such as the space after a name (Grapheme_Cluster_Break=Prepend). */
+const JOINS_NEXT =
+  /[\u0d4e\u{111c2}\u{111c3}\u{113d1}\u{1193f}\u{11941}\u{11a3a}\u{11a84}-\u{11a89}\u{11d46}\u{11f02}]/gu;
+
+/** Replaces whatever could move the cursor, turn the direction of the text or shift a column with U+FFFD. */
 export function clean(text: string): string {
-  return PLAIN.test(text) ? text : replaceUnprintable(text);
+  return PLAIN.test(text) ? text : replaceUnprintable(text).replace(JOINS_NEXT, '\ufffd');
 }
 
 /** How many columns a cleaned text takes. */

@@ -19,6 +19,11 @@ describe('a text', () => {
     );
   });
 
+  test('that is cleaned never takes a space that follows into its own place', () => {
+    const joining = ['\u0600', '\u0d4e', '\u{111c2}', '\u{11a84}', '\u{11f02}'];
+    for (const each of joining) assert.equal(stringWidth(`${clean(each)} `), 2, each);
+  });
+
   test('is never wider than it is cut to, at either end or in the middle', () => {
     fc.assert(
       fc.property(cleanText, width, (each, columns) => {
