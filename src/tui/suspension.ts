@@ -45,7 +45,7 @@ export class Suspension {
     this.#isAway = true;
     await this.#suspend(whileAway);
     this.#isAway = false;
-    // Only who has the terminal is told of its new size.
+    // Only the group in the foreground gets SIGWINCH.
     process.kill(process.pid, 'SIGWINCH');
   }
 }

@@ -1,4 +1,5 @@
 /** What is wrong at the moment, the worst first: the line under the tabs, and where each of it is looked into. Pure. */
+import { freeOf } from '../operator/forecast.ts';
 import { count, usd } from '../operator/format.ts';
 import { clean } from '../operator/text.ts';
 import { dim, type Line, lineWidth, span } from './draw/line.ts';
@@ -44,8 +45,9 @@ function storage({ snapshot }: Model): Trouble[] {
 /** What counts is what is free: the balance less what requests in flight hold. */
 function money(model: Model): Trouble[] {
   if (!model.stored.creditEnforced) return [];
-  const { balanceNanos, heldNanos } = accountOf(model);
-  const free = balanceNanos - heldNanos;
+  const account = accountOf(model);
+  const { balanceNanos } = account;
+  const free = freeOf(account);
   const refused = refusals(model, 'insufficient_credit');
   if (free > 0n && refused === 0) return [];
   const left = balanceNanos > 0n ? `${usd(free > 0n ? free : 0n)} free of ${usd(balanceNanos)} USD` : 'no credit left';

@@ -176,7 +176,7 @@ describe('a restore', () => {
       assert.equal(fs.statSync(state).mode & 0o777, 0o600);
       const kept = namesIn(folder).find((name) => name.includes('.replaced-'));
       assert.deepEqual(kept && contentsOf(join(folder, kept)), old);
-      // Nor does what a kill leaves behind stand in the way of the next one.
+      // Nor does what a kill leaves behind block the next one.
       const copy = taken.at(-3) as string;
       await restore(join(copy, 'state.db'), join(copy, 'copy.db'), RESTORE);
       assert.deepEqual(contentsOf(join(copy, 'state.db')), restored);

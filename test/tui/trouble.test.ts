@@ -93,6 +93,16 @@ describe('the line under the tabs', () => {
   });
 });
 
+test('the Overview counts the time left by what is free as well', () => {
+  const spending = { ...WELL, seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: '0.50' })] };
+  const timeLeft = (held: string) =>
+    /time left +(.+?) *$/m.exec(
+      screenText(serving('overview', { ...spending, balance_usd: '2.32', held_usd: held }, { columns: 120, rows: 30 })),
+    )?.[1];
+  assert.notEqual(timeLeft('0.00'), 'none');
+  assert.equal(timeLeft('2.32'), 'none');
+});
+
 describe('the key !', () => {
   test('opens the key at its spend limit, whatever the filter was', () => {
     const stored = { ...STORED, keys: [storedKey(3, 'fine'), spent(1, 'near-cap')] };

@@ -3,6 +3,7 @@ import type { SecondRow, Snapshot } from '../../control/protocol.ts';
 import { ratesOf } from '../../control/rates.ts';
 import { type Nanos, parseUsd } from '../../core/money.ts';
 import { addHistogram, emptyHistogram, quantile } from '../../observe/histogram.ts';
+import { freeOf } from '../../operator/forecast.ts';
 import { count, duration, milliseconds, short, usd } from '../../operator/format.ts';
 import { UPSTREAM_STATES } from '../../operator/messages.ts';
 import { clean, fit } from '../../operator/text.ts';
@@ -191,7 +192,7 @@ function money(model: Model): Line[] {
   const { seconds, nowMs, shared } = model;
   const perMinute = parseUsd(ratesOf(seconds, nowMs, BURN_S).usdPerMin) ?? 0n;
   const here: Line = [{ text: `${usd(perMinute)} USD/min` }, dim(shared === undefined ? '' : '  here')];
-  const left = timeLeft(accountOf(model).balanceNanos, perMinute);
+  const left = timeLeft(freeOf(accountOf(model)), perMinute);
   return [
     ...account(model),
     labelled('spending', here),
@@ -200,10 +201,10 @@ function money(model: Model): Line[] {
   ];
 }
 
-function timeLeft(balance: Nanos, perMinute: Nanos): string {
-  if (balance <= 0n) return 'none';
+function timeLeft(free: Nanos, perMinute: Nanos): string {
+  if (free <= 0n) return 'none';
   if (perMinute === 0n) return 'no spending';
-  return `${duration(Number((balance * 60n) / perMinute))} at this rate`;
+  return `${duration(Number((free * 60n) / perMinute))} at this rate`;
 }
 
 function busiest(model: Model, width: number, room: number): Line[] {
