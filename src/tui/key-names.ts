@@ -12,8 +12,7 @@ const NAMED = {
   return: 'enter',
   escape: 'escape',
   backspace: 'backspace',
-  // What terminals send for the Backspace key.
-  delete: 'backspace',
+  delete: 'delete',
 } as const;
 
 /** What Ink says of a key press. */
