@@ -46,14 +46,6 @@ export function cut(text: string, width: number): string {
   return width <= 0 ? '' : `${asManyAsFit(segmentsOf(text), width - 1).join('')}…`;
 }
 
-/** Cuts the start off a cleaned text that is wider than this. */
-export function cutStart(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
-  return `…${asManyAsFit(segmentsOf(text).toReversed(), width - 1)
-    .toReversed()
-    .join('')}`;
-}
-
 /** Of what is left of a text that is cut in its middle, the part before the cut. */
 const HEAD_SHARE = 0.7;
 

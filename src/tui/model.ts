@@ -9,6 +9,7 @@ import type { KeyRecord, KeyState, OwnLimits } from '../state/keys.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Tone } from './draw/line.ts';
+import type { Typed } from './draw/typed.ts';
 
 export const VIEWS = ['overview', 'keys', 'live', 'usage', 'models'] as const;
 export type View = (typeof VIEWS)[number];
@@ -87,7 +88,7 @@ export type Action =
 export interface Field {
   readonly name: string;
   readonly label: string;
-  readonly value: string;
+  readonly value: Typed;
   /** What an empty field means, or an example. */
   readonly hint: string;
   readonly problem: string | undefined;
@@ -114,7 +115,7 @@ export type Dialog =
       readonly action: Action;
       /** What must be typed to confirm; undefined if a `y` is enough. */
       readonly word: string | undefined;
-      readonly typed: string;
+      readonly typed: Typed;
     }
   | {
       readonly kind: 'picker';

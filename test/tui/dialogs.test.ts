@@ -16,7 +16,7 @@ describe('a pasted text', () => {
   const paste = (model: Model, text: string) => after(model, { kind: 'paste', text });
   const valueAfter = (text: string) => {
     const { dialog } = paste(press(keys, 'n').model, text);
-    return dialog?.kind === 'form' ? dialog.fields[0]?.value : undefined;
+    return dialog?.kind === 'form' ? dialog.fields[0]?.value.text : undefined;
   };
 
   test('goes into the field being typed', () => assert.equal(valueAfter('my app'), 'my app'));

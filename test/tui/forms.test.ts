@@ -134,7 +134,7 @@ describe('an invalid form says what the command line says', () => {
         const { fields, cursor } = formOf(model);
         assert.deepEqual(effects, []);
         assert.equal(fields[place]?.problem, commandSays(reader, value));
-        assert.equal(fields[place]?.value, value);
+        assert.equal(fields[place]?.value.text, value);
         assert.equal(fields.filter(({ problem }) => problem !== undefined).length, 1);
         assert.equal(cursor, place);
       });
@@ -189,11 +189,21 @@ describe('in a form', () => {
 
   test('keys that are not characters change nothing', () => {
     const form = press(keys, 'n', 'a').model;
-    assert.deepEqual(press(form, 'left', 'right', 'home', 'ctrl+a', 'pageup').model, form);
+    assert.deepEqual(press(form, 'left', 'right', 'end', 'ctrl+x', 'pageup').model, form);
+  });
+
+  test('what was typed is corrected where the caret is', () => {
+    const way = [...letters('web-ap'), 'home', 'right', 'delete', 'e', 'ctrl+e', 'p', 'ctrl+a', 'm'];
+    assert.deepEqual(formOf(press(keys, 'n', ...way).model).fields[0]?.value, { text: 'mweb-app', caret: 1 });
+  });
+
+  test('what is wrong with a field stays until its text is another', () => {
+    const wrong = press(keys, 'n', ...fill('app', '0'), 'enter').model;
+    assert.notEqual(formOf(press(wrong, 'left').model).fields[1]?.problem, undefined);
   });
 
   test('the length of a text is bounded', () => {
     const model = after(press(keys, '+', 'tab').model, { kind: 'paste', text: 'x'.repeat(10_000) });
-    assert.equal(formOf(model).fields[1]?.value.length, 500);
+    assert.equal(formOf(model).fields[1]?.value.text.length, 500);
   });
 });

@@ -1,12 +1,11 @@
 /** Key presses and pastes while a dialog is open. */
 import { noticeLines, noticeRoom } from '../draw/box.ts';
+import { edited, typed } from '../draw/typed.ts';
 import type { Dialog, Model } from '../model.ts';
 import { shownKeys } from '../select.ts';
 import { submitForm } from './forms.ts';
 import { moveCursor, type Step, step, withMessage } from './step.ts';
 
-/** Bounds what is typed or pasted into a field, as names and notes are bounded. */
-const MAX_TYPED_CHARACTERS = 500;
 /** How far PgUp and PgDn move in a list of models. */
 const PICKER_PAGE = 10;
 
@@ -70,9 +69,7 @@ export function closeDialog(model: Model): Model {
 
 /** A text after a key press; undefined if the key does not edit text. */
 export function editText(text: string, key: string): string | undefined {
-  if (key === 'backspace') return [...text].slice(0, -1).join('');
-  if (key === 'ctrl+u') return '';
-  return [...key].length === 1 && text.length < MAX_TYPED_CHARACTERS ? text + key : undefined;
+  return edited(typed(text), key)?.text;
 }
 
 function onFormKey(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: string): Step {
@@ -86,11 +83,11 @@ function onFormKey(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: s
     if ('fields' in next) return step({ ...model, dialog: next });
     return step(closeDialog(model), next);
   }
-  const edited = fields.map((field, index) => {
-    const value = index === cursor ? editText(field.value, key) : undefined;
-    return value === undefined ? field : { ...field, value, problem: undefined };
-  });
-  return step({ ...model, dialog: { ...form, fields: edited } });
+  const field = fields[cursor];
+  const value = field && edited(field.value, key);
+  if (field === undefined || value === undefined) return step(model);
+  const problem = value.text === field.value.text ? field.problem : undefined;
+  return step({ ...model, dialog: { ...form, fields: fields.with(cursor, { ...field, value, problem }) } });
 }
 
 function onConfirmKey(model: Model, dialog: Extract<Dialog, { kind: 'confirm' }>, key: string): Step {
@@ -100,10 +97,10 @@ function onConfirmKey(model: Model, dialog: Extract<Dialog, { kind: 'confirm' }>
     return step(key === 'n' || key === 'N' ? closeDialog(model) : model);
   }
   if (key === 'enter') {
-    if (dialog.typed === word) return step(closeDialog(model), { kind: 'act', action });
+    if (dialog.typed.text === word) return step(closeDialog(model), { kind: 'act', action });
     return step(withMessage(model, 'The text does not match; nothing was changed.', 'warn'));
   }
-  const next = editText(dialog.typed, key);
+  const next = edited(dialog.typed, key);
   return step(next === undefined ? model : { ...model, dialog: { ...dialog, typed: next } });
 }
 

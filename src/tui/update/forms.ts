@@ -15,6 +15,7 @@ import {
 } from '../../operator/input.ts';
 import { explainKeyChange } from '../../operator/messages.ts';
 import type { OwnLimits } from '../../state/keys.ts';
+import { typed } from '../draw/typed.ts';
 import type { Dialog, Field, FormPurpose, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';
 
@@ -43,7 +44,7 @@ const READERS = {
 type FieldName = keyof typeof READERS;
 
 function field(name: FieldName, label: string, hint: string, value = ''): Field {
-  return { name, label, hint, value, problem: undefined };
+  return { name, label, hint, value: typed(value), problem: undefined };
 }
 
 function limitFields(key?: StoredKey): Field[] {
@@ -89,11 +90,11 @@ export function exportForm(name: string): Form {
 /** The effect of a valid form, or the form with what is wrong in it. */
 export function submitForm(form: Form, keys: readonly StoredKey[]): Form | Effect {
   const fields = form.fields.map((each) => {
-    const reading: Reading<unknown> = READERS[each.name as FieldName](each.value);
+    const reading: Reading<unknown> = READERS[each.name as FieldName](each.value.text);
     if (!reading.ok) return { ...each, problem: reading.expected };
     // Reported while the name can still be corrected. The state file decides in the end.
-    const isTaken = each.name === 'name' && keys.some(({ record }) => record.name === each.value);
-    return { ...each, problem: isTaken ? explainKeyChange({ kind: 'name_taken' }, each.value) : undefined };
+    const isTaken = each.name === 'name' && keys.some(({ record }) => record.name === each.value.text);
+    return { ...each, problem: isTaken ? explainKeyChange({ kind: 'name_taken' }, each.value.text) : undefined };
   });
   const cursor = fields.findIndex(({ problem }) => problem !== undefined);
   if (cursor >= 0) return { ...form, fields, cursor };
@@ -120,7 +121,7 @@ type ValueOf<N extends FieldName> = Extract<ReturnType<(typeof READERS)[N]>, { o
 
 /** The value of a field, once all of them are valid. */
 function read<N extends FieldName>(fields: readonly Field[], name: N): ValueOf<N> {
-  const reading = READERS[name](fields.find((each) => each.name === name)?.value ?? '');
+  const reading = READERS[name](fields.find((each) => each.name === name)?.value.text ?? '');
   if (!reading.ok) throw new Error(`the field ${name} was not checked`);
   return reading.value as ValueOf<N>;
 }

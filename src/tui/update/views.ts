@@ -1,6 +1,7 @@
 /** Key presses in the views. */
 import { clean } from '../../operator/text.ts';
 import { USAGE_GROUPS } from '../../state/usage.ts';
+import { NOTHING_TYPED } from '../draw/typed.ts';
 import { KEY_SORTS, type Model, RANGES, type StoredKey } from '../model.ts';
 import { currentKey, shownKeys, shownRequests } from '../select.ts';
 import { editText } from './dialogs.ts';
@@ -131,7 +132,7 @@ function confirm(
   action: Extract<Model['dialog'], { kind: 'confirm' }>['action'],
   word?: string,
 ): Step {
-  return step({ ...model, dialog: { kind: 'confirm', title, text, action, word, typed: '' } });
+  return step({ ...model, dialog: { kind: 'confirm', title, text, action, word, typed: NOTHING_TYPED } });
 }
 
 /** Freezes the ended rows while one is selected: new ones would push it away while it is read. */

@@ -1,8 +1,9 @@
 /** Dialogs over a view: forms, confirmations, the model picker, a new key, and help. */
-import { clean, cut, cutStart, fit, widthOf, wrap } from '../../operator/text.ts';
+import { clean, cut, fit, widthOf, wrap } from '../../operator/text.ts';
 import { boxWidth, noticeLines, noticeRoom } from '../draw/box.ts';
 import { bold, dim, EMPTY, fitLine, type Line, type Span, selected, span } from '../draw/line.ts';
 import { firstShown } from '../draw/table.ts';
+import { typedSpans } from '../draw/typed.ts';
 import type { Dialog } from '../model.ts';
 import { HELP } from './help.ts';
 
@@ -71,16 +72,19 @@ function form({ title, fields, cursor }: Extract<Dialog, { kind: 'form' }>, widt
   const margin = labels + 4;
   const lines = fields.flatMap(({ label, value, hint, problem }, index): Line[] => {
     const isFocused = index === cursor;
-    const typed: Span[] = [
+    const room = width - margin;
+    const shown = isFocused
+      ? typedSpans(value, room, { tone: 'accent' })
+      : [span(cut(clean(value.text), room), { tone: 'accent' })];
+    const line: Span[] = [
       { text: isFocused ? '› ' : '  ' },
       span(fit(label, labels), { bold: isFocused }),
       { text: '  ' },
-      span(cutStart(clean(value), width - margin - 1), { tone: 'accent' }),
-      ...(isFocused ? [span('▏', { tone: 'accent' })] : []),
-      ...(value === '' ? [dim(`${isFocused ? '' : ' '}${hint}`)] : []),
+      ...shown,
+      ...(value.text === '' ? [dim(`${isFocused ? '' : ' '}${hint}`)] : []),
     ];
-    const problems = problem === undefined ? [] : paragraph(problem, width - margin, { tone: 'bad' });
-    return [typed, ...problems.map((line) => [{ text: ' '.repeat(margin) }, ...line])];
+    const problems = problem === undefined ? [] : paragraph(problem, room, { tone: 'bad' });
+    return [line, ...problems.map((line) => [{ text: ' '.repeat(margin) }, ...line])];
   });
   return [
     ...paragraph(title, width, { bold: true }),
@@ -98,7 +102,7 @@ function confirmation({ title, text, word, typed }: Extract<Dialog, { kind: 'con
       : [
           [{ text: 'Type this to confirm:' }],
           ...paragraph(word, width, { bold: true }),
-          [span(`› ${cutStart(clean(typed), width - 3)}▏`, { tone: 'bad' })],
+          [span('› ', { tone: 'bad' }), ...typedSpans(typed, width - 2, { tone: 'bad' })],
           [],
           ...hints(width, 'Enter: confirm', 'Esc: cancel'),
         ];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
-import { clean, cut, cutMiddle, cutStart, fit, pad, toAscii, widthOf, wrap } from '../../../src/operator/text.ts';
+import { clean, cut, cutMiddle, fit, pad, toAscii, widthOf, wrap } from '../../../src/operator/text.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });
 const cleanText = text.map(clean);
@@ -27,7 +27,7 @@ describe('a text', () => {
   test('is never wider than it is cut to, at either end or in the middle', () => {
     fc.assert(
       fc.property(cleanText, width, (each, columns) => {
-        for (const shown of [cut(each, columns), cutStart(each, columns), cutMiddle(each, columns)]) {
+        for (const shown of [cut(each, columns), cutMiddle(each, columns)]) {
           assert.ok(stringWidth(shown) <= columns);
           if (stringWidth(each) <= columns) assert.equal(shown, each);
           else assert.ok(shown.includes('…'));
@@ -63,7 +63,6 @@ describe('a text', () => {
     ['is not cut within a wide character', fit('漢字漢字', 4), '漢… '],
     ['is not cut within what is seen as one character', fit('e\u0301e\u0301e\u0301', 2), 'e\u0301…'],
     ['is empty if there is no room', cut('abc', 0), ''],
-    ['shows its end if its start is cut', cutStart('abcdef', 4), '…def'],
     ['keeps both ends if its middle is cut', cutMiddle('support-staging-155', 15), 'support-st…-155'],
     ['is not cut in the middle if it fits', cutMiddle('abc', 3), 'abc'],
     ['keeps its first character where there is room for two', cutMiddle('abcdef', 2), 'a…'],
