@@ -46,3 +46,13 @@ function days(fromMs: number, toMs: number): Period {
 function moments(from: number, to: number): Period {
   return { kind: 'moments', from, to };
 }
+
+const PERIOD = /^\d{4}-\d{2}(-\d{2})?$/;
+
+/** The time of a day, `2026-11-22`, or of a month, `2026-11`; undefined if the text is neither. */
+export function boundsOf(period: string): { readonly sinceMs: number; readonly untilMs: number } | undefined {
+  const [isPeriod, day] = PERIOD.exec(period) ?? [];
+  const sinceMs = isPeriod === undefined ? Number.NaN : Date.parse(period);
+  if (Number.isNaN(sinceMs)) return undefined;
+  return { sinceMs, untilMs: day === undefined ? monthStart(sinceMs, 1) : sinceMs + DAY_MS };
+}

@@ -60,6 +60,27 @@ export interface RequestQuery {
   readonly limit: number;
 }
 
+/** A request's place in the journal, by admission. */
+export interface JournalPlace {
+  readonly admittedAtMs: number;
+  /** The number of its row. */
+  readonly row: bigint;
+}
+
+export interface RequestPageQuery extends RequestQuery {
+  /** Admitted earlier. */
+  readonly untilMs: number | undefined;
+  /** Where the page before this one ended; undefined for the first page. */
+  readonly after: JournalPlace | undefined;
+}
+
+export interface RequestPage {
+  /** Newest admission first. May be empty with more to come. */
+  readonly rows: readonly RequestRecord[];
+  /** Where the page ends; undefined if no more requests follow. */
+  readonly next: JournalPlace | undefined;
+}
+
 /**
  * The result of correcting what a request was charged. Only a request charged as held can be
  * corrected.
@@ -72,6 +93,12 @@ export type Correction =
 export interface Requests {
   /** Requests that have ended, newest admission first. */
   list(query: RequestQuery): Promise<readonly RequestRecord[]>;
+
+  /**
+   * A page of the requests that have ended. It walks a bounded part of the journal, so that a program
+   * that draws a screen can look for rare ones in it.
+   */
+  page(query: RequestPageQuery): Promise<RequestPage>;
 
   /**
    * A request by its id, in flight or ended, or the latest one with that completion id. Completion

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Outcome } from '../../src/core/settlement.ts';
 import { NO_PARTS } from '../../src/core/usage.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
-import type { RequestQuery } from '../../src/state/requests.ts';
+import type { JournalPlace, RequestPageQuery, RequestQuery } from '../../src/state/requests.ts';
 import { enter, enterHeld, holdOf, makeKey, NOON, onEachStore, type Stage } from './stage.ts';
 
 const ALL: RequestQuery = { keyId: undefined, sinceMs: undefined, errors: false, limit: 1_000 };
@@ -29,6 +29,19 @@ async function manyRequests(stage: Stage) {
   const ended = admitted.toSorted((a, b) => (a.hold.requestId < b.hold.requestId ? -1 : 1));
   for (const { hold, outcome } of ended) await enter(stage, hold, { outcome });
   return { keys, ended: ended.map(({ hold, outcome }, end) => ({ ...hold, outcome, end })) };
+}
+
+/** The ids on all pages, one after the other. */
+async function allPages(stage: Stage, query: Omit<RequestPageQuery, 'after'>): Promise<string[]> {
+  const ids: string[] = [];
+  let after: JournalPlace | undefined;
+  do {
+    const page = await stage.state.requests.page({ ...query, after });
+    assert.ok(page.rows.length <= query.limit);
+    ids.push(...page.rows.map(({ id }) => id));
+    after = page.next;
+  } while (after !== undefined);
+  return ids;
 }
 
 onEachStore((open) => {
@@ -174,8 +187,9 @@ onEachStore((open) => {
         errors: fc.boolean(),
         limit: fc.integer({ min: 1, max: 50 }),
       });
+      const ends = fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined });
       await fc.assert(
-        fc.asyncProperty(queries, async (query) => {
+        fc.asyncProperty(queries, ends, async (query, end) => {
           const { keyId, sinceMs = 0, errors, limit } = query;
           const matching = expected.filter(
             (entry) =>
@@ -187,8 +201,14 @@ onEachStore((open) => {
             (await stage.state.requests.list(query)).map(({ id }) => id),
             matching.slice(0, limit).map(({ requestId }) => requestId),
           );
+          const untilMs = end === undefined ? undefined : NOON + end * HOUR_MS;
+          const earlier = matching.filter(({ admittedAtMs }) => admittedAtMs < (untilMs ?? Number.POSITIVE_INFINITY));
+          assert.deepEqual(
+            await allPages(stage, { ...query, untilMs }),
+            earlier.map(({ requestId }) => requestId),
+          );
         }),
-        { numRuns: 300 },
+        { numRuns: 150 },
       );
     });
 

@@ -4,13 +4,16 @@ import type { Nanos } from '../../core/money.ts';
 import { monthStart } from '../periods.ts';
 import {
   type Correction,
+  type JournalPlace,
   mayBeCompletionId,
+  type RequestPage,
+  type RequestPageQuery,
   type RequestQuery,
   type RequestRecord,
   type Requests,
   requestIdOf,
 } from '../requests.ts';
-import { requestOf } from '../rows.ts';
+import { type Row, requestOf } from '../rows.ts';
 import { IS_ERROR } from '../sql.ts';
 import type { Database, Run } from './database.ts';
 
@@ -36,6 +39,23 @@ export class PostgresRequests implements Requests {
     return found;
   }
 
+  /** The database walks by itself: nothing here waits for it. */
+  async page(query: RequestPageQuery): Promise<RequestPage> {
+    const { after, untilMs, limit } = query;
+    const found: Row[] = [];
+    for (const { fromMs, toMs } of await stretchesOf(this.#database.run, query)) {
+      if (found.length === limit) break;
+      const stretch = { fromMs, toMs: Math.min(toMs, untilMs ?? toMs) };
+      if (fromMs > (after?.admittedAtMs ?? fromMs) || fromMs >= stretch.toMs) continue;
+      found.push(...(await this.#rowsWithin(stretch, { ...query, limit: limit - found.length }, after)));
+    }
+    const end = found.length === limit ? found.at(-1) : undefined;
+    return {
+      rows: found.map(requestOf),
+      next: end && { admittedAtMs: Number(end.admitted_at_ms), row: BigInt(end.id ?? 0) },
+    };
+  }
+
   async find(id: string): Promise<RequestRecord | undefined> {
     const { run } = this.#database;
     return (
@@ -43,15 +63,27 @@ export class PostgresRequests implements Requests {
     );
   }
 
-  async #listWithin({ fromMs, toMs }: Stretch, { keyId, sinceMs, errors, limit }: RequestQuery) {
+  async #listWithin(stretch: Stretch, query: RequestQuery): Promise<RequestRecord[]> {
+    return (await this.#rowsWithin(stretch, query, undefined)).map(requestOf);
+  }
+
+  async #rowsWithin(
+    { fromMs, toMs }: Stretch,
+    { keyId, sinceMs, errors, limit }: RequestQuery,
+    after: JournalPlace | undefined,
+  ): Promise<Row[]> {
+    const values: (bigint | number | string)[] = [Math.max(fromMs, sinceMs ?? 0), toMs, limit];
+    const place = (value: bigint | number | string) => `$${values.push(value)}`;
     const filters = [
       'j.admitted_at_ms >= $1 AND j.admitted_at_ms < $2',
       ...(errors ? [IS_ERROR] : []),
-      ...(keyId === undefined ? [] : ['j.key_id = $4']),
+      ...(keyId === undefined ? [] : [`j.key_id = ${place(keyId)}`]),
+      ...(after === undefined
+        ? []
+        : [`(j.admitted_at_ms, j.id) < (${place(after.admittedAtMs)}, ${place(after.row)})`]),
     ];
     const text = `${ENDED} WHERE ${filters.join(' AND ')} ORDER BY j.admitted_at_ms DESC, j.id DESC LIMIT $3`;
-    const values = [Math.max(fromMs, sinceMs ?? 0), toMs, limit, ...(keyId === undefined ? [] : [keyId])];
-    return (await this.#database.run(text, values)).map(requestOf);
+    return this.#database.run(text, values);
   }
 
   async correct(id: string, costNanos: Nanos, wallMs: number): Promise<Correction> {

@@ -5,13 +5,31 @@
 
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
-import { type Correction, mayBeCompletionId, type RequestQuery, type RequestRecord, requestIdOf } from '../requests.ts';
+import {
+  type Correction,
+  mayBeCompletionId,
+  type RequestPage,
+  type RequestPageQuery,
+  type RequestQuery,
+  type RequestRecord,
+  requestIdOf,
+} from '../requests.ts';
 import { type Row, requestOf } from '../rows.ts';
 import { IS_ERROR } from '../sql.ts';
 import { immediately, type Sqlite } from './database.ts';
 
 const ENDED = `SELECT j.*, coalesce(k.name, j.key_id) AS key FROM journal AS j LEFT JOIN keys AS k ON k.id = j.key_id`;
 const OPEN = `SELECT h.*, coalesce(k.name, h.key_id) AS key FROM holds AS h LEFT JOIN keys AS k ON k.id = h.key_id`;
+
+const LATEST_FIRST = 'ORDER BY j.admitted_at_ms DESC, j.id DESC';
+/** How much of the journal a page walks through: 20,000 rows take some 10 ms. */
+const MAX_WALKED = 20_000;
+const AFTER_ALL_ROWS = 2n ** 63n - 1n;
+
+interface Place {
+  readonly admitted_at_ms: bigint;
+  readonly id: bigint;
+}
 
 export class RequestStore {
   readonly #database: Sqlite;
@@ -26,9 +44,43 @@ export class RequestStore {
       ...(keyId === undefined ? [] : ['j.key_id = $key']),
       ...(errors ? [IS_ERROR] : []),
     ];
-    const sql = `${ENDED} WHERE ${filters.join(' AND ')} ORDER BY j.admitted_at_ms DESC, j.id DESC LIMIT $limit`;
+    const sql = `${ENDED} WHERE ${filters.join(' AND ')} ${LATEST_FIRST} LIMIT $limit`;
     const parameters = { since: sinceMs ?? 0, limit, ...(keyId !== undefined && { key: keyId }) };
     return (this.#database.prepare(sql).safeIntegers().all(parameters) as Row[]).map(requestOf);
+  }
+
+  page({ keyId, sinceMs, untilMs, errors, limit, after }: RequestPageQuery): RequestPage {
+    const within = [
+      'j.admitted_at_ms >= $since AND j.admitted_at_ms <= $last',
+      '(j.admitted_at_ms, j.id) < ($last, $row)',
+    ].join(' AND ');
+    const last = Math.min(after?.admittedAtMs ?? Number.MAX_SAFE_INTEGER, (untilMs ?? Number.MAX_SAFE_INTEGER) - 1);
+    const row = after !== undefined && last === after.admittedAtMs ? after.row : AFTER_ALL_ROWS;
+    const range = { since: sinceMs ?? 0, last, row };
+    const edge = this.#database
+      .prepare(`SELECT j.admitted_at_ms, j.id FROM journal AS j WHERE ${within} ${LATEST_FIRST} LIMIT 1 OFFSET $walked`)
+      .safeIntegers()
+      .get({ ...range, walked: MAX_WALKED - 1 }) as Place | undefined;
+    const filters = [
+      within,
+      ...(edge === undefined ? [] : ['(j.admitted_at_ms, j.id) >= ($edge, $edgeRow)']),
+      ...(keyId === undefined ? [] : ['j.key_id = $key']),
+      ...(errors ? [IS_ERROR] : []),
+    ];
+    const found = this.#database
+      .prepare(`${ENDED} WHERE ${filters.join(' AND ')} ${LATEST_FIRST} LIMIT $limit`)
+      .safeIntegers()
+      .all({
+        ...range,
+        limit,
+        ...(edge !== undefined && { edge: edge.admitted_at_ms, edgeRow: edge.id }),
+        ...(keyId !== undefined && { key: keyId }),
+      }) as (Row & Place)[];
+    const end = found.length === limit ? found.at(-1) : edge;
+    return {
+      rows: found.map(requestOf),
+      next: end && { admittedAtMs: Number(end.admitted_at_ms), row: end.id },
+    };
   }
 
   find(id: string): RequestRecord | undefined {
