@@ -9,11 +9,11 @@ import type { Failure } from '../core/failure.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { isErrorOutcome, type Outcome } from '../core/settlement.ts';
-import { count, dateTime, exactUsd, milliseconds } from '../operator/format.ts';
+import { count, dateTime } from '../operator/format.ts';
 import { readAmount, readCount, readMoment } from '../operator/input.ts';
-import { servedBy, servedModel } from '../operator/messages.ts';
+import { durationOf, requestFields } from '../operator/request-fields.ts';
 import { amount, type Cell, type Look, marked, type Table } from '../operator/table.ts';
-import { type Correction, type RequestEnd, type RequestRecord, requestIdOf } from '../state/requests.ts';
+import { type Correction, type RequestRecord, requestIdOf } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
 import { keyOrThrow } from './key-view.ts';
 import { look, printFields, printJson, printLine, printNote, printTable } from './output.ts';
@@ -167,10 +167,6 @@ function noSuchRequest(id: string): UserError {
   );
 }
 
-function durationOf({ admittedAtMs, end }: RequestRecord): number | undefined {
-  return end && Math.max(0, end.settledAtMs - admittedAtMs);
-}
-
 /** The JSON of a request. While it is in flight, every field about its end is null. */
 function requestJson(request: RequestRecord, isShared: boolean) {
   const { end, holdNanos } = request;
@@ -210,47 +206,5 @@ function failureJson(failure: Failure | undefined) {
 function printRequest(request: RequestRecord, command: Command, { nodes }: State): void {
   const isShared = nodes !== undefined;
   if (globalOptions(command).json) return printJson(requestJson(request, isShared));
-  const { end, holdNanos } = request;
-  printFields([
-    ['request', request.id],
-    ['key', `${request.key} (${request.keyId})`],
-    ['model', servedModel(request.model, request.requestedModel)],
-    ...(isShared ? [['node', request.node ?? '-'] as const] : []),
-    ['admitted', isoTime(request.admittedAtMs)],
-    ['held', holdNanos === undefined ? 'unknown' : `${exactUsd(holdNanos)} USD`],
-    ...(end === undefined ? [['state', 'in flight'] as const] : endFields(request, end)),
-  ]);
-}
-
-const SOURCES = {
-  reported: 'reported by the provider',
-  counted: 'counted by the gateway',
-  held: 'charged as held, because the gateway stopped before the request ended',
-} as const;
-
-function endFields(request: RequestRecord, end: RequestEnd): (readonly [string, string])[] {
-  const parts = [
-    ...(end.cachedTokens === 0 ? [] : [`${count(end.cachedTokens)} cached`]),
-    ...(end.cacheWriteTokens === 0 ? [] : [`${count(end.cacheWriteTokens)} written to the cache`]),
-  ];
-  const cached = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
-  const correction = end.correctedAtMs === undefined ? '' : `, corrected at ${isoTime(end.correctedAtMs)}`;
-  return [
-    ['ended', `${isoTime(end.settledAtMs)}, after ${milliseconds(durationOf(request))}`],
-    ['upstream', end.upstream === undefined ? '-' : servedBy(end.upstream, end.attempts)],
-    ['first byte', end.firstByteMs === undefined ? '-' : `after ${milliseconds(end.firstByteMs)}`],
-    ['outcome', end.outcome],
-    ...failureFields(end.failure),
-    ['completion', end.completionId ?? '-'],
-    ['tokens', `${count(end.promptTokens)} in${cached}, ${count(end.completionTokens)} out; ${SOURCES[end.source]}`],
-    ['cost', `${exactUsd(end.costNanos)} USD${correction}`],
-  ];
-}
-
-function failureFields(failure: Failure | undefined): (readonly [string, string])[] {
-  if (failure === undefined) return [];
-  return [
-    ['failure', failure.message],
-    ['reason', failure.reason],
-  ];
+  printFields(requestFields(request, isShared));
 }

@@ -1,0 +1,60 @@
+/** Everything about one request, as labelled texts: the same in the commands and in the dashboard. Pure. */
+import { isoTime } from '../core/clock.ts';
+import type { Failure } from '../core/failure.ts';
+import type { RequestEnd, RequestRecord } from '../state/requests.ts';
+import { count, exactUsd, milliseconds } from './format.ts';
+import { servedBy, servedModel } from './messages.ts';
+
+export type LabelledText = readonly [label: string, text: string];
+
+/** `isShared` says whether several gateways share the state. */
+export function requestFields(request: RequestRecord, isShared: boolean): LabelledText[] {
+  const { end, holdNanos } = request;
+  return [
+    ['request', request.id],
+    ['key', `${request.key} (${request.keyId})`],
+    ['model', servedModel(request.model, request.requestedModel)],
+    ...(isShared ? [['node', request.node ?? '-'] as const] : []),
+    ['admitted', isoTime(request.admittedAtMs)],
+    ['held', holdNanos === undefined ? 'unknown' : `${exactUsd(holdNanos)} USD`],
+    ...(end === undefined ? [['state', 'in flight'] as const] : endFields(request, end)),
+  ];
+}
+
+/** From admission to the end; undefined while it is in flight. */
+export function durationOf({ admittedAtMs, end }: RequestRecord): number | undefined {
+  return end && Math.max(0, end.settledAtMs - admittedAtMs);
+}
+
+const SOURCES = {
+  reported: 'reported by the provider',
+  counted: 'counted by the gateway',
+  held: 'charged as held, because the gateway stopped before the request ended',
+} as const;
+
+function endFields(request: RequestRecord, end: RequestEnd): LabelledText[] {
+  const parts = [
+    ...(end.cachedTokens === 0 ? [] : [`${count(end.cachedTokens)} cached`]),
+    ...(end.cacheWriteTokens === 0 ? [] : [`${count(end.cacheWriteTokens)} written to the cache`]),
+  ];
+  const cached = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+  const correction = end.correctedAtMs === undefined ? '' : `, corrected at ${isoTime(end.correctedAtMs)}`;
+  return [
+    ['ended', `${isoTime(end.settledAtMs)}, after ${milliseconds(durationOf(request))}`],
+    ['upstream', end.upstream === undefined ? '-' : servedBy(end.upstream, end.attempts)],
+    ['first byte', end.firstByteMs === undefined ? '-' : `after ${milliseconds(end.firstByteMs)}`],
+    ['outcome', end.outcome],
+    ...failureFields(end.failure),
+    ['completion', end.completionId ?? '-'],
+    ['tokens', `${count(end.promptTokens)} in${cached}, ${count(end.completionTokens)} out; ${SOURCES[end.source]}`],
+    ['cost', `${exactUsd(end.costNanos)} USD${correction}`],
+  ];
+}
+
+function failureFields(failure: Failure | undefined): LabelledText[] {
+  if (failure === undefined) return [];
+  return [
+    ['failure', failure.message],
+    ['reason', failure.reason],
+  ];
+}
