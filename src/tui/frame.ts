@@ -10,14 +10,18 @@ import { withDialog } from './views/dialog.ts';
 import { aliveText } from './views/gateways.ts';
 import { HINTS, hintsOfDialog } from './views/help.ts';
 import { keys } from './views/keys.ts';
+import { NAMES } from './views/list-view.ts';
 import { live } from './views/live.ts';
 import { models } from './views/models.ts';
 import { overview } from './views/overview.ts';
+import { requests } from './views/requests.ts';
 import { usage } from './views/usage.ts';
 
 /** The smallest terminal that the views fit in. */
 export const MIN_COLUMNS = 60;
 export const MIN_ROWS = 16;
+/** From this many columns on there is room between the tabs. */
+const LOOSE_COLUMNS = 66;
 /** Status, tabs, what is wrong, the message line and the key hints. */
 const FRAME_ROWS = 5;
 
@@ -25,17 +29,10 @@ const BODIES: Readonly<Record<View, (model: Model, height: number) => Line[]>> =
   overview,
   keys,
   live,
+  requests,
   usage,
   models,
 };
-const NAMES: Readonly<Record<View, string>> = {
-  overview: 'Overview',
-  keys: 'Keys',
-  live: 'Live',
-  usage: 'Usage',
-  models: 'Models',
-};
-
 /** Exactly as many lines as the screen has rows, each exactly as wide as the screen. */
 export function frame(model: Model): Line[] {
   const { columns, rows } = model;
@@ -85,7 +82,7 @@ function gatewayStatus({ snapshot, shared, nowMs, isConnecting, wasConnected, so
 
 function tabs({ view, isReadOnly, columns }: Model): Line {
   const names = VIEWS.flatMap((each, index) => [
-    { text: ' ' },
+    { text: columns >= LOOSE_COLUMNS ? ' ' : '' },
     span(` ${index + 1} ${NAMES[each]} `, each === view ? { inverse: true, bold: true } : { dim: true }),
   ]);
   return isReadOnly ? spread(names, [dim('read-only ')], columns) : names;
@@ -99,9 +96,9 @@ function hintLine(model: Model): Line {
   return [{ text: ' ' }, dim(fittingHints(hintsFor(model), model.columns - 1))];
 }
 
-function hintsFor({ dialog, keys: state, view }: Model): readonly string[] {
+function hintsFor({ dialog, lists, view }: Model): readonly string[] {
   if (dialog !== undefined) return hintsOfDialog(dialog);
-  return view === 'keys' && state.isTyping ? HINTS.typing : HINTS[view];
+  return lists[view].isTyping ? HINTS.typing : HINTS[view];
 }
 
 function fittingHints(hints: readonly string[], width: number): string {

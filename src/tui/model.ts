@@ -7,11 +7,13 @@ import type { Nanos } from '../core/money.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { KeyRecord, KeyState, OwnLimits } from '../state/keys.ts';
 import type { NodeRecord } from '../state/nodes.ts';
+import type { JournalPlace, RequestRecord } from '../state/requests.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Tone } from './draw/line.ts';
 import type { Typed } from './draw/typed.ts';
+import { FIRST_LIST, type ListState } from './lists/list.ts';
 
-export const VIEWS = ['overview', 'keys', 'live', 'usage', 'models'] as const;
+export const VIEWS = ['overview', 'keys', 'live', 'requests', 'usage', 'models'] as const;
 export type View = (typeof VIEWS)[number];
 
 /** A key as stored in the state file. */
@@ -66,8 +68,25 @@ export interface KeyDetail {
   readonly refusals: readonly RefusalRow[];
 }
 
-export const KEY_SORTS = ['name', 'requests', 'tokens', 'cost', 'created'] as const;
-export type KeySort = (typeof KEY_SORTS)[number];
+/** What the state looks for in the journal; undefined and false leave a condition out. */
+export interface RequestSearch {
+  /** A request's, or that of a completion. Alone: the other conditions do not count. */
+  readonly id: string | undefined;
+  readonly keyId: string | undefined;
+  readonly errors: boolean;
+  /** Admitted then or later. */
+  readonly sinceMs: number | undefined;
+  /** Admitted earlier. */
+  readonly untilMs: number | undefined;
+}
+
+/** What usage is narrowed down to. */
+export interface UsageOf {
+  readonly key?: { readonly id: string; readonly name: string };
+  readonly model?: string;
+  /** A day, `2026-11-22`, or a month, `2026-11`, instead of the range. */
+  readonly period?: string;
+}
 
 export const RANGES = ['24h', '7d', '30d', 'this month', 'all'] as const;
 export type Range = (typeof RANGES)[number];
@@ -116,6 +135,8 @@ export type Dialog =
       /** What must be typed to confirm; undefined if a `y` is enough. */
       readonly word: string | undefined;
       readonly typed: Typed;
+      /** What it is about, by label. */
+      readonly facts?: readonly (readonly [label: string, value: string])[];
     }
   | {
       readonly kind: 'picker';
@@ -171,37 +192,65 @@ export interface Model {
   readonly stored: Stored;
   /** Undefined for a state file, which has one gateway at most. */
   readonly shared: Shared | undefined;
-  readonly keys: {
-    readonly cursor: number;
-    readonly sort: KeySort;
-    readonly filter: string;
-    readonly isTyping: boolean;
-    /** The details that are open. */
-    readonly detail: KeyDetail | undefined;
-  };
+  /** What Esc goes back to, the latest last. */
+  readonly trail: readonly Place[];
+  readonly lists: Readonly<Record<View, ListState>>;
+  readonly overview: { readonly isOpen: boolean };
+  /** The details that are open. */
+  readonly keys: { readonly detail: KeyDetail | undefined };
   readonly live: {
-    readonly cursor: number;
     readonly isOpen: boolean;
     /** The ended requests to show while one of them is selected, so that the rows do not move. */
     readonly frozen: readonly RequestRow[] | undefined;
+    /** All rows to show while the dashboard asks whether to stop one of them. */
+    readonly asked: readonly LiveRow[] | undefined;
+  };
+  readonly requests: {
+    readonly isOpen: boolean;
+    /** Those found so far, newest admission first; the first of them may have been dropped again. */
+    readonly rows: readonly RequestRecord[];
+    /** Goes up with each search: what an earlier one still finds is dropped. */
+    readonly search: number;
+    readonly isReading: boolean;
+    /** Where the next page begins; undefined before the first, and if there are no more. */
+    readonly next: JournalPlace | undefined;
+    /** When the first page was read, in milliseconds since 1970. */
+    readonly readAtMs: number | undefined;
   };
   readonly usage: {
     readonly by: UsageGroup;
     readonly range: Range;
+    readonly of: UsageOf;
     readonly rows: readonly UsageRow[];
     /** What the rows stand for: not `by` until those have been read. */
     readonly rowsBy: UsageGroup;
     /** When the rows were read, in milliseconds since 1970; undefined before that. */
     readonly readAtMs: number | undefined;
-    readonly cursor: number;
   };
-  readonly models: { readonly cursor: number };
   readonly dialog: Dialog | undefined;
   readonly message: Message | undefined;
 }
 
+/** A view as it was left for what Esc goes back from. */
+export interface Place extends Pick<Model, 'view' | 'lists' | 'overview' | 'keys' | 'live' | 'requests' | 'usage'> {
+  /** What was chosen there. */
+  readonly label: string;
+  /** The filter that the next place was opened with. */
+  readonly filter: string;
+}
+
 /** The Live view with nothing selected: the rows move as requests come in. */
-export const AT_TOP: Model['live'] = { cursor: 0, isOpen: false, frozen: undefined };
+export const LIVE_AT_TOP: Model['live'] = { isOpen: false, frozen: undefined, asked: undefined };
+
+export const FIRST_LISTS: Model['lists'] = {
+  // Nothing is chosen there until somebody wants to.
+  overview: { ...FIRST_LIST, cursor: -1 },
+  keys: { ...FIRST_LIST, sort: { by: 'name', isDown: false } },
+  live: FIRST_LIST,
+  requests: FIRST_LIST,
+  usage: FIRST_LIST,
+  models: FIRST_LIST,
+};
 
 export function firstModel(stored: Stored, size: { columns: number; rows: number }, nowMs: number): Model {
   return {
@@ -217,10 +266,13 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     ended: [],
     stored,
     shared: undefined,
-    keys: { cursor: 0, sort: 'name', filter: '', isTyping: false, detail: undefined },
-    live: AT_TOP,
-    usage: { by: 'key', range: 'this month', rows: [], rowsBy: 'key', readAtMs: undefined, cursor: 0 },
-    models: { cursor: 0 },
+    trail: [],
+    lists: FIRST_LISTS,
+    overview: { isOpen: false },
+    keys: { detail: undefined },
+    live: LIVE_AT_TOP,
+    requests: { isOpen: false, rows: [], search: 0, isReading: false, next: undefined, readAtMs: undefined },
+    usage: { by: 'key', range: 'this month', of: {}, rows: [], rowsBy: 'key', readAtMs: undefined },
     dialog: undefined,
     message: undefined,
   };

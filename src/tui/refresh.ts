@@ -8,6 +8,7 @@ const MANY_KEYS = 2_000;
 const REFRESH_MANY_MS = 5_000;
 const REFRESH_USAGE_MS = 5_000;
 const REFRESH_MANY_USAGE_MS = 30_000;
+const REFRESH_REQUESTS_MS = 5_000;
 
 export function stateEveryMs({ stored }: Model): number {
   return stored.keys.length > MANY_KEYS ? REFRESH_MANY_MS : REFRESH_MS;
@@ -17,4 +18,11 @@ export function stateEveryMs({ stored }: Model): number {
 export function usageEveryMs({ view, usage }: Model): number {
   if (view !== 'usage') return Number.POSITIVE_INFINITY;
   return usage.rows.length > MANY_KEYS ? REFRESH_MANY_USAGE_MS : REFRESH_USAGE_MS;
+}
+
+/** Whether the newest requests are to be read again: only while somebody watches them come in. */
+export function isRequestsDue({ view, lists, requests }: Model, nowMs: number): boolean {
+  const { isReading, isOpen, readAtMs = nowMs } = requests;
+  const isWatched = view === 'requests' && lists.requests.cursor === 0 && !isReading && !isOpen;
+  return isWatched && nowMs - readAtMs >= REFRESH_REQUESTS_MS;
 }

@@ -1,40 +1,9 @@
-/** What a view shows of the model, in which order, and what it has to ask the gateway for. Pure. */
+/** What views read out of the model. Pure. */
 
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { MAX_ENDED, type SnapshotQuery, type UpstreamState } from '../observe/worker-snapshot.ts';
-import type { KeySort, LiveRow, Model, StoredKey } from './model.ts';
-import type { SharedQuery } from './shared.ts';
-
-/** The last result: sorting 10,000 keys takes 5 ms, and a key press needs it several times. */
-let last: { readonly of: readonly unknown[]; readonly shown: readonly StoredKey[] } | undefined;
-
-/** The keys that pass the filter, sorted. */
-export function shownKeys({ stored, keys: { filter, sort } }: Model): readonly StoredKey[] {
-  const of = [stored.keys, filter, sort];
-  if (last === undefined || of.some((part, index) => part !== last?.of[index])) {
-    last = { of, shown: filteredKeys(stored.keys, filter, sort) };
-  }
-  return last.shown;
-}
-
-function filteredKeys(keys: readonly StoredKey[], filter: string, sort: KeySort): readonly StoredKey[] {
-  const text = filter.toLowerCase();
-  const passing = keys.filter(({ record }) =>
-    [record.name, record.id, record.preview, record.state].some((field) => field.toLowerCase().includes(text)),
-  );
-  return passing.toSorted(ORDERS[sort]);
-}
-
-const COLLATOR = new Intl.Collator(undefined, { numeric: true });
-
-const ORDERS: Readonly<Record<KeySort, (a: StoredKey, b: StoredKey) => number>> = {
-  name: (a, b) => COLLATOR.compare(a.record.name, b.record.name),
-  requests: (a, b) => b.month.requests - a.month.requests,
-  tokens: (a, b) => b.month.tokens - a.month.tokens,
-  cost: (a, b) => Number(b.month.costNanos - a.month.costNanos),
-  created: (a, b) => b.record.createdAtMs - a.record.createdAtMs,
-};
+import type { UpstreamState } from '../observe/worker-snapshot.ts';
+import type { LiveRow, Model, StoredKey } from './model.ts';
 
 const dearest = new WeakMap<readonly StoredKey[], readonly StoredKey[]>();
 
@@ -44,18 +13,13 @@ export function dearestKeys(keys: readonly StoredKey[]): readonly StoredKey[] {
   if (known !== undefined) return known;
   const sorted = keys
     .filter(({ month }) => month.requests > 0)
-    .sort((a, b) => ORDERS.cost(a, b) || ORDERS.requests(a, b));
+    .sort((a, b) => Number(b.month.costNanos - a.month.costNanos) || b.month.requests - a.month.requests);
   dearest.set(keys, sorted);
   return sorted;
 }
 
-/** The key under the cursor. */
-export function currentKey(model: Model): StoredKey | undefined {
-  return shownKeys(model)[model.keys.cursor];
-}
-
 /** Requests in flight, oldest first, then those that have ended, latest first. */
-export function shownRequests(model: Model): readonly LiveRow[] {
+export function requestsNow(model: Model): readonly LiveRow[] {
   const { snapshot, shared, ended, live } = model;
   const past = snapshot === undefined ? [] : (live.frozen ?? ended).toReversed();
   const own = snapshot?.live ?? [];
@@ -73,12 +37,24 @@ export function inFlightOf({ snapshot, shared }: Model): number | undefined {
   return others.reduce((sum, { inFlight }) => sum + inFlight, snapshot?.in_flight ?? 0);
 }
 
+const NO_ACTIVITY = { busiest: [], keys: [] };
+
 /** What the keys are doing that are busiest, or shown. */
 export function activityOf({ snapshot, shared }: Model): {
   readonly busiest: readonly KeyActivityRow[];
   readonly keys: readonly KeyActivityRow[];
 } {
-  return snapshot ?? shared ?? { busiest: [], keys: [] };
+  return snapshot ?? shared ?? NO_ACTIVITY;
+}
+
+const activities = new WeakMap<object, ReadonlyMap<string, KeyActivityRow>>();
+
+/** What is known of what keys are doing, by id. The map is built once for each snapshot. */
+export function activityById(model: Model): ReadonlyMap<string, KeyActivityRow> {
+  const of = activityOf(model);
+  const known = activities.get(of) ?? new Map(of.keys.concat(of.busiest).map((row) => [row.id, row]));
+  activities.set(of, known);
+  return known;
 }
 
 /** The balance and the amount held, from the running gateway or else from the state file. */
@@ -99,32 +75,12 @@ export function isUnused(state: UpstreamState): boolean {
   return state === 'open' || state === 'backing_off';
 }
 
-/** How many keys around the cursor to ask live figures for. */
-const FOLLOWED_KEYS = 60;
 /** How many more requests to ask for as the cursor moves down. */
 const ROWS_STEP = 50;
 
 /** How many requests in flight to ask for. */
-function liveRows({ view, live, rows }: Model): number {
-  return view === 'live' ? Math.ceil((live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0;
-}
-
-/** What to ask the database for, of all gateways. */
-export function sharedQuery(model: Model): SharedQuery {
-  const { keyIds = [], maxLive = 0 } = snapshotQuery(model);
-  return { keyIds, maxLive, isAlone: model.snapshot === undefined };
-}
-
-/** What to ask the gateway for: no more than the view shows. */
-export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
-  const { view, keys } = model;
-  const around = Math.max(0, keys.cursor - FOLLOWED_KEYS / 2);
-  const visible = view === 'keys' ? shownKeys(model).slice(around, around + FOLLOWED_KEYS) : [];
-  return {
-    keyIds: visible.map(({ record }) => record.id),
-    maxLive: liveRows(model),
-    maxEnded: view === 'live' ? MAX_ENDED : 0,
-  };
+export function liveRows({ view, lists, rows }: Model): number {
+  return view === 'live' ? Math.ceil((lists.live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0;
 }
 
 const byId = new WeakMap<readonly StoredKey[], ReadonlyMap<string, StoredKey>>();

@@ -5,13 +5,15 @@ import { socketPathOf } from '../control/protocol.ts';
 import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
+import type { RequestPage } from '../state/requests.ts';
 import { exportUsage } from './export.ts';
 import { type Action, firstModel, type Model } from './model.ts';
-import { REFRESH_MS, stateEveryMs, usageEveryMs } from './refresh.ts';
-import { sharedQuery, snapshotQuery } from './select.ts';
+import { sharedQuery, snapshotQuery } from './queries.ts';
+import { isRequestsDue, REFRESH_MS, stateEveryMs, usageEveryMs } from './refresh.ts';
 import { Store, toldOf } from './store.ts';
 import { Turns } from './turns.ts';
-import { type Effect, type Event, isInput } from './update/step.ts';
+import { refreshed } from './update/requests.ts';
+import { type Effect, type Event, isInput, type LoadRequests } from './update/step.ts';
 import { update } from './update/update.ts';
 
 /** How many key presses and pastes are kept while a change is being made. */
@@ -144,9 +146,11 @@ export class Session {
     if (this.#model.snapshot === undefined) this.dispatch({ kind: 'tick', nowMs: Date.now() });
     const { detail } = this.#model.keys;
     if (Date.now() - this.#usageReadAtMs >= usageEveryMs(this.#model)) {
-      const { by, range } = this.#model.usage;
-      this.#perform({ kind: 'load_usage', by, range });
+      const { by, range, of } = this.#model.usage;
+      this.#perform({ kind: 'load_usage', by, range, of });
     }
+    if (isRequestsDue(this.#model, Date.now()))
+      for (const effect of refreshed(this.#model).effects) this.#perform(effect);
     if (this.#model.view === 'keys' && detail !== undefined) this.#perform({ kind: 'load_key', keyId: detail.keyId });
     this.#follow();
   }
@@ -185,14 +189,22 @@ export class Session {
     });
   }
 
-  async #readUsage({ by, range }: Extract<Effect, { kind: 'load_usage' }>): Promise<void> {
+  async #readUsage({ by, range, of }: Extract<Effect, { kind: 'load_usage' }>): Promise<void> {
     this.#usageReadAtMs = Date.now();
     await this.#tryRead(async () => {
-      const rows = await this.#store.usage(by, range, Date.now());
+      const rows = await this.#store.usage(by, range, of, Date.now());
       const { usage } = this.#model;
       // Otherwise others have been asked for in the meantime.
-      if (usage.by === by && usage.range === range) this.dispatch({ kind: 'usage', rows });
+      if (usage.by === by && usage.range === range && usage.of === of) this.dispatch({ kind: 'usage', rows });
     });
+  }
+
+  async #readRequests({ search, query, after }: LoadRequests): Promise<void> {
+    let page: RequestPage | undefined;
+    await this.#tryRead(async () => {
+      page = await this.#store.requests(query, after);
+    });
+    this.dispatch({ kind: 'requests', search, after, page });
   }
 
   /** Makes a change. What was typed meanwhile is taken then, but not by a dialog that nobody has seen. */
@@ -241,6 +253,8 @@ export class Session {
         return this.#turns.add('key', () => this.#readKey(effect.keyId));
       case 'load_usage':
         return this.#turns.add('usage', () => this.#readUsage(effect));
+      case 'load_requests':
+        return this.#turns.add('requests', () => this.#readRequests(effect));
       case 'export':
         return this.dispatch(exportUsage(effect.path, this.#model.usage));
       case 'reload':

@@ -10,18 +10,22 @@ import { count, usd } from '../operator/format.ts';
 import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
 import { type KeyChange, limitsInForce } from '../state/keys.ts';
 import { isUnwritableFile, openState, openStateToRead } from '../state/open.ts';
-import { monthStart } from '../state/periods.ts';
+import { boundsOf, monthStart } from '../state/periods.ts';
+import type { JournalPlace, RequestPage } from '../state/requests.ts';
 import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Tone } from './draw/line.ts';
-import type { Action, KeyDetail, Range, Shared, Stored, StoredKey } from './model.ts';
+import type { Action, KeyDetail, Range, RequestSearch, Shared, Stored, StoredKey, UsageOf } from './model.ts';
 import { readShared, type SharedQuery } from './shared.ts';
 import type { Event } from './update/step.ts';
 
+const NO_BOUNDS = { sinceMs: undefined, untilMs: undefined };
 const NO_FIGURES = { requests: 0, tokens: 0, costNanos: 0n };
 const DETAIL_DAYS = 30;
 /** How many keys are read at a time. */
 const PAGE_KEYS = 500;
+/** How many requests are read at a time. */
+const PAGE_REQUESTS = 200;
 const NOT_WRITABLE = 'The state file cannot be written here: it is only shown.';
 
 type ActionEvent = Extract<Event, { kind: 'outcome' | 'key_created' }>;
@@ -72,7 +76,7 @@ export class Store {
   read(nowMs: number): Promise<Stored> {
     const config = this.#config;
     return this.#state.run(async () => {
-      const byModel = await this.#usage('model', 'this month', nowMs);
+      const byModel = await this.#usage('model', 'this month', {}, nowMs);
       return {
         statePath: config.statePath,
         tierName: config.tierName,
@@ -147,13 +151,24 @@ export class Store {
     };
   }
 
-  usage(by: UsageGroup, range: Range, nowMs: number): Promise<readonly UsageRow[]> {
-    return this.#state.run(() => this.#usage(by, range, nowMs));
+  usage(by: UsageGroup, range: Range, of: UsageOf, nowMs: number): Promise<readonly UsageRow[]> {
+    return this.#state.run(() => this.#usage(by, range, of, nowMs));
   }
 
-  async #usage(by: UsageGroup, range: Range, nowMs: number): Promise<readonly UsageRow[]> {
-    const query = { by, keyId: undefined, model: undefined, sinceMs: startOf(range, nowMs), untilMs: undefined };
-    return (await this.#state.usage.report(query)).rows;
+  async #usage(by: UsageGroup, range: Range, { key, model, period }: UsageOf, nowMs: number) {
+    const within =
+      period === undefined ? { sinceMs: startOf(range, nowMs), untilMs: undefined } : (boundsOf(period) ?? NO_BOUNDS);
+    return (await this.#state.usage.report({ by, keyId: key?.id, model, ...within })).rows;
+  }
+
+  /** A page of the journal, or the one request that has an id. */
+  requests({ id, ...search }: RequestSearch, after: JournalPlace | undefined): Promise<RequestPage> {
+    const { requests } = this.#state;
+    return this.#state.run(async () => {
+      if (id === undefined) return requests.page({ ...search, after, limit: PAGE_REQUESTS });
+      const found = await requests.find(id);
+      return { rows: found === undefined ? [] : [found], next: undefined };
+    });
   }
 
   /** Carries out an action. Storage errors come back as messages. */

@@ -7,15 +7,18 @@ import type { Model, View } from './model.ts';
 import { accountOf, isUnused } from './select.ts';
 
 export interface Trouble {
+  readonly about: 'storage' | 'money' | 'upstreams' | 'keys' | 'rates';
   readonly text: string;
   /** The view that shows the cause. */
   readonly view: View;
   /** The key that it is about. */
   readonly keyId?: string;
+  /** The upstream that it is about. */
+  readonly upstream?: string;
 }
 
 /** As many as are read at a glance. */
-const MOST_TROUBLES = 3;
+export const MOST_TROUBLES = 3;
 const MOST_NAMES = 2;
 /** In a minute. Fewer refusals for rates are everyday. */
 const MANY_REFUSALS = 30;
@@ -39,7 +42,7 @@ export function troubleLine(model: Model): Line {
 
 function storage({ snapshot }: Model): Trouble[] {
   const fault = snapshot?.storage_fault ?? null;
-  return fault === null ? [] : [{ text: `STORAGE ${fault}`, view: 'overview' }];
+  return fault === null ? [] : [{ about: 'storage', text: `STORAGE ${fault}`, view: 'overview' }];
 }
 
 /** What counts is what is free: the balance less what requests in flight hold. */
@@ -52,15 +55,17 @@ function money(model: Model): Trouble[] {
   if (free > 0n && refused === 0) return [];
   const left = balanceNanos > 0n ? `${usd(free > 0n ? free : 0n)} free of ${usd(balanceNanos)} USD` : 'no credit left';
   const refusing = refused === 0 ? '' : `, refusing ${count(refused)}/min`;
-  return [{ text: `MONEY ${left}${refusing}`, view: 'overview' }];
+  return [{ about: 'money', text: `MONEY ${left}${refusing}`, view: 'overview' }];
 }
 
 function upstreams({ snapshot }: Model): Trouble[] {
   const failing = (snapshot?.upstreams ?? []).filter(
     ({ state, requests, failures }) => isUnused(state) || (failures > 0 && failures === requests),
   );
-  if (failing.length === 0) return [];
-  return [{ text: `${listed(failing.map(({ upstream }) => upstream))} failing`, view: 'overview' }];
+  const [first] = failing;
+  if (first === undefined) return [];
+  const text = `${listed(failing.map(({ upstream }) => upstream))} failing`;
+  return [{ about: 'upstreams', text, view: 'overview', upstream: first.upstream }];
 }
 
 /** Keys that reached their spend limit of this month. */
@@ -73,12 +78,13 @@ function spentKeys({ stored }: Model): Trouble[] {
   if (first === undefined) return [];
   const names = listed(spent.map(({ record }) => record.name));
   const text = `${names} at ${spent.length === 1 ? 'its spend limit' : 'their spend limits'}`;
-  return [{ text, view: 'keys', keyId: first.record.id }];
+  return [{ about: 'keys', text, view: 'keys', keyId: first.record.id }];
 }
 
 function rates(model: Model): Trouble[] {
   const refused = refusals(model, 'rate_limited');
-  return refused < MANY_REFUSALS ? [] : [{ text: `rate limits, refusing ${count(refused)}/min`, view: 'live' }];
+  const text = `rate limits, refusing ${count(refused)}/min`;
+  return refused < MANY_REFUSALS ? [] : [{ about: 'rates', text, view: 'live' }];
 }
 
 /** Requests refused with this code in the last minute. */

@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { currentKey } from '../../src/tui/lists/keys.ts';
 import type { Action, Model } from '../../src/tui/model.ts';
-import { currentKey } from '../../src/tui/select.ts';
 import { after, alone, keyId, letters, press, SNAPSHOT, STORED, screenText, serving, storedKey } from './samples.ts';
 
 const keys = serving('keys');
@@ -23,7 +23,8 @@ describe('a pasted text', () => {
   test('loses its final line end, which would be Enter', () => assert.equal(valueAfter('app\r\n'), 'app'));
   test('becomes one line', () => assert.equal(valueAfter('a\nb\r\nc\td'), 'a b c d'));
   test('keeps characters that are commands elsewhere', () => assert.equal(valueAfter('q?+D'), 'q?+D'));
-  test('goes into the filter', () => assert.equal(paste(press(keys, '/').model, 'lap\n').keys.filter, 'lap'));
+  test('goes into the filter', () =>
+    assert.equal(paste(press(keys, '/').model, 'lap\n').lists.keys.filter.text, 'lap'));
   test('goes into the name that confirms', () => {
     const model = paste(press(keys, 'D').model, 'batch-jobs\n');
     assert.deepEqual(press(model, 'enter').effects, acts({ kind: 'set_state', keyId: ID, state: 'deleted' }));

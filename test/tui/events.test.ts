@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import type { SecondRow } from '../../src/control/protocol.ts';
 import { MAX_ENDED } from '../../src/observe/worker-snapshot.ts';
 import type { View } from '../../src/tui/model.ts';
+import { snapshotQuery } from '../../src/tui/queries.ts';
 import { usageEveryMs } from '../../src/tui/refresh.ts';
-import { snapshotQuery } from '../../src/tui/select.ts';
 import { withEnded, withSeconds } from '../../src/tui/update/step.ts';
 import { after, alone, NOW_MS, press, requestRow, SNAPSHOT, STORED, second, serving, usageRow } from './samples.ts';
 
@@ -107,7 +107,8 @@ describe('the gateway is asked for no more than the view shows', () => {
 
   test('further down in Live, as far as the bottom of the screen', () => {
     const model = serving('live');
-    const at = (cursor: number) => snapshotQuery({ ...model, live: { ...model.live, cursor } }).maxLive;
+    const at = (cursor: number) =>
+      snapshotQuery({ ...model, lists: { ...model.lists, live: { ...model.lists.live, cursor } } }).maxLive;
     assert.deepEqual([at(0), at(26), at(27), at(76), at(77)], [50, 50, 100, 100, 150]);
   });
 });
@@ -120,9 +121,9 @@ test('a new window size changes nothing else', () => {
 test('new usage figures replace the previous ones, and the cursor stays on its row', () => {
   const at = press(serving('usage'), 'down').model;
   const rows = at.usage.rows.toReversed();
-  const { usage } = after(at, { kind: 'tick', nowMs: NOW_MS + 5_000 }, { kind: 'usage', rows });
-  assert.deepEqual([usage.rows, usage.readAtMs, usage.cursor], [rows, NOW_MS + 5_000, 1]);
-  assert.equal(after(press(at, 'down').model, { kind: 'usage', rows }).usage.cursor, 0);
+  const { usage, lists } = after(at, { kind: 'tick', nowMs: NOW_MS + 5_000 }, { kind: 'usage', rows });
+  assert.deepEqual([usage.rows, usage.readAtMs, lists.usage.cursor], [rows, NOW_MS + 5_000, 1]);
+  assert.equal(after(press(at, 'down').model, { kind: 'usage', rows }).lists.usage.cursor, 0);
   assert.deepEqual(after(at, { kind: 'usage', rows: [] }).usage.rows, []);
 });
 

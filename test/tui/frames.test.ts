@@ -8,7 +8,7 @@ import { after, alone, NOW_MS, press, SIZE, SNAPSHOT, STORED, screenText, servin
 
 const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
 requests/s  8.1   max 9                  tokens/s  2,835   max 3,150
                              ▃▃▃▅▅▅████                               ▃▃▃▅▅▅████
@@ -30,15 +30,15 @@ batch-jobs  ━━━━━━━━       59/60    0    ● claude        4/min
 
 
 
- 1-5 Tab views  + credit  R reload  q quit  ? help
+ 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `;
 
 const KEYS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
-Keys  3, by name                              requests, tokens, cost: this month
-NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
+Keys  3                                       requests, tokens, cost: this month
+NAME ↑            STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
 batch-jobs        enabled   ━━━━━━       59/60       321          1.23         -
 laptop            disabled  ━─────       1/600         7      0.000001         -
 web-app           enabled   ━━━━━─     480/600     12.3k         17.00       85%
@@ -62,7 +62,7 @@ web-app           enabled   ━━━━━─     480/600     12.3k         17.
 
 const LIVE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
 Live  2 in flight, followed by recent requests
      AGE  KEY         MODEL                 OUT  COST (USD)  STATE
@@ -84,12 +84,12 @@ Live  2 in flight, followed by recent requests
 
 
 
- ↑↓ Enter details  x stop  1-5 views  q quit  ? help
+ Enter more  x stop  f errors  / filter  s sort  q quit  ? help
 `;
 
 const USAGE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
 Usage  by  key  model  day  month  source   over  24h  7d  30d  this month  all
 KEY              COST COMPARED      REQUESTS  ERRORS     IN    OUT    COST (USD)
@@ -111,12 +111,12 @@ Total  12,673 requests, 4,689,010 tokens, 18.23 USD           as of 12:00:00 UTC
 
 
 
- ←→ group  [ ] range  w export CSV  ↑↓ move  q quit  ? help
+ Enter more  ←→ group  [ ] range  w export CSV  / filter  s sort  q quit  ? help
 `;
 
 const MODELS = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
 Models  4, USD per million tokens, requests of this month, tier standard
 MODEL                          INPUT    CACHED    OUTPUT   SHARE  PROVIDER
@@ -138,15 +138,15 @@ mock/echo                     0.00      0.00      0.00        1%  · mock
 
 
 
- ↑↓ move  R reload config  1-5 views  q quit  ? help
+ Enter usage  R reload config  / filter  s sort  q quit  ? help
 `;
 
 const DELETING = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
-Keys  3, by name                              requests, tokens, cost: this month
-NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
+Keys  3                                       requests, tokens, cost: this month
+NAME ↑            STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
   ╭──────────────────────────────────────────────────────────────────────────╮
   │ Delete batch-jobs permanently?                                           │
   │                                                                          │
@@ -170,7 +170,7 @@ NAME              STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
 
 const ALONE = `
  inf-gw ○ no gateway running; showing stored figures          balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
 
 inf-gw serve starts a gateway; this screen then follows it.
 
@@ -192,7 +192,7 @@ laptop                    7    0.000001
 
 
 
- 1-5 Tab views  + credit  R reload  q quit  ? help
+ 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `;
 
 /** The texts above begin and end with an extra line break. */
@@ -265,7 +265,11 @@ describe('a view says why it is empty', () => {
   const none = { ...STORED, keys: [], models: [] };
   const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
     ['no keys', alone('keys', none), /No keys yet\. Press n to create one\./],
-    ['a filter that nothing matches', press(alone('keys'), '/', 'z', 'z').model, /No key has "zz" in its name/],
+    [
+      'a filter that nothing matches',
+      press(alone('keys'), '/', 'z', 'z').model,
+      /Nothing passes "zz"\.\nWords: name: state: rpm: /,
+    ],
     ['no gateway to watch', alone('live'), /No gateway is running\.\ninf-gw serve starts a gateway/],
     [
       'no request yet',

@@ -1,8 +1,8 @@
 /** In Live, the rows of ended requests do not move while one of them is selected. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { shownRequests } from '../../src/tui/lists/live.ts';
 import type { Model } from '../../src/tui/model.ts';
-import { shownRequests } from '../../src/tui/select.ts';
 import { after, endedRow, press, SNAPSHOT, screenText, serving } from './samples.ts';
 
 const live = serving('live');
@@ -15,7 +15,7 @@ describe('the rows of Live', () => {
 
   test('stay in place while an ended request is selected', () => {
     assert.deepEqual(idsOf(later), idsOf(live));
-    assert.equal(later.live.cursor, chosen.live.cursor);
+    assert.equal(later.lists.live.cursor, chosen.lists.live.cursor);
     assert.match(screenText(later), /paused, Home to resume/);
   });
 
@@ -31,7 +31,7 @@ describe('the rows of Live', () => {
     const model = after(press(live, 'enter').model, { kind: 'snapshot', snapshot: ended });
     const next = after(model, { kind: 'snapshot', snapshot: { ...fresh, live: [] } });
     assert.deepEqual(idsOf(next), idsOf(model));
-    assert.equal(idsOf(model)[model.live.cursor], id);
+    assert.equal(idsOf(model)[model.lists.live.cursor], id);
   });
 
   test('start at the top when the view is opened', () => {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../../src/config/load.ts';
+import { shownRequests } from '../../src/tui/lists/live.ts';
 import type { Model } from '../../src/tui/model.ts';
-import { inFlightOf, shownRequests } from '../../src/tui/select.ts';
+import { inFlightOf } from '../../src/tui/select.ts';
 import { Session } from '../../src/tui/session.ts';
 import { CONFIG, type Serving, Workplace } from '../support/cli.ts';
 import { PostgresServer } from '../support/postgres.ts';

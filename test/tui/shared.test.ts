@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NodeRecord } from '../../src/state/nodes.ts';
+import { shownRequests } from '../../src/tui/lists/live.ts';
 import type { LiveRow, Model, Shared } from '../../src/tui/model.ts';
-import { shownRequests } from '../../src/tui/select.ts';
 import type { Event } from '../../src/tui/update/step.ts';
 import { after, alone, keyId, NOW_MS, press, requestRow, SNAPSHOT, STORED, screenText, serving } from './samples.ts';
 
@@ -62,7 +62,7 @@ function ids(model: Model): string[] {
 
 const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
 requests/s here  8.1   max 9             tokens/s here  2,835   max 3,150
 ▄▃▃▂▂▂▂▁▁▁▁▁▁▁▁▁▂▂▂▂▃▃▄▄▄▄▄▅▅▆▆▆▇▇▇████  ▄▃▃▂▂▂▂▁▁▁▁▁▁▁▁▁▂▂▂▂▃▃▄▄▄▄▄▅▅▆▆▆▇▇▇████
@@ -84,12 +84,12 @@ batch-jobs  ━━━━━━━━       59/60    0    ● claude        4/min
                                            refused
 
 
- 1-5 Tab views  + credit  R reload  q quit  ? help
+ 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `;
 
 const OVERVIEW_ALONE = `
  inf-gw ○ no gateway here; 2 alive, 1 silent                  balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
 
 gateways      2 alive, 1 silent          balance       81.77 USD
 in flight     15                         held          0.01 USD
@@ -111,12 +111,12 @@ web-app                                              ━━━━━━──   
 
 
 
- 1-5 Tab views  + credit  R reload  q quit  ? help
+ 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
 `;
 
 const LIVE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
-  1 Overview   2 Keys   3 Live   4 Usage   5 Models
+  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
 Live  15 in flight on all gateways, followed by recent requests here
      AGE  KEY         MODEL               NODE          OUT  STATE
@@ -138,7 +138,7 @@ Live  15 in flight on all gateways, followed by recent requests here
 
 
 
- ↑↓ Enter details  x stop  1-5 views  q quit  ? help
+ Enter more  x stop  f errors  / filter  s sort  q quit  ? help
 `;
 
 describe('of a shared database the screen shows', () => {
@@ -251,14 +251,14 @@ describe('a request in flight', () => {
   test('keeps the cursor as others come and go on any gateway', () => {
     const chosen = press(after(serving('live'), shared()), 'down', 'down').model;
     const later = after(chosen, shared({ open: [heldRow(120, 'us-1', 1n), heldRow(110, 'us-1', 1n), ...SHARED.open] }));
-    assert.equal(shownRequests(later)[later.live.cursor]?.id, requestRow(30).id);
+    assert.equal(shownRequests(later)[later.lists.live.cursor]?.id, requestRow(30).id);
   });
 });
 
 describe('a read-only dashboard', () => {
   const readOnly = (model: Model): Model => ({ ...after(model, shared()), isReadOnly: true });
 
-  test('says so', () => assert.match(screenText(readOnly(alone())), /5 Models +read-only$/m));
+  test('says so', () => assert.match(screenText(readOnly(alone())), /6 Models +read-only$/m));
 
   const refused: readonly (readonly [what: string, view: Model['view'], keys: readonly string[]])[] = [
     ['stop a request here', 'live', ['down', 'x', 'y']],
@@ -283,7 +283,7 @@ describe('a read-only dashboard', () => {
 
   test('still exports, filters and helps', () => {
     assert.equal(press(readOnly(serving('usage')), 'w').model.dialog?.kind, 'form');
-    assert.equal(press(readOnly(serving('keys')), '/', 'w', 'e').model.keys.filter, 'we');
+    assert.equal(press(readOnly(serving('keys')), '/', 'w', 'e').model.lists.keys.filter.text, 'we');
     assert.equal(press(readOnly(serving()), '?').model.dialog?.kind, 'help');
   });
 });

@@ -88,7 +88,7 @@ async function slowSession(t: TestContext) {
 test('reads and changes are carried out one at a time', async (t) => {
   const { session, state, gate, press } = await slowSession(t);
   gate.isShut = true;
-  press('+', ...letters('25'), 'enter', '4', 'right', ']', '2', '+', ...letters('5'), 'enter', '4', 'right');
+  press('+', ...letters('25'), 'enter', '5', 'right', ']', '2', '+', ...letters('5'), 'enter', '5', 'right');
   await until(() => gate.waiting === 1);
   gate.open();
   await until(() => session.model.usage.rowsBy === 'day' && gate.running === 0);
@@ -103,7 +103,7 @@ test('rows that are still to be read never stand under another head', async (t) 
   const { database } = openDatabase(session.model.stored.statePath);
   writePast(database, drawPast(['key_1'], 4, nowMs, nowMs));
   database.close();
-  press('4');
+  press('5');
   await until(() => session.model.usage.rows.length === 1);
   gate.isShut = true;
   press('right');
@@ -149,7 +149,7 @@ test('what is typed while an amount is being added is taken afterwards, in order
   gate.open();
   await until(() => session.model.dialog?.kind === 'form');
   assert.equal(session.model.view, 'keys');
-  assert.match(JSON.stringify(session.model.dialog), /"value":"xy"/);
+  assert.match(JSON.stringify(session.model.dialog), /"text":"xy"/);
 });
 
 test('Ctrl-C ends the dashboard while a change is being made, which is still completed', async (t) => {

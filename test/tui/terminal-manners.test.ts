@@ -152,7 +152,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
       assertWhole(await desk.hides(/Requests per day/), /enabled/);
       await desk.press('Down');
     }
-    await desk.type('4');
+    await desk.type('5');
     assertWhole(await desk.shows(/^KEY /m), /━+ +1 +\d/);
     await assert.rejects(desk.clipboard(), /no buffers/);
   });

@@ -38,7 +38,7 @@ test('usage on the screen, and in the exported file, is that of the command', as
   }
   database.close();
   await desk.dashboard();
-  await desk.type('4');
+  await desk.type('5');
   await desk.shows(/Total {2}\d+ requests/);
 
   await t.test('over each range', async () => {

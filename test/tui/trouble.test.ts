@@ -108,7 +108,7 @@ describe('the key !', () => {
     const stored = { ...STORED, keys: [storedKey(3, 'fine'), spent(1, 'near-cap')] };
     const filtered = press(alone('keys', stored), '/', 'f', 'enter').model;
     const { model, effects } = press(filtered, '!');
-    assert.deepEqual([model.view, model.keys.filter, model.keys.detail?.keyId], ['keys', '', keyId(1)]);
+    assert.deepEqual([model.view, model.lists.keys.filter.text, model.keys.detail?.keyId], ['keys', '', keyId(1)]);
     assert.deepEqual(effects, [{ kind: 'load_key', keyId: keyId(1) }]);
   });
 

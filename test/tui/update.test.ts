@@ -3,8 +3,9 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { KEY_SORTS, type Model, type RANGES, VIEWS } from '../../src/tui/model.ts';
-import { currentKey, shownKeys, shownRequests } from '../../src/tui/select.ts';
+import { currentKey, shownKeys } from '../../src/tui/lists/keys.ts';
+import { shownRequests } from '../../src/tui/lists/live.ts';
+import { type Model, type RANGES, VIEWS } from '../../src/tui/model.ts';
 import type { Effect } from '../../src/tui/update/step.ts';
 import {
   after,
@@ -47,7 +48,10 @@ const MOVES: readonly Case[] = [
   ['Tab goes to the next view', alone(), ['tab'], view, 'keys'],
   ['Tab wraps around', alone(), VIEWS.map(() => 'tab'), view, 'overview'],
   ['Shift-Tab goes back', alone(), ['shift+tab'], view, 'models'],
-  ['there is no sixth view and no view 0', live, ['6', '0', '9'], view, 'live'],
+  ['there is no seventh view and no view 0', live, ['7', '0', '9'], view, 'live'],
+  ['g and G go to the first and the last row', many, ['G', 'up'], nameAt, 'key-098'],
+  ['g goes to the first row', many, ['G', 'g'], nameAt, 'key-000'],
+  ['Ctrl-D and Ctrl-U move by half a page', many, ['ctrl+d', 'ctrl+d', 'ctrl+u'], nameAt, 'key-008'],
   ['down and up move by a row', many, ['down', 'down', 'up'], nameAt, 'key-001'],
   ['so do j and k', many, ['j', 'j', 'k'], nameAt, 'key-001'],
   ['a page is what the screen has room for', many, ['pagedown', 'pagedown', 'pageup'], nameAt, 'key-016'],
@@ -55,11 +59,11 @@ const MOVES: readonly Case[] = [
   ['Home goes to the first row', many, ['end', 'home'], nameAt, 'key-000'],
   ['the cursor stops at the first row', many, ['up', 'pageup'], nameAt, 'key-000'],
   ['the cursor stops at the last row', many, ['end', 'down', 'pagedown'], nameAt, 'key-099'],
-  ['the rows of Live can be moved through', live, ['down', 'down'], (model) => model.live.cursor, 2],
-  ['so can those of Usage', usage, ['down', 'down', 'down'], (model) => model.usage.cursor, 2],
-  ['so can those of Models', serving('models'), ['end'], (model) => model.models.cursor, 3],
+  ['the rows of Live can be moved through', live, ['down', 'down'], (model) => model.lists.live.cursor, 2],
+  ['so can those of Usage', usage, ['down', 'down', 'down'], (model) => model.lists.usage.cursor, 2],
+  ['so can those of Models', serving('models'), ['end'], (model) => model.lists.models.cursor, 3],
   ['each view keeps its cursor', keys, ['down', '3', '2'], nameAt, 'laptop'],
-  ['without rows nothing moves', alone('live'), ['down', 'end'], (model) => model.live.cursor, 0],
+  ['without rows nothing moves', alone('live'), ['down', 'end'], (model) => model.lists.live.cursor, 0],
 ];
 
 const FILTERS: readonly Case[] = [
@@ -72,20 +76,32 @@ const FILTERS: readonly Case[] = [
     'characters that are commands elsewhere are typed',
     keys,
     ['/', ...letters('Dq?+1')],
-    (model) => model.keys.filter,
+    (model) => model.lists.keys.filter.text,
     'Dq?+1',
   ],
   ['Backspace removes a character', keys, ['/', 'w', 'z', 'backspace'], shownNames, ['web-app']],
-  ['Backspace removes a whole emoji', keys, ['/', '😀', 'backspace'], (model) => model.keys.filter, ''],
-  ['Ctrl-U clears it', keys, ['/', 'w', 'z', 'ctrl+u'], (model) => model.keys.filter, ''],
-  ['Enter stops typing and keeps the filter', keys, ['/', 'l', 'enter', 'd'], (model) => model.keys.filter, 'l'],
-  ['so does Esc', keys, ['/', 'l', 'escape'], (model) => [model.keys.isTyping, model.keys.filter], [false, 'l']],
+  ['Backspace removes a whole emoji', keys, ['/', '😀', 'backspace'], (model) => model.lists.keys.filter.text, ''],
+  ['Ctrl-U clears it', keys, ['/', 'w', 'z', 'ctrl+u'], (model) => model.lists.keys.filter.text, ''],
+  [
+    'Enter stops typing and keeps the filter',
+    keys,
+    ['/', 'l', 'enter', 'd'],
+    (model) => model.lists.keys.filter.text,
+    'l',
+  ],
+  [
+    'so does Esc',
+    keys,
+    ['/', 'l', 'escape'],
+    (model) => [model.lists.keys.isTyping, model.lists.keys.filter.text],
+    [false, 'l'],
+  ],
   ['a second Esc drops the filter', keys, ['/', 'l', 'escape', 'escape'], (model) => shownNames(model).length, 3],
   [
     'keys that are not characters are ignored',
     keys,
     ['/', 'up', 'tab', 'ctrl+a', 'f1'],
-    (model) => model.keys.filter,
+    (model) => model.lists.keys.filter.text,
     '',
   ],
   ['the cursor moves to the first match', keys, ['end', '/', 'l', 'a'], nameAt, 'laptop'],
@@ -101,12 +117,14 @@ const ORDERED = alone('keys', {
 });
 const ORDERS: readonly Case[] = [
   ['by name', ORDERED, [], shownNames, ['a', 'b', 'c']],
-  ['by requests', ORDERED, ['s'], shownNames, ['b', 'a', 'c']],
-  ['by tokens', ORDERED, ['s', 's'], shownNames, ['c', 'a', 'b']],
-  ['by cost', ORDERED, ['s', 's', 's'], shownNames, ['a', 'b', 'c']],
-  ['by age, newest first', ORDERED, ['s', 's', 's', 's'], shownNames, ['c', 'a', 'b']],
-  ['by name again', ORDERED, KEY_SORTS.map(() => 's'), shownNames, ['a', 'b', 'c']],
-  ['a new order starts at its top', ORDERED, ['end', 's'], (model) => model.keys.cursor, 0],
+  ['by name from Z on', ORDERED, ['S'], shownNames, ['c', 'b', 'a']],
+  ['by requests', ORDERED, letters('sssss'), shownNames, ['b', 'a', 'c']],
+  ['by tokens', ORDERED, letters('ssssss'), shownNames, ['c', 'a', 'b']],
+  ['by cost', ORDERED, letters('sssssss'), shownNames, ['a', 'b', 'c']],
+  ['by cost, the smallest first', ORDERED, letters('sssssssS'), shownNames, ['c', 'b', 'a']],
+  ['by age, newest first', ORDERED, letters('ssssssssss'), shownNames, ['c', 'a', 'b']],
+  ['by name again', ORDERED, letters('sssssssssss'), shownNames, ['a', 'b', 'c']],
+  ['a new order starts at its top', ORDERED, ['end', 's'], (model) => model.lists.keys.cursor, 0],
 ];
 
 const NOTHING: readonly Case[] = [keys, live, usage, alone(), serving('models')].flatMap((start) =>
@@ -133,6 +151,7 @@ const load = (by: 'key' | 'model' | 'source', range: (typeof RANGES)[number]): E
   kind: 'load_usage',
   by,
   range,
+  of: {},
 });
 const ASKED: readonly Asked[] = [
   ['q leaves', live, ['q'], [{ kind: 'quit' }]],
@@ -141,7 +160,7 @@ const ASKED: readonly Asked[] = [
   ['R has the config read', alone(), ['R'], [{ kind: 'reload' }]],
   ['the details of a key are read when they are opened', keys, ['enter'], [{ kind: 'load_key', keyId: keyId(2) }]],
   ['and again for the next key', keys, ['enter', 'down'], [2, 3].map((id) => ({ kind: 'load_key', keyId: keyId(id) }))],
-  ['details that are shut read nothing', keys, ['enter', 'enter', 'down'], [{ kind: 'load_key', keyId: keyId(2) }]],
+  ['details that are shut read nothing', keys, ['enter', 'escape', 'down'], [{ kind: 'load_key', keyId: keyId(2) }]],
   [
     'a key is enabled at once',
     keys,
@@ -154,8 +173,8 @@ const ASKED: readonly Asked[] = [
     ['e', 'd', 'D', 'r', 'l', 'm', 'enter'],
     [],
   ],
-  ['figures are read when Usage is opened', alone(), ['4'], [load('key', 'this month')]],
-  ['by Tab as well', live, ['tab'], [load('key', 'this month')]],
+  ['figures are read when Usage is opened', alone(), ['5'], [load('key', 'this month')]],
+  ['by Tab as well', serving('requests'), ['tab'], [load('key', 'this month')]],
   ['the next group', usage, ['right'], [load('model', 'this month')]],
   ['groups go round', usage, ['left'], [load('source', 'this month')]],
   ['the next range', usage, [']'], [load('key', 'all')]],
@@ -196,19 +215,16 @@ describe('details', () => {
     assert.deepEqual(model.keys.detail?.byModel, []);
   });
 
-  test('are closed by Enter and by Esc', () => {
-    for (const key of ['enter', 'escape']) assert.equal(press(open, key).model.keys.detail, undefined);
-  });
+  test('are closed by Esc', () => assert.equal(press(open, 'escape').model.keys.detail, undefined));
 
   test('are always those of the key under the cursor, also in a new order', () => {
-    const { model, effects } = press(open, 's');
+    const { model, effects } = press(open, 'S');
     assert.equal(model.keys.detail?.keyId, currentKey(model)?.record.id);
     assert.deepEqual(effects, [{ kind: 'load_key', keyId: keyId(1) }]);
   });
 
   test('of a request open and close', () => {
     assert.equal(press(live, 'enter').model.live.isOpen, true);
-    assert.equal(press(live, 'enter', 'enter').model.live.isOpen, false);
     assert.equal(press(live, 'enter', 'escape').model.live.isOpen, false);
   });
 });
@@ -223,7 +239,7 @@ describe('rows that come and go', () => {
   });
 
   test('leave the cursor on its key when the figures change the order', () => {
-    const start = press(keys, 's', 'down').model;
+    const start = press(keys, 's', 's', 's', 's', 's', 'down').model;
     assert.equal(nameAt(start), 'batch-jobs');
     const busy = STORED.keys.map((key) =>
       key.record.name === 'laptop' ? { ...key, month: { ...key.month, requests: 9_999 } } : key,
@@ -236,13 +252,13 @@ describe('rows that come and go', () => {
     assert.equal(nameAt(model), 'batch-jobs');
     assert.equal(model.keys.detail?.keyId, keyId(2));
     const next = { ...SNAPSHOT, live: [requestRow(90), ...SNAPSHOT.live] };
-    assert.equal(after(press(live, 'enter').model, { kind: 'snapshot', snapshot: next }).live.cursor, 1);
+    assert.equal(after(press(live, 'enter').model, { kind: 'snapshot', snapshot: next }).lists.live.cursor, 1);
   });
 
   test('move the cursor to the last row when its own is gone', () => {
     const model = withKeys(press(keys, 'end').model, STORED.keys.slice(1));
     assert.equal(nameAt(model), 'laptop');
-    assert.equal(withKeys(model, []).keys.cursor, 0);
+    assert.equal(withKeys(model, []).lists.keys.cursor, 0);
   });
 
   test('close the details of a key that is gone', () => {
@@ -259,7 +275,7 @@ describe('rows that come and go', () => {
       recent: [...SNAPSHOT.recent, endedRow(0, 'ok')],
     };
     const model = after(chosen, { kind: 'snapshot', snapshot: next });
-    assert.equal(shownRequests(model)[model.live.cursor]?.id, id);
+    assert.equal(shownRequests(model)[model.lists.live.cursor]?.id, id);
   });
 
   test('leave the cursor at the top for whoever watches requests come in', () => {
@@ -267,17 +283,21 @@ describe('rows that come and go', () => {
       kind: 'snapshot',
       snapshot: { ...SNAPSHOT, live: [requestRow(90), ...SNAPSHOT.live] },
     });
-    assert.equal(model.live.cursor, 0);
+    assert.equal(model.lists.live.cursor, 0);
   });
 
   test('keep every cursor within the rows that are left', () => {
-    const start = press(keys, 'end', '4', 'end', '5', 'end').model;
+    const start = press(keys, 'end', '5', 'end', '6', 'end').model;
     const model = after(
       start,
       { kind: 'stored', stored: { ...STORED, keys: [], models: STORED.models.slice(1) } },
       { kind: 'snapshot', snapshot: { ...SNAPSHOT, live: [], recent: [] } },
       { kind: 'usage', rows: [usageRow({}), usageRow({})] },
     );
-    assert.deepEqual([model.keys.cursor, model.usage.cursor, model.models.cursor], [0, 1, 2]);
+    const cursorIn = (view: string) => {
+      const { lists, view: opened } = press(model, view).model;
+      return lists[opened].cursor;
+    };
+    assert.deepEqual(['2', '5', '6'].map(cursorIn), [0, 1, 2]);
   });
 });

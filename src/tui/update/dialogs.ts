@@ -1,8 +1,8 @@
 /** Key presses and pastes while a dialog is open. */
 import { noticeLines, noticeRoom } from '../draw/box.ts';
 import { edited, typed } from '../draw/typed.ts';
+import { shownKeys } from '../lists/keys.ts';
 import type { Dialog, Model } from '../model.ts';
-import { shownKeys } from '../select.ts';
 import { submitForm } from './forms.ts';
 import { moveCursor, type Step, step, withMessage } from './step.ts';
 
@@ -44,8 +44,9 @@ function onNoticeKey(model: Model, notice: Extract<Dialog, { kind: 'notice' }>, 
 /** Moves the cursor to a key, since whoever creates one usually goes on with it. */
 function selectKey(model: Model, name: string): Model {
   const cursor = shownKeys(model).findIndex(({ record }) => record.name === name);
-  if (cursor < 0 || cursor === model.keys.cursor) return model;
-  return { ...model, keys: { ...model.keys, cursor, detail: undefined } };
+  if (cursor < 0 || cursor === model.lists.keys.cursor) return model;
+  const lists = { ...model.lists, keys: { ...model.lists.keys, cursor } };
+  return { ...model, lists, keys: { detail: undefined } };
 }
 
 function quit(model: Model): Step {

@@ -1,9 +1,10 @@
 /** Events and effects of the dashboard, and the parts of a step that several of them share. */
 import type { SecondRow, Snapshot } from '../../control/protocol.ts';
 import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
+import type { JournalPlace, RequestPage } from '../../state/requests.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
 import type { Tone } from '../draw/line.ts';
-import type { Action, KeyDetail, Model, Range, Shared, Stored } from '../model.ts';
+import type { Action, KeyDetail, Model, Range, RequestSearch, Shared, Stored, UsageOf } from '../model.ts';
 
 export type Event =
   /** A character, or the name of a key: `up`, `enter`, `escape`, `ctrl+c`. */
@@ -18,17 +19,37 @@ export type Event =
   | { readonly kind: 'shared'; readonly shared: Shared | undefined }
   | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
   | { readonly kind: 'usage'; readonly rows: readonly UsageRow[] }
+  | RequestsRead
   | { readonly kind: 'outcome'; readonly text: string; readonly tone: Tone }
   /** What was asked for failed, for reasons that may need more than the line of messages. */
   | { readonly kind: 'failed'; readonly title: string; readonly lines: readonly string[] }
   | { readonly kind: 'key_created'; readonly name: string; readonly secret: string };
+
+/** A page of the journal. */
+export interface RequestsRead {
+  readonly kind: 'requests';
+  readonly search: number;
+  /** Where the page begins; undefined for the first. */
+  readonly after: JournalPlace | undefined;
+  /** Undefined if it could not be read. */
+  readonly page: RequestPage | undefined;
+}
+
+/** Asks for a page of the journal. */
+export interface LoadRequests {
+  readonly kind: 'load_requests';
+  readonly search: number;
+  readonly query: RequestSearch;
+  readonly after: JournalPlace | undefined;
+}
 
 export type Effect =
   | { readonly kind: 'quit' }
   | { readonly kind: 'act'; readonly action: Action }
   | { readonly kind: 'reload' }
   | { readonly kind: 'load_key'; readonly keyId: string }
-  | { readonly kind: 'load_usage'; readonly by: UsageGroup; readonly range: Range }
+  | { readonly kind: 'load_usage'; readonly by: UsageGroup; readonly range: Range; readonly of: UsageOf }
+  | LoadRequests
   | { readonly kind: 'copy'; readonly text: string }
   | { readonly kind: 'export'; readonly path: string };
 
@@ -81,8 +102,12 @@ export function moveCursor(cursor: number, key: string, rows: number, page: numb
     j: 1,
     pageup: -page,
     pagedown: page,
+    'ctrl+u': -Math.ceil(page / 2),
+    'ctrl+d': Math.ceil(page / 2),
     home: Number.NEGATIVE_INFINITY,
+    g: Number.NEGATIVE_INFINITY,
     end: Number.POSITIVE_INFINITY,
+    G: Number.POSITIVE_INFINITY,
   };
   const distance = by[key];
   return distance === undefined ? undefined : Math.max(0, Math.min(rows - 1, cursor + distance));

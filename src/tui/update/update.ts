@@ -1,15 +1,29 @@
 /** The next model after an event. Pure: whatever has to be done is returned as effects. */
 import { clean, widthOf } from '../../operator/text.ts';
 import type { UsageRow } from '../../state/usage.ts';
-import { AT_TOP, type Dialog, type Model, VIEWS, type View } from '../model.ts';
-import { shownKeys, shownRequests } from '../select.ts';
+import { edited, MAX_TYPED_CHARACTERS, NOTHING_TYPED, typed } from '../draw/typed.ts';
+import { currentKey } from '../lists/keys.ts';
+import { LISTS } from '../lists/lists.ts';
+import { shownUsage, USAGE } from '../lists/usage.ts';
+import { type Dialog, LIVE_AT_TOP, type Model, VIEWS, type View } from '../model.ts';
 import { troublesOf } from '../trouble.ts';
 import { onDialogKey, onDialogPaste } from './dialogs.ts';
 import { creditForm } from './forms.ts';
+import { onFilterKey, withFilter, withinRows, withList } from './lists.ts';
+import { freezeRows } from './live-actions.ts';
+import { searched, withPage } from './requests.ts';
 import { type Event, type Step, step, withEnded, withMessage, withSeconds } from './step.ts';
-import { freezeRows, onFilterKey, onViewKey } from './views.ts';
+import { intoTrouble } from './trail.ts';
+import { onViewKey } from './views.ts';
 
 export function update(model: Model, event: Event): Step {
+  const { model: next, effects } = updated(model, event);
+  // The rows move on once the question about one of them is answered.
+  const isAnswered = next.dialog === undefined && next.live.asked !== undefined;
+  return step(isAnswered ? { ...next, live: { ...next.live, asked: undefined } } : next, ...effects);
+}
+
+function updated(model: Model, event: Event): Step {
   switch (event.kind) {
     case 'key':
       return permitted(model, onKey(model, event.key));
@@ -29,10 +43,12 @@ export function update(model: Model, event: Event): Step {
       return step(withCursors({ ...model, shared: event.shared }, model));
     case 'key_detail': {
       const isOpen = model.keys.detail?.keyId === event.detail.keyId;
-      return step(isOpen ? { ...model, keys: { ...model.keys, detail: event.detail } } : model);
+      return step(isOpen ? { ...model, keys: { detail: event.detail } } : model);
     }
     case 'usage':
-      return step({ ...model, usage: withRows(model.usage, event.rows, model.nowMs) });
+      return step(withUsage(model, event.rows));
+    case 'requests':
+      return withPage(model, event);
     case 'outcome':
       return step(withMessage(model, event.text, event.tone));
     case 'failed':
@@ -99,62 +115,73 @@ function withoutOldMessage(model: Model): Model {
   return model.message !== undefined && model.message.untilMs < model.nowMs ? { ...model, message: undefined } : model;
 }
 
-/** Keeps each cursor on its row as rows come and go, or in its place if the row is gone. */
+/** Keeps the cursor on its row as rows come and go, or in its place if the row is gone. */
 function withCursors(model: Model, before: Model): Model {
-  const requestIds = (of: Model) => shownRequests(of).map(({ id }) => id);
-  const { cursor, isOpen } = model.live;
-  return freezeRows({
-    ...model,
-    keys: withKeyCursor(model, before),
-    live: { ...model.live, cursor: followRow(requestIds(before), requestIds(model), cursor, isOpen) },
-    models: { cursor: clamp(model.models.cursor, model.stored.models.length) },
-  });
+  const { view } = model;
+  const { cursor } = model.lists[view];
+  const list = LISTS[view];
+  const isSame = list.shown(model) === list.shown(before);
+  const next = isSame
+    ? model
+    : withList(model, { cursor: followRow(list.ids(before), list.ids(model), cursor, isChosen(model)) });
+  // One key's figures must never appear under another's name.
+  const { detail } = next.keys;
+  const isOther = detail !== undefined && currentKey(next)?.record.id !== detail.keyId;
+  return freezeRows(isOther ? { ...next, keys: { detail: undefined } } : next);
 }
 
-function withKeyCursor(model: Model, before: Model): Model['keys'] {
-  const { keys } = model;
-  if (model.stored.keys === before.stored.keys) return keys;
-  const keyIds = (of: Model) => shownKeys(of).map(({ record }) => record.id);
-  const idsBefore = keyIds(before);
-  const ids = keyIds(model);
-  const cursor = followRow(idsBefore, ids, keys.cursor, keys.detail !== undefined);
-  // One key's figures must never appear under another's name.
-  const detail = ids[cursor] === keys.detail?.keyId ? keys.detail : undefined;
-  return { ...keys, cursor, detail };
+/** Whether the row under the cursor is looked at, even if it is the first. */
+function isChosen({ view, lists, keys, live }: Model): boolean {
+  switch (view) {
+    case 'overview':
+      return lists.overview.cursor >= 0;
+    case 'keys':
+      return keys.detail !== undefined;
+    case 'live':
+      return live.isOpen;
+    case 'requests':
+    case 'usage':
+    case 'models':
+      return false;
+  }
 }
 
 function followRow(before: readonly string[], after: readonly string[], cursor: number, isChosen: boolean): number {
   // At the top the user is watching what comes in, so the cursor stays there.
   const id = cursor > 0 || isChosen ? before[cursor] : undefined;
   const index = id === undefined ? -1 : after.indexOf(id);
-  return index >= 0 ? index : clamp(cursor, after.length);
+  return index >= 0 ? index : Math.min(cursor, Math.max(0, after.length - 1));
 }
 
 /** Keeps the cursor on its row: figures that are read again may have another order. */
-function withRows(usage: Model['usage'], rows: readonly UsageRow[], readAtMs: number): Model['usage'] {
-  const { by } = usage;
-  const idsOf = (of: readonly UsageRow[]) => of.map((row) => (by === 'key' ? row.keyId : row[by]) ?? '');
-  const before = usage.rowsBy === by ? idsOf(usage.rows) : [];
-  const cursor = followRow(before, idsOf(rows), usage.cursor, false);
-  return { ...usage, rows, rowsBy: by, readAtMs, cursor };
-}
-
-function clamp(cursor: number, rows: number): number {
-  return Math.max(0, Math.min(cursor, rows - 1));
+function withUsage(model: Model, rows: readonly UsageRow[]): Model {
+  const { by, rowsBy } = model.usage;
+  const next = { ...model, usage: { ...model.usage, rows, rowsBy: by, readAtMs: model.nowMs } };
+  const idsOf = (of: Model) => (of === model && rowsBy !== by ? [] : shownUsage(of).map(USAGE.idOf));
+  const cursor = followRow(idsOf(model), idsOf(next), model.lists.usage.cursor, false);
+  return withList(next, { cursor }, 'usage');
 }
 
 /** Pastes only where text can be typed: pasted text must not act as key presses. */
 function onPaste(model: Model, text: string): Step {
   const line = text.replace(/[\r\n]+$/, '').replace(/[\r\n\t]+/g, ' ');
   if (model.dialog !== undefined) return onDialogPaste(model, model.dialog, line);
-  if (model.view !== 'keys' || !model.keys.isTyping) return step(model);
-  return [...line].reduce<Step>((last, character) => onFilterKey(last.model, character), step(model));
+  const { filter, isTyping } = model.lists[model.view];
+  // An id that somebody sent is looked for at once.
+  if (!isTyping)
+    return model.view === 'requests'
+      ? withFilter(model, typed(line.trim().slice(0, MAX_TYPED_CHARACTERS)))
+      : step(model);
+  return withFilter(
+    model,
+    [...line].reduce((text, character) => edited(text, character) ?? text, filter),
+  );
 }
 
 function onKey(model: Model, key: string): Step {
   if (model.dialog !== undefined) return onDialogKey(model, model.dialog, key);
   if (key === 'ctrl+c') return step(model, { kind: 'quit' });
-  if (model.view === 'keys' && model.keys.isTyping) return onFilterKey(model, key);
+  if (model.lists[model.view].isTyping) return onFilterKey(model, key);
   switch (key) {
     case 'q':
       return step(model, { kind: 'quit' });
@@ -178,16 +205,28 @@ function onKey(model: Model, key: string): Step {
 /** Goes to where the worst trouble is looked into. */
 function openTrouble(model: Model): Step {
   const [worst] = troublesOf(model);
-  if (worst === undefined) return step(withMessage(model, 'Nothing is wrong.', 'good'));
-  if (worst.keyId === undefined) return openView(model, worst.view);
-  const all = { ...model, view: worst.view, live: AT_TOP, keys: { ...model.keys, filter: '' } };
-  const cursor = shownKeys(all).findIndex(({ record }) => record.id === worst.keyId);
-  return onViewKey({ ...all, keys: { ...all.keys, cursor: Math.max(0, cursor), detail: undefined } }, 'enter');
+  return worst === undefined ? step(withMessage(model, 'Nothing is wrong.', 'good')) : intoTrouble(model, worst);
 }
 
+/** Leaves what was gone into. Of the requests that were followed in Live, none will be left. */
 function openView(model: Model, view: View): Step {
-  // Requests are followed only while Live is open, so the selected row will be gone.
-  const next = { ...model, view, live: AT_TOP };
-  const { by, range } = model.usage;
-  return view === 'usage' ? step(next, { kind: 'load_usage', by, range }) : step(next);
+  const { trail, lists } = model;
+  // A filter that only a way into the view has brought is gone with it.
+  const unfiltered =
+    trail.length === 0 ? lists : { ...lists, [model.view]: { ...lists[model.view], filter: NOTHING_TYPED } };
+  const live = view === 'live' ? { ...unfiltered.live, cursor: 0 } : unfiltered.live;
+  const next = withinRows({ ...model, view, trail: [], lists: { ...unfiltered, live }, live: LIVE_AT_TOP });
+  switch (view) {
+    case 'usage': {
+      const { by, range } = model.usage;
+      return step({ ...next, usage: { ...next.usage, of: {} } }, { kind: 'load_usage', by, range, of: {} });
+    }
+    case 'requests':
+      return searched(next);
+    case 'overview':
+    case 'keys':
+    case 'live':
+    case 'models':
+      return step(next);
+  }
 }

@@ -1,177 +1,145 @@
 /** Key presses in the views. */
-import { clean } from '../../operator/text.ts';
-import { USAGE_GROUPS } from '../../state/usage.ts';
-import { NOTHING_TYPED } from '../draw/typed.ts';
-import { KEY_SORTS, type Model, RANGES, type StoredKey } from '../model.ts';
-import { currentKey, shownKeys, shownRequests } from '../select.ts';
-import { editText } from './dialogs.ts';
-import { createForm, exportForm, limitsForm } from './forms.ts';
-import { moveCursor, type Step, step, withMessage } from './step.ts';
+import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../../state/usage.ts';
+import { typed } from '../draw/typed.ts';
+import { shownJournal } from '../lists/journal.ts';
+import { currentKey } from '../lists/keys.ts';
+import { shownRequests } from '../lists/live.ts';
+import { shownModels } from '../lists/models.ts';
+import { type OverviewItem, shownItems } from '../lists/overview.ts';
+import { nameOfUsage, shownUsage } from '../lists/usage.ts';
+import { exactWord } from '../lists/words.ts';
+import { type Model, RANGES, type UsageOf } from '../model.ts';
+import { keyNames } from '../select.ts';
+import { exportForm } from './forms.ts';
+import { onKeyAction, withDetail } from './key-actions.ts';
+import { onListKey, withFilter, withList } from './lists.ts';
+import { freezeRows, onLiveAction } from './live-actions.ts';
+import { readOn } from './requests.ts';
+import { type Step, step } from './step.ts';
+import { back, firstFilter, intoKey, intoRequests, intoTrouble, intoUsage } from './trail.ts';
 
-/** Rows of the screen that are not rows of a view, roughly: PgUp and PgDn move by the others. */
-const FRAME_ROWS = 8;
+/** Any error: what `f` adds to the filter, and takes out of it. */
+const ERRORS = 'err:*';
 
 export function onViewKey(model: Model, key: string): Step {
+  if (key === 'escape') return onEscape(model);
+  const moved = onListKey(model, key);
+  if (moved !== undefined) return onMoved(model, moved);
   switch (model.view) {
     case 'overview':
-      return step(model);
+      return key === 'enter' ? onItem(model, shownItems(model)[model.lists.overview.cursor]) : step(model);
     case 'keys':
       return onKeysKey(model, key);
     case 'live':
       return onLiveKey(model, key);
+    case 'requests':
+      return onRequestsKey(model, key);
     case 'usage':
       return onUsageKey(model, key);
-    case 'models': {
-      const cursor = moveCursor(model.models.cursor, key, model.stored.models.length, pageOf(model));
-      return step(cursor === undefined ? model : { ...model, models: { cursor } });
-    }
+    case 'models':
+      return key === 'enter' ? onCatalogModel(model) : step(model);
   }
 }
 
-function pageOf({ rows }: Model): number {
-  return Math.max(1, rows - FRAME_ROWS);
+/** What the row under the cursor brings with it. */
+function onMoved(before: Model, { model, effects }: Step): Step {
+  switch (model.view) {
+    case 'keys':
+      return before.keys.detail === undefined ? step(model, ...effects) : withDetail(model, true);
+    case 'live':
+      return step(freezeRows(model), ...effects);
+    case 'requests':
+      return effects.length > 0 ? step(model, ...effects) : readOn(model);
+    case 'overview':
+    case 'usage':
+    case 'models':
+      return step(model, ...effects);
+  }
+}
+
+/** Closes the details, then drops what was typed into the filter, then goes back. */
+function onEscape(model: Model): Step {
+  const { view, lists, overview, keys, live, requests } = model;
+  if (view === 'overview' && overview.isOpen) return step({ ...model, overview: { isOpen: false } });
+  if (view === 'keys' && keys.detail !== undefined) return withDetail(model, false);
+  if (view === 'live' && live.isOpen) return step(freezeRows({ ...model, live: { ...live, isOpen: false } }));
+  if (view === 'requests' && requests.isOpen) return step({ ...model, requests: { ...requests, isOpen: false } });
+  const filter = firstFilter(model);
+  if (lists[view].filter.text !== filter) return withFilter(model, typed(filter));
+  const before = back(model);
+  if (before !== undefined) return before;
+  return step(view === 'overview' ? withList(model, { cursor: -1 }) : model);
+}
+
+/** With nothing chosen, what is wrong counts. */
+function onItem(model: Model, chosen: OverviewItem | undefined): Step {
+  const item = chosen ?? shownItems(model).find(({ kind }) => kind === 'trouble');
+  switch (item?.kind) {
+    case 'trouble':
+      return intoTrouble(model, item.trouble);
+    case 'key':
+      return intoKey(model, keyNames(model)(item.key.id), item.key.id);
+    case 'upstream': {
+      const { upstream } = item.upstream;
+      if (!model.overview.isOpen) return step({ ...model, overview: { isOpen: true } });
+      return intoRequests(model, upstream, exactWord('upstream', upstream), ERRORS);
+    }
+    case undefined:
+      return step(model);
+  }
 }
 
 function onKeysKey(model: Model, key: string): Step {
-  const { cursor: here, detail } = model.keys;
-  const cursor = moveCursor(here, key, shownKeys(model).length, pageOf(model));
-  if (cursor !== undefined) return withDetail({ ...model, keys: { ...model.keys, cursor } }, detail !== undefined);
+  const current = currentKey(model);
+  if (current === undefined) return onKeyAction(model, current, key);
+  if (key !== 'enter') return onKeyAction(model, current, key);
+  const { name } = current.record;
+  return model.keys.detail === undefined ? withDetail(model, true) : intoRequests(model, name, exactWord('key', name));
+}
+
+function onLiveKey(model: Model, key: string): Step {
+  const current = shownRequests(model)[model.lists.live.cursor];
   switch (key) {
-    case '/':
-      return step({ ...model, keys: { ...model.keys, isTyping: true } });
-    case 's':
-      return withDetail(
-        { ...model, keys: { ...model.keys, sort: after(KEY_SORTS, model.keys.sort), cursor: 0 } },
-        detail !== undefined,
-      );
-    case 'n':
-      return step({ ...model, dialog: createForm() });
+    case 'f':
+      return withErrors(model);
     case 'enter':
-      return withDetail(model, detail === undefined);
-    case 'escape':
-      return withDetail({ ...model, keys: { ...model.keys, filter: '' } }, false);
+      if (current === undefined) return step(model);
+      return model.live.isOpen
+        ? intoKey(model, current.id, current.key_id)
+        : step(freezeRows({ ...model, live: { ...model.live, isOpen: true } }));
+    default:
+      return current === undefined ? step(model) : onLiveAction(model, current, key);
   }
-  const current = currentKey(model);
-  return current === undefined ? step(model) : onKeyAction(model, current, key);
 }
 
-/** Opens or closes the details of the key under the cursor. */
-function withDetail(model: Model, isOpen: boolean): Step {
-  const current = currentKey(model);
-  if (!isOpen || current === undefined) return step({ ...model, keys: { ...model.keys, detail: undefined } });
-  const { id: keyId } = current.record;
-  const known = model.keys.detail?.keyId === keyId ? model.keys.detail : undefined;
-  const detail = known ?? { keyId, byModel: [], byDay: [], refusals: [] };
-  return step({ ...model, keys: { ...model.keys, detail } }, { kind: 'load_key', keyId });
-}
-
-/** Acts on the key under the cursor. */
-function onKeyAction(model: Model, current: StoredKey, key: string): Step {
-  const { record } = current;
-  const { id: keyId, name } = record;
+function onRequestsKey(model: Model, key: string): Step {
+  const current = shownJournal(model)[model.lists.requests.cursor];
   switch (key) {
-    case 'e':
-      return step(model, { kind: 'act', action: { kind: 'set_state', keyId, state: 'enabled' } });
-    case 'd':
-      return confirm(model, `Disable ${name}?`, 'Its requests are refused until it is enabled again.', {
-        kind: 'set_state',
-        keyId,
-        state: 'disabled',
-      });
-    case 'r':
-      return confirm(
-        model,
-        `Rotate ${name}?`,
-        'Creates a successor with the same settings. The old key works until you disable it.',
-        {
-          kind: 'rotate',
-          keyId,
-        },
-      );
-    case 'D':
-      return confirm(
-        model,
-        `Delete ${name} permanently?`,
-        'Its requests are refused from now on, and this cannot be undone. Its usage is kept.',
-        { kind: 'set_state', keyId, state: 'deleted' },
-        isTypable(name) ? name : keyId,
-      );
-    case 'l':
-      return step({ ...model, dialog: limitsForm(current) });
-    case 'm':
-      return step({
-        ...model,
-        dialog: {
-          kind: 'picker',
-          keyId,
-          name,
-          options: optionsFor(model, record.allowlist),
-          chosen: record.allowlist,
-          cursor: 0,
-        },
-      });
+    case 'f':
+      return withErrors(model);
+    case 'enter':
+      if (current === undefined) return step(model);
+      return model.requests.isOpen
+        ? intoKey(model, current.id, current.keyId)
+        : step({ ...model, requests: { ...model.requests, isOpen: true } });
     default:
       return step(model);
   }
 }
 
-/** A state file from an older version may hold a name that cannot be typed. */
-function isTypable(name: string): boolean {
-  return name !== '' && name === name.trim() && clean(name) === name;
-}
-
-/** The models in the config, and those in the allowlist that the config no longer has. */
-function optionsFor({ stored }: Model, allowlist: readonly string[] | null): string[] {
-  return [...new Set([...stored.models.map(({ id }) => id), ...(allowlist ?? [])])];
-}
-
-function confirm(
-  model: Model,
-  title: string,
-  text: string,
-  action: Extract<Model['dialog'], { kind: 'confirm' }>['action'],
-  word?: string,
-): Step {
-  return step({ ...model, dialog: { kind: 'confirm', title, text, action, word, typed: NOTHING_TYPED } });
-}
-
-/** Freezes the ended rows while one is selected: new ones would push it away while it is read. */
-export function freezeRows(model: Model): Model {
-  const { cursor, isOpen, frozen } = model.live;
-  const isSelected = cursor > 0 || isOpen;
-  const isFrozen = model.view === 'live' && isSelected && shownRequests(model)[cursor]?.ended_at_ms !== undefined;
-  if (isFrozen === (frozen !== undefined)) return model;
-  return { ...model, live: { ...model.live, frozen: isFrozen ? model.ended : undefined } };
-}
-
-function onLiveKey(model: Model, key: string): Step {
-  const rows = shownRequests(model);
-  const cursor = moveCursor(model.live.cursor, key, rows.length, pageOf(model));
-  if (cursor !== undefined) return step(freezeRows({ ...model, live: { ...model.live, cursor } }));
-  if (key === 'enter' || key === 'escape') {
-    const isOpen = key === 'enter' && !model.live.isOpen;
-    return step(freezeRows({ ...model, live: { ...model.live, isOpen } }));
-  }
-  const current = rows[model.live.cursor];
-  if (key !== 'x' || current === undefined) return step(model);
-  if (current.ended_at_ms !== undefined) return step(withMessage(model, 'This request has already ended.', 'warn'));
-  const { id, elsewhere } = current;
-  const where = elsewhere === undefined ? '' : ` on ${clean(elsewhere.node)}`;
-  return confirm(
-    model,
-    `Stop ${id}${where}?`,
-    'Its client gets an error, and the tokens used so far are charged.',
-    elsewhere === undefined ? { kind: 'stop_request', id } : { kind: 'stop_elsewhere', id, node: elsewhere.node },
-  );
+/** Only what failed, or everything again. */
+function withErrors(model: Model): Step {
+  const words = model.lists[model.view].filter.text.split(' ').filter((word) => word !== '');
+  const others = words.filter((word) => word !== ERRORS);
+  return withFilter(model, typed((others.length < words.length ? others : [...words, ERRORS]).join(' ')));
 }
 
 function onUsageKey(model: Model, key: string): Step {
-  const { by, range, rows, rowsBy, cursor: here } = model.usage;
-  const cursor = moveCursor(here, key, rows.length, pageOf(model));
-  if (cursor !== undefined) return step({ ...model, usage: { ...model.usage, cursor } });
+  const { by, range, of, rowsBy } = model.usage;
   const show = (next: Partial<Pick<Model['usage'], 'by' | 'range'>>): Step => {
-    const query = { by, range, ...next };
-    return step({ ...model, usage: { ...model.usage, ...query, cursor: 0 } }, { kind: 'load_usage', ...query });
+    const query = { by, range, of, ...next };
+    const changed = withList({ ...model, usage: { ...model.usage, ...query } }, { cursor: 0 });
+    return step(changed, { kind: 'load_usage', ...query });
   };
   switch (key) {
     case 'left':
@@ -184,17 +152,48 @@ function onUsageKey(model: Model, key: string): Step {
       return show({ range: after(RANGES, range) });
     case 'w':
       return step({ ...model, dialog: exportForm(`usage-by-${rowsBy}.csv`) });
+    case 'enter': {
+      const row = shownUsage(model)[model.lists.usage.cursor];
+      return row === undefined ? step(model) : onUsageRow(model, row);
+    }
     default:
       return step(model);
   }
 }
 
-/** A key press while the filter is being typed. */
-export function onFilterKey(model: Model, key: string): Step {
-  if (key === 'enter' || key === 'escape') return step({ ...model, keys: { ...model.keys, isTyping: false } });
-  const filter = editText(model.keys.filter, key);
-  if (filter === undefined) return step(model);
-  return step({ ...model, keys: { ...model.keys, filter, cursor: 0, detail: undefined } });
+/** By what it is not narrowed down to yet; in the end, to the requests themselves. */
+function onUsageRow(model: Model, row: UsageRow): Step {
+  const { key, keyId, source } = row;
+  const { of } = model.usage;
+  const period = row.day ?? row.month ?? of.period;
+  const narrowed: UsageOf = {
+    ...of,
+    ...(keyId !== undefined && { key: { id: keyId, name: key ?? keyId } }),
+    ...(row.model !== undefined && { model: row.model }),
+    ...(period !== undefined && { period }),
+  };
+  const by: UsageGroup | undefined =
+    narrowed.model === undefined
+      ? 'model'
+      : narrowed.key === undefined
+        ? 'key'
+        : period === undefined
+          ? 'day'
+          : undefined;
+  if (source === undefined && by !== undefined) return intoUsage(model, nameOfUsage(row), by, narrowed);
+  return intoRequests(
+    model,
+    nameOfUsage(row),
+    ...(narrowed.key === undefined ? [] : [exactWord('key', narrowed.key.name)]),
+    ...(narrowed.model === undefined ? [] : [exactWord('model', narrowed.model)]),
+    ...(period === undefined ? [] : [`day:${period}`]),
+    ...(source === undefined ? [] : [exactWord('source', source)]),
+  );
+}
+
+function onCatalogModel(model: Model): Step {
+  const chosen = shownModels(model)[model.lists.models.cursor];
+  return chosen === undefined ? step(model) : intoUsage(model, chosen.id, 'key', { model: chosen.id });
 }
 
 function after<T>(list: readonly T[], item: T): T {

@@ -13,8 +13,10 @@ export const HELP: readonly Section[] = [
     title: 'Everywhere',
     of: undefined,
     keys: [
-      ['1 … 5   Tab', 'go to a view; next view'],
-      ['↑↓ PgUp PgDn Home End', 'move (also j and k)'],
+      ['1 … 6   Tab', 'go to a view; next view'],
+      ['↑↓ PgUp PgDn Home End', 'move (also j k Ctrl-U Ctrl-D g G)'],
+      ['Enter   Esc', 'look into a row; back'],
+      ['/   s   S', 'filter; sort by the next column; reverse'],
       ['!', 'go to what is wrong'],
       ['+', 'add credit'],
       ['R', 'reload the config'],
@@ -26,20 +28,20 @@ export const HELP: readonly Section[] = [
     title: 'Keys',
     of: 'keys',
     keys: [
-      ['Enter   /   s   Esc', 'details; filter; sort; close'],
       ['n   r', 'create a key; rotate it'],
       ['e   d', 'enable; disable'],
       ['l   m', 'edit limits; edit allowed models'],
       ['D', 'delete permanently'],
     ],
   },
-  { title: 'Live', of: 'live', keys: [['Enter   x', 'details; stop a request']] },
+  { title: 'Live', of: 'live', keys: [['x   f', 'stop a request; only errors']] },
+  { title: 'Requests', of: 'requests', keys: [['f   paste', 'only errors; look for an id']] },
   { title: 'Usage', of: 'usage', keys: [['← →   [ ]   w', 'group; time range; export as CSV']] },
 ];
 
 /** The line at the bottom. The last hint is always shown, the others as far as they fit. */
 export const HINTS = {
-  overview: ['1-5 Tab views', '+ credit', 'R reload', 'q quit', '? help'],
+  overview: ['1-6 Tab views', '↑↓ Enter look into', '+ credit', 'R reload', 'q quit', '? help'],
   keys: [
     'Enter more',
     'n new',
@@ -53,10 +55,11 @@ export const HINTS = {
     'q quit',
     '? help',
   ],
-  live: ['↑↓ Enter details', 'x stop', '1-5 views', 'q quit', '? help'],
-  usage: ['←→ group', '[ ] range', 'w export CSV', '↑↓ move', 'q quit', '? help'],
-  models: ['↑↓ move', 'R reload config', '1-5 views', 'q quit', '? help'],
-  typing: ['type to filter', 'Enter or Esc done'],
+  live: ['Enter more', 'x stop', 'f errors', '/ filter', 's sort', 'q quit', '? help'],
+  requests: ['Enter more', 'f errors', '/ filter', 'paste an id', 's sort', 'q quit', '? help'],
+  usage: ['Enter more', '←→ group', '[ ] range', 'w export CSV', '/ filter', 's sort', 'q quit', '? help'],
+  models: ['Enter usage', 'R reload config', '/ filter', 's sort', 'q quit', '? help'],
+  typing: ['words such as state:disabled cost>1 -model:opus', 'Enter or Esc done'],
 } as const;
 
 /** The same line while a dialog is open. */

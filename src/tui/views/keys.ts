@@ -3,50 +3,40 @@ import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/fo
 import { allowlistText, refusalReason } from '../../operator/messages.ts';
 import { clean, fit } from '../../operator/text.ts';
 import { bar, chart } from '../draw/chart.ts';
-import { beside, bold, dim, type Line, span, spread } from '../draw/line.ts';
-import { type Column, table } from '../draw/table.ts';
+import { beside, bold, dim, type Line, span } from '../draw/line.ts';
+import { currentKey, shareOfLimit, shownKeys } from '../lists/keys.ts';
 import type { KeyDetail, Model, StoredKey } from '../model.ts';
-import { activityOf, currentKey, shownKeys } from '../select.ts';
+import { activityById } from '../select.ts';
+import { type ListColumn, listView } from './list-view.ts';
 
 const BAR = 6;
 /** From this many rows on there is room for more details of a key. */
 const TALL_ROWS = 36;
 
+/** From this many columns on facts and figures of a key stand side by side. */
+const SPLIT_COLUMNS = 60;
+
 const MONTHLY = 'requests, tokens, cost: this month';
 
 export function keys(model: Model, height: number): Line[] {
   const rows = shownKeys(model);
-  const { filter, isTyping, sort, cursor } = model.keys;
-  const left: Line = [
-    bold('Keys'),
-    dim(
-      `  ${count(rows.length)}${rows.length === model.stored.keys.length ? '' : ` of ${count(model.stored.keys.length)}`}, by ${sort}`,
-    ),
-    ...(filter !== '' || isTyping
-      ? [{ text: '   filter: ' }, span(`${clean(filter)}${isTyping ? '▏' : ''}`, { tone: 'accent' })]
-      : []),
-  ];
-  // A filter may need the whole line.
-  const head = filter === '' && !isTyping ? spread(left, [dim(MONTHLY)], model.columns) : left;
-  if (rows.length === 0) return [left, [], [dim(emptyText(model))]];
+  const { length } = model.stored.keys;
   const open = model.keys.detail === undefined ? undefined : currentKey(model);
-  const detail = open === undefined ? [] : keyDetail(model, open, model.keys.detail);
-  const tableHeight = Math.max(4, height - 1 - (detail.length > 0 ? detail.length + 1 : 0));
-  const lines = table(columnsOf(model), rows, { width: model.columns, height: tableHeight, cursor });
-  return [head, ...lines, ...(detail.length > 0 ? [[], ...detail] : [])].slice(0, height);
+  return listView(model, height, {
+    about: [dim(rows.length === length ? count(length) : `${count(rows.length)} of ${count(length)}`)],
+    rows,
+    columns: columnsOf(model),
+    detail: open && ((width) => keyDetail(model, open, model.keys.detail, width)),
+    empty: [[dim('No keys yet. Press n to create one.')]],
+    aside: [dim(MONTHLY)],
+  });
 }
 
-function emptyText({ stored, keys: { filter } }: Model): string {
-  if (stored.keys.length === 0) return 'No keys yet. Press n to create one.';
-  return `No key has ${JSON.stringify(clean(filter))} in its name, id or state.`;
-}
-
-function columnsOf(model: Model): Column<StoredKey>[] {
+function columnsOf(model: Model): ListColumn<StoredKey>[] {
   const { nowMs } = model;
-  const { keys: shown, busiest } = activityOf(model);
   // Without a gateway nobody counts.
   const isKnown = model.snapshot !== undefined || model.shared !== undefined;
-  const activity = new Map(shown.concat(busiest).map((row) => [row.id, row]));
+  const activity = activityById(model);
   const usage = (read: 'requests' | 'tokens' | 'open', limitOf: (key: StoredKey) => number) => (key: StoredKey) => {
     const used = activity.get(key.record.id)?.[read] ?? 0;
     const limit = limitOf(key);
@@ -54,17 +44,43 @@ function columnsOf(model: Model): Column<StoredKey>[] {
     return [...bar(used, limit, BAR), { text: fit(` ${text}/${short(limit)}`, 12, 'right') }];
   };
   return [
-    { head: 'NAME', width: 12, grows: true, cell: ({ record }) => record.name },
+    { head: 'NAME', field: 'name', width: 12, grows: true, cell: ({ record }) => record.name },
     { head: 'KEY', width: 14, rank: 5, cell: ({ record }) => record.preview },
-    { head: 'STATE', width: 8, cell: ({ record }) => [stateSpan(record.state)] },
-    { head: 'REQUESTS/MIN', width: BAR + 12, cell: usage('requests', ({ limits }) => limits.rpm) },
-    { head: 'TOKENS/MIN', width: BAR + 12, rank: 4, cell: usage('tokens', ({ limits }) => limits.tpm) },
-    { head: 'CONCURRENT', width: BAR + 12, rank: 6, cell: usage('open', ({ limits }) => limits.concurrency) },
-    { head: 'REQUESTS', width: 8, align: 'right', rank: 2, cell: ({ month }) => short(month.requests) },
-    { head: 'TOKENS', width: 7, align: 'right', rank: 7, cell: ({ month }) => short(month.tokens) },
-    { head: 'COST (USD)', width: 12, align: 'right', cell: ({ month }) => usdInColumn(month.costNanos, 2) },
-    { head: 'OF LIMIT', width: 8, align: 'right', rank: 1, cell: spendCell },
-    { head: 'LAST USED', width: 9, align: 'right', rank: 3, cell: ({ lastUsedMs }) => lastUse(lastUsedMs, nowMs) },
+    { head: 'STATE', field: 'state', width: 8, cell: ({ record }) => [stateSpan(record.state)] },
+    { head: 'REQUESTS/MIN', field: 'rpm', width: BAR + 12, cell: usage('requests', ({ limits }) => limits.rpm) },
+    { head: 'TOKENS/MIN', field: 'tpm', width: BAR + 12, rank: 4, cell: usage('tokens', ({ limits }) => limits.tpm) },
+    {
+      head: 'CONCURRENT',
+      field: 'open',
+      width: BAR + 12,
+      rank: 6,
+      cell: usage('open', ({ limits }) => limits.concurrency),
+    },
+    {
+      head: 'REQUESTS',
+      field: 'requests',
+      width: 8,
+      align: 'right',
+      rank: 2,
+      cell: ({ month }) => short(month.requests),
+    },
+    { head: 'TOKENS', field: 'tokens', width: 7, align: 'right', rank: 7, cell: ({ month }) => short(month.tokens) },
+    {
+      head: 'COST (USD)',
+      field: 'cost',
+      width: 12,
+      align: 'right',
+      cell: ({ month }) => usdInColumn(month.costNanos, 2),
+    },
+    { head: 'OF LIMIT', field: 'limit', width: 8, align: 'right', rank: 1, cell: spendCell },
+    {
+      head: 'LAST USED',
+      field: 'used',
+      width: 9,
+      align: 'right',
+      rank: 3,
+      cell: ({ lastUsedMs }) => lastUse(lastUsedMs, nowMs),
+    },
   ];
 }
 
@@ -77,9 +93,9 @@ function lastUse(lastUsedMs: number | undefined, nowMs: number): string {
   return lastUsedMs === undefined ? 'never' : ago((nowMs - lastUsedMs) / 1000);
 }
 
-function spendCell({ record, month }: StoredKey): Line {
-  if (record.spendLimitNanos === null) return [dim('-')];
-  const percent = record.spendLimitNanos === 0n ? 100 : Number((month.costNanos * 100n) / record.spendLimitNanos);
+function spendCell(key: StoredKey): Line {
+  const percent = shareOfLimit(key);
+  if (percent === undefined) return [dim('-')];
   return [span(`${short(percent)}%`, { tone: percent >= 100 ? 'bad' : percent >= 75 ? 'warn' : 'good' })];
 }
 
@@ -87,8 +103,10 @@ function keyDetail(
   model: Model,
   { record, limits, month, lastUsedMs }: StoredKey,
   detail: KeyDetail | undefined,
+  width: number,
 ): Line[] {
-  const half = Math.floor((model.columns - 2) / 2);
+  const isSplit = width >= SPLIT_COLUMNS;
+  const half = isSplit ? Math.floor((width - 2) / 2) : width;
   const isTall = model.rows >= TALL_ROWS;
   const own = (value: number | null, inForce: number, unit = '') =>
     `${count(inForce)}${unit}${value === null ? ' (tier)' : ''}`;
@@ -118,6 +136,7 @@ function keyDetail(
     [bold('Requests per day'), dim(`  30 days, max ${short(Math.max(0, ...days))}`)],
     ...chart(days, Math.min(30, half), isTall ? 4 : 1, { tone: 'accent' }),
   ];
+  if (!isSplit) return [...facts, [], ...figures];
   return beside([
     { lines: facts, width: half },
     { lines: figures, width: half },

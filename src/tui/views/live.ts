@@ -5,31 +5,28 @@ import { ago, count, duration, milliseconds, short, usd, usdInColumn } from '../
 import { servedBy, servedModel, whyOf } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
-import { type Column, table } from '../draw/table.ts';
+import { shownRequests } from '../lists/live.ts';
 import type { LiveRow, Model } from '../model.ts';
-import { inFlightOf, keyNames, shownRequests } from '../select.ts';
+import { inFlightOf, keyNames } from '../select.ts';
+import { type ListColumn, listView, wayTo } from './list-view.ts';
 import { startHint } from './stored.ts';
 
 export function live(model: Model, height: number): Line[] {
   const inFlight = inFlightOf(model);
-  if (inFlight === undefined) return [[bold('Live')], [], ...unwatched(model)];
+  if (inFlight === undefined) return [wayTo(model), [], ...unwatched(model)];
   const rows = shownRequests(model);
-  const { snapshot, shared } = model;
+  const { snapshot, shared, live: state, lists } = model;
   const where = shared === undefined ? '' : ' on all gateways';
   const past = snapshot === undefined ? '' : `, followed by recent requests${shared === undefined ? '' : ' here'}`;
-  const head: Line = [
-    bold('Live'),
-    dim(`  ${count(inFlight)} in flight${where}${past}`),
-    ...(model.live.frozen === undefined ? [] : [span('   paused, Home to resume', { tone: 'warn' })]),
-  ];
-  if (rows.length === 0 && inFlight === 0 && model.seconds.length === 0) {
-    return [head, [], [dim(snapshot === undefined ? 'No requests.' : 'No requests yet.')]];
-  }
-  const current = rows[model.live.cursor];
-  const detail = model.live.isOpen && current !== undefined ? requestDetail(model, current) : [];
-  const tableHeight = Math.max(4, height - 1 - (detail.length > 0 ? detail.length + 1 : 0));
-  const lines = table(columnsOf(model), rows, { width: model.columns, height: tableHeight, cursor: model.live.cursor });
-  return [head, ...lines, ...(detail.length > 0 ? [[], ...detail] : [])].slice(0, height);
+  const current = state.isOpen ? rows[lists.live.cursor] : undefined;
+  return listView(model, height, {
+    about: [dim(`${count(inFlight)} in flight${where}${past}`)],
+    rows,
+    columns: columnsOf(model),
+    detail: current && (() => requestDetail(model, current)),
+    empty: [[dim(snapshot === undefined ? 'No requests.' : 'No requests yet.')]],
+    aside: state.frozen === undefined ? [] : [span('paused, Home to resume', { tone: 'warn' })],
+  });
 }
 
 function unwatched(model: Model): Line[] {
@@ -41,26 +38,49 @@ function unwatched(model: Model): Line[] {
   ];
 }
 
-function columnsOf(model: Model): Column<LiveRow>[] {
+function columnsOf(model: Model): ListColumn<LiveRow>[] {
   const nameOf = keyNames(model);
   const { shared } = model;
-  const node: Column<LiveRow>[] =
+  const node: ListColumn<LiveRow>[] =
     shared === undefined
       ? []
-      : [{ head: 'NODE', width: 10, grows: true, rank: 1, cell: (row) => row.elsewhere?.node ?? shared.ownNode }];
+      : [
+          {
+            head: 'NODE',
+            field: 'node',
+            width: 10,
+            grows: true,
+            rank: 1,
+            cell: (row) => row.elsewhere?.node ?? shared.ownNode,
+          },
+        ];
   return [
-    { head: 'AGE', width: 8, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
-    { head: 'KEY', width: 10, grows: true, cell: ({ key_id: id }) => nameOf(id) },
-    { head: 'MODEL', width: 18, grows: true, cell: ({ model: name }) => name },
+    { head: 'AGE', field: 'age', width: 8, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
+    { head: 'KEY', field: 'key', width: 10, grows: true, cell: ({ key_id: id }) => nameOf(id) },
+    { head: 'MODEL', field: 'model', width: 18, grows: true, cell: ({ model: name }) => name },
     ...node,
-    { head: 'UPSTREAM', width: 12, rank: 7, cell: ({ upstream = '' }) => upstream },
+    { head: 'UPSTREAM', field: 'upstream', width: 12, rank: 7, cell: ({ upstream = '' }) => upstream },
     { head: '', width: 6, rank: 6, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
-    { head: 'IN', width: 5, align: 'right', rank: 4, cell: (row) => tokensOf(row, row.prompt_tokens) },
-    { head: 'OUT', width: 5, align: 'right', rank: 1, cell: (row) => tokensOf(row, row.completion_tokens) },
-    { head: 'COST (USD)', width: 10, align: 'right', rank: 2, cell: costCell },
-    { head: 'FIRST BYTE', width: 10, align: 'right', rank: 5, cell: (row) => milliseconds(row.first_byte_ms) },
-    { head: 'STATE', width: 19, cell: (row) => [stateSpan(row)] },
-    { head: 'WHY', width: 34, grows: true, rank: 3, cell: (row) => [span(whyOf(row), { tone: 'warn' })] },
+    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 4, cell: (row) => tokensOf(row, row.prompt_tokens) },
+    {
+      head: 'OUT',
+      field: 'out',
+      width: 5,
+      align: 'right',
+      rank: 1,
+      cell: (row) => tokensOf(row, row.completion_tokens),
+    },
+    { head: 'COST (USD)', field: 'cost', width: 10, align: 'right', rank: 2, cell: costCell },
+    {
+      head: 'FIRST BYTE',
+      field: 'first',
+      width: 10,
+      align: 'right',
+      rank: 5,
+      cell: (row) => milliseconds(row.first_byte_ms),
+    },
+    { head: 'STATE', field: 'state', width: 19, cell: (row) => [stateSpan(row)] },
+    { head: 'WHY', field: 'err', width: 34, grows: true, rank: 3, cell: (row) => [span(whyOf(row), { tone: 'warn' })] },
   ];
 }
 

@@ -6,29 +6,28 @@ import type { UpstreamHealth, UpstreamState } from '../../observe/worker-snapsho
 import { count, price, short } from '../../operator/format.ts';
 import { UPSTREAM_STATES } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
-import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
-import { type Column, table } from '../draw/table.ts';
+import { dim, type Line, type Span, span } from '../draw/line.ts';
+import { shownModels } from '../lists/models.ts';
 import type { Model } from '../model.ts';
 import { isUnused } from '../select.ts';
+import { type ListColumn, listView } from './list-view.ts';
 
 const PRICE_DECIMALS = 4;
 const PRICE_WIDTH = 8;
 
 export function models(model: Model, height: number): Line[] {
-  const { models: rows, tierName } = model.stored;
-  const head: Line = [
-    bold('Models'),
-    dim(`  ${count(rows.length)}, USD per million tokens, requests of this month, tier ${clean(tierName)}`),
-  ];
-  if (rows.length === 0)
-    return [head, [], [dim('No models in the config. Add some under `providers:`, then press R.')]];
-  return [
-    head,
-    ...table(columnsOf(model), rows, { width: model.columns, height: height - 1, cursor: model.models.cursor }),
-  ];
+  const { tierName } = model.stored;
+  const rows = shownModels(model);
+  return listView(model, height, {
+    about: [dim(`${count(rows.length)}, USD per million tokens, requests of this month, tier ${clean(tierName)}`)],
+    rows,
+    columns: columnsOf(model),
+    detail: undefined,
+    empty: [[dim('No models in the config. Add some under `providers:`, then press R.')]],
+  });
 }
 
-function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
+function columnsOf({ stored, snapshot }: Model): ListColumn<CatalogModel>[] {
   const health = (provider: string): Health => {
     const upstreams = (snapshot?.upstreams ?? []).filter((upstream) => upstream.provider === provider);
     const sum = (read: (upstream: UpstreamHealth) => number) =>
@@ -49,11 +48,18 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
     return used === requests ? '100%' : `${Math.min(99, Math.max(1, Math.round((100 * used) / requests)))}%`;
   };
   return [
-    { head: 'MODEL', width: 24, grows: true, cell: ({ id }) => id },
-    { head: 'UPSTREAM NAME', width: 18, rank: 3, cell: ({ upstream }) => upstream },
-    { head: 'INPUT', width: PRICE_WIDTH, align: 'right', cell: ({ input }) => priceOf(input) },
-    { head: 'CACHED', width: PRICE_WIDTH, align: 'right', rank: 1, cell: ({ cachedInput }) => priceOf(cachedInput) },
-    { head: 'OUTPUT', width: PRICE_WIDTH, align: 'right', cell: ({ output }) => priceOf(output) },
+    { head: 'MODEL', field: 'model', width: 24, grows: true, cell: ({ id }) => id },
+    { head: 'UPSTREAM NAME', field: 'upstream', width: 18, rank: 3, cell: ({ upstream }) => upstream },
+    { head: 'INPUT', field: 'input', width: PRICE_WIDTH, align: 'right', cell: ({ input }) => priceOf(input) },
+    {
+      head: 'CACHED',
+      field: 'cached',
+      width: PRICE_WIDTH,
+      align: 'right',
+      rank: 1,
+      cell: ({ cachedInput }) => priceOf(cachedInput),
+    },
+    { head: 'OUTPUT', field: 'output', width: PRICE_WIDTH, align: 'right', cell: ({ output }) => priceOf(output) },
     {
       head: 'REQUESTS',
       width: 8,
@@ -61,7 +67,7 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
       rank: 2,
       cell: ({ id }) => short(stored.modelUsage.get(id)?.requests ?? 0),
     },
-    { head: 'SHARE', width: 6, align: 'right', cell: share },
+    { head: 'SHARE', field: 'requests', width: 6, align: 'right', cell: share },
     {
       head: 'LISTS',
       width: 5,
@@ -69,7 +75,7 @@ function columnsOf({ stored, snapshot }: Model): Column<CatalogModel>[] {
       rank: 4,
       cell: ({ id }) => count(lists.filter(({ record }) => record.allowlist?.includes(id)).length),
     },
-    { head: 'PROVIDER', width: 14, cell: (row) => [healthSpan(row, health(row.provider))] },
+    { head: 'PROVIDER', field: 'provider', width: 14, cell: (row) => [healthSpan(row, health(row.provider))] },
   ];
 }
 

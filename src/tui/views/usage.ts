@@ -4,26 +4,32 @@ import { count, dateTime, short, usd, usdInColumn } from '../../operator/format.
 import { NO_USAGE } from '../../operator/messages.ts';
 import { USAGE_GROUPS, type UsageRow } from '../../state/usage.ts';
 import { bold, dim, type Line, span, spread } from '../draw/line.ts';
-import { type Column, table } from '../draw/table.ts';
+import { nameOfUsage, shownUsage } from '../lists/usage.ts';
 import { type Model, RANGES } from '../model.ts';
+import { type ListColumn, listView } from './list-view.ts';
 
 /** From this many columns on all groups and ranges fit on one line. */
 const WIDE_COLUMNS = 80;
 
 export function usage(model: Model, height: number): Line[] {
-  const { by, range, rows, cursor } = model.usage;
-  const hasRoom = model.columns >= WIDE_COLUMNS;
-  const head: Line = [
-    bold('Usage'),
-    dim('  by '),
+  const { by, range, of } = model.usage;
+  const rows = shownUsage(model);
+  const hasRoom = model.columns >= WIDE_COLUMNS && model.trail.length === 0;
+  const choice: Line = [
+    dim('by '),
     ...choices(USAGE_GROUPS, by, hasRoom),
     dim('  over '),
-    ...choices(RANGES, range, hasRoom),
+    ...(of.period === undefined ? choices(RANGES, range, hasRoom) : [{ text: of.period }]),
   ];
   const asOf = asOfLine(model.usage);
-  if (rows.length === 0) return [head, [], [dim(asOf === '' ? '' : NO_USAGE)], [dim(asOf)]];
-  const lines = table(columnsOf(model), rows, { width: model.columns, height: height - 2, cursor });
-  return [head, ...lines, spread(totalLine(rows), [dim(asOf)], model.columns)];
+  return listView(model, height, {
+    about: choice,
+    rows,
+    columns: columnsOf(model, rows),
+    detail: undefined,
+    empty: [[dim(asOf === '' ? '' : NO_USAGE)], [dim(asOf)]],
+    foot: spread(totalLine(rows), [dim(asOf)], model.columns),
+  });
 }
 
 /** The figures are read again while the view is open, but the database may be away. */
@@ -38,19 +44,14 @@ function choices<T extends string>(all: readonly T[], chosen: T, hasRoom: boolea
     .map((each) => span(` ${each} `, { inverse: each === chosen, dim: each !== chosen }));
 }
 
-/** What a row is about. */
-function nameOfRow({ rowsBy }: Model['usage'], row: UsageRow): string {
-  return (rowsBy === 'key' ? (row.key ?? row.keyId) : row[rowsBy]) ?? '';
-}
-
-function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
-  const top = state.rows.reduce((most, { costNanos }) => (costNanos > most ? costNanos : most), 0n);
+function columnsOf({ usage: state }: Model, rows: readonly UsageRow[]): ListColumn<UsageRow>[] {
+  const top = rows.reduce((most, { costNanos }) => (costNanos > most ? costNanos : most), 0n);
   const decimals = top < NANOS_PER_USD ? 6 : 2;
-  const most = Math.max(1, ...state.rows.map(({ requests }) => requests));
+  const most = Math.max(1, ...rows.map(({ requests }) => requests));
   // If nothing costs anything, bars of requests say more than empty ones.
   const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
   return [
-    { head: state.rowsBy.toUpperCase(), width: 15, grows: true, cell: (row) => nameOfRow(state, row) },
+    { head: state.rowsBy.toUpperCase(), field: 'name', width: 15, grows: true, cell: nameOfUsage },
     {
       head: top > 0n ? 'COST COMPARED' : 'REQUESTS COMPARED',
       width: 17,
@@ -58,24 +59,39 @@ function columnsOf({ usage: state }: Model): Column<UsageRow>[] {
       rank: 1,
       cell: (row, width) => share(shareOf(row), width),
     },
-    { head: 'REQUESTS', width: 8, align: 'right', cell: ({ requests }) => short(requests) },
+    { head: 'REQUESTS', field: 'requests', width: 8, align: 'right', cell: ({ requests }) => short(requests) },
     {
       head: 'ERRORS',
+      field: 'errors',
       width: 6,
       align: 'right',
       rank: 2,
       cell: ({ errors }) => (errors === 0 ? [dim('0')] : [span(short(errors), { tone: 'bad' })]),
     },
-    { head: 'IN', width: 5, align: 'right', rank: 3, cell: ({ promptTokens }) => short(promptTokens) },
+    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 3, cell: ({ promptTokens }) => short(promptTokens) },
     {
       head: 'CACHED',
+      field: 'cached',
       width: 6,
       align: 'right',
       rank: 4,
       cell: ({ cachedTokens }) => (cachedTokens === 0 ? [dim('-')] : [span(short(cachedTokens))]),
     },
-    { head: 'OUT', width: 5, align: 'right', rank: 3, cell: ({ completionTokens }) => short(completionTokens) },
-    { head: 'COST (USD)', width: 12, align: 'right', cell: ({ costNanos }) => usdInColumn(costNanos, decimals) },
+    {
+      head: 'OUT',
+      field: 'out',
+      width: 5,
+      align: 'right',
+      rank: 3,
+      cell: ({ completionTokens }) => short(completionTokens),
+    },
+    {
+      head: 'COST (USD)',
+      field: 'cost',
+      width: 12,
+      align: 'right',
+      cell: ({ costNanos }) => usdInColumn(costNanos, decimals),
+    },
   ];
 }
 

@@ -1,0 +1,83 @@
+/** The list of requests in the journal, and what of its filter the state can answer itself. Pure. */
+import { NANOS_PER_USD } from '../../core/money.ts';
+import { isErrorOutcome } from '../../core/settlement.ts';
+import { boundsOf } from '../../state/periods.ts';
+import type { RequestEnd, RequestRecord } from '../../state/requests.ts';
+import type { Model, RequestSearch } from '../model.ts';
+import { type Field, type Listed, shownOf } from './list.ts';
+import { numberOf, type Value, type Word, wordsOf } from './words.ts';
+
+export const JOURNAL: Listed<RequestRecord> = {
+  // Only those that pass the filter are kept as they are read.
+  rows: ({ requests }) => requests.rows,
+  idOf: ({ id }) => id,
+  fields: {
+    age: { read: ({ admittedAtMs }, { nowMs }) => (nowMs - admittedAtMs) / 1_000, isTime: true },
+    key: { read: ({ key }) => key, isText: true },
+    model: { read: ({ model }) => model, isText: true },
+    node: { read: ({ node }) => node, isText: true },
+    upstream: { ...ofEnd(({ upstream }) => upstream), isText: true },
+    in: ofEnd(({ promptTokens }) => promptTokens),
+    out: ofEnd(({ completionTokens }) => completionTokens),
+    cost: ofEnd(({ costNanos }) => Number(costNanos) / Number(NANOS_PER_USD)),
+    first: { ...ofEnd(({ firstByteMs }) => firstByteMs && firstByteMs / 1_000), isTime: true },
+    took: { read: ({ admittedAtMs, end }) => end && (end.settledAtMs - admittedAtMs) / 1_000, isTime: true },
+    state: { ...ofEnd(({ outcome }) => outcome), isText: true },
+    err: { ...ofEnd(errorOf), isText: true },
+    day: { read: ({ admittedAtMs }) => dayOf(admittedAtMs), isHidden: true, isText: true },
+    source: { ...ofEnd(({ source }) => source), isText: true, isHidden: true },
+    id: { read: ({ id, end }) => `${id} ${end?.completionId ?? ''}`, isHidden: true, isText: true },
+  },
+};
+
+function ofEnd(read: (end: RequestEnd) => Value): Field<RequestRecord> {
+  return { read: ({ end }) => end && read(end) };
+}
+
+function errorOf({ outcome, failure }: RequestEnd): string {
+  return isErrorOutcome(outcome) ? `${outcome} ${failure?.message ?? ''}` : '';
+}
+
+function dayOf(wallMs: number): string {
+  return new Date(wallMs).toISOString().slice(0, 10);
+}
+
+const FIELDS = Object.keys(JOURNAL.fields);
+
+export function journalWords({ lists }: Pick<Model, 'lists'>): Word[] {
+  return wordsOf(lists.requests.filter.text, FIELDS);
+}
+
+/** The requests that have been read, in their order. */
+export function shownJournal(model: Model): readonly RequestRecord[] {
+  return shownOf('requests', JOURNAL, model);
+}
+
+/** A request's id, or that of a completion: long, and without blanks. */
+const ID = /^[\w-]*\d[\w-]*$/;
+const LEAST_ID = 16;
+
+/** What the state looks for by itself. The other words are left to the rows that it gives. */
+export function searchOf(model: Model): RequestSearch {
+  const { filter } = model.lists.requests;
+  const words = journalWords(model).filter(({ isNegated }) => !isNegated);
+  const wordOf = (field: string, ...operators: string[]) =>
+    words.find((word) => word.field === field && operators.includes(word.operator) && word.text !== '');
+  const text = filter.text.trim();
+  const period = boundsOf(wordOf('day', '=', ':')?.text ?? '');
+  const age = numberOf(wordOf('age', '<', '<=')?.text ?? '', true);
+  return {
+    id: text.length >= LEAST_ID && ID.test(text) ? text : undefined,
+    keyId: keyIdOf(model, wordOf('key', '=')?.text),
+    errors: wordOf('err', ':') !== undefined,
+    sinceMs: period?.sinceMs ?? (age === undefined ? undefined : model.nowMs - age * 1_000),
+    untilMs: period?.untilMs,
+  };
+}
+
+/** Undefined where it is not known to be exactly one: the name of a deleted key may have been used again. */
+function keyIdOf({ stored }: Model, name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  const found = stored.keys.filter(({ record }) => record.name.toLowerCase() === name);
+  return found.length === 1 ? found[0]?.record.id : undefined;
+}

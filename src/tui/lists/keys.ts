@@ -1,0 +1,52 @@
+/** The list of keys. Pure. */
+import { NANOS_PER_USD } from '../../core/money.ts';
+import type { Model, StoredKey } from '../model.ts';
+import { activityById } from '../select.ts';
+import { type Field, type Listed, shownOf } from './list.ts';
+
+/** Per minute, as the gateway counts it. Undefined for a key that it does not tell of. */
+function activity(read: 'requests' | 'tokens' | 'open'): Field<StoredKey> {
+  return { read: ({ record }, model) => activityById(model).get(record.id)?.[read], isLive: true };
+}
+
+export const KEYS: Listed<StoredKey> = {
+  rows: ({ stored }) => stored.keys,
+  idOf: ({ record }) => record.id,
+  fields: {
+    name: { read: ({ record }) => record.name, isText: true },
+    state: { read: ({ record }) => record.state, isText: true },
+    rpm: activity('requests'),
+    tpm: activity('tokens'),
+    open: activity('open'),
+    requests: { read: ({ month }) => month.requests },
+    tokens: { read: ({ month }) => month.tokens },
+    cost: { read: ({ month }) => Number(month.costNanos) / Number(NANOS_PER_USD) },
+    limit: { read: shareOfLimit },
+    used: { read: ({ lastUsedMs }, { nowMs }) => lastUsedMs && (nowMs - lastUsedMs) / 1_000, isTime: true },
+    age: { read: ({ record }, { nowMs }) => (nowMs - record.createdAtMs) / 1_000, isTime: true },
+    id: { read: ({ record }) => record.id, isHidden: true, isText: true },
+    key: { read: ({ record }) => record.preview, isHidden: true, isText: true },
+    model: { read: modelsOf, isHidden: true, isNamed: true, isText: true },
+  },
+};
+
+/** The models that it may call. A bare word would find every key by them. */
+function modelsOf({ record }: StoredKey, { stored }: Model): string {
+  return (record.allowlist ?? stored.models.map(({ id }) => id)).join(' ');
+}
+
+/** In percent of the monthly spend limit; undefined without one. */
+export function shareOfLimit({ record: { spendLimitNanos }, month }: StoredKey): number | undefined {
+  if (spendLimitNanos === null) return undefined;
+  return spendLimitNanos === 0n ? 100 : Number((month.costNanos * 100n) / spendLimitNanos);
+}
+
+/** The keys that pass the filter, in their order. */
+export function shownKeys(model: Model): readonly StoredKey[] {
+  return shownOf('keys', KEYS, model);
+}
+
+/** The key under the cursor. */
+export function currentKey(model: Model): StoredKey | undefined {
+  return shownKeys(model)[model.lists.keys.cursor];
+}

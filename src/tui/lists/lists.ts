@@ -1,0 +1,41 @@
+/** The lists of all views, as what moves the cursor and follows rows needs them. Pure. */
+import type { Model, View } from '../model.ts';
+import { JOURNAL } from './journal.ts';
+import { KEYS } from './keys.ts';
+import { type Listed, shownOf, sortable, startsLow } from './list.ts';
+import { LIVE } from './live.ts';
+import { MODELS } from './models.ts';
+import { OVERVIEW } from './overview.ts';
+import { USAGE } from './usage.ts';
+
+/** A list without the type of its rows. */
+interface AnyList {
+  /** The rows shown. The same array as long as they are the same. */
+  shown(model: Model): readonly unknown[];
+  ids(model: Model): string[];
+  /** All that a filter can name. */
+  readonly fields: readonly string[];
+  /** What it can be ordered by. */
+  readonly sortable: readonly string[];
+  startsLow(field: string): boolean;
+}
+
+function anyList<Row>(view: View, list: Listed<Row>): AnyList {
+  const shown = (model: Model) => shownOf(view, list, model);
+  return {
+    shown,
+    ids: (model) => shown(model).map(list.idOf),
+    fields: Object.keys(list.fields),
+    sortable: sortable(list),
+    startsLow: (field) => startsLow(list, field),
+  };
+}
+
+export const LISTS: Readonly<Record<View, AnyList>> = {
+  overview: anyList('overview', OVERVIEW),
+  keys: anyList('keys', KEYS),
+  live: anyList('live', LIVE),
+  requests: anyList('requests', JOURNAL),
+  usage: anyList('usage', USAGE),
+  models: anyList('models', MODELS),
+};

@@ -1,0 +1,40 @@
+/** The list of requests in flight, and of those that have ended or been refused lately. Pure. */
+import { whyOf } from '../../operator/messages.ts';
+import type { LiveRow, Model } from '../model.ts';
+import { keyNames, requestsNow } from '../select.ts';
+import { type Listed, shownOf } from './list.ts';
+
+export const LIVE: Listed<LiveRow> = {
+  rows: (model) => model.live.asked ?? requestsNow(model),
+  idOf: ({ id }) => id,
+  fields: {
+    age: { read: (row, { nowMs }) => (nowMs - (row.ended_at_ms ?? row.admitted_at_ms)) / 1_000, isTime: true },
+    key: { read: ({ key_id: id }, model) => keyNames(model)(id), isText: true },
+    model: { read: ({ model }) => model, isText: true },
+    node: { read: ({ elsewhere }, { shared }) => elsewhere?.node ?? shared?.ownNode, isText: true },
+    upstream: { read: ({ upstream }) => upstream, isText: true },
+    in: { read: (row) => tokens(row, row.prompt_tokens) },
+    out: { read: (row) => tokens(row, row.completion_tokens) },
+    cost: { read: (row) => (row.elsewhere === undefined ? Number(row.cost_usd) : undefined) },
+    first: { read: ({ first_byte_ms: ms }) => ms && ms / 1_000, isTime: true },
+    state: { read: ({ outcome }) => outcome ?? 'running', isText: true },
+    err: { read: errorOf, isText: true },
+    id: { read: ({ id }) => id, isHidden: true, isText: true },
+  },
+};
+
+/** Only the gateway that runs a request knows its tokens. */
+function tokens({ elsewhere }: LiveRow, number: number): number | undefined {
+  return elsewhere === undefined ? number : undefined;
+}
+
+/** Its code and its cause, if it failed or was refused. */
+function errorOf(row: LiveRow): string {
+  const { outcome = 'ok' } = row;
+  return outcome === 'ok' || outcome === 'cancelled' ? '' : `${outcome} ${whyOf(row)}`;
+}
+
+/** The requests that pass the filter, in their order. */
+export function shownRequests(model: Model): readonly LiveRow[] {
+  return shownOf('live', LIVE, model);
+}

@@ -1,0 +1,69 @@
+/** What can be chosen in the Overview: what is wrong, the busiest keys, and the upstreams. Pure. */
+import type { KeyActivityRow } from '../../control/protocol.ts';
+import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
+import type { Model } from '../model.ts';
+import { activityOf, isUnused, keyNames } from '../select.ts';
+import { MOST_TROUBLES, type Trouble, troublesOf } from '../trouble.ts';
+import { type Listed, shownOf } from './list.ts';
+
+export type OverviewItem =
+  | { readonly kind: 'trouble'; readonly trouble: Trouble }
+  | { readonly kind: 'key'; readonly key: KeyActivityRow }
+  | { readonly kind: 'upstream'; readonly upstream: UpstreamHealth };
+
+export const OVERVIEW: Listed<OverviewItem> = {
+  rows: itemsOf,
+  idOf(item) {
+    switch (item.kind) {
+      case 'trouble':
+        return `trouble ${item.trouble.about}`;
+      case 'key':
+        return `key ${item.key.id}`;
+      case 'upstream':
+        return `upstream ${item.upstream.upstream}`;
+    }
+  },
+  fields: {
+    name: {
+      read(item, model) {
+        switch (item.kind) {
+          case 'trouble':
+            return item.trouble.text;
+          case 'key':
+            return keyNames(model)(item.key.id);
+          case 'upstream':
+            return item.upstream.upstream;
+        }
+      },
+      isText: true,
+      isHidden: true,
+    },
+    kind: { read: ({ kind }) => kind, isHidden: true, isText: true },
+    state: {
+      read: (item) => (item.kind === 'upstream' ? item.upstream.state.replace('_', '-') : undefined),
+      isText: true,
+      isHidden: true,
+    },
+  },
+};
+
+function itemsOf(model: Model): OverviewItem[] {
+  return [
+    ...troublesOf(model)
+      .slice(0, MOST_TROUBLES)
+      .map((trouble) => ({ kind: 'trouble', trouble }) as const),
+    ...activityOf(model).busiest.map((key) => ({ kind: 'key', key }) as const),
+    ...upstreamsByTrouble(model).map((upstream) => ({ kind: 'upstream', upstream }) as const),
+  ];
+}
+
+/** Those that get no requests first, then those that fail, then the others in the order of the config. */
+export function upstreamsByTrouble({ snapshot }: Pick<Model, 'snapshot'>): readonly UpstreamHealth[] {
+  const rank = ({ state, failures }: UpstreamHealth) => (isUnused(state) ? 0 : failures > 0 ? 1 : 2);
+  return (snapshot?.upstreams ?? []).toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** What passes the filter, in its order. */
+export function shownItems(model: Model): readonly OverviewItem[] {
+  return shownOf('overview', OVERVIEW, model);
+}

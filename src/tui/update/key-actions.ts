@@ -1,0 +1,79 @@
+/** What is done with a key: its details, its state, its limits, its models. Pure. */
+import { clean } from '../../operator/text.ts';
+import { NOTHING_TYPED } from '../draw/typed.ts';
+import { currentKey } from '../lists/keys.ts';
+import type { Dialog, Model, StoredKey } from '../model.ts';
+import { createForm, limitsForm } from './forms.ts';
+import { type Step, step } from './step.ts';
+
+/** Opens or closes the details of the key under the cursor. */
+export function withDetail(model: Model, isOpen: boolean): Step {
+  const current = currentKey(model);
+  if (!isOpen || current === undefined) return step({ ...model, keys: { detail: undefined } });
+  const { id: keyId } = current.record;
+  const known = model.keys.detail?.keyId === keyId ? model.keys.detail : undefined;
+  const detail = known ?? { keyId, byModel: [], byDay: [], refusals: [] };
+  return step({ ...model, keys: { detail } }, { kind: 'load_key', keyId });
+}
+
+/** Acts on the key under the cursor, or creates one. */
+export function onKeyAction(model: Model, current: StoredKey | undefined, key: string): Step {
+  if (key === 'n') return step({ ...model, dialog: createForm() });
+  if (current === undefined) return step(model);
+  const { record } = current;
+  const { id: keyId, name } = record;
+  switch (key) {
+    case 'e':
+      return step(model, { kind: 'act', action: { kind: 'set_state', keyId, state: 'enabled' } });
+    case 'd':
+      return confirm(model, `Disable ${name}?`, 'Its requests are refused until it is enabled again.', {
+        kind: 'set_state',
+        keyId,
+        state: 'disabled',
+      });
+    case 'r':
+      return confirm(
+        model,
+        `Rotate ${name}?`,
+        'Creates a successor with the same settings. The old key works until you disable it.',
+        { kind: 'rotate', keyId },
+      );
+    case 'D':
+      return confirm(
+        model,
+        `Delete ${name} permanently?`,
+        'Its requests are refused from now on, and this cannot be undone. Its usage is kept.',
+        { kind: 'set_state', keyId, state: 'deleted' },
+        isTypable(name) ? name : keyId,
+      );
+    case 'l':
+      return step({ ...model, dialog: limitsForm(current) });
+    case 'm': {
+      const { allowlist: chosen } = record;
+      const options = optionsFor(model, chosen);
+      return step({ ...model, dialog: { kind: 'picker', keyId, name, options, chosen, cursor: 0 } });
+    }
+    default:
+      return step(model);
+  }
+}
+
+/** A state file from an older version may hold a name that cannot be typed. */
+function isTypable(name: string): boolean {
+  return name !== '' && name === name.trim() && clean(name) === name;
+}
+
+/** The models in the config, and those in the allowlist that the config no longer has. */
+function optionsFor({ stored }: Model, allowlist: readonly string[] | null): string[] {
+  return [...new Set([...stored.models.map(({ id }) => id), ...(allowlist ?? [])])];
+}
+
+function confirm(
+  model: Model,
+  title: string,
+  text: string,
+  action: Extract<Dialog, { kind: 'confirm' }>['action'],
+  word?: string,
+): Step {
+  return step({ ...model, dialog: { kind: 'confirm', title, text, action, word, typed: NOTHING_TYPED } });
+}

@@ -1,0 +1,71 @@
+/** What the same keys do in every list: move, filter, order. Pure. */
+import { edited, type Typed } from '../draw/typed.ts';
+import type { ListState, Sort } from '../lists/list.ts';
+import { LISTS } from '../lists/lists.ts';
+import { FIRST_LISTS, type Model, type View } from '../model.ts';
+import { searched } from './requests.ts';
+import { moveCursor, type Step, step } from './step.ts';
+
+/** Rows of the screen that are not rows of a list, roughly: a page is what the others show. */
+const FRAME_ROWS = 8;
+
+export function withList(model: Model, change: Partial<ListState>, view: View = model.view): Model {
+  return { ...model, lists: { ...model.lists, [view]: { ...model.lists[view], ...change } } };
+}
+
+/** The cursor on the last row, if its own is gone: rows come and go while another view is open. */
+export function withinRows(model: Model): Model {
+  const { cursor } = model.lists[model.view];
+  const { length } = LISTS[model.view].shown(model);
+  return cursor < Math.max(1, length) ? model : withList(model, { cursor: Math.max(0, length - 1) });
+}
+
+/** Undefined if the key does none of it. */
+export function onListKey(model: Model, key: string): Step | undefined {
+  const { view } = model;
+  const { cursor, sort } = model.lists[view];
+  const { length } = LISTS[view].shown(model);
+  const next = length === 0 ? undefined : moveCursor(cursor, key, length, Math.max(1, model.rows - FRAME_ROWS));
+  if (next !== undefined) return step(withList(model, { cursor: next }));
+  switch (key) {
+    case '/':
+      return step(withList(model, { isTyping: true }));
+    case 's':
+      return step(withList(model, { sort: nextSort(view, sort), cursor: firstOf(view) }));
+    case 'S':
+      return step(
+        sort === undefined
+          ? model
+          : withList(model, { sort: { ...sort, isDown: !sort.isDown }, cursor: firstOf(view) }),
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** A key press while the filter is being typed. */
+export function onFilterKey(model: Model, key: string): Step {
+  if (key === 'enter' || key === 'escape') return step(withList(model, { isTyping: false }));
+  const { filter } = model.lists[model.view];
+  const next = edited(filter, key);
+  if (next === undefined) return step(model);
+  return next.text === filter.text ? step(withList(model, { filter: next })) : withFilter(model, next);
+}
+
+/** The list with another filter, from its top. */
+export function withFilter(model: Model, filter: Typed): Step {
+  const next = withList(model, { filter, cursor: firstOf(model.view) });
+  return next.view === 'requests' ? searched(next) : step({ ...next, keys: { detail: undefined } });
+}
+
+/** In the Overview nothing is chosen at first. */
+function firstOf(view: View): number {
+  return view === 'overview' ? -1 : 0;
+}
+
+/** The order by the next column, and after the last one the first. */
+function nextSort(view: View, sort: Sort | undefined): Sort | undefined {
+  const { sortable, startsLow } = LISTS[view];
+  const by = sortable[sort === undefined ? 0 : sortable.indexOf(sort.by) + 1];
+  return by === undefined ? FIRST_LISTS[view].sort : { by, isDown: !startsLow(by) };
+}

@@ -1,0 +1,96 @@
+/** Going from a row to what lies beneath it, and back. Pure. */
+import type { UsageGroup } from '../../state/usage.ts';
+import { typed } from '../draw/typed.ts';
+import { shownKeys } from '../lists/keys.ts';
+import { shownItems } from '../lists/overview.ts';
+import { FIRST_LISTS, LIVE_AT_TOP, type Model, type Place, type UsageOf, type View } from '../model.ts';
+import type { Trouble } from '../trouble.ts';
+import { withinRows } from './lists.ts';
+import { searched } from './requests.ts';
+import { type Step, step } from './step.ts';
+
+/** Whoever goes in circles gets back this far. */
+const MAX_TRAIL = 20;
+
+/** The view, from its top, with a filter; Esc comes back to where the model is. `label` says what was chosen. */
+function into(model: Model, label: string, view: View, filter = ''): Model {
+  const { lists, overview, keys, live, requests, usage } = model;
+  const place: Place = { label, filter, view: model.view, lists, overview, keys, live, requests, usage };
+  return {
+    ...model,
+    view,
+    trail: [...model.trail, place].slice(-MAX_TRAIL),
+    lists: { ...lists, [view]: { ...FIRST_LISTS[view], filter: typed(filter) } },
+    live: LIVE_AT_TOP,
+    requests: { ...requests, isOpen: false },
+  };
+}
+
+/** Back to where the last step came from; undefined at the beginning. */
+export function back(model: Model): Step | undefined {
+  const place = model.trail.at(-1);
+  if (place === undefined) return undefined;
+  const { label: _label, filter: _filter, ...left } = place;
+  const { search } = model.requests;
+  const restored = withinRows({
+    ...model,
+    ...left,
+    trail: model.trail.slice(0, -1),
+    live: LIVE_AT_TOP,
+    requests: { ...left.requests, search },
+  });
+  switch (restored.view) {
+    case 'usage': {
+      const { by, range, of } = restored.usage;
+      return step(restored, { kind: 'load_usage', by, range, of });
+    }
+    case 'requests':
+      return left.requests.isReading ? searched(restored) : step(restored);
+    case 'overview':
+    case 'keys':
+    case 'live':
+    case 'models':
+      return step(restored);
+  }
+}
+
+/** The filter that the view was opened with. */
+export function firstFilter({ trail }: Model): string {
+  return trail.at(-1)?.filter ?? '';
+}
+
+/** Requests in the journal that these words find. */
+export function intoRequests(model: Model, label: string, ...words: readonly string[]): Step {
+  return searched(into(model, label, 'requests', words.join(' ')));
+}
+
+/** Usage of one thing, by another. */
+export function intoUsage(model: Model, label: string, by: UsageGroup, of: UsageOf): Step {
+  const { range } = model.usage;
+  const next = into(model, label, 'usage');
+  return step({ ...next, usage: { ...next.usage, by, of, rows: [] } }, { kind: 'load_usage', by, range, of });
+}
+
+/** The details of a key. */
+export function intoKey(model: Model, label: string, keyId: string): Step {
+  const next = into(model, label, 'keys');
+  const cursor = shownKeys(next).findIndex(({ record }) => record.id === keyId);
+  // Its name may be all that is left of it.
+  if (cursor < 0) return step(model);
+  const lists = { ...next.lists, keys: { ...next.lists.keys, cursor } };
+  const detail = { keyId, byModel: [], byDay: [], refusals: [] };
+  return step({ ...next, lists, keys: { detail } }, { kind: 'load_key', keyId });
+}
+
+/** Where a trouble is looked into. */
+export function intoTrouble(model: Model, { text, view, keyId, upstream }: Trouble): Step {
+  if (keyId !== undefined) return intoKey(model, text, keyId);
+  if (upstream === undefined) return step(view === model.view ? model : into(model, text, view));
+  const next = into(model, text, view);
+  const cursor = shownItems(next).findIndex((item) => item.kind === 'upstream' && item.upstream.upstream === upstream);
+  return step({
+    ...next,
+    lists: { ...next.lists, overview: { ...next.lists.overview, cursor } },
+    overview: { isOpen: true },
+  });
+}

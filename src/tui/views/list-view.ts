@@ -1,0 +1,132 @@
+/** What all views that are lists have in common: the way here, the filter, the table, and the details of a row. */
+import { count } from '../../operator/format.ts';
+import { clean, widthOf, wrap } from '../../operator/text.ts';
+import { beside, bold, dim, fitLine, type Line, lineWidth, span, spread } from '../draw/line.ts';
+import { type Column, firstShown, table } from '../draw/table.ts';
+import { typedSpans } from '../draw/typed.ts';
+import type { Sort } from '../lists/list.ts';
+import { LISTS } from '../lists/lists.ts';
+import type { Model, View } from '../model.ts';
+
+export const NAMES: Readonly<Record<View, string>> = {
+  overview: 'Overview',
+  keys: 'Keys',
+  live: 'Live',
+  requests: 'Requests',
+  usage: 'Usage',
+  models: 'Models',
+};
+
+/** A column, and the field that the list is ordered by with it. */
+export interface ListColumn<Row> extends Column<Row> {
+  readonly field?: string;
+}
+
+export interface ListView<Row> {
+  /** Beside the title: how many there are, or what they are. */
+  readonly about: Line;
+  readonly rows: readonly Row[];
+  readonly columns: readonly ListColumn<Row>[];
+  /** What is known of the row under the cursor; undefined if nobody asked for it. */
+  readonly detail: ((width: number, height: number) => Line[]) | undefined;
+  /** What to say if there are no rows, without a filter. */
+  readonly empty: readonly Line[];
+  /** At the right of the title, if there is room. */
+  readonly aside?: Line;
+  /** Beneath the table. */
+  readonly foot?: Line;
+}
+
+/** From this many columns on the details stand beside the table. */
+const BESIDE_COLUMNS = 150;
+const MAX_DETAIL_COLUMNS = 84;
+/** Of a table with details beneath, at least the head and three rows are shown. */
+const LEAST_TABLE = 4;
+const GAP = 3;
+/** Of the screen, where they stand beside the table. */
+const DETAIL_SHARE = 0.4;
+/** Columns that a filter being typed leaves. */
+const BESIDE_TYPED = 8;
+
+export function listView<Row>(model: Model, height: number, view: ListView<Row>): Line[] {
+  const { columns } = model;
+  const { rows, detail, foot } = view;
+  const filter = filterLine(model);
+  const title: Line = [...wayTo(model), { text: '  ' }, ...view.about];
+  // The filter may need a line of its own.
+  const isApart = lineWidth(title) + lineWidth(filter) > columns;
+  const heads = (aside: Line): Line[] =>
+    isApart
+      ? [spread(title, aside, columns), fitLine(filter, columns)]
+      : [spread([...title, ...filter], aside, columns)];
+  const feet = foot === undefined ? [] : [foot];
+  const room = height - (isApart ? 2 : 1) - feet.length;
+  if (rows.length === 0) return [...heads(view.aside ?? []), [], ...emptyLines(model, view.empty)];
+  const isBeside = detail !== undefined && columns >= BESIDE_COLUMNS;
+  const besideWidth = isBeside ? Math.min(MAX_DETAIL_COLUMNS, Math.floor(columns * DETAIL_SHARE)) : 0;
+  const below = detail === undefined || isBeside ? [] : [[], ...detail(columns, room - LEAST_TABLE - 1)];
+  const tableHeight = Math.max(LEAST_TABLE, room - below.length);
+  const left = isBeside ? columns - besideWidth - GAP : columns;
+  const lines = tableOf(model, view, left, tableHeight);
+  const blocks = [
+    { lines, width: left },
+    { lines: detail?.(besideWidth, room) ?? [], width: besideWidth },
+  ];
+  const body = isBeside ? beside(blocks, GAP) : [...lines, ...below];
+  return [
+    ...heads([...(view.aside ?? []), ...range(model, rows.length, tableHeight - 1)]),
+    ...body.slice(0, room),
+    ...feet,
+  ];
+}
+
+/** Which of the rows are on the screen, if not all are. */
+function range({ lists, view }: Model, total: number, shown: number): Line {
+  if (total <= shown) return [];
+  const first = firstShown(total, shown, lists[view].cursor);
+  return [dim(`  ${count(first + 1)}–${count(first + shown)} of ${count(total)}`)];
+}
+
+function tableOf<Row>(model: Model, { columns, rows }: ListView<Row>, width: number, height: number): Line[] {
+  const { cursor, sort } = model.lists[model.view];
+  return table(marked(columns, sort), rows, { width, height, cursor });
+}
+
+/** The column that the list is ordered by, with the direction in its head. */
+function marked<Row>(columns: readonly ListColumn<Row>[], sort: Sort | undefined): readonly Column<Row>[] {
+  return columns.map((column) => {
+    if (sort === undefined || column.field !== sort.by) return column;
+    const head = `${column.head} ${sort.isDown ? '↓' : '↑'}`;
+    return { ...column, head, width: Math.max(column.width, widthOf(head)) };
+  });
+}
+
+/** Empty if nothing is filtered. */
+function filterLine({ lists, view, columns }: Model): Line {
+  const { filter, isTyping } = lists[view];
+  if (filter.text === '' && !isTyping) return [];
+  if (!isTyping) return [dim('  / '), span(clean(filter.text), { tone: 'accent' })];
+  return [dim('  / '), ...typedSpans(filter, columns - BESIDE_TYPED, { tone: 'accent' })];
+}
+
+/** How one has come here, as a reader says it: `Keys › web-app › Requests`. */
+export function wayTo({ trail, view }: Model): Line {
+  const steps = trail.flatMap((place, index) => {
+    // The view that a step led to is named as the next begins there.
+    const chosen = clean(place.label);
+    return index === 0 || place.view !== trail[index - 1]?.view ? [NAMES[place.view], chosen] : [chosen];
+  });
+  return [dim(steps.map((each) => `${each} › `).join('')), bold(NAMES[view])];
+}
+
+/** Nothing passes the filter: here are its words. */
+function emptyLines(model: Model, empty: readonly Line[]): readonly Line[] {
+  const { filter } = model.lists[model.view];
+  if (filter.text === '') return empty;
+  const words = wrap(`Words: ${LISTS[model.view].fields.map((field) => `${field}:`).join(' ')}`, model.columns);
+  return [
+    [dim(`Nothing passes ${JSON.stringify(clean(filter.text))}.`)],
+    ...words.map((line) => [dim(line)]),
+    [dim('Also > and < for figures and times, - for not: cost>1 age<2h -state:ok')],
+  ];
+}

@@ -1,0 +1,93 @@
+/** The Requests view: what the journal holds of single requests, as far back as it goes. */
+
+import { isErrorOutcome } from '../../core/settlement.ts';
+import { count, dateTime, milliseconds, short, usdInColumn } from '../../operator/format.ts';
+import { durationOf, requestFields } from '../../operator/request-fields.ts';
+import { clean, fit, wrap } from '../../operator/text.ts';
+import type { RequestRecord } from '../../state/requests.ts';
+import { dim, type Line, type Span, span } from '../draw/line.ts';
+import { shownJournal } from '../lists/journal.ts';
+import type { Model } from '../model.ts';
+import { type ListColumn, listView } from './list-view.ts';
+
+/** Columns for the labels of a request's details. */
+const LABEL = 11;
+
+export function requests(model: Model, height: number): Line[] {
+  const { requests: state, lists, shared } = model;
+  const rows = shownJournal(model);
+  const current = state.isOpen ? rows[lists.requests.cursor] : undefined;
+  return listView(model, height, {
+    about: [dim(aboutOf(model))],
+    rows,
+    columns: columnsOf(model),
+    detail: current && ((width) => detailOf(current, shared !== undefined, width)),
+    empty: [[dim(state.isReading ? 'Reading…' : 'No requests have ended yet.')]],
+  });
+}
+
+/** How many there are, as far as is known. */
+function aboutOf({ requests: { rows, isReading, next } }: Model): string {
+  if (rows.length === 0) return isReading ? 'looking further back…' : '';
+  if (next === undefined) return count(rows.length);
+  return `${count(rows.length)}${isReading ? ', looking further back…' : ' and more'}`;
+}
+
+function columnsOf({ shared }: Model): ListColumn<RequestRecord>[] {
+  return [
+    { head: 'ADMITTED (UTC)', field: 'age', width: 19, cell: ({ admittedAtMs }) => dateTime(admittedAtMs) },
+    { head: 'KEY', field: 'key', width: 10, grows: true, cell: ({ key }) => key },
+    { head: 'MODEL', field: 'model', width: 14, grows: true, rank: 5, cell: ({ model }) => model },
+    ...(shared === undefined
+      ? []
+      : [{ head: 'NODE', field: 'node', width: 10, rank: 8, cell: ({ node = '-' }: RequestRecord) => node }]),
+    { head: 'UPSTREAM', field: 'upstream', width: 12, rank: 9, cell: ({ end }) => end?.upstream ?? '-' },
+    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 6, cell: ({ end }) => short(end?.promptTokens ?? 0) },
+    {
+      head: 'OUT',
+      field: 'out',
+      width: 5,
+      align: 'right',
+      rank: 4,
+      cell: ({ end }) => short(end?.completionTokens ?? 0),
+    },
+    {
+      head: 'COST (USD)',
+      field: 'cost',
+      width: 10,
+      align: 'right',
+      rank: 1,
+      cell: ({ end }) => (end === undefined ? '-' : usdInColumn(end.costNanos, 6)),
+    },
+    {
+      head: 'FIRST',
+      field: 'first',
+      width: 7,
+      align: 'right',
+      rank: 10,
+      cell: ({ end }) => milliseconds(end?.firstByteMs),
+    },
+    { head: 'TOOK', field: 'took', width: 7, align: 'right', rank: 7, cell: (row) => milliseconds(durationOf(row)) },
+    { head: 'STATE', field: 'state', width: 14, cell: (row) => [stateOf(row)] },
+    {
+      head: 'WHY',
+      field: 'err',
+      width: 26,
+      grows: true,
+      rank: 2,
+      cell: ({ end }) => [span(end?.failure?.message ?? '', { tone: 'warn' })],
+    },
+  ];
+}
+
+function stateOf({ end }: RequestRecord): Span {
+  if (end === undefined) return span('running', { tone: 'accent' });
+  if (end.outcome === 'ok') return span('ok', { tone: 'good' });
+  return span(end.outcome, { tone: isErrorOutcome(end.outcome) ? 'bad' : 'warn' });
+}
+
+function detailOf(request: RequestRecord, isShared: boolean, width: number): Line[] {
+  return requestFields(request, isShared).flatMap(([label, text]) =>
+    wrap(clean(text), width - LABEL).map((part, index) => [dim(fit(index === 0 ? label : '', LABEL)), { text: part }]),
+  );
+}

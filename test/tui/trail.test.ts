@@ -1,0 +1,123 @@
+/** Going from a row to what lies beneath it, and back again. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Model, VIEWS } from '../../src/tui/model.ts';
+import { wayTo } from '../../src/tui/views/list-view.ts';
+import { alone, keyId, letters, press, SNAPSHOT, STORED, serving, storedKey, textOf, usageRow } from './samples.ts';
+
+const way = (model: Model) => textOf(wayTo(model));
+const filterOf = (model: Model) => model.lists[model.view].filter.text;
+
+type Case = readonly [what: string, start: Model, keys: readonly string[], way: string, filter: string];
+
+const CASES: readonly Case[] = [
+  ['a key opens first', serving('keys'), ['enter'], 'Keys', ''],
+  ['then its requests', serving('keys'), ['enter', 'enter'], 'Keys › batch-jobs › Requests', 'key=batch-jobs'],
+  [
+    'a running request leads to its key',
+    serving('live'),
+    ['enter', 'enter'],
+    'Live › req_00000000000000000000000075 › Keys',
+    '',
+  ],
+  ['usage of a key is by model', serving('usage'), ['enter'], 'Usage › web-app › Usage', ''],
+  ['a model is used by keys', serving('models'), ['down', 'enter'], 'Models › openai/fast › Usage', ''],
+  ['an upstream opens first', serving(), ['end', 'enter'], 'Overview', ''],
+  [
+    'then the requests that failed there',
+    serving(),
+    ['end', 'up', 'enter', 'enter'],
+    'Overview › claude › Requests',
+    'upstream=claude err:*',
+  ],
+  [
+    'with nothing chosen, Enter goes to what is wrong',
+    serving(),
+    ['enter'],
+    'Overview › claude failing › Overview',
+    '',
+  ],
+  ['a busy key opens', serving(), ['down', 'down', 'enter'], 'Overview › web-app › Keys', ''],
+];
+
+describe('Enter', () => {
+  for (const [what, start, keys, expected, filter] of CASES) {
+    test(what, () => {
+      const { model } = press(start, ...keys);
+      assert.deepEqual([way(model), filterOf(model)], [expected, filter]);
+    });
+  }
+
+  test('narrows usage down until only the requests are left', () => {
+    const rows = [usageRow({ model: 'mock/echo', requests: 2 })];
+    const byModel = { ...press(serving('usage'), 'enter').model };
+    const byDay = press({ ...byModel, usage: { ...byModel.usage, rows, rowsBy: 'model' } }, 'enter').model;
+    assert.deepEqual(
+      [byDay.usage.by, byDay.usage.of],
+      ['day', { key: { id: keyId(1), name: 'web-app' }, model: 'mock/echo' }],
+    );
+    const days = [usageRow({ day: '2026-11-01', requests: 2 })];
+    const { model, effects } = press({ ...byDay, usage: { ...byDay.usage, rows: days, rowsBy: 'day' } }, 'enter');
+    assert.equal(filterOf(model), 'key=web-app model=mock/echo day:2026-11-01');
+    const untilMs = Date.UTC(2026, 10, 2);
+    assert.deepEqual(effects, [
+      {
+        kind: 'load_requests',
+        search: 1,
+        query: { id: undefined, keyId: keyId(1), errors: false, sinceMs: untilMs - 86_400_000, untilMs },
+        after: undefined,
+      },
+    ]);
+    assert.equal(way(model), 'Usage › web-app › mock/echo › 2026-11-01 › Requests');
+  });
+});
+
+describe('Esc', () => {
+  test('comes back to the view as it was left: cursor, filter and details', () => {
+    const start = press(serving('keys'), '/', ...letters('app'), 'enter', 'enter').model;
+    const { model } = press(start, 'enter', 'escape');
+    assert.deepEqual(
+      [model.view, model.lists.keys, model.keys.detail?.keyId, model.trail],
+      ['keys', start.lists.keys, keyId(1), []],
+    );
+  });
+
+  test('first closes the details, then drops what was typed, then goes back', () => {
+    const opened = press(serving('keys'), 'enter', 'enter', '/', ...letters(' err:*'), 'enter').model;
+    const dropped = press(opened, 'escape').model;
+    assert.deepEqual([dropped.view, filterOf(dropped)], ['requests', 'key=batch-jobs']);
+    assert.deepEqual([press(dropped, 'escape').model.view, way(press(dropped, 'escape').model)], ['keys', 'Keys']);
+  });
+
+  test('at the beginning leaves everything as it is', () => {
+    for (const view of VIEWS) {
+      const start = serving(view);
+      assert.equal(press(start, 'escape').model.view, view);
+    }
+    assert.equal(press(serving(), 'down', 'escape').model.lists.overview.cursor, -1);
+  });
+
+  test('reads usage again as it was', () => {
+    const { model, effects } = press(serving('usage'), ']', 'enter', 'escape');
+    assert.deepEqual(effects.at(-1), { kind: 'load_usage', by: 'key', range: 'all', of: {} });
+    assert.equal(model.usage.by, 'key');
+  });
+});
+
+test('another tab leaves the trail, and the filter that came with it', () => {
+  const { model } = press(serving('keys'), 'enter', 'enter', '1', '4');
+  assert.deepEqual([way(model), filterOf(model)], ['Requests', '']);
+});
+
+test('a key that is gone is not gone to', () => {
+  const stored = { ...STORED, keys: [storedKey(9, 'other')] };
+  const model = press({ ...serving('live', SNAPSHOT), stored }, 'enter', 'enter').model;
+  assert.equal(model.view, 'live');
+});
+
+test('whoever goes in circles gets back a bounded way', () => {
+  const round = ['enter', 'enter', 'escape', 'enter'];
+  let model = alone('keys');
+  for (let i = 0; i < 30; i++) model = press(model, ...round).model;
+  assert.ok(model.trail.length <= 20);
+});
