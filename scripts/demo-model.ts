@@ -1,5 +1,5 @@
 /** A demo gateway as the dashboard sees it: the one of the tests, with more traffic. */
-import type { SecondRow, Snapshot } from '../src/control/protocol.ts';
+import type { Snapshot, TrafficRow } from '../src/control/protocol.ts';
 import { formatUsd, NANOS_PER_USD } from '../src/core/money.ts';
 import { emptyHistogram, record } from '../src/observe/histogram.ts';
 import type { Model } from '../src/tui/model.ts';
@@ -28,7 +28,7 @@ function key([name, rpm, requests]: (typeof KEYS)[number], index: number) {
 }
 
 /** A wave with some noise, the same on every run. */
-function wave(index: number): SecondRow {
+function wave(index: number): TrafficRow {
   const noise = ((index * 7_919) % 97) / 97;
   const requests = Math.round(24 + 9 * Math.sin(index / 9) + 6 * Math.sin(index / 2.3) + 6 * noise);
   const histogram = emptyHistogram();
@@ -49,6 +49,9 @@ export function demoModel(): Model {
     requests,
     tokens: requests * 1_400,
     open,
+    usd_per_min: '0.00',
+    refused: 0,
+    history: [],
   }));
   const failure = { at_ms: NOW_MS, message: 'answered 429' };
   const snapshot: Snapshot = {
@@ -65,6 +68,7 @@ export function demoModel(): Model {
         requests: 502,
         failures: 0,
         last_failure: null,
+        causes: [],
       },
       {
         provider: 'groq',
@@ -74,6 +78,7 @@ export function demoModel(): Model {
         requests: 214,
         failures: 3,
         last_failure: failure,
+        causes: [],
       },
       {
         provider: 'openai',
@@ -83,6 +88,7 @@ export function demoModel(): Model {
         requests: 733,
         failures: 0,
         last_failure: null,
+        causes: [],
       },
     ],
     seconds: Array.from({ length: HISTORY_S }, (_, index) => wave(index)),

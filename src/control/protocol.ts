@@ -144,9 +144,9 @@ export function nextQuery(query: SnapshotQuery, { seconds, recent, now_ms: nowMs
   };
 }
 
-/** The traffic of one second. */
-export interface SecondRow {
-  /** Seconds since 1970. */
+/** The traffic of one second or one minute. */
+export interface TrafficRow {
+  /** Its first second, since 1970. */
   readonly at_s: number;
   readonly requests: number;
   readonly tokens: number;
@@ -166,6 +166,12 @@ export interface KeyActivityRow {
   readonly tokens: number;
   /** Requests in flight. */
   readonly open: number;
+  /** Charged in the last 60 seconds. */
+  readonly usd_per_min: string;
+  /** Refusals in the last 60 seconds. */
+  readonly refused: number;
+  /** The last minute in twelve parts, the oldest first; empty except among the busiest. */
+  readonly history: readonly number[];
 }
 
 /** A model in the config of the gateway. Prices are in USD per million tokens. */
@@ -214,7 +220,7 @@ export interface Snapshot {
   readonly loop_delay_ms: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly upstreams: readonly UpstreamHealth[];
   readonly skipped: readonly SkippedRow[];
-  readonly seconds: readonly SecondRow[];
+  readonly seconds: readonly TrafficRow[];
   /** The keys with the most requests in the last minute, the busiest first. */
   readonly busiest: readonly KeyActivityRow[];
   /** The keys of the query that have done anything since the start. */

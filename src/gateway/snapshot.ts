@@ -1,6 +1,6 @@
 /** Builds the snapshot of a running gateway from the parts that its threads report. */
 import type { Config } from '../config/config.ts';
-import type { KeyActivityRow, SecondRow, Snapshot } from '../control/protocol.ts';
+import type { KeyActivityRow, Snapshot, TrafficRow } from '../control/protocol.ts';
 import { formatAddress, type ListenAddress } from '../core/address.ts';
 import { fileSize } from '../core/files.ts';
 import { formatUsd } from '../core/money.ts';
@@ -101,10 +101,11 @@ function mergedHealth(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
     requests: a.requests + b.requests,
     failures: a.failures + b.failures,
     last_failure: failures.toSorted((one, other) => other.at_ms - one.at_ms)[0] ?? null,
+    causes: [],
   };
 }
 
-function secondRow({ atS, requests, tokens, costNanos, errors, firstByteMs }: Second): SecondRow {
+function secondRow({ atS, requests, tokens, costNanos, errors, firstByteMs }: Second): TrafficRow {
   return {
     at_s: atS,
     requests,
@@ -116,7 +117,7 @@ function secondRow({ atS, requests, tokens, costNanos, errors, firstByteMs }: Se
 }
 
 function activityRow({ keyId, requests, tokens, open }: KeyActivity): KeyActivityRow {
-  return { id: keyId, requests, tokens, open };
+  return { id: keyId, requests, tokens, open, usd_per_min: '0.00', refused: 0, history: [] };
 }
 
 function latest(rows: readonly RequestRow[], count: number): readonly RequestRow[] {

@@ -182,6 +182,7 @@ export class Monitor {
       requests: attempts.get(name)?.requests ?? 0,
       failures: attempts.get(name)?.failures ?? 0,
       last_failure: this.#failures.get(name) ?? null,
+      causes: [],
     }));
   }
 

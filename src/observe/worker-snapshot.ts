@@ -89,6 +89,15 @@ export interface UpstreamHealth {
   readonly requests: number;
   readonly failures: number;
   readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
+  /** The failures of the last hour by cause, the most frequent first. */
+  readonly causes: readonly FailureCause[];
+}
+
+export interface FailureCause {
+  readonly cause: string;
+  readonly count: number;
+  readonly message: string;
+  readonly at_ms: number;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The state of the dashboard as data: the screen is a function of it. */
 
 import type { Model as CatalogModel } from '../catalog/catalog.ts';
-import type { KeyActivityRow, SecondRow, Snapshot } from '../control/protocol.ts';
+import type { KeyActivityRow, Snapshot, TrafficRow } from '../control/protocol.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
@@ -90,6 +90,10 @@ export interface UsageOf {
 
 export const RANGES = ['24h', '7d', '30d', 'this month', 'all'] as const;
 export type Range = (typeof RANGES)[number];
+
+/** What the charts of the Overview reach back over. */
+export const CHART_RANGES = ['1m', '5m', '1h', '24h'] as const;
+export type ChartRange = (typeof CHART_RANGES)[number];
 
 /** A change to the state file, or a command to the running gateway. */
 export type Action =
@@ -186,7 +190,10 @@ export interface Model {
   /** Why the control socket cannot be trusted; undefined if it can. */
   readonly socketError: string | undefined;
   /** The last few minutes by second, without the seconds in which nothing happened. */
-  readonly seconds: readonly SecondRow[];
+  readonly seconds: readonly TrafficRow[];
+  /** The last 24 hours by minute, without the minutes in which nothing happened. */
+  readonly minutes: readonly TrafficRow[];
+  readonly chartRange: ChartRange;
   /** The requests known to have ended or been refused, latest last. */
   readonly ended: readonly RequestRow[];
   readonly stored: Stored;
@@ -263,6 +270,8 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     wasConnected: false,
     socketError: undefined,
     seconds: [],
+    minutes: [],
+    chartRange: '5m',
     ended: [],
     stored,
     shared: undefined,

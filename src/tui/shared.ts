@@ -33,5 +33,5 @@ function liveRow({ id, keyId, model, admittedAtMs, node = '-', holdNanos = 0n }:
 }
 
 function activityRow({ keyId, requests, tokens, open }: KeyActivity): KeyActivityRow {
-  return { id: keyId, requests, tokens, open };
+  return { id: keyId, requests, tokens, open, usd_per_min: '0.00', refused: 0, history: [] };
 }

@@ -5,7 +5,7 @@ import { modelsTable } from '../../src/cli/models.ts';
 import { requestsTable } from '../../src/cli/requests.ts';
 import { statusLines } from '../../src/cli/status-view.ts';
 import { usageTable } from '../../src/cli/usage.ts';
-import type { SecondRow, Snapshot } from '../../src/control/protocol.ts';
+import type { Snapshot, TrafficRow } from '../../src/control/protocol.ts';
 import { DAY_MS } from '../../src/core/clock.ts';
 import { type Look, tableLines } from '../../src/operator/table.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
@@ -98,13 +98,13 @@ const MODELS = [
   ['vertex/gemini', '1.25', '0.312500', '10.00', true],
 ] as const;
 
-function second(agoS: number, costUsd: string, errors: Readonly<Record<string, number>> = {}): SecondRow {
+function second(agoS: number, costUsd: string, errors: Readonly<Record<string, number>> = {}): TrafficRow {
   return { at_s: NOW_MS / 1_000 - agoS, requests: 15, tokens: 1_200, cost_usd: costUsd, errors, first_byte: [] };
 }
 
 /** A gateway, well, or with everything wrong that can be. */
 export function snapshotOf(isWell: boolean): Snapshot {
-  const upstream = { provider: 'mock', in_flight: 3, requests: 900, last_failure: null };
+  const upstream = { provider: 'mock', in_flight: 3, requests: 900, last_failure: null, causes: [] };
   const failure = { at_ms: NOW_MS, message: 'connect ECONNREFUSED 127.0.0.1:1, after 3 attempts' };
   return {
     version: '0.1.0',
@@ -131,8 +131,15 @@ export function snapshotOf(isWell: boolean): Snapshot {
       ...(isWell
         ? []
         : ([
-            { ...upstream, upstream: 'flapping#2', state: 'half_open', failures: 17, last_failure: failure },
-            { ...upstream, upstream: 'dead', state: 'open', failures: 900, last_failure: failure },
+            {
+              ...upstream,
+              upstream: 'flapping#2',
+              state: 'half_open',
+              failures: 17,
+              last_failure: failure,
+              causes: [],
+            },
+            { ...upstream, upstream: 'dead', state: 'open', failures: 900, last_failure: failure, causes: [] },
           ] as const)),
     ],
     skipped: isWell ? [] : [{ name: 'openrouter', missing_variable: 'OPENROUTER_API_KEY' }],

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { renameSync, statSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { followGateway } from '../../src/control/client.ts';
-import type { SecondRow, Snapshot } from '../../src/control/protocol.ts';
+import type { TrafficRow, Snapshot } from '../../src/control/protocol.ts';
 import { formatUsd } from '../../src/core/money.ts';
 import { VERSION } from '../../src/core/program.ts';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
@@ -22,10 +22,10 @@ const PROMPT = 'prompt-canary-1234';
 const ANSWER = 'answer-canary-5678';
 const asking = (text: string) => ({ messages: [{ role: 'user', content: text }] });
 
-const sum = (seconds: readonly SecondRow[], read: (second: SecondRow) => number) =>
+const sum = (seconds: readonly TrafficRow[], read: (second: TrafficRow) => number) =>
   seconds.reduce((total, second) => total + read(second), 0);
 
-function errorsOf(seconds: readonly SecondRow[]): Record<string, number> {
+function errorsOf(seconds: readonly TrafficRow[]): Record<string, number> {
   const total: Record<string, number> = {};
   for (const { errors } of seconds) {
     for (const [code, count] of Object.entries(errors)) total[code] = (total[code] ?? 0) + count;

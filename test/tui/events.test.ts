@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { SecondRow } from '../../src/control/protocol.ts';
+import type { TrafficRow } from '../../src/control/protocol.ts';
 import { MAX_ENDED } from '../../src/observe/worker-snapshot.ts';
 import type { View } from '../../src/tui/model.ts';
 import { snapshotQuery } from '../../src/tui/queries.ts';
@@ -135,7 +135,7 @@ test('usage is read again only while it is on the screen, and many keys less oft
 
 describe('seconds', () => {
   const at = (...list: number[]) => list.map((atS) => second(NOW_S - atS));
-  const ages = (list: readonly SecondRow[]) => list.map(({ at_s: atS }) => NOW_S - atS);
+  const ages = (list: readonly TrafficRow[]) => list.map(({ at_s: atS }) => NOW_S - atS);
 
   const cases: readonly (readonly [what: string, known: number[], fresh: number[], expected: number[]])[] = [
     ['come behind those that are known', [5, 4], [3, 2], [5, 4, 3, 2]],
@@ -160,7 +160,7 @@ describe('seconds', () => {
       .map((list) => at(...list.toSorted((a, b) => b - a)));
     fc.assert(
       fc.property(fc.array(ascending, { maxLength: 6 }), (feeds) => {
-        const merged = feeds.reduce<SecondRow[]>((known, fresh) => withSeconds(known, fresh, NOW_MS), []);
+        const merged = feeds.reduce<TrafficRow[]>((known, fresh) => withSeconds(known, fresh, NOW_MS), []);
         const list = ages(merged);
         assert.deepEqual(
           list,

@@ -2,7 +2,7 @@
  * Screens for tests: a few keys and models, a gateway that serves them, and a way to press keys.
  */
 import type { Model as CatalogModel } from '../../src/catalog/catalog.ts';
-import type { SecondRow, Snapshot } from '../../src/control/protocol.ts';
+import type { Snapshot, TrafficRow } from '../../src/control/protocol.ts';
 import { emptyHistogram, record } from '../../src/observe/histogram.ts';
 import type { RequestRow } from '../../src/observe/worker-snapshot.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
@@ -85,12 +85,12 @@ export const STORED: Stored = {
   ]),
 };
 
-export function second(atS: number, figures: Partial<SecondRow> = {}): SecondRow {
+export function second(atS: number, figures: Partial<TrafficRow> = {}): TrafficRow {
   return { at_s: atS, requests: 1, tokens: 100, cost_usd: '0.001000', errors: {}, first_byte: [], ...figures };
 }
 
 /** Four minutes of traffic that rises and falls, with errors every 20 seconds. */
-function seconds(): SecondRow[] {
+function seconds(): TrafficRow[] {
   return Array.from({ length: 240 }, (_, index) => {
     const requests = 5 + Math.round(4 * Math.sin(index / 9));
     const firstByte = emptyHistogram();
@@ -159,6 +159,7 @@ export const SNAPSHOT: Snapshot = {
       requests: 310,
       failures: 0,
       last_failure: null,
+      causes: [],
     },
     {
       provider: 'claude',
@@ -168,14 +169,15 @@ export const SNAPSHOT: Snapshot = {
       requests: 4,
       failures: 4,
       last_failure: { at_ms: NOW_MS, message: 'refused' },
+      causes: [],
     },
   ],
   seconds: seconds(),
   busiest: [
-    { id: keyId(1), requests: 480, tokens: 1_510_000, open: 2 },
-    { id: keyId(2), requests: 59, tokens: 20_000, open: 0 },
+    { id: keyId(1), requests: 480, tokens: 1_510_000, open: 2, usd_per_min: '0.00', refused: 0, history: [] },
+    { id: keyId(2), requests: 59, tokens: 20_000, open: 0, usd_per_min: '0.00', refused: 0, history: [] },
   ],
-  keys: [{ id: keyId(3), requests: 1, tokens: 90, open: 0 }],
+  keys: [{ id: keyId(3), requests: 1, tokens: 90, open: 0, usd_per_min: '0.00', refused: 0, history: [] }],
   live: [requestRow(75), requestRow(4, { key_id: keyId(2), stream: false, source: 'counted' })],
   recent: [
     endedRow(40, 'rate_limited', { provider: '', prompt_tokens: 0, completion_tokens: 0, cost_usd: '0.00' }),

@@ -62,7 +62,16 @@ function snapshotWith(name: string): Snapshot {
   return {
     ...SNAPSHOT,
     upstreams: [
-      { provider: name, upstream: name, state: 'closed', in_flight: 1, requests: 5, failures: 0, last_failure: null },
+      {
+        provider: name,
+        upstream: name,
+        state: 'closed',
+        in_flight: 1,
+        requests: 5,
+        failures: 0,
+        last_failure: null,
+        causes: [],
+      },
       {
         provider: `${name}2`,
         upstream: `${name}2`,
@@ -71,6 +80,7 @@ function snapshotWith(name: string): Snapshot {
         requests: 5,
         failures: 1,
         last_failure: failure,
+        causes: [],
       },
     ],
     live: [requestRow(1, { model: name, provider: name })],
@@ -135,7 +145,11 @@ const CONDITIONS: Readonly<Record<string, readonly [stored: Stored, snapshot: Sn
         ),
       ],
     },
-    { ...SNAPSHOT, busiest: [{ id: keyId(1), requests: 1e9, tokens: 1e12, open: 1e9 }], in_flight: 1e9 },
+    {
+      ...SNAPSHOT,
+      busiest: [{ id: keyId(1), requests: 1e9, tokens: 1e12, open: 1e9, usd_per_min: '0.00', refused: 0, history: [] }],
+      in_flight: 1e9,
+    },
   ],
 };
 

@@ -40,8 +40,8 @@ const SHARED: Shared = {
     node('us-2', { state: 'stopped', seenAtMs: NOW_MS - 185_000, inFlight: 0, heldNanos: 0n, ...IDLE }),
   ],
   open: [heldRow(90, 'us-1', 1_000n), heldRow(75, 'eu-1', 500_000n), heldRow(30, 'eu-2', 2_400_000n)],
-  busiest: [{ id: keyId(1), requests: 480, tokens: 1_510_000, open: 2 }],
-  keys: [{ id: keyId(2), requests: 30, tokens: 4_000, open: 0 }],
+  busiest: [{ id: keyId(1), requests: 480, tokens: 1_510_000, open: 2, usd_per_min: '0.00', refused: 0, history: [] }],
+  keys: [{ id: keyId(2), requests: 30, tokens: 4_000, open: 0, usd_per_min: '0.00', refused: 0, history: [] }],
   isStale: false,
 };
 const WIDE = { columns: 140, rows: 40 };

@@ -27,6 +27,7 @@ const dead = (name: string) => ({
   requests: 3,
   failures: 3,
   last_failure: { at_ms: NOW_MS, message: 'upstream 401: check the api_key of the provider' },
+  causes: [],
 });
 const spent = (number: number, name: string) =>
   storedKey(number, name, { spendLimitNanos: 5n * USD }, { requests: 9, costNanos: 5n * USD });

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { SNAPSHOT, screenText, serving } from './samples.ts';
 
 describe('upstreams', () => {
-  const upstream = { provider: 'openai', in_flight: 1, requests: 5, failures: 5, last_failure: null };
+  const upstream = { provider: 'openai', in_flight: 1, requests: 5, failures: 5, last_failure: null, causes: [] };
   const states = [
     ['closed', 0, 'in use', '● openai'],
     ['closed', 5, '5 failed', '● 5 failed'],

@@ -1,5 +1,5 @@
 /** Events and effects of the dashboard, and the parts of a step that several of them share. */
-import type { SecondRow, Snapshot } from '../../control/protocol.ts';
+import type { Snapshot, TrafficRow } from '../../control/protocol.ts';
 import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { JournalPlace, RequestPage } from '../../state/requests.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
@@ -78,7 +78,7 @@ export function withMessage(model: Model, text: string, tone: Tone): Model {
 const REMEMBERED_S = 300;
 
 /** The known seconds, with fresh ones replacing or following them. */
-export function withSeconds(known: readonly SecondRow[], fresh: readonly SecondRow[], nowMs: number): SecondRow[] {
+export function withSeconds(known: readonly TrafficRow[], fresh: readonly TrafficRow[], nowMs: number): TrafficRow[] {
   const first = fresh[0]?.at_s ?? Number.POSITIVE_INFINITY;
   const oldest = nowMs / 1000 - REMEMBERED_S;
   return [...known.filter(({ at_s: atS }) => atS < first), ...fresh].filter(({ at_s: atS }) => atS >= oldest);

@@ -1,5 +1,5 @@
 /** The Overview: rates, cost, errors, the busiest keys, the health of the providers, and all gateways of a database. */
-import type { SecondRow, Snapshot } from '../../control/protocol.ts';
+import type { Snapshot, TrafficRow } from '../../control/protocol.ts';
 import { ratesOf } from '../../control/rates.ts';
 import { type Nanos, parseUsd } from '../../core/money.ts';
 import { addHistogram, emptyHistogram, quantile } from '../../observe/histogram.ts';
@@ -114,7 +114,7 @@ function charts(model: Model, width: number, height: number): Line[] {
 }
 
 /** The last `spanS` seconds, including those in which nothing happened. */
-function timeline(model: Model, read: (second: SecondRow) => number, spanS: number): number[] {
+function timeline(model: Model, read: (second: TrafficRow) => number, spanS: number): number[] {
   const nowS = Math.floor(model.nowMs / 1000);
   const values = new Map(model.seconds.map((second) => [second.at_s, read(second)]));
   // Without the current second, which would always look like a dip.
@@ -123,7 +123,7 @@ function timeline(model: Model, read: (second: SecondRow) => number, spanS: numb
 
 interface Chart {
   readonly name: string;
-  read(second: SecondRow): number;
+  read(second: TrafficRow): number;
   show(value: number): string;
   /** Whether a second in which nothing happened counts as 0 in the average. */
   readonly isRate: boolean;
@@ -139,12 +139,12 @@ function chartBlock(model: Model, { name, read, show, isRate }: Chart, width: nu
   return [head, ...chart(values, width, height, { tone: 'accent' })];
 }
 
-function lastMinute(model: Model): SecondRow[] {
+function lastMinute(model: Model): TrafficRow[] {
   return lastMinutes(model, 1);
 }
 
 /** What is known of the last few minutes: a gateway that has stopped leaves its charts behind for so long. */
-function lastMinutes({ nowMs, seconds }: Model, minutes = SHOWN_MINUTES): SecondRow[] {
+function lastMinutes({ nowMs, seconds }: Model, minutes = SHOWN_MINUTES): TrafficRow[] {
   return seconds.filter(({ at_s: atS }) => atS >= nowMs / 1000 - 60 * minutes);
 }
 
