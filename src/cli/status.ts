@@ -244,7 +244,7 @@ function statusJson(snapshot: Snapshot) {
     memory_bytes: snapshot.memory_bytes,
     state_bytes: snapshot.state_bytes,
     log_bytes: snapshot.log_bytes,
-    upstreams: snapshot.upstreams,
+    upstreams: snapshot.upstreams.map(({ causes: _, ...upstream }) => upstream),
     skipped: snapshot.skipped,
   };
 }

@@ -100,6 +100,7 @@ export const PATHS = {
 /** The names of a query's fields in the URL. */
 const QUERY_NAMES = {
   sinceS: 'since_s',
+  minutesSinceS: 'minutes_since_s',
   endedSinceMs: 'ended_since_ms',
   maxLive: 'max_live',
   maxEnded: 'max_ended',
@@ -124,6 +125,7 @@ export function decodeQuery(params: URLSearchParams): SnapshotQuery {
   return {
     keyIds: params.get('keys')?.split(',') ?? [],
     sinceS: numberOf('sinceS'),
+    minutesSinceS: numberOf('minutesSinceS'),
     endedSinceMs: numberOf('endedSinceMs'),
     maxLive: Math.min(numberOf('maxLive'), MAX_LIVE),
     maxEnded: Math.min(numberOf('maxEnded'), MAX_ENDED),
@@ -131,12 +133,14 @@ export function decodeQuery(params: URLSearchParams): SnapshotQuery {
 }
 
 /** The query for the next event of a feed: what is new since a snapshot. */
-export function nextQuery(query: SnapshotQuery, { seconds, recent, now_ms: nowMs }: Snapshot): SnapshotQuery {
+export function nextQuery(query: SnapshotQuery, snapshot: Snapshot): SnapshotQuery {
+  const { seconds, minutes, recent, now_ms: nowMs } = snapshot;
   return {
     ...query,
-    // The last second and the last millisecond may not be over, so both are sent again. A clock
-    // that was set back must not hide what ends next.
+    // The last second, minute and millisecond may not be over, so they are sent again. A clock that
+    // was set back must not hide what ends next.
     sinceS: seconds.at(-1)?.at_s ?? query.sinceS,
+    minutesSinceS: minutes.at(-1)?.at_s ?? query.minutesSinceS,
     endedSinceMs: Math.min(recent.at(-1)?.ended_at_ms ?? query.endedSinceMs, nowMs),
     // The first event fills the reader's list; however busy the gateway is, later ones bring no
     // more rows than it shows.
@@ -153,11 +157,11 @@ export interface TrafficRow {
   readonly cost_usd: string;
   /** Answers with an error, by code. */
   readonly errors: Readonly<Record<string, number>>;
-  /** Times to the first byte, as counted by `src/observe/histogram.ts`. */
+  /** Times to the first byte, as counted by `src/observe/histogram.ts`, without empty buckets at the end. */
   readonly first_byte: readonly number[];
 }
 
-/** What a key is doing at the moment. */
+/** What a key is doing at the moment. In a shared database, spending and refusals are those of this gateway. */
 export interface KeyActivityRow {
   readonly id: string;
   /** In the last 60 seconds. */
@@ -166,11 +170,14 @@ export interface KeyActivityRow {
   readonly tokens: number;
   /** Requests in flight. */
   readonly open: number;
-  /** Charged in the last 60 seconds. */
+  /** What it was charged in the last 60 seconds. */
   readonly usd_per_min: string;
-  /** Refusals in the last 60 seconds. */
+  /** How often it was refused in the last 60 seconds. */
   readonly refused: number;
-  /** The last minute in twelve parts, the oldest first; empty except among the busiest. */
+  /**
+   * What it was charged in each 5 of the last 60 seconds, in billionths of a USD, the oldest first; the last
+   * number is still growing. Empty unless the key is among the busiest.
+   */
   readonly history: readonly number[];
 }
 
@@ -221,7 +228,12 @@ export interface Snapshot {
   readonly upstreams: readonly UpstreamHealth[];
   readonly skipped: readonly SkippedRow[];
   readonly seconds: readonly TrafficRow[];
-  /** The keys with the most requests in the last minute, the busiest first. */
+  /** Of the last 24 hours at most; none unless the query asks for them. */
+  readonly minutes: readonly TrafficRow[];
+  /**
+   * The keys that were charged most in the last minute, the dearest first, then those with the most requests and
+   * refusals.
+   */
   readonly busiest: readonly KeyActivityRow[];
   /** The keys of the query that have done anything since the start. */
   readonly keys: readonly KeyActivityRow[];

@@ -36,3 +36,12 @@ export interface Failure {
   /** One short sentence. Contains no secret, no prompt, and none of the upstream's sentences. */
   readonly message: string;
 }
+
+/**
+ * What groups failures of the same cause: the status of the upstream, `5xx` for all from 500 on, or
+ * the reason where there was no status.
+ */
+export function causeOf({ reason, status }: Pick<Failure, 'reason' | 'status'>): string {
+  if (status === undefined) return reason;
+  return status >= 500 ? '5xx' : String(status);
+}

@@ -17,6 +17,7 @@ import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import type { Predecessor } from '../takeover/predecessor.ts';
 import type { HandingOver } from '../takeover/successor.ts';
 import { keepRequestsYoung } from './heap.ts';
+import { keysToAskFor } from './key-activity.ts';
 import { openState, takeOver } from './open-state.ts';
 import { startRemoteWorker } from './remote-worker.ts';
 import { buildSnapshot } from './snapshot.ts';
@@ -79,11 +80,12 @@ export class Gateway implements HandingOver {
 
   async snapshot(query: SnapshotQuery): Promise<Snapshot> {
     const { client } = this.ledger;
-    const [ledger, own, earlier = []] = await Promise.all([
-      client.snapshot(query.keyIds).catch(() => undefined),
+    const [own, earlier = []] = await Promise.all([
       Promise.all(this.#workers.map((worker) => worker.snapshot(query))),
       this.#predecessor?.snapshots(query),
     ]);
+    const keyIds = keysToAskFor(query.keyIds, [...own, ...earlier]);
+    const ledger = await client.snapshot(keyIds).catch(() => undefined);
     const { address, port } = this.address;
     return buildSnapshot(
       {

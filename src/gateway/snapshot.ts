@@ -1,12 +1,15 @@
 /** Builds the snapshot of a running gateway from the parts that its threads report. */
 import type { Config } from '../config/config.ts';
-import type { KeyActivityRow, Snapshot, TrafficRow } from '../control/protocol.ts';
+import type { Snapshot, TrafficRow } from '../control/protocol.ts';
 import { formatAddress, type ListenAddress } from '../core/address.ts';
 import { fileSize } from '../core/files.ts';
 import { formatUsd } from '../core/money.ts';
 import { VERSION } from '../core/program.ts';
-import type { KeyActivity, LedgerSnapshot } from '../ledger/ledger.ts';
-import { merged, type Second } from '../observe/traffic.ts';
+import type { LedgerSnapshot } from '../ledger/ledger.ts';
+import { mergedCauses } from '../observe/failure-causes.ts';
+import { withoutTail } from '../observe/histogram.ts';
+import type { Sums } from '../observe/minutes.ts';
+import { merged, mergedMinutes } from '../observe/traffic.ts';
 import type {
   RequestRow,
   SnapshotQuery,
@@ -14,7 +17,7 @@ import type {
   UpstreamState,
   WorkerSnapshot,
 } from '../observe/worker-snapshot.ts';
-
+import { keyRows } from './key-activity.ts';
 import { skippedParts } from './served.ts';
 
 export interface SnapshotParts {
@@ -25,13 +28,13 @@ export interface SnapshotParts {
   readonly workers: readonly WorkerSnapshot[];
   /** The threads of the process that this one has taken over from; undefined once that has ended. */
   readonly earlier: { readonly pid: number; readonly workers: readonly WorkerSnapshot[] } | undefined;
-  /** Undefined while the ledger does not answer. */
+  /** With the keys of `keysToAskFor`. Undefined while the ledger does not answer. */
   readonly ledger: LedgerSnapshot | undefined;
   /** Why the state file cannot be written at the moment; undefined while it can. */
   readonly storageFault: string | undefined;
 }
 
-export function buildSnapshot(parts: SnapshotParts, { maxLive, maxEnded }: SnapshotQuery): Snapshot {
+export function buildSnapshot(parts: SnapshotParts, { keyIds, maxLive, maxEnded }: SnapshotQuery): Snapshot {
   const { config, ledger, earlier } = parts;
   const workers = [...parts.workers, ...(earlier?.workers ?? [])];
   return {
@@ -56,9 +59,9 @@ export function buildSnapshot(parts: SnapshotParts, { maxLive, maxEnded }: Snaps
     loop_delay_ms: slowestLoop(parts.workers),
     upstreams: mergedUpstreams(parts.workers),
     skipped: skippedParts(config),
-    seconds: merged(workers.map(({ seconds }) => seconds)).map(secondRow),
-    busiest: (ledger?.busiest ?? []).map(activityRow),
-    keys: (ledger?.keys ?? []).map(activityRow),
+    seconds: merged(workers.map(({ seconds }) => seconds)).map(trafficRow),
+    minutes: mergedMinutes(workers.map(({ minutes }) => minutes)).map(trafficRow),
+    ...(ledger === undefined ? { busiest: [], keys: [] } : keyRows(keyIds, workers, ledger)),
     live: inOrder(workers.flatMap(({ live }) => live)).slice(0, maxLive),
     recent: latest(inOrder(workers.flatMap(({ recent }) => recent)), maxEnded),
   };
@@ -101,23 +104,19 @@ function mergedHealth(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
     requests: a.requests + b.requests,
     failures: a.failures + b.failures,
     last_failure: failures.toSorted((one, other) => other.at_ms - one.at_ms)[0] ?? null,
-    causes: [],
+    causes: mergedCauses([a.causes, b.causes]),
   };
 }
 
-function secondRow({ atS, requests, tokens, costNanos, errors, firstByteMs }: Second): TrafficRow {
+function trafficRow({ atS, requests, tokens, costNanos, errors, firstByteMs }: Sums): TrafficRow {
   return {
     at_s: atS,
     requests,
     tokens,
     cost_usd: formatUsd(costNanos),
     errors: Object.fromEntries(errors),
-    first_byte: firstByteMs,
+    first_byte: withoutTail(firstByteMs),
   };
-}
-
-function activityRow({ keyId, requests, tokens, open }: KeyActivity): KeyActivityRow {
-  return { id: keyId, requests, tokens, open, usd_per_min: '0.00', refused: 0, history: [] };
 }
 
 function latest(rows: readonly RequestRow[], count: number): readonly RequestRow[] {

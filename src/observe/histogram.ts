@@ -10,11 +10,16 @@ const BUCKETS = 64;
  */
 const GROWTH = 1.25;
 
-/** How many durations fell into each bucket, the shortest first. */
+/** How many durations fell into each bucket, the shortest first. Buckets that are left out at the end are empty. */
 export type Histogram = number[];
 
 export function emptyHistogram(): Histogram {
   return new Array<number>(BUCKETS).fill(0);
+}
+
+/** The same histogram without the empty buckets at its end: it is stored and sent so. */
+export function withoutTail(histogram: Histogram): Histogram {
+  return histogram.slice(0, histogram.findLastIndex((count) => count > 0) + 1);
 }
 
 export function record(histogram: Histogram, milliseconds: number): void {

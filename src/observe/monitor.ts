@@ -9,6 +9,8 @@ import { formatUsd, type Nanos } from '../core/money.ts';
 import { Roster } from '../core/roster.ts';
 import { isErrorOutcome, type Outcome, type Served } from '../core/settlement.ts';
 import type { TokenUsage, UsageSource } from '../core/usage.ts';
+import { type AttemptFailure, FailureCauses } from './failure-causes.ts';
+import { KeyMinutes } from './key-minutes.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { Traffic } from './traffic.ts';
 import {
@@ -97,7 +99,8 @@ export class Monitor {
   readonly #traffic = new Traffic();
   readonly #live = new Roster<LiveRequest>();
   readonly #ended: EndedRequest[] = [];
-  readonly #failures = new Map<string, UpstreamHealth['last_failure']>();
+  readonly #failures = new Map<string, FailureCauses>();
+  readonly #keys = new KeyMinutes();
 
   constructor(sources: MonitorSources) {
     this.#sources = sources;
@@ -119,6 +122,7 @@ export class Monitor {
     const { usage, costNanos, firstByteMs, outcome, failure } = end;
     const tokens = usage.promptTokens + usage.completionTokens;
     this.#traffic.countEnded({ tokens, costNanos, firstByteMs });
+    this.#keys.countSpent(request.keyId, costNanos, Math.floor(nowMs / 1000));
     if (isErrorOutcome(outcome)) this.#traffic.countError(outcome);
     // A copy: the request itself holds the whole body.
     const { id, keyId, model, stream, admittedAtMs } = request;
@@ -133,14 +137,18 @@ export class Monitor {
    * Counts an attempt. `failure` says what went wrong if the upstream is to blame, and is undefined
    * otherwise.
    */
-  countAttempt(upstream: string, failure: string | undefined): void {
+  countAttempt(upstream: string, failure: AttemptFailure | undefined): void {
     this.#traffic.countAttempt(upstream, failure === undefined ? 'ok' : 'failed');
-    if (failure !== undefined) this.#failures.set(upstream, { at_ms: Date.now(), message: failure });
+    if (failure === undefined) return;
+    const causes = this.#failures.get(upstream) ?? new FailureCauses();
+    this.#failures.set(upstream, causes);
+    causes.count(failure, Date.now());
   }
 
   refuse({ id, keyId, model, code, cause }: RefusedRequest): void {
     const nowMs = Date.now();
     this.#traffic.countError(code);
+    this.#keys.countRefused(keyId, Math.floor(nowMs / 1000));
     const unused = { stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: formatUsd(0n) };
     const times = { admitted_at_ms: nowMs, ended_at_ms: nowMs };
     const row = () => ({ id, key_id: keyId, model, provider: '', ...unused, ...times, outcome: code, refusal: cause });
@@ -154,13 +162,15 @@ export class Monitor {
     return request !== undefined;
   }
 
-  snapshot({ sinceS, endedSinceMs, maxLive, maxEnded }: SnapshotQuery): WorkerSnapshot {
+  snapshot({ keyIds, sinceS, minutesSinceS, endedSinceMs, maxLive, maxEnded }: SnapshotQuery): WorkerSnapshot {
     const live = this.#live.members().sort((a, b) => a.admittedAtMs - b.admittedAtMs);
     const recent = this.#ended.slice(Math.max(0, this.#ended.length - maxEnded));
     return {
       inFlight: this.#sources.inFlight(),
       loopDelay: this.#sources.loopDelay(),
       seconds: this.#traffic.since(sinceS),
+      minutes: this.#traffic.minutesSince(minutesSinceS),
+      keys: this.#keys.report(keyIds, Math.floor(Date.now() / 1000)),
       live: live.slice(0, maxLive).map((request) => rowOf(request, request.figures(), request.served())),
       recent: recent.filter(({ endedAtMs }) => endedAtMs >= endedSinceMs).map(({ row }) => row()),
       upstreams: this.#health(),
@@ -173,7 +183,8 @@ export class Monitor {
       const name = request.served()?.upstream;
       if (name !== undefined) inFlight.set(name, (inFlight.get(name) ?? 0) + 1);
     }
-    const attempts = this.#traffic.attemptsSince(Math.floor(Date.now() / 1000) - HEALTH_S);
+    const nowMs = Date.now();
+    const attempts = this.#traffic.attemptsSince(Math.floor(nowMs / 1000) - HEALTH_S);
     return this.#sources.upstreams().map(({ provider, name, state }) => ({
       provider,
       upstream: name,
@@ -181,8 +192,8 @@ export class Monitor {
       in_flight: inFlight.get(name) ?? 0,
       requests: attempts.get(name)?.requests ?? 0,
       failures: attempts.get(name)?.failures ?? 0,
-      last_failure: this.#failures.get(name) ?? null,
-      causes: [],
+      last_failure: this.#failures.get(name)?.last ?? null,
+      causes: this.#failures.get(name)?.all(nowMs) ?? [],
     }));
   }
 

@@ -1,25 +1,16 @@
 /**
- * The traffic of the last minutes, second by second: each worker counts its own, and a snapshot
- * adds them up.
+ * The traffic of the last minutes, second by second, and of the last day, minute by minute: each
+ * worker counts its own, and a snapshot adds them up.
  */
 import type { Nanos } from '../core/money.ts';
-import { addHistogram, emptyHistogram, type Histogram, record } from './histogram.ts';
+import { emptyHistogram, record } from './histogram.ts';
+import { addSums, emptySums, Minutes, type Sums } from './minutes.ts';
 
 /** How far back the seconds reach. */
 export const REMEMBERED_S = 300;
 
 /** What ended or was refused within one second. */
-export interface Second {
-  /** Seconds since 1970. */
-  readonly atS: number;
-  /** Admitted requests that ended. */
-  requests: number;
-  tokens: number;
-  costNanos: Nanos;
-  /** Answers with an error, refusals included, by code. */
-  readonly errors: Map<string, number>;
-  /** Times from dispatch to the first byte of an answer. */
-  readonly firstByteMs: Histogram;
+export interface Second extends Sums {
   /** Attempts, by upstream. */
   readonly attempts: Map<string, AttemptCounts>;
 }
@@ -39,6 +30,8 @@ export interface Ended {
 
 export class Traffic {
   readonly #seconds: Second[] = [];
+  /** Without the latest second. */
+  readonly #minutes = new Minutes();
   readonly #nowS: () => number;
 
   constructor(nowS = () => Math.floor(Date.now() / 1000)) {
@@ -67,6 +60,11 @@ export class Traffic {
     return this.#seconds.filter((second) => second.atS >= atS);
   }
 
+  /** The minutes from that of `atS` on in which anything was counted, the oldest first. */
+  minutesSince(atS: number): Sums[] {
+    return this.#minutes.since(atS, this.#seconds.at(-1));
+  }
+
   /** The attempts from `atS` on, by upstream. */
   attemptsSince(atS: number): Map<string, AttemptCounts> {
     const sum = new Map<string, AttemptCounts>();
@@ -81,6 +79,7 @@ export class Traffic {
     const last = this.#seconds.at(-1);
     // After the clock is set back, counts go into the latest second until the clock has caught up.
     if (last !== undefined && last.atS >= atS) return last;
+    if (last !== undefined) this.#minutes.add(last);
     const second = emptySecond(atS);
     this.#seconds.push(second);
     while ((this.#seconds[0] as Second).atS <= atS - REMEMBERED_S) this.#seconds.shift();
@@ -89,35 +88,36 @@ export class Traffic {
 }
 
 export function emptySecond(atS: number): Second {
-  return {
-    atS,
-    requests: 0,
-    tokens: 0,
-    costNanos: 0n,
-    errors: new Map(),
-    firstByteMs: emptyHistogram(),
-    attempts: new Map(),
-  };
+  return { ...emptySums(atS), firstByteMs: emptyHistogram(), attempts: new Map() };
 }
 
 /** Adds up what several workers counted, second by second. */
 export function merged(parts: readonly (readonly Second[])[]): Second[] {
-  const seconds = new Map<number, Second>();
-  for (const second of parts.flat()) {
-    const sum = seconds.get(second.atS) ?? emptySecond(second.atS);
-    seconds.set(second.atS, sum);
-    addSecond(sum, second);
+  return addedUp(parts, emptySecond, addSecond);
+}
+
+/** The same, minute by minute. */
+export function mergedMinutes(parts: readonly (readonly Sums[])[]): Sums[] {
+  return addedUp(parts, emptySums, addSums);
+}
+
+function addedUp<Span extends Sums>(
+  parts: readonly (readonly Span[])[],
+  empty: (atS: number) => Span,
+  add: (to: Span, from: Span) => void,
+): Span[] {
+  const spans = new Map<number, Span>();
+  for (const span of parts.flat()) {
+    const sum = spans.get(span.atS) ?? empty(span.atS);
+    spans.set(span.atS, sum);
+    add(sum, span);
   }
-  return [...seconds.values()].toSorted((a, b) => a.atS - b.atS);
+  return [...spans.values()].toSorted((a, b) => a.atS - b.atS);
 }
 
 /** Adds the counts of one second to another. */
-export function addSecond(to: Second, from: Second): void {
-  to.requests += from.requests;
-  to.tokens += from.tokens;
-  to.costNanos += from.costNanos;
-  for (const [code, count] of from.errors) to.errors.set(code, (to.errors.get(code) ?? 0) + count);
-  addHistogram(to.firstByteMs, from.firstByteMs);
+function addSecond(to: Second, from: Second): void {
+  addSums(to, from);
   for (const [upstream, counts] of from.attempts) addAttempts(to.attempts, upstream, counts);
 }
 

@@ -1,7 +1,9 @@
 /** What one worker contributes to a snapshot, and the query that says how much of it to make. */
 import type { Failure } from '../core/failure.ts';
 import type { UsageSource } from '../core/usage.ts';
+import type { KeyMinute } from './key-minutes.ts';
 import type { LoopDelay } from './loop-delay.ts';
+import type { Sums } from './minutes.ts';
 import type { Second } from './traffic.ts';
 
 /** How many ended and refused requests a worker remembers, and a snapshot holds at most. */
@@ -18,6 +20,8 @@ export interface SnapshotQuery {
   readonly keyIds: readonly string[];
   /** Leaves out the seconds before this one, since 1970. */
   readonly sinceS: number;
+  /** Leaves out the minutes before that of this second, since 1970. Infinity leaves out all. */
+  readonly minutesSinceS: number;
   /** Leaves out the requests that ended earlier, in milliseconds since 1970. */
   readonly endedSinceMs: number;
   /** The most requests in flight to include; the oldest come first. */
@@ -26,10 +30,11 @@ export interface SnapshotQuery {
   readonly maxEnded: number;
 }
 
-/** The query for everything except the activity of single keys. */
+/** The query for everything except the activity of single keys, and the minutes. */
 export const EVERYTHING: SnapshotQuery = {
   keyIds: [],
   sinceS: 0,
+  minutesSinceS: Number.POSITIVE_INFINITY,
   endedSinceMs: 0,
   maxLive: MAX_LIVE,
   maxEnded: MAX_ENDED,
@@ -41,6 +46,9 @@ export interface WorkerSnapshot {
   readonly inFlight: number;
   readonly loopDelay: LoopDelay;
   readonly seconds: readonly Second[];
+  readonly minutes: readonly Sums[];
+  /** The keys of the query, and those that were charged or refused most. */
+  readonly keys: readonly KeyMinute[];
   readonly live: readonly RequestRow[];
   /** The latest last. */
   readonly recent: readonly RequestRow[];
@@ -89,13 +97,16 @@ export interface UpstreamHealth {
   readonly requests: number;
   readonly failures: number;
   readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
-  /** The failures of the last hour by cause, the most frequent first. */
+  /** Why attempts failed in the last hour: the most frequent causes, and eight at most. */
   readonly causes: readonly FailureCause[];
 }
 
+/** Failures of an upstream that have the same cause. */
 export interface FailureCause {
+  /** A status such as `429`, `5xx` for all from 500 on, or a `FailureReason` such as `not_connected`. */
   readonly cause: string;
   readonly count: number;
+  /** Of the latest one. */
   readonly message: string;
   readonly at_ms: number;
 }

@@ -3,6 +3,7 @@ import type { Model } from '../catalog/catalog.ts';
 import type { RetryPolicy } from '../core/settings.ts';
 import type { Served } from '../core/settlement.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
+import type { AttemptFailure } from '../observe/failure-causes.ts';
 import type { Log } from '../observe/log.ts';
 import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
 import type { Meter } from '../relay/meter.ts';
@@ -15,9 +16,9 @@ import type { Among } from '../upstream/choice.ts';
 import type { Member, Provider } from '../upstream/provider.ts';
 import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
 import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
+import { attemptFailureOf } from './attempt-failure.ts';
 import type { Route } from './plan.ts';
 import { rejectionOf, withoutClientRetry } from './rejection.ts';
-import { outcomeOf } from './respond.ts';
 
 /** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
 const DRAIN_AFTER_DISCONNECT_MS = 60_000;
@@ -32,7 +33,7 @@ export interface DispatcherParts {
   readonly keepAliveMs: number | undefined;
   readonly log: Log;
   /** An attempt is over. `failure` says what went wrong, where the upstream is to blame. */
-  onAttempt(upstream: string, failure: string | undefined): void;
+  onAttempt(upstream: string, failure: AttemptFailure | undefined): void;
 }
 
 /** A request that is to be dispatched. */
@@ -205,7 +206,7 @@ export class Dispatch {
     this.#triedFor(route.model).add(member);
     this.#attempts++;
     this.#attemptStartedAtMs = performance.now();
-    let failure: string | undefined;
+    let failure: AttemptFailure | undefined;
     try {
       const { hosted, model } = route;
       const isTranslated = hosted.response !== undefined;
@@ -218,7 +219,7 @@ export class Dispatch {
       });
       this.#attempt = attempt;
       const rejection = await rejectionOf(attempt);
-      failure = rejection?.cause;
+      failure = rejection?.failure;
       if (rejection?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
       const next = rejection && this.#takeNext();
       if (next !== undefined) {
@@ -234,8 +235,7 @@ export class Dispatch {
         secrets: this.#dispatcher.secretsOf(route.model.provider),
         keepAliveMs: parts.keepAliveMs,
       });
-      const isFailure = outcomeOf(relayed.termination) === 'upstream_error' && !attempt.wasAborted;
-      failure = isFailure ? (relayed.note ?? '') : undefined;
+      failure = attempt.wasAborted ? undefined : attemptFailureOf(relayed);
       return { kind: 'answered', relayed };
     } finally {
       member.release();

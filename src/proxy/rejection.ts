@@ -1,12 +1,13 @@
 /** Which answers of an upstream prove that it did not take a request, so that another may be tried. */
+import { causeOf } from '../core/failure.ts';
+import type { AttemptFailure } from '../observe/failure-causes.ts';
 import type { RelayResult } from '../relay/relay.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { isRejection } from '../upstream/retry.ts';
 
 /** Why an upstream cannot have begun to work. */
 interface Rejection {
-  /** For the operator. */
-  readonly cause: string;
+  readonly failure: AttemptFailure;
   /** True where the upstream would not serve another model either. */
   readonly isOfUpstream: boolean;
 }
@@ -16,10 +17,12 @@ export async function rejectionOf(attempt: Attempt): Promise<Rejection | undefin
   try {
     const { status } = await attempt.head();
     if (!isRejection(status)) return undefined;
-    return { cause: `the upstream answered ${status}`, isOfUpstream: status !== 429 };
+    const failure = { cause: causeOf({ reason: 'rejected', status }), message: `the upstream answered ${status}` };
+    return { failure, isOfUpstream: status !== 429 };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    return attempt.sent || attempt.wasAborted ? undefined : { cause: error.message, isOfUpstream: true };
+    if (attempt.sent || attempt.wasAborted) return undefined;
+    return { failure: { cause: error.kind, message: error.message }, isOfUpstream: true };
   }
 }
 

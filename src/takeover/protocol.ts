@@ -14,7 +14,7 @@ import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.t
  * of snapshots. A process takes over only from one with the same version, so it goes up with every
  * change of those.
  */
-const TAKEOVER_VERSION = 1;
+const TAKEOVER_VERSION = 2;
 
 /** What this process speaks. V8 says the version of its format in the second byte of what it serializes. */
 export const OFFER: TakeoverOffer = {

@@ -144,6 +144,7 @@ export function snapshotOf(isWell: boolean): Snapshot {
     ],
     skipped: isWell ? [] : [{ name: 'openrouter', missing_variable: 'OPENROUTER_API_KEY' }],
     seconds: [second(30, '0.01'), second(3, '0.02', isWell ? {} : { insufficient_credit: 47 })],
+    minutes: [],
     busiest: [],
     keys: [],
     live: [],

@@ -21,7 +21,7 @@ import { askControl } from './site.ts';
 const FEED_MS = 500;
 const MAX_FEEDS = 16;
 
-const NO_FIGURES = { seconds: [], recent: [], now_ms: 0 } as unknown as Snapshot;
+const NO_FIGURES = { seconds: [], minutes: [], recent: [], now_ms: 0 } as unknown as Snapshot;
 
 const NOTHING: ControlHandlers = {
   snapshot: async () => NO_FIGURES,
@@ -182,12 +182,13 @@ describe('a feed', () => {
         // The clock is set back before the last snapshot.
         return {
           seconds,
+          minutes: [{ at_s: 60 * count }],
           recent: [{ ended_at_ms: 9_000 + count }],
           now_ms: count < 3 ? 10_000 : 5_000,
         } as unknown as Snapshot;
       },
     });
-    const feed = await Feed.open(t, path, '?keys=key_1,key_2&max_live=40');
+    const feed = await Feed.open(t, path, '?keys=key_1,key_2&max_live=40&minutes_since_s=1');
     for (let expected = 1; expected <= 4; expected++) {
       while (feed.events < expected) await setImmediate();
       await settle();
@@ -195,10 +196,10 @@ describe('a feed', () => {
     }
     const same = { keyIds: ['key_1', 'key_2'], maxLive: 40 };
     assert.deepEqual(asked.slice(0, 4), [
-      { ...same, sinceS: 0, endedSinceMs: 0, maxEnded: 200 },
-      { ...same, sinceS: 201, endedSinceMs: 9_001, maxEnded: 40 },
-      { ...same, sinceS: 202, endedSinceMs: 9_002, maxEnded: 40 },
-      { ...same, sinceS: 203, endedSinceMs: 5_000, maxEnded: 40 },
+      { ...same, sinceS: 0, minutesSinceS: 1, endedSinceMs: 0, maxEnded: 200 },
+      { ...same, sinceS: 201, minutesSinceS: 60, endedSinceMs: 9_001, maxEnded: 40 },
+      { ...same, sinceS: 202, minutesSinceS: 120, endedSinceMs: 9_002, maxEnded: 40 },
+      { ...same, sinceS: 203, minutesSinceS: 180, endedSinceMs: 5_000, maxEnded: 40 },
     ]);
   });
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { renameSync, statSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { followGateway } from '../../src/control/client.ts';
-import type { TrafficRow, Snapshot } from '../../src/control/protocol.ts';
+import type { Snapshot, TrafficRow } from '../../src/control/protocol.ts';
 import { formatUsd } from '../../src/core/money.ts';
 import { VERSION } from '../../src/core/program.ts';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';

@@ -52,7 +52,7 @@ function dispatched(...hosts: readonly Host[]) {
     retry: { attempts: 3, budget: 0.2 },
     keepAliveMs: undefined,
     log: { info() {} } as unknown as Log,
-    onAttempt: (upstream, failure) => visits.push([upstream, failure]),
+    onAttempt: (upstream, failure) => visits.push([upstream, failure?.message]),
   });
   const read = readJsonBody(Buffer.from(chat()));
   assert.ok(read.ok);

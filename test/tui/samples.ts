@@ -173,6 +173,7 @@ export const SNAPSHOT: Snapshot = {
     },
   ],
   seconds: seconds(),
+  minutes: [],
   busiest: [
     { id: keyId(1), requests: 480, tokens: 1_510_000, open: 2, usd_per_min: '0.00', refused: 0, history: [] },
     { id: keyId(2), requests: 59, tokens: 20_000, open: 0, usd_per_min: '0.00', refused: 0, history: [] },

@@ -62,6 +62,8 @@ function monitorOf(upstreams: readonly UpstreamFacts[] = []): Monitor {
   return new Monitor({ upstreams: () => upstreams, inFlight: () => 0, loopDelay: () => IDLE_LOOP });
 }
 
+const REFUSED = { cause: 'not_connected', message: 'refused' };
+
 const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
 beforeEach(() => mock.timers.enable({ apis: ['Date'], now: NOW_MS }));
@@ -113,7 +115,7 @@ describe('a request', () => {
   test('that could not be settled is forgotten, and not counted', () => {
     const monitor = monitorOf();
     monitor.close(monitor.open(request('req_1')));
-    const nothing = { seconds: [], live: [], recent: [], upstreams: [] };
+    const nothing = { seconds: [], minutes: [], keys: [], live: [], recent: [], upstreams: [] };
     assert.deepEqual(monitor.snapshot(EVERYTHING), { inFlight: 0, loopDelay: IDLE_LOOP, ...nothing });
   });
 
@@ -175,6 +177,30 @@ describe('a snapshot', () => {
     assert.deepEqual([recent.length, recent[0]?.id, recent.at(-1)?.id], [200, 'req_50', 'req_249']);
   });
 
+  test('has what keys were charged and refused in the last minute, those that it asks for included', () => {
+    const monitor = monitorOf();
+    endNow(monitor, 'req_1', 'ok');
+    mock.timers.setTime(NOW_MS + 5_000);
+    endNow(monitor, 'req_2', 'upstream_error');
+    monitor.refuse({ id: 'req_3', keyId: 'key_2', model: 'mock/echo', code: 'rate_limited', cause: 'a cause' });
+    const older = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert.deepEqual(monitor.snapshot(EVERYTHING).keys, [
+      { keyId: 'key_1', spentNanos: [...older, 1_000_000, 1_000_000], refused: 0 },
+      { keyId: 'key_2', spentNanos: [...older, 0, 0], refused: 1 },
+    ]);
+    mock.timers.setTime(NOW_MS + 60_000);
+    const { keys } = monitor.snapshot({ ...EVERYTHING, keyIds: ['key_2'] });
+    assert.deepEqual(
+      keys.map(({ keyId, spentNanos, refused }) => [keyId, spentNanos[0], refused]),
+      [
+        ['key_2', 0, 1],
+        ['key_1', 1_000_000, 0],
+      ],
+    );
+    mock.timers.setTime(NOW_MS + 70_000);
+    assert.deepEqual(monitor.snapshot(EVERYTHING).keys, []);
+  });
+
   test('has the five hundred oldest requests in flight, the oldest first', () => {
     const monitor = monitorOf();
     const places = Array.from({ length: 600 }, (_, number) => {
@@ -194,6 +220,9 @@ describe('a snapshot', () => {
     const { seconds, recent } = monitor.snapshot({ ...EVERYTHING, sinceS: NOW_MS / 1_000 + 1 });
     assert.equal(seconds.length, 1);
     assert.deepEqual(ids(recent), ['req_1', 'req_2']);
+    const minutes = (minutesSinceS: number) => monitor.snapshot({ ...EVERYTHING, minutesSinceS }).minutes;
+    assert.deepEqual([seconds.length, minutes(0).length, minutes(NOW_MS / 1_000 + 60).length], [1, 1, 0]);
+    assert.deepEqual(minutes(Number.POSITIVE_INFINITY), []);
     const later = monitor.snapshot({ ...EVERYTHING, endedSinceMs: NOW_MS + 5_000 });
     assert.deepEqual([later.seconds.length, ids(later.recent)], [2, ['req_2']]);
   });
@@ -237,24 +266,27 @@ describe('an upstream', () => {
     monitor.open(request('req_2', { served: at('openai#1') }));
     monitor.open(request('req_3'));
     monitor.countAttempt('mock', undefined);
-    monitor.countAttempt('mock', 'refused');
+    monitor.countAttempt('mock', REFUSED);
     const last = { at_ms: NOW_MS, message: 'refused' };
-    const none = { requests: 0, failures: 0, last_failure: null };
-    const counts = { requests: 2, failures: 1, last_failure: last };
+    const none = { requests: 0, failures: 0, last_failure: null, causes: [] };
+    const causes = [{ ...last, cause: 'not_connected', count: 1 }];
+    const counts = { requests: 2, failures: 1, last_failure: last, causes };
     assert.deepEqual(monitor.snapshot(EVERYTHING).upstreams, [
       { provider: 'mock', upstream: 'mock', state: 'closed', in_flight: 1, ...counts },
       { provider: 'openai', upstream: 'openai#1', state: 'open', in_flight: 1, ...none },
     ]);
   });
 
-  test('has counts of the last minute, and keeps its last failure', () => {
+  test('has counts of the last minute, causes of the last hour, and keeps its last failure', () => {
     const monitor = monitorOf(FACTS);
-    monitor.countAttempt('mock', 'refused');
+    monitor.countAttempt('mock', REFUSED);
     mock.timers.setTime(NOW_MS + 60_000);
     assert.equal(monitor.snapshot(EVERYTHING).upstreams[0]?.failures, 1);
     mock.timers.setTime(NOW_MS + 61_000);
     const [health] = monitor.snapshot(EVERYTHING).upstreams;
-    assert.deepEqual([health?.requests, health?.failures], [0, 0]);
+    assert.deepEqual([health?.requests, health?.failures, health?.causes[0]?.count], [0, 0, 1]);
+    mock.timers.setTime(NOW_MS + 3_600_000);
+    assert.deepEqual(monitor.snapshot(EVERYTHING).upstreams[0]?.causes, []);
     assert.deepEqual(health?.last_failure, { at_ms: NOW_MS, message: 'refused' });
   });
 });

@@ -1,0 +1,72 @@
+/** The traffic of the last day, minute by minute. Pure. */
+import type { Nanos } from '../core/money.ts';
+import { addHistogram, type Histogram, withoutTail } from './histogram.ts';
+
+const MINUTE_S = 60;
+/** How far back the minutes reach: 24 hours. */
+export const REMEMBERED_MINUTES = 1_440;
+
+/** What ended or was refused within one second or one minute. */
+export interface Sums {
+  /** Its first second, since 1970. */
+  readonly atS: number;
+  /** Admitted requests that ended. */
+  requests: number;
+  tokens: number;
+  costNanos: Nanos;
+  /** Answers with an error, refusals included, by code. */
+  readonly errors: Map<string, number>;
+  /** Times from dispatch to the first byte of an answer. */
+  readonly firstByteMs: Histogram;
+}
+
+/**
+ * The minutes in which anything was counted, the oldest first. They take 1.2 MB where every minute
+ * has traffic of all lengths and a few errors, and 2 MB at most.
+ */
+export class Minutes {
+  readonly #minutes: Sums[] = [];
+
+  /** Adds a second that is over. It must not be before an earlier one. */
+  add(second: Sums): void {
+    const atS = minuteOf(second);
+    let last = this.#minutes.at(-1);
+    if (last?.atS !== atS) {
+      last = emptySums(atS);
+      this.#minutes.push(last);
+      const oldestS = atS - REMEMBERED_MINUTES * MINUTE_S;
+      while ((this.#minutes[0] as Sums).atS <= oldestS) this.#minutes.shift();
+    }
+    addSums(last, second);
+  }
+
+  /** The minutes from that of `atS` on, with a second that is not over. */
+  since(atS: number, running: Sums | undefined): Sums[] {
+    // Nearly always only the last minute is asked for.
+    const first = this.#minutes.findLastIndex((minute) => minute.atS + MINUTE_S <= atS) + 1;
+    const minutes = this.#minutes.slice(first);
+    if (running === undefined || minuteOf(running) + MINUTE_S <= atS) return minutes;
+    const sum = emptySums(minuteOf(running));
+    const last = minutes.at(-1);
+    if (last?.atS === sum.atS) addSums(sum, minutes.pop() as Sums);
+    addSums(sum, running);
+    return [...minutes, sum];
+  }
+}
+
+function minuteOf({ atS }: Sums): number {
+  return atS - (atS % MINUTE_S);
+}
+
+export function emptySums(atS: number): Sums {
+  return { atS, requests: 0, tokens: 0, costNanos: 0n, errors: new Map(), firstByteMs: [] };
+}
+
+/** Adds the counts of one span to those of another. */
+export function addSums(to: Sums, from: Sums): void {
+  to.requests += from.requests;
+  to.tokens += from.tokens;
+  to.costNanos += from.costNanos;
+  for (const [code, count] of from.errors) to.errors.set(code, (to.errors.get(code) ?? 0) + count);
+  addHistogram(to.firstByteMs, withoutTail(from.firstByteMs));
+}

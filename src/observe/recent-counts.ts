@@ -1,0 +1,41 @@
+/** Counts of the recent past, in steps of equal length: a ring of fixed size. Pure. */
+
+/** The last steps of a count, the running one included. Sums are exact up to 2^53. */
+export class RecentCounts {
+  readonly #stepS: number;
+  readonly #steps: Float64Array;
+  /** The number of the running step, since 1970. */
+  #latest = 0;
+
+  constructor(steps: number, stepS: number) {
+    this.#steps = new Float64Array(steps);
+    this.#stepS = stepS;
+  }
+
+  add(nowS: number, count: number): void {
+    this.#moveTo(nowS);
+    const place = this.#latest % this.#steps.length;
+    this.#steps[place] = (this.#steps[place] as number) + count;
+  }
+
+  /** Step by step, the oldest first. */
+  values(nowS: number): number[] {
+    this.#moveTo(nowS);
+    const { length } = this.#steps;
+    return Array.from({ length }, (_, i) => this.#steps[(this.#latest + 1 + i) % length] as number);
+  }
+
+  total(nowS: number): number {
+    this.#moveTo(nowS);
+    return this.#steps.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Empties what has become too old. After the clock is set back, the latest step goes on. */
+  #moveTo(nowS: number): void {
+    const step = Math.floor(nowS / this.#stepS);
+    const { length } = this.#steps;
+    if (step >= this.#latest + length) this.#steps.fill(0);
+    else for (let each = this.#latest + 1; each <= step; each++) this.#steps[each % length] = 0;
+    this.#latest = Math.max(this.#latest, step);
+  }
+}
