@@ -9,6 +9,7 @@ import { followGateway } from '../../src/control/client.ts';
 import type { Snapshot, TrafficRow } from '../../src/control/protocol.ts';
 import { formatUsd } from '../../src/core/money.ts';
 import { VERSION } from '../../src/core/program.ts';
+import type { SnapshotQuery } from '../../src/observe/worker-snapshot.ts';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { bounded, until } from '../support/wait.ts';
@@ -24,6 +25,15 @@ const asking = (text: string) => ({ messages: [{ role: 'user', content: text }] 
 
 const sum = (seconds: readonly TrafficRow[], read: (second: TrafficRow) => number) =>
   seconds.reduce((total, second) => total + read(second), 0);
+
+/** What seconds or minutes add up to. */
+function totalsOf(rows: readonly TrafficRow[]) {
+  const spent = sum(rows, ({ cost_usd }) => Math.round(Number(cost_usd) * 1e9));
+  const requests = sum(rows, (row) => row.requests);
+  const tokens = sum(rows, (row) => row.tokens);
+  const firstBytes = sum(rows, ({ first_byte }) => first_byte.reduce((total, count) => total + count, 0));
+  return { spent, requests, tokens, firstBytes, errors: errorsOf(rows) };
+}
 
 function errorsOf(seconds: readonly TrafficRow[]): Record<string, number> {
   const total: Record<string, number> = {};
@@ -106,7 +116,7 @@ for (const threads of [1, 3]) {
         15 * (ANSWERED + 1),
       );
       assert.equal(
-        sum(seconds, ({ first_byte }) => first_byte.reduce((total, count) => total + count)),
+        sum(seconds, ({ first_byte }) => first_byte.reduce((total, count) => total + count, 0)),
         ended,
       );
       const refused = { model_not_found: 1, invalid_request: 1, rate_limited: 1 };
@@ -118,8 +128,20 @@ for (const threads of [1, 3]) {
       assert.equal(snapshot.held_usd, formatUsd(held));
       assert.equal(snapshot.in_flight, STREAMS);
 
+      assert.deepEqual(snapshot.minutes, []);
+      const asked = await site.ask('GET', `/snapshot?minutes_since_s=${seconds[0]?.at_s ?? 0}`);
+      const { minutes } = JSON.parse(asked.text) as Snapshot;
+      for (const rows of [minutes, await firstMinutes(site)]) {
+        assert.deepEqual(totalsOf(rows), totalsOf(seconds));
+        assert.ok(rows.every(({ at_s: atS }) => atS % 60 === 0) && rows.length <= 2);
+      }
+
       const [health] = upstreams;
       assert.equal(upstreams.length, 1);
+      assert.deepEqual(
+        health?.causes.map(({ cause, count }) => [cause, count]),
+        [['5xx', FAILED]],
+      );
       assert.deepEqual(
         [health?.provider, health?.in_flight, health?.requests, health?.failures],
         ['host', STREAMS, ended, FAILED],
@@ -131,10 +153,15 @@ for (const threads of [1, 3]) {
         [snapshot.busiest[0]?.id, snapshot.busiest[0]?.requests, snapshot.busiest[0]?.open],
         [busy.id, ANSWERED, 0],
       );
-      assert.deepEqual(
-        snapshot.keys.map(({ id, requests, open }) => [id, requests, open]),
-        [[other.id, FAILED + STREAMS, STREAMS]],
+      const [dearest, second, third, ...others] = snapshot.busiest;
+      assert.deepEqual([dearest?.usd_per_min, dearest?.refused], [formatUsd(BigInt(ANSWERED) * 20_000_000n), 0]);
+      assert.equal(
+        dearest?.history.reduce((total, nanos) => total + nanos),
+        ANSWERED * 20_000_000,
       );
+      assert.deepEqual([second?.usd_per_min, second?.requests, second?.refused], ['0.02', 1, 1]);
+      assert.deepEqual([third?.id, third?.usd_per_min, third?.refused, others], [other.id, '0.00', 2, []]);
+      assert.deepEqual(snapshot.keys, [{ ...third, requests: FAILED + STREAMS, open: STREAMS, history: [] }]);
       assert.equal(recent.length, ended + 3);
       const causes = new Map(recent.map(({ outcome, refusal }) => [outcome, refusal]));
       assert.match(causes.get('rate_limited') ?? '', /^\d+ requests(?:\/min, again in \d+ s| at once)$/);
@@ -253,21 +280,25 @@ describe('the snapshot', { concurrency: CONCURRENCY }, () => {
   });
 });
 
+/** The minutes in the first event of a feed; the second has none but the last of them. */
+async function firstMinutes(site: Site): Promise<readonly TrafficRow[]> {
+  const fed = await bounded(firstEvents(site, 2, { minutesSinceS: 0 }), 'two events of the feed');
+  const [first, second] = fed.map((text) => (JSON.parse(text) as Snapshot).minutes);
+  assert.deepEqual(second, first?.slice(-1));
+  return first ?? [];
+}
+
 /** The first events of a feed, as text. */
-async function firstEvents(site: Site, count: number): Promise<string[]> {
+async function firstEvents(site: Site, count: number, query: Partial<SnapshotQuery> = {}): Promise<string[]> {
   const texts: string[] = [];
   return new Promise((resolve) => {
-    const feed = followGateway(
-      site.socketPath,
-      {},
-      {
-        onSnapshot: (snapshot) => {
-          if (texts.push(JSON.stringify(snapshot)) < count) return;
-          feed.close();
-          resolve(texts);
-        },
-        onEnd: () => {},
+    const feed = followGateway(site.socketPath, query, {
+      onSnapshot: (snapshot) => {
+        if (texts.push(JSON.stringify(snapshot)) < count) return;
+        feed.close();
+        resolve(texts);
       },
-    );
+      onEnd: () => {},
+    });
   });
 }
