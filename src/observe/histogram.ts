@@ -28,7 +28,7 @@ export function record(histogram: Histogram, milliseconds: number): void {
 }
 
 export function addHistogram(to: Histogram, from: Histogram): void {
-  for (const [index, count] of from.entries()) to[index] = (to[index] ?? 0) + count;
+  for (let index = 0; index < from.length; index++) to[index] = (to[index] ?? 0) + (from[index] ?? 0);
 }
 
 /**

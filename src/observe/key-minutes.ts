@@ -6,9 +6,10 @@ import { RecentCounts } from './recent-counts.ts';
 export const MINUTE_STEPS = 12;
 const STEP_S = 5;
 /**
- * How many keys are remembered: those that were used last. With 0.5 KB each they take 2 MB at most.
+ * How many keys are remembered: those that were used last. They take 0.9 MB at most, and a report walks
+ * through all of them.
  */
-export const MAX_KEYS = 4_096;
+export const MAX_KEYS = 1_024;
 /** How many keys a worker reports besides those that are asked for. */
 export const MAX_REPORTED = 50;
 

@@ -6,6 +6,7 @@ export class RecentCounts {
   readonly #steps: Float64Array;
   /** The number of the running step, since 1970. */
   #latest = 0;
+  #total = 0;
 
   constructor(steps: number, stepS: number) {
     this.#steps = new Float64Array(steps);
@@ -16,6 +17,7 @@ export class RecentCounts {
     this.#moveTo(nowS);
     const place = this.#latest % this.#steps.length;
     this.#steps[place] = (this.#steps[place] as number) + count;
+    this.#total += count;
   }
 
   /** Step by step, the oldest first. */
@@ -27,15 +29,19 @@ export class RecentCounts {
 
   total(nowS: number): number {
     this.#moveTo(nowS);
-    return this.#steps.reduce((sum, count) => sum + count, 0);
+    return this.#total;
   }
 
   /** Empties what has become too old. After the clock is set back, the latest step goes on. */
   #moveTo(nowS: number): void {
     const step = Math.floor(nowS / this.#stepS);
     const { length } = this.#steps;
-    if (step >= this.#latest + length) this.#steps.fill(0);
-    else for (let each = this.#latest + 1; each <= step; each++) this.#steps[each % length] = 0;
+    // After a whole round nothing is left.
+    const from = Math.max(this.#latest + 1, step - length + 1);
+    for (let each = from; each <= step; each++) {
+      this.#total -= this.#steps[each % length] as number;
+      this.#steps[each % length] = 0;
+    }
     this.#latest = Math.max(this.#latest, step);
   }
 }

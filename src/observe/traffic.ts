@@ -106,6 +106,8 @@ function addedUp<Span extends Sums>(
   empty: (atS: number) => Span,
   add: (to: Span, from: Span) => void,
 ): Span[] {
+  const [only, ...others] = parts;
+  if (only !== undefined && others.length === 0) return [...only];
   const spans = new Map<number, Span>();
   for (const span of parts.flat()) {
     const sum = spans.get(span.atS) ?? empty(span.atS);
