@@ -1,14 +1,13 @@
 /** Builds the snapshot of a running gateway from the parts that its threads report. */
 import type { Config } from '../config/config.ts';
-import type { Snapshot, TrafficRow } from '../control/protocol.ts';
+import type { Snapshot } from '../control/protocol.ts';
+import { trafficRow } from '../control/traffic-row.ts';
 import { formatAddress, type ListenAddress } from '../core/address.ts';
 import { fileSize } from '../core/files.ts';
 import { formatUsd } from '../core/money.ts';
 import { VERSION } from '../core/program.ts';
 import type { LedgerSnapshot } from '../ledger/ledger.ts';
 import { mergedCauses } from '../observe/failure-causes.ts';
-import { withoutTail } from '../observe/histogram.ts';
-import type { Sums } from '../observe/minutes.ts';
 import { merged, mergedMinutes } from '../observe/traffic.ts';
 import type {
   RequestRow,
@@ -105,17 +104,6 @@ function mergedHealth(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
     failures: a.failures + b.failures,
     last_failure: failures.toSorted((one, other) => other.at_ms - one.at_ms)[0] ?? null,
     causes: mergedCauses([a.causes, b.causes]),
-  };
-}
-
-function trafficRow({ atS, requests, tokens, costNanos, errors, firstByteMs }: Sums): TrafficRow {
-  return {
-    at_s: atS,
-    requests,
-    tokens,
-    cost_usd: formatUsd(costNanos),
-    errors: Object.fromEntries(errors),
-    first_byte: withoutTail(firstByteMs),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Failure, FailureReason } from '../core/failure.ts';
 import type { Outcome } from '../core/settlement.ts';
 import type { UsageSource } from '../core/usage.ts';
 import type { CreditEntry } from './account.ts';
+import type { HistoryRow, HistorySlice } from './history.ts';
 import type { KeyRecord, KeyState } from './keys.ts';
 import type { RequestEnd, RequestRecord } from './requests.ts';
 import type { MonthFigures, RefusalRow, UsageRow } from './usage.ts';
@@ -51,6 +52,26 @@ export function requestOf(row: Row): RequestRecord {
     holdNanos: (row.hold_nanos ?? undefined) as bigint | undefined,
     ...(typeof row.node === 'string' && { node: row.node }),
     end: row.settled_at_ms === undefined ? undefined : endOf(row),
+  };
+}
+
+/** What charts show of rows of the journal, which are in the order of {@link History.slice}. */
+export function historyOf(rows: readonly Row[], limit: number): HistorySlice {
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  return {
+    // Null where another gateway served it, and undefined where there can be no other.
+    rows: rows.filter(({ own }) => own !== null).map(historyRowOf),
+    next: last && { admittedAtMs: Number(last.admitted_at_ms), id: last.id as bigint },
+  };
+}
+
+function historyRowOf(row: Row): HistoryRow {
+  return {
+    settledAtMs: Number(row.settled_at_ms),
+    outcome: row.outcome as Outcome,
+    tokens: Number(row.tokens),
+    costNanos: row.cost_nanos as bigint,
+    firstByteMs: numberIn(row.first_byte_ms),
   };
 }
 

@@ -4,6 +4,10 @@ import { NON_ERROR_OUTCOMES } from '../core/settlement.ts';
 /** Whether a journal row counts as an error. */
 export const IS_ERROR = `outcome NOT IN (${NON_ERROR_OUTCOMES.map((outcome) => `'${outcome}'`).join(', ')})`;
 
+/** Of the journal: what a chart shows. */
+export const HISTORY_COLUMNS = `id, admitted_at_ms, settled_at_ms, outcome, prompt_tokens + completion_tokens AS tokens,
+  cost_nanos, first_byte_ms`;
+
 /** What the sums are kept by, next to the day or month. */
 export const SUM_NAMES = 'key_id, model, source';
 /** What is summed. */

@@ -1,5 +1,6 @@
 /** The state as commands and dashboard use it, whichever store keeps it. */
 import type { Account } from './account.ts';
+import type { History } from './history.ts';
 import type { Keys } from './keys.ts';
 import type { Nodes } from './nodes.ts';
 import type { Requests } from './requests.ts';
@@ -13,6 +14,7 @@ export interface OpenState {
   readonly account: Account;
   readonly usage: Usage;
   readonly requests: Requests;
+  readonly history: History;
   /** The gateways that share it; undefined for a state file, which has one at most. */
   readonly nodes: Nodes | undefined;
 

@@ -21,7 +21,16 @@ export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
     keyIds: view === 'keys' ? followedKeys(model) : [],
     maxLive: liveRows(model),
     maxEnded: view === 'live' ? MAX_ENDED : 0,
+    ...minutesToAskFor(model),
   };
+}
+
+/** Minutes are asked for only while they are shown, and those of the last hour from a full hour on. */
+function minutesToAskFor({ view, chartRange, nowMs }: Model): Pick<Partial<SnapshotQuery>, 'minutesSinceS'> {
+  if (view !== 'overview') return {};
+  // It changes only once an hour: with each change all is sent again.
+  if (chartRange === '1h') return { minutesSinceS: 3600 * (Math.floor(nowMs / 3_600_000) - 1) };
+  return chartRange === '24h' ? { minutesSinceS: 0 } : {};
 }
 
 /** In the order of their ids: keys that only change places in the list are no other query. */

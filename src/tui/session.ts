@@ -7,6 +7,7 @@ import { UserError } from '../core/errors.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
 import type { RequestPage } from '../state/requests.ts';
 import { exportUsage } from './export.ts';
+import { HistoryTurns } from './history-turns.ts';
 import { type Action, firstModel, type Model } from './model.ts';
 import { sharedQuery, snapshotQuery } from './queries.ts';
 import { isRequestsDue, REFRESH_MS, stateEveryMs, usageEveryMs } from './refresh.ts';
@@ -56,6 +57,7 @@ export class Session {
   #timer: NodeJS.Timeout;
   #readAtMs = 0;
   #usageReadAtMs = 0;
+  readonly #history: HistoryTurns;
   /** Whether the last read failed, so that what is shown may be old. */
   #isStale = false;
 
@@ -88,6 +90,10 @@ export class Session {
     this.#socketPath = socketPathOf(config);
     this.#store = store;
     this.#model = model;
+    this.#history = new HistoryTurns(store, this.#turns, {
+      attempt: (read) => this.#tryRead(read),
+      onRows: (rows) => this.dispatch({ kind: 'history', rows }),
+    });
     if (store.opening !== undefined) this.dispatch(store.opening);
     this.#follow();
     this.#timer = setInterval(() => this.#refresh(), REFRESH_MS);
@@ -130,6 +136,7 @@ export class Session {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#feed?.close();
+    this.#history.stop();
     await this.#turns.ended();
     await this.#store.close();
   }
@@ -255,6 +262,8 @@ export class Session {
         return this.#turns.add('usage', () => this.#readUsage(effect));
       case 'load_requests':
         return this.#turns.add('requests', () => this.#readRequests(effect));
+      case 'load_history':
+        return this.#history.begin(effect.span);
       case 'export':
         return this.dispatch(exportUsage(effect.path, this.#model.usage));
       case 'reload':

@@ -15,6 +15,7 @@ import type { JournalPlace, RequestPage } from '../state/requests.ts';
 import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Tone } from './draw/line.ts';
+import { HistoryRead, type HistorySpan } from './history.ts';
 import type { Action, KeyDetail, Range, RequestSearch, Shared, Stored, StoredKey, UsageOf } from './model.ts';
 import { readShared, type SharedQuery } from './shared.ts';
 import type { Event } from './update/step.ts';
@@ -169,6 +170,16 @@ export class Store {
       const found = await requests.find(id);
       return { rows: found === undefined ? [] : [found], next: undefined };
     });
+  }
+
+  /** Begins to read what the journal tells of a span, by minute. */
+  history(span: HistorySpan): HistoryRead {
+    return new HistoryRead(span, this.#config.node);
+  }
+
+  /** Reads a slice of it. Returns true while there are more. */
+  readOn(read: HistoryRead): Promise<boolean> {
+    return this.#state.run(() => read.readOn(this.#state.history));
   }
 
   /** Carries out an action. Storage errors come back as messages. */

@@ -93,6 +93,25 @@ describe('of the gateways of a database', () => {
     assert.equal(list.filter(({ state }) => state === 'alive').length, 51);
   });
 
+  test('the history is that of one of them, or of all if there is none of that name', async () => {
+    await node('a', 0);
+    await node('b', 0);
+    await query(`INSERT INTO inf_gw.journal (id, request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source,
+        prompt_tokens, cached_tokens, completion_tokens, cost_nanos, node_id)
+      SELECT i, 'req_' || i, '${keyId}', 'm', 1000 + i, 2000, 'ok', 'reported', i, 0, 0, 0, nullif(i % 3, 0)
+      FROM generate_series(1, 9) AS i`);
+    const tokensOf = async (name: string) => {
+      const query = { sinceMs: 0, before: { admittedAtMs: 5_000, id: 0n }, node: name, limit: 8 };
+      const { rows, next } = await state.history.slice(query);
+      assert.deepEqual(next, { admittedAtMs: 1_002, id: 2n });
+      return rows.map(({ tokens }) => tokens);
+    };
+    // Of the third ones it is not known who served them.
+    assert.deepEqual(await tokensOf('a'), [9, 7, 6, 4, 3]);
+    assert.deepEqual(await tokensOf('b'), [9, 8, 6, 5, 3, 2]);
+    assert.deepEqual(await tokensOf('elsewhere'), [9, 8, 7, 6, 5, 4, 3, 2]);
+  });
+
   test('the requests in flight come oldest first, and no more than asked for', async () => {
     await node('a', 0);
     await node('b', 0);

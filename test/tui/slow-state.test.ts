@@ -16,6 +16,9 @@ import { drawPast, writePast } from '../support/past.ts';
 import { until } from '../support/wait.ts';
 import { letters, SIZE } from './samples.ts';
 
+/** More than a slice of the journal. */
+const MANY_ROWS = 6_000;
+
 /** What the operations on the state wait for, and what came of them. */
 class Gate {
   isShut = false;
@@ -57,13 +60,14 @@ async function slowSession(t: TestContext) {
   const config = loadConfig({ path: undefined, environment: {}, directory });
   const gate = new Gate();
   const state = await openState(config.state, 'crash');
-  const { keys, account, usage, requests } = state;
+  const { keys, account, usage, requests, history } = state;
   const slow: OpenState = {
     created: undefined,
     keys: gate.around(keys),
     account: gate.around(account),
     usage: gate.around(usage),
     requests,
+    history: gate.around(history),
     nodes: state.nodes,
     run: (work) => state.run(work),
     hasChanged: () => state.hasChanged(),
@@ -94,6 +98,31 @@ test('reads and changes are carried out one at a time', async (t) => {
   await until(() => session.model.usage.rowsBy === 'day' && gate.running === 0);
   const amounts = (await state.account.history()).map(({ amountNanos }) => amountNanos);
   assert.deepEqual(amounts, [25_000_000_000n, 5_000_000_000n]);
+  assert.equal(gate.mostRunning, 1);
+});
+
+test('the journal is read for the charts in slices, between which a change is made', async (t) => {
+  const { session, gate, press } = await slowSession(t);
+  const { database } = openDatabase(session.model.stored.statePath);
+  const pastMs = Date.now() - 60_000;
+  database.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MANY_ROWS})
+    INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
+      cached_tokens, completion_tokens, cost_nanos)
+    SELECT 'req_' || i, 'key_1', 'm', ${pastMs} - i * 100, ${pastMs} - i * 100, 'ok', 'held', 1, 0, 1, 0 FROM n`);
+  database.close();
+  gate.isShut = true;
+  press('t');
+  await until(() => gate.waiting === 1);
+  press('+', ...letters('25'), 'enter');
+  const read: number[] = [];
+  session.subscribe(() => {
+    if (session.model.message?.text.startsWith('The balance is')) read.push(session.model.minutes.length);
+  });
+  gate.open();
+  const requests = () => session.model.minutes.reduce((sum, row) => sum + row.requests, 0);
+  await until(() => requests() > 0);
+  assert.equal(requests(), MANY_ROWS);
+  assert.equal(read[0], 0);
   assert.equal(gate.mostRunning, 1);
 });
 

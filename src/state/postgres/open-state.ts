@@ -3,6 +3,7 @@ import { type PostgresAddress, showAddress } from '../../core/postgres-address.t
 import type { OpenState } from '../state.ts';
 import { PostgresAccount } from './account.ts';
 import { Database } from './database.ts';
+import { PostgresHistory } from './history.ts';
 import { PostgresKeys } from './keys.ts';
 import { PostgresNodes } from './nodes.ts';
 import { PostgresRequests } from './requests.ts';
@@ -27,6 +28,7 @@ class OpenDatabase implements OpenState {
   readonly account: PostgresAccount;
   readonly usage: PostgresUsage;
   readonly requests: PostgresRequests;
+  readonly history: PostgresHistory;
   readonly nodes: PostgresNodes;
   readonly #database: Database;
   #changes: string | undefined;
@@ -38,6 +40,7 @@ class OpenDatabase implements OpenState {
     this.account = new PostgresAccount(database);
     this.usage = new PostgresUsage(database);
     this.requests = new PostgresRequests(database);
+    this.history = new PostgresHistory(database);
     this.nodes = new PostgresNodes(database);
   }
 

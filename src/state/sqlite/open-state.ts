@@ -3,6 +3,7 @@ import type { Durability } from '../../core/settings.ts';
 import type { OpenState } from '../state.ts';
 import { Account } from './account.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
+import { HistoryReader } from './history.ts';
 import { KeyStore } from './keys.ts';
 import { openToRead } from './open-to-read.ts';
 import { isOwnFile, makePrivate } from './private-files.ts';
@@ -38,6 +39,7 @@ class OpenFile implements OpenState {
   readonly account: OpenState['account'];
   readonly usage: OpenState['usage'];
   readonly requests: OpenState['requests'];
+  readonly history: OpenState['history'];
   readonly nodes = undefined;
   readonly #database: Sqlite;
   #dataVersion: number | undefined;
@@ -49,6 +51,7 @@ class OpenFile implements OpenState {
     this.account = promised(new Account(database));
     this.usage = promised(new UsageReader(database));
     this.requests = promised(new RequestStore(database));
+    this.history = promised(new HistoryReader(database));
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {

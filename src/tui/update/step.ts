@@ -4,6 +4,7 @@ import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { JournalPlace, RequestPage } from '../../state/requests.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
 import type { Tone } from '../draw/line.ts';
+import type { HistorySpan } from '../history.ts';
 import type { Action, KeyDetail, Model, Range, RequestSearch, Shared, Stored, UsageOf } from '../model.ts';
 
 export type Event =
@@ -20,6 +21,8 @@ export type Event =
   | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
   | { readonly kind: 'usage'; readonly rows: readonly UsageRow[] }
   | RequestsRead
+  /** Minutes that the journal tells of. */
+  | { readonly kind: 'history'; readonly rows: readonly TrafficRow[] }
   | { readonly kind: 'outcome'; readonly text: string; readonly tone: Tone }
   /** What was asked for failed, for reasons that may need more than the line of messages. */
   | { readonly kind: 'failed'; readonly title: string; readonly lines: readonly string[] }
@@ -50,6 +53,7 @@ export type Effect =
   | { readonly kind: 'load_key'; readonly keyId: string }
   | { readonly kind: 'load_usage'; readonly by: UsageGroup; readonly range: Range; readonly of: UsageOf }
   | LoadRequests
+  | { readonly kind: 'load_history'; readonly span: HistorySpan }
   | { readonly kind: 'copy'; readonly text: string }
   | { readonly kind: 'export'; readonly path: string };
 
@@ -74,14 +78,37 @@ export function withMessage(model: Model, text: string, tone: Tone): Model {
   return { ...model, message: { text, tone, untilMs: model.nowMs + MESSAGE_MS } };
 }
 
-/** How much of the past is kept. */
+/** How much of the past is kept, by second and by minute. */
 const REMEMBERED_S = 300;
+const REMEMBERED_MINUTES_S = 86_400;
 
 /** The known seconds, with fresh ones replacing or following them. */
 export function withSeconds(known: readonly TrafficRow[], fresh: readonly TrafficRow[], nowMs: number): TrafficRow[] {
+  return following(known, fresh, nowMs / 1000 - REMEMBERED_S);
+}
+
+/** The same for minutes. */
+export function withMinutes(known: readonly TrafficRow[], fresh: readonly TrafficRow[], nowMs: number): TrafficRow[] {
+  return following(known, fresh, nowMs / 1000 - REMEMBERED_MINUTES_S);
+}
+
+function following(known: readonly TrafficRow[], fresh: readonly TrafficRow[], oldestS: number): TrafficRow[] {
   const first = fresh[0]?.at_s ?? Number.POSITIVE_INFINITY;
-  const oldest = nowMs / 1000 - REMEMBERED_S;
-  return [...known.filter(({ at_s: atS }) => atS < first), ...fresh].filter(({ at_s: atS }) => atS >= oldest);
+  return [...known.filter(({ at_s: atS }) => atS < first), ...fresh].filter(({ at_s: atS }) => atS >= oldestS);
+}
+
+/** The known minutes, with those that the journal tells of. The gateway knows more of its own minutes. */
+export function withHistory(known: readonly TrafficRow[], history: readonly TrafficRow[], nowMs: number): TrafficRow[] {
+  const rows = new Map(history.map((row) => [row.at_s, row]));
+  for (const row of known) {
+    // Unless it has started within one.
+    if (row.requests >= (rows.get(row.at_s)?.requests ?? 0)) rows.set(row.at_s, row);
+  }
+  return withMinutes(
+    [],
+    [...rows.values()].toSorted((a, b) => a.at_s - b.at_s),
+    nowMs,
+  );
 }
 
 /** The known ended requests, with fresh ones replacing or following them. */

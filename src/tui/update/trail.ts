@@ -5,6 +5,7 @@ import { shownKeys } from '../lists/keys.ts';
 import { shownItems } from '../lists/overview.ts';
 import { FIRST_LISTS, LIVE_AT_TOP, type Model, type Place, type UsageOf, type View } from '../model.ts';
 import type { Trouble } from '../trouble.ts';
+import { historyToLoad } from './charts.ts';
 import { withinRows } from './lists.ts';
 import { searched } from './requests.ts';
 import { type Step, step } from './step.ts';
@@ -47,6 +48,7 @@ export function back(model: Model): Step | undefined {
     case 'requests':
       return left.requests.isReading ? searched(restored) : step(restored);
     case 'overview':
+      return step(restored, ...historyToLoad(restored));
     case 'keys':
     case 'live':
     case 'models':

@@ -7,12 +7,13 @@ import { LISTS } from '../lists/lists.ts';
 import { shownUsage, USAGE } from '../lists/usage.ts';
 import { type Dialog, LIVE_AT_TOP, type Model, VIEWS, type View } from '../model.ts';
 import { troublesOf } from '../trouble.ts';
+import { historyToLoad } from './charts.ts';
 import { onDialogKey, onDialogPaste } from './dialogs.ts';
 import { creditForm } from './forms.ts';
 import { onFilterKey, withFilter, withinRows, withList } from './lists.ts';
 import { freezeRows } from './live-actions.ts';
 import { searched, withPage } from './requests.ts';
-import { type Event, type Step, step, withEnded, withMessage, withSeconds } from './step.ts';
+import { type Event, type Step, step, withEnded, withHistory, withMessage, withMinutes, withSeconds } from './step.ts';
 import { intoTrouble } from './trail.ts';
 import { onViewKey } from './views.ts';
 
@@ -49,6 +50,8 @@ function updated(model: Model, event: Event): Step {
       return step(withUsage(model, event.rows));
     case 'requests':
       return withPage(model, event);
+    case 'history':
+      return step({ ...model, minutes: withHistory(model.minutes, event.rows, model.nowMs) });
     case 'outcome':
       return step(withMessage(model, event.text, event.tone));
     case 'failed':
@@ -95,6 +98,7 @@ function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapsh
   const nowMs = snapshot.now_ms;
   // After a gap, or with another gateway, the known seconds are still part of the past.
   const seconds = withSeconds(model.seconds, snapshot.seconds, nowMs);
+  const minutes = withMinutes(model.minutes, snapshot.minutes, nowMs);
   const ended = withEnded(model.ended, snapshot.recent);
   return withCursors(
     withoutOldMessage({
@@ -105,6 +109,7 @@ function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapsh
       wasConnected: true,
       socketError: undefined,
       seconds,
+      minutes,
       ended,
     }),
     model,
@@ -224,6 +229,7 @@ function openView(model: Model, view: View): Step {
     case 'requests':
       return searched(next);
     case 'overview':
+      return step(next, ...historyToLoad(next));
     case 'keys':
     case 'live':
     case 'models':

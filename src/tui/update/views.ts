@@ -10,6 +10,7 @@ import { nameOfUsage, shownUsage } from '../lists/usage.ts';
 import { exactWord } from '../lists/words.ts';
 import { type Model, RANGES, type UsageOf } from '../model.ts';
 import { keyNames } from '../select.ts';
+import { onOverviewKey } from './charts.ts';
 import { exportForm } from './forms.ts';
 import { onKeyAction, withDetail } from './key-actions.ts';
 import { onListKey, withFilter, withList } from './lists.ts';
@@ -27,7 +28,9 @@ export function onViewKey(model: Model, key: string): Step {
   if (moved !== undefined) return onMoved(model, moved);
   switch (model.view) {
     case 'overview':
-      return key === 'enter' ? onItem(model, shownItems(model)[model.lists.overview.cursor]) : step(model);
+      return key === 'enter'
+        ? onItem(model, shownItems(model)[model.lists.overview.cursor])
+        : onOverviewKey(model, key);
     case 'keys':
       return onKeysKey(model, key);
     case 'live':

@@ -24,6 +24,7 @@ export const HELP: readonly Section[] = [
       ['?   q or Ctrl-C', 'this help; quit'],
     ],
   },
+  { title: 'Overview', of: 'overview', keys: [['t', 'how far back the charts reach']] },
   {
     title: 'Keys',
     of: 'keys',

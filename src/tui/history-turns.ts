@@ -1,0 +1,51 @@
+/** Reads the journal for the charts in slices, between which whatever else waits has its turn. */
+import { setImmediate } from 'node:timers/promises';
+import type { TrafficRow } from '../control/protocol.ts';
+import type { HistoryRead, HistorySpan } from './history.ts';
+import type { Store } from './store.ts';
+import type { Turns } from './turns.ts';
+
+interface Events {
+  /** Carries out a read that may fail. */
+  attempt(read: () => Promise<void>): Promise<void>;
+  /** All of a span has been read, or as much of it as can be. */
+  onRows(rows: readonly TrafficRow[]): void;
+}
+
+export class HistoryTurns {
+  readonly #store: Store;
+  readonly #turns: Turns;
+  readonly #events: Events;
+  #current: HistoryRead | undefined;
+
+  constructor(store: Store, turns: Turns, events: Events) {
+    this.#store = store;
+    this.#turns = turns;
+    this.#events = events;
+  }
+
+  /** Reads a span, in place of one that is being read. */
+  begin(span: HistorySpan): void {
+    const read = this.#store.history(span);
+    this.#current = read;
+    this.#turns.add('history', () => this.#readOn(read));
+  }
+
+  /** Reads no further slice. */
+  stop(): void {
+    this.#current = undefined;
+  }
+
+  async #readOn(read: HistoryRead): Promise<void> {
+    let isMore = false;
+    await this.#events.attempt(async () => {
+      isMore = await this.#store.readOn(read);
+    });
+    // A state file answers at once: key presses come in only here.
+    await setImmediate();
+    if (this.#current !== read) return;
+    if (isMore) return this.#turns.add('history', () => this.#readOn(read));
+    this.#current = undefined;
+    this.#events.onRows(read.rows());
+  }
+}

@@ -1,0 +1,64 @@
+/** What the charts show of the time before the gateway: read from the journal, a slice at a time. */
+import type { TrafficRow } from '../control/protocol.ts';
+import { trafficRow } from '../control/traffic-row.ts';
+import { isErrorOutcome } from '../core/settlement.ts';
+import { emptyHistogram, record } from '../observe/histogram.ts';
+import { emptySums, type Sums } from '../observe/minutes.ts';
+import type { History, HistoryRow, JournalPlace } from '../state/history.ts';
+
+const MINUTE_MS = 60_000;
+/** A slice takes some 20 ms, in which the dashboard does nothing else. */
+const SLICE_ROWS = 5_000;
+/** The most rows to read: of a busier gateway the charts begin later. */
+export const MAX_HISTORY_ROWS = 200_000;
+
+export interface HistorySpan {
+  readonly sinceMs: number;
+  /** Exclusive. */
+  readonly untilMs: number;
+}
+
+/** One way through the journal, from the latest requests of a span to the earliest. */
+export class HistoryRead {
+  readonly #span: HistorySpan;
+  readonly #node: string;
+  readonly #sums = new Map<number, Sums>();
+  #before: JournalPlace;
+  #rowsLeft = MAX_HISTORY_ROWS;
+
+  /** `node`: the gateway whose requests count. */
+  constructor(span: HistorySpan, node: string) {
+    this.#span = span;
+    this.#node = node;
+    this.#before = { admittedAtMs: span.untilMs, id: 0n };
+  }
+
+  /** Reads a slice. Returns true while there are more. */
+  async readOn(history: History): Promise<boolean> {
+    const query = { sinceMs: this.#span.sinceMs, before: this.#before, node: this.#node, limit: SLICE_ROWS };
+    const { rows, next } = await history.slice(query);
+    for (const row of rows) this.#add(row);
+    this.#rowsLeft -= SLICE_ROWS;
+    if (next === undefined || this.#rowsLeft <= 0) return false;
+    this.#before = next;
+    return true;
+  }
+
+  /** The minutes in which requests ended, the oldest first. */
+  rows(): TrafficRow[] {
+    return [...this.#sums.values()].toSorted((a, b) => a.atS - b.atS).map(trafficRow);
+  }
+
+  /** As a gateway counts them: at their ends. */
+  #add({ settledAtMs, outcome, tokens, costNanos, firstByteMs }: HistoryRow): void {
+    if (settledAtMs >= this.#span.untilMs) return;
+    const atS = Math.floor(settledAtMs / MINUTE_MS) * 60;
+    const sum = this.#sums.get(atS) ?? { ...emptySums(atS), firstByteMs: emptyHistogram() };
+    this.#sums.set(atS, sum);
+    sum.requests++;
+    sum.tokens += tokens;
+    sum.costNanos += costNanos;
+    if (isErrorOutcome(outcome)) sum.errors.set(outcome, (sum.errors.get(outcome) ?? 0) + 1);
+    if (firstByteMs !== undefined) record(sum.firstByteMs, firstByteMs);
+  }
+}
