@@ -13,7 +13,13 @@ const MARGIN = 16;
 const FONT_SIZE = 14;
 const BACKGROUND = '#16181d';
 const FOREGROUND = '#d7dae0';
-const COLOURS: Readonly<Record<Tone, string>> = { accent: '#56b6c2', good: '#98c379', warn: '#e5c07b', bad: '#e06c75' };
+const COLOURS: Readonly<Record<Tone, string>> = {
+  accent: '#56b6c2',
+  other: '#c678dd',
+  good: '#98c379',
+  warn: '#e5c07b',
+  bad: '#e06c75',
+};
 const DIM = '#7f8694';
 
 function escaped(text: string): string {

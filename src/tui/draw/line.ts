@@ -1,8 +1,8 @@
 /** Lines of the screen: spans of styled text, fitted to an exact width. Pure. */
 import { cut, widthOf } from '../../operator/text.ts';
 
-/** What a colour means. The colour itself is up to the terminal's palette. */
-export type Tone = 'accent' | 'good' | 'warn' | 'bad';
+/** What a colour means; `other` tells a second line from the first. The colour itself is up to the terminal's palette. */
+export type Tone = 'accent' | 'other' | 'good' | 'warn' | 'bad';
 
 export interface Span {
   readonly text: string;

@@ -3,7 +3,7 @@ import { asciiOf } from './ascii.ts';
 import type { Line, Span, Tone } from './line.ts';
 
 /** From the terminal's own palette, so that they suit the user's theme. */
-const COLOURS: Readonly<Record<Tone, number>> = { accent: 36, good: 32, warn: 33, bad: 31 };
+const COLOURS: Readonly<Record<Tone, number>> = { accent: 36, other: 35, good: 32, warn: 33, bad: 31 };
 const BOLD = 1;
 const DIM = 2;
 const INVERSE = 7;

@@ -1,8 +1,9 @@
 /**
  * Tables that fit the screen: columns are dropped by rank, and growing ones share the rest. Pure.
  */
-import { COLUMN_GAP, type ColumnSize, fittingColumns, tableWidth } from '../../operator/columns.ts';
-import { type Align, clean, fit } from '../../operator/text.ts';
+import { COLUMN_GAP, type ColumnSize, narrowedColumns, tableWidth } from '../../operator/columns.ts';
+import { count } from '../../operator/format.ts';
+import { type Align, clean, cutMiddle, fit } from '../../operator/text.ts';
 import { fitLine, type Line, lineWidth, type Span, selected } from './line.ts';
 
 export interface Column<Row> extends ColumnSize {
@@ -10,6 +11,8 @@ export interface Column<Row> extends ColumnSize {
   readonly align?: Align;
   /** Takes an equal share of the room that is left, beyond its width. */
   readonly grows?: true;
+  /** Shortens a text in its middle: names often differ at their end. */
+  readonly middle?: true;
   cell(row: Row, width: number): string | Line;
 }
 
@@ -39,6 +42,11 @@ export function firstShown(rows: number, height: number, cursor: number): number
   return Math.max(0, Math.min(cursor - Math.floor(height / 2), rows - height));
 }
 
+/** Which rows of a list are on the screen, `first` of them counted from 0: `34–66 of 500`; empty if all are. */
+export function rangeText(first: number, shown: number, total: number): string {
+  return shown >= total ? '' : `${count(first + 1)}–${count(first + shown)} of ${count(total)}`;
+}
+
 interface Shown<Row> {
   readonly column: Column<Row>;
   readonly room: number;
@@ -46,7 +54,7 @@ interface Shown<Row> {
 
 /** The columns that fit, with the rest of the room shared among those that grow. */
 function layOut<Row>(columns: readonly Column<Row>[], width: number): Shown<Row>[] {
-  const shown = fittingColumns(columns, width);
+  const shown = narrowedColumns(columns, width);
   const rest = Math.max(0, width - tableWidth(shown));
   const growing = shown.filter(({ grows }) => grows);
   const share = (column: Column<Row>) => {
@@ -63,7 +71,10 @@ function lineOf<Row>(shown: readonly Shown<Row>[], cell: (each: Shown<Row>) => L
 
 function cellOf<Row>(column: Column<Row>, row: Row, room: number): Line {
   const cell = column.cell(row, room);
-  if (typeof cell === 'string') return [{ text: fit(cell, room, column.align) }];
+  if (typeof cell === 'string') {
+    const text = column.middle ? cutMiddle(clean(cell), room) : cell;
+    return [{ text: fit(text, room, column.align) }];
+  }
   const line = cell.map((each) => ({ ...each, text: clean(each.text) }));
   const missing = room - lineWidth(line);
   return column.align === 'right' && missing > 0 ? [{ text: ' '.repeat(missing) }, ...line] : fitLine(line, room);
