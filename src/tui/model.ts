@@ -5,6 +5,7 @@ import type { KeyActivityRow, Snapshot, TrafficRow } from '../control/protocol.t
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
+import type { Spending } from '../operator/forecast.ts';
 import type { KeyRecord, KeyState, OwnLimits } from '../state/keys.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { JournalPlace, RequestRecord } from '../state/requests.ts';
@@ -33,6 +34,8 @@ export interface Stored {
   readonly creditEnforced: boolean;
   readonly balanceNanos: Nanos;
   readonly heldNanos: Nanos;
+  /** What the last seven days have cost. */
+  readonly week: Spending;
   readonly keys: readonly StoredKey[];
   readonly models: readonly CatalogModel[];
   /** This month's requests and cost by model id. */

@@ -6,6 +6,7 @@ import { mintKey } from '../core/api-key.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
+import { type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
 import { count, usd } from '../operator/format.ts';
 import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
 import { type KeyChange, limitsInForce } from '../state/keys.ts';
@@ -23,6 +24,8 @@ import type { Event } from './update/step.ts';
 const NO_BOUNDS = { sinceMs: undefined, untilMs: undefined };
 const NO_FIGURES = { requests: 0, tokens: 0, costNanos: 0n };
 const DETAIL_DAYS = 30;
+/** Between two reads of what the last seven days have cost. */
+const WEEK_EVERY_MS = 60_000;
 /** How many keys are read at a time. */
 const PAGE_KEYS = 500;
 /** How many requests are read at a time. */
@@ -38,6 +41,7 @@ export class Store {
   #models: readonly Model[];
   /** The keys as of the last read. */
   #keysRead: readonly StoredKey[] = [];
+  #week: { readonly readAtMs: number; readonly spending: Spending } | undefined;
   #previousUses: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
   /** What there is to say of how the state was opened. */
   readonly opening: ActionEvent | undefined;
@@ -83,11 +87,22 @@ export class Store {
         tierName: config.tierName,
         creditEnforced: config.creditEnforced,
         ...(await this.#state.account.balance()),
+        week: await this.#weekSpending(nowMs),
         keys: await this.#readKeys(utcMonth(nowMs), config.tier),
         models: this.#models,
         modelUsage: new Map(byModel.map((row) => [row.model ?? '', row])),
       };
     });
+  }
+
+  /** Read now and then: a minute changes little about a week. */
+  async #weekSpending(nowMs: number): Promise<Spending> {
+    const { readAtMs, spending } = this.#week ?? {};
+    if (spending !== undefined && readAtMs !== undefined && Math.abs(nowMs - readAtMs) < WEEK_EVERY_MS) return spending;
+    const query = { by: 'day', keyId: undefined, model: undefined, untilMs: undefined } as const;
+    const { rows } = await this.#state.usage.report({ ...query, sinceMs: weekStartMs(nowMs) });
+    this.#week = { readAtMs: nowMs, spending: weekSpending(rows, nowMs) };
+    return this.#week.spending;
   }
 
   /** Reads what the gateways are doing that share the state; undefined for a state file. */

@@ -6,7 +6,7 @@ import { quantile } from '../../src/observe/histogram.ts';
 import type { History, HistoryRow } from '../../src/state/history.ts';
 import { HistoryRead, MAX_HISTORY_ROWS } from '../../src/tui/history.ts';
 import type { ChartRange, Model } from '../../src/tui/model.ts';
-import { sharedQuery, snapshotQuery } from '../../src/tui/select.ts';
+import { sharedQuery, snapshotQuery } from '../../src/tui/queries.ts';
 import { withHistory, withMinutes } from '../../src/tui/update/step.ts';
 import { after, alone, NOW_MS, press, SNAPSHOT, second, serving } from './samples.ts';
 

@@ -6,7 +6,7 @@ import stringWidth from 'string-width';
 import { clean } from '../../src/operator/text.ts';
 import { bar, chart, toneOfShare } from '../../src/tui/draw/chart.ts';
 import { beside, fitLine, type Line, lineWidth, spread } from '../../src/tui/draw/line.ts';
-import { type Column, firstShown, table } from '../../src/tui/draw/table.ts';
+import { type Column, firstShown, rangeText, table } from '../../src/tui/draw/table.ts';
 import { textOf } from './samples.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });
@@ -116,6 +116,26 @@ describe('tables', () => {
     assert.equal(headAt(2), 'a…');
   });
 
+  test('shorten a text in its middle where a column says so, and narrow it before one is dropped', () => {
+    const name = { head: 'NAME', width: 16, least: 8, middle: true as const, cell: (row: string) => row };
+    const rest = { head: 'REST', width: 4, rank: 1, cell: () => 'rest' };
+    const at = (across: number) =>
+      textOf(table([name, rest], ['support-staging-155'], { width: across, height: 2, cursor: -1 })[1] ?? []);
+    assert.equal(at(22), 'support-sta…-155  rest');
+    assert.equal(at(14), 'suppo…55  rest');
+    assert.equal(at(13), 'support-s…155');
+  });
+
+  test('say which rows they show, unless that is all of them', () => {
+    const cases = [
+      [33, 33, 500, '34–66 of 500'],
+      [0, 20, 10_000, '1–20 of 10,000'],
+      [0, 7, 7, ''],
+      [0, 0, 0, ''],
+    ] as const;
+    for (const [first, shown, total, text] of cases) assert.equal(rangeText(first, shown, total), text);
+  });
+
   test('show the rows around the cursor', () => {
     const list = Array.from({ length: 10 }, (_, index) => [String(index)]);
     const shown = (cursor: number) =>
@@ -163,14 +183,16 @@ describe('bars', () => {
   });
 
   const cases: readonly (readonly [used: number, limit: number, drawn: string, tone: string])[] = [
-    [0, 10, '────────', 'good'],
-    [1, 1_000_000, '━───────', 'good'],
-    [5, 10, '━━━━────', 'good'],
-    [7.5, 10, '━━━━━━──', 'warn'],
-    [10, 10, '━━━━━━━━', 'bad'],
-    [30, 10, '━━━━━━━━', 'bad'],
-    [1, 0, '━━━━━━━━', 'bad'],
-    [0, 0, '────────', 'good'],
+    [0, 10, '░░░░░░░░', 'good'],
+    [1, 1_000_000, '▏░░░░░░░', 'good'],
+    [1, 64, '▏░░░░░░░', 'good'],
+    [5, 10, '████░░░░', 'good'],
+    [5.4, 10, '████▍░░░', 'good'],
+    [7.5, 10, '██████░░', 'warn'],
+    [10, 10, '████████', 'bad'],
+    [30, 10, '████████', 'bad'],
+    [1, 0, '████████', 'bad'],
+    [0, 0, '░░░░░░░░', 'good'],
   ];
   for (const [used, limit, drawn, tone] of cases) {
     test(`${used} of ${limit}`, () => {

@@ -10,22 +10,22 @@ const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
-requests/s  8.1   max 9                  tokens/s  2,835   max 3,150
-                             ▃▃▃▅▅▅████                               ▃▃▃▅▅▅████
-▃                     ▃▃▃▅▅████████████  ▃                     ▃▃▃▅▅████████████
-███▅▅▅▅▃▃▃▃▃▃▃▃▃▅▅▅▅███████████████████  ███▅▅▅▅▃▃▃▃▃▃▃▃▃▅▅▅▅███████████████████
+Overview  over  1m  5m  1h  24h                2 in flight   loop delay p99 3 ms
+requests/s  8.1  max 9.4                 first byte  p50 136 ms  p99 1.0 s
+   10┤       ⢀⣶⡄   ⢀⣴⡄    ⣶⡄    ⣰⣆⡀   ⣰     2s┤
+    5┤       ⣾⣿⣷   ⣼⣿⣿⡀  ⣼⣿⣿⣤  ⣰⣿⣿⣧  ⢠⣿     1s┤        ⡤⡀    ⡤⢄    ⡤⢄    ⢠⢄    ⢠
+    0┤       ⣿⣿⣿⣧⣤⣼⣿⣿⣿⣷⣆⣴⣿⣿⣿⣿⣆⣰⣿⣿⣿⣿⣧⣠⣿⣿      0┤       ⣀⣇⣇⣀⣀⣀⣀⣇⣸⣀⣀⣀⣀⣇⣸⣀⣀⣀⣀⣸⣸⣀⣀⣀⣀⣸
+      -5m                           now        -5m                           now
 
-in flight     2                          balance       81.77 USD
-first byte    p50 136 ms  p99 1.0 s      held          0.01 USD
-loop delay    p99 3 ms                   spending      0.12 USD/min
-                                         time left     11h21m at this rate
 errors, 1 min 6 rate_limited  3 upstream_error
+credit        ███████████████████████████████████████████████████▓  0.12 USD/min
+              █ free 81.75  ▓ held 0.01  ░ spent this month 0.00 USD
+lasts         11h21m at this minute’s pace; 40d21h at the last seven days’ pace
 
-Busiest keys      per minute, in flight  Providers  per minute, state, in flight
-web-app     ━━━━━━──     480/600    2    ● openai      310/min       in use    2
-batch-jobs  ━━━━━━━━       59/60    0    ● claude        4/min     4 failed    0
-                                           refused
-
+BUSIEST KEYS           USD/MIN  REQ/LIMIT  REFUSED  PROVIDERS       STATE
+web-app                   0.00    480/600        -  ✕ claude        4 failed
+batch-jobs                0.00      59/60        -    refused
+                                                    ● openai        in use
 
 
 
@@ -39,9 +39,9 @@ const KEYS = `
  ! claude failing   ! go there
 Keys  3                                       requests, tokens, cost: this month
 NAME ↑            STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
-batch-jobs        enabled   ━━━━━━       59/60       321          1.23         -
-laptop            disabled  ━─────       1/600         7      0.000001         -
-web-app           enabled   ━━━━━─     480/600     12.3k         17.00       85%
+batch-jobs        enabled   █████▉       59/60       321          1.23         -
+laptop            disabled  ▏░░░░░       1/600         7      0.000001         -
+web-app           enabled   ████▊░     480/600     12.3k         17.00       85%
 
 
 
@@ -174,16 +174,16 @@ const ALONE = `
 
 inf-gw serve starts a gateway; this screen then follows it.
 
-this month    12,003 requests            balance       81.77 USD
-              0 tokens                   held          0.01 USD
-              0.00 USD
+this month    12,003 requests, 0 tokens
+credit        █████████████████████████████████████████████████████████████████▓
+              █ free 81.75  ▓ held 0.01  ░ spent this month 0.00 USD
+lasts         40d21h at the last seven days’ pace
 
 Keys, this month                         Models, this month
 KEY                REQUESTS  COST (USD)  MODEL              REQUESTS  COST (USD)
-web-app               12.3k       17.00  openai/gpt-4o-mi…     12.0k        0.00
+web-app               12.3k       17.00  openai/gpt-4…mini     12.0k        0.00
 batch-jobs              321        1.23  mock/echo                 3        0.00
 laptop                    7    0.000001
-
 
 
 
@@ -265,11 +265,7 @@ describe('a view says why it is empty', () => {
   const none = { ...STORED, keys: [], models: [] };
   const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
     ['no keys', alone('keys', none), /No keys yet\. Press n to create one\./],
-    [
-      'a filter that nothing matches',
-      press(alone('keys'), '/', 'z', 'z').model,
-      /Nothing passes "zz"\.\nWords: name: state: rpm: /,
-    ],
+    ['a filter that nothing matches', press(alone('keys'), '/', 'z', 'z').model, /Nothing passes "zz"\.\nWords: name: state: rpm: /],
     ['no gateway to watch', alone('live'), /No gateway is running\.\ninf-gw serve starts a gateway/],
     [
       'no request yet',

@@ -77,6 +77,7 @@ export const STORED: Stored = {
   creditEnforced: true,
   balanceNanos: 81_770_000_000n,
   heldNanos: 12_000_000n,
+  week: { costNanos: 14n * USD, spanMs: 7 * 86_400_000 },
   keys: KEYS,
   models: MODELS,
   modelUsage: new Map([

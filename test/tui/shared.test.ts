@@ -64,13 +64,12 @@ const OVERVIEW = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
-requests/s here  8.1   max 9             tokens/s here  2,835   max 3,150
-▄▃▃▂▂▂▂▁▁▁▁▁▁▁▁▁▂▂▂▂▃▃▄▄▄▄▄▅▅▆▆▆▇▇▇████  ▄▃▃▂▂▂▂▁▁▁▁▁▁▁▁▁▂▂▂▂▃▃▄▄▄▄▄▅▅▆▆▆▇▇▇████
-
-in flight     15, 2 of them here         balance       81.77 USD
-first byte    p50 136 ms  p99 1.0 s      held          0.01 USD
-loop delay    p99 3 ms                   spending      0.12 USD/min  here
+Overview  over  1m  5m  1h  24h       15 in flight, 2 here   loop delay p99 3 ms
+requests/s here  8.1  max 9.4            first byte here  p50 136 ms  p99 1.0 s
+   10┤       ⣠⣶⡄   ⢠⣶⣄   ⢀⣶⣆   ⢀⣼⣦⡄   ⣴     2s┤
+    0┤       ⣿⣿⣿⣆⣀⣠⣿⣿⣿⣦⣄⣠⣿⣿⣿⣿⣄⣠⣾⣿⣿⣿⣆⣀⣾⣿      0┤       ⣀⣏⣆⣀⣀⣀⣀⣏⣱⣀⣀⣀⣀⣏⣱⣀⣀⣀⣀⣸⣱⣀⣀⣀⣀⣸
 errors, 1 min 6 rate_limited  3 upstream_error
+free          81.75 USD  40d21h at the last seven days’ pace
 
 NODE          STATE            VERSION   REQ/MIN  TOK/MIN  IN FLIGHT  HELD (USD)
 eu-1 (here)   alive, up 1d2h   0.1.0         310     109k          2    0.01
@@ -78,10 +77,11 @@ eu-2          alive, up 1d2h   0.2.0         310     109k         12    0.08
 us-1          silent for 3m5s  0.1.0           0        0          1    0.000001
 us-2          stopped 3m ago   0.1.0           0        0          0    0.00
 
-Busiest keys      per minute, in flight  Providers  per minute, state, in flight
-web-app     ━━━━━━──     480/600    2    ● openai      310/min       in use    2
-batch-jobs  ━━━━━━━━       59/60    0    ● claude        4/min     4 failed    0
-                                           refused
+BUSIEST KEYS   USD/MIN    REQ/LIMIT  REFUSED  OPEN  PROVIDERS       STATE
+web-app           0.00      480/600        -     2  ✕ claude        4 failed
+batch-jobs        0.00        59/60        -     0    refused
+                                                    ● openai        in use
+
 
 
  1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
@@ -91,10 +91,11 @@ const OVERVIEW_ALONE = `
  inf-gw ○ no gateway here; 2 alive, 1 silent                  balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
 
-gateways      2 alive, 1 silent          balance       81.77 USD
-in flight     15                         held          0.01 USD
-requests/min  620
-tokens/min    217,000
+gateways      2 alive, 1 silent          requests/min  620
+in flight     15                         tokens/min    217,000
+credit        █████████████████████████████████████████████████████████████████▓
+              █ free 81.75  ▓ held 0.01  ░ spent this month 0.00 USD
+lasts         40d21h at the last seven days’ pace
 
 NODE          STATE            VERSION   REQ/MIN  TOK/MIN  IN FLIGHT  HELD (USD)
 eu-1          alive, up 1d2h   0.1.0         310     109k          2    0.01
@@ -102,9 +103,8 @@ eu-2          alive, up 1d2h   0.2.0         310     109k         12    0.08
 us-1          silent for 3m5s  0.1.0           0        0          1    0.000001
 us-2          stopped 3m ago   0.1.0           0        0          0    0.00
 
-Busiest keys                                               per minute, in flight
-web-app                                              ━━━━━━──     480/600    2
-
+BUSIEST KEYS            USD/MIN                         REQ/LIMIT  REFUSED  OPEN
+web-app                    0.00  ███████████████▎░░░      480/600        -     2
 
 
 
@@ -169,7 +169,7 @@ describe('of a shared database the screen shows', () => {
     const nodes = Array.from({ length: 30 }, (_, index) => node(`node-${index}`));
     assert.match(screenText(after(serving(), shared({ nodes }))), /^node-3 .*\n26 more: inf-gw status$/m);
     const small = after(alone('overview', STORED, SMALL), shared({ nodes }));
-    assert.match(screenText(small), /^node-0 .*\n29 more: inf-gw status\n\nBusiest keys /m);
+    assert.match(screenText(small), /^node-1 .*\n28 more: inf-gw status\n\nBUSIEST KEYS /m);
     assert.doesNotMatch(screenText(after(serving('overview', SNAPSHOT, SMALL), shared({ nodes }))), /node-/);
   });
 

@@ -94,14 +94,14 @@ describe('the line under the tabs', () => {
   });
 });
 
-test('the Overview counts the time left by what is free as well', () => {
+test('the Overview counts how long the credit lasts by what is free as well', () => {
   const spending = { ...WELL, seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: '0.50' })] };
-  const timeLeft = (held: string) =>
-    /time left +(.+?) *$/m.exec(
+  const lasts = (held: string) =>
+    /^lasts +(.+?) *$/m.exec(
       screenText(serving('overview', { ...spending, balance_usd: '2.32', held_usd: held }, { columns: 120, rows: 30 })),
     )?.[1];
-  assert.notEqual(timeLeft('0.00'), 'none');
-  assert.equal(timeLeft('2.32'), 'none');
+  assert.match(lasts('0.00') ?? '', /^4m38s at this minute/);
+  assert.equal(lasts('2.32'), 'nothing is free');
 });
 
 describe('the key !', () => {

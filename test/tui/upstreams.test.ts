@@ -6,16 +6,17 @@ import { SNAPSHOT, screenText, serving } from './samples.ts';
 describe('upstreams', () => {
   const upstream = { provider: 'openai', in_flight: 1, requests: 5, failures: 5, last_failure: null, causes: [] };
   const states = [
-    ['closed', 0, 'in use', '● openai'],
-    ['closed', 5, '5 failed', '● 5 failed'],
-    ['open', 5, 'circuit open', '● circuit open'],
-    ['backing_off', 0, 'backing off', '● backing off'],
-    ['half_open', 5, 'half-open', '● 5 failed'],
+    ['closed', 0, '●', 'in use', '● openai'],
+    ['closed', 4, '▲', '4 failed', '● 4 failed'],
+    ['closed', 5, '✕', '5 failed', '● 5 failed'],
+    ['open', 5, '✕', 'circuit open', '● circuit open'],
+    ['backing_off', 0, '✕', 'backing off', '● backing off'],
+    ['half_open', 5, '▲', 'half-open', '● 5 failed'],
   ] as const;
-  for (const [state, failures, overview, models] of states) {
-    test(`in state ${state} with ${failures} failures show as ${overview}`, () => {
+  for (const [state, failures, sign, overview, models] of states) {
+    test(`in state ${state} with ${failures} failures of 5 show as ${sign} ${overview}`, () => {
       const snapshot = { ...SNAPSHOT, upstreams: [{ ...upstream, upstream: 'openai', state, failures }] };
-      assert.match(screenText(serving('overview', snapshot)), new RegExp(`● openai +5/min +${overview}    1$`, 'm'));
+      assert.match(screenText(serving('overview', snapshot)), new RegExp(`${sign} openai +${overview}$`, 'm'));
       assert.match(screenText(serving('models', snapshot)), new RegExp(`openai/gpt-4o-mini .* ${models}$`, 'm'));
     });
   }

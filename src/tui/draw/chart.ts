@@ -1,4 +1,5 @@
 /** Bars for how much of a limit is used, and charts over time. Pure. */
+import { blocks } from '../../operator/format.ts';
 import type { Line, Span, Tone } from './line.ts';
 
 const EIGHTHS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
@@ -12,13 +13,13 @@ export function toneOfShare(share: number): Tone {
   return share >= WARN_SHARE ? 'warn' : 'good';
 }
 
-/** How much of a limit is used, as a bar. Any use at all takes at least one column. */
+/** How much of a limit is used, as a bar, to an eighth of a column. Any use at all can be seen. */
 export function bar(used: number, limit: number, width: number): Line {
   const share = limit > 0 ? Math.min(1, used / limit) : used > 0 ? 1 : 0;
-  const filled = share === 0 ? 0 : Math.min(width, Math.max(1, Math.round(share * width)));
+  const filled = blocks(share, width);
   return [
-    { text: '━'.repeat(filled), tone: toneOfShare(share) },
-    { text: '─'.repeat(width - filled), dim: true },
+    { text: filled, tone: toneOfShare(share) },
+    { text: '░'.repeat(width - filled.length), dim: true },
   ];
 }
 

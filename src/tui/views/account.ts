@@ -1,27 +1,114 @@
-/** The account, as labelled figures. */
-import { NANOS_PER_USD } from '../../core/money.ts';
+/** The account: what is free, held and spent, as one bar, and how long what is free lasts. */
+import type { Nanos } from '../../core/money.ts';
+import { type CreditForecast, forecastCredit, freeOf, lastsText } from '../../operator/forecast.ts';
 import { usd } from '../../operator/format.ts';
+import type { Marked } from '../../operator/table.ts';
 import { fit } from '../../operator/text.ts';
-import { dim, type Line, span } from '../draw/line.ts';
+import { gauge, type Part } from '../draw/gauge.ts';
+import { dim, fitLine, type Line, lineWidth, type Span, span, type Tone } from '../draw/line.ts';
 import type { Model } from '../model.ts';
+import { presentOf } from '../present.ts';
 import { accountOf } from '../select.ts';
 
 /** Columns for labels. */
 export const LABEL = 14;
+const NO_MONEY = 'insufficient_credit';
 
 export function labelled(label: string, value: Line): Line {
   return [dim(fit(label, LABEL)), ...value];
 }
 
-export function account(model: Model): Line[] {
-  const { creditEnforced } = model.stored;
-  const { balanceNanos: balance, heldNanos: held } = accountOf(model);
-  const isLow = creditEnforced && balance < NANOS_PER_USD;
+/** At most as many lines as there is room for: how long it lasts, the bar, and what its parts are. */
+export function account(model: Model, width: number, room: number): Line[] {
+  if (!model.stored.creditEnforced) return [fitLine(unlimited(model), width)];
+  const lasts = lastsLine(model, width);
+  return linesOf(model, lasts, width, room).map((line) => fitLine(line, width));
+}
+
+function linesOf(model: Model, lasts: Span, width: number, room: number): Line[] {
+  if (room < 2) return [freeLine(model, lasts)];
+  const shares = sharesOf(model, lasts.tone);
+  const bar = barLine(model, shares, width);
+  return room === 2 ? [bar, freeLine(model, lasts)] : [bar, legend(shares, width), labelled('lasts', [lasts])];
+}
+
+/** One line: nothing is refused, so there is nothing to last. */
+function unlimited(model: Model): Line {
+  const { balanceNanos } = accountOf(model);
+  const spent: Line = [{ text: `${usd(spentOf(model))} USD this month` }, dim(`  ${paceText(model)}`)];
+  return labelled('spent', [...spent, dim(`  balance ${usd(balanceNanos)} USD, not enforced`)]);
+}
+
+function freeLine(model: Model, lasts: Span): Line {
+  return labelled('free', [{ text: `${usd(freeOf(accountOf(model)))} USD`, bold: true }, { text: '  ' }, lasts]);
+}
+
+interface Share {
+  readonly name: string;
+  readonly nanos: Nanos;
+  readonly style: Omit<Part, 'value'>;
+}
+
+/** What is free comes first, and what is gone last. */
+function sharesOf(model: Model, tone: Tone = 'good'): readonly Share[] {
+  const balance = accountOf(model);
   return [
-    labelled('balance', [
-      span(`${usd(balance)} USD`, { bold: true, ...(isLow && { tone: balance > 0n ? 'warn' : 'bad' }) }),
-      dim(creditEnforced ? '' : '  not enforced'),
-    ]),
-    labelled('held', [{ text: `${usd(held)} USD` }]),
+    { name: 'free', nanos: freeOf(balance), style: { sign: '█', tone } },
+    { name: 'held', nanos: balance.heldNanos, style: { sign: '▓', tone: 'accent' } },
+    { name: 'spent this month', nanos: spentOf(model), style: { sign: '░', dim: true } },
   ];
+}
+
+function barLine(model: Model, shares: readonly Share[], width: number): Line {
+  const pace = paceText(model);
+  const parts = shares.map(({ nanos, style }): Part => ({ ...style, value: Number(nanos) }));
+  const room = width - LABEL - (pace === '' ? 0 : pace.length + 2);
+  return labelled('credit', [...gauge(parts, Math.max(0, room)), { text: pace === '' ? '' : `  ${pace}` }]);
+}
+
+/** The whole of it, or its last words left out. */
+function legend(shares: readonly Share[], width: number): Line {
+  const parts = shares.flatMap(({ name, nanos, style: { sign, ...style } }, index): Span[] => [
+    span(`${index === 0 ? '' : '  '}${sign}`, style),
+    { text: ` ${name} ` },
+    { text: usd(nanos), bold: index === 0 },
+  ]);
+  const line = labelled('', [...parts, { text: ' USD' }]);
+  if (lineWidth(line) <= width) return line;
+  return line.map((each) => ({ ...each, text: each.text.replace(' this month', '') }));
+}
+
+/** Of both paces, or of the nearer one if there is no room for both. */
+function lastsLine(model: Model, width: number): Span {
+  const { minute, week } = paces(model);
+  const whole = marked(lastsText({ minute, week }));
+  if (whole.text.length <= width - LABEL) return whole;
+  return marked(lastsText(minute === undefined ? { week } : { minute }));
+}
+
+function marked(text: Marked | undefined): Span {
+  return span(text?.text ?? '', { tone: text?.tone });
+}
+
+/** A gateway that shares its balance does not know what others spend: the sums of the week do. */
+function paces(model: Model): { minute: CreditForecast | undefined; week: CreditForecast } {
+  const balance = accountOf(model);
+  const { spending, errors } = presentOf(model);
+  const refused = errors.find(([code]) => code === NO_MONEY)?.[1] ?? 0;
+  const isKnown = model.snapshot !== undefined && model.shared === undefined;
+  return {
+    minute: isKnown ? forecastCredit(balance, refused, spending) : undefined,
+    week: forecastCredit(balance, refused, model.stored.week),
+  };
+}
+
+function paceText(model: Model): string {
+  if (model.snapshot === undefined) return '';
+  return `${usd(presentOf(model).spending.costNanos)} USD/min${model.shared === undefined ? '' : ' here'}`;
+}
+
+function spentOf({ stored }: Model): Nanos {
+  let sum = 0n;
+  for (const { costNanos } of stored.modelUsage.values()) sum += costNanos;
+  return sum;
 }

@@ -1,8 +1,8 @@
 /** The Overview without a gateway: what the state holds of this month, and how to start one. */
 import { PROGRAM } from '../../core/program.ts';
-import { count, short, usd, usdInColumn } from '../../operator/format.ts';
+import { count, short, usdInColumn } from '../../operator/format.ts';
 import type { UsageRow } from '../../state/usage.ts';
-import { beside, bold, dim, type Line, span } from '../draw/line.ts';
+import { beside, bold, dim, fitLine, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import type { Model, StoredKey } from '../model.ts';
 import { dearestKeys } from '../select.ts';
@@ -10,6 +10,8 @@ import { account, labelled } from './account.ts';
 
 /** From this many columns on there is room for two lists side by side. */
 const BESIDE_COLUMNS = 80;
+/** From this many lines on the account is shown with all of its lines. */
+const TALL_LINES = 18;
 
 export function storedOverview(model: Model, height: number): Line[] {
   const { columns, stored } = model;
@@ -17,10 +19,8 @@ export function storedOverview(model: Model, height: number): Line[] {
   const head = [
     startHint(model),
     [],
-    ...beside([
-      { lines: monthFigures(stored.modelUsage), width: half },
-      { lines: account(model), width: half },
-    ]),
+    monthFigures(stored.modelUsage, columns),
+    ...account(model, columns, height >= TALL_LINES ? 3 : 2),
     [],
   ];
   const room = height - head.length;
@@ -39,15 +39,12 @@ export function startHint({ isConnecting }: Model): Line {
   return [span(`${PROGRAM} serve`, { bold: true }), dim(' starts a gateway; this screen then follows it.')];
 }
 
-function monthFigures(byModel: ReadonlyMap<string, UsageRow>): Line[] {
+function monthFigures(byModel: ReadonlyMap<string, UsageRow>, width: number): Line {
   const rows = [...byModel.values()];
-  const sum = (read: (row: UsageRow) => number) => count(rows.reduce((total, row) => total + read(row), 0));
-  const cost = rows.reduce((total, { costNanos }) => total + costNanos, 0n);
-  return [
-    labelled('this month', [{ text: `${sum(({ requests }) => requests)} requests` }]),
-    labelled('', [{ text: `${sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens)} tokens` }]),
-    labelled('', [{ text: `${usd(cost)} USD` }]),
-  ];
+  const sum = (read: (row: UsageRow) => number) => rows.reduce((total, row) => total + read(row), 0);
+  const requests = sum((row) => row.requests);
+  const tokens = sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens);
+  return fitLine(labelled('this month', [{ text: `${count(requests)} requests, ${count(tokens)} tokens` }]), width);
 }
 
 function dearestModels(byModel: ReadonlyMap<string, UsageRow>): readonly UsageRow[] {
@@ -63,13 +60,13 @@ function list<Row>(title: string, columns: readonly Column<Row>[], rows: readonl
 }
 
 const keyColumns: readonly Column<StoredKey>[] = [
-  { head: 'KEY', width: 12, grows: true, cell: ({ record }) => record.name },
+  { head: 'KEY', width: 12, grows: true, middle: true, cell: ({ record }) => record.name },
   { head: 'REQUESTS', width: 8, align: 'right', cell: ({ month }) => short(month.requests) },
   { head: 'COST (USD)', width: 10, align: 'right', cell: ({ month }) => usdInColumn(month.costNanos, 2) },
 ];
 
 const modelColumns: readonly Column<UsageRow>[] = [
-  { head: 'MODEL', width: 12, grows: true, cell: ({ model = '' }) => model },
+  { head: 'MODEL', width: 12, grows: true, middle: true, cell: ({ model = '' }) => model },
   { head: 'REQUESTS', width: 8, align: 'right', cell: ({ requests }) => short(requests) },
   { head: 'COST (USD)', width: 10, align: 'right', cell: ({ costNanos }) => usdInColumn(costNanos, 2) },
 ];

@@ -1,0 +1,88 @@
+/** The keys that spend most at the moment, and those that are refused. */
+import type { KeyActivityRow } from '../../control/protocol.ts';
+import { NANOS_PER_USD, type Nanos, parseUsd } from '../../core/money.ts';
+import { short, usdInColumn } from '../../operator/format.ts';
+import { spark } from '../draw/braille.ts';
+import { bar } from '../draw/chart.ts';
+import { dim, EMPTY, type Line, span } from '../draw/line.ts';
+import { type Column, table } from '../draw/table.ts';
+import type { Model } from '../model.ts';
+import { activityOf, keyNames, keysById } from '../select.ts';
+
+/** Twelve parts of the last minute. */
+const GRAPH = 6;
+const BAR = 10;
+const NANOS_PER_CENT = NANOS_PER_USD / 100n;
+
+/** As many of them as there is room for, and how many more there are. */
+export function busiest(model: Model, width: number, room: number): Line[] {
+  const all = activityOf(model).busiest;
+  if (room < 2) return [];
+  const shown = shownOf(all, room - 1);
+  const more = all.length - shown.length;
+  const lines = table(columnsOf(model), shown, { width, height: shown.length + 1, cursor: -1 });
+  if (all.length === 0) return [...lines, [dim('none')]];
+  return more === 0 ? lines : [...lines, [dim(`+${more} more`)]];
+}
+
+/** The first ones, and the one that is refused most: it needs somebody's attention. */
+function shownOf(all: readonly KeyActivityRow[], room: number): readonly KeyActivityRow[] {
+  if (all.length <= room) return all;
+  const first = all.slice(0, Math.max(1, room - 1));
+  const refused = all.reduce((most, row) => (row.refused > most.refused ? row : most));
+  return refused.refused === 0 || first.includes(refused) ? first : [...first.slice(0, -1), refused];
+}
+
+function columnsOf(model: Model): Column<KeyActivityRow>[] {
+  const nameOf = keyNames(model);
+  const { busiest: all } = activityOf(model);
+  const top = all.reduce((most, row) => (costOf(row) > most ? costOf(row) : most), 0n);
+  const graph: Column<KeyActivityRow> = {
+    head: '',
+    width: GRAPH,
+    rank: 2,
+    cell: ({ history }) => [span(spark(history, GRAPH), { tone: 'accent' })],
+  };
+  const keys = keysById(model);
+  /** Undefined for a key that is not in the state as it was read last. */
+  const limitOf = ({ id }: KeyActivityRow) => keys.get(id)?.limits.rpm;
+  return [
+    { head: 'BUSIEST KEYS', width: 12, grows: true, middle: true, cell: ({ id }) => nameOf(id) },
+    // A database has no history of the last minute.
+    ...(all.some(({ history }) => history.length > 0) ? [graph] : []),
+    { head: 'USD/MIN', width: 8, align: 'right', cell: (row) => amount(costOf(row), top) },
+    { head: '', width: BAR, grows: true, rank: 4, cell: (row, width) => barOf(row.requests, limitOf(row), width) },
+    {
+      head: 'REQ/LIMIT',
+      width: 11,
+      least: 9,
+      align: 'right',
+      rank: 1,
+      cell: (row) => shareText(row.requests, limitOf(row)),
+    },
+    { head: 'REFUSED', width: 7, align: 'right', cell: ({ refused }) => [refusedSpan(refused)] },
+    { head: 'OPEN', width: 4, align: 'right', rank: 3, cell: ({ open }) => [dim(short(open))] },
+  ];
+}
+
+function barOf(requests: number, limit: number | undefined, width: number): Line {
+  return limit === undefined ? EMPTY : bar(requests, limit, width);
+}
+
+function shareText(requests: number, limit: number | undefined): string {
+  return limit === undefined ? short(requests) : `${short(requests)}/${short(limit)}`;
+}
+
+function costOf({ usd_per_min: cost }: KeyActivityRow): Nanos {
+  return parseUsd(cost) ?? 0n;
+}
+
+/** Cents, unless even the key that spends most spends less than one. */
+function amount(cost: Nanos, top: Nanos): string {
+  if (top > 0n && top < NANOS_PER_CENT) return usdInColumn(cost, 6);
+  return cost > 0n && cost < NANOS_PER_CENT ? '<0.01' : usdInColumn(cost, 2);
+}
+
+function refusedSpan(refused: number) {
+  return refused === 0 ? dim('-') : span(short(refused), { tone: 'warn', bold: true });
+}

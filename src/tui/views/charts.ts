@@ -1,0 +1,132 @@
+/** The charts of the Overview: requests and their errors, first bytes, tokens and spending. */
+import { milliseconds, short, usd } from '../../operator/format.ts';
+import { AXIS_COLUMNS, axisFigure, axisTime, roundTop, withAxis } from '../draw/axis.ts';
+import { columns, curves, SAMPLES_PER_COLUMN } from '../draw/braille.ts';
+import { beside, bold, dim, type Line, lineWidth, type Span, span } from '../draw/line.ts';
+import { CHART_RANGES, type Model } from '../model.ts';
+import { presentOf } from '../present.ts';
+import { type Bucket, series, stretched } from '../series.ts';
+
+export interface Room {
+  /** How many charts stand side by side, and how many rows of them there are. */
+  readonly across: number;
+  readonly down: number;
+  /** Lines of a chart, without its head and its time axis. */
+  readonly height: number;
+  readonly hasTimeAxis: boolean;
+}
+
+/** Between two charts. */
+const GAP = 2;
+
+/** The ranges, the chosen one marked. */
+export function ranges({ chartRange }: Model): Line {
+  return CHART_RANGES.map((each) => span(` ${each} `, { inverse: each === chartRange, dim: each !== chartRange }));
+}
+
+/** As many charts as there is room for, the most telling first. */
+export function charts(model: Model, room: Room): Line[] {
+  const width = Math.floor((model.columns - GAP * (room.across - 1)) / room.across);
+  const drawn = CHARTS.slice(0, room.across * room.down).map((chart) => ({ lines: chart(model, width, room), width }));
+  return Array.from({ length: room.down }, (_, row) => [
+    ...(row === 0 ? [] : [[]]),
+    ...beside(drawn.slice(row * room.across, (row + 1) * room.across), GAP),
+  ]).flat();
+}
+
+type Chart = (model: Model, width: number, room: Room) => Line[];
+
+const CHARTS: readonly Chart[] = [requests, firstBytes, tokens, spending];
+
+function requests(model: Model, width: number, room: Room): Line[] {
+  const samples = samplesOf(model, width);
+  const { requestsPerS, errorsPerS } = presentOf(model);
+  const most = mostOf(samples, ({ answers }) => answers);
+  const head = headOf(model, 'requests/s', width, [
+    [{ text: axisFigure(requestsPerS) }],
+    errorsPerS === 0 ? [] : [span(`${axisFigure(errorsPerS)} errors`, { tone: 'bad' })],
+    [dim(`max ${axisFigure(most)}`)],
+  ]);
+  const top = roundTop(most);
+  const plot = columns(
+    samples.map(({ answers, errors }) => ({ value: answers, part: errors })),
+    { ...sizeOf(width, room), top },
+    { value: 'accent', part: 'bad' },
+  );
+  return [head, ...withAxis(plot, width, { top, show: axisFigure, reach: reachOf(model, room) })];
+}
+
+function firstBytes(model: Model, width: number, room: Room): Line[] {
+  const samples = samplesOf(model, width);
+  const { p50Ms, p99Ms } = presentOf(model);
+  const p50: Line = [span(`p50 ${milliseconds(p50Ms)}`, { tone: 'accent' })];
+  const p99: Line = [span(`p99 ${milliseconds(p99Ms)}`, { tone: 'other' })];
+  const name = 'first byte';
+  const whole = headOf(model, name, width, [p50, p99]);
+  // If there is room for one figure only, it is the one that shows trouble.
+  const head = lineWidth(whole) < lineWidth([...p50, ...p99]) + name.length ? headOf(model, name, width, [p99]) : whole;
+  const top = roundTop(mostOf(samples, ({ p99Ms: ms = 0 }) => ms));
+  const plot = curves(
+    [
+      { values: samples.map((bucket) => bucket.p50Ms), tone: 'accent' },
+      { values: samples.map((bucket) => bucket.p99Ms), tone: 'other' },
+    ],
+    { ...sizeOf(width, room), top },
+  );
+  return [head, ...withAxis(plot, width, { top, show: axisTime, reach: reachOf(model, room) })];
+}
+
+function tokens(model: Model, width: number, room: Room): Line[] {
+  const now = short(presentOf(model).tokensPerS);
+  return area(model, width, room, { name: 'tokens/s', now, read: (bucket) => bucket.tokens });
+}
+
+function spending(model: Model, width: number, room: Room): Line[] {
+  const now = usd(presentOf(model).spending.costNanos);
+  return area(model, width, room, { name: 'USD/min', now, read: (bucket) => bucket.usd * 60 });
+}
+
+interface Area {
+  readonly name: string;
+  readonly now: string;
+  read(bucket: Bucket): number;
+}
+
+function area(model: Model, width: number, room: Room, { name, now, read }: Area): Line[] {
+  const samples = samplesOf(model, width);
+  const most = mostOf(samples, read);
+  const top = roundTop(most);
+  const head = headOf(model, name, width, [[{ text: now }], [dim(`max ${axisFigure(most)}`)]]);
+  const stacked = samples.map((bucket) => ({ value: read(bucket), part: 0 }));
+  const plot = columns(stacked, { ...sizeOf(width, room), top }, { value: 'accent', part: 'accent' });
+  return [head, ...withAxis(plot, width, { top, show: axisFigure, reach: reachOf(model, room) })];
+}
+
+/** The name and as many of the figures, each whole, as there is room for. */
+function headOf({ shared }: Model, name: string, width: number, figures: readonly Line[]): Line {
+  const head: Span[] = [bold(shared === undefined ? name : `${name} here`)];
+  for (const figure of figures.filter((each) => each.length > 0)) {
+    const next = [{ text: '  ' }, ...figure];
+    if (lineWidth([...head, ...next]) > width) break;
+    head.push(...next);
+  }
+  return head;
+}
+
+function samplesOf(model: Model, width: number): readonly Bucket[] {
+  const samples = (width - AXIS_COLUMNS) * SAMPLES_PER_COLUMN;
+  return stretched(series(model, samples), samples);
+}
+
+/** The largest value of those that set the scale. */
+function mostOf(samples: readonly Bucket[], read: (bucket: Bucket) => number): number {
+  return samples.reduce((most, bucket) => (bucket.isSettled ? Math.max(most, read(bucket)) : most), 0);
+}
+
+function sizeOf(width: number, { height }: Room) {
+  return { width: width - AXIS_COLUMNS, height };
+}
+
+function reachOf({ chartRange }: Model, { hasTimeAxis }: Room): string | undefined {
+  return hasTimeAxis ? chartRange : undefined;
+}

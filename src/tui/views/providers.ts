@@ -1,0 +1,113 @@
+/** The upstreams of the providers: those in trouble first, with the words of their failures. */
+import type { Snapshot } from '../../control/protocol.ts';
+import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
+import { short } from '../../operator/format.ts';
+import { UPSTREAM_STATES } from '../../operator/messages.ts';
+import { clean, cut, cutMiddle, wrap } from '../../operator/text.ts';
+import { dim, EMPTY, fitLine, type Line, span } from '../draw/line.ts';
+import { type Column, table } from '../draw/table.ts';
+import { isUnused } from '../select.ts';
+
+/** Lines below one upstream. */
+const MAX_WORDS = 4;
+/** Before what is said about an upstream. */
+const INDENT = '  ';
+
+type Health = 'good' | 'warn' | 'bad';
+
+/** States differ by sign, and not by colour alone. */
+const SIGNS: Readonly<Record<Health, string>> = { good: '●', warn: '▲', bad: '✕' };
+const ORDER: readonly Health[] = ['bad', 'warn', 'good'];
+
+/**
+ * Those in trouble first, with a line of words for each; then the others, and more words. What does
+ * not fit is counted in a last line.
+ */
+export function providers(snapshot: Snapshot | undefined, width: number, room: number): Line[] {
+  if (room < 2) return [];
+  const all = (snapshot?.upstreams ?? []).toSorted((a, b) => ORDER.indexOf(healthOf(a)) - ORDER.indexOf(healthOf(b)));
+  const shares = shareRoom(
+    all.map((each) => ({ isTroubled: healthOf(each) !== 'good', words: wordsOf(each, width).length })),
+    room - 1,
+  );
+  const shown = all.slice(0, shares.length);
+  const [head = EMPTY, ...rows] = table(COLUMNS, shown, { width, height: shown.length + 1, cursor: -1 });
+  if (all.length === 0) return [head, [dim('none used yet')]];
+  const lines = [
+    head,
+    ...shown.flatMap((each, index) => [rows[index] ?? EMPTY, ...wordsOf(each, width, shares[index])]),
+  ];
+  const hidden = all.slice(shown.length);
+  return hidden.length === 0 ? lines : [...lines, [dim(moreText(hidden))]];
+}
+
+interface Wish {
+  readonly isTroubled: boolean;
+  /** Lines of words. */
+  readonly words: number;
+}
+
+/** For how many lines of words there is room, below as many upstreams as there is room for. */
+function shareRoom(wishes: readonly Wish[], room: number): number[] {
+  const troubled = wishes.filter(({ isTroubled }) => isTroubled).length;
+  const speaking = wishes.filter(({ words }) => words > 0).length;
+  // A line for how many more there are.
+  let left = wishes.length + speaking <= room ? room : room - 1;
+  const rows = Math.min(wishes.length, Math.max(Math.min(troubled, left), left - speaking));
+  left -= rows;
+  const shown = wishes.slice(0, rows);
+  const given = shown.map(() => 0);
+  for (const most of [1, MAX_WORDS]) {
+    for (const [index, { words }] of shown.entries()) {
+      const more = Math.min(Math.min(words, most) - (given[index] ?? 0), left);
+      given[index] = (given[index] ?? 0) + more;
+      left -= more;
+    }
+  }
+  return given;
+}
+
+function moreText(hidden: readonly UpstreamHealth[]): string {
+  const troubled = hidden.filter((each) => healthOf(each) !== 'good').length;
+  return `+${hidden.length} more${troubled === 0 ? ', in use' : `, ${troubled} of them failing`}`;
+}
+
+/** The last failure, and what has failed before it. Words that do not fit end in an ellipsis. */
+function wordsOf(upstream: UpstreamHealth, width: number, most = MAX_WORDS): Line[] {
+  const { last_failure: last, causes } = upstream;
+  if (last === null || most < 1 || healthOf(upstream) === 'good') return [];
+  const room = width - INDENT.length;
+  const wrapped = wrap(clean(last.message), room);
+  const words = [...wrapped.slice(0, most - 1), cut(wrapped.slice(most - 1).join(' '), room)].slice(0, wrapped.length);
+  const counts = causes.map(({ cause, count }) => `${cause} (${short(count)})`).join(', ');
+  const hasCounts = causes.length > 0 && words.length < most;
+  return [...words, ...(hasCounts ? [`last hour: ${clean(counts)}`] : [])].map((text) =>
+    fitLine([dim(`${INDENT}${text}`)], width),
+  );
+}
+
+const COLUMNS: readonly Column<UpstreamHealth>[] = [
+  { head: 'PROVIDERS', width: 12, grows: true, cell: nameCell },
+  { head: 'REQ/MIN', width: 7, align: 'right', rank: 1, cell: ({ requests }) => short(requests) },
+  { head: 'STATE', width: 12, cell: (upstream) => [stateSpan(upstream)] },
+  { head: 'OPEN', width: 4, align: 'right', rank: 2, cell: ({ in_flight: open }) => [dim(short(open))] },
+];
+
+function healthOf({ state, requests, failures }: UpstreamHealth): Health {
+  if (isUnused(state)) return 'bad';
+  if (state === 'half_open') return 'warn';
+  if (failures === 0) return 'good';
+  return failures < requests ? 'warn' : 'bad';
+}
+
+function nameCell(upstream: UpstreamHealth, width: number): Line {
+  const health = healthOf(upstream);
+  return [span(`${SIGNS[health]} `, { tone: health }), { text: cutMiddle(clean(upstream.upstream), width - 2) }];
+}
+
+function stateSpan(upstream: UpstreamHealth) {
+  const { state, failures } = upstream;
+  const health = healthOf(upstream);
+  const text = state === 'closed' && failures > 0 ? `${short(failures)} failed` : UPSTREAM_STATES[state];
+  return span(text, health === 'good' ? { dim: true } : { tone: health });
+}

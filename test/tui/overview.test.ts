@@ -1,0 +1,83 @@
+/** The Overview on a good day and on a bad one, from the smallest terminals to large ones. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { asciiOf } from '../../src/tui/draw/ascii.ts';
+import { frame } from '../../src/tui/frame.ts';
+import { type Day, dayOf } from './overview-samples.ts';
+import { WELL } from './overview-well.ts';
+import { WRONG } from './overview-wrong.ts';
+import { screenText, textOf } from './samples.ts';
+
+const PICTURES: Readonly<Record<Day, Readonly<Record<string, string>>>> = { well: WELL, wrong: WRONG };
+
+describe('the Overview looks like this', () => {
+  for (const [day, pictures] of Object.entries(PICTURES)) {
+    for (const [size, expected] of Object.entries(pictures)) {
+      const [columns = 0, rows = 0] = size.split('x').map(Number);
+      test(`when all is ${day}, at ${size}`, () => {
+        assert.equal(`\n${screenText(dayOf(day as Day, columns, rows))}\n`, expected);
+      });
+    }
+  }
+});
+
+/** Rows of a list and how many more there are. */
+function counted(rows: readonly string[], isRow: (row: string) => boolean): number {
+  const more = rows.find((row) => row.startsWith('+'));
+  return rows.filter(isRow).length + Number(/\d+/.exec(more ?? '0'));
+}
+
+describe('whatever the size of the window, it shows what is free, which provider fails, which key is refused', () => {
+  for (const columns of [60, 79, 80, 100, 160, 200]) {
+    for (const rows of [16, 18, 24, 30, 50]) {
+      test(`and how many it leaves out, at ${columns} by ${rows}`, () => {
+        const screen = screenText(dayOf('wrong', columns, rows));
+        assert.match(screen, /free +0\.20/);
+        assert.match(screen, /117 refused for money/);
+        assert.match(screen, /✕ openai/);
+        assert.match(screen, /key_0+…?0*19 .*431/);
+        const lines = screen.split('\n');
+        const head = lines.findIndex((line) => line.startsWith('BUSIEST KEYS'));
+        const middle = lines[head]?.indexOf('PROVIDERS') ?? 0;
+        const below = lines.slice(head + 1, -2);
+        const keys = below.map((line) => line.slice(0, middle).trimEnd());
+        assert.equal(
+          counted(keys, (row) => /^[a-z]/.test(row)),
+          20,
+        );
+        const providers = below.map((line) => line.slice(middle));
+        assert.equal(
+          counted(providers, (row) => /^[✕▲●]/.test(row)),
+          17,
+        );
+      });
+    }
+  }
+});
+
+test('no range of the charts changes the rest of the screen', () => {
+  const model = dayOf('well', 80, 24);
+  const rest = (chartRange: '1m' | '24h') =>
+    screenText({ ...model, chartRange })
+      .split('\n')
+      .slice(9);
+  assert.deepEqual(rest('1m'), rest('24h'));
+  assert.match(screenText({ ...model, chartRange: '24h' }), /-24h +now/);
+});
+
+test('a second without traffic moves nothing but the charts', () => {
+  const model = dayOf('well', 120, 40);
+  const rows = (nowMs: number) => screenText({ ...model, nowMs }).split('\n');
+  const [before, after] = [rows(model.nowMs), rows(model.nowMs + 1_000)];
+  const axis = (lines: readonly string[]) => lines.map((line) => /^ *[\d.,kMs]+┤/.exec(line)?.[0]);
+  assert.deepEqual(axis(after), axis(before));
+  assert.deepEqual(after.slice(-15), before.slice(-15));
+});
+
+test('in ASCII it has the same lines, and nothing that is not ASCII', () => {
+  const lines = frame(dayOf('wrong', 120, 40)).map(textOf);
+  for (const line of lines) {
+    assert.match(asciiOf(line), /^[ -~]*$/);
+    assert.doesNotMatch(asciiOf(line), /\?(?! help)/, line);
+  }
+});
