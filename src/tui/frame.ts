@@ -3,9 +3,10 @@
 import { duration, usd } from '../operator/format.ts';
 import { clean, widthOf } from '../operator/text.ts';
 import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts';
+import { chosenItem } from './lists/overview.ts';
 import { type Model, VIEWS, type View } from './model.ts';
 import { accountOf } from './select.ts';
-import { troubleLine } from './trouble.ts';
+import { type Trouble, troubleLine } from './trouble.ts';
 import { withDialog } from './views/dialog.ts';
 import { aliveText } from './views/gateways.ts';
 import { HINTS, hintsOfDialog } from './views/help.ts';
@@ -40,7 +41,14 @@ export function frame(model: Model): Line[] {
   const height = rows - FRAME_ROWS;
   const body = BODIES[model.view](model, height).slice(0, height);
   const gap = Array<Line>(height - body.length).fill([]);
-  const lines = [statusLine(model), tabs(model), troubleLine(model), ...body, ...gap, messageLine(model)];
+  const lines = [
+    statusLine(model),
+    tabs(model),
+    troubleLine(model, chosenTrouble(model)),
+    ...body,
+    ...gap,
+    messageLine(model),
+  ];
   const shown = model.dialog === undefined ? lines : withDialog(lines, model.dialog, columns, rows - 1);
   return [...shown, hintLine(model)].map((line) => fitLine(line, columns));
 }
@@ -86,6 +94,12 @@ function tabs({ view, isReadOnly, columns }: Model): Line {
     span(` ${index + 1} ${NAMES[each]} `, each === view ? { inverse: true, bold: true } : { dim: true }),
   ]);
   return isReadOnly ? spread(names, [dim('read-only ')], columns) : names;
+}
+
+/** In the Overview the cursor starts at what is wrong. */
+function chosenTrouble(model: Model): Trouble | undefined {
+  const item = model.view === 'overview' ? chosenItem(model) : undefined;
+  return item?.kind === 'trouble' ? item.trouble : undefined;
 }
 
 function messageLine({ message }: Model): Line {

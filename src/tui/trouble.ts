@@ -3,8 +3,9 @@ import { freeOf } from '../operator/forecast.ts';
 import { count, usd } from '../operator/format.ts';
 import { clean } from '../operator/text.ts';
 import { dim, type Line, lineWidth, span } from './draw/line.ts';
+import { healthOf } from './health.ts';
 import type { Model, View } from './model.ts';
-import { accountOf, isUnused } from './select.ts';
+import { accountOf } from './select.ts';
 
 export interface Trouble {
   readonly about: 'storage' | 'money' | 'upstreams' | 'keys' | 'rates';
@@ -29,11 +30,12 @@ export function troublesOf(model: Model): Trouble[] {
   return [storage(model), money(model), upstreams(model), spentKeys(model), rates(model)].flat();
 }
 
-/** At most three troubles, each whole; the first in any case. Empty if all is well. */
-export function troubleLine(model: Model): Line {
+/** At most three troubles, each whole; the first in any case. Empty if all is well. `chosen` is the one under the cursor. */
+export function troubleLine(model: Model, chosen?: Trouble): Line {
   const line: Line[number][] = [];
-  for (const [index, { text }] of troublesOf(model).slice(0, MOST_TROUBLES).entries()) {
-    const next = [span(index === 0 ? ' ! ' : '   ! ', { tone: 'bad', bold: true }), { text: clean(text) }];
+  for (const [index, { about, text }] of troublesOf(model).slice(0, MOST_TROUBLES).entries()) {
+    const said = span(clean(text), { inverse: about === chosen?.about });
+    const next = [span(index === 0 ? ' ! ' : '   ! ', { tone: 'bad', bold: true }), said];
     if (index > 0 && lineWidth([...line, ...next]) > model.columns) break;
     line.push(...next);
   }
@@ -59,9 +61,7 @@ function money(model: Model): Trouble[] {
 }
 
 function upstreams({ snapshot }: Model): Trouble[] {
-  const failing = (snapshot?.upstreams ?? []).filter(
-    ({ state, requests, failures }) => isUnused(state) || (failures > 0 && failures === requests),
-  );
+  const failing = (snapshot?.upstreams ?? []).filter((upstream) => healthOf(upstream) === 'bad');
   const [first] = failing;
   if (first === undefined) return [];
   const text = `${listed(failing.map(({ upstream }) => upstream))} failing`;

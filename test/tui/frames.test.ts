@@ -22,9 +22,9 @@ credit        ██████████████████████
               █ free 81.75  ▓ held 0.01  ░ spent this month 0.00 USD
 lasts         11h21m at this minute’s pace; 40d21h at the last seven days’ pace
 
-BUSIEST KEYS           USD/MIN  REQ/LIMIT  REFUSED  PROVIDERS       STATE
-web-app                   0.00    480/600        -  ✕ claude        4 failed
-batch-jobs                0.00      59/60        -    refused
+BUSIEST KEYS   USD/MIN    REQ/LIMIT  REFUSED  OPEN  PROVIDERS       STATE
+web-app           0.00      480/600        -     2  ✕ claude        4 failed
+batch-jobs        0.00        59/60        -     0    refused
                                                     ● openai        in use
 
 
@@ -265,7 +265,11 @@ describe('a view says why it is empty', () => {
   const none = { ...STORED, keys: [], models: [] };
   const cases: readonly (readonly [what: string, model: Model, shown: RegExp])[] = [
     ['no keys', alone('keys', none), /No keys yet\. Press n to create one\./],
-    ['a filter that nothing matches', press(alone('keys'), '/', 'z', 'z').model, /Nothing passes "zz"\.\nWords: name: state: rpm: /],
+    [
+      'a filter that nothing matches',
+      press(alone('keys'), '/', 'z', 'z').model,
+      /Nothing passes "zz"\.\nWords: name: state: rpm: /,
+    ],
     ['no gateway to watch', alone('live'), /No gateway is running\.\ninf-gw serve starts a gateway/],
     [
       'no request yet',

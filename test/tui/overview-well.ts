@@ -2,7 +2,7 @@
 export const WELL = {
   '60x20': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h 412.38 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models
 
 Overview  over  1m  5m  1h  24h                 29 in flight
 requests/s  23  max 37         first byte  p99 646 ms
@@ -20,7 +20,7 @@ support-…155      7.00        -  ● groq         in use
 search            3.50        -  ● openai       in use
 +3 more
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-6 Tab views  ↑↓ Enter look into  + credit  ? help
 `,
   '80x24': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h             balance 412.38 USD

@@ -2,7 +2,7 @@
 export const WRONG = {
   '60x20': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h   3.10 USD
-  1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
+ 1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models
  ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! go the…
 Overview  over  1m  5m  1h  24h                 29 in flight
 requests/s  23  25 errors      first byte  p99 4.8 s
@@ -20,7 +20,7 @@ support-…155      7.00        1  ✕ azure-s…l#2  circuit open
 key_0000…019      0.00      431  ▲ groq         120 failed
 +17 more                         +14 more, 1 of them failing
 
- 1-6 Tab views  ↑↓ Enter look into  + credit  R reload  q quit  ? help
+ 1-6 Tab views  ↑↓ Enter look into  + credit  ? help
 `,
   '80x24': `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h               balance 3.10 USD

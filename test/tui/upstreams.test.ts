@@ -7,11 +7,11 @@ describe('upstreams', () => {
   const upstream = { provider: 'openai', in_flight: 1, requests: 5, failures: 5, last_failure: null, causes: [] };
   const states = [
     ['closed', 0, '●', 'in use', '● openai'],
-    ['closed', 4, '▲', '4 failed', '● 4 failed'],
-    ['closed', 5, '✕', '5 failed', '● 5 failed'],
-    ['open', 5, '✕', 'circuit open', '● circuit open'],
-    ['backing_off', 0, '✕', 'backing off', '● backing off'],
-    ['half_open', 5, '▲', 'half-open', '● 5 failed'],
+    ['closed', 4, '▲', '4 failed', '▲ 4 failed'],
+    ['closed', 5, '✕', '5 failed', '✕ 5 failed'],
+    ['open', 5, '✕', 'circuit open', '✕ circuit open'],
+    ['backing_off', 0, '✕', 'backing off', '✕ backing off'],
+    ['half_open', 5, '▲', 'half-open', '✕ 5 failed'],
   ] as const;
   for (const [state, failures, sign, overview, models] of states) {
     test(`in state ${state} with ${failures} failures of 5 show as ${sign} ${overview}`, () => {
@@ -27,7 +27,7 @@ describe('upstreams', () => {
       upstream: `openai#${i}`,
       state,
     }));
-    assert.match(screenText(serving('models', { ...SNAPSHOT, upstreams })), /● 1\/2 in use$/m);
+    assert.match(screenText(serving('models', { ...SNAPSHOT, upstreams })), /▲ 1\/2 in use$/m);
   });
 
   test('that are unavailable for different reasons show that none is in use', () => {
@@ -36,6 +36,6 @@ describe('upstreams', () => {
       upstream: `openai#${i}`,
       state,
     }));
-    assert.match(screenText(serving('models', { ...SNAPSHOT, upstreams })), /● 0\/2 in use$/m);
+    assert.match(screenText(serving('models', { ...SNAPSHOT, upstreams })), /✕ 0\/2 in use$/m);
   });
 });

@@ -1,8 +1,9 @@
 /** What can be chosen in the Overview: what is wrong, the busiest keys, and the upstreams. Pure. */
 import type { KeyActivityRow } from '../../control/protocol.ts';
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
+import { byHealth } from '../health.ts';
 import type { Model } from '../model.ts';
-import { activityOf, isUnused, keyNames } from '../select.ts';
+import { activityOf, keyNames } from '../select.ts';
 import { MOST_TROUBLES, type Trouble, troublesOf } from '../trouble.ts';
 import { type Listed, shownOf } from './list.ts';
 
@@ -53,14 +54,19 @@ function itemsOf(model: Model): OverviewItem[] {
       .slice(0, MOST_TROUBLES)
       .map((trouble) => ({ kind: 'trouble', trouble }) as const),
     ...activityOf(model).busiest.map((key) => ({ kind: 'key', key }) as const),
-    ...upstreamsByTrouble(model).map((upstream) => ({ kind: 'upstream', upstream }) as const),
+    ...byHealth(model.snapshot?.upstreams ?? []).map((upstream) => ({ kind: 'upstream', upstream }) as const),
   ];
 }
 
-/** Those that get no requests first, then those that fail, then the others in the order of the config. */
-export function upstreamsByTrouble({ snapshot }: Pick<Model, 'snapshot'>): readonly UpstreamHealth[] {
-  const rank = ({ state, failures }: UpstreamHealth) => (isUnused(state) ? 0 : failures > 0 ? 1 : 2);
-  return (snapshot?.upstreams ?? []).toSorted((a, b) => rank(a) - rank(b));
+/** The chosen one. */
+export function chosenItem(model: Model): OverviewItem | undefined {
+  return shownItems(model)[model.lists.overview.cursor];
+}
+
+/** The upstream whose failures are looked into. */
+export function openUpstream(model: Model): UpstreamHealth | undefined {
+  const item = model.overview.isOpen ? chosenItem(model) : undefined;
+  return item?.kind === 'upstream' ? item.upstream : undefined;
 }
 
 /** What passes the filter, in its order. */

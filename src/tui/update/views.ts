@@ -5,7 +5,7 @@ import { shownJournal } from '../lists/journal.ts';
 import { currentKey } from '../lists/keys.ts';
 import { shownRequests } from '../lists/live.ts';
 import { shownModels } from '../lists/models.ts';
-import { type OverviewItem, shownItems } from '../lists/overview.ts';
+import { chosenItem, type OverviewItem, shownItems } from '../lists/overview.ts';
 import { nameOfUsage, shownUsage } from '../lists/usage.ts';
 import { exactWord } from '../lists/words.ts';
 import { type Model, RANGES, type UsageOf } from '../model.ts';
@@ -28,9 +28,7 @@ export function onViewKey(model: Model, key: string): Step {
   if (moved !== undefined) return onMoved(model, moved);
   switch (model.view) {
     case 'overview':
-      return key === 'enter'
-        ? onItem(model, shownItems(model)[model.lists.overview.cursor])
-        : onOverviewKey(model, key);
+      return key === 'enter' ? onItem(model, chosenItem(model)) : onOverviewKey(model, key);
     case 'keys':
       return onKeysKey(model, key);
     case 'live':

@@ -6,6 +6,7 @@ import { spark } from '../draw/braille.ts';
 import { bar } from '../draw/chart.ts';
 import { dim, EMPTY, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
+import { chosenItem, shownItems } from '../lists/overview.ts';
 import type { Model } from '../model.ts';
 import { activityOf, keyNames, keysById } from '../select.ts';
 
@@ -16,11 +17,15 @@ const NANOS_PER_CENT = NANOS_PER_USD / 100n;
 
 /** As many of them as there is room for, and how many more there are. */
 export function busiest(model: Model, width: number, room: number): Line[] {
-  const all = activityOf(model).busiest;
+  const all = shownItems(model).flatMap((item) => (item.kind === 'key' ? [item.key] : []));
   if (room < 2) return [];
+  const chosen = chosenItem(model);
+  const cursor = chosen?.kind === 'key' ? all.indexOf(chosen.key) : -1;
+  // Whoever moves through them sees them in their order.
+  if (cursor >= 0) return table(columnsOf(model), all, { width, height: room, cursor });
   const shown = shownOf(all, room - 1);
   const more = all.length - shown.length;
-  const lines = table(columnsOf(model), shown, { width, height: shown.length + 1, cursor: -1 });
+  const lines = table(columnsOf(model), shown, { width, height: shown.length + 1, cursor });
   if (all.length === 0) return [...lines, [dim('none')]];
   return more === 0 ? lines : [...lines, [dim(`+${more} more`)]];
 }

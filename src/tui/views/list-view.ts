@@ -1,8 +1,7 @@
 /** What all views that are lists have in common: the way here, the filter, the table, and the details of a row. */
-import { count } from '../../operator/format.ts';
 import { clean, widthOf, wrap } from '../../operator/text.ts';
 import { beside, bold, dim, fitLine, type Line, lineWidth, span, spread } from '../draw/line.ts';
-import { type Column, firstShown, table } from '../draw/table.ts';
+import { type Column, firstShown, rangeText, table } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
 import type { Sort } from '../lists/list.ts';
 import { LISTS } from '../lists/lists.ts';
@@ -82,9 +81,8 @@ export function listView<Row>(model: Model, height: number, view: ListView<Row>)
 
 /** Which of the rows are on the screen, if not all are. */
 function range({ lists, view }: Model, total: number, shown: number): Line {
-  if (total <= shown) return [];
-  const first = firstShown(total, shown, lists[view].cursor);
-  return [dim(`  ${count(first + 1)}–${count(first + shown)} of ${count(total)}`)];
+  const text = rangeText(firstShown(total, shown, lists[view].cursor), shown, total);
+  return text === '' ? [] : [dim(`  ${text}`)];
 }
 
 function tableOf<Row>(model: Model, { columns, rows }: ListView<Row>, width: number, height: number): Line[] {
@@ -102,7 +100,7 @@ function marked<Row>(columns: readonly ListColumn<Row>[], sort: Sort | undefined
 }
 
 /** Empty if nothing is filtered. */
-function filterLine({ lists, view, columns }: Model): Line {
+export function filterLine({ lists, view, columns }: Model): Line {
   const { filter, isTyping } = lists[view];
   if (filter.text === '' && !isTyping) return [];
   if (!isTyping) return [dim('  / '), span(clean(filter.text), { tone: 'accent' })];

@@ -7,6 +7,7 @@ import { count, price, short } from '../../operator/format.ts';
 import { UPSTREAM_STATES } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
 import { dim, type Line, type Span, span } from '../draw/line.ts';
+import { type Health, SIGNS } from '../health.ts';
 import { shownModels } from '../lists/models.ts';
 import type { Model } from '../model.ts';
 import { isUnused } from '../select.ts';
@@ -28,7 +29,7 @@ export function models(model: Model, height: number): Line[] {
 }
 
 function columnsOf({ stored, snapshot }: Model): ListColumn<CatalogModel>[] {
-  const health = (provider: string): Health => {
+  const health = (provider: string): Minute => {
     const upstreams = (snapshot?.upstreams ?? []).filter((upstream) => upstream.provider === provider);
     const sum = (read: (upstream: UpstreamHealth) => number) =>
       upstreams.reduce((total, each) => total + read(each), 0);
@@ -87,7 +88,7 @@ function priceOf(nanos: Nanos): string {
 }
 
 /** What the upstreams of a provider did in the last minute. */
-interface Health {
+interface Minute {
   readonly requests: number;
   readonly failures: number;
   readonly upstreams: number;
@@ -95,16 +96,20 @@ interface Health {
   readonly unused: readonly UpstreamState[];
 }
 
-function healthSpan({ active, provider }: CatalogModel, health: Health): Span {
+function healthSpan({ active, provider }: CatalogModel, health: Minute): Span {
   if (!active) return dim('no key set');
   const { upstreams, unused } = health;
   const [state, ...others] = new Set(unused);
   if (state !== undefined) {
     const inUse = upstreams - unused.length;
     const text = inUse === 0 && others.length === 0 ? UPSTREAM_STATES[state] : `${inUse}/${upstreams} in use`;
-    return span(`● ${text}`, { tone: inUse === 0 ? 'bad' : 'warn' });
+    return signed(inUse === 0 ? 'bad' : 'warn', text);
   }
   if (health.requests === 0) return dim(`· ${provider}`);
-  if (health.failures === 0) return span(`● ${provider}`, { tone: 'good' });
-  return span(`● ${short(health.failures)} failed`, { tone: health.failures < health.requests ? 'warn' : 'bad' });
+  if (health.failures === 0) return signed('good', provider);
+  return signed(health.failures < health.requests ? 'warn' : 'bad', `${short(health.failures)} failed`);
+}
+
+function signed(health: Health, text: string): Span {
+  return span(`${SIGNS[health]} ${text}`, { tone: health });
 }

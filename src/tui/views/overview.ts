@@ -1,13 +1,16 @@
 /** The Overview: charts, the account, the busiest keys, the health of the providers, and all gateways of a database. */
 import { count } from '../../operator/format.ts';
-import { beside, bold, dim, EMPTY, type Line, lineWidth, type Span, span, spread } from '../draw/line.ts';
+import { beside, dim, EMPTY, type Line, lineWidth, type Span, span, spread } from '../draw/line.ts';
+import { openUpstream } from '../lists/overview.ts';
 import type { Model, Shared } from '../model.ts';
 import { presentOf } from '../present.ts';
 import { inFlightOf } from '../select.ts';
 import { account, LABEL, labelled } from './account.ts';
 import { busiest } from './busiest.ts';
 import { charts, type Room, ranges } from './charts.ts';
+import { failures } from './failures.ts';
 import { aliveText, gateways } from './gateways.ts';
+import { filterLine, wayTo } from './list-view.ts';
 import { providers } from './providers.ts';
 import { storedOverview } from './stored.ts';
 
@@ -51,12 +54,13 @@ export function overview(model: Model, height: number): Line[] {
   }
   const room = height - lines.length;
   const rest = Math.max(LEAST_PROVIDERS, Math.floor(columns * PROVIDERS_SHARE));
-  const keys = columns - GAP - rest;
+  const left = columns - GAP - rest;
+  const open = openUpstream(model);
   return [
     ...lines,
     ...beside([
-      { lines: busiest(model, keys, room), width: keys },
-      { lines: providers(snapshot, rest, room), width: rest },
+      { lines: open === undefined ? busiest(model, left, room) : failures(model, open, left, room), width: left },
+      { lines: providers(model, rest, room), width: rest },
     ]),
   ];
 }
@@ -78,7 +82,7 @@ function headLine(model: Model): Line {
   const here = shared === undefined || snapshot === undefined ? '' : `, ${count(snapshot.in_flight)} here`;
   const busy = inFlight === undefined ? '' : `${count(inFlight)} in flight${here}`;
   const delay = snapshot === undefined ? '' : `   loop delay p99 ${snapshot.loop_delay_ms.p99} ms`;
-  const left: Line = [bold('Overview'), dim('  over '), ...ranges(model)];
+  const left: Line = [...wayTo(model), dim('  over '), ...ranges(model), ...filterLine(model)];
   const hasRoom = lineWidth(left) + busy.length + delay.length < model.columns;
   return spread(left, [{ text: busy }, dim(hasRoom ? delay : '')], model.columns);
 }

@@ -1,37 +1,45 @@
 /** The upstreams of the providers: those in trouble first, with the words of their failures. */
-import type { Snapshot } from '../../control/protocol.ts';
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
 import { short } from '../../operator/format.ts';
-import { UPSTREAM_STATES } from '../../operator/messages.ts';
 import { clean, cut, cutMiddle, wrap } from '../../operator/text.ts';
 import { dim, EMPTY, fitLine, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
-import { isUnused } from '../select.ts';
+import { healthOf, SIGNS, stateText } from '../health.ts';
+import { chosenItem, shownItems } from '../lists/overview.ts';
+import type { Model } from '../model.ts';
 
 /** Lines below one upstream. */
 const MAX_WORDS = 4;
 /** Before what is said about an upstream. */
 const INDENT = '  ';
 
-type Health = 'good' | 'warn' | 'bad';
-
-/** States differ by sign, and not by colour alone. */
-const SIGNS: Readonly<Record<Health, string>> = { good: '●', warn: '▲', bad: '✕' };
-const ORDER: readonly Health[] = ['bad', 'warn', 'good'];
-
 /**
  * Those in trouble first, with a line of words for each; then the others, and more words. What does
  * not fit is counted in a last line.
  */
-export function providers(snapshot: Snapshot | undefined, width: number, room: number): Line[] {
+export function providers(model: Model, width: number, room: number): Line[] {
   if (room < 2) return [];
-  const all = (snapshot?.upstreams ?? []).toSorted((a, b) => ORDER.indexOf(healthOf(a)) - ORDER.indexOf(healthOf(b)));
-  const shares = shareRoom(
+  const all = shownItems(model).flatMap((item) => (item.kind === 'upstream' ? [item.upstream] : []));
+  const item = chosenItem(model);
+  const chosen = item?.kind === 'upstream' ? all.indexOf(item.upstream) : -1;
+  const shares = sharesOf(all, width, room - 1);
+  // The chosen one is in sight, if need be at the top.
+  return chosen < shares.length
+    ? listed(all, shares, chosen, width)
+    : listed(all.slice(chosen), sharesOf(all.slice(chosen), width, room - 1), 0, width);
+}
+
+function sharesOf(all: readonly UpstreamHealth[], width: number, room: number): number[] {
+  return shareRoom(
     all.map((each) => ({ isTroubled: healthOf(each) !== 'good', words: wordsOf(each, width).length })),
-    room - 1,
+    room,
   );
+}
+
+/** With as many lines of words below each as it has a share for. */
+function listed(all: readonly UpstreamHealth[], shares: readonly number[], cursor: number, width: number): Line[] {
   const shown = all.slice(0, shares.length);
-  const [head = EMPTY, ...rows] = table(COLUMNS, shown, { width, height: shown.length + 1, cursor: -1 });
+  const [head = EMPTY, ...rows] = table(COLUMNS, shown, { width, height: shown.length + 1, cursor });
   if (all.length === 0) return [head, [dim('none used yet')]];
   const lines = [
     head,
@@ -93,21 +101,12 @@ const COLUMNS: readonly Column<UpstreamHealth>[] = [
   { head: 'OPEN', width: 4, align: 'right', rank: 2, cell: ({ in_flight: open }) => [dim(short(open))] },
 ];
 
-function healthOf({ state, requests, failures }: UpstreamHealth): Health {
-  if (isUnused(state)) return 'bad';
-  if (state === 'half_open') return 'warn';
-  if (failures === 0) return 'good';
-  return failures < requests ? 'warn' : 'bad';
-}
-
 function nameCell(upstream: UpstreamHealth, width: number): Line {
   const health = healthOf(upstream);
   return [span(`${SIGNS[health]} `, { tone: health }), { text: cutMiddle(clean(upstream.upstream), width - 2) }];
 }
 
 function stateSpan(upstream: UpstreamHealth) {
-  const { state, failures } = upstream;
   const health = healthOf(upstream);
-  const text = state === 'closed' && failures > 0 ? `${short(failures)} failed` : UPSTREAM_STATES[state];
-  return span(text, health === 'good' ? { dim: true } : { tone: health });
+  return span(stateText(upstream), health === 'good' ? { dim: true } : { tone: health });
 }

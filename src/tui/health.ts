@@ -1,0 +1,29 @@
+/** How an upstream is doing, as the dashboard says it everywhere. Pure. */
+import type { UpstreamHealth } from '../observe/worker-snapshot.ts';
+import { short } from '../operator/format.ts';
+import { UPSTREAM_STATES } from '../operator/messages.ts';
+import { isUnused } from './select.ts';
+
+export type Health = 'good' | 'warn' | 'bad';
+
+/** States differ by sign, and not by colour alone. */
+export const SIGNS: Readonly<Record<Health, string>> = { good: '●', warn: '▲', bad: '✕' };
+
+const ORDER: readonly Health[] = ['bad', 'warn', 'good'];
+
+export function healthOf({ state, requests, failures }: UpstreamHealth): Health {
+  if (isUnused(state)) return 'bad';
+  if (state === 'half_open') return 'warn';
+  if (failures === 0) return 'good';
+  return failures < requests ? 'warn' : 'bad';
+}
+
+/** Those in trouble first, otherwise in the order of the config. */
+export function byHealth(upstreams: readonly UpstreamHealth[]): readonly UpstreamHealth[] {
+  return upstreams.toSorted((a, b) => ORDER.indexOf(healthOf(a)) - ORDER.indexOf(healthOf(b)));
+}
+
+/** What its circuit does, or how many of its requests failed in the last minute. */
+export function stateText({ state, failures }: UpstreamHealth): string {
+  return state === 'closed' && failures > 0 ? `${short(failures)} failed` : UPSTREAM_STATES[state];
+}
