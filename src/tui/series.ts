@@ -41,11 +41,17 @@ interface Sum {
   firstByte: Histogram | undefined;
 }
 
+/** Whether the range is made of minutes, of which the journal knows more than a gateway. */
+export function isLongRange({ chartRange }: Model): boolean {
+  return RANGES_S[chartRange].rowS > 1;
+}
+
 let last: { readonly of: readonly unknown[]; readonly buckets: readonly Bucket[] } | undefined;
 
 /** The buckets of the chosen range, the oldest first: at most as many as there are samples to draw. */
-export function series({ chartRange, seconds, minutes, nowMs }: Model, samples: number): readonly Bucket[] {
-  const rows = RANGES_S[chartRange].rowS === 1 ? seconds : minutes;
+export function series(model: Model, samples: number): readonly Bucket[] {
+  const { chartRange, seconds, minutes, nowMs } = model;
+  const rows = isLongRange(model) ? minutes : seconds;
   // Without the current second, which would always look like a dip.
   const endS = Math.floor(nowMs / 1_000);
   // All charts of a screen are as wide, and a key press changes none of them.

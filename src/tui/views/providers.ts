@@ -87,7 +87,7 @@ function wordsOf(upstream: UpstreamHealth, width: number, most = MAX_WORDS): Lin
   const room = width - INDENT.length;
   const wrapped = wrap(clean(last.message), room);
   const words = [...wrapped.slice(0, most - 1), cut(wrapped.slice(most - 1).join(' '), room)].slice(0, wrapped.length);
-  const counts = causes.map(({ cause, count }) => `${cause} (${short(count)})`).join(', ');
+  const counts = causes.map(({ cause, count }) => `${cause.replaceAll('_', ' ')} (${short(count)})`).join(', ');
   const hasCounts = causes.length > 0 && words.length < most;
   return [...words, ...(hasCounts ? [`last hour: ${clean(counts)}`] : [])].map((text) =>
     fitLine([dim(`${INDENT}${text}`)], width),

@@ -6,7 +6,9 @@ import { beside, bold, dim, fitLine, type Line, span } from '../draw/line.ts';
 import { type Column, table } from '../draw/table.ts';
 import type { Model, StoredKey } from '../model.ts';
 import { dearestKeys } from '../select.ts';
+import { isLongRange } from '../series.ts';
 import { account, labelled } from './account.ts';
+import { charts, ranges } from './charts.ts';
 
 /** From this many columns on there is room for two lists side by side. */
 const BESIDE_COLUMNS = 80;
@@ -22,6 +24,7 @@ export function storedOverview(model: Model, height: number): Line[] {
     monthFigures(stored.modelUsage, columns),
     ...account(model, columns, height >= TALL_LINES ? 3 : 2),
     [],
+    ...pastCharts(model, height),
   ];
   const room = height - head.length;
   const keys = list('Keys, this month', keyColumns, dearestKeys(stored.keys));
@@ -31,6 +34,13 @@ export function storedOverview(model: Model, height: number): Line[] {
   }
   const above = keys(columns, Math.floor(room / 2));
   return [...head, ...above, [], ...models(columns, room - above.length - 1)];
+}
+
+/** What the journal tells of a long range, if one is chosen. */
+function pastCharts(model: Model, height: number): Line[] {
+  if (model.minutes.length === 0 || !isLongRange(model) || height < TALL_LINES) return [];
+  const room = { across: 2, down: 1, height: Math.max(3, Math.floor(height / 4) - 1), hasTimeAxis: true };
+  return [[bold('Over'), { text: ' ' }, ...ranges(model)], ...charts(model, room), []];
 }
 
 /** How to start a gateway; nothing while it is not known whether one runs. */
