@@ -12,7 +12,7 @@ import type { JournalPlace, RequestRecord } from '../state/requests.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
 import type { Tone } from './draw/line.ts';
 import type { Typed } from './draw/typed.ts';
-import { FIRST_LIST, type ListState } from './lists/list.ts';
+import { FIRST_LIST, type ListState } from './lists/state.ts';
 
 export const VIEWS = ['overview', 'keys', 'live', 'requests', 'usage', 'models'] as const;
 export type View = (typeof VIEWS)[number];

@@ -1,26 +1,7 @@
-/** A list of a view: what is typed to filter it, its order, and which rows are shown in the end. Pure. */
-import { NOTHING_TYPED, type Typed } from '../draw/typed.ts';
+/** A list of a view: its rows, what they are filtered and ordered by, and which are shown in the end. Pure. */
 import type { Model, View } from '../model.ts';
+import type { Sort } from './state.ts';
 import { passes, type Value, type Word, wordsOf } from './words.ts';
-
-/** The order of a list by one of its fields. */
-export interface Sort {
-  readonly by: string;
-  readonly isDown: boolean;
-}
-
-/** What the user has made of a list. */
-export interface ListState {
-  /** The row under the cursor; -1 for none. */
-  readonly cursor: number;
-  readonly filter: Typed;
-  /** Whether the filter is being typed. */
-  readonly isTyping: boolean;
-  /** Undefined for the order in which the rows come. */
-  readonly sort: Sort | undefined;
-}
-
-export const FIRST_LIST: ListState = { cursor: 0, filter: NOTHING_TYPED, isTyping: false, sort: undefined };
 
 /** A field that filters and orders go by. */
 export interface Field<Row> {

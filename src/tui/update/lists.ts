@@ -1,7 +1,7 @@
 /** What the same keys do in every list: move, filter, order. Pure. */
 import { edited, type Typed } from '../draw/typed.ts';
-import type { ListState, Sort } from '../lists/list.ts';
 import { LISTS } from '../lists/lists.ts';
+import type { ListState, Sort } from '../lists/state.ts';
 import { FIRST_LISTS, type Model, type View } from '../model.ts';
 import { searched } from './requests.ts';
 import { moveCursor, type Step, step } from './step.ts';

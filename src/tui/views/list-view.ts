@@ -3,8 +3,8 @@ import { clean, widthOf, wrap } from '../../operator/text.ts';
 import { beside, bold, dim, fitLine, type Line, lineWidth, span, spread } from '../draw/line.ts';
 import { type Column, firstShown, rangeText, table } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
-import type { Sort } from '../lists/list.ts';
 import { LISTS } from '../lists/lists.ts';
+import type { Sort } from '../lists/state.ts';
 import type { Model, View } from '../model.ts';
 
 export const NAMES: Readonly<Record<View, string>> = {
