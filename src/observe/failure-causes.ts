@@ -5,7 +5,7 @@ import type { FailureCause } from './worker-snapshot.ts';
 /** The last hour is counted in so many steps of so many seconds. The last one is still running. */
 const STEPS = 12;
 const STEP_S = 300;
-/** How many causes an upstream can have: the latest. There are as many reasons, and statuses below 500. */
+/** How many causes of an upstream are remembered: the latest. It may answer with any status. */
 const MAX_CAUSES = 32;
 /** How many a snapshot shows. */
 export const SHOWN_CAUSES = 8;
