@@ -3,7 +3,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Model, VIEWS } from '../../src/tui/model.ts';
 import { wayTo } from '../../src/tui/views/list-view.ts';
-import { alone, keyId, letters, press, SNAPSHOT, STORED, serving, storedKey, textOf, usageRow } from './samples.ts';
+import {
+  alone,
+  keyId,
+  letters,
+  press,
+  SNAPSHOT,
+  STORED,
+  screenText,
+  serving,
+  storedKey,
+  textOf,
+  usageRow,
+} from './samples.ts';
 
 const way = (model: Model) => textOf(wayTo(model));
 const filterOf = (model: Model) => model.lists[model.view].filter.text;
@@ -30,13 +42,7 @@ const CASES: readonly Case[] = [
     'Overview › claude › Requests',
     'upstream=claude err:*',
   ],
-  [
-    'with nothing chosen, Enter goes to what is wrong',
-    serving(),
-    ['enter'],
-    'Overview › claude failing › Overview',
-    '',
-  ],
+  ['with nothing chosen, Enter goes to what is wrong', serving(), ['enter'], 'Overview', ''],
   ['a busy key opens', serving(), ['down', 'down', 'enter'], 'Overview › web-app › Keys', ''],
 ];
 
@@ -120,4 +126,11 @@ test('whoever goes in circles gets back a bounded way', () => {
   let model = alone('keys');
   for (let i = 0; i < 30; i++) model = press(model, ...round).model;
   assert.ok(model.trail.length <= 20);
+});
+
+test('the details of a key say when it reaches its spend limit', () => {
+  const [day] = /forecast limit reached on \S+ at this month’s pace|forecast limit reached; refused until/.exec(
+    screenText(press(serving('keys', SNAPSHOT, { columns: 120, rows: 40 }), 'end', 'enter').model),
+  ) ?? [undefined];
+  assert.equal(day, 'forecast limit reached on 2026-11-01 at this month’s pace');
 });

@@ -87,8 +87,8 @@ export function intoKey(model: Model, label: string, keyId: string): Step {
 /** Where a trouble is looked into. */
 export function intoTrouble(model: Model, { text, view, keyId, upstream }: Trouble): Step {
   if (keyId !== undefined) return intoKey(model, text, keyId);
-  if (upstream === undefined) return step(view === model.view ? model : into(model, text, view));
-  const next = into(model, text, view);
+  const next = view === model.view ? model : into(model, text, view);
+  if (upstream === undefined) return step(next);
   const cursor = shownItems(next).findIndex((item) => item.kind === 'upstream' && item.upstream.upstream === upstream);
   return step({
     ...next,

@@ -26,7 +26,7 @@ export function failures({ nowMs }: Model, upstream: UpstreamHealth, width: numb
 
 function columnsOf(nowMs: number): Column<Cause>[] {
   return [
-    { head: 'CAUSE', width: 12, cell: ({ cause }) => cause.replaceAll('_', ' ') },
+    { head: 'CAUSE', width: 18, cell: ({ cause }) => cause.replaceAll('_', ' ') },
     { head: 'LAST HOUR', width: 9, align: 'right', cell: (each) => [span(short(each.count), { tone: 'bad' })] },
     { head: 'LAST', width: 8, align: 'right', rank: 1, cell: ({ at_ms: atMs }) => ago((nowMs - atMs) / 1_000) },
     { head: 'MESSAGE', width: 16, grows: true, rank: 2, cell: ({ message }) => message },

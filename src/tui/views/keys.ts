@@ -1,4 +1,6 @@
 /** The Keys view: a table of all keys, and the details of one. */
+
+import { forecastLimit, limitText } from '../../operator/forecast.ts';
 import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText, refusalReason } from '../../operator/messages.ts';
 import { clean, fit } from '../../operator/text.ts';
@@ -44,7 +46,7 @@ function columnsOf(model: Model): ListColumn<StoredKey>[] {
     return [...bar(used, limit, BAR), { text: fit(` ${text}/${short(limit)}`, 12, 'right') }];
   };
   return [
-    { head: 'NAME', field: 'name', width: 12, grows: true, cell: ({ record }) => record.name },
+    { head: 'NAME', field: 'name', width: 12, grows: true, middle: true, cell: ({ record }) => record.name },
     { head: 'KEY', width: 14, rank: 5, cell: ({ record }) => record.preview },
     { head: 'STATE', field: 'state', width: 8, cell: ({ record }) => [stateSpan(record.state)] },
     { head: 'REQUESTS/MIN', field: 'rpm', width: BAR + 12, cell: usage('requests', ({ limits }) => limits.rpm) },
@@ -117,6 +119,7 @@ function keyDetail(
     [dim('tokens   '), { text: own(record.tpm, limits.tpm, ' per minute') }],
     [dim('at once  '), { text: own(record.concurrency, limits.concurrency) }],
     [dim('spending '), { text: spendText(record.spendLimitNanos, month.costNanos) }],
+    ...capLines(record.spendLimitNanos, month.costNanos, model.nowMs),
     [dim('models   '), { text: clean(allowlistText(record.allowlist)) }],
     [dim('created  '), { text: dateTime(record.createdAtMs) }],
     [dim('used     '), { text: lastUse(lastUsedMs, model.nowMs) }],
@@ -141,6 +144,13 @@ function keyDetail(
     { lines: facts, width: half },
     { lines: figures, width: half },
   ]);
+}
+
+/** When the key reaches its spend limit, if it goes on as this month. */
+function capLines(limitNanos: bigint | null, costNanos: bigint, nowMs: number): Line[] {
+  const forecast = limitText(forecastLimit(limitNanos, costNanos, nowMs));
+  if (forecast === undefined) return [];
+  return [[dim('forecast '), span(forecast.text, { tone: forecast.tone })]];
 }
 
 function spendText(limitNanos: bigint | null, costNanos: bigint): string {

@@ -6,7 +6,7 @@ import { servedBy, servedModel, whyOf } from '../../operator/messages.ts';
 import { clean } from '../../operator/text.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import { shownRequests } from '../lists/live.ts';
-import type { LiveRow, Model } from '../model.ts';
+import type { LiveRow, Model, Shared } from '../model.ts';
 import { inFlightOf, keyNames } from '../select.ts';
 import { type ListColumn, listView, wayTo } from './list-view.ts';
 import { startHint } from './stored.ts';
@@ -44,44 +44,56 @@ function columnsOf(model: Model): ListColumn<LiveRow>[] {
   const node: ListColumn<LiveRow>[] =
     shared === undefined
       ? []
-      : [
-          {
-            head: 'NODE',
-            field: 'node',
-            width: 10,
-            grows: true,
-            rank: 1,
-            cell: (row) => row.elsewhere?.node ?? shared.ownNode,
-          },
-        ];
+      : [{ head: 'NODE', field: 'node', width: 10, grows: true, rank: 2, cell: (row) => nodeOf(row, shared) }];
+  // Where room is short, causes come before figures, but only if there are any.
+  const whyRank = shownRequests(model).some((row) => whyOf(row) !== '') ? 1 : 6;
   return [
     { head: 'AGE', field: 'age', width: 8, align: 'right', cell: (row) => ageOf(row, model.nowMs) },
-    { head: 'KEY', field: 'key', width: 10, grows: true, cell: ({ key_id: id }) => nameOf(id) },
-    { head: 'MODEL', field: 'model', width: 18, grows: true, cell: ({ model: name }) => name },
+    {
+      head: 'KEY',
+      field: 'key',
+      width: 10,
+      grows: true,
+      middle: true,
+      cell: ({ key_id: id }) => nameOf(id),
+    },
+    { head: 'MODEL', field: 'model', width: 18, least: 12, grows: true, middle: true, cell: ({ model: name }) => name },
     ...node,
-    { head: 'UPSTREAM', field: 'upstream', width: 12, rank: 7, cell: ({ upstream = '' }) => upstream },
-    { head: '', width: 6, rank: 6, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
-    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 4, cell: (row) => tokensOf(row, row.prompt_tokens) },
+    { head: 'UPSTREAM', field: 'upstream', width: 12, rank: 8, cell: ({ upstream = '' }) => upstream },
+    { head: '', width: 6, rank: 7, cell: ({ stream }) => (stream ? [dim('stream')] : '') },
+    { head: 'IN', field: 'in', width: 5, align: 'right', rank: 5, cell: (row) => tokensOf(row, row.prompt_tokens) },
     {
       head: 'OUT',
       field: 'out',
       width: 5,
       align: 'right',
-      rank: 1,
+      rank: 3,
       cell: (row) => tokensOf(row, row.completion_tokens),
     },
-    { head: 'COST (USD)', field: 'cost', width: 10, align: 'right', rank: 2, cell: costCell },
+    { head: 'COST (USD)', field: 'cost', width: 10, align: 'right', rank: 4, cell: costCell },
     {
       head: 'FIRST BYTE',
       field: 'first',
       width: 10,
       align: 'right',
-      rank: 5,
+      rank: 6,
       cell: (row) => milliseconds(row.first_byte_ms),
     },
     { head: 'STATE', field: 'state', width: 19, cell: (row) => [stateSpan(row)] },
-    { head: 'WHY', field: 'err', width: 34, grows: true, rank: 3, cell: (row) => [span(whyOf(row), { tone: 'warn' })] },
+    {
+      head: 'WHY',
+      field: 'err',
+      width: 40,
+      least: 18,
+      grows: true,
+      rank: whyRank,
+      cell: (row) => [span(whyOf(row), { tone: 'warn' })],
+    },
   ];
+}
+
+function nodeOf({ elsewhere }: LiveRow, { ownNode }: Shared): string {
+  return elsewhere?.node ?? ownNode;
 }
 
 function tokensOf({ elsewhere }: LiveRow, tokens: number): string {

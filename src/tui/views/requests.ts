@@ -36,12 +36,21 @@ function aboutOf({ requests: { rows, isReading, next } }: Model): string {
 function columnsOf({ shared }: Model): ListColumn<RequestRecord>[] {
   return [
     { head: 'ADMITTED (UTC)', field: 'age', width: 19, cell: ({ admittedAtMs }) => dateTime(admittedAtMs) },
-    { head: 'KEY', field: 'key', width: 10, grows: true, cell: ({ key }) => key },
-    { head: 'MODEL', field: 'model', width: 14, grows: true, rank: 5, cell: ({ model }) => model },
+    { head: 'KEY', field: 'key', width: 12, least: 10, grows: true, middle: true, cell: ({ key }) => key },
+    {
+      head: 'MODEL',
+      field: 'model',
+      width: 18,
+      least: 12,
+      grows: true,
+      middle: true,
+      rank: 5,
+      cell: ({ model }) => model,
+    },
     ...(shared === undefined
       ? []
       : [{ head: 'NODE', field: 'node', width: 10, rank: 8, cell: ({ node = '-' }: RequestRecord) => node }]),
-    { head: 'UPSTREAM', field: 'upstream', width: 12, rank: 9, cell: ({ end }) => end?.upstream ?? '-' },
+    { head: 'UPSTREAM', field: 'upstream', width: 12, middle: true, rank: 9, cell: ({ end }) => end?.upstream ?? '-' },
     { head: 'IN', field: 'in', width: 5, align: 'right', rank: 6, cell: ({ end }) => short(end?.promptTokens ?? 0) },
     {
       head: 'OUT',
@@ -56,7 +65,7 @@ function columnsOf({ shared }: Model): ListColumn<RequestRecord>[] {
       field: 'cost',
       width: 10,
       align: 'right',
-      rank: 1,
+      rank: 2,
       cell: ({ end }) => (end === undefined ? '-' : usdInColumn(end.costNanos, 6)),
     },
     {
@@ -68,13 +77,14 @@ function columnsOf({ shared }: Model): ListColumn<RequestRecord>[] {
       cell: ({ end }) => milliseconds(end?.firstByteMs),
     },
     { head: 'TOOK', field: 'took', width: 7, align: 'right', rank: 7, cell: (row) => milliseconds(durationOf(row)) },
-    { head: 'STATE', field: 'state', width: 14, cell: (row) => [stateOf(row)] },
+    { head: 'STATE', field: 'state', width: 15, least: 14, cell: (row) => [stateOf(row)] },
     {
       head: 'WHY',
       field: 'err',
-      width: 26,
+      width: 40,
+      least: 18,
       grows: true,
-      rank: 2,
+      rank: 1,
       cell: ({ end }) => [span(end?.failure?.message ?? '', { tone: 'warn' })],
     },
   ];

@@ -51,7 +51,7 @@ function columnsOf({ usage: state }: Model, rows: readonly UsageRow[]): ListColu
   // If nothing costs anything, bars of requests say more than empty ones.
   const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
   return [
-    { head: state.rowsBy.toUpperCase(), field: 'name', width: 15, grows: true, cell: nameOfUsage },
+    { head: state.rowsBy.toUpperCase(), field: 'name', width: 15, grows: true, middle: true, cell: nameOfUsage },
     {
       head: top > 0n ? 'COST COMPARED' : 'REQUESTS COMPARED',
       width: 17,
