@@ -1,8 +1,7 @@
-/** The terminal: Ink draws the lines of the frame and reports the keys that are pressed. */
-import { Box, render, Text, useApp, useInput, usePaste } from 'ink';
-import { createElement, memo, type ReactElement, useEffect, useRef, useSyncExternalStore } from 'react';
+/** The terminal: Ink sets its modes and reports the keys that are pressed; the screen draws the lines of the frame. */
+import { render, useApp, useInput, usePaste } from 'ink';
+import { createElement, useEffect, useRef } from 'react';
 import { showsUtf8 } from './draw/ascii.ts';
-import type { Line } from './draw/line.ts';
 import { type Abilities, painted } from './draw/paint.ts';
 import { frame } from './frame.ts';
 import { namesOf } from './key-names.ts';
@@ -36,12 +35,15 @@ export async function draw(
     screen.forget();
     session.dispatch({ kind: 'resize', columns: screen.columns, rows: screen.rows });
   };
+  // Not by Ink, which would take each character of each frame apart: ten times as much as all the rest.
+  const show = () => screen.show(frame(session.model).map((line) => painted(line, ABILITIES).trimEnd()));
+  const unsubscribe = session.subscribe(show);
   onResize();
-  const app = render(createElement(Dashboard, { session, screen }), {
+  const app = render(createElement(Keyboard, { session, screen }), {
     stdin: input,
     stdout: screen as unknown as NodeJS.WriteStream,
     alternateScreen: true,
-    // It writes whole frames then, and leaves it to the screen to place them.
+    // It leaves the screen alone then.
     debug: true,
     exitOnCtrlC: false,
     patchConsole: false,
@@ -64,22 +66,20 @@ export async function draw(
   await Promise.race([session.ended, app.waitUntilExit()]).catch(onError);
   clearInterval(repaint);
   output.off('resize', onResize);
+  unsubscribe();
   app.unmount();
   await app.waitUntilExit();
   process.off('uncaughtException', onError);
 }
 
-function Dashboard({ session, screen }: { session: Drawn; screen: Screen }): ReactElement {
+/** Draws nothing itself. */
+function Keyboard({ session, screen }: { session: Drawn; screen: Screen }): null {
   const { suspendTerminal } = useApp();
   const suspension = useRef<Suspension>(undefined);
   useEffect(() => {
     suspension.current = new Suspension(suspendTerminal);
     return () => suspension.current?.close();
   }, [suspendTerminal]);
-  const model = useSyncExternalStore(
-    (listener) => session.subscribe(listener),
-    () => session.model,
-  );
   const press = (name: string) => {
     if (name === 'ctrl+l') screen.repaint();
     else if (name === 'ctrl+z') void suspension.current?.stop();
@@ -87,12 +87,5 @@ function Dashboard({ session, screen }: { session: Drawn; screen: Screen }): Rea
   };
   useInput((input, key) => namesOf(input, key).forEach(press));
   usePaste((text) => session.dispatch({ kind: 'paste', text }));
-  const drawn = (line: Line, key: number) => createElement(DrawnLine, { key, drawing: painted(line, ABILITIES) });
-  const { columns, rows } = model;
-  return createElement(Box, { flexDirection: 'column', width: columns, height: rows }, frame(model).map(drawn));
+  return null;
 }
-
-/** One node for a line with all its styles: a node for each span would cost six times as much. */
-const DrawnLine = memo(
-  ({ drawing }: { drawing: string }): ReactElement => createElement(Text, { wrap: 'truncate' }, drawing),
-);

@@ -1,4 +1,4 @@
-/** The screen: takes whole frames from Ink and draws them in place, whatever else was written there. */
+/** The screen: takes whole frames and draws them in place, whatever else was written there. */
 import { EventEmitter } from 'node:events';
 import { placed } from './draw/place.ts';
 
@@ -20,9 +20,9 @@ export interface Output extends NodeJS.EventEmitter {
 }
 
 /**
- * Stands between Ink and the terminal. Ink places its lines relative to the cursor, which any other
- * program that writes to the terminal moves. In its debug mode it writes whole frames instead, and
- * the lines of those that have changed are drawn here.
+ * Stands between Ink and the terminal: lets through what sets modes of the terminal, and draws the
+ * lines of a frame that have changed itself. Ink would place them relative to the cursor, which any
+ * other program that writes to the terminal moves.
  */
 export class Screen extends EventEmitter {
   readonly isTTY = true;
@@ -58,16 +58,23 @@ export class Screen extends EventEmitter {
     this.#onScreen = undefined;
   }
 
-  /** Takes a frame, or a sequence for the terminal itself. */
+  /** Takes a frame, which is drawn while the screen is open. */
+  show(lines: readonly string[]): void {
+    this.#frame = lines;
+    this.#draw();
+  }
+
+  /** Takes a sequence for the terminal itself. Whatever else Ink writes is dropped. */
   write(text: string, done?: () => void): boolean {
-    if (text !== '' && !text.startsWith(MODE)) {
-      this.#frame = text.split('\n');
-      this.#draw();
+    if (!text.startsWith(MODE)) {
+      done?.();
       return true;
     }
     if (text === ENTER) this.forget();
     this.#isOpen = text === ENTER || (this.#isOpen && text !== LEAVE);
-    return this.#terminal.write(text, done);
+    const isFree = this.#terminal.write(text, done);
+    if (text === ENTER) this.#draw();
+    return isFree;
   }
 
   /** A terminal that is behind gets the latest frame once it has caught up, and none of those between. */

@@ -18,7 +18,7 @@ function opened(size = { columns: 20, rows: 4 }): { terminal: VirtualScreen; scr
   const terminal = new VirtualScreen(size);
   const screen = new Screen(terminal);
   screen.write(ENTER);
-  screen.write(FRAME.join('\n'));
+  screen.show(FRAME);
   return { terminal, screen };
 }
 
@@ -62,7 +62,7 @@ describe('the screen', () => {
   test('shows the frame, and then the next one in its place', () => {
     const { terminal, screen } = opened();
     assert.equal(terminal.text(), 'first\nsecond\n\nfourth');
-    screen.write('1st\n\nthird\nfourth');
+    screen.show(['1st', '', 'third', 'fourth']);
     assert.equal(terminal.text(), '1st\n\nthird\nfourth');
   });
 
@@ -79,13 +79,13 @@ describe('the screen', () => {
   test('draws a changed line in its place, even where others have moved the cursor', () => {
     const { terminal, screen } = opened();
     terminal.write('\u001b[2;3H');
-    screen.write('first\nsecond\n\nlast');
+    screen.show(['first', 'second', '', 'last']);
     assert.equal(terminal.text(), 'first\nsecond\n\nlast');
   });
 
   test('shows a line that the terminal takes for wider in one row', () => {
     const { terminal, screen } = opened({ columns: 5, rows: 3 });
-    screen.write('123456789\nnext\nlast');
+    screen.show(['123456789', 'next', 'last']);
     assert.equal(terminal.text(), '12349\nnext\nlast');
     assert.ok(terminal.modes.has('7'), 'what comes after the dashboard would not wrap');
   });
@@ -102,18 +102,18 @@ describe('the screen', () => {
     screen.write(LEAVE);
     const before = terminal.written;
     screen.repaint();
-    screen.write('drawn\nwhile\nsuspended\n');
+    screen.show(['drawn', 'while', 'suspended', '']);
     assert.equal(terminal.written, before);
     screen.write(ENTER);
     terminal.write(FOREIGN);
-    screen.write(FRAME.join('\n'));
+    screen.show(FRAME);
     assert.equal(terminal.text(), FRAME.join('\n'));
   });
 
   test('gives a slow terminal the latest frame once it has caught up, and none of those between', () => {
     const { terminal, screen } = opened();
     terminal.writableNeedDrain = true;
-    for (let frame = 1; frame <= 1_000; frame++) screen.write(`frame ${frame}\n\n\n`);
+    for (let frame = 1; frame <= 1_000; frame++) screen.show([`frame ${frame}`, '', '', '']);
     assert.match(terminal.text(), /^first/);
     terminal.writableNeedDrain = false;
     terminal.emit('drain');

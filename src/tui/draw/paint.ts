@@ -9,7 +9,6 @@ const DIM = 2;
 const INVERSE = 7;
 
 const ESCAPE = '\u001b';
-/** With its zero: Ink ignores a reset without a number, and the style would run on. */
 const PLAIN = `${ESCAPE}[0m`;
 
 /** What the terminal can show. */

@@ -14,7 +14,7 @@ const END = `${ESCAPE}[?7h${ESCAPE}[?2026l`;
  */
 const RECLAIM = `${ESCAPE}[?25l${ESCAPE}[r${ESCAPE}(B\u000f${ESCAPE}[?2004h`;
 
-/** Ink leaves out the blanks at the end of a line. They are erased first: at the edge that would take the last column. */
+/** Lines come without the blanks at their ends. They are erased first: at the edge that would take the last column. */
 const ERASE = `${ESCAPE}[K`;
 
 const STYLE = new RegExp(`${ESCAPE}\\[[\\d;]*m`, 'g');
@@ -35,10 +35,16 @@ function placedLine(line: string, before: string | undefined, row: number): stri
   const same = line.slice(0, from);
   const shown = same.replace(STYLE, '');
   const [column, styles, rest] = NARROW.test(shown)
-    ? [shown.length, (same.match(STYLE) ?? []).join(''), line.slice(from)]
+    ? [shown.length, stylesAtEnd(same), line.slice(from)]
     : [0, '', line];
   const plain = styles === '' ? '' : PLAIN;
   return `${ESCAPE}[${row + 1};${column + 1}H${ERASE}${styles}${rest}${plain}`;
+}
+
+/** What is in force there. */
+function stylesAtEnd(text: string): string {
+  const styles = text.slice(Math.max(0, text.lastIndexOf(PLAIN))).match(STYLE);
+  return (styles ?? []).join('');
 }
 
 function commonLength(one: string, other: string): number {
