@@ -24,13 +24,26 @@ export function ranges({ chartRange }: Model): Line {
   return CHART_RANGES.map((each) => span(` ${each} `, { inverse: each === chartRange, dim: each !== chartRange }));
 }
 
-/** As many charts as there is room for, the most telling first. */
+let last: { readonly of: readonly unknown[]; readonly lines: Line[] } | undefined;
+
+/** As many charts as there is room for, the most telling first. Drawn once a second: key presses change none of them. */
 export function charts(model: Model, room: Room): Line[] {
   const width = Math.floor((model.columns - GAP * (room.across - 1)) / room.across);
-  const drawn = CHARTS.slice(0, room.across * room.down).map((chart) => ({ lines: chart(model, width, room), width }));
+  const { across, down, height, hasTimeAxis } = room;
+  const { columns: all, chartRange, shared } = model;
+  const data = [series(model, samplesOf(width)), presentOf(model), chartRange, shared === undefined];
+  const of = [...data, all, across, down, height, hasTimeAxis];
+  if (last === undefined || of.some((part, index) => part !== last?.of[index])) {
+    last = { of, lines: drawn(model, width, room) };
+  }
+  return last.lines;
+}
+
+function drawn(model: Model, width: number, room: Room): Line[] {
+  const blocks = CHARTS.slice(0, room.across * room.down).map((chart) => ({ lines: chart(model, width, room), width }));
   return Array.from({ length: room.down }, (_, row) => [
     ...(row === 0 ? [] : [[]]),
-    ...beside(drawn.slice(row * room.across, (row + 1) * room.across), GAP),
+    ...beside(blocks.slice(row * room.across, (row + 1) * room.across), GAP),
   ]).flat();
 }
 
@@ -39,11 +52,11 @@ type Chart = (model: Model, width: number, room: Room) => Line[];
 const CHARTS: readonly Chart[] = [requests, firstBytes, tokens, spending];
 
 function requests(model: Model, width: number, room: Room): Line[] {
-  const samples = samplesOf(model, width);
-  const { requestsPerS, errorsPerS } = presentOf(model);
+  const samples = bucketsOf(model, width);
+  const { answersPerS, errorsPerS } = presentOf(model);
   const most = mostOf(samples, ({ answers }) => answers);
   const head = headOf(model, 'requests/s', width, [
-    [{ text: axisFigure(requestsPerS) }],
+    [{ text: axisFigure(answersPerS) }],
     errorsPerS === 0 ? [] : [span(`${axisFigure(errorsPerS)} errors`, { tone: 'bad' })],
     [dim(`max ${axisFigure(most)}`)],
   ]);
@@ -57,7 +70,7 @@ function requests(model: Model, width: number, room: Room): Line[] {
 }
 
 function firstBytes(model: Model, width: number, room: Room): Line[] {
-  const samples = samplesOf(model, width);
+  const samples = bucketsOf(model, width);
   const { p50Ms, p99Ms } = presentOf(model);
   const p50: Line = [span(`p50 ${milliseconds(p50Ms)}`, { tone: 'accent' })];
   const p99: Line = [span(`p99 ${milliseconds(p99Ms)}`, { tone: 'other' })];
@@ -93,7 +106,7 @@ interface Area {
 }
 
 function area(model: Model, width: number, room: Room, { name, now, read }: Area): Line[] {
-  const samples = samplesOf(model, width);
+  const samples = bucketsOf(model, width);
   const most = mostOf(samples, read);
   const top = roundTop(most);
   const head = headOf(model, name, width, [[{ text: now }], [dim(`max ${axisFigure(most)}`)]]);
@@ -113,9 +126,12 @@ function headOf({ shared }: Model, name: string, width: number, figures: readonl
   return head;
 }
 
-function samplesOf(model: Model, width: number): readonly Bucket[] {
-  const samples = (width - AXIS_COLUMNS) * SAMPLES_PER_COLUMN;
-  return stretched(series(model, samples), samples);
+function samplesOf(width: number): number {
+  return (width - AXIS_COLUMNS) * SAMPLES_PER_COLUMN;
+}
+
+function bucketsOf(model: Model, width: number): readonly Bucket[] {
+  return stretched(series(model, samplesOf(width)), samplesOf(width));
 }
 
 /** The largest value of those that set the scale. */
