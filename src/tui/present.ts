@@ -5,14 +5,15 @@ import { parseUsd } from '../core/money.ts';
 import { addHistogram, emptyHistogram, type Histogram, quantile } from '../observe/histogram.ts';
 import { MINUTE_MS, type Spending } from '../operator/forecast.ts';
 import type { Model } from './model.ts';
+import { failuresOf } from './series.ts';
 
 /** Rates are averages over this many seconds. */
 const RATE_S = 10;
 const MINUTE_S = 60;
 
 export interface Present {
-  /** Averages over the last complete seconds. */
-  readonly requestsPerS: number;
+  /** Averages over the last complete seconds. Refusals are answers, too. */
+  readonly answersPerS: number;
   readonly errorsPerS: number;
   readonly tokensPerS: number;
   /** What the last minute has cost. */
@@ -39,19 +40,21 @@ function workedOut(seconds: readonly TrafficRow[], nowMs: number, nowS: number):
   const costNanos = parseUsd(ratesOf(seconds, nowMs, MINUTE_S).usdPerMin) ?? 0n;
   const firstByte = emptyHistogram();
   const errors = new Map<string, number>();
-  let latest = 0;
+  const latest = { errors: 0, refused: 0 };
   for (const { at_s: atS, errors: counts, first_byte: times } of seconds) {
     if (atS < nowS - MINUTE_S) continue;
     addHistogram(firstByte, times as Histogram);
     for (const code in counts) {
-      const number = counts[code] ?? 0;
-      errors.set(code, (errors.get(code) ?? 0) + number);
-      if (atS >= nowS - RATE_S && atS < nowS) latest += number;
+      errors.set(code, (errors.get(code) ?? 0) + (counts[code] ?? 0));
     }
+    if (atS < nowS - RATE_S || atS >= nowS) continue;
+    const failures = failuresOf(counts);
+    latest.errors += failures.errors;
+    latest.refused += failures.refused;
   }
   return {
-    requestsPerS,
-    errorsPerS: latest / RATE_S,
+    answersPerS: requestsPerS + latest.refused / RATE_S,
+    errorsPerS: latest.errors / RATE_S,
     tokensPerS,
     spending: { costNanos, spanMs: MINUTE_MS },
     p50Ms: quantile(firstByte, 0.5),

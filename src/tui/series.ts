@@ -96,7 +96,8 @@ function addRow(sum: Sum, { requests, tokens, cost_usd: cost, errors, first_byte
   addHistogram(sum.firstByte, firstByte as Histogram);
 }
 
-function failuresOf(errors: TrafficRow['errors']): { readonly errors: number; readonly refused: number } {
+/** How many answers were errors, and how many of those were refusals. */
+export function failuresOf(errors: TrafficRow['errors']): { readonly errors: number; readonly refused: number } {
   let all = 0;
   for (const code in errors) all += errors[code] ?? 0;
   const admitted = AFTER_ADMISSION.reduce((sum, code) => sum + (errors[code] ?? 0), 0);

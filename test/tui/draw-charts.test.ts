@@ -114,7 +114,8 @@ test('in ASCII dots keep their height', () => {
 describe('axes', () => {
   test('end at a round figure: 1, 2 or 5 times a power of ten', () => {
     const cases = [
-      [0, 0.01],
+      [0, 1],
+      [0.003, 0.01],
       [0.011, 0.02],
       [0.3, 0.5],
       [1, 1],

@@ -15,7 +15,8 @@ const STEPS = [1, 2, 5, 10] as const;
  * stays while values change a little.
  */
 export function roundTop(most: number): number {
-  if (!(most > LEAST_TOP)) return LEAST_TOP;
+  if (!(most > 0)) return 1;
+  if (most <= LEAST_TOP) return LEAST_TOP;
   const base = 10 ** Math.floor(Math.log10(most));
   const step = STEPS.find((each) => each * base >= most * (1 - 1e-9)) ?? 10;
   return Number((step * base).toPrecision(1));
