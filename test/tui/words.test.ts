@@ -19,8 +19,9 @@ const TIMES = ['age'];
 
 function finds(filter: string): boolean {
   const content = (field: string) => ({ value: ROW[field], isTime: TIMES.includes(field) });
-  const texts = () => Object.values(ROW).filter((value) => typeof value === 'string');
-  return passes(wordsOf(filter, Object.keys(ROW)), content, texts);
+  const texts = Object.values(ROW).filter((value) => typeof value === 'string');
+  const hasText = (text: string) => texts.some((each) => each.toLowerCase().includes(text));
+  return passes(wordsOf(filter, Object.keys(ROW)), content, hasText);
 }
 
 const CASES: readonly (readonly [filter: string, isFound: boolean, why: string])[] = [
@@ -81,7 +82,7 @@ describe('a filter', () => {
           passes(
             wordsOf(exactWord('name', value), ['name']),
             () => ({ value: name, isTime: false }),
-            () => [name],
+            () => false,
           );
         assert.equal(find(value), true);
         if (value !== '*') assert.equal(find(`${value}x`), false);

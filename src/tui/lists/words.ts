@@ -51,18 +51,15 @@ interface Content {
   readonly isTime: boolean;
 }
 
-/** Whether a row passes that has this content in a field, and these texts. */
+/** Whether a row passes that has this content in a field, and these texts in any. */
 export function passes(
   words: readonly Word[],
   contentOf: (field: string) => Content,
-  texts: () => readonly string[],
+  hasText: (text: string) => boolean,
 ): boolean {
   return words.every((word) => {
     const { field, text, isNegated } = word;
-    const isMatch =
-      field === undefined
-        ? texts().some((each) => each.toLowerCase().includes(text))
-        : isMatchOf(word, contentOf(field));
+    const isMatch = field === undefined ? hasText(text) : isMatchOf(word, contentOf(field));
     return isMatch !== isNegated;
   });
 }
