@@ -5,7 +5,7 @@ export const WRONG = {
  1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models
  ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! go the…
 Overview  over  1m  5m  1h  24h                 29 in flight
-requests/s  28  25 errors      first byte  p99 4.8 s
+requests/s  28  25 errors/s    first byte  p99 4.8 s
    50┤  ⢀⡀       ⡀         ⡄      5s┤           ⢸⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉
    25┤⣿⣶⣿⣷⣶⡄⢀ ⢰⣦⣿⣷⣾⣷⣀⡄ ⣤⣰⣾⣿⣿⣷   2.5s┤           ⢸⡠⠤⠤⢄⡠⣀⠤⠤⠤⡠⢄
     0┤⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿      0┤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⡼
@@ -27,7 +27,7 @@ key_0000…019      0.00      431  ▲ groq         120 failed
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! go there
 Overview  over  1m  5m  1h  24h               29 in flight   loop delay p99 3 ms
-requests/s  28  25 errors  max 43        first byte  p50 2.5 s  p99 4.8 s
+requests/s  28  25 errors/s  max 43      first byte  p50 2.5 s  p99 4.8 s
    50┤   ⢠⡀          ⢠⡀ ⢀        ⢀⡀ ⣤⡀      5s┤                ⢸⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⢱⡸
    25┤⣶⣿⣶⣿⣷⣴⣶⣦ ⣀⡀ ⣠⣦⣴⣿⣷⣶⣿⣧⣀⣤  ⣠⣄⣠⣿⣿⣿⣿⣷⣴   2.5s┤                ⢸⢠⠤⢄⡠⠤⣀⠤⢄⡠⠤⠤⠤⠤⢄⠤⢄
     0┤⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣶⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣶⣿⣿⣿⣿⣿⣿⣿⣿⣿      0┤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⣤⡼⠁
@@ -53,7 +53,7 @@ key_0000…019              0.00          0      431  ▲ mistral       half-ope
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! openai, azure-sweden-central#2 failing   ! go there
 Overview  over  1m  5m  1h  24h                                                       29 in flight   loop delay p99 3 ms
-requests/s  28  25 errors  max 43                            first byte  p50 2.5 s  p99 4.8 s
+requests/s  28  25 errors/s  max 43                          first byte  p50 2.5 s  p99 4.8 s
    50┤                                                 ⡀        5s┤                          ⢰⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⢢ ⢰
      │ ⣤⣀ ⢠⣼⣷⡆                ⣤⣿⡆ ⢀⣰⣆            ⢠⣴⣆⣀⣤⣿⣷⡆         │                          ⢸                       ⠘⠒⠊
    25┤⣿⣿⣿⣿⣿⣿⣿⣿⣤⣶⣿⣇⡀  ⢀   ⢰⣾⣷⣦⣶⣿⣿⣿⣿⣿⣿⣿⣤  ⣤⡄   ⣤⣤ ⢠⣼⣿⣿⣿⣿⣿⣿⣿⣷⣾   2.5s┤                          ⢸⢠⠤⠤⠤⡀ ⡤⠤⢄⢠⠤⠤⡀ ⡤⠤⠤⠤⠤⠤⠤⠤⣠⠤⠤⢄
@@ -95,7 +95,7 @@ key_000000…0019              0.00                           0      431     0  
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! MONEY 0.20 free of 3.10 USD, refusing 117/min   ! openai, azure-sweden-central#2 failing   ! rate limits, refusing 120/min   ! go there
 Overview  over  1m  5m  1h  24h                                                                                                                                       29 in flight   loop delay p99 3 ms
-requests/s  28  25 errors  max 43                                                                    first byte  p50 2.5 s  p99 4.8 s
+requests/s  28  25 errors/s  max 43                                                                  first byte  p50 2.5 s  p99 4.8 s
    50┤                                                                                                  5s┤                                              ⢰⠒⠒⠒⠒⠒⠒⠒⠒⠒⣴⠒⣴⠒⠒⠒⡄⣦⢰⢢⢰⠒⢢⡖⠒⠒⠒⡄⣦⢰⠒⠒⠒⣴⠒⢢⡖⢢⢰⡄⣦⡖⢢   ⣦
      │                                                                                     ⣤⣤             │                                              ⢸         ⣿ ⣿   ⡇⣿⢸⢸⢸ ⢸⡇   ⡇⣿⢸   ⣿ ⢸⡇⢸⢸⡇⣿⡇⢸   ⣿
      │         ⣼⣿⣿⡄                              ⣼⣿⣧     ⢀⣠                        ⣠⣤     ⣾⣿⣿⣧⡄           │                                              ⢸         ⠋ ⠋   ⠓⠙⠊⠘⠊ ⠘⠁   ⠓⠙⠊   ⠋ ⠘⠁⠘⠊⠓⠙⠁⠘⠒⠒⠒⢹

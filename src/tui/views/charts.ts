@@ -57,7 +57,7 @@ function requests(model: Model, width: number, room: Room): Line[] {
   const most = mostOf(samples, ({ answers }) => answers);
   const head = headOf(model, 'requests/s', width, [
     [{ text: axisFigure(answersPerS) }],
-    errorsPerS === 0 ? [] : [span(`${axisFigure(errorsPerS)} errors`, { tone: 'bad' })],
+    errorsPerS === 0 ? [] : [span(`${axisFigure(errorsPerS)} errors/s`, { tone: 'bad' })],
     [dim(`max ${axisFigure(most)}`)],
   ]);
   const top = roundTop(most);
