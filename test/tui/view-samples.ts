@@ -1,0 +1,158 @@
+/** The views on a good day with 5 keys and on a bad one with 500, as pictures of text. */
+import type { RequestRecord } from '../../src/state/requests.ts';
+import type { Model, StoredKey, View } from '../../src/tui/model.ts';
+import { type Day, dayOf } from './overview-samples.ts';
+import {
+  after,
+  endedRow,
+  keyId,
+  NOW_MS,
+  press,
+  requestRow,
+  STORED,
+  screenText,
+  storedKey,
+  usageRow,
+} from './samples.ts';
+
+const USD = 1_000_000_000n;
+const SIZES = ['60x20', '80x24', '120x40', '200x60'] as const;
+const NAMES = ['web-shop', 'support-staging-eu', 'search', 'nightly-reports', 'laptop-anna'] as const;
+const REASONS = [
+  ['upstream_error', 'upstream 401: check the api_key of the provider'],
+  ['rate_limited', '60 requests/min, again in 7 s'],
+  ['insufficient_credit', 'money spoken for (held 2.18 of 2.32)'],
+] as const;
+
+function keys(day: Day): StoredKey[] {
+  const count = day === 'well' ? NAMES.length : 500;
+  return Array.from({ length: count }, (_, i) => {
+    const name = `${NAMES[i % NAMES.length]}${day === 'well' ? '' : `-${i + 1}`}`;
+    const isBad = day === 'wrong' && i % 3 === 0;
+    const more = {
+      spendLimitNanos: i % 2 === 0 ? 20n * USD : null,
+      ...(isBad && i % 2 === 1 && { state: 'disabled' as const }),
+    };
+    const cost = isBad ? 20n * USD : BigInt(i + 1) * 123_456_789n;
+    return storedKey(i, name, more, { requests: 40 * (i + 1), tokens: 51_000 * (i + 1), costNanos: cost });
+  });
+}
+
+/** Why the request with this number failed, on a bad day; undefined if it did not. */
+function reasonOf(day: Day, number: number) {
+  return day === 'wrong' && number % 2 === 0 ? REASONS[(number / 2) % REASONS.length] : undefined;
+}
+
+function row(day: Day, number: number) {
+  const reason = reasonOf(day, number);
+  const [outcome = 'ok', why] = reason ?? [];
+  return endedRow(number, outcome, {
+    key_id: keyId(number % NAMES.length),
+    upstream: 'openai',
+    ...(why !== undefined && { refusal: why }),
+  });
+}
+
+function record(day: Day, number: number): RequestRecord {
+  const [, message] = reasonOf(day, number) ?? [];
+  const admittedAtMs = NOW_MS - number * 7_000;
+  return {
+    id: `req_${String(number).padStart(26, '0')}`,
+    keyId: keyId(number % NAMES.length),
+    key: NAMES[number % NAMES.length] ?? '',
+    model: 'openai/gpt-4o-mini',
+    requestedModel: 'openai/gpt-4o-mini',
+    admittedAtMs,
+    holdNanos: 1_000_000n,
+    end: {
+      settledAtMs: admittedAtMs + 2_500,
+      outcome: message === undefined ? 'ok' : 'upstream_error',
+      source: 'reported',
+      promptTokens: 1_234,
+      cachedTokens: 1_024,
+      cacheWriteTokens: 0,
+      completionTokens: 56,
+      costNanos: 219_000n,
+      completionId: `chatcmpl-${number}`,
+      firstByteMs: 130,
+      upstream: 'openai',
+      attempts: 1,
+      failure: message === undefined ? undefined : { reason: 'http_status', status: 401, message },
+      correctedAtMs: undefined,
+    },
+  };
+}
+
+function modelOf(day: Day, size: string): Model {
+  const [columns = 0, rows = 0] = size.split('x').map(Number);
+  const model = dayOf(day, columns, rows);
+  const all = keys(day);
+  const { snapshot } = model;
+  if (snapshot === undefined) throw new Error('no gateway');
+  const number = day === 'well' ? 9 : 120;
+  return after(
+    model,
+    { kind: 'stored', stored: { ...STORED, week: model.stored.week, keys: all } },
+    {
+      kind: 'snapshot',
+      snapshot: {
+        ...snapshot,
+        live: [requestRow(75), requestRow(4, { key_id: keyId(2) })],
+        recent: Array.from({ length: number }, (_, i) => row(day, number - i)),
+      },
+    },
+    {
+      kind: 'usage',
+      rows: all.slice(0, 100).map(({ record: { id, name }, month: { requests, tokens, costNanos } }) =>
+        usageRow({
+          key: name,
+          keyId: id,
+          requests,
+          errors: requests % 7,
+          promptTokens: tokens,
+          completionTokens: requests,
+          costNanos,
+        }),
+      ),
+    },
+  );
+}
+
+function viewOf(view: View, day: Day, size: string): Model {
+  const model = press(
+    modelOf(day, size),
+    String(['overview', 'keys', 'live', 'requests', 'usage', 'models'].indexOf(view) + 1),
+  ).model;
+  switch (view) {
+    case 'keys':
+    case 'live':
+      // On a bad day somebody looks into it.
+      return day === 'well' ? model : press(model, 'down', 'down', 'enter').model;
+    case 'requests': {
+      const rows = Array.from({ length: day === 'well' ? 8 : 80 }, (_, i) => record(day, i + 1));
+      const next = { admittedAtMs: 0, row: 1n };
+      const { search } = model.requests;
+      const page = { rows, next: day === 'well' ? undefined : next };
+      const read = after(model, { kind: 'requests', search, after: undefined, page });
+      return day === 'well' ? read : press(read, 'down', 'enter').model;
+    }
+    case 'overview':
+    case 'usage':
+    case 'models':
+      return model;
+  }
+}
+
+/** All pictures, as `pictures.txt` has them. To draw them again: `node test/tui/draw-pictures.ts`. */
+export function drawPictures(): string {
+  const pictures: string[] = [];
+  for (const day of ['well', 'wrong'] as const) {
+    for (const view of ['keys', 'live', 'requests', 'usage', 'models'] as const) {
+      const sizes = view === 'usage' || view === 'models' ? (['60x20', '120x40'] as const) : SIZES;
+      for (const size of sizes) {
+        pictures.push(`=== ${view}, all ${day}, ${size}\n${screenText(viewOf(view, day, size))}\n`);
+      }
+    }
+  }
+  return pictures.join('');
+}
