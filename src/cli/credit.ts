@@ -6,7 +6,7 @@ import { formatUsd, type Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import { dateTime } from '../operator/format.ts';
 import { readAmountAboveZero, readNote } from '../operator/input.ts';
-import { BALANCE_TOO_LARGE } from '../operator/messages.ts';
+import { BALANCE_TOO_LARGE, debtChange } from '../operator/messages.ts';
 import { amount, type Look, type Table } from '../operator/table.ts';
 import type { Balance, CreditEntry } from '../state/account.ts';
 import { parseWith } from './arguments.ts';
@@ -70,12 +70,10 @@ export async function enterCredit(amountNanos: Nanos, note: string, state: State
   return balance;
 }
 
-/** Requests are refused while the balance is below zero, so an entry that leads there is probably a slip. */
 async function confirmDebt(amountNanos: Nanos, command: Command): Promise<void> {
   const { balanceNanos } = await withState(command, (state) => state.account.balance());
-  const afterNanos = balanceNanos + amountNanos;
-  if (afterNanos >= 0n) return;
-  const change = `from ${money(balanceNanos)} to ${money(afterNanos)} USD`;
+  const change = debtChange(balanceNanos, amountNanos, money);
+  if (change === undefined) return;
   if (await isConfirmed(`This takes the balance ${change}. Remove it? (y/N) `)) return;
   throw new UserError(`nothing was removed: it would take the balance ${change}; to remove it, answer y or use --yes`);
 }

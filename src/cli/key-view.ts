@@ -5,10 +5,9 @@ import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import { formatUsd } from '../core/money.ts';
-import { PROGRAM } from '../core/program.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
-import { allowlistText, explainKeyChange, refusalReason } from '../operator/messages.ts';
+import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
 import { amount, type Look, type Marked, marked, type Table } from '../operator/table.ts';
 import { type KeyChange, type KeyRecord, type KeyState, limitsInForce } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
@@ -74,7 +73,7 @@ export async function printResult(key: KeyRecord, command: Command, state: State
 export function warnOfUnknownModels(models: readonly string[], state: State): void {
   const known = new Set(state.catalog.models.map((model) => model.id));
   for (const model of models) {
-    if (!known.has(model)) notice(`note: ${model} is not in the config; list models with \`${PROGRAM} models\``);
+    if (!known.has(model)) notice(`note: ${unknownModel(model)}`);
   }
 }
 

@@ -6,6 +6,8 @@ const MANY_ROWS = 200_000;
 
 /** Such as `read 1,000 of 2,000 journal rows`. Ends the line when all are done. */
 export function showProgress(verb: string, done: number, of: number, noun: string): void {
+  // The dashboard starts commands with a channel, and draws this itself.
+  process.send?.({ done, of });
   if (of < MANY_ROWS || !process.stderr.isTTY) return;
   process.stderr.write(`\r${verb} ${count(done)} of ${count(of)} ${noun}${done >= of ? '\n' : ''}`);
 }

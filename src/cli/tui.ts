@@ -2,10 +2,11 @@
 import type { Command } from 'commander';
 import { UserError } from '../core/errors.ts';
 import { PROGRAM } from '../core/program.ts';
-import { configOf } from './state.ts';
+import { configOf, globalOptions } from './state.ts';
 
 interface TuiOptions {
   readonly readOnly?: boolean;
+  readonly mouse?: boolean;
 }
 
 export function registerTui(program: Command): void {
@@ -13,11 +14,15 @@ export function registerTui(program: Command): void {
     .command('tui')
     .description('open the dashboard: live figures, and everything you can do with keys, limits and credit')
     .option('--read-only', 'show everything, and change nothing')
+    .option('--mouse', 'click tabs and rows, and scroll; to select text, most terminals need Shift then')
     .addHelpText('after', '\nExamples:\n  inf-gw tui     press ? for help\n  inf-gw tui --read-only')
     .action((options: TuiOptions, command: Command) => tui(options, command));
 }
 
-async function tui({ readOnly: isReadOnly = false }: TuiOptions, command: Command): Promise<void> {
+async function tui(
+  { readOnly: isReadOnly = false, mouse: hasMouse = false }: TuiOptions,
+  command: Command,
+): Promise<void> {
   const readConfig = () => configOf(command);
   refuseWithoutTerminal();
   const { setFlagsFromString } = await import('node:v8');
@@ -28,9 +33,16 @@ async function tui({ readOnly: isReadOnly = false }: TuiOptions, command: Comman
   // Loaded here so that other commands do not wait for it.
   const [{ draw }, { Session }] = await Promise.all([import('../tui/app.ts'), import('../tui/session.ts')]);
   const { columns, rows } = process.stdout;
-  const session = await Session.open(readConfig, { columns, rows, copy }, { isReadOnly });
+  const session = await Session.open(
+    readConfig,
+    { columns, rows, copy },
+    {
+      isReadOnly,
+      configOption: globalOptions(command).config,
+    },
+  );
   try {
-    await draw(session);
+    await draw(session, undefined, { hasMouse });
   } finally {
     await session.close();
   }

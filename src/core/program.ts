@@ -1,5 +1,6 @@
 /** The version of this program, how to type its name, and what started it. */
 import { readFileSync } from 'node:fs';
+import { isSea } from 'node:sea';
 
 /** Put here by the build. */
 declare const BUILT_VERSION: string | undefined;
@@ -21,6 +22,13 @@ export const PARENT_PID = process.ppid;
  * not on the PATH.
  */
 export const PROGRAM = isUnderNpm ? 'npx inf-gw' : 'inf-gw';
+
+/** What starts this program once more: the file to run, and the arguments before its own. */
+export function ownCommand(): readonly [file: string, ...start: string[]] {
+  const { execPath, argv } = process;
+  // The executable is Node and the program in one.
+  return isSea() ? [execPath] : [execPath, argv[1] as string];
+}
 
 /** The line that runs a command with the config at `path`; the default one in this folder needs no mention. */
 export function commandLine(command: string, path: string | undefined): string {

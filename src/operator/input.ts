@@ -57,6 +57,20 @@ export const readModelId: Reader<string> = (text) => {
   return { ok: false, expected: 'Expected <provider>/<model>, such as openai/gpt-4o-mini.' };
 };
 
+/** Model ids with blanks between them; null, which is every model, if there is none. */
+export const readModelIds: Reader<readonly string[] | null> = (text) => {
+  const readings = text
+    .split(/\s+/)
+    .filter((id) => id !== '')
+    .map(readModelId);
+  const ids: string[] = [];
+  for (const reading of readings) {
+    if (!reading.ok) return reading;
+    ids.push(reading.value);
+  }
+  return { ok: true, value: ids.length === 0 ? null : [...new Set(ids)] };
+};
+
 const MAX_NOTE_CHARACTERS = 500;
 
 export const readNote: Reader<string> = (text) => {

@@ -1,5 +1,6 @@
 /** What the commands and the dashboard both say, in the same words. Pure. */
 import { redactKeys } from '../core/api-key.ts';
+import type { Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
 import type { RequestRow, UpstreamState } from '../observe/worker-snapshot.ts';
 import type { KeyChange } from '../state/keys.ts';
@@ -9,6 +10,21 @@ import { ago, count, duration } from './format.ts';
 
 export const CONFIG_RELOADED = 'The gateway reloaded its config.';
 export const BALANCE_TOO_LARGE = 'the balance would exceed 1,000,000,000 USD; nothing was changed';
+/** Requests are refused while the balance is below zero, so an entry that leads there is probably a slip. */
+export function debtChange(
+  balanceNanos: Nanos,
+  amountNanos: Nanos,
+  show: (nanos: Nanos) => string,
+): string | undefined {
+  const afterNanos = balanceNanos + amountNanos;
+  return afterNanos >= 0n || amountNanos >= 0n ? undefined : `from ${show(balanceNanos)} to ${show(afterNanos)} USD`;
+}
+
+/** What to say of a model in an allowlist that no provider has; it may come later. */
+export function unknownModel(id: string): string {
+  return `${id} is not in the config; list models with \`${PROGRAM} models\``;
+}
+
 export const NO_USAGE = 'No usage recorded.';
 
 /** What the state of an upstream means for requests. */

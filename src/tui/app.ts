@@ -5,6 +5,7 @@ import { showsUtf8 } from './draw/ascii.ts';
 import { type Abilities, painted } from './draw/paint.ts';
 import { frame } from './frame.ts';
 import { namesOf } from './key-names.ts';
+import { type MouseReport, withoutMouse } from './mouse.ts';
 import { type Output, Screen } from './screen.ts';
 import type { Session } from './session.ts';
 import { Suspension } from './suspension.ts';
@@ -29,8 +30,10 @@ export type Drawn = Pick<Session, 'model' | 'subscribe' | 'dispatch' | 'end' | '
 export async function draw(
   session: Drawn,
   { input, output }: Streams = { input: process.stdin, output: process.stdout },
+  { hasMouse = false } = {},
 ): Promise<void> {
-  const screen = new Screen(output);
+  const screen = new Screen(output, { hasMouse });
+  const onMouse = (report: MouseReport) => session.dispatch({ kind: 'mouse', report });
   const onResize = () => {
     screen.forget();
     session.dispatch({ kind: 'resize', columns: screen.columns, rows: screen.rows });
@@ -40,7 +43,7 @@ export async function draw(
   const unsubscribe = session.subscribe(show);
   onResize();
   const app = render(createElement(Keyboard, { session, screen }), {
-    stdin: input,
+    stdin: hasMouse ? withoutMouse(input, onMouse) : input,
     stdout: screen as unknown as NodeJS.WriteStream,
     alternateScreen: true,
     // It leaves the screen alone then.

@@ -5,13 +5,13 @@ import { clean, widthOf } from '../operator/text.ts';
 import { dim, fitLine, type Line, lineWidth, span, spread } from './draw/line.ts';
 import { chosenItem } from './lists/overview.ts';
 import { type Model, VIEWS, type View } from './model.ts';
+import { tabGap, tabText } from './places.ts';
 import { accountOf } from './select.ts';
 import { type Trouble, troubleLine } from './trouble.ts';
 import { withDialog } from './views/dialog.ts';
 import { aliveText } from './views/gateways.ts';
 import { HINTS, hintsOfDialog } from './views/help.ts';
 import { keys } from './views/keys.ts';
-import { NAMES } from './views/list-view.ts';
 import { live } from './views/live.ts';
 import { models } from './views/models.ts';
 import { overview } from './views/overview.ts';
@@ -21,8 +21,6 @@ import { usage } from './views/usage.ts';
 /** The smallest terminal that the views fit in. */
 export const MIN_COLUMNS = 60;
 export const MIN_ROWS = 16;
-/** From this many columns on there is room between the tabs. */
-const LOOSE_COLUMNS = 66;
 /** Status, tabs, what is wrong, the message line and the key hints. */
 const FRAME_ROWS = 5;
 
@@ -49,7 +47,7 @@ export function frame(model: Model): Line[] {
     ...gap,
     messageLine(model),
   ];
-  const shown = model.dialog === undefined ? lines : withDialog(lines, model.dialog, columns, rows - 1);
+  const shown = model.dialog === undefined ? lines : withDialog(lines, model, model.dialog);
   return [...shown, hintLine(model)].map((line) => fitLine(line, columns));
 }
 
@@ -89,9 +87,9 @@ function gatewayStatus({ snapshot, shared, nowMs, isConnecting, wasConnected, so
 }
 
 function tabs({ view, isReadOnly, columns }: Model): Line {
-  const names = VIEWS.flatMap((each, index) => [
-    { text: columns >= LOOSE_COLUMNS ? ' ' : '' },
-    span(` ${index + 1} ${NAMES[each]} `, each === view ? { inverse: true, bold: true } : { dim: true }),
+  const names = VIEWS.flatMap((each) => [
+    { text: tabGap(columns) },
+    span(tabText(each), each === view ? { inverse: true, bold: true } : { dim: true }),
   ]);
   return isReadOnly ? spread(names, [dim('read-only ')], columns) : names;
 }

@@ -6,10 +6,12 @@ import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
 import type { Spending } from '../operator/forecast.ts';
-import type { KeyRecord, KeyState, OwnLimits } from '../state/keys.ts';
+import type { CreditEntry } from '../state/account.ts';
+import type { KeyRecord } from '../state/keys.ts';
 import type { NodeRecord } from '../state/nodes.ts';
 import type { JournalPlace, RequestRecord } from '../state/requests.ts';
 import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from '../state/usage.ts';
+import type { Action, Done } from './deeds.ts';
 import type { Tone } from './draw/line.ts';
 import type { Typed } from './draw/typed.ts';
 import { FIRST_LIST, type ListState } from './lists/state.ts';
@@ -98,18 +100,6 @@ export type Range = (typeof RANGES)[number];
 export const CHART_RANGES = ['1m', '5m', '1h', '24h'] as const;
 export type ChartRange = (typeof CHART_RANGES)[number];
 
-/** A change to the state file, or a command to the running gateway. */
-export type Action =
-  | { readonly kind: 'create'; readonly name: string; readonly limits: OwnLimits }
-  | { readonly kind: 'set_state'; readonly keyId: string; readonly state: KeyState }
-  | { readonly kind: 'rotate'; readonly keyId: string }
-  | { readonly kind: 'set_limits'; readonly keyId: string; readonly limits: OwnLimits }
-  | { readonly kind: 'set_allowlist'; readonly keyId: string; readonly models: readonly string[] | null }
-  | { readonly kind: 'add_credit'; readonly nanos: Nanos; readonly note: string }
-  | { readonly kind: 'stop_request'; readonly id: string }
-  /** Stops a request that another gateway runs. */
-  | { readonly kind: 'stop_elsewhere'; readonly id: string; readonly node: string };
-
 /** A text field of a form. */
 export interface Field {
   readonly name: string;
@@ -123,22 +113,37 @@ export interface Field {
 export type FormPurpose =
   | { readonly kind: 'create' }
   | { readonly kind: 'limits'; readonly keyId: string }
-  | { readonly kind: 'credit' }
+  /** Whether it is added or removed. */
+  | { readonly kind: 'credit'; readonly sign: 1n | -1n }
   | { readonly kind: 'export' };
 
+export interface FormDialog {
+  readonly kind: 'form';
+  readonly title: string;
+  readonly purpose: FormPurpose;
+  readonly fields: readonly Field[];
+  readonly cursor: number;
+}
+
+export interface CreditDialog {
+  readonly kind: 'credit_history';
+  /** The newest, newest first. */
+  readonly entries: readonly CreditEntry[];
+  /** The number of all. */
+  readonly total: number;
+  readonly top: number;
+}
+
 export type Dialog =
-  | {
-      readonly kind: 'form';
-      readonly title: string;
-      readonly purpose: FormPurpose;
-      readonly fields: readonly Field[];
-      readonly cursor: number;
-    }
+  | FormDialog
+  | CreditDialog
   | {
       readonly kind: 'confirm';
       readonly title: string;
       readonly text: string;
       readonly action: Action;
+      /** The number of what it undoes. */
+      readonly undoes?: number;
       /** What must be typed to confirm; undefined if a `y` is enough. */
       readonly word: string | undefined;
       readonly typed: Typed;
@@ -147,7 +152,10 @@ export type Dialog =
     }
   | {
       readonly kind: 'picker';
-      readonly keyId: string;
+      /** What becomes of the choice: a key gets it, or it goes into the form that asked for it. */
+      readonly saves:
+        | { readonly kind: 'key'; readonly keyId: string }
+        | { readonly kind: 'field'; readonly form: FormDialog };
       readonly name: string;
       readonly options: readonly string[];
       /** Null for all models. */
@@ -165,10 +173,17 @@ export type Dialog =
   | {
       readonly kind: 'notice';
       readonly title: string;
+      /** Undefined for what went wrong. */
+      readonly tone?: Tone;
       readonly lines: readonly string[];
       /** The first line that shows, once the lines are wrapped. */
       readonly top: number;
     }
+  /** The audit that is running. `of` is 0 until it is known. */
+  | { readonly kind: 'audit'; readonly read: number; readonly of: number }
+  /** What was done in this dashboard. */
+  | { readonly kind: 'done'; readonly top: number }
+  | { readonly kind: 'palette'; readonly query: Typed; readonly cursor: number }
   | { readonly kind: 'help'; readonly view: View };
 
 export interface Message {
@@ -237,6 +252,10 @@ export interface Model {
     /** When the rows were read, in milliseconds since 1970; undefined before that. */
     readonly readAtMs: number | undefined;
   };
+  /** What was done in this dashboard, latest last. */
+  readonly done: readonly Done[];
+  /** The `--config` that it was started with, which its command lines need, too. */
+  readonly configOption: string | undefined;
   readonly dialog: Dialog | undefined;
   readonly message: Message | undefined;
 }
@@ -285,6 +304,8 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
     live: LIVE_AT_TOP,
     requests: { isOpen: false, rows: [], search: 0, isReading: false, next: undefined, readAtMs: undefined },
     usage: { by: 'key', range: 'this month', of: {}, rows: [], rowsBy: 'key', readAtMs: undefined },
+    done: [],
+    configOption: undefined,
     dialog: undefined,
     message: undefined,
   };

@@ -1,6 +1,7 @@
 /** The screen: takes whole frames and draws them in place, whatever else was written there. */
 import { EventEmitter } from 'node:events';
 import { placed } from './draw/place.ts';
+import { MOUSE_OFF, MOUSE_ON } from './mouse.ts';
 
 /** What a terminal without a size is taken for. */
 const COLUMNS = 80;
@@ -27,15 +28,18 @@ export interface Output extends NodeJS.EventEmitter {
 export class Screen extends EventEmitter {
   readonly isTTY = true;
   readonly #terminal: Output;
+  /** Whether the terminal is asked to report clicks and the wheel as long as it shows the frame. */
+  readonly #hasMouse: boolean;
   /** Whether the terminal shows the frame: not before Ink enters the alternate screen, or after. */
   #isOpen = false;
   #frame: readonly string[] = [];
   /** The lines that are on the screen unless another program has written there; undefined if nobody knows. */
   #onScreen: readonly string[] | undefined;
 
-  constructor(terminal: Output) {
+  constructor(terminal: Output, { hasMouse = false } = {}) {
     super();
     this.#terminal = terminal;
+    this.#hasMouse = hasMouse;
     terminal.on('drain', () => this.#draw());
   }
 
@@ -72,7 +76,7 @@ export class Screen extends EventEmitter {
     }
     if (text === ENTER) this.forget();
     this.#isOpen = text === ENTER || (this.#isOpen && text !== LEAVE);
-    const isFree = this.#terminal.write(text, done);
+    const isFree = this.#terminal.write(this.#hasMouse ? withMouse(text) : text, done);
     if (text === ENTER) this.#draw();
     return isFree;
   }
@@ -85,4 +89,10 @@ export class Screen extends EventEmitter {
     this.#onScreen = lines;
     if (bytes !== '') this.#terminal.write(bytes);
   }
+}
+
+/** Whoever gets the terminal next, a shell or an editor, gets it without the reports. */
+function withMouse(mode: string): string {
+  if (mode === ENTER) return ENTER + MOUSE_ON;
+  return mode === LEAVE ? MOUSE_OFF + LEAVE : mode;
 }

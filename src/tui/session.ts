@@ -6,12 +6,16 @@ import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
 import type { RequestPage } from '../state/requests.ts';
+import { answerOf } from './answer.ts';
+import { startAudit } from './audit-run.ts';
+import type { Action } from './deeds.ts';
 import { exportUsage } from './export.ts';
 import { HistoryTurns } from './history-turns.ts';
-import { type Action, firstModel, type Model } from './model.ts';
+import { firstModel, type Model } from './model.ts';
 import { sharedQuery, snapshotQuery } from './queries.ts';
 import { isRequestsDue, REFRESH_MS, stateEveryMs, usageEveryMs } from './refresh.ts';
 import { Store, toldOf } from './store.ts';
+import type { SessionOptions, Terminal } from './terminal.ts';
 import { Turns } from './turns.ts';
 import { refreshed } from './update/requests.ts';
 import { type Effect, type Event, isInput, type LoadRequests } from './update/step.ts';
@@ -19,18 +23,6 @@ import { update } from './update/update.ts';
 
 /** How many key presses and pastes are kept while a change is being made. */
 const MAX_HELD_INPUTS = 200;
-
-export interface SessionOptions {
-  /** Changes nothing, in the state or in a gateway. */
-  readonly isReadOnly?: boolean;
-}
-
-export interface Terminal {
-  readonly columns: number;
-  readonly rows: number;
-  /** Copies a text to the clipboard of the terminal. */
-  copy(text: string): void;
-}
 
 interface Parts {
   readonly readConfig: () => Config;
@@ -54,6 +46,7 @@ export class Session {
   #model: Model;
   #feed: { close(): void } | undefined;
   #followed = '';
+  #audit: { stop(): void } | undefined;
   #timer: NodeJS.Timeout;
   #readAtMs = 0;
   #usageReadAtMs = 0;
@@ -65,7 +58,7 @@ export class Session {
   static async open(
     readConfig: () => Config,
     terminal: Terminal,
-    { isReadOnly = false }: SessionOptions = {},
+    { isReadOnly = false, configOption }: SessionOptions = {},
   ): Promise<Session> {
     const config = readConfig();
     const store = await Store.open(config, isReadOnly);
@@ -73,7 +66,7 @@ export class Session {
       const nowMs = Date.now();
       const first = firstModel(await store.read(nowMs), terminal, nowMs);
       const shared = await store.shared(sharedQuery(first));
-      const model = { ...first, isReadOnly: store.isReadOnly, shared };
+      const model = { ...first, isReadOnly: store.isReadOnly, configOption, shared };
       return new Session({ readConfig, config, store, terminal, model });
     } catch (error) {
       await store.close();
@@ -136,6 +129,7 @@ export class Session {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#feed?.close();
+    this.#audit?.stop();
     this.#history.stop();
     await this.#turns.ended();
     await this.#store.close();
@@ -215,8 +209,9 @@ export class Session {
   }
 
   /** Makes a change. What was typed meanwhile is taken then, but not by a dialog that nobody has seen. */
-  async #act(action: Exclude<Action, { kind: 'stop_request' }>): Promise<void> {
-    this.dispatch(await this.#store.run(action, Date.now()));
+  async #act(deed: Exclude<Action, { kind: 'stop_request' }>, undoes: number | undefined): Promise<void> {
+    const atMs = Date.now();
+    this.dispatch({ kind: 'done', deed, undoes, atMs, ...(await this.#store.run(deed, atMs)) });
     await this.#read();
     this.#isActing = false;
     if (this.#model.dialog !== undefined) this.#heldInputs.length = 0;
@@ -267,19 +262,26 @@ export class Session {
       case 'export':
         return this.dispatch(exportUsage(effect.path, this.#model.usage));
       case 'reload':
-        void this.#ask('The config was not reloaded.', () => this.#reload());
+        return this.#ask({ kind: 'reload' }, 'The config was not reloaded.', () => this.#reload());
+      case 'audit':
+        this.#audit = startAudit(this.#model.configOption, (told) => this.dispatch(told));
         return;
+      case 'stop_audit':
+        return this.#audit?.stop();
+      case 'load_credit':
+        return this.#turns.add('credit', () =>
+          this.#tryRead(async () => this.dispatch({ kind: 'credit_history', entries: await this.#store.credit() })),
+        );
       case 'act': {
-        const { action } = effect;
+        const { action, undoes } = effect;
         if (action.kind === 'stop_request') {
           const { id } = action;
-          void this.#ask(`${id} was not stopped.`, async () =>
+          return this.#ask(action, `${id} was not stopped.`, async () =>
             (await stopRequest(this.#socketPath, id)) ? `Stopped ${id}.` : undefined,
           );
-          return;
         }
         this.#isActing = true;
-        return this.#turns.add('act', () => this.#act(action));
+        return this.#turns.add('act', () => this.#act(action, undoes));
       }
     }
   }
@@ -292,19 +294,8 @@ export class Session {
     return isServing ? CONFIG_RELOADED : 'Config reloaded. No gateway is running.';
   }
 
-  /** Shows what the gateway answered. `ask` returns undefined if there was nothing to act on. */
-  async #ask(failure: string, ask: () => Promise<string | undefined>): Promise<void> {
-    try {
-      const text = await ask();
-      this.dispatch(
-        text === undefined
-          ? { kind: 'outcome', text: 'No gateway is running, or the request has already ended.', tone: 'warn' }
-          : { kind: 'outcome', text, tone: 'good' },
-      );
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      this.dispatch({ kind: 'failed', title: failure, lines: error.lines });
-    }
+  #ask(...question: Parameters<typeof answerOf>): void {
+    void answerOf(...question).then((answer) => this.dispatch(answer));
   }
 
   /** Reads from the state. What cannot be read now may be readable a moment later. */

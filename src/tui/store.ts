@@ -2,24 +2,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
-import { mintKey } from '../core/api-key.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import { type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
-import { count, usd } from '../operator/format.ts';
-import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
-import { type KeyChange, limitsInForce } from '../state/keys.ts';
+import type { CreditEntry } from '../state/account.ts';
+import { type KeyRecord, limitsInForce } from '../state/keys.ts';
 import { isUnwritableFile, openState, openStateToRead } from '../state/open.ts';
 import { boundsOf, monthStart } from '../state/periods.ts';
 import type { JournalPlace, RequestPage } from '../state/requests.ts';
 import type { OpenState } from '../state/state.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
-import type { Tone } from './draw/line.ts';
+import { type ActionEvent, carryOut, outcome } from './changes.ts';
+import type { Action } from './deeds.ts';
 import { HistoryRead, type HistorySpan } from './history.ts';
-import type { Action, KeyDetail, Range, RequestSearch, Shared, Stored, StoredKey, UsageOf } from './model.ts';
+import type { KeyDetail, Range, RequestSearch, Shared, Stored, StoredKey, UsageOf } from './model.ts';
 import { readShared, type SharedQuery } from './shared.ts';
-import type { Event } from './update/step.ts';
 
 const NO_BOUNDS = { sinceMs: undefined, untilMs: undefined };
 const NO_FIGURES = { requests: 0, tokens: 0, costNanos: 0n };
@@ -31,8 +29,6 @@ const PAGE_KEYS = 500;
 /** How many requests are read at a time. */
 const PAGE_REQUESTS = 200;
 const NOT_WRITABLE = 'The state file cannot be written here: it is only shown.';
-
-type ActionEvent = Extract<Event, { kind: 'outcome' | 'key_created' }>;
 
 /** Reading rejects with a UserError where the state cannot be read. */
 export class Store {
@@ -197,60 +193,24 @@ export class Store {
     return this.#state.run(() => read.readOn(this.#state.history));
   }
 
-  /** Carries out an action. Storage errors come back as messages. */
-  async run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): Promise<ActionEvent> {
-    try {
-      return await this.#state.run(() => this.#run(action, nowMs));
-    } catch (error) {
-      if (error instanceof UserError) return { kind: 'outcome', text: toldOf(error), tone: 'bad' };
-      throw error;
-    }
+  credit(): Promise<readonly CreditEntry[]> {
+    return this.#state.run(() => this.#state.account.history());
   }
 
-  async #run(action: Exclude<Action, { kind: 'stop_request' }>, nowMs: number): Promise<ActionEvent> {
-    const secret = mintKey();
-    switch (action.kind) {
-      case 'create': {
-        const change = await this.#state.keys.create(
-          secret,
-          { name: action.name, allowlist: null, ...action.limits },
-          nowMs,
-        );
-        return keyCreated(change, action.name, secret);
-      }
-      case 'rotate':
-        return keyCreated(await this.#state.keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
-      case 'set_state':
-        return outcomeOf(
-          await this.#state.keys.setState(action.keyId, action.state),
-          action.keyId,
-          (name) => `${name} is ${action.state}.`,
-        );
-      case 'set_limits':
-        return outcomeOf(
-          await this.#state.keys.setLimits(action.keyId, action.limits),
-          action.keyId,
-          (name) => `The limits of ${name} are in effect.`,
-        );
-      case 'set_allowlist':
-        return outcomeOf(
-          await this.#state.keys.editAllowlist(action.keyId, () => action.models),
-          action.keyId,
-          (name) =>
-            `${name} may call ${action.models === null ? 'every model' : `${count(action.models.length)} models`}.`,
-        );
-      case 'add_credit': {
-        const balance = await this.#state.account.enter(action.nanos, action.note, nowMs);
-        if (balance === undefined) {
-          return { kind: 'outcome', text: BALANCE_TOO_LARGE, tone: 'bad' };
-        }
-        return { kind: 'outcome', text: `The balance is ${usd(balance.balanceNanos)} USD.`, tone: 'good' };
-      }
-      case 'stop_elsewhere': {
-        const isInFlight = await this.#state.nodes?.stopRequest(action.id);
-        if (!isInFlight) return { kind: 'outcome', text: 'The request has already ended.', tone: 'warn' };
-        return { kind: 'outcome', text: `${action.node} stops ${action.id} within seconds.`, tone: 'good' };
-      }
+  /** Carries out an action. Storage errors come back as messages. `before` is the key as it was. */
+  async run(
+    action: Exclude<Action, { kind: 'stop_request' }>,
+    nowMs: number,
+  ): Promise<{ readonly before: KeyRecord | undefined; readonly outcome: ActionEvent }> {
+    let before: KeyRecord | undefined;
+    try {
+      return await this.#state.run(async () => {
+        before = 'keyId' in action ? await this.#state.keys.find(action.keyId) : undefined;
+        return { before, outcome: await carryOut(this.#state, action, nowMs) };
+      });
+    } catch (error) {
+      if (error instanceof UserError) return { before, outcome: outcome(toldOf(error), 'bad') };
+      throw error;
     }
   }
 }
@@ -271,23 +231,9 @@ const NO_USAGE: UsageRow = {
   costNanos: 0n,
 };
 
-function outcome(text: string, tone: Tone): ActionEvent {
-  return { kind: 'outcome', text, tone };
-}
-
 /** An error on one line. */
 export function toldOf({ lines }: UserError): string {
   return lines.join(' · ');
-}
-
-function outcomeOf(change: KeyChange, idOrName: string, say: (name: string) => string): ActionEvent {
-  if (change.kind === 'done') return { kind: 'outcome', text: say(change.key.name), tone: 'good' };
-  return { kind: 'outcome', text: explainKeyChange(change, idOrName), tone: 'bad' };
-}
-
-function keyCreated(change: KeyChange, idOrName: string, secret: string): ActionEvent {
-  if (change.kind === 'done') return { kind: 'key_created', name: change.key.name, secret };
-  return { kind: 'outcome', text: explainKeyChange(change, idOrName), tone: 'bad' };
 }
 
 function startOf(range: Range, nowMs: number): number | undefined {

@@ -1,7 +1,7 @@
 /** Takes turns with the state: reads and changes are carried out one at a time, in order. */
 
 /** What there is to do with the state. Of each kind one piece waits at most: the latest. */
-export type Task = 'act' | 'check' | 'read' | 'shared' | 'key' | 'usage' | 'requests' | 'history';
+export type Task = 'act' | 'check' | 'read' | 'shared' | 'key' | 'usage' | 'requests' | 'history' | 'credit';
 
 export class Turns {
   readonly #waiting = new Map<Task, () => Promise<void>>();

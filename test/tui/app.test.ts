@@ -29,7 +29,7 @@ class Keyboard extends Readable {
 }
 
 /** A dashboard without a state and a gateway: its updates, and nothing else. */
-async function opened(t: TestContext) {
+async function opened(t: TestContext, options = {}) {
   const terminal = new VirtualScreen(SIZE);
   const keyboard = new Keyboard();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ async function opened(t: TestContext) {
     },
   };
   const signals = (['SIGTERM', 'SIGHUP'] as const).map((name) => ({ name, before: process.listeners(name) }));
-  const drawn = draw(session, { input: keyboard as unknown as NodeJS.ReadStream, output: terminal });
+  const drawn = draw(session, { input: keyboard as unknown as NodeJS.ReadStream, output: terminal }, options);
   t.after(async () => {
     end();
     await drawn;
@@ -80,6 +80,9 @@ test('keys and pastes are told apart, however many bytes arrive at once', async 
     ['Esc and Ctrl-C', '\u001b\u0003', ['escape', 'ctrl+c']],
     ['Esc and an umlaut', '\u001bü', ['escape', 'ü']],
     ['Alt and an arrow, which is no Esc', '\u001b[1;3B', ['down']],
+    ['Backspace and Delete', '\u007f\u001b[3~\b', ['backspace', 'delete', 'backspace']],
+    ['Esc and Delete', '\u001b\u001b[3~', ['escape', 'delete']],
+    ['a report of the mouse that nobody asked for', 'a\u001b[<0;1;2Mb', ['a', 'b']],
     ['Ctrl-S and Ctrl-Q', '\u0013\u0011', ['ctrl+s', 'ctrl+q']],
   ];
   for (const [what, bytes, keys] of cases) {
@@ -94,6 +97,44 @@ test('keys and pastes are told apart, however many bytes arrive at once', async 
   }
   await send('\u001b[200~q\u001b\r\u0003D\u001b[201~');
   assert.deepEqual(events, [{ kind: 'paste', text: 'q\u001b\r\u0003D' }]);
+});
+
+describe('with the mouse', () => {
+  const told = (events: readonly Event[]) =>
+    events.map((event) => {
+      if (event.kind === 'key') return event.key;
+      return event.kind === 'mouse' ? `${event.report.action} ${event.report.column},${event.report.row}` : event.kind;
+    });
+
+  test('clicks and the wheel are told in their places between keys, also in parts', async (t) => {
+    const { events, send } = await opened(t, { hasMouse: true });
+    await send('a\u001b[<0;11;2M\u001b[<0;11;2mb\u001b[<65;1;1M\u001b[<64;300;1Mc');
+    await until(() => events.length >= 6);
+    assert.deepEqual(told(events), ['a', 'click 10,1', 'b', 'wheel_down 0,0', 'wheel_up 299,0', 'c']);
+    await send('\u001b[<0;1');
+    await send('2;3Mx');
+    await until(() => events.length >= 2);
+    assert.deepEqual(told(events), ['click 11,2', 'x']);
+    await send('\u001b[<4;1;1M\u001b[<2;1;1M\u001b[<32;1;1My');
+    await until(() => events.length >= 1);
+    assert.deepEqual(told(events), ['y']);
+  });
+
+  test('the terminal reports it only as long as the dashboard is shown', async (t) => {
+    const { terminal, session, drawn } = await opened(t, { hasMouse: true });
+    const isOn = () => ['1000', '1006'].map((mode) => terminal.modes.has(mode));
+    await until(() => terminal.modes.has('1049'));
+    assert.deepEqual(isOn(), [true, true]);
+    session.end();
+    await drawn;
+    assert.deepEqual(isOn(), [false, false]);
+  });
+
+  test('which nobody hears of who did not ask for it', async (t) => {
+    const { terminal, shows } = await opened(t);
+    await shows();
+    assert.ok(!terminal.modes.has('1000'));
+  });
 });
 
 describe('on a terminal', () => {

@@ -12,13 +12,15 @@ import {
   readAmountAboveZero,
   readConcurrency,
   readKeyName,
+  readModelId,
   readNote,
   readRpm,
   readTpm,
 } from '../../src/operator/input.ts';
 import { explainKeyChange } from '../../src/operator/messages.ts';
-import type { Action, Dialog, Model } from '../../src/tui/model.ts';
-import { after, alone, keyId, letters, press, serving } from './samples.ts';
+import type { Action } from '../../src/tui/deeds.ts';
+import type { Dialog, Model } from '../../src/tui/model.ts';
+import { after, alone, keyId, letters, press, screenText, serving } from './samples.ts';
 
 const keys = serving('keys');
 const ID = keyId(2);
@@ -49,30 +51,35 @@ function commandSays(reader: Reader<unknown>, text: string): string {
 describe('a valid form submits what was typed', () => {
   const five = { rpm: 5, tpm: 600, concurrency: 7, spendLimitNanos: 8_500_000_000n };
   const cases: readonly (readonly [what: string, start: Model, keys: readonly string[], action: Action])[] = [
-    ['a key with only a name', keys, ['n', ...letters('app')], { kind: 'create', name: 'app', limits: NO_LIMITS }],
+    [
+      'a key with only a name',
+      keys,
+      ['n', ...letters('app')],
+      { kind: 'create', name: 'app', limits: NO_LIMITS, models: null },
+    ],
     [
       'a key with limits',
       keys,
       ['n', ...fill('app', '5', '600', '7', '8.5')],
-      { kind: 'create', name: 'app', limits: five },
+      { kind: 'create', name: 'app', limits: five, models: null },
     ],
     [
       'a name with spaces and punctuation',
       keys,
       ['n', ...letters('my app? +q/2')],
-      { kind: 'create', name: 'my app? +q/2', limits: NO_LIMITS },
+      { kind: 'create', name: 'my app? +q/2', limits: NO_LIMITS, models: null },
     ],
     [
       'the keywords of the command line',
       keys,
       ['n', ...fill('app', 'default', 'default', 'default', 'none')],
-      { kind: 'create', name: 'app', limits: NO_LIMITS },
+      { kind: 'create', name: 'app', limits: NO_LIMITS, models: null },
     ],
     [
       'a spend limit of zero',
       keys,
       ['n', ...fill('app', '', '', '', '0')],
-      { kind: 'create', name: 'app', limits: { ...NO_LIMITS, spendLimitNanos: 0n } },
+      { kind: 'create', name: 'app', limits: { ...NO_LIMITS, spendLimitNanos: 0n }, models: null },
     ],
     ['limits', keys, ['l', ...fill('5', '600', '7', '8.5')], { kind: 'set_limits', keyId: ID, limits: five }],
     [
@@ -114,15 +121,78 @@ describe('a valid form submits what was typed', () => {
   });
 });
 
+describe('removing credit', () => {
+  const rich = alone();
+  const removing = (amount: string, note = '') => press(rich, '-', ...fill(amount, note), 'enter');
+
+  test('submits the amount with a minus', () => {
+    const { model, effects } = removing('1.5', 'a slip');
+    assert.deepEqual(effects, acts({ kind: 'add_credit', nanos: -1_500_000_000n, note: 'a slip' }));
+    assert.equal(model.dialog, undefined);
+  });
+
+  test('asks first where it takes the balance below zero, as the command does', () => {
+    const asked = removing('100');
+    assert.deepEqual(asked.effects, []);
+    assert.match(screenText(asked.model), /Remove 100\.00 USD\?/);
+    assert.match(screenText(asked.model), /This takes the balance from 81\.77 to -18\.23 USD\./);
+    assert.deepEqual(press(asked.model, 'n').effects, []);
+    assert.deepEqual(press(asked.model, 'y').effects, acts({ kind: 'add_credit', nanos: -100_000_000_000n, note: '' }));
+  });
+
+  test('asks nothing where it takes it to zero', () => assert.equal(removing('81.77').effects.length, 1));
+});
+
+describe('the models of a new key', () => {
+  const created = (...pressed: readonly string[]) => press(keys, 'n', ...letters('app'), ...pressed);
+  const models = (...pressed: readonly string[]) => {
+    const [effect] = created(...pressed).effects;
+    return effect?.kind === 'act' && effect.action.kind === 'create' ? effect.action.models : undefined;
+  };
+
+  test('are every model where nothing is typed', () => assert.equal(models('enter'), null));
+  test('are what is typed, with blanks between', () => {
+    assert.deepEqual(models('up', ...letters(' mock/echo  openai/fast mock/echo'), 'enter'), [
+      'mock/echo',
+      'openai/fast',
+    ]);
+  });
+  test('can be chosen with Ctrl-O, from any field', () => {
+    assert.deepEqual(models('ctrl+o', 'x', 'end', ' ', 'enter', 'enter'), ['mock/echo']);
+    assert.deepEqual(models('up', ...letters('mock/echo later/model'), 'ctrl+o', ' ', 'enter', 'enter'), [
+      'mock/echo',
+      'later/model',
+      'openai/gpt-4o-mini',
+    ]);
+  });
+  test('stay as they were if the choice is given up', () => {
+    const { model } = created('up', ...letters('mock/echo'), 'ctrl+o', 'x', 'escape');
+    assert.equal(formOf(model).fields[5]?.value.text, 'mock/echo');
+  });
+  test('cannot be none, which the empty field would turn into every model', () => {
+    const { model } = created('ctrl+o', 'x', 'enter');
+    assert.equal(model.dialog?.kind, 'picker');
+    assert.equal(model.message?.text, 'Choose at least one model, or all.');
+  });
+  test('are noted if the config does not have them, as the command notes it', () => {
+    const { model, effects } = created('up', ...letters('later/model'), 'enter');
+    assert.equal(effects.length, 1);
+    assert.match(model.message?.text ?? '', /^later\/model is not in the config; list models with/);
+  });
+});
+
 describe('an invalid form says what the command line says', () => {
   const cases: readonly (readonly [form: string, place: number, reader: Reader<unknown>, values: readonly string[]])[] =
     [
       ['n', 0, readKeyName, ['', ' app', 'app ', 'x'.repeat(65), keyId(1), 'a\u0007b', 'a\u202eb']],
       ['n', 1, readRpm, ['0', '-1', '1.5', 'none', '1e3', '1000000001', ' 5', 'five']],
+      ['n', 5, readModelId, ['gpt-4o', 'a/*', 'a/b,c/d', 'a/b\u0007']],
       ['n', 2, readTpm, ['0', '1000000000001', '1,000']],
       ['l', 2, readConcurrency, ['0', '1000000001', 'unlimited']],
       ['l', 3, readAmount, ['-1', '1.0000000001', '1e3', 'default', '$5', '1000000000.01', '5 USD']],
       ['+', 0, readAmountAboveZero, ['', '0', '0.00', '-5', 'five', '10000000000']],
+      ['-', 0, readAmountAboveZero, ['', '0', '-5']],
+      ['-', 1, readNote, ['two\u0001lines']],
       ['+', 1, readNote, ['two\u0001lines', '\u007f']],
     ];
   for (const [form, place, reader, values] of cases) {
@@ -151,7 +221,10 @@ describe('an invalid form says what the command line says', () => {
     const { model, effects } = press(keys, 'n', ...letters('laptop'), 'enter');
     assert.deepEqual(effects, []);
     assert.equal(formOf(model).fields[0]?.problem, explainKeyChange({ kind: 'name_taken' }, 'laptop'));
-    assert.deepEqual(press(model, '2', 'enter').effects, acts({ kind: 'create', name: 'laptop2', limits: NO_LIMITS }));
+    assert.deepEqual(
+      press(model, '2', 'enter').effects,
+      acts({ kind: 'create', name: 'laptop2', limits: NO_LIMITS, models: null }),
+    );
   });
 
   test('about all fields at once, with the cursor on the first of them', () => {
@@ -159,7 +232,7 @@ describe('an invalid form says what the command line says', () => {
     const { fields, cursor } = formOf(model);
     assert.deepEqual(
       fields.map(({ problem }) => problem !== undefined),
-      [false, true, true, false, true],
+      [false, true, true, false, true, false],
     );
     assert.equal(cursor, 1);
   });
@@ -169,7 +242,7 @@ describe('an invalid form says what the command line says', () => {
     const right = press(wrong, 'backspace', '9');
     assert.equal(formOf(right.model).fields[1]?.problem, undefined);
     const limits = { ...NO_LIMITS, rpm: 9 };
-    assert.deepEqual(press(right.model, 'enter').effects, acts({ kind: 'create', name: 'app', limits }));
+    assert.deepEqual(press(right.model, 'enter').effects, acts({ kind: 'create', name: 'app', limits, models: null }));
   });
 });
 
@@ -178,7 +251,7 @@ describe('in a form', () => {
 
   test('arrows and Tab move from field to field, and wrap around', () => {
     assert.equal(cursorAfter('down', 'tab', 'up'), 1);
-    assert.equal(cursorAfter('shift+tab'), 4);
+    assert.equal(cursorAfter('shift+tab'), 5);
     assert.equal(cursorAfter('up', 'down'), 0);
   });
 

@@ -146,9 +146,11 @@ const DELETING = `
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
 Keys  3                                       requests, tokens, cost: this month
-NAME ↑            STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIMIT
   ╭──────────────────────────────────────────────────────────────────────────╮
   │ Delete batch-jobs permanently?                                           │
+  │                                                                          │
+  │ this month  321 requests, 1.23 USD                                       │
+  │ last used   2m ago                                                       │
   │                                                                          │
   │ Its requests are refused from now on, and this cannot be undone. Its     │
   │ usage is kept.                                                           │
@@ -159,8 +161,6 @@ NAME ↑            STATE     REQUESTS/MIN        REQUESTS    COST (USD)  OF LIM
   │                                                                          │
   │ Enter: confirm   Esc: cancel                                             │
   ╰──────────────────────────────────────────────────────────────────────────╯
-
-
 
 
 

@@ -116,7 +116,7 @@ test('the journal is read for the charts in slices, between which a change is ma
   press('+', ...letters('25'), 'enter');
   const read: number[] = [];
   session.subscribe(() => {
-    if (session.model.message?.text.startsWith('The balance is')) read.push(session.model.minutes.length);
+    if (session.model.message?.text.includes('The balance is')) read.push(session.model.minutes.length);
   });
   gate.open();
   const requests = () => session.model.minutes.reduce((sum, row) => sum + row.requests, 0);

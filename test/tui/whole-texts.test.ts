@@ -35,6 +35,13 @@ describe('nothing that must be read is cut off', () => {
     assert.match(screenText(model), /│ n{56} │\n│ n{8} {48} │/);
   });
 
+  test('what is to be typed is, before what is known of the key', () => {
+    const start = alone('keys', { ...STORED, keys: [storedKey(1, 'n'.repeat(64))] }, { columns: 60, rows: 16 });
+    const screen = screenText(press(start, 'D').model);
+    assert.match(screen, /│ › ▏/);
+    assert.doesNotMatch(screen, /last used/);
+  });
+
   test('the end of what is typed is visible, however long it is', () => {
     const { model } = press(alone('keys'), 'n', ...'x'.repeat(90), 'e', 'n', 'd');
     assert.match(screenText(model), /…x+end▏/);

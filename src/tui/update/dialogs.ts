@@ -1,16 +1,20 @@
 /** Key presses and pastes while a dialog is open. */
+import { usd } from '../../operator/format.ts';
+import { debtChange, unknownModel } from '../../operator/messages.ts';
+import { creditLines } from '../credit-lines.ts';
+import { doneLines } from '../done-lines.ts';
 import { noticeLines, noticeRoom } from '../draw/box.ts';
-import { edited, typed } from '../draw/typed.ts';
+import { edited, NOTHING_TYPED, typed } from '../draw/typed.ts';
 import { shownKeys } from '../lists/keys.ts';
 import type { Dialog, Model } from '../model.ts';
+import { accountOf } from '../select.ts';
 import { submitForm } from './forms.ts';
-import { moveCursor, type Step, step, withMessage } from './step.ts';
-
-/** How far PgUp and PgDn move in a list of models. */
-const PICKER_PAGE = 10;
+import { onPaletteKey } from './palette.ts';
+import { onPickerKey, pickForField } from './picker.ts';
+import { type Effect, moveCursor, type Step, step, withMessage } from './step.ts';
 
 export function onDialogKey(model: Model, dialog: Dialog, key: string): Step {
-  if (key === 'escape' && dialog.kind !== 'secret') return step(closeDialog(model));
+  if (key === 'escape' && dialog.kind !== 'secret') return leaveDialog(model, dialog);
   if (key === 'ctrl+c' && dialog.kind !== 'secret') return quit(model);
   switch (dialog.kind) {
     case 'form':
@@ -27,18 +31,27 @@ export function onDialogKey(model: Model, dialog: Dialog, key: string): Step {
         return step({ ...model, dialog: { ...dialog, copied: true } }, { kind: 'copy', text: dialog.secret });
       return step(key === 'enter' ? selectKey(closeDialog(model), dialog.name) : model);
     case 'notice':
-      return onNoticeKey(model, dialog, key);
+      return onScrollKey(model, dialog, noticeLines(dialog.lines, model.columns).length, key);
+    case 'palette':
+      return onPaletteKey(model, dialog, key);
+    case 'audit':
+      return step(model);
+    case 'credit_history':
+      return onScrollKey(model, dialog, creditLines(dialog, model.columns).length - 1, key);
+    case 'done':
+      return onScrollKey(model, dialog, doneLines(model).length, key);
     case 'help':
       return step(closeDialog(model));
   }
 }
 
-function onNoticeKey(model: Model, notice: Extract<Dialog, { kind: 'notice' }>, key: string): Step {
+/** In a dialog of so many lines. */
+function onScrollKey(model: Model, dialog: Extract<Dialog, { top: number }>, lines: number, key: string): Step {
   if (key === 'enter' || key === 'q') return step(closeDialog(model));
   const room = noticeRoom(model.rows);
-  const places = Math.max(1, noticeLines(notice.lines, model.columns).length - room + 1);
-  const top = moveCursor(Math.min(notice.top, places - 1), key, places, room);
-  return step(top === undefined ? model : { ...model, dialog: { ...notice, top } });
+  const places = Math.max(1, lines - room + 1);
+  const top = moveCursor(Math.min(dialog.top, places - 1), key, places, room);
+  return step(top === undefined ? model : { ...model, dialog: { ...dialog, top } });
 }
 
 /** Moves the cursor to a key, since whoever creates one usually goes on with it. */
@@ -55,13 +68,21 @@ function quit(model: Model): Step {
 
 /** Pastes into the field that has the cursor, if there is one. */
 export function onDialogPaste(model: Model, dialog: Dialog, text: string): Step {
-  const takesText = dialog.kind === 'form' || (dialog.kind === 'confirm' && dialog.word !== undefined);
+  const takesText =
+    dialog.kind === 'form' || dialog.kind === 'palette' || (dialog.kind === 'confirm' && dialog.word !== undefined);
   if (!takesText) return step(model);
   return [...text].reduce<Step>(
     (last, character) =>
       last.model.dialog === undefined ? last : onDialogKey(last.model, last.model.dialog, character),
     step(model),
   );
+}
+
+/** A choice that was made for a form leads back to it. */
+function leaveDialog(model: Model, dialog: Dialog): Step {
+  const form = dialog.kind === 'picker' && dialog.saves.kind === 'field' ? dialog.saves.form : undefined;
+  const left = { ...model, dialog: form };
+  return dialog.kind === 'audit' ? step(left, { kind: 'stop_audit' }) : step(left);
 }
 
 export function closeDialog(model: Model): Model {
@@ -81,9 +102,9 @@ function onFormKey(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: s
   if (key === 'down' || key === 'tab') return moveTo(cursor + 1);
   if (key === 'enter') {
     const next = submitForm(form, model.stored.keys);
-    if ('fields' in next) return step({ ...model, dialog: next });
-    return step(closeDialog(model), next);
+    return 'fields' in next ? step({ ...model, dialog: next }) : submitted(closeDialog(model), next);
   }
+  if (key === 'ctrl+o') return pickForField(model, form);
   const field = fields[cursor];
   const value = field && edited(field.value, key);
   if (field === undefined || value === undefined) return step(model);
@@ -91,45 +112,33 @@ function onFormKey(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: s
   return step({ ...model, dialog: { ...form, fields: fields.with(cursor, { ...field, value, problem }) } });
 }
 
+/** What the commands ask or note is asked and noted here, too. */
+function submitted(model: Model, effect: Effect): Step {
+  const action = effect.kind === 'act' ? effect.action : undefined;
+  if (action?.kind === 'create') {
+    const isKnown = (id: string) => model.stored.models.some((each) => each.id === id);
+    const unknown = (action.models ?? []).filter((id) => !isKnown(id)).map(unknownModel);
+    return step(unknown.length === 0 ? model : withMessage(model, unknown.join(' · '), 'warn'), effect);
+  }
+  if (action?.kind !== 'add_credit') return step(model, effect);
+  const change = debtChange(accountOf(model).balanceNanos, action.nanos, usd);
+  if (change === undefined) return step(model, effect);
+  const title = `Remove ${usd(-action.nanos)} USD?`;
+  const text = `This takes the balance ${change}.${model.stored.creditEnforced ? ' Requests are refused while it is below zero.' : ''}`;
+  return step({ ...model, dialog: { kind: 'confirm', title, text, action, word: undefined, typed: NOTHING_TYPED } });
+}
+
 function onConfirmKey(model: Model, dialog: Extract<Dialog, { kind: 'confirm' }>, key: string): Step {
-  const { word, action } = dialog;
+  const { word, action, undoes } = dialog;
+  const act = () => step(closeDialog(model), { kind: 'act', action, ...(undoes !== undefined && { undoes }) });
   if (word === undefined) {
-    if (key === 'y' || key === 'Y') return step(closeDialog(model), { kind: 'act', action });
+    if (key === 'y' || key === 'Y') return act();
     return step(key === 'n' || key === 'N' ? closeDialog(model) : model);
   }
   if (key === 'enter') {
-    if (dialog.typed.text === word) return step(closeDialog(model), { kind: 'act', action });
+    if (dialog.typed.text === word) return act();
     return step(withMessage(model, 'The text does not match; nothing was changed.', 'warn'));
   }
   const next = edited(dialog.typed, key);
   return step(next === undefined ? model : { ...model, dialog: { ...dialog, typed: next } });
-}
-
-function onPickerKey(model: Model, picker: Extract<Dialog, { kind: 'picker' }>, key: string): Step {
-  const { options, chosen, cursor, keyId } = picker;
-  const next = moveCursor(cursor, key, options.length, PICKER_PAGE);
-  if (next !== undefined) return step({ ...model, dialog: { ...picker, cursor: next } });
-  switch (key) {
-    case 'a':
-      return step({ ...model, dialog: { ...picker, chosen: null } });
-    case 'x':
-      return step({ ...model, dialog: { ...picker, chosen: [] } });
-    case ' ':
-      return step({ ...model, dialog: { ...picker, chosen: toggle(options, chosen, options[cursor]) } });
-    case 'enter':
-      return step(closeDialog(model), { kind: 'act', action: { kind: 'set_allowlist', keyId, models: chosen } });
-    default:
-      return step(model);
-  }
-}
-
-/** Where every model is allowed, removing one leaves all the others. */
-function toggle(
-  options: readonly string[],
-  chosen: readonly string[] | null,
-  option: string | undefined,
-): readonly string[] {
-  const list = chosen ?? options;
-  if (option === undefined) return list;
-  return list.includes(option) ? list.filter((each) => each !== option) : [...list, option];
 }

@@ -8,6 +8,7 @@ import {
   readAmountAboveZero,
   readConcurrency,
   readKeyName,
+  readModelIds,
   readNote,
   readPath,
   readRpm,
@@ -16,10 +17,8 @@ import {
 import { explainKeyChange } from '../../operator/messages.ts';
 import type { OwnLimits } from '../../state/keys.ts';
 import { typed } from '../draw/typed.ts';
-import type { Dialog, Field, FormPurpose, StoredKey } from '../model.ts';
+import type { Field, FormDialog, FormPurpose, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';
-
-type Form = Extract<Dialog, { kind: 'form' }>;
 
 /** As in the options of the commands. */
 const TIER = 'default';
@@ -37,6 +36,7 @@ const READERS = {
   tpm: emptyOr(TIER, readTpm),
   concurrency: emptyOr(TIER, readConcurrency),
   spend_limit: emptyOr(NONE, readAmount),
+  models: readModelIds,
   amount: readAmountAboveZero,
   note: readNote,
   path: readPath,
@@ -58,12 +58,16 @@ function limitFields(key?: StoredKey): Field[] {
   ];
 }
 
-export function createForm(): Form {
-  const fields = [field('name', 'Name', 'for example my-app'), ...limitFields()];
+export function createForm(): FormDialog {
+  const fields = [
+    field('name', 'Name', 'for example my-app'),
+    ...limitFields(),
+    field('models', 'Models', 'every model (Ctrl-O: choose)'),
+  ];
   return { kind: 'form', title: 'Create a key', purpose: { kind: 'create' }, fields, cursor: 0 };
 }
 
-export function limitsForm(key: StoredKey): Form {
+export function limitsForm(key: StoredKey): FormDialog {
   const title = `Limits of ${key.record.name}`;
   return {
     kind: 'form',
@@ -74,21 +78,28 @@ export function limitsForm(key: StoredKey): Form {
   };
 }
 
-export function creditForm(): Form {
+/** `sign`: whether it is added or removed. */
+export function creditForm(sign: 1n | -1n): FormDialog {
   const fields = [
     field('amount', 'USD', 'for example 25 or 0.50'),
     field('note', 'Note', 'optional, shown in the history'),
   ];
-  return { kind: 'form', title: 'Add credit', purpose: { kind: 'credit' }, fields, cursor: 0 };
+  return {
+    kind: 'form',
+    title: sign > 0n ? 'Add credit' : 'Remove credit',
+    purpose: { kind: 'credit', sign },
+    fields,
+    cursor: 0,
+  };
 }
 
-export function exportForm(name: string): Form {
+export function exportForm(name: string): FormDialog {
   const fields = [field('path', 'File', 'usage.csv', name)];
   return { kind: 'form', title: 'Export usage as CSV', purpose: { kind: 'export' }, fields, cursor: 0 };
 }
 
 /** The effect of a valid form, or the form with what is wrong in it. */
-export function submitForm(form: Form, keys: readonly StoredKey[]): Form | Effect {
+export function submitForm(form: FormDialog, keys: readonly StoredKey[]): FormDialog | Effect {
   const fields = form.fields.map((each) => {
     const reading: Reading<unknown> = READERS[each.name as FieldName](each.value.text);
     if (!reading.ok) return { ...each, problem: reading.expected };
@@ -104,13 +115,21 @@ export function submitForm(form: Form, keys: readonly StoredKey[]): Form | Effec
 function effectOf(purpose: FormPurpose, fields: readonly Field[]): Effect {
   switch (purpose.kind) {
     case 'create':
-      return { kind: 'act', action: { kind: 'create', name: read(fields, 'name'), limits: limitsOf(fields) } };
+      return {
+        kind: 'act',
+        action: {
+          kind: 'create',
+          name: read(fields, 'name'),
+          limits: limitsOf(fields),
+          models: read(fields, 'models'),
+        },
+      };
     case 'limits':
       return { kind: 'act', action: { kind: 'set_limits', keyId: purpose.keyId, limits: limitsOf(fields) } };
     case 'credit':
       return {
         kind: 'act',
-        action: { kind: 'add_credit', nanos: read(fields, 'amount'), note: read(fields, 'note') },
+        action: { kind: 'add_credit', nanos: purpose.sign * read(fields, 'amount'), note: read(fields, 'note') },
       };
     case 'export':
       return { kind: 'export', path: read(fields, 'path') };

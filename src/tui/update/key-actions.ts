@@ -1,9 +1,11 @@
 /** What is done with a key: its details, its state, its limits, its models. Pure. */
 import { clean } from '../../operator/text.ts';
 import { NOTHING_TYPED } from '../draw/typed.ts';
+import { keyFacts } from '../facts.ts';
 import { currentKey } from '../lists/keys.ts';
 import type { Dialog, Model, StoredKey } from '../model.ts';
 import { createForm, limitsForm } from './forms.ts';
+import { pickerOptions } from './picker.ts';
 import { type Step, step } from './step.ts';
 
 /** Opens or closes the details of the key under the cursor. */
@@ -44,14 +46,15 @@ export function onKeyAction(model: Model, current: StoredKey | undefined, key: s
         `Delete ${name} permanently?`,
         'Its requests are refused from now on, and this cannot be undone. Its usage is kept.',
         { kind: 'set_state', keyId, state: 'deleted' },
-        isTypable(name) ? name : keyId,
+        { word: isTypable(name) ? name : keyId, facts: keyFacts(current, model.nowMs) },
       );
     case 'l':
       return step({ ...model, dialog: limitsForm(current) });
     case 'm': {
       const { allowlist: chosen } = record;
-      const options = optionsFor(model, chosen);
-      return step({ ...model, dialog: { kind: 'picker', keyId, name, options, chosen, cursor: 0 } });
+      const options = pickerOptions(model, chosen);
+      const saves = { kind: 'key', keyId } as const;
+      return step({ ...model, dialog: { kind: 'picker', saves, name, options, chosen, cursor: 0 } });
     }
     default:
       return step(model);
@@ -63,17 +66,14 @@ function isTypable(name: string): boolean {
   return name !== '' && name === name.trim() && clean(name) === name;
 }
 
-/** The models in the config, and those in the allowlist that the config no longer has. */
-function optionsFor({ stored }: Model, allowlist: readonly string[] | null): string[] {
-  return [...new Set([...stored.models.map(({ id }) => id), ...(allowlist ?? [])])];
-}
+type ConfirmDialog = Extract<Dialog, { kind: 'confirm' }>;
 
 function confirm(
   model: Model,
   title: string,
   text: string,
-  action: Extract<Dialog, { kind: 'confirm' }>['action'],
-  word?: string,
+  action: ConfirmDialog['action'],
+  { word, ...more }: Partial<Pick<ConfirmDialog, 'word' | 'facts'>> = {},
 ): Step {
-  return step({ ...model, dialog: { kind: 'confirm', title, text, action, word, typed: NOTHING_TYPED } });
+  return step({ ...model, dialog: { kind: 'confirm', title, text, action, word, typed: NOTHING_TYPED, ...more } });
 }

@@ -1,16 +1,21 @@
 /** Events and effects of the dashboard, and the parts of a step that several of them share. */
 import type { Snapshot, TrafficRow } from '../../control/protocol.ts';
 import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
+import type { CreditEntry } from '../../state/account.ts';
+import type { KeyRecord } from '../../state/keys.ts';
 import type { JournalPlace, RequestPage } from '../../state/requests.ts';
 import type { UsageGroup, UsageRow } from '../../state/usage.ts';
+import type { Action, Deed } from '../deeds.ts';
 import type { Tone } from '../draw/line.ts';
 import type { HistorySpan } from '../history.ts';
-import type { Action, KeyDetail, Model, Range, RequestSearch, Shared, Stored, UsageOf } from '../model.ts';
+import type { KeyDetail, Model, Range, RequestSearch, Shared, Stored, UsageOf } from '../model.ts';
+import type { MouseReport } from '../mouse.ts';
 
 export type Event =
   /** A character, or the name of a key: `up`, `enter`, `escape`, `ctrl+c`. */
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'paste'; readonly text: string }
+  | { readonly kind: 'mouse'; readonly report: MouseReport }
   | { readonly kind: 'resize'; readonly columns: number; readonly rows: number }
   | { readonly kind: 'tick'; readonly nowMs: number }
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
@@ -23,10 +28,37 @@ export type Event =
   | RequestsRead
   /** Minutes that the journal tells of. */
   | { readonly kind: 'history'; readonly rows: readonly TrafficRow[] }
-  | { readonly kind: 'outcome'; readonly text: string; readonly tone: Tone }
+  /** The journal rows that the audit has read, and all. */
+  | { readonly kind: 'audit_progress'; readonly read: number; readonly of: number }
+  | { readonly kind: 'audit_ended'; readonly title: string; readonly lines: readonly string[]; readonly tone: Tone }
+  /** All entries, oldest first. */
+  | { readonly kind: 'credit_history'; readonly entries: readonly CreditEntry[] }
+  | Outcome
+  /** What came of something that was done, which is remembered. */
+  | {
+      readonly kind: 'done';
+      readonly deed: Deed;
+      /** The key as it was before. */
+      readonly before: KeyRecord | undefined;
+      readonly undoes: number | undefined;
+      readonly atMs: number;
+      readonly outcome: Outcome | KeyCreated;
+    }
   /** What was asked for failed, for reasons that may need more than the line of messages. */
   | { readonly kind: 'failed'; readonly title: string; readonly lines: readonly string[] }
-  | { readonly kind: 'key_created'; readonly name: string; readonly secret: string };
+  | KeyCreated;
+
+interface Outcome {
+  readonly kind: 'outcome';
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+interface KeyCreated {
+  readonly kind: 'key_created';
+  readonly name: string;
+  readonly secret: string;
+}
 
 /** A page of the journal. */
 export interface RequestsRead {
@@ -48,8 +80,11 @@ export interface LoadRequests {
 
 export type Effect =
   | { readonly kind: 'quit' }
-  | { readonly kind: 'act'; readonly action: Action }
+  | { readonly kind: 'act'; readonly action: Action; readonly undoes?: number }
   | { readonly kind: 'reload' }
+  | { readonly kind: 'audit' }
+  | { readonly kind: 'stop_audit' }
+  | { readonly kind: 'load_credit' }
   | { readonly kind: 'load_key'; readonly keyId: string }
   | { readonly kind: 'load_usage'; readonly by: UsageGroup; readonly range: Range; readonly of: UsageOf }
   | LoadRequests
@@ -68,7 +103,7 @@ export function step(model: Model, ...effects: readonly Effect[]): Step {
 
 /** What is typed, except Ctrl-C, which must work at any time. */
 export function isInput(event: Event): boolean {
-  return event.kind === 'paste' || (event.kind === 'key' && event.key !== 'ctrl+c');
+  return event.kind === 'paste' || event.kind === 'mouse' || (event.kind === 'key' && event.key !== 'ctrl+c');
 }
 
 /** How long a message stays. */

@@ -5,16 +5,23 @@ import { edited, MAX_TYPED_CHARACTERS, NOTHING_TYPED, typed } from '../draw/type
 import { currentKey } from '../lists/keys.ts';
 import { LISTS } from '../lists/lists.ts';
 import { shownUsage, USAGE } from '../lists/usage.ts';
+import { exactWord } from '../lists/words.ts';
 import { type Dialog, LIVE_AT_TOP, type Model, VIEWS, type View } from '../model.ts';
+import type { MouseReport } from '../mouse.ts';
 import { troublesOf } from '../trouble.ts';
+import { withDone } from '../undo.ts';
 import { historyToLoad } from './charts.ts';
 import { onDialogKey, onDialogPaste } from './dialogs.ts';
 import { creditForm } from './forms.ts';
 import { onFilterKey, withFilter, withinRows, withList } from './lists.ts';
 import { freezeRows } from './live-actions.ts';
+import { meantBy } from './mouse.ts';
+import { chosenEntry, type Entry, openPalette, type PaletteDialog } from './palette.ts';
 import { searched, withPage } from './requests.ts';
 import { type Event, type Step, step, withEnded, withHistory, withMessage, withMinutes, withSeconds } from './step.ts';
-import { intoTrouble } from './trail.ts';
+import { doneOf, withAudit, withCredit } from './told.ts';
+import { intoKey, intoRequests, intoTrouble } from './trail.ts';
+import { askToUndo } from './undo.ts';
 import { onViewKey } from './views.ts';
 
 export function update(model: Model, event: Event): Step {
@@ -30,6 +37,8 @@ function updated(model: Model, event: Event): Step {
       return permitted(model, onKey(model, event.key));
     case 'paste':
       return permitted(model, onPaste(model, event.text));
+    case 'mouse':
+      return permitted(model, onMouse(model, event.report));
     case 'resize':
       return step({ ...model, columns: event.columns, rows: event.rows });
     case 'tick':
@@ -54,6 +63,13 @@ function updated(model: Model, event: Event): Step {
       return step({ ...model, minutes: withHistory(model.minutes, event.rows, model.nowMs) });
     case 'outcome':
       return step(withMessage(model, event.text, event.tone));
+    case 'audit_progress':
+    case 'audit_ended':
+      return step(withAudit(model, event));
+    case 'credit_history':
+      return step(withCredit(model, event.entries));
+    case 'done':
+      return update(withDone(model, doneOf(event)), event.outcome);
     case 'failed':
       return step(withFailure(model, event));
     case 'key_created':
@@ -88,6 +104,10 @@ function isForChange(dialog: Dialog | undefined): boolean {
       return true;
     case 'secret':
     case 'notice':
+    case 'palette':
+    case 'audit':
+    case 'credit_history':
+    case 'done':
     case 'help':
     case undefined:
       return false;
@@ -183,17 +203,39 @@ function onPaste(model: Model, text: string): Step {
   );
 }
 
+function onMouse(model: Model, report: MouseReport): Step {
+  const meant = meantBy(model, report);
+  if (meant.kind === 'view') return openView(model, meant.view);
+  return meant.keys.reduce<Step>((last, key) => {
+    const next = onKey(last.model, key);
+    return step(next.model, ...last.effects, ...next.effects);
+  }, step(model));
+}
+
 function onKey(model: Model, key: string): Step {
+  if (model.dialog?.kind === 'palette' && key === 'enter') return onPaletteEnter(model, model.dialog);
   if (model.dialog !== undefined) return onDialogKey(model, model.dialog, key);
   if (key === 'ctrl+c') return step(model, { kind: 'quit' });
   if (model.lists[model.view].isTyping) return onFilterKey(model, key);
   switch (key) {
     case 'q':
       return step(model, { kind: 'quit' });
+    case ':':
+      return openPalette(model);
+    case '@':
+      return step({ ...model, dialog: { kind: 'done', top: 0 } });
+    case 'u':
+      return askToUndo(model);
     case '?':
       return step({ ...model, dialog: { kind: 'help', view: model.view } });
     case '+':
-      return step({ ...model, dialog: creditForm() });
+      return step({ ...model, dialog: creditForm(1n) });
+    case '-':
+      return step({ ...model, dialog: creditForm(-1n) });
+    case 'A':
+      return step({ ...model, dialog: { kind: 'audit', read: 0, of: 0 } }, { kind: 'audit' });
+    case 'h':
+      return step(model, { kind: 'load_credit' });
     case '!':
       return openTrouble(model);
     case 'R':
@@ -211,6 +253,29 @@ function onKey(model: Model, key: string): Step {
 function openTrouble(model: Model): Step {
   const [worst] = troublesOf(model);
   return worst === undefined ? step(withMessage(model, 'Nothing is wrong.', 'good')) : intoTrouble(model, worst);
+}
+
+/** Does what was chosen as if its keys had been pressed. */
+function onPaletteEnter(model: Model, palette: PaletteDialog): Step {
+  const chosen = chosenEntry(model, palette);
+  return chosen === undefined ? step(model) : choose({ ...model, dialog: undefined }, chosen);
+}
+
+function choose(model: Model, { text, choice }: Entry): Step {
+  switch (choice.kind) {
+    case 'view':
+      return openView(model, choice.view);
+    case 'key':
+      return intoKey(model, text, choice.keyId);
+    case 'model':
+      return intoRequests(model, text, exactWord('model', choice.id));
+    case 'press': {
+      const { view = model.view, key } = choice;
+      const opened = view === model.view ? step(model) : openView(model, view);
+      const pressed = onKey(opened.model, key);
+      return step(pressed.model, ...opened.effects, ...pressed.effects);
+    }
+  }
 }
 
 /** Leaves what was gone into. Of the requests that were followed in Live, none will be left. */

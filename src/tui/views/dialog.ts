@@ -1,19 +1,27 @@
 /** Dialogs over a view: forms, confirmations, the model picker, a new key, and help. */
+import { count } from '../../operator/format.ts';
 import { clean, cut, fit, widthOf, wrap } from '../../operator/text.ts';
+import { type Binding, SECTIONS } from '../bindings.ts';
+import { creditLines } from '../credit-lines.ts';
+import { doneLines } from '../done-lines.ts';
 import { boxWidth, noticeLines, noticeRoom } from '../draw/box.ts';
 import { bold, dim, EMPTY, fitLine, type Line, type Span, selected, span } from '../draw/line.ts';
 import { firstShown } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
-import type { Dialog } from '../model.ts';
-import { HELP } from './help.ts';
+import type { Dialog, Model } from '../model.ts';
+import { palette } from './palette.ts';
 
 /** Rows of the window that are not inside the box: its frame, and the hints at the bottom. */
 const OUTSIDE_ROWS = 3;
+/** The columns that the help needs to list keys side by side. */
+const TWO_COLUMNS = 72;
 
 /** Draws a dialog in a box in the middle of the screen, over these lines. */
-export function withDialog(lines: readonly Line[], dialog: Dialog, columns: number, rows: number): Line[] {
+export function withDialog(lines: readonly Line[], model: Model, dialog: Dialog): Line[] {
+  const { columns } = model;
+  const rows = model.rows - 1;
   const width = boxWidth(columns);
-  const content = contentOf(dialog, columns, rows - 2).slice(0, rows - 2);
+  const content = contentOf(model, dialog, rows - 2).slice(0, rows - 2);
   const top = Math.max(0, Math.floor((rows - content.length - 2) / 2));
   const left = Math.floor((columns - width - 4) / 2);
   const side = span('│', { tone: 'accent' });
@@ -33,19 +41,48 @@ function faded(line: Line): Line {
   return line.map(({ text }) => ({ text, dim: true }));
 }
 
-function contentOf(dialog: Dialog, columns: number, height: number): Line[] {
+function contentOf(model: Model, dialog: Dialog, height: number): Line[] {
+  const { columns } = model;
   const width = boxWidth(columns);
   switch (dialog.kind) {
     case 'form':
       return form(dialog, width);
     case 'confirm':
-      return confirmation(dialog, width);
+      return confirmation(dialog, width, height);
     case 'picker':
       return picker(dialog, width, height);
     case 'secret':
       return secret(dialog, width);
     case 'notice':
-      return notice(dialog, columns, height);
+      return scrolled(
+        paragraph(dialog.title, width, { bold: true, tone: dialog.tone ?? 'bad' }),
+        EMPTY,
+        noticeLines(dialog.lines, columns).map((text) => [{ text }]),
+        dialog.top,
+        width,
+        height,
+      );
+    case 'audit':
+      return audit(dialog, width);
+    case 'credit_history': {
+      const [head = EMPTY, ...lines] = creditLines(dialog, columns);
+      const none = [[dim('No credit yet. Add some with +.')]];
+      return scrolled([[bold('Credit history')]], head, lines.length > 0 ? lines : none, dialog.top, width, height);
+    }
+    case 'done': {
+      const lines = doneLines(model);
+      const none = [[dim('Nothing yet. Each change appears here, with the command that does the same.')]];
+      return scrolled(
+        [[bold('Done in this dashboard')]],
+        EMPTY,
+        lines.length > 0 ? lines : none,
+        dialog.top,
+        width,
+        height,
+      );
+    }
+    case 'palette':
+      return palette(model, dialog, width);
     case 'help':
       return help(dialog, width, height);
   }
@@ -95,7 +132,11 @@ function form({ title, fields, cursor }: Extract<Dialog, { kind: 'form' }>, widt
   ];
 }
 
-function confirmation({ title, text, word, typed }: Extract<Dialog, { kind: 'confirm' }>, width: number): Line[] {
+function confirmation(
+  { title, text, facts = [], word, typed }: Extract<Dialog, { kind: 'confirm' }>,
+  width: number,
+  height: number,
+): Line[] {
   const ask: Line[] =
     word === undefined
       ? hints(width, 'y: confirm', 'n or Esc: cancel')
@@ -106,7 +147,20 @@ function confirmation({ title, text, word, typed }: Extract<Dialog, { kind: 'con
           [],
           ...hints(width, 'Enter: confirm', 'Esc: cancel'),
         ];
-  return [...paragraph(title, width, { bold: true, tone: 'bad' }), [], ...paragraph(text, width), [], ...ask];
+  const head = paragraph(title, width, { bold: true, tone: 'bad' });
+  const rest = [[], ...paragraph(text, width), [], ...ask];
+  const known = facts.length > 0 ? [[], ...labelledLines(facts, width)] : [];
+  // In a small window the question itself comes first.
+  const hasRoom = head.length + known.length + rest.length <= height;
+  return [...head, ...(hasRoom ? known : []), ...rest];
+}
+
+/** Each value beside its label, in as many lines as it needs. */
+function labelledLines(facts: readonly (readonly [label: string, value: string])[], width: number): Line[] {
+  const labels = Math.max(...facts.map(([label]) => widthOf(label))) + 2;
+  return facts.flatMap(([label, value]) =>
+    paragraph(value, width - labels).map((line, index) => [dim(fit(index === 0 ? label : '', labels)), ...line]),
+  );
 }
 
 function picker(
@@ -146,34 +200,59 @@ function secret({ name, secret: key, copied, leaving }: Extract<Dialog, { kind: 
   ];
 }
 
-function notice({ title, lines, top }: Extract<Dialog, { kind: 'notice' }>, columns: number, height: number): Line[] {
-  const width = boxWidth(columns);
-  const all = noticeLines(lines, columns);
+function audit({ read, of }: Extract<Dialog, { kind: 'audit' }>, width: number): Line[] {
+  const filled = of === 0 ? 0 : Math.floor((read / of) * width);
+  return [
+    [bold('Audit')],
+    [],
+    ...paragraph('Checks that balance, totals, holds and journal agree. Gateways go on serving meanwhile.', width),
+    [],
+    [span('━'.repeat(filled), { tone: 'accent' }), dim('─'.repeat(width - filled))],
+    [{ text: of === 0 ? 'starting' : `${count(read)} of ${count(of)} journal rows` }],
+    [],
+    ...hints(width, 'Esc: stop'),
+  ];
+}
+
+/** Lines that scroll below a title, and below their head if they have one. */
+function scrolled(
+  title: readonly Line[],
+  below: Line,
+  all: readonly Line[],
+  top: number,
+  width: number,
+  height: number,
+): Line[] {
   const room = noticeRoom(height + OUTSIDE_ROWS);
   const first = Math.max(0, Math.min(top, all.length - room));
   const shown = all.slice(first, first + room);
   const where = all.length > room ? [`↑↓: lines ${first + 1} to ${first + shown.length} of ${all.length}`] : [];
-  return [
-    ...paragraph(title, width, { bold: true, tone: 'bad' }),
-    [],
-    ...shown.map((text) => [{ text }]),
-    [],
-    ...hints(width, ...where, 'Enter or Esc: close'),
-  ];
+  return [...title, below, ...shown, [], ...hints(width, ...where, 'Enter or Esc: close')];
 }
 
-/** All keys, or if there is no room, the global ones and those of the view. */
+/** All keys, or if there is no room, those of the view and the global ones; in two columns where they fit. */
 function help({ view }: Extract<Dialog, { kind: 'help' }>, width: number, height: number): Line[] {
-  const needed = HELP.reduce((sum, { keys }) => sum + keys.length + 1, 2);
-  const shown = needed <= height ? HELP : HELP.filter(({ of }) => of === undefined || of === view);
-  const column = Math.max(...HELP.flatMap(({ keys }) => keys.map(([key]) => widthOf(key))));
-  const lines = shown.flatMap(({ title, keys }): Line[] => [
-    [bold(title)],
-    ...keys.map(([key, meaning]) => [
-      { text: '  ' },
-      span(fit(key, column), { tone: 'accent' }),
-      { text: `  ${fit(meaning, width - column - 4)}` },
-    ]),
-  ]);
+  const columns = width >= TWO_COLUMNS ? 2 : 1;
+  const room = Math.floor(width / columns);
+  const keys = Math.max(...SECTIONS.flatMap(({ bindings }) => bindings.map(({ shown }) => widthOf(shown))));
+  const cell = ({ shown, meaning }: Binding): Line => [
+    { text: '  ' },
+    span(fit(shown, keys), { tone: 'accent' }),
+    { text: `  ${fit(meaning, room - keys - 4)}` },
+  ];
+  const linesOf = (sections: typeof SECTIONS) =>
+    sections.flatMap(({ title, bindings }): Line[] => {
+      const rows = Math.ceil(bindings.length / columns);
+      return [
+        [bold(title)],
+        ...bindings
+          .slice(0, rows)
+          .map((left, index) => [left, ...bindings.slice(rows + index, rows + index + 1)].flatMap(cell)),
+      ];
+    });
+  const all = linesOf(SECTIONS);
+  const here = SECTIONS.filter(({ of }) => of === view);
+  const everywhere = SECTIONS.filter(({ of }) => of === undefined);
+  const lines = all.length + 2 <= height ? all : linesOf([...here, ...everywhere]).slice(0, height - 2);
   return [...lines, [], [dim('any key: close')]];
 }

@@ -1,44 +1,5 @@
-/** Every key of the keyboard that does something, and what it does. */
-import type { Dialog, View } from '../model.ts';
-
-interface Section {
-  readonly title: string;
-  /** The view the keys work in; undefined for all of them. */
-  readonly of: View | undefined;
-  readonly keys: readonly (readonly [keys: string, meaning: string])[];
-}
-
-export const HELP: readonly Section[] = [
-  {
-    title: 'Everywhere',
-    of: undefined,
-    keys: [
-      ['1 … 6   Tab', 'go to a view; next view'],
-      ['↑↓ PgUp PgDn Home End', 'move (also j k Ctrl-U Ctrl-D g G)'],
-      ['Enter   Esc', 'look into a row; back'],
-      ['/   s   S', 'filter; sort by the next column; reverse'],
-      ['!', 'go to what is wrong'],
-      ['+', 'add credit'],
-      ['R', 'reload the config'],
-      ['Ctrl-L   Ctrl-Z', 'redraw the screen; suspend'],
-      ['?   q or Ctrl-C', 'this help; quit'],
-    ],
-  },
-  { title: 'Overview', of: 'overview', keys: [['t', 'how far back the charts reach']] },
-  {
-    title: 'Keys',
-    of: 'keys',
-    keys: [
-      ['n   r', 'create a key; rotate it'],
-      ['e   d', 'enable; disable'],
-      ['l   m', 'edit limits; edit allowed models'],
-      ['D', 'delete permanently'],
-    ],
-  },
-  { title: 'Live', of: 'live', keys: [['x   f', 'stop a request; only errors']] },
-  { title: 'Requests', of: 'requests', keys: [['f   paste', 'only errors; look for an id']] },
-  { title: 'Usage', of: 'usage', keys: [['← →   [ ]   w', 'group; time range; export as CSV']] },
-];
+/** The hints in the last line: the keys that do something in a view or a dialog. */
+import type { Dialog } from '../model.ts';
 
 /** The line at the bottom. The last hint is always shown, the others as far as they fit. */
 export const HINTS = {
@@ -70,6 +31,10 @@ const DIALOG_HINTS = {
   typed: ['type the text shown', 'Enter confirm', 'Esc cancel'],
   picker: ['↑↓ PgUp PgDn Home End move', 'Space toggle', 'Enter save', 'Esc cancel'],
   secret: ['c copy', 'Enter I have stored it'],
+  palette: ['type a name', '↑↓ choose', 'Enter do it', 'Esc close'],
+  audit: ['Esc stop'],
+  credit_history: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
+  done: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
   notice: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
   help: ['any key close'],
 } as const;

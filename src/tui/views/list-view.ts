@@ -1,20 +1,12 @@
 /** What all views that are lists have in common: the way here, the filter, the table, and the details of a row. */
 import { clean, widthOf, wrap } from '../../operator/text.ts';
+import { VIEW_NAMES } from '../bindings.ts';
 import { beside, bold, dim, fitLine, type Line, lineWidth, span, spread } from '../draw/line.ts';
 import { type Column, firstShown, rangeText, table } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
 import { LISTS } from '../lists/lists.ts';
 import type { Sort } from '../lists/state.ts';
-import type { Model, View } from '../model.ts';
-
-export const NAMES: Readonly<Record<View, string>> = {
-  overview: 'Overview',
-  keys: 'Keys',
-  live: 'Live',
-  requests: 'Requests',
-  usage: 'Usage',
-  models: 'Models',
-};
+import type { Model } from '../model.ts';
 
 /** A column, and the field that the list is ordered by with it. */
 export interface ListColumn<Row> extends Column<Row> {
@@ -112,9 +104,9 @@ export function wayTo({ trail, view }: Model): Line {
   const steps = trail.flatMap((place, index) => {
     // The view that a step led to is named as the next begins there.
     const chosen = clean(place.label);
-    return index === 0 || place.view !== trail[index - 1]?.view ? [NAMES[place.view], chosen] : [chosen];
+    return index === 0 || place.view !== trail[index - 1]?.view ? [VIEW_NAMES[place.view], chosen] : [chosen];
   });
-  return [dim(steps.map((each) => `${each} › `).join('')), bold(NAMES[view])];
+  return [dim(steps.map((each) => `${each} › `).join('')), bold(VIEW_NAMES[view])];
 }
 
 /** Nothing passes the filter: here are its words. */

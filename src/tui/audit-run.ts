@@ -1,0 +1,69 @@
+/** Runs the audit for the dashboard: as the command, in a process of its own. */
+import { spawn } from 'node:child_process';
+import { ownCommand } from '../core/program.ts';
+import { count } from '../operator/format.ts';
+import type { Event } from './update/step.ts';
+
+type Told = Extract<Event, { kind: 'audit_progress' | 'audit_ended' }>;
+
+/** More than all checks can say. */
+const MAX_OUTPUT_CHARACTERS = 4_000_000;
+
+/** As `audit --json` prints it. */
+interface Verdict {
+  readonly ok: boolean;
+  readonly path: string;
+  readonly checks: readonly {
+    readonly check: string;
+    readonly rows: number;
+    readonly differences: readonly string[];
+  }[];
+}
+
+/**
+ * Tells how far it is, and then once what came of it, unless it was stopped. In another process, since the audit
+ * has an SQLite of its own: were both in one, closing the file there would drop the locks that are held here.
+ */
+export function startAudit(
+  configOption: string | undefined,
+  tell: (told: Told) => void,
+  [program, ...start] = ownCommand(),
+): { stop(): void } {
+  const config = configOption === undefined ? [] : ['--config', configOption];
+  const child = spawn(program, [...start, ...config, 'audit', '--json'], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  let [output, errors, isOver] = ['', '', false];
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    if (output.length < MAX_OUTPUT_CHARACTERS) output += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    if (errors.length < MAX_OUTPUT_CHARACTERS) errors += text;
+  });
+  child.on('message', ({ done, of }: { done: number; of: number }) => {
+    if (!isOver) tell({ kind: 'audit_progress', read: done, of });
+  });
+  const end = (told: Told) => {
+    if (!isOver) tell(told);
+    isOver = true;
+  };
+  child.once('error', (error) => end(failed([error.message])));
+  child.once('close', () => end(output === '' ? failed(errors.trim().split('\n')) : verdictOf(JSON.parse(output))));
+  return {
+    stop() {
+      isOver = true;
+      child.kill();
+    },
+  };
+}
+
+function failed(lines: readonly string[]): Told {
+  return { kind: 'audit_ended', title: 'The audit failed.', lines, tone: 'bad' };
+}
+
+function verdictOf({ ok, path, checks }: Verdict): Told {
+  const lines = checks.flatMap(({ check, rows, differences }) => [
+    `${check}: ${differences.length === 0 ? `${count(rows)} rows, agrees` : `${count(rows)} rows, DIFFERS`}`,
+    ...differences.map((difference) => `- ${difference}`),
+  ]);
+  const title = `${path}: ${ok ? 'everything agrees.' : 'not everything agrees.'}`;
+  return { kind: 'audit_ended', title, lines, tone: ok ? 'good' : 'bad' };
+}

@@ -1,0 +1,104 @@
+/** Every key of the keyboard that does something, and what it does: the help and the palette are made of this table. */
+import type { View } from './model.ts';
+
+/** As the tabs show them. */
+export const VIEW_NAMES: Readonly<Record<View, string>> = {
+  overview: 'Overview',
+  keys: 'Keys',
+  live: 'Live',
+  requests: 'Requests',
+  usage: 'Usage',
+  models: 'Models',
+};
+
+export interface Binding {
+  /** The key as people read it. */
+  readonly shown: string;
+  readonly meaning: string;
+  /** The name of the key that the palette presses; undefined for what is of no use there, such as moving. */
+  readonly press?: string;
+  /** Whether it changes something, or asks whether it should: a read-only dashboard refuses it. */
+  readonly isChange?: true;
+}
+
+export interface Section {
+  readonly title: string;
+  /** The view that the keys work in; undefined for all of them. */
+  readonly of: View | undefined;
+  readonly bindings: readonly Binding[];
+}
+
+export const SECTIONS: readonly Section[] = [
+  {
+    title: 'Everywhere',
+    of: undefined,
+    bindings: [
+      { shown: '1 … 6', meaning: 'go to a view' },
+      { shown: 'Tab', meaning: 'next view' },
+      { shown: '↑↓ j k', meaning: 'move' },
+      { shown: 'PgUp PgDn', meaning: 'pages; Ctrl-U Ctrl-D' },
+      { shown: 'Home End', meaning: 'first; last; g G' },
+      { shown: 'Enter', meaning: 'look into the row', press: 'enter' },
+      { shown: 'Esc', meaning: 'back' },
+      { shown: '/', meaning: 'filter', press: '/' },
+      { shown: 's', meaning: 'sort by next column', press: 's' },
+      { shown: 'S', meaning: 'reverse the order', press: 'S' },
+      { shown: ':', meaning: 'find anything by name' },
+      { shown: '!', meaning: 'go to what is wrong', press: '!' },
+      { shown: '@', meaning: 'what was done here', press: '@' },
+      { shown: 'u', meaning: 'undo the last change', press: 'u', isChange: true },
+      { shown: '+', meaning: 'add credit', press: '+', isChange: true },
+      { shown: '-', meaning: 'remove credit', press: '-', isChange: true },
+      { shown: 'h', meaning: 'credit history', press: 'h' },
+      { shown: 'A', meaning: 'audit the state', press: 'A' },
+      { shown: 'R', meaning: 'reload the config', press: 'R', isChange: true },
+      { shown: 'Ctrl-L', meaning: 'redraw the screen' },
+      { shown: 'Ctrl-Z', meaning: 'suspend' },
+      { shown: '?', meaning: 'this help', press: '?' },
+      { shown: 'q Ctrl-C', meaning: 'quit', press: 'q' },
+    ],
+  },
+  {
+    title: 'Overview',
+    of: 'overview',
+    bindings: [{ shown: 't', meaning: 'reach of the charts', press: 't' }],
+  },
+  {
+    title: 'Keys',
+    of: 'keys',
+    bindings: [
+      { shown: 'n', meaning: 'create a key', press: 'n', isChange: true },
+      { shown: 'r', meaning: 'rotate the key', press: 'r', isChange: true },
+      { shown: 'e', meaning: 'enable the key', press: 'e', isChange: true },
+      { shown: 'd', meaning: 'disable the key', press: 'd', isChange: true },
+      { shown: 'l', meaning: 'edit its limits', press: 'l', isChange: true },
+      { shown: 'm', meaning: 'edit its models', press: 'm', isChange: true },
+      { shown: 'D', meaning: 'delete it permanently', press: 'D', isChange: true },
+    ],
+  },
+  {
+    title: 'Live',
+    of: 'live',
+    bindings: [
+      { shown: 'f', meaning: 'only errors', press: 'f' },
+      { shown: 'x', meaning: 'stop a request', press: 'x', isChange: true },
+    ],
+  },
+  {
+    title: 'Requests',
+    of: 'requests',
+    bindings: [
+      { shown: 'f', meaning: 'only errors', press: 'f' },
+      { shown: 'paste', meaning: 'look for an id' },
+    ],
+  },
+  {
+    title: 'Usage',
+    of: 'usage',
+    bindings: [
+      { shown: '← →', meaning: 'group', press: 'right' },
+      { shown: '[ ]', meaning: 'time range', press: ']' },
+      { shown: 'w', meaning: 'export as CSV', press: 'w' },
+    ],
+  },
+];

@@ -1,0 +1,79 @@
+/** Makes the changes that the dashboard is asked for, with the operations of the commands. */
+import { mintKey } from '../core/api-key.ts';
+import { count, usd } from '../operator/format.ts';
+import { BALANCE_TOO_LARGE, explainKeyChange } from '../operator/messages.ts';
+import type { KeyChange } from '../state/keys.ts';
+import type { OpenState } from '../state/state.ts';
+import type { Action } from './deeds.ts';
+import type { Tone } from './draw/line.ts';
+import type { Event } from './update/step.ts';
+
+export type ActionEvent = Extract<Event, { kind: 'outcome' | 'key_created' }>;
+
+/** Rejects where the state cannot be changed. */
+export async function carryOut(
+  { keys, account, nodes }: OpenState,
+  action: Exclude<Action, { kind: 'stop_request' }>,
+  nowMs: number,
+): Promise<ActionEvent> {
+  const secret = mintKey();
+  switch (action.kind) {
+    case 'create': {
+      const change = await keys.create(
+        secret,
+        { name: action.name, allowlist: action.models, ...action.limits },
+        nowMs,
+      );
+      return keyCreated(change, action.name, secret);
+    }
+    case 'rotate':
+      return keyCreated(await keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
+    case 'set_state':
+      return outcomeOf(
+        await keys.setState(action.keyId, action.state),
+        action.keyId,
+        (name) => `${name} is ${action.state}.`,
+      );
+    case 'set_limits':
+      return outcomeOf(
+        await keys.setLimits(action.keyId, action.limits),
+        action.keyId,
+        (name) => `The limits of ${name} are in effect.`,
+      );
+    case 'set_allowlist':
+      return outcomeOf(
+        await keys.editAllowlist(action.keyId, () => action.models),
+        action.keyId,
+        (name) =>
+          `${name} may call ${action.models === null ? 'every model' : `${count(action.models.length)} models`}.`,
+      );
+    case 'add_credit': {
+      const balance = await account.enter(action.nanos, action.note, nowMs);
+      if (balance === undefined) {
+        return { kind: 'outcome', text: BALANCE_TOO_LARGE, tone: 'bad' };
+      }
+      const { nanos } = action;
+      const change = nanos < 0n ? `Removed ${usd(-nanos)} USD.` : `Added ${usd(nanos)} USD.`;
+      return outcome(`${change} The balance is ${usd(balance.balanceNanos)} USD.`, 'good');
+    }
+    case 'stop_elsewhere': {
+      const isInFlight = await nodes?.stopRequest(action.id);
+      if (!isInFlight) return { kind: 'outcome', text: 'The request has already ended.', tone: 'warn' };
+      return { kind: 'outcome', text: `${action.node} stops ${action.id} within seconds.`, tone: 'good' };
+    }
+  }
+}
+
+export function outcome(text: string, tone: Tone): ActionEvent {
+  return { kind: 'outcome', text, tone };
+}
+
+function outcomeOf(change: KeyChange, idOrName: string, say: (name: string) => string): ActionEvent {
+  if (change.kind === 'done') return { kind: 'outcome', text: say(change.key.name), tone: 'good' };
+  return { kind: 'outcome', text: explainKeyChange(change, idOrName), tone: 'bad' };
+}
+
+function keyCreated(change: KeyChange, idOrName: string, secret: string): ActionEvent {
+  if (change.kind === 'done') return { kind: 'key_created', name: change.key.name, secret };
+  return { kind: 'outcome', text: explainKeyChange(change, idOrName), tone: 'bad' };
+}

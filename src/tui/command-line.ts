@@ -1,0 +1,114 @@
+/** The command line that does the same as what was done in the dashboard. Pure; no secret comes in here. */
+import { formatUsd } from '../core/money.ts';
+import { PROGRAM } from '../core/program.ts';
+import { checkKeyName, type KeyRecord, type OwnLimits } from '../state/keys.ts';
+import type { Deed } from './deeds.ts';
+
+/** The arguments of the program. */
+export type Words = readonly string[];
+
+/** A key as far as commands need it. */
+type Named = Pick<KeyRecord, 'id' | 'name'>;
+
+/**
+ * What to type for it: one command, or rarely two. `before` is the key as it was; undefined if the deed is
+ * not about a key, or nobody knows it.
+ */
+export function commandsOf(deed: Deed, before: KeyRecord | undefined): readonly Words[] {
+  switch (deed.kind) {
+    case 'create': {
+      const { rpm, tpm, concurrency, spendLimitNanos } = deed.limits;
+      const options = [
+        ...(rpm === null ? [] : ['--rpm', String(rpm)]),
+        ...(tpm === null ? [] : ['--tpm', String(tpm)]),
+        ...(concurrency === null ? [] : ['--concurrency', String(concurrency)]),
+        ...(spendLimitNanos === null ? [] : ['--spend-limit', formatUsd(spendLimitNanos)]),
+        ...(deed.models ?? []).flatMap((id) => ['--allow', id]),
+      ];
+      return [['keys', 'create', ...options, ...argument(deed.name)]];
+    }
+    case 'set_state':
+      return [['keys', VERBS[deed.state], nameOf(before, deed.keyId)]];
+    case 'rotate':
+      return [['keys', 'rotate', nameOf(before, deed.keyId)]];
+    case 'set_limits':
+      return [['limits', 'set', nameOf(before, deed.keyId), ...limitOptions(deed.limits, before)]];
+    case 'set_allowlist':
+      return allowlistCommands(nameOf(before, deed.keyId), deed.models, before?.allowlist ?? null);
+    case 'add_credit': {
+      const { nanos, note } = deed;
+      const amount = formatUsd(nanos < 0n ? -nanos : nanos);
+      return [['credit', nanos < 0n ? 'remove' : 'add', amount, ...(note === '' ? [] : option('--note', note))]];
+    }
+    case 'stop_request':
+    case 'stop_elsewhere':
+      return [['requests', 'stop', deed.id]];
+    case 'reload':
+      return [['reload']];
+  }
+}
+
+const VERBS = { enabled: 'enable', disabled: 'disable', deleted: 'delete' } as const;
+
+/** The name, which people know, where it can be typed as an argument; otherwise the id. */
+function nameOf(key: Named | undefined, keyId: string): string {
+  const name = key?.name ?? '';
+  return checkKeyName(name) === undefined && !name.startsWith('-') ? name : keyId;
+}
+
+/** A value that begins with a hyphen would be taken for an option. */
+function argument(value: string): Words {
+  return value.startsWith('-') ? ['--', value] : [value];
+}
+
+function option(name: string, value: string): Words {
+  return value.startsWith('-') ? [`${name}=${value}`] : [name, value];
+}
+
+/** Those that change; all if none does, or nobody knows. */
+function limitOptions(limits: OwnLimits, before: OwnLimits | undefined): Words {
+  const own = (value: number | null) => (value === null ? 'default' : String(value));
+  const { spendLimitNanos } = limits;
+  const all = [
+    { field: 'rpm', words: ['--rpm', own(limits.rpm)] },
+    { field: 'tpm', words: ['--tpm', own(limits.tpm)] },
+    { field: 'concurrency', words: ['--concurrency', own(limits.concurrency)] },
+    {
+      field: 'spendLimitNanos',
+      words: ['--spend-limit', spendLimitNanos === null ? 'none' : formatUsd(spendLimitNanos)],
+    },
+  ] as const;
+  const changed = all.filter(({ field }) => limits[field] !== before?.[field]);
+  return (changed.length === 0 ? all : changed).flatMap(({ words }) => words);
+}
+
+/** No command sets an empty allowlist: it is what is left once all models are removed. */
+function allowlistCommands(
+  key: string,
+  models: readonly string[] | null,
+  before: readonly string[] | null,
+): readonly Words[] {
+  if (models === null) return [['allowlist', 'clear', key]];
+  if (models.length > 0) return [['allowlist', 'set', key, ...models]];
+  if (before !== null && before.length > 0) return [['allowlist', 'remove', key, ...before]];
+  return [
+    ['allowlist', 'set', key, ANY_MODEL],
+    ['allowlist', 'remove', key, ANY_MODEL],
+  ];
+}
+
+/** Set and removed again; it need not exist. */
+const ANY_MODEL = 'no/model';
+
+/** As it is typed in a shell. `config` is the `--config` that the dashboard was started with. */
+export function shellLine(commands: readonly Words[], config: string | undefined): string {
+  const start = config === undefined ? '' : ` -c ${quoted(config)}`;
+  return commands.map((words) => `${PROGRAM}${start} ${words.map(quoted).join(' ')}`).join(' && ');
+}
+
+/** What no shell takes for anything else. */
+const PLAIN = /^[\w@%+:,./-]+$/;
+
+function quoted(word: string): string {
+  return PLAIN.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,31 @@
+/** What was done in this dashboard as lines: newest first, each with the command line that does the same. Pure. */
+import { dateTime } from '../operator/format.ts';
+import { clean, wrap } from '../operator/text.ts';
+import { commandsOf, shellLine } from './command-line.ts';
+import type { Done } from './deeds.ts';
+import { boxWidth } from './draw/box.ts';
+import { dim, type Line, span } from './draw/line.ts';
+import type { Model } from './model.ts';
+
+/** `12:00:00`, and the gap after it. */
+const TIME = 8;
+const GAP = '  ';
+
+export function doneLines(model: Model): Line[] {
+  const width = boxWidth(model.columns) - TIME - GAP.length;
+  const margin = { text: ' '.repeat(TIME) + GAP };
+  return model.done.toReversed().flatMap((done): Line[] => {
+    const [first = '', ...more] = wrap(clean(textOf(done)), width);
+    const command = shellLine(commandsOf(done.deed, done.before), model.configOption);
+    const style = { tone: done.tone === 'good' ? undefined : done.tone };
+    return [
+      [dim(dateTime(done.atMs).slice(-TIME)), { text: GAP }, span(first, style)],
+      ...more.map((text): Line => [margin, span(text, style)]),
+      ...wrap(clean(command), width).map((text): Line => [margin, span(text, { tone: 'accent' })]),
+    ];
+  });
+}
+
+function textOf({ text, isUndone, isUndo }: Done): string {
+  return `${isUndo ? 'Undo: ' : ''}${text}${isUndone ? ' (undone since)' : ''}`;
+}

@@ -1,0 +1,67 @@
+/** Where on the screen the tabs and the rows of the lists are, for clicks. Pure. */
+import { widthOf } from '../operator/text.ts';
+import { VIEW_NAMES } from './bindings.ts';
+import { firstShown } from './draw/table.ts';
+import { LISTS } from './lists/lists.ts';
+import { type Model, VIEWS, type View } from './model.ts';
+
+export const TABS_ROW = 1;
+/** Rows above the body of a view, and above and below it together. */
+const ABOVE_BODY = 3;
+const FRAME_ROWS = 5;
+/** The title of a view, and the head of its table. */
+const ABOVE_ROWS = 2;
+
+/** From this many columns on there is room between the tabs. */
+const LOOSE_COLUMNS = 66;
+
+/** What is before each tab. */
+export function tabGap(columns: number): string {
+  return columns >= LOOSE_COLUMNS ? ' ' : '';
+}
+
+/** A tab as it is drawn. */
+export function tabText(view: View): string {
+  return ` ${VIEWS.indexOf(view) + 1} ${VIEW_NAMES[view]} `;
+}
+
+export function tabAt(column: number, columns: number): View | undefined {
+  let end = 0;
+  return VIEWS.find((view) => {
+    end += tabGap(columns).length + widthOf(tabText(view));
+    return column < end;
+  });
+}
+
+/** How many rows below the cursor the row of a list is that is drawn there; undefined if there is none. */
+export function rowsFromCursor(model: Model, row: number): number | undefined {
+  const shown = rowsShown(model);
+  if (shown === undefined) return undefined;
+  const { cursor } = model.lists[model.view];
+  const rows = LISTS[model.view].shown(model).length;
+  const place = row - ABOVE_BODY - ABOVE_ROWS;
+  const index = firstShown(rows, shown, cursor) + place;
+  return place >= 0 && place < shown && index < rows ? index - cursor : undefined;
+}
+
+/** The rows that a list has room for; undefined while details share it, or a filter may take a line. */
+function rowsShown({ view, lists, rows, keys, live, requests }: Model): number | undefined {
+  const { filter, isTyping } = lists[view];
+  if (isTyping || filter.text !== '') return undefined;
+  const room = rows - FRAME_ROWS - ABOVE_ROWS;
+  switch (view) {
+    case 'overview':
+      return undefined;
+    case 'keys':
+      return keys.detail === undefined ? room : undefined;
+    case 'live':
+      return live.isOpen ? undefined : room;
+    case 'requests':
+      return requests.isOpen ? undefined : room;
+    case 'usage':
+      // Its last line is the sum.
+      return room - 1;
+    case 'models':
+      return room;
+  }
+}

@@ -1,0 +1,93 @@
+/** What was done in this dashboard, and how the last of it can be undone. Pure. */
+import { isDeepStrictEqual } from 'node:util';
+import type { KeyRecord, OwnLimits } from '../state/keys.ts';
+import type { Action, Done } from './deeds.ts';
+import type { Model } from './model.ts';
+import { keysById } from './select.ts';
+
+/** The changes that are remembered. */
+const MAX_DONE = 200;
+
+export interface Undo {
+  readonly done: Done;
+  /** What brings back what was there before. */
+  readonly action: Action;
+  /** What was done later and stays, because nothing undoes it. */
+  readonly stays: readonly Done[];
+  /** Whether the key is no longer as the change has left it. */
+  readonly isChangedSince: boolean;
+  /** The key as it is now. */
+  readonly key: KeyRecord;
+}
+
+/** Remembers what was done, and what of it has been undone by that. */
+export function withDone(
+  model: Model,
+  { undoes, ...done }: Omit<Done, 'number' | 'isUndone' | 'isUndo'> & { readonly undoes: number | undefined },
+): Model {
+  const isUndone = (number: number) => done.tone !== 'bad' && number === undoes;
+  const earlier = model.done.map((each) => (isUndone(each.number) ? { ...each, isUndone: true } : each));
+  const number = (model.done.at(-1)?.number ?? 0) + 1;
+  const last: Done = { ...done, number, isUndone: false, isUndo: undoes !== undefined };
+  return { ...model, done: [...earlier, last].slice(-MAX_DONE) };
+}
+
+/** How the last change can be undone; else what was done last and stays, undefined if nothing was. */
+export function lastUndo(model: Model): Undo | { readonly stays: Done | undefined } {
+  const stays: Done[] = [];
+  for (const done of model.done.toReversed()) {
+    if (done.tone === 'bad' || done.isUndone || done.isUndo || done.deed.kind === 'reload') continue;
+    const { before } = done;
+    const action = before && reverse(done.deed, before);
+    const key = before && keysById(model).get(before.id)?.record;
+    if (action === undefined || key === undefined) stays.push(done);
+    else if (action !== 'nothing') {
+      return { done, action, stays, key, isChangedSince: !isAs(done.deed, key) };
+    }
+  }
+  return { stays: stays[0] };
+}
+
+/** What brings the key back; `nothing` if it was so already, and undefined if nothing can. */
+function reverse(deed: Done['deed'], before: KeyRecord): Action | 'nothing' | undefined {
+  if (isAs(deed, before)) return 'nothing';
+  switch (deed.kind) {
+    case 'set_state':
+      if (deed.state === 'deleted') return undefined;
+      return { kind: 'set_state', keyId: before.id, state: before.state };
+    case 'set_limits':
+      return { kind: 'set_limits', keyId: before.id, limits: limitsOf(before) };
+    case 'set_allowlist':
+      return { kind: 'set_allowlist', keyId: before.id, models: before.allowlist };
+    case 'create':
+    case 'rotate':
+    case 'add_credit':
+    case 'stop_request':
+    case 'stop_elsewhere':
+    case 'reload':
+      return undefined;
+  }
+}
+
+/** Whether a key is as this has left it. */
+function isAs(deed: Done['deed'], key: KeyRecord): boolean {
+  switch (deed.kind) {
+    case 'set_state':
+      return key.state === deed.state;
+    case 'set_limits':
+      return isDeepStrictEqual(limitsOf(key), limitsOf(deed.limits));
+    case 'set_allowlist':
+      return isDeepStrictEqual(key.allowlist, deed.models);
+    case 'create':
+    case 'rotate':
+    case 'add_credit':
+    case 'stop_request':
+    case 'stop_elsewhere':
+    case 'reload':
+      return false;
+  }
+}
+
+function limitsOf({ rpm, tpm, concurrency, spendLimitNanos }: OwnLimits): OwnLimits {
+  return { rpm, tpm, concurrency, spendLimitNanos };
+}

@@ -1,0 +1,70 @@
+/** Choosing the models that a key may call: for a key, or for the form that creates one. */
+import { readModelIds } from '../../operator/input.ts';
+import { typed } from '../draw/typed.ts';
+import type { Dialog, FormDialog, Model } from '../model.ts';
+import { moveCursor, type Step, step, withMessage } from './step.ts';
+
+type PickerDialog = Extract<Dialog, { kind: 'picker' }>;
+
+/** How far PgUp and PgDn move in a list of models. */
+const PICKER_PAGE = 10;
+const FIELD = 'models';
+
+/** The models in the config, and those in the allowlist that the config no longer has. */
+export function pickerOptions({ stored }: Model, allowlist: readonly string[] | null): string[] {
+  return [...new Set([...stored.models.map(({ id }) => id), ...(allowlist ?? [])])];
+}
+
+/** Opens the picker for the form's field of models, if it has one, with what was typed there. */
+export function pickForField(model: Model, form: FormDialog): Step {
+  const at = form.fields.findIndex(({ name }) => name === FIELD);
+  const reading = readModelIds(form.fields[at]?.value.text ?? '');
+  if (at < 0) return step(model);
+  const chosen = reading.ok ? reading.value : null;
+  const saves = { kind: 'field', form: { ...form, cursor: at } } as const;
+  const options = pickerOptions(model, chosen);
+  return step({ ...model, dialog: { kind: 'picker', saves, name: 'the new key', options, chosen, cursor: 0 } });
+}
+
+export function onPickerKey(model: Model, picker: PickerDialog, key: string): Step {
+  const { options, chosen, cursor } = picker;
+  const next = moveCursor(cursor, key, options.length, PICKER_PAGE);
+  if (next !== undefined) return step({ ...model, dialog: { ...picker, cursor: next } });
+  switch (key) {
+    case 'a':
+      return step({ ...model, dialog: { ...picker, chosen: null } });
+    case 'x':
+      return step({ ...model, dialog: { ...picker, chosen: [] } });
+    case ' ':
+      return step({ ...model, dialog: { ...picker, chosen: toggle(options, chosen, options[cursor]) } });
+    case 'enter':
+      return save(model, picker);
+    default:
+      return step(model);
+  }
+}
+
+/** Where every model is allowed, removing one leaves all the others. */
+function toggle(
+  options: readonly string[],
+  chosen: readonly string[] | null,
+  option: string | undefined,
+): readonly string[] {
+  const list = chosen ?? options;
+  if (option === undefined) return list;
+  return list.includes(option) ? list.filter((each) => each !== option) : [...list, option];
+}
+
+function save(model: Model, { saves, chosen }: PickerDialog): Step {
+  if (saves.kind === 'key') {
+    const action = { kind: 'set_allowlist', keyId: saves.keyId, models: chosen } as const;
+    return step({ ...model, dialog: undefined }, { kind: 'act', action });
+  }
+  // An empty field means every model.
+  if (chosen?.length === 0) return step(withMessage(model, 'Choose at least one model, or all.', 'warn'));
+  const value = typed((chosen ?? []).join(' '));
+  const fields = saves.form.fields.map((field) =>
+    field.name === FIELD ? { ...field, value, problem: undefined } : field,
+  );
+  return step({ ...model, dialog: { ...saves.form, fields } });
+}

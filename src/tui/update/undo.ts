@@ -1,0 +1,40 @@
+/** `u`: asks whether the last change is to be undone, and says what that does. */
+import { commandsOf, shellLine } from '../command-line.ts';
+import type { Done } from '../deeds.ts';
+import { NOTHING_TYPED } from '../draw/typed.ts';
+import type { Model } from '../model.ts';
+import { lastUndo } from '../undo.ts';
+import { type Step, step, withMessage } from './step.ts';
+
+export function askToUndo(model: Model): Step {
+  const last = lastUndo(model);
+  if (!('action' in last)) return step(withMessage(model, nothingToUndo(last.stays), 'warn'));
+  const { done, action, key, isChangedSince, stays } = last;
+  const facts = [
+    ['what was done', done.text],
+    ['undone with', shellLine(commandsOf(action, key), model.configOption)],
+    ...stays.map((each) => ['stays as it is', each.text] as const),
+  ] as const;
+  const text = isChangedSince
+    ? `${key.name} has been changed again since, and not here: that change is lost, too.`
+    : `${key.name} gets back what it had before.`;
+  const { number: undoes } = done;
+  return step({
+    ...model,
+    dialog: {
+      kind: 'confirm',
+      title: 'Undo the last change?',
+      text,
+      facts,
+      action,
+      undoes,
+      word: undefined,
+      typed: NOTHING_TYPED,
+    },
+  });
+}
+
+function nothingToUndo(stays: Done | undefined): string {
+  if (stays === undefined) return 'Nothing was changed here that could be undone.';
+  return `This cannot be undone: ${stays.text}`;
+}
