@@ -39,6 +39,7 @@ function check(command: Command): void {
     ['durability', config.durability],
     ['journal retention', retentionOf(config)],
     ['log level', config.logLevel],
+    ['metrics', metricsOf(config)],
     ['request timeout', milliseconds(config.timeouts.requestMs)],
     ['drain timeout', milliseconds(config.timeouts.drainMs)],
     ['default tier', config.tierName],
@@ -84,6 +85,12 @@ function stateFields({ state, node }: Config): readonly (readonly [name: string,
   }
 }
 
+function metricsOf({ metrics }: Config): string {
+  if (metrics === undefined) return 'off';
+  const keys = metrics.keyLabels === 0 ? '' : `, up to ${count(metrics.keyLabels)} keys by their ids`;
+  return `http://${formatAddress(metrics.listen)}/metrics${keys}`;
+}
+
 /** As the config file writes it. */
 function retentionOf({ journalRetentionMs: milliseconds }: Config): string {
   return milliseconds === undefined ? 'off' : `${milliseconds / DAY_MS}d`;
@@ -106,6 +113,9 @@ function configJson(config: Config) {
     durability: config.durability,
     journal_retention: retentionOf(config),
     log_level: config.logLevel,
+    metrics: config.metrics
+      ? { listen: formatAddress(config.metrics.listen), key_labels: config.metrics.keyLabels }
+      : null,
     request_timeout_ms: config.timeouts.requestMs,
     drain_timeout_ms: config.timeouts.drainMs,
     tier: config.tierName,

@@ -3,11 +3,12 @@
  * several fields.
  */
 
+import { formatAddress } from '../core/address.ts';
 import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { showState } from '../core/state-location.ts';
-import type { Config, MockProviderConfig, ProviderConfig, UpstreamConfig } from './config.ts';
+import type { Config, MetricsConfig, MockProviderConfig, ProviderConfig, UpstreamConfig } from './config.ts';
 import { toModel } from './models.ts';
 import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
 import { type Expanded, expandField, type ReferenceSource } from './secrets.ts';
@@ -73,11 +74,20 @@ class ConfigBuilder {
         drainMs: parsed.timeouts.drain,
       },
       retry: parsed.retry,
+      metrics: this.#metrics(parsed),
       streamKeepAliveMs: typeof parsed.stream_keep_alive === 'number' ? parsed.stream_keep_alive : undefined,
       logLevel: parsed.log.level,
       providers,
       warnings: this.#warnings,
     };
+  }
+
+  #metrics({ metrics, listen }: ParsedConfig): MetricsConfig | undefined {
+    if (metrics === undefined) return undefined;
+    if (metrics.listen.port !== 0 && formatAddress(metrics.listen) === formatAddress(listen)) {
+      this.#addProblem(['metrics'], 'expected an address of its own, other than `listen`');
+    }
+    return { listen: metrics.listen, keyLabels: metrics.key_labels };
   }
 
   #tier(): Limits {

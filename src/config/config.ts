@@ -75,6 +75,13 @@ export function isActive({ missingVariable }: ProviderConfig | UpstreamConfig): 
   return missingVariable === undefined;
 }
 
+/** Where Prometheus reads metrics. */
+export interface MetricsConfig {
+  readonly listen: ListenAddress;
+  /** How many keys have labels of their own. */
+  readonly keyLabels: number;
+}
+
 export interface Config {
   /** The file that was read; undefined if there is none and the defaults apply. */
   readonly path: string | undefined;
@@ -102,6 +109,8 @@ export interface Config {
   /** `idleMs` also limits how long a client may leave a stream unread. */
   readonly timeouts: Timeouts;
   readonly retry: RetryPolicy;
+  /** Undefined for none. */
+  readonly metrics: MetricsConfig | undefined;
   /**
    * How long a started stream may be silent before a comment is sent, in milliseconds; undefined
    * for never.

@@ -208,6 +208,18 @@ export const providerSchema = z.discriminatedUnion('kind', [openaiProvider, anth
 
 const PROVIDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+const MAX_KEY_LABELS = 10_000;
+const metrics = z.preprocess(
+  (value) => (typeof value === 'string' ? { listen: value } : value),
+  z.strictObject(
+    {
+      listen: parsed(parseListen, 'expected host:port, such as 127.0.0.1:9464 or [::1]:9464'),
+      key_labels: wholeNumber(0, MAX_KEY_LABELS).default(0),
+    },
+    { error: () => 'expected host:port, or  { listen: 127.0.0.1:9464, key_labels: 100 }' },
+  ),
+);
+
 export const configSchema = z.strictObject({
   listen: listen.default({ host: '127.0.0.1', port: 8787 }),
   threads: wholeNumber(1, MAX_THREADS).default(1),
@@ -222,6 +234,7 @@ export const configSchema = z.strictObject({
   max_connections: wholeNumber(1, MAX_CONNECTIONS).default(8192),
   overload: overload.prefault({}),
   cap_output: flag.default(false),
+  metrics: metrics.optional(),
   timeouts: timeouts.prefault({}),
   retry: retry.prefault({}),
   stream_keep_alive: parsedOrOff(parseDuration, 'expected a duration such as 15s, or off').default(15_000),

@@ -1,8 +1,8 @@
 /** Whether a gateway runs on this state and is ready, or the address is free for one. */
-import type { Config } from '../config/config.ts';
+import type { Config, MetricsConfig } from '../config/config.ts';
 import { readSnapshot } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
-import { formatAddress, isLoopback } from '../core/address.ts';
+import { formatAddress, isLoopback, type ListenAddress } from '../core/address.ts';
 import { PROGRAM, VERSION } from '../core/program.ts';
 import { assertFree } from '../http/address.ts';
 import { duration } from '../operator/format.ts';
@@ -22,7 +22,22 @@ export async function checkGateway(config: Config): Promise<readonly Finding[]> 
   }
 }
 
-async function checkAddress({ listen }: Config): Promise<Finding[]> {
+async function checkAddress({ listen, metrics }: Config): Promise<Finding[]> {
+  const findings = await checkServing(listen);
+  return metrics === undefined ? findings : [...findings, await checkMetrics(metrics)];
+}
+
+async function checkMetrics({ listen }: MetricsConfig): Promise<Finding> {
+  const name = 'metrics';
+  try {
+    await assertFree(listen, name);
+    return ok(name, `${formatAddress(listen)} is free`);
+  } catch (error) {
+    return refused(name, error);
+  }
+}
+
+async function checkServing(listen: ListenAddress): Promise<Finding[]> {
   try {
     await assertFree(listen);
     const note =

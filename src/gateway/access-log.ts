@@ -1,12 +1,13 @@
 /**
  * The access log: one line for each request, and a warning while requests are refused for lack of
- * resources.
+ * resources. Metrics count the same.
  */
 import { printableName } from '../core/printable.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Pressure } from '../http/listener.ts';
 import { isUnderV1 } from '../http/routes.ts';
 import type { Log } from '../observe/log.ts';
+import type { TallyCounter } from '../observe/tally.ts';
 
 /** The status that logs show, as nginx's do, for a client that hung up before its answer. */
 const CLIENT_CLOSED_REQUEST = 499;
@@ -20,13 +21,27 @@ export function logExchange(log: Log, exchange: Exchange): void {
   // A client may have put its key into the path by mistake.
   const path = printableName(exchange.path);
   const method = request.method ?? '';
-  const status = exchange.gone ? CLIENT_CLOSED_REQUEST : exchange.status;
+  const status = statusShown(exchange);
   const error = exchange.error?.code;
   const subject = [model, error, keyId].filter((part) => part !== undefined).join(', ');
   log[level](
     { request_id: requestId, method, path, key: keyId, model, status, error, ms: ageMs },
     `${requestId} ${method} ${path} ${status} in ${ageMs} ms${subject === '' ? '' : ` (${subject})`}`,
   );
+}
+
+/** Counts a request that has ended, for metrics: its answer, and its refusal if it came without a valid key. */
+export function countExchange(tally: TallyCounter, exchange: Exchange): void {
+  if (!isUnderV1(exchange.path)) return;
+  tally.countResponse(statusShown(exchange));
+  const { error, keyId } = exchange;
+  // Overload is counted where it is noticed, and the rest with its key.
+  const isCounted = keyId !== undefined || error?.code === 'rate_limited' || error?.code === 'internal_error';
+  if (error !== undefined && !isCounted) tally.countRefusal(error.code, error.code, undefined);
+}
+
+function statusShown({ gone, status }: Exchange): number {
+  return gone ? CLIENT_CLOSED_REQUEST : status;
 }
 
 /** Warns that requests or connections were refused, and names the setting that limits them. */

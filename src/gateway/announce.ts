@@ -8,7 +8,8 @@ import type { Log } from '../observe/log.ts';
 import type { Gateway } from './gateway.ts';
 import { skippedParts } from './served.ts';
 
-export function announceStart({ summary, address }: Gateway, config: Config, log: Log): void {
+export function announceStart(gateway: Gateway, config: Config, log: Log): void {
+  const { summary, address } = gateway;
   if (config.path === undefined) log.warn('no config file: using the defaults, with only the mock provider');
   if (summary.recoveredHolds > 0) {
     log.warn(`charged the holds of ${counted(summary.recoveredHolds, 'request')} left open by the last run`);
@@ -19,11 +20,19 @@ export function announceStart({ summary, address }: Gateway, config: Config, log
     { address: address.address, port: address.port },
     `listening on http://${formatAddress({ host: address.address, port: address.port })}`,
   );
+  announceMetrics(gateway, log);
   if (!isLoopback(address.address)) {
     log.warn(
       'other machines can reach this address, and it is plain HTTP: keys and prompts can be read on the way; put a proxy with TLS in front of it',
     );
   }
+}
+
+function announceMetrics({ metricsAddress }: Gateway, log: Log): void {
+  if (metricsAddress === undefined) return;
+  const { address: host, port } = metricsAddress;
+  log.info({ address: host, port }, `metrics on http://${formatAddress({ host, port })}/metrics`);
+  if (!isLoopback(host)) log.warn('other machines can read the metrics: they tell what is spent on which model');
 }
 
 /** Logs which providers are active, why the others are not, and what is odd in the config. */

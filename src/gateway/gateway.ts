@@ -2,25 +2,23 @@
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
-import { formatAddress } from '../core/address.ts';
-import { UserError } from '../core/errors.ts';
 import { counted } from '../core/plural.ts';
-import { VERSION } from '../core/program.ts';
-import { assertFree } from '../http/address.ts';
-import { lockPort, type PortLock } from '../http/port-lock.ts';
 import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
-import type { LedgerSettings, LedgerState, LedgerSummary } from '../ledger/ledger.ts';
+import type { LedgerSummary } from '../ledger/ledger.ts';
 import type { Log, OpenLog } from '../observe/log.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import { METRICS_ONLY, type SnapshotQuery, type WorkerQuery, type WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { type Lock, lockHandedOver } from '../state/sqlite/lock.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import type { Predecessor } from '../takeover/predecessor.ts';
 import type { HandingOver } from '../takeover/successor.ts';
 import { keepRequestsYoung } from './heap.ts';
 import { keysToAskFor } from './key-activity.ts';
+import { ledgerSettings, ledgerState } from './ledger-settings.ts';
+import type { Figures, GatewayMetrics } from './metrics.ts';
 import { openState, takeOver } from './open-state.ts';
-import { startRemoteWorker } from './remote-worker.ts';
+import { assertReloadable } from './reload.ts';
 import { buildSnapshot } from './snapshot.ts';
+import { startWorkers } from './start-workers.ts';
 import type { Worker, WorkerParts } from './worker.ts';
 
 export interface GatewayEvents {
@@ -44,10 +42,12 @@ export class Gateway implements HandingOver {
   #lock: Lock | undefined;
   /** The process that this one has taken over from, until that ends. */
   #predecessor: Predecessor | undefined;
+  readonly #metrics: GatewayMetrics | undefined;
   readonly #startedAtMs = Date.now();
   #draining = false;
+  #lastSnapshots: readonly WorkerSnapshot[] = [];
 
-  constructor(config: Config, log: Log, { workers, ledger, lock, predecessor }: Parts) {
+  constructor(config: Config, log: Log, { workers, ledger, lock, predecessor, metrics }: Parts) {
     this.#config = config;
     this.#log = log;
     this.summary = ledger.summary;
@@ -55,17 +55,25 @@ export class Gateway implements HandingOver {
     this.ledger = ledger;
     this.#lock = lock;
     this.#predecessor = predecessor;
+    this.#metrics = metrics;
+    metrics?.serve(() => this.#readFigures());
     void predecessor?.ended.then(() => {
       log.info(
         { pid: predecessor.greeting.pid },
         `process ${predecessor.greeting.pid}, which served before, has ended`,
       );
+      metrics?.withEarlier(predecessor.lastSnapshots);
       this.#predecessor = undefined;
     });
   }
 
   get address(): AddressInfo {
     return (this.#workers[0] as Worker).address;
+  }
+
+  /** Where the metrics are; undefined unless they are configured. */
+  get metricsAddress(): AddressInfo | undefined {
+    return this.#metrics?.address;
   }
 
   /** The config for new requests. */
@@ -108,10 +116,30 @@ export class Gateway implements HandingOver {
     return found.includes(true);
   }
 
-  /** Of all threads that have requests in flight, those of an earlier process included. */
-  async snapshots(query: SnapshotQuery): Promise<readonly WorkerSnapshot[]> {
-    const own = await Promise.all(this.#workers.map((worker) => worker.snapshot(query)));
-    return [...own, ...((await this.#predecessor?.snapshots(query)) ?? [])];
+  /**
+   * Of all threads that have requests in flight, those of an earlier process included. With a tally
+   * also of those that have ended.
+   */
+  async snapshots(query: WorkerQuery): Promise<readonly WorkerSnapshot[]> {
+    const [own, earlier = []] = await Promise.all([
+      Promise.all(this.#workers.map((worker) => worker.snapshot(query))),
+      this.#predecessor?.snapshots(query),
+    ]);
+    return [...own, ...((query.withTally && this.#metrics?.withEarlier(earlier)) || earlier)];
+  }
+
+  /** What the process that takes over is to count on with. */
+  get lastSnapshots(): readonly WorkerSnapshot[] {
+    return this.#lastSnapshots;
+  }
+
+  async #readFigures(): Promise<Figures> {
+    const [workers, account] = await Promise.all([
+      this.snapshots(METRICS_ONLY),
+      this.ledger.client.snapshot(this.#metrics?.keyIds ?? []).catch(() => undefined),
+    ]);
+    const { storageFault } = this.ledger.client;
+    return { config: this.#config, draining: this.#draining, workers, account, storageFault };
   }
 
   async sockets(): Promise<readonly ListeningSocket[]> {
@@ -137,6 +165,7 @@ export class Gateway implements HandingOver {
    * process that has handed over to this one; or when no request has come for so long.
    */
   async leave(quietMs: number): Promise<void> {
+    this.#metrics?.close();
     await Promise.all([...this.#workers.map((worker) => worker.leave(quietMs)), this.#predecessor?.ended]);
   }
 
@@ -145,14 +174,7 @@ export class Gateway implements HandingOver {
    * UserError, and changes nothing, if a field has changed that only a restart can apply.
    */
   async reload(config: Config): Promise<void> {
-    // Without a file the defaults apply, but an operator who reloads does not mean those.
-    if (this.#config.path !== undefined && config.path === undefined) {
-      throw new UserError(`the config file ${this.#config.path} no longer exists; put it back`);
-    }
-    const changed = RESTART_FIELDS.filter(([, read]) => read(config) !== read(this.#config));
-    if (changed.length > 0) {
-      throw new UserError(changed.map(([name]) => `${name}: restart the gateway to change this`));
-    }
+    assertReloadable(this.#config, config);
     await this.ledger.client.configure(ledgerSettings(config));
     await Promise.all(this.#workers.map((worker) => worker.reload(config)));
     this.#log.level = config.logLevel;
@@ -171,6 +193,8 @@ export class Gateway implements HandingOver {
       Promise.all(this.#workers.map((worker) => worker.stop(milliseconds))),
       this.#predecessor?.stop(milliseconds, PREDECESSOR_GRACE_MS),
     ]);
+    if (this.#metrics !== undefined) this.#lastSnapshots = await this.snapshots(METRICS_ONLY);
+    this.#metrics?.close();
     // Not before all have stopped: a snapshot asks each of them.
     await Promise.all(this.#workers.map((worker) => worker.close()));
     await this.ledger.close();
@@ -185,30 +209,11 @@ interface Parts {
   readonly ledger: RunningLedger;
   readonly lock: Lock | undefined;
   readonly predecessor: Predecessor | undefined;
+  readonly metrics: GatewayMetrics | undefined;
 }
 
 /** How long a process that has handed over may take to end after the time for its requests, in milliseconds. */
 const PREDECESSOR_GRACE_MS = 10_000;
-
-/** Fields that only a restart can change, by their names in the config file. */
-const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
-  ['listen', ({ listen }) => `${listen.host} ${listen.port}`],
-  ['threads', ({ threads }) => threads],
-  ['state', ({ state }) => JSON.stringify(state)],
-  // A gateway that owns its state goes by no name.
-  ['node', ({ state, node }) => (state.kind === 'file' ? undefined : node)],
-  ['durability', ({ durability }) => durability],
-];
-
-function ledgerState({ state, node, listen }: Config): LedgerState {
-  if (state.kind === 'file') return state;
-  return { ...state, node: { name: node, version: VERSION, address: formatAddress(listen) } };
-}
-
-function ledgerSettings(config: Config): LedgerSettings {
-  const { creditEnforced, journalRetentionMs, tier } = config;
-  return { creditEnforced, journalRetentionMs, ...tier };
-}
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
@@ -225,12 +230,37 @@ export async function startGateway(
   options: GatewayOptions = {},
   predecessor?: Predecessor,
 ): Promise<Gateway> {
+  // Before the state is touched: a start that fails for this address leaves nothing behind.
+  const metrics =
+    config.metrics &&
+    (await (await import('./metrics.ts')).GatewayMetrics.open(config.metrics, predecessor !== undefined));
+  try {
+    return await start(config, openLog, events, options, predecessor, metrics);
+  } catch (error) {
+    metrics?.close();
+    throw error;
+  }
+}
+
+async function start(
+  config: Config,
+  openLog: OpenLog,
+  events: GatewayEvents,
+  options: GatewayOptions,
+  predecessor: Predecessor | undefined,
+  metrics: GatewayMetrics | undefined,
+): Promise<Gateway> {
   const { log } = openLog;
   keepRequestsYoung();
   let gateway: Gateway | undefined;
   const prepare = (isAhead: boolean) =>
     prepareLedger(
-      { state: ledgerState(config), durability: config.durability, ...ledgerSettings(config) },
+      {
+        state: ledgerState(config),
+        durability: config.durability,
+        times: metrics?.ledgerTimes,
+        ...ledgerSettings(config),
+      },
       {
         onStorageFault: (message) => log.error(message),
         onStorageRecovered: () => log.info(`${config.statePath} can be written again`),
@@ -258,61 +288,15 @@ export async function startGateway(
     if (ledger.summary.created) {
       log.info(`created the ${config.state.kind === 'file' ? 'state file' : 'tables in'} ${config.statePath}`);
     }
-    const started = await startWorkers(config, ledger, openLog, events, { ...options, descriptors });
+    const started = await startWorkers(config, ledger, openLog, (error) => events.onFatal(error), {
+      ...options,
+      descriptors,
+    });
     state.predecessor?.announceServing();
-    gateway = new Gateway(config, log, { workers: started, ledger, lock, predecessor: state.predecessor });
+    gateway = new Gateway(config, log, { workers: started, ledger, lock, predecessor: state.predecessor, metrics });
     return gateway;
   } catch (error) {
     lock?.release();
     throw error;
-  }
-}
-
-interface WorkersOptions extends GatewayOptions {
-  /** Of sockets that listen already; empty if the address is free. */
-  readonly descriptors: readonly number[];
-}
-
-/**
- * A single worker runs in this thread. Several have threads of their own; this one then handles
- * signals and the log.
- */
-async function startWorkers(
-  config: Config,
-  ledger: RunningLedger,
-  { log, write }: OpenLog,
-  events: GatewayEvents,
-  { grace, counter, descriptors }: WorkersOptions,
-): Promise<Worker[]> {
-  const workers: Worker[] = [];
-  let portLock: PortLock | undefined;
-  try {
-    if (config.threads === 1) {
-      const { startWorker } = await import('./worker.ts');
-      return [await startWorker({ config, ledger: ledger.client, log, grace, counter, descriptors })];
-    }
-    let { listen } = config;
-    // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so
-    // none would notice.
-    if (listen.port !== 0 && descriptors.length === 0) {
-      portLock = await lockPort(listen);
-      await assertFree(listen);
-    }
-    while (workers.length < config.threads) {
-      const own = descriptors.filter((_, index) => index % config.threads === workers.length);
-      const start = { config: { ...config, listen }, ledger: ledger.connect(), grace, descriptors: own };
-      const worker = await startRemoteWorker(start, { onLog: write, onDeath: events.onFatal });
-      workers.push(worker);
-      // If the system chose the port, the other workers share it.
-      listen = { ...listen, port: worker.address.port };
-    }
-    return workers;
-  } catch (error) {
-    await Promise.all(workers.map((worker) => worker.stop(0)));
-    await Promise.all(workers.map((worker) => worker.close()));
-    await ledger.close();
-    throw error;
-  } finally {
-    portLock?.release();
   }
 }

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
 import { startThread } from '../core/threads.ts';
 import { Tickets } from '../core/tickets.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { Worker } from './worker.ts';
 import type { FromWorker, ToWorker, WorkerCall, WorkerReplies, WorkerReply, WorkerStart } from './worker-protocol.ts';
 
@@ -59,7 +59,7 @@ class RemoteWorker implements Worker {
     return this.#call({ kind: 'in_flight' });
   }
 
-  snapshot(query: SnapshotQuery): Promise<WorkerSnapshot> {
+  snapshot(query: WorkerQuery): Promise<WorkerSnapshot> {
     return this.#call({ kind: 'snapshot', query });
   }
 

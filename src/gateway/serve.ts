@@ -305,7 +305,7 @@ class Service implements ControlHandlers {
     const unsettled = await this.#gateway.stop(milliseconds, () => {
       if (this.#successor === undefined) this.#control?.close();
     });
-    this.#successor?.end();
+    this.#successor?.end(this.#gateway.lastSnapshots);
     if (this.#isLost) return 1;
     if (unsettled === 0) {
       this.#log.info('everything is settled');

@@ -66,11 +66,11 @@ export function buildSnapshot(parts: SnapshotParts, { keyIds, maxLive, maxEnded 
   };
 }
 
-function inFlightIn(workers: readonly WorkerSnapshot[]): number {
+export function inFlightIn(workers: readonly WorkerSnapshot[]): number {
   return workers.reduce((sum, { inFlight }) => sum + inFlight, 0);
 }
 
-function slowestLoop(workers: readonly WorkerSnapshot[]): Snapshot['loop_delay_ms'] {
+export function slowestLoop(workers: readonly WorkerSnapshot[]): Snapshot['loop_delay_ms'] {
   const highest = (read: (worker: WorkerSnapshot) => number) => Math.max(...workers.map(read));
   return {
     p50: highest(({ loopDelay }) => loopDelay.p50),
@@ -80,7 +80,7 @@ function slowestLoop(workers: readonly WorkerSnapshot[]): Snapshot['loop_delay_m
 }
 
 /** The health of each upstream over all workers, in the order of the config. */
-function mergedUpstreams(workers: readonly WorkerSnapshot[]): UpstreamHealth[] {
+export function mergedUpstreams(workers: readonly WorkerSnapshot[]): UpstreamHealth[] {
   const sums = new Map<string, UpstreamHealth>();
   for (const each of workers.flatMap(({ upstreams }) => upstreams)) {
     const sum = sums.get(each.upstream);

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { GracePeriods } from './worker.ts';
 
 /** What a worker's thread is started with. */
@@ -17,7 +17,7 @@ export interface WorkerStart {
 /** A call of a worker's method. */
 export type WorkerCall =
   | { readonly kind: 'in_flight' }
-  | { readonly kind: 'snapshot'; readonly query: SnapshotQuery }
+  | { readonly kind: 'snapshot'; readonly query: WorkerQuery }
   | { readonly kind: 'stop_request'; readonly id: string }
   | { readonly kind: 'reload'; readonly config: Config }
   | { readonly kind: 'sockets' }

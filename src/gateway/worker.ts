@@ -15,12 +15,13 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import { LoopDelayMeter } from '../observe/loop-delay.ts';
 import { Monitor } from '../observe/monitor.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import { TallyCounter } from '../observe/tally.ts';
+import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
-import { logExchange, logPressure } from './access-log.ts';
+import { countExchange, logExchange, logPressure } from './access-log.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
 
 /** How long aborted requests may take to settle once the drain time is over, in milliseconds. */
@@ -31,7 +32,7 @@ export interface Worker {
   readonly address: AddressInfo;
   /** How many requests are in flight. */
   inFlight(): Promise<number>;
-  snapshot(query: SnapshotQuery): Promise<WorkerSnapshot>;
+  snapshot(query: WorkerQuery): Promise<WorkerSnapshot>;
   /** Aborts a request in flight. False if this worker has no request in flight with this id. */
   stopRequest(id: string): Promise<boolean>;
   /** Applies a config to new requests. Requests in flight keep the config that they began with. */
@@ -93,6 +94,8 @@ class LocalWorker implements Worker {
   readonly #abortGraceMs: number;
   readonly #loopDelay = new LoopDelayMeter();
   readonly #monitor: Monitor;
+  /** Undefined unless metrics are configured. */
+  readonly #tally: TallyCounter | undefined;
   readonly #bodies = new BodyLimiter();
   readonly #listener: Listener;
   #current: Setup;
@@ -106,19 +109,26 @@ class LocalWorker implements Worker {
     this.#counter = counter ?? new TokenCounter(countMs);
     this.#ownsCounter = counter === undefined;
     this.#abortGraceMs = abortMs ?? ABORT_GRACE_MS;
-    this.#monitor = new Monitor({
-      upstreams: () => upstreamsOf(this.#current.providers),
-      inFlight: () => this.#listener.inFlight,
-      loopDelay: () => this.#loopDelay.read(),
-    });
+    this.#tally = config.metrics && new TallyCounter();
+    this.#monitor = new Monitor(
+      {
+        upstreams: () => upstreamsOf(this.#current.providers),
+        inFlight: () => this.#listener.inFlight,
+        loopDelay: () => this.#loopDelay.read(),
+      },
+      this.#tally,
+    );
     this.#current = this.#setUp(config);
     this.#listener = new Listener(
       { ...config.listen, isPortShared: config.threads > 1, descriptors, formatFor, ...listenerSettings(config) },
       {
         onExchange: (route, exchange) => this.#serve(route, exchange),
         onMisrouted: (error, exchange) => this.#current.pipeline.refuse(exchange, error),
-        onClose: (exchange) => logExchange(log, exchange),
-        onPressure: (refused, cause) => logPressure(log, refused, cause),
+        onClose: (exchange) => this.#onClose(exchange),
+        onPressure: (refused, cause) => {
+          logPressure(log, refused, cause);
+          this.#tally?.countOverload(cause, refused);
+        },
       },
     );
   }
@@ -135,7 +145,7 @@ class LocalWorker implements Worker {
     return this.#listener.inFlight;
   }
 
-  async snapshot(query: SnapshotQuery): Promise<WorkerSnapshot> {
+  async snapshot(query: WorkerQuery): Promise<WorkerSnapshot> {
     return this.#monitor.snapshot(query);
   }
 
@@ -183,6 +193,11 @@ class LocalWorker implements Worker {
 
   async close(): Promise<void> {
     this.#loopDelay.close();
+  }
+
+  #onClose(exchange: Exchange): void {
+    logExchange(this.#log, exchange);
+    if (this.#tally !== undefined) countExchange(this.#tally, exchange);
   }
 
   #setUp(config: Config): Setup {

@@ -9,12 +9,12 @@ import { UserError } from '../core/errors.ts';
 
 /**
  * Throws a UserError if the address is in use. Workers listen with SO_REUSEPORT, so without this
- * check a second gateway could silently share the port.
+ * check a second gateway could silently share the port. `setting` is the field of the config.
  */
-export function assertFree({ host, port }: ListenAddress): Promise<void> {
+export function assertFree({ host, port }: ListenAddress, setting = 'listen'): Promise<void> {
   const probe = createServer();
   return new Promise((resolve, reject) => {
-    probe.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, { host, port })));
+    probe.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, { host, port }, setting)));
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve()));
   });
 }
@@ -25,7 +25,11 @@ interface ListenPlace extends ListenAddress {
 }
 
 /** A listen error as a UserError that says what to do about it. */
-export function explainListenError(error: NodeJS.ErrnoException, { host, port, socket }: ListenPlace): Error {
+export function explainListenError(
+  error: NodeJS.ErrnoException,
+  { host, port, socket }: ListenPlace,
+  setting = 'listen',
+): Error {
   if (socket !== undefined) {
     return new UserError(
       `cannot listen on the socket that systemd passed (file descriptor ${socket}): ${error.message}; ` +
@@ -34,10 +38,10 @@ export function explainListenError(error: NodeJS.ErrnoException, { host, port, s
   }
   const address = formatAddress({ host, port });
   const advice: Record<string, string> = {
-    EADDRINUSE: `${address} is in use, perhaps by another inf-gw serve; stop it, or set another \`listen:\` address in the config`,
-    EACCES: `permission denied to listen on ${address}; set a \`listen:\` port above 1023 in the config`,
-    EADDRNOTAVAIL: `${address} is not an address of this machine; set another \`listen:\` address in the config`,
-    ENOTFOUND: `unknown host name ${host}; set another \`listen:\` address in the config`,
+    EADDRINUSE: `${address} is in use, perhaps by another inf-gw serve; stop it, or set another \`${setting}:\` address in the config`,
+    EACCES: `permission denied to listen on ${address}; set a \`${setting}:\` port above 1023 in the config`,
+    EADDRNOTAVAIL: `${address} is not an address of this machine; set another \`${setting}:\` address in the config`,
+    ENOTFOUND: `unknown host name ${host}; set another \`${setting}:\` address in the config`,
   };
   return new UserError(advice[error.code ?? ''] ?? `cannot listen on ${address}: ${error.message}`);
 }

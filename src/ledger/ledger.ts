@@ -1,4 +1,5 @@
 /** The ledger's interface: every decision about keys, limits and money. */
+import type { LedgerTimes } from '../core/durations.ts';
 import type { Limits, RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { PostgresAddress } from '../core/postgres-address.ts';
@@ -32,6 +33,8 @@ export interface LedgerOptions extends LedgerSettings {
   readonly state: LedgerState;
   /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
   readonly durability: Durability;
+  /** Where to count how long batches and flushes take; undefined if nobody asks. */
+  readonly times?: LedgerTimes | undefined;
 }
 
 /** What the ledger thread is started with. */

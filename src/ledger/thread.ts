@@ -5,6 +5,7 @@ import type { Engine, EngineEvents } from './engine.ts';
 import type { Handover } from './handover.ts';
 import type { LedgerStart } from './ledger.ts';
 import { LedgerThread, send } from './ledger-thread.ts';
+import { measure } from './measure.ts';
 import type { ToLedger } from './protocol.ts';
 
 /** Loads what opens the state, and no more than that needs. */
@@ -38,6 +39,7 @@ async function main(port: MessagePort, start: LedgerStart): Promise<void> {
       onStops: (requestIds) => send(port, { kind: 'stops', requestIds }),
       onDeaths: (names, requests) => send(port, { kind: 'deaths', names, requests }),
     });
+    measure(engine, start.options.times);
     const summary = await (handover === undefined ? engine.recover() : engine.adopt(handover));
     thread = new LedgerThread(port, engine, handover?.commits);
     thread.start(summary);

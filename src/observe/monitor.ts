@@ -3,6 +3,7 @@
  * upstreams. In memory only.
  */
 
+import type { ErrorCode } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
 import { providerOf } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
@@ -12,13 +13,14 @@ import type { TokenUsage, UsageSource } from '../core/usage.ts';
 import { type AttemptFailure, FailureCauses } from './failure-causes.ts';
 import { KeyMinutes } from './key-minutes.ts';
 import type { LoopDelay } from './loop-delay.ts';
+import type { TallyCounter } from './tally.ts';
 import { Traffic } from './traffic.ts';
 import {
   MAX_ENDED,
   type RequestRow,
-  type SnapshotQuery,
   type UpstreamHealth,
   type UpstreamState,
+  type WorkerQuery,
   type WorkerSnapshot,
 } from './worker-snapshot.ts';
 
@@ -76,7 +78,9 @@ export interface RefusedRequest {
   readonly id: string;
   readonly keyId: string;
   readonly model: string;
-  readonly code: string;
+  readonly code: ErrorCode;
+  /** The reason, if the code has several; otherwise the code. */
+  readonly reason: string;
   /** Why, in a few words. */
   readonly cause: string;
 }
@@ -102,8 +106,12 @@ export class Monitor {
   readonly #failures = new Map<string, FailureCauses>();
   readonly #keys = new KeyMinutes();
 
-  constructor(sources: MonitorSources) {
+  readonly #counter: TallyCounter | undefined;
+
+  /** `counter` counts all from the start on, if metrics are configured. */
+  constructor(sources: MonitorSources, counter?: TallyCounter) {
     this.#sources = sources;
+    this.#counter = counter;
   }
 
   /** Shows a request as in flight, until `close` is called with the number that this returns. */
@@ -127,6 +135,9 @@ export class Monitor {
     // A copy: the request itself holds the whole body.
     const { id, keyId, model, stream, admittedAtMs } = request;
     const facts = { id, keyId, model, stream, admittedAtMs };
+    // The clock can have been set back meanwhile.
+    const durationMs = Math.max(0, nowMs - admittedAtMs);
+    this.#counter?.countEnd({ ...end, keyId, model: end.served?.model ?? model, durationMs });
     this.#remember({
       endedAtMs: nowMs,
       row: () => ({ ...rowOf(facts, end, end.served), ended_at_ms: nowMs, outcome, ...(failure && { failure }) }),
@@ -138,17 +149,20 @@ export class Monitor {
    * otherwise.
    */
   countAttempt(upstream: string, failure: AttemptFailure | undefined): void {
-    this.#traffic.countAttempt(upstream, failure === undefined ? 'ok' : 'failed');
+    const result = failure === undefined ? 'ok' : 'failed';
+    this.#traffic.countAttempt(upstream, result);
+    this.#counter?.countAttempt(upstream, result);
     if (failure === undefined) return;
     const causes = this.#failures.get(upstream) ?? new FailureCauses();
     this.#failures.set(upstream, causes);
     causes.count(failure, Date.now());
   }
 
-  refuse({ id, keyId, model, code, cause }: RefusedRequest): void {
+  refuse({ id, keyId, model, code, reason, cause }: RefusedRequest): void {
     const nowMs = Date.now();
     this.#traffic.countError(code);
     this.#keys.countRefused(keyId, Math.floor(nowMs / 1000));
+    this.#counter?.countRefusal(code, reason, keyId);
     const unused = { stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: formatUsd(0n) };
     const times = { admitted_at_ms: nowMs, ended_at_ms: nowMs };
     const row = () => ({ id, key_id: keyId, model, provider: '', ...unused, ...times, outcome: code, refusal: cause });
@@ -162,7 +176,7 @@ export class Monitor {
     return request !== undefined;
   }
 
-  snapshot({ keyIds, sinceS, minutesSinceS, endedSinceMs, maxLive, maxEnded }: SnapshotQuery): WorkerSnapshot {
+  snapshot({ keyIds, sinceS, minutesSinceS, endedSinceMs, maxLive, maxEnded, withTally }: WorkerQuery): WorkerSnapshot {
     const live = this.#live.members().sort((a, b) => a.admittedAtMs - b.admittedAtMs);
     const recent = this.#ended.slice(Math.max(0, this.#ended.length - maxEnded));
     return {
@@ -174,6 +188,7 @@ export class Monitor {
       live: live.slice(0, maxLive).map((request) => rowOf(request, request.figures(), request.served())),
       recent: recent.filter(({ endedAtMs }) => endedAtMs >= endedSinceMs).map(({ row }) => row()),
       upstreams: this.#health(),
+      ...(withTally && this.#counter && { tally: { ...this.#counter.tally, slots: this.#live.size } }),
     };
   }
 

@@ -4,6 +4,7 @@ import type { UsageSource } from '../core/usage.ts';
 import type { KeyMinute } from './key-minutes.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import type { Sums } from './minutes.ts';
+import type { Tally } from './tally.ts';
 import type { Second } from './traffic.ts';
 
 /** How many ended and refused requests a worker remembers, and a snapshot holds at most. */
@@ -40,6 +41,20 @@ export const EVERYTHING: SnapshotQuery = {
   maxEnded: MAX_ENDED,
 };
 
+/** A query between workers and the main thread, which can also ask for what metrics show. */
+export type WorkerQuery = SnapshotQuery & { readonly withTally?: true };
+
+/** The query for no single request and no second. */
+export const METRICS_ONLY: WorkerQuery = {
+  keyIds: [],
+  sinceS: Number.POSITIVE_INFINITY,
+  minutesSinceS: Number.POSITIVE_INFINITY,
+  endedSinceMs: Number.POSITIVE_INFINITY,
+  maxLive: 0,
+  maxEnded: 0,
+  withTally: true,
+};
+
 /** One worker's part of a snapshot. */
 export interface WorkerSnapshot {
   /** Requests in flight, those that were not admitted yet included. */
@@ -53,6 +68,8 @@ export interface WorkerSnapshot {
   /** The latest last. */
   readonly recent: readonly RequestRow[];
   readonly upstreams: readonly UpstreamHealth[];
+  /** Only if it was asked for, and metrics are configured. */
+  readonly tally?: Tally;
 }
 
 /** A request as operators see it: in flight, ended, or refused. */

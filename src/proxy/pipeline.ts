@@ -217,7 +217,7 @@ export class Pipeline {
       this.#parts.bodies.countRefused(keyId, exchange.bodyBytes);
       this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
       const { requestId: id, model = '' } = exchange;
-      this.#parts.monitor.refuse({ id, keyId, model, code: error.code, cause });
+      this.#parts.monitor.refuse({ id, keyId, model, code: error.code, reason, cause });
     }
     exchange.sendError(error);
   }

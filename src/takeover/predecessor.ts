@@ -6,7 +6,7 @@ import { Tickets } from '../core/tickets.ts';
 import type { RunningLedger } from '../ledger/client.ts';
 import type { Handover } from '../ledger/handover.ts';
 import type { Ask, Told } from '../ledger/protocol.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Conversation, ConversationEnded } from './conversation.ts';
 import { receiveSockets } from './pass-sockets.ts';
 import type {
@@ -32,6 +32,7 @@ export class Predecessor {
   readonly #path: string;
   readonly #talk: Talk;
   readonly #tickets = new Tickets<PredecessorReply>();
+  #lastSnapshots: readonly WorkerSnapshot[] = [];
   /** Ports of the ledger that stand for those of the earlier process. */
   readonly #ports = new Map<number, ReturnType<RunningLedger['connectEarlier']>>();
 
@@ -46,6 +47,11 @@ export class Predecessor {
     this.greeting = greeting;
     this.#talk = talk;
     void talk.ended.then(() => this.#tickets.rejectAll(new UserError('the process has ended')));
+  }
+
+  /** What it has counted for metrics, once it has ended. */
+  get lastSnapshots(): readonly WorkerSnapshot[] {
+    return this.#lastSnapshots;
   }
 
   /** Resolves when the process has ended. */
@@ -124,7 +130,7 @@ export class Predecessor {
   }
 
   /** Of its threads; none if it has ended or does not answer. */
-  snapshots(query: SnapshotQuery): Promise<readonly WorkerSnapshot[]> {
+  snapshots(query: WorkerQuery): Promise<readonly WorkerSnapshot[]> {
     return this.#call({ kind: 'snapshots', query }).catch(() => []);
   }
 
@@ -144,6 +150,7 @@ export class Predecessor {
 
   #receive(message: FromPredecessor, ledger: RunningLedger): void {
     if (message.kind === 'reply') this.#tickets.resolve(message.ticket, message.reply);
+    else if (message.kind === 'end') this.#lastSnapshots = message.snapshots;
     else if (message.kind === 'asked') this.#pass(message.port, message.asked, ledger);
   }
 

@@ -7,14 +7,14 @@ import type { TakeoverOffer } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
 import type { Handover } from '../ledger/handover.ts';
 import type { Ask, Told } from '../ledger/protocol.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 
 /**
  * Of these messages and all that is in them: of `Handover` and the ledger's commands and replies, and
  * of snapshots. A process takes over only from one with the same version, so it goes up with every
  * change of those.
  */
-const TAKEOVER_VERSION = 2;
+const TAKEOVER_VERSION = 3;
 
 /** What this process speaks. V8 says the version of its format in the second byte of what it serializes. */
 export const OFFER: TakeoverOffer = {
@@ -53,10 +53,12 @@ export type FromPredecessor =
   | { readonly kind: 'go' }
   /** Undefined once the thread at this port has ended. */
   | { readonly kind: 'asked'; readonly port: number; readonly asked: Ask | undefined }
-  | { readonly kind: 'reply'; readonly ticket: number; readonly reply: PredecessorReply };
+  | { readonly kind: 'reply'; readonly ticket: number; readonly reply: PredecessorReply }
+  /** All is settled: what metrics have counted, if they are configured. */
+  | { readonly kind: 'end'; readonly snapshots: readonly WorkerSnapshot[] };
 
 export type PredecessorCall =
-  | { readonly kind: 'snapshots'; readonly query: SnapshotQuery }
+  | { readonly kind: 'snapshots'; readonly query: WorkerQuery }
   | { readonly kind: 'stop_request'; readonly id: string };
 
 /** The reply to each kind of call. */

@@ -1,7 +1,7 @@
 /** The next process, as the one sees it that hands over to it. */
 import { UserError } from '../core/errors.ts';
 import type { RunningLedger } from '../ledger/client.ts';
-import type { SnapshotQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Conversation } from './conversation.ts';
 import type { Meeting } from './meeting.ts';
 import { type ListeningSocket, sendSockets } from './pass-sockets.ts';
@@ -20,7 +20,7 @@ export interface HandingOver {
   /** Takes it back: the next process has failed. Rejects if it cannot be had. */
   relock(): Promise<void>;
   /** Of all threads that have requests in flight, those of an earlier process included. */
-  snapshots(query: SnapshotQuery): Promise<readonly WorkerSnapshot[]>;
+  snapshots(query: WorkerQuery): Promise<readonly WorkerSnapshot[]>;
   stopRequest(id: string): Promise<boolean>;
 }
 
@@ -78,9 +78,10 @@ export class Successor {
     });
   }
 
-  /** All is settled. */
-  end(): void {
+  /** All is settled, and `snapshots` is what metrics have counted. */
+  end(snapshots: readonly WorkerSnapshot[]): void {
     this.#isEnding = true;
+    this.#talk.send({ kind: 'end', snapshots });
     this.#talk.end();
   }
 

@@ -28,10 +28,11 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   'string-width': 'src/operator/text.ts',
   ink: 'src/tui/app.ts',
   react: 'src/tui/app.ts',
-  // To clients, on the control socket to the operator, and to hosts that are only looked at.
-  'node:http': ['src/http/', 'src/control/', 'src/doctor/', 'src/core/node-http.ts'],
+  // To clients, on the control socket to the operator, to Prometheus, and to hosts that are only looked at.
+  'node:http': ['src/http/', 'src/control/', 'src/metrics/', 'src/doctor/', 'src/core/node-http.ts'],
   'node:sqlite': 'src/audit/',
   'gpt-tokenizer': 'src/tokens/thread.ts',
+  'prom-client': 'src/metrics/',
 };
 
 /** The folder of a store. What lies beside these folders knows none of them, except the file that opens them. */

@@ -55,6 +55,14 @@ function endNow(monitor: Monitor, id: string, outcome: Outcome): void {
   monitor.close(place);
 }
 
+const REFUSAL = {
+  keyId: 'key_1',
+  model: 'mock/echo',
+  code: 'rate_limited',
+  reason: 'concurrency',
+  cause: 'a cause',
+} as const;
+
 const IDLE_LOOP = { p50: 0, p99: 0, max: 0 };
 
 /** A monitor of a worker with these upstreams, no requests in flight and an idle event loop. */
@@ -121,7 +129,7 @@ describe('a request', () => {
 
   test('that was refused is shown with its error, and not counted as a request of an upstream', () => {
     const monitor = monitorOf();
-    monitor.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited', cause: 'a cause' });
+    monitor.refuse({ ...REFUSAL, id: 'req_1' });
     const { recent, seconds, upstreams } = monitor.snapshot(EVERYTHING);
     const [row] = recent;
     assert.deepEqual(
@@ -171,7 +179,7 @@ describe('a snapshot', () => {
     for (let number = 0; number < 250; number++) {
       const id = `req_${number}`;
       if (number % 2 === 0) endNow(monitor, id, 'ok');
-      else monitor.refuse({ id, keyId: 'key_1', model: 'mock/echo', code: 'rate_limited', cause: 'a cause' });
+      else monitor.refuse({ ...REFUSAL, id });
     }
     const { recent } = monitor.snapshot(EVERYTHING);
     assert.deepEqual([recent.length, recent[0]?.id, recent.at(-1)?.id], [200, 'req_50', 'req_249']);
@@ -182,7 +190,7 @@ describe('a snapshot', () => {
     endNow(monitor, 'req_1', 'ok');
     mock.timers.setTime(NOW_MS + 5_000);
     endNow(monitor, 'req_2', 'upstream_error');
-    monitor.refuse({ id: 'req_3', keyId: 'key_2', model: 'mock/echo', code: 'rate_limited', cause: 'a cause' });
+    monitor.refuse({ ...REFUSAL, id: 'req_3', keyId: 'key_2' });
     const older = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     assert.deepEqual(monitor.snapshot(EVERYTHING).keys, [
       { keyId: 'key_1', spentNanos: [...older, 1_000_000, 1_000_000], refused: 0 },
@@ -214,9 +222,9 @@ describe('a snapshot', () => {
 
   test('begins where the query says', () => {
     const monitor = monitorOf();
-    monitor.refuse({ id: 'req_1', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited', cause: 'a cause' });
+    monitor.refuse({ ...REFUSAL, id: 'req_1' });
     mock.timers.setTime(NOW_MS + 5_000);
-    monitor.refuse({ id: 'req_2', keyId: 'key_1', model: 'mock/echo', code: 'rate_limited', cause: 'a cause' });
+    monitor.refuse({ ...REFUSAL, id: 'req_2' });
     const { seconds, recent } = monitor.snapshot({ ...EVERYTHING, sinceS: NOW_MS / 1_000 + 1 });
     assert.equal(seconds.length, 1);
     assert.deepEqual(ids(recent), ['req_1', 'req_2']);

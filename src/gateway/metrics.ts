@@ -1,0 +1,106 @@
+/** The metrics of a running gateway: its address for them, and what they show. Loaded only if they are configured. */
+import type { AddressInfo } from 'node:net';
+import { Catalog } from '../catalog/catalog.ts';
+import type { Config, MetricsConfig } from '../config/config.ts';
+import { DISK_BOUNDS, type LedgerTimes, sharedDurations } from '../core/durations.ts';
+import { fileSize } from '../core/files.ts';
+import { VERSION } from '../core/program.ts';
+import type { LedgerSnapshot } from '../ledger/ledger.ts';
+import { KeyLabels, printPage } from '../metrics/page.ts';
+import { MetricsServer } from '../metrics/server.ts';
+import type { WorkerSnapshot } from '../observe/worker-snapshot.ts';
+import { inFlightIn, mergedUpstreams, slowestLoop } from './snapshot.ts';
+
+/** What a page is made of. */
+export interface Figures {
+  readonly config: Config;
+  readonly draining: boolean;
+  /** Those of an earlier process included. */
+  readonly workers: readonly WorkerSnapshot[];
+  /** Undefined while the ledger does not answer. */
+  readonly account: LedgerSnapshot | undefined;
+  readonly storageFault: string | undefined;
+}
+
+/** A worker that has ended, but for what it has counted. */
+const ENDED: WorkerSnapshot = {
+  inFlight: 0,
+  loopDelay: { p50: 0, p99: 0, max: 0 },
+  seconds: [],
+  minutes: [],
+  keys: [],
+  live: [],
+  recent: [],
+  upstreams: [],
+};
+
+export class GatewayMetrics {
+  /** In memory that the ledger's thread shares. */
+  readonly ledgerTimes: LedgerTimes = { batch: sharedDurations(DISK_BOUNDS), sync: sharedDurations(DISK_BOUNDS) };
+  readonly #server: MetricsServer;
+  readonly #labels: KeyLabels;
+  /** What processes have counted that served before this one, as they last told. */
+  #earlier: readonly WorkerSnapshot[] = [];
+
+  /** `isTakenOver`: another process listens on the address and will stop. Rejects with a UserError. */
+  static async open({ listen, keyLabels }: MetricsConfig, isTakenOver: boolean): Promise<GatewayMetrics> {
+    return new GatewayMetrics(await MetricsServer.listen(listen, isTakenOver), keyLabels);
+  }
+
+  private constructor(server: MetricsServer, keyLabels: number) {
+    this.#server = server;
+    this.#labels = new KeyLabels(keyLabels);
+  }
+
+  get address(): AddressInfo {
+    return this.#server.address;
+  }
+
+  /** The keys whose slots are shown. */
+  get keyIds(): readonly string[] {
+    return this.#labels.keyIds;
+  }
+
+  serve(read: () => Promise<Figures>): void {
+    this.#server.serve(async () => this.#print(await read()));
+  }
+
+  close(): void {
+    this.#server.close();
+  }
+
+  /**
+   * What the threads of an earlier process say now or, where it says nothing, what they had counted:
+   * counters must not fall when it ends.
+   */
+  withEarlier(snapshots: readonly WorkerSnapshot[]): readonly WorkerSnapshot[] {
+    const tallies = snapshots.flatMap(({ tally }) => tally ?? []);
+    if (tallies.length === 0) return [...snapshots, ...this.#earlier];
+    this.#earlier = tallies.map((tally) => ({ ...ENDED, tally: { ...tally, slots: 0 } }));
+    return snapshots;
+  }
+
+  #print({ config, draining, workers, account, storageFault }: Figures): Promise<string> {
+    const { state, threads, tier } = config;
+    const figures = {
+      version: VERSION,
+      threads,
+      models: new Catalog(config.providers).models.filter(({ active }) => active).map(({ id }) => id),
+      slotsPerKey: tier.concurrency,
+      inFlight: inFlightIn(workers),
+      loopDelayMs: slowestLoop(workers),
+      upstreams: mergedUpstreams(workers),
+      isFaulty: storageFault !== undefined,
+      isDraining: draining,
+      stateBytes:
+        state.kind === 'file' ? { state: fileSize(state.path), log: fileSize(`${state.path}-wal`) } : undefined,
+      account,
+      ledger: this.ledgerTimes,
+    };
+    return printPage(
+      figures,
+      workers.flatMap(({ tally }) => tally ?? []),
+      this.#labels,
+    );
+  }
+}

@@ -1,0 +1,57 @@
+/** Starts the workers of a gateway: one in this thread, or several in threads of their own. */
+import type { Config } from '../config/config.ts';
+import { assertFree } from '../http/address.ts';
+import { lockPort, type PortLock } from '../http/port-lock.ts';
+import type { RunningLedger } from '../ledger/client.ts';
+import type { OpenLog } from '../observe/log.ts';
+import { startRemoteWorker } from './remote-worker.ts';
+import type { Worker, WorkerParts } from './worker.ts';
+
+interface WorkersOptions extends Pick<WorkerParts, 'grace' | 'counter'> {
+  /** Of sockets that listen already; empty if the address is free. */
+  readonly descriptors: readonly number[];
+}
+
+/**
+ * A single worker runs in this thread. Several have threads of their own; this one then handles
+ * signals and the log.
+ */
+export async function startWorkers(
+  config: Config,
+  ledger: RunningLedger,
+  { log, write }: OpenLog,
+  onDeath: (error: Error) => void,
+  { grace, counter, descriptors }: WorkersOptions,
+): Promise<Worker[]> {
+  const workers: Worker[] = [];
+  let portLock: PortLock | undefined;
+  try {
+    if (config.threads === 1) {
+      const { startWorker } = await import('./worker.ts');
+      return [await startWorker({ config, ledger: ledger.client, log, grace, counter, descriptors })];
+    }
+    let { listen } = config;
+    // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so
+    // none would notice.
+    if (listen.port !== 0 && descriptors.length === 0) {
+      portLock = await lockPort(listen);
+      await assertFree(listen);
+    }
+    while (workers.length < config.threads) {
+      const own = descriptors.filter((_, index) => index % config.threads === workers.length);
+      const start = { config: { ...config, listen }, ledger: ledger.connect(), grace, descriptors: own };
+      const worker = await startRemoteWorker(start, { onLog: write, onDeath });
+      workers.push(worker);
+      // If the system chose the port, the other workers share it.
+      listen = { ...listen, port: worker.address.port };
+    }
+    return workers;
+  } catch (error) {
+    await Promise.all(workers.map((worker) => worker.stop(0)));
+    await Promise.all(workers.map((worker) => worker.close()));
+    await ledger.close();
+    throw error;
+  } finally {
+    portLock?.release();
+  }
+}

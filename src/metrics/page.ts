@@ -1,0 +1,172 @@
+/** The page of metrics: what all threads have counted, summed, and printed in the text format of Prometheus. */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { RegistryContentType } from 'prom-client';
+import AggregatorRegistry from 'prom-client/lib/cluster.js';
+import type { LedgerTimes } from '../core/durations.ts';
+import { NANOS_PER_USD, type Nanos } from '../core/money.ts';
+import type { LoopDelay } from '../observe/loop-delay.ts';
+import { type KeyTally, OTHERS, type Tally, TOKEN_KINDS } from '../observe/tally.ts';
+import type { UpstreamHealth, UpstreamState } from '../observe/worker-snapshot.ts';
+import { Families } from './families.ts';
+
+/** What the page shows besides what workers have counted. */
+export interface GatewayFigures {
+  readonly version: string;
+  readonly threads: number;
+  /** The active models, so that each is there before its first request. */
+  readonly models: readonly string[];
+  readonly slotsPerKey: number;
+  readonly inFlight: number;
+  readonly loopDelayMs: LoopDelay;
+  readonly upstreams: readonly UpstreamHealth[];
+  readonly isFaulty: boolean;
+  readonly isDraining: boolean;
+  /** Undefined for a database. */
+  readonly stateBytes: { readonly state: number; readonly log: number } | undefined;
+  /** Undefined while the ledger does not answer. */
+  readonly account: AccountFigures | undefined;
+  readonly ledger: LedgerTimes;
+}
+
+export interface AccountFigures {
+  readonly balanceNanos: Nanos;
+  readonly heldNanos: Nanos;
+  /** Of the keys that were asked for. */
+  readonly keys: readonly { readonly keyId: string; readonly open: number }[];
+}
+
+export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+const STATES: readonly UpstreamState[] = ['closed', 'half_open', 'open', 'backing_off'];
+const MS_PER_S = 1000;
+const MICROS_PER_S = 1e6;
+
+/**
+ * Which keys have a label of their own: the first that are seen, up to a bound. All others are one
+ * series. None ever changes sides, since a counter would fall.
+ */
+export class KeyLabels {
+  readonly #most: number;
+  readonly #labelled = new Set<string>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get keyIds(): readonly string[] {
+    return [...this.#labelled];
+  }
+
+  /** The label for a key; undefined if keys have none. */
+  labelOf(keyId: string): string | undefined {
+    if (this.#most === 0) return undefined;
+    if (keyId !== OTHERS && this.#labelled.size < this.#most) this.#labelled.add(keyId);
+    return this.#labelled.has(keyId) ? keyId : OTHERS;
+  }
+}
+
+/** Prints the page. Figures that several tallies have are summed. */
+export function printPage(figures: GatewayFigures, tallies: readonly Tally[], labels: KeyLabels): Promise<string> {
+  const parts = [figuresOfGateway(figures), figuresOfProcess(), ...tallies.map((tally) => countsOf(tally, labels))];
+  return AggregatorRegistry.aggregate<RegistryContentType>(parts.map((part) => part.all())).metrics();
+}
+
+/**
+ * Prometheus has floating-point numbers only: exact to the nanodollar up to nine million USD, and
+ * beyond that to sixteen digits. Nothing computes with them here.
+ */
+export function usd(nanos: Nanos): number {
+  return Number(nanos) / Number(NANOS_PER_USD);
+}
+
+function figuresOfGateway(figures: GatewayFigures): Families {
+  const families = new Families();
+  const { version, account, ledger, loopDelayMs, stateBytes } = figures;
+  families.add('buildInfo', { version, node_version: process.versions.node }, 1);
+  families.add('threads', {}, figures.threads);
+  families.add('slotsLimit', {}, figures.slotsPerKey);
+  families.add('inFlight', {}, figures.inFlight);
+  families.add('storageFault', {}, Number(figures.isFaulty));
+  families.add('draining', {}, Number(figures.isDraining));
+  for (const statistic of ['p50', 'p99', 'max'] as const) {
+    families.add('loopDelay', { statistic }, loopDelayMs[statistic] / MS_PER_S);
+  }
+  for (const file of ['state', 'log'] as const) {
+    if (stateBytes !== undefined) families.add('stateSize', { file }, stateBytes[file]);
+  }
+  if (account !== undefined) addAccount(families, account);
+  families.addHistogram('ledgerBatch', {}, ledger.batch);
+  families.addHistogram('ledgerSync', {}, ledger.sync);
+  for (const upstream of figures.upstreams) addUpstream(families, upstream);
+  for (const model of figures.models) addZeros(families, model);
+  return families;
+}
+
+function addAccount(families: Families, { balanceNanos, heldNanos, keys }: AccountFigures): void {
+  families.add('balance', {}, usd(balanceNanos));
+  families.add('held', {}, usd(heldNanos));
+  for (const { keyId, open } of keys) families.add('keySlots', { key_id: keyId }, open);
+}
+
+function addUpstream(families: Families, health: UpstreamHealth): void {
+  const { provider, upstream } = health;
+  families.add('upstreamInFlight', { provider, upstream }, health.in_flight);
+  for (const result of ['ok', 'failed']) families.add('attempts', { upstream, result }, 0);
+  for (const state of STATES) {
+    families.add('upstreamState', { provider, upstream, state }, Number(state === health.state));
+  }
+}
+
+/** A series that begins with its first request has no rate of it. */
+function addZeros(families: Families, model: string): void {
+  families.add('requests', { model, outcome: 'ok' }, 0);
+  families.add('cost', { model, outcome: 'ok' }, 0);
+  for (const kind of TOKEN_KINDS) families.add('tokens', { model, kind }, 0);
+}
+
+function countsOf(tally: Tally, labels: KeyLabels): Families {
+  const families = new Families();
+  families.add('slots', {}, tally.slots);
+  for (const [model, { outcomes, tokens, firstByte, duration }] of tally.models) {
+    for (const [outcome, { requests, costNanos }] of outcomes) {
+      families.add('requests', { model, outcome }, requests);
+      families.add('cost', { model, outcome }, usd(costNanos));
+    }
+    for (const kind of TOKEN_KINDS) families.add('tokens', { model, kind }, tokens[kind]);
+    families.addHistogram('firstByte', { model }, firstByte);
+    families.addHistogram('duration', { model }, duration);
+  }
+  for (const [refusal, count] of tally.refusals) {
+    const [code = '', reason = ''] = refusal.split(' ');
+    families.add('refusals', { code, reason }, count);
+  }
+  for (const [cause, count] of tally.overload) families.add('overload', { cause }, count);
+  for (const [status, count] of tally.responses) families.add('responses', { status: String(status) }, count);
+  for (const [upstream, { ok, failed }] of tally.attempts) {
+    families.add('attempts', { upstream, result: 'ok' }, ok);
+    families.add('attempts', { upstream, result: 'failed' }, failed);
+  }
+  for (const [keyId, counts] of tally.keys) addKey(families, labels.labelOf(keyId), counts);
+  return families;
+}
+
+function addKey(families: Families, label: string | undefined, counts: KeyTally): void {
+  if (label === undefined) return;
+  families.add('keyRequests', { key_id: label }, counts.requests);
+  families.add('keyTokens', { key_id: label }, counts.tokens);
+  families.add('keyCost', { key_id: label }, usd(counts.costNanos));
+  families.add('keyRefusals', { key_id: label }, counts.refusals);
+}
+
+function figuresOfProcess(): Families {
+  const families = new Families();
+  const { user, system } = process.cpuUsage();
+  families.add('processCpu', {}, (user + system) / MICROS_PER_S);
+  families.add('processMemory', {}, process.memoryUsage.rss());
+  families.add('processStart', {}, performance.timeOrigin / MS_PER_S);
+  if (process.platform !== 'linux') return families;
+  families.add('openFiles', {}, readdirSync('/proc/self/fd').length);
+  const [, soft = ''] = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+  families.add('maxFiles', {}, soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft));
+  return families;
+}

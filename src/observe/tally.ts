@@ -1,0 +1,160 @@
+/**
+ * What one worker has counted since its start, for metrics. Counts only grow, and what they are
+ * counted by is bounded.
+ */
+import { type DurationCounts, noDurations, REQUEST_BOUNDS, recordDuration } from '../core/durations.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { Nanos } from '../core/money.ts';
+import type { Outcome } from '../core/settlement.ts';
+import { cacheWritesOf, type TokenUsage } from '../core/usage.ts';
+
+/** Models that are counted by themselves. Reloads can bring any number of them. */
+const MAX_MODELS = 1_000;
+/** Keys that are counted by themselves. */
+const MAX_KEYS = 10_000;
+/** What models or keys beyond those bounds are counted as. No model and no key has this name. */
+export const OTHERS = 'other';
+
+/** Each token of a request is of one kind. */
+export const TOKEN_KINDS = ['input', 'cached_input', 'cache_write', 'output'] as const;
+export type TokenKind = (typeof TOKEN_KINDS)[number];
+
+/** The requests of one model that have ended. */
+export interface ModelTally {
+  readonly outcomes: Map<Outcome, { requests: number; costNanos: Nanos }>;
+  readonly tokens: Record<TokenKind, number>;
+  readonly firstByte: DurationCounts;
+  /** From admission to settlement. */
+  readonly duration: DurationCounts;
+}
+
+/** The requests of one key. */
+export interface KeyTally {
+  requests: number;
+  tokens: number;
+  costNanos: Nanos;
+  refusals: number;
+}
+
+/** Can be sent to other threads and processes. */
+export interface Tally {
+  /** Admitted requests that are not settled. The only figure that also falls. */
+  slots: number;
+  /** By the model that served, or was to serve. */
+  readonly models: Map<string, ModelTally>;
+  /** By the id of the key. */
+  readonly keys: Map<string, KeyTally>;
+  /** By the code that the client got, a blank, and the reason. */
+  readonly refusals: Map<string, number>;
+  /** What was turned away before any work was done for it, by what was short. */
+  readonly overload: Map<string, number>;
+  /** Answers under /v1, by status. */
+  readonly responses: Map<number, number>;
+  /** By upstream. */
+  readonly attempts: Map<string, { ok: number; failed: number }>;
+}
+
+/** A settled request. */
+export interface CountedEnd {
+  readonly model: string;
+  readonly keyId: string;
+  readonly outcome: Outcome;
+  readonly usage: TokenUsage;
+  readonly costNanos: Nanos;
+  readonly firstByteMs: number | undefined;
+  readonly durationMs: number;
+}
+
+export function emptyTally(): Tally {
+  return {
+    slots: 0,
+    models: new Map(),
+    keys: new Map(),
+    refusals: new Map(),
+    overload: new Map(),
+    responses: new Map(),
+    attempts: new Map(),
+  };
+}
+
+export class TallyCounter {
+  readonly tally: Tally = emptyTally();
+
+  countEnd({ model, keyId, outcome, usage, costNanos, firstByteMs, durationMs }: CountedEnd): void {
+    const counts = entry(this.tally.models, model, MAX_MODELS, emptyModel);
+    const ended = entry(counts.outcomes, outcome, Number.POSITIVE_INFINITY, () => ({ requests: 0, costNanos: 0n }));
+    ended.requests++;
+    ended.costNanos += costNanos;
+    countTokens(counts.tokens, usage);
+    if (firstByteMs !== undefined) recordDuration(counts.firstByte, REQUEST_BOUNDS, firstByteMs);
+    recordDuration(counts.duration, REQUEST_BOUNDS, durationMs);
+    const key = this.#key(keyId);
+    key.requests++;
+    key.tokens += usage.promptTokens + usage.completionTokens;
+    key.costNanos += costNanos;
+  }
+
+  /** `keyId` is undefined if the request came with no valid key. */
+  countRefusal(code: ErrorCode, reason: string, keyId: string | undefined): void {
+    increase(this.tally.refusals, `${code} ${reason}`, 1);
+    if (keyId !== undefined) this.#key(keyId).refusals++;
+  }
+
+  countOverload(cause: string, refused: number): void {
+    increase(this.tally.overload, cause, refused);
+  }
+
+  countResponse(status: number): void {
+    increase(this.tally.responses, status, 1);
+  }
+
+  countAttempt(upstream: string, result: 'ok' | 'failed'): void {
+    entry(this.tally.attempts, upstream, MAX_MODELS, () => ({ ok: 0, failed: 0 }))[result]++;
+  }
+
+  #key(keyId: string): KeyTally {
+    return entry(this.tally.keys, keyId, MAX_KEYS, () => ({ requests: 0, tokens: 0, costNanos: 0n, refusals: 0 }));
+  }
+}
+
+/** The counts under a name; those of all others once there are too many names. */
+function entry<Name, Counts>(
+  map: Map<Name | typeof OTHERS, Counts>,
+  name: Name,
+  most: number,
+  make: () => Counts,
+): Counts {
+  const known = map.get(name);
+  if (known !== undefined) return known;
+  if (map.size >= most) {
+    const others = map.get(OTHERS) ?? make();
+    map.set(OTHERS, others);
+    return others;
+  }
+  const counts = make();
+  map.set(name, counts);
+  return counts;
+}
+
+function increase<Name>(map: Map<Name, number>, name: Name, by: number): void {
+  map.set(name, (map.get(name) ?? 0) + by);
+}
+
+function emptyModel(): ModelTally {
+  return {
+    outcomes: new Map(),
+    tokens: { input: 0, cached_input: 0, cache_write: 0, output: 0 },
+    firstByte: noDurations(REQUEST_BOUNDS),
+    duration: noDurations(REQUEST_BOUNDS),
+  };
+}
+
+function countTokens(tokens: Record<TokenKind, number>, usage: TokenUsage): void {
+  const { promptTokens, cachedTokens, completionTokens } = usage;
+  const written = cacheWritesOf(usage);
+  // What hosts report need not add up, and a counter must not fall.
+  tokens.input += Math.max(0, promptTokens - cachedTokens - written);
+  tokens.cached_input += cachedTokens;
+  tokens.cache_write += written;
+  tokens.output += completionTokens;
+}
