@@ -193,7 +193,7 @@ export class Gateway implements HandingOver {
       Promise.all(this.#workers.map((worker) => worker.stop(milliseconds))),
       this.#predecessor?.stop(milliseconds, PREDECESSOR_GRACE_MS),
     ]);
-    if (this.#metrics !== undefined) this.#lastSnapshots = await this.snapshots(METRICS_ONLY);
+    if (this.#metrics !== undefined) this.#lastSnapshots = await this.snapshots(METRICS_ONLY).catch(() => []);
     this.#metrics?.close();
     // Not before all have stopped: a snapshot asks each of them.
     await Promise.all(this.#workers.map((worker) => worker.close()));

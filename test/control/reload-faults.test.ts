@@ -22,6 +22,7 @@ const PROBLEMS: readonly (readonly [what: string, fields: Fields, lines: readonl
   ['another address', { listen: '127.0.0.1:1' }, [/^listen: restart the gateway to change this/]],
   ['another state file', { state: './other.db' }, [/^state: restart the gateway to change this/]],
   ['another number of threads', { threads: 3 }, [/^threads: restart the gateway to change this/]],
+  ['an address for metrics', { metrics: '127.0.0.1:1' }, [/^metrics: restart the gateway to change this/]],
   ['another durability', { durability: 'crash' }, [/^durability: restart the gateway to change this/]],
   [
     'several changes that take a restart',

@@ -108,6 +108,11 @@ export class TestGateway {
     return this.#gateway.inFlight();
   }
 
+  /** The address of its metrics, if it has any. */
+  get metricsUrl(): string {
+    return `http://127.0.0.1:${this.#gateway.metricsAddress?.port}/metrics`;
+  }
+
   /** Requests in flight in each of its threads, if it has several. */
   inFlightByThread(): Promise<readonly number[]> {
     return inFlightByThread(this.#threads, () => this.inFlight());

@@ -1,6 +1,8 @@
 /** A gateway takes over from another one under load, several times in a row: nobody notices. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readExposition } from '../support/exposition.ts';
+import { freePort } from '../support/ports.ts';
 import { until } from '../support/wait.ts';
 import { PAID, PAID_COST_USD, Site } from './site.ts';
 import { outcomesOf, send, Traffic } from './traffic.ts';
@@ -12,8 +14,17 @@ const MOST_PAID = 100;
 /** The threads of each gateway that takes over. */
 const THREADS = [1, 3, 2];
 
+/** How many requests have ended, by the metrics at this address. */
+async function countedIn(address: string): Promise<number> {
+  const page = readExposition(await (await fetch(`http://${address}/metrics`)).text());
+  const { samples = [] } = page.get('inf_gw_requests_total') ?? {};
+  return samples.reduce((sum, { value }) => sum + value, 0);
+}
+
 test('takeovers refuse nobody, break no stream, and lose or count twice no request', async (t) => {
   const site = await Site.open(t);
+  const metrics = `127.0.0.1:${await freePort()}`;
+  site.configure({ metrics });
   const first = await site.takeOver();
   const { port } = new URL(first.url);
   const gateways = [first];
@@ -27,7 +38,7 @@ test('takeovers refuse nobody, break no stream, and lose or count twice no reque
   const traffic = new Traffic({ ...to, key: free.key, model: 'mock/echo' }, CLIENTS);
   const races = new Traffic({ ...to, key: paid.key, model: PAID }, CLIENTS);
   for (const threads of THREADS) {
-    site.configure({ threads });
+    site.configure({ threads, metrics });
     gateways.push(await site.takeOver());
     site.continueStreams();
   }
@@ -37,6 +48,10 @@ test('takeovers refuse nobody, break no stream, and lose or count twice no reque
   const streamed = await Promise.all(streams);
   const last = gateways.pop();
   const earlier = await Promise.all(gateways.map(({ ended }) => ended));
+  const answered = [...sent, ...raced, ...streamed].filter(({ status }) => status === 200);
+  // What the last of them has said comes as it ends.
+  await until(async () => (await countedIn(metrics)) >= answered.length);
+  const counts = [await countedIn(metrics), answered.length];
   assert.equal(await last?.stop(), 0);
 
   const journal = site.journal();
@@ -56,12 +71,15 @@ test('takeovers refuse nobody, break no stream, and lose or count twice no reque
   });
 
   await t.test('every request is in the journal once, with the charge that its host has reported', () => {
-    const answered = [...sent, ...raced, ...streamed].filter(({ status }) => status === 200);
     assert.deepEqual(
       journal.map(({ request_id: id }) => id).toSorted(),
       answered.map(({ requestId }) => requestId).toSorted(),
     );
     assert.deepEqual(new Set(journal.map(({ outcome, source }) => `${outcome} ${source}`)), new Set(['ok reported']));
+  });
+
+  await t.test('the metrics of the last gateway have counted every request of all of them once', () => {
+    assert.equal(counts[0], counts[1]);
   });
 
   await t.test('a spend limit admits exactly what it allows', () => {
