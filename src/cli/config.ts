@@ -39,6 +39,7 @@ function check(command: Command): void {
     ['durability', config.durability],
     ['journal retention', retentionOf(config)],
     ['log level', config.logLevel],
+    ['cors', config.corsOrigins?.join(', ') ?? 'off'],
     ['metrics', metricsOf(config)],
     ['request timeout', milliseconds(config.timeouts.requestMs)],
     ['drain timeout', milliseconds(config.timeouts.drainMs)],
@@ -113,6 +114,7 @@ function configJson(config: Config) {
     durability: config.durability,
     journal_retention: retentionOf(config),
     log_level: config.logLevel,
+    cors: config.corsOrigins ? { origins: config.corsOrigins } : null,
     metrics: config.metrics
       ? { listen: formatAddress(config.metrics.listen), key_labels: config.metrics.keyLabels }
       : null,

@@ -74,12 +74,20 @@ class ConfigBuilder {
         drainMs: parsed.timeouts.drain,
       },
       retry: parsed.retry,
+      corsOrigins: this.#corsOrigins(parsed),
       metrics: this.#metrics(parsed),
       streamKeepAliveMs: typeof parsed.stream_keep_alive === 'number' ? parsed.stream_keep_alive : undefined,
       logLevel: parsed.log.level,
       providers,
       warnings: this.#warnings,
     };
+  }
+
+  #corsOrigins({ cors }: ParsedConfig): readonly string[] | undefined {
+    if (cors?.origins.includes('*')) {
+      this.#warnings.push('cors.origins: * lets every web page use the gateway, with any key that it has or is given');
+    }
+    return cors?.origins;
   }
 
   #metrics({ metrics, listen }: ParsedConfig): MetricsConfig | undefined {

@@ -109,6 +109,8 @@ export interface Config {
   /** `idleMs` also limits how long a client may leave a stream unread. */
   readonly timeouts: Timeouts;
   readonly retry: RetryPolicy;
+  /** The origins of pages that may use the gateway, `*` for all; undefined for none. */
+  readonly corsOrigins: readonly string[] | undefined;
   /** Undefined for none. */
   readonly metrics: MetricsConfig | undefined;
   /**

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { DIALECT_NAMES } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
+import { faultOfOrigin } from './origin.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
 
 // Compiling the checks takes 10 ms, and pays only where they run many times.
@@ -208,6 +209,21 @@ export const providerSchema = z.discriminatedUnion('kind', [openaiProvider, anth
 
 const PROVIDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+const origin = text.transform((origin, context): string => {
+  const fault = faultOfOrigin(origin);
+  if (fault === undefined) return origin;
+  context.addIssue({ code: 'custom', message: fault });
+  return z.NEVER;
+});
+const cors = z.strictObject(
+  {
+    origins: z
+      .array(origin, { error: () => 'expected a list of origins, such as  [https://app.example]' })
+      .min(1, 'expected at least one origin'),
+  },
+  { error: () => 'expected origins, such as  { origins: [https://app.example] }' },
+);
+
 const MAX_KEY_LABELS = 10_000;
 const metrics = z.preprocess(
   (value) => (typeof value === 'string' ? { listen: value } : value),
@@ -234,6 +250,7 @@ export const configSchema = z.strictObject({
   max_connections: wholeNumber(1, MAX_CONNECTIONS).default(8192),
   overload: overload.prefault({}),
   cap_output: flag.default(false),
+  cors: cors.optional(),
   metrics: metrics.optional(),
   timeouts: timeouts.prefault({}),
   retry: retry.prefault({}),

@@ -4,7 +4,7 @@
  */
 import { printableName } from '../core/printable.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Pressure } from '../http/listener.ts';
+import type { Pressure } from '../http/pressure.ts';
 import { isUnderV1 } from '../http/routes.ts';
 import type { Log } from '../observe/log.ts';
 import type { TallyCounter } from '../observe/tally.ts';

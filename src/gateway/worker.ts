@@ -7,6 +7,7 @@ import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { BodyLimiter } from '../http/body-limiter.ts';
+import { corsPolicy } from '../http/cors.ts';
 import type { ErrorFormat, Exchange } from '../http/exchange.ts';
 import { Listener, type ListenerSettings } from '../http/listener.ts';
 import { dialectOfPath, type Route } from '../http/routes.ts';
@@ -265,6 +266,7 @@ function listenerSettings(config: Config): ListenerSettings {
     // The kernel spreads connections over the threads that share the port.
     maxConnections: Math.ceil(config.maxConnections / config.threads),
     overload: { ...config.overload, threads: config.threads },
+    cors: config.corsOrigins && corsPolicy(config.corsOrigins),
     figures: {
       requests: untouchedFigures('requests', config.tier),
       listings: untouchedFigures('listings', config.tier),

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { type BodyCheck, BodyReader, discardBody, takeBufferedBody, transferMs } from './body.ts';
-import { addRateHeaders } from './headers.ts';
+import { addRateHeaders, SENT_HEADERS } from './headers.ts';
 
 /** How clients of a path read errors. */
 export interface ErrorFormat {
@@ -27,6 +27,8 @@ export interface ExchangeOptions {
   readonly idleMs: number;
   readonly expectsContinue: boolean;
   readonly format: ErrorFormat;
+  /** For pages of other origins: headers of every response, as a flat list of names and values. */
+  readonly cors: readonly string[];
 }
 
 export class Exchange {
@@ -151,11 +153,20 @@ export class Exchange {
   sendError(error: ClientError): void {
     this.#error = error;
     const headers: string[] = [];
-    if (error.retryAfterS !== undefined) headers.push('Retry-After', String(error.retryAfterS));
-    if (error.shouldRetry === false) headers.push('x-should-retry', 'false');
+    if (error.retryAfterS !== undefined) headers.push(SENT_HEADERS.retryAfter, String(error.retryAfterS));
+    if (error.shouldRetry === false) headers.push(SENT_HEADERS.shouldRetry, 'false');
     if (error.allow !== undefined) headers.push('Allow', error.allow);
     if (error.close) this.#response.shouldKeepAlive = false;
     this.#send(statusOf(error), this.#options.format.errorBody(error, this.requestId), headers);
+  }
+
+  /** Answers a browser that asks what a page may send. */
+  sendPreflight(answer: readonly string[]): void {
+    const headers = [...answer];
+    this.#addCommonHeaders(headers);
+    this.#response.writeHead(204, headers);
+    discardBody(this.request);
+    this.#end('');
   }
 
   get streamStarted(): boolean {
@@ -265,11 +276,13 @@ export class Exchange {
   }
 
   #addCommonHeaders(headers: string[]): void {
-    headers.push('X-Request-Id', this.requestId);
-    // Where Anthropic's clients, which alone send this header, look for it.
-    if (this.request.headers['anthropic-version'] !== undefined) headers.push('Request-Id', this.requestId);
-    if (this.#servedModel !== undefined) headers.push('X-Inf-Gw-Model', this.#servedModel);
-    if (this.#ignored.length > 0) headers.push('X-Inf-Gw-Ignored', this.#ignored.join(', '));
+    headers.push(SENT_HEADERS.requestId, this.requestId);
+    // Anthropic's clients alone send this header.
+    const isAnthropic = this.request.headers['anthropic-version'] !== undefined;
+    if (isAnthropic) headers.push(SENT_HEADERS.anthropicRequestId, this.requestId);
+    if (this.#servedModel !== undefined) headers.push(SENT_HEADERS.model, this.#servedModel);
+    if (this.#ignored.length > 0) headers.push(SENT_HEADERS.ignored, this.#ignored.join(', '));
+    headers.push(...this.#options.cors);
     if (this.#figures !== undefined) addRateHeaders(headers, this.#figures);
   }
 

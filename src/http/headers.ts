@@ -1,23 +1,40 @@
 /**
- * The rate-limit headers, as a flat list of names and values: the form that Node serializes
- * fastest.
+ * The headers of responses that are this gateway's own, and the rate-limit headers as a flat list of
+ * names and values: the form that Node serializes fastest.
  */
 import type { RateFigures } from '../core/limits.ts';
+
+/** All that a client can act on. Pages of other origins can read them, too. */
+export const SENT_HEADERS = {
+  limitRequests: 'X-RateLimit-Limit-Requests',
+  remainingRequests: 'X-RateLimit-Remaining-Requests',
+  resetRequests: 'X-RateLimit-Reset-Requests',
+  limitTokens: 'X-RateLimit-Limit-Tokens',
+  remainingTokens: 'X-RateLimit-Remaining-Tokens',
+  resetTokens: 'X-RateLimit-Reset-Tokens',
+  requestId: 'X-Request-Id',
+  /** Where Anthropic's clients look for it. */
+  anthropicRequestId: 'Request-Id',
+  retryAfter: 'Retry-After',
+  shouldRetry: 'x-should-retry',
+  model: 'X-Inf-Gw-Model',
+  ignored: 'X-Inf-Gw-Ignored',
+} as const;
 
 /** Appends the six `X-RateLimit-*` headers. */
 export function addRateHeaders(headers: string[], figures: RateFigures): void {
   headers.push(
-    'X-RateLimit-Limit-Requests',
+    SENT_HEADERS.limitRequests,
     String(figures.limitRequests),
-    'X-RateLimit-Remaining-Requests',
+    SENT_HEADERS.remainingRequests,
     String(figures.remainingRequests),
-    'X-RateLimit-Reset-Requests',
+    SENT_HEADERS.resetRequests,
     String(figures.resetRequestsS),
-    'X-RateLimit-Limit-Tokens',
+    SENT_HEADERS.limitTokens,
     String(figures.limitTokens),
-    'X-RateLimit-Remaining-Tokens',
+    SENT_HEADERS.remainingTokens,
     String(figures.remainingTokens),
-    'X-RateLimit-Reset-Tokens',
+    SENT_HEADERS.resetTokens,
     String(figures.resetTokensS),
   );
 }

@@ -12,10 +12,12 @@ import type { RateFigures } from '../core/limits.ts';
 import { createServer } from '../core/node-http.ts';
 import { Roster } from '../core/roster.ts';
 import { ConnectionLimiter, SURPLUS_CONNECTIONS } from './connection-limiter.ts';
+import { type CorsPolicy, corsHeaders, preflightHeaders } from './cors.ts';
 import { type ErrorFormat, Exchange } from './exchange.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import { checkHead, errorForParser, MAX_HEADER_BYTES, type ParserError, targetIn } from './malformed.ts';
-import { type Overload, OverloadMonitor, type OverloadThresholds } from './overload.ts';
+import { OverloadMonitor, type OverloadThresholds } from './overload.ts';
+import { PRESSURE_MESSAGES, type Pressure } from './pressure.ts';
 import { Quiet } from './quiet.ts';
 import { writeRaw } from './raw-response.ts';
 import { isListing, isUnderV1, pathOf, type Route, routeOf } from './routes.ts';
@@ -31,6 +33,8 @@ export interface ListenerSettings {
   readonly overload: OverloadThresholds;
   /** The values of the rate-limit headers for clients without a valid key. */
   readonly figures: { readonly requests: RateFigures; readonly listings: RateFigures };
+  /** Undefined if no page of another origin may use the gateway. */
+  readonly cors: CorsPolicy | undefined;
 }
 
 export interface ListenerOptions extends ListenAddress, ListenerSettings {
@@ -52,9 +56,6 @@ export interface ListenerEvents {
   /** Reports how many requests and connections were rejected in the last seconds, and why. */
   onPressure(rejected: number, cause: Pressure): void;
 }
-
-/** Why a request is rejected before its key is checked. */
-export type Pressure = 'connections' | Overload;
 
 /** The value of the `Expect` header. */
 type Expectation = 'nothing' | 'continue' | 'unknown';
@@ -203,8 +204,12 @@ export class Listener {
     const isSurplus = this.#connections.isSurplus(socket);
     if (this.#draining || this.#leaving !== undefined || isSurplus) response.shouldKeepAlive = false;
     const exchange = this.#exchange(request, response, expectation === 'continue');
-    const error = checkHead(request) ?? (expectation === 'unknown' ? EXPECTATION_FAILED : undefined);
+    const error = checkHead(request, expectation !== 'unknown');
     if (error !== undefined) return exchange.sendError(error);
+    const isV1 = isUnderV1(exchange.path);
+    // Under any pressure: a browser would not show the page why it was refused.
+    const preflight = isV1 ? preflightHeaders(this.#options.cors, request.method, request.headers) : undefined;
+    if (preflight !== undefined) return exchange.sendPreflight(preflight);
     const routing = routeOf(request.method ?? '', exchange.path);
     // Health checks are answered under any pressure.
     const isProbe = routing.ok && (routing.route.kind === 'healthz' || routing.route.kind === 'readyz');
@@ -254,6 +259,7 @@ export class Listener {
       idleMs: this.#options.idleMs,
       expectsContinue,
       format: this.#options.formatFor(path),
+      cors: this.#corsOf(path, request),
     });
     const state = this.#stateOf(socket);
     state.open = response;
@@ -284,6 +290,10 @@ export class Listener {
     return this.#states.get(socket) as ConnectionState;
   }
 
+  #corsOf(path: string, request: IncomingMessage | undefined): readonly string[] {
+    return isUnderV1(path) ? corsHeaders(this.#options.cors, request?.headers.origin) : [];
+  }
+
   #figuresOf(path: string): RateFigures {
     return isListing(path) ? this.#options.figures.listings : this.#options.figures.requests;
   }
@@ -301,18 +311,8 @@ export class Listener {
       return;
     }
     const path = pathOf(response?.req.url ?? targetIn(error.rawPacket) ?? '/');
-    writeRaw(socket, errorForParser(error), this.#options.figures.requests, this.#options.formatFor(path));
+    const { figures, formatFor } = this.#options;
+    const cors = this.#corsOf(path, response?.req);
+    writeRaw(socket, errorForParser(error), figures.requests, formatFor(path), cors);
   }
 }
-
-const EXPECTATION_FAILED: ClientError = {
-  code: 'invalid_request',
-  status: 417,
-  message: 'Unsupported Expect header: only 100-continue is supported.',
-};
-
-const PRESSURE_MESSAGES: Readonly<Record<Pressure, string>> = {
-  connections: 'The gateway has reached its connection limit.',
-  loop_delay: 'The gateway is overloaded.',
-  memory: 'The gateway is low on memory.',
-};

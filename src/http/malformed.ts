@@ -14,6 +14,12 @@ export const MAX_TARGET_BYTES = 8 * 1024;
 /** What a header line takes in addition to its name and value: a colon, a space, CRLF. */
 const HEADER_LINE_BYTES = 4;
 
+const EXPECTATION_FAILED: ClientError = {
+  code: 'invalid_request',
+  status: 417,
+  message: 'Unsupported Expect header: only 100-continue is supported.',
+};
+
 const HEADERS_TOO_LARGE = closing(431, `The request headers exceed the limit of ${MAX_HEADER_BYTES} bytes.`);
 const TOO_MANY_HEADERS = closing(431, `The request has more than ${MAX_HEADERS} headers.`);
 const TARGET_TOO_LONG = closing(414, `The request target exceeds the limit of ${MAX_TARGET_BYTES} bytes.`);
@@ -36,14 +42,15 @@ const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE_HEADERS.keys()].m
 /** A host name, an IPv4 address or a bracketed IPv6 address, with an optional port. */
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
 
-/** The first problem with a request's framing or headers, or undefined. */
-export function checkHead(request: IncomingMessage): ClientError | undefined {
+/** The first problem with a request's framing or headers, or undefined. `knowsExpectation` is about its `Expect`. */
+export function checkHead(request: IncomingMessage, knowsExpectation = true): ClientError | undefined {
   const { rawHeaders, headers, httpVersion, url = '' } = request;
   // The parser accepts other versions too.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return malformed('Only HTTP/1.1 and HTTP/1.0 are supported.');
   if (url.length > MAX_TARGET_BYTES) return TARGET_TOO_LONG;
   if (rawHeaders.length > 2 * MAX_HEADERS) return TOO_MANY_HEADERS;
-  return checkLines(rawHeaders) ?? checkHost(headers.host, url, httpVersion) ?? checkFraming(request);
+  const fault = checkLines(rawHeaders) ?? checkHost(headers.host, url, httpVersion) ?? checkFraming(request);
+  return fault ?? (knowsExpectation ? undefined : EXPECTATION_FAILED);
 }
 
 function checkLines(rawHeaders: readonly string[]): ClientError | undefined {

@@ -8,17 +8,23 @@ import { type ClientError, statusOf } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { RateFigures } from '../core/limits.ts';
 import type { ErrorFormat } from './exchange.ts';
-import { addRateHeaders } from './headers.ts';
+import { addRateHeaders, SENT_HEADERS } from './headers.ts';
 
 /** How long a connection may stay half open after its last response, in milliseconds. */
 const LINGER_MS = 2_000;
 
-/** Sends an error in the shape of all others, and closes the connection. */
-export function writeRaw(socket: Socket, error: ClientError, figures: RateFigures, format: ErrorFormat): void {
+/** Sends an error in the shape of all others, with `more` headers, and closes the connection. */
+export function writeRaw(
+  socket: Socket,
+  error: ClientError,
+  figures: RateFigures,
+  format: ErrorFormat,
+  more: readonly string[] = [],
+): void {
   const requestId = newId('req', Date.now());
   const body = format.errorBody(error, requestId);
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))];
-  headers.push('Connection', 'close', 'X-Request-Id', requestId);
+  headers.push('Connection', 'close', SENT_HEADERS.requestId, requestId, ...more);
   addRateHeaders(headers, figures);
   const lines = headers.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${headers[i + 1]}`] : []));
   const status = statusOf(error);

@@ -25,6 +25,7 @@ cap_output: true
 timeouts: { connect: 1s, first_byte: 2m, idle: 3m, request: 4s, drain: 5s }
 retry: { attempts: 5, budget: 12.5% }
 stream_keep_alive: 20s
+cors: { origins: [ "https://app.example", "http://localhost:5173" ] }
 metrics: { listen: "127.0.0.1:9464", key_labels: 7 }
 log: { level: warn }
 providers:
@@ -67,6 +68,7 @@ test('every key of the config takes effect', () => {
     timeouts: { connectMs: 1_000, firstByteMs: 120_000, idleMs: 180_000, requestMs: 4_000, drainMs: 5_000 },
     retry: { attempts: 5, budget: 0.125 },
     streamKeepAliveMs: 20_000,
+    corsOrigins: ['https://app.example', 'http://localhost:5173'],
     metrics: { listen: { host: '127.0.0.1', port: 9464 }, keyLabels: 7 },
     logLevel: 'warn',
   });

@@ -42,6 +42,7 @@ function answer(t: TestContext, untaken: number): Response {
     requestMs: 1,
     idleMs: STALL_MS,
     expectsContinue: false,
+    cors: [],
     format: { errorBody, streamFailure: errorBody },
   });
   exchange.sendJson(200, '{}');
