@@ -210,6 +210,13 @@ test('prices are exact to the nanodollar', () => {
   }
 });
 
+test('`*` among the origins is a warning, which says what it means', () => {
+  assert.deepEqual(load('cors: { origins: [https://a.example] }').warnings, []);
+  const { corsOrigins, warnings } = load('cors: { origins: [https://a.example, "*"] }');
+  assert.deepEqual(corsOrigins, ['https://a.example', '*']);
+  assert.match(warnings.join('\n'), /^cors\.origins: \* lets every web page use the gateway, with any key/);
+});
+
 /** A config, and the problems that are reported. */
 test('a file that is named must exist; the default one need not', () => {
   const named = { path: 'missing.yaml', environment: {}, directory };

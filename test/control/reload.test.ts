@@ -49,6 +49,19 @@ describe('after a reload with two threads', () => {
     return [...new Set(all)];
   }
 
+  test('the new origins apply', async () => {
+    const origin = 'https://app.example';
+    const allowed = async () => {
+      const answers = await onAllThreads(() =>
+        fetch(`http://127.0.0.1:${site.port}/v1/models`, { headers: { origin, connection: 'close' } }),
+      );
+      return new Set(answers.map(({ headers }) => headers.get('access-control-allow-origin')));
+    };
+    assert.deepEqual(await allowed(), new Set([null]));
+    await reload({ cors: { origins: [origin] } });
+    assert.deepEqual(await allowed(), new Set([origin]));
+  });
+
   test('the new prices apply', async () => {
     await reload();
     const key = site.key();

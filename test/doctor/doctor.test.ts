@@ -169,6 +169,8 @@ describe('`doctor`', () => {
     const { ok, faults } = await examined(place);
     assert.equal(ok, false);
     assert.match(faults.join('\n'), /^error address: 127\.0\.0\.1:\d+ is in use, perhaps by another inf-gw serve$/m);
+    place.write('config.yaml', `metrics: 127.0.0.1:${taken}\n${CONFIG}`);
+    assert.match((await examined(place)).faults.join('\n'), /^error metrics: 127\.0\.0\.1:\d+ is in use/m);
   });
 
   test('warns of fewer open files than connections may need', () => {
