@@ -52,7 +52,7 @@ The gateway shows its figures to Prometheus on an address of its own, once the c
 metrics: 127.0.0.1:9464
 \`\`\`
 
-Without that line nothing is counted, and the code for it is not loaded. The address answers \`GET /metrics\` in Prometheus' text format, and 404 everywhere else. It asks for no key and it is plain HTTP: who can reach it can read what is spent on which model, so bind it to the loopback address or to a network of your own. Neither keys nor prompts are on the page. A gateway that cannot listen there does not start; \`inf-gw doctor\` checks the address. To change it, restart the gateway: a reload refuses the change.
+Without that line nothing is counted, and the code for it is not loaded. The address answers \`GET /metrics\` in Prometheus' text format, and 404 everywhere else, over 32 connections at most. It asks for no key and it is plain HTTP: who can reach it can read what is spent on which model, so bind it to the loopback address or to a network of your own. Neither keys nor prompts are on the page. A gateway that cannot listen there does not start; \`inf-gw doctor\` checks the address. To change it, restart the gateway: a reload refuses the change.
 
 Tell Prometheus where it is:
 

@@ -97,10 +97,8 @@ export class GatewayMetrics {
       account,
       ledger: this.ledgerTimes,
     };
-    return printPage(
-      figures,
-      workers.flatMap(({ tally }) => tally ?? []),
-      this.#labels,
-    );
+    // The earlier first: keys that had labels there keep them.
+    const tallies = workers.toReversed().flatMap(({ tally }) => tally ?? []);
+    return printPage(figures, tallies, this.#labels);
   }
 }
