@@ -5,7 +5,7 @@ import { auditDatabase, type Check } from '../../src/audit/audit.ts';
 import type { PostgresAddress } from '../../src/core/postgres-address.ts';
 import { LongSession, openReader } from '../../src/state/postgres/long-session.ts';
 import { locationOf } from '../state/database-stage.ts';
-import { CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
+import { CONFIG, Workplace } from '../support/cli.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
 const QUIET = { onProgress: () => {} };
@@ -206,7 +206,7 @@ describe('the auditor of a shared state', () => {
     place.write('two.yaml', `${config}node: two\n`);
     const { key } = await place.createKey('app');
     await place.json('credit', 'add', '10');
-    const gateways = [await place.serve(), await place.serve([PROGRAM, 'serve', '-c', 'two.yaml'])];
+    const gateways = [await place.serveHere(), await place.serveHere('two.yaml')];
     const paid = { model: 'mock/paid', max_tokens: 10 };
     const outcomes = [...gateways, ...gateways].map((gateway) => gateway.chatOutcome(key, paid));
     assert.deepEqual(await Promise.all(outcomes), ['200', '200', '200', '200']);

@@ -46,7 +46,7 @@ describe('`backup` and `restore`', { concurrency: CONCURRENCY }, () => {
       keys.map(({ name }) => name),
       ['app'],
     );
-    assert.equal(await (await place.serve()).stop(), 0);
+    assert.equal(await (await place.serveHere()).stop(), 0);
     const [request] = await place.json<{ outcome: string; source: string }[]>('requests', 'list');
     assert.deepEqual([request?.outcome, request?.source], ['interrupted', 'held']);
     assert.deepEqual(await place.json('credit', 'show'), {

@@ -8,7 +8,7 @@ import type { RequestJson } from '../support/request-json.ts';
 test('every command works on a state file of the first version', async (t) => {
   const place = new Workplace(t);
   const { secrets, rows, openId, keyIds } = writeFirstVersion(place.statePath, Date.now());
-  const serving = await place.serve();
+  const serving = await place.serveHere();
   const [old, gone] = secrets;
   assert.equal(await serving.chatOutcome(old), '200');
   assert.equal(await serving.chatOutcome(old, { model: 'mock/none' }), '404 model_not_found');

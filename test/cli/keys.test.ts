@@ -68,7 +68,7 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
 
   test('a deleted key leaves the list, its name is free again, and its id and usage are kept', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const old = await place.createKey('app');
     assert.equal(await serving.chatOutcome(old.key), '200');
     const deleted = await place.run(['keys', 'delete', 'app', '--yes']);
@@ -100,7 +100,7 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
 
   test('rotation takes the next free name, and the old key works until it is disabled', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const first = await place.createKey('app', '--rpm', '50', '--spend-limit', '3', '--allow', 'mock/echo');
     await place.createKey('app-2');
     const next = await place.json<KeyJson & { key: string }>('keys', 'rotate', 'app');
@@ -120,7 +120,7 @@ describe('keys', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(linesOf(first.stderr), [`created the state file ${place.statePath}`]);
     assert.equal((await place.run(['keys', 'list'])).stderr, '');
 
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     assert.ok(!serving.log.some(({ msg }) => msg.includes('created the state file')), 'only once');
     await place.createKey('app');
     const files = readdirSync(place.directory).filter((file) => file.startsWith('state.db'));

@@ -28,6 +28,16 @@ describe('a command exits by itself', { concurrency: CONCURRENCY }, () => {
     });
   }
 
+  test('once it has read its answer from stdin, or nothing', async (t) => {
+    const place = new Workplace(t, CONFIG);
+    await place.createKey('app');
+    const words = ['keys', 'delete', 'app', '--json'];
+    assert.deepEqual(await place.runAlone(words), await place.run(words));
+    const { status, stderr } = await place.runAlone(words, 'y\n');
+    assert.equal(status, 0, stderr);
+    assert.equal((await place.run(['keys', 'show', 'app'])).status, 1);
+  });
+
   test('beside a running gateway', async (t) => {
     const place = new Workplace(t, CONFIG);
     await place.serve();

@@ -171,7 +171,7 @@ describe('refused requests', { concurrency: CONCURRENCY }, () => {
       place,
       CASES.map(({ options = '' }) => options),
     );
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     for (const [i, { reason, run, got }] of CASES.entries()) {
       const client = new Client(serving, keys[i]?.key ?? '');
       assert.equal(await run(client), got, reason);
@@ -188,7 +188,7 @@ describe('refused requests', { concurrency: CONCURRENCY }, () => {
 
   test('are in `keys show`, most frequent first, and with `--refusals` nothing else is', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const before = Date.now();
     const { id, key } = await place.createKey('app');
     for (let i = 0; i < 3; i++) assert.equal(await serving.chatOutcome(key, { n: 0 }), '400 invalid_request');
@@ -227,7 +227,7 @@ describe('refused requests', { concurrency: CONCURRENCY }, () => {
 
   test('with unknown keys are not counted, nor are admitted requests, whatever their outcome', async (t) => {
     const place = new Workplace(t, CONFIG_WITH_SMALL_LIMITS);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const [app, gone] = await Promise.all([place.createKey('app'), place.createKey('gone')]);
     await place.json('keys', 'delete', 'gone', '--yes');
     for (const key of [gone.key, mintKey(), 'sk-inf-x', '']) {

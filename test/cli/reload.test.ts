@@ -38,7 +38,7 @@ const INVALID: readonly (readonly [what: string, config: string, lines: readonly
 describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
   test('puts the config into effect before it returns', async (t) => {
     const place = new Workplace(t, limited(11));
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     assert.equal(await limitOf(serving.url), '11');
     place.write('config.yaml', limited(12));
     assert.deepEqual(await place.run(['reload']), {
@@ -54,7 +54,7 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
 
   test('prints each problem on a line of its own, with status 1, and the old config stays', async (t) => {
     const place = new Workplace(t, limited(11));
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     for (const [what, config, lines] of INVALID) {
       place.write('config.yaml', config);
       const { status, stdout, stderr } = await place.run(['reload', '--json']);
@@ -69,7 +69,7 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
     const secret = `\${file:./secret}`;
     const host = `  host: { kind: openai, base_url: "http://127.0.0.1:9/v1", api_key: "${secret}", models: {} }\n`;
     const place = new Workplace(t, CONFIG);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     place.write('config.yaml', CONFIG + host);
     const { status, stderr } = await place.run(['reload']);
     assert.equal(status, 1);
@@ -85,7 +85,7 @@ describe('`inf-gw reload`', { concurrency: CONCURRENCY }, () => {
     const place = new Workplace(t, CONFIG + host('one') + host('two'));
     // The environment that the gateway has, and commands do not: it decides for the gateway.
     place.environment.TWO_KEY = '';
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     delete place.environment.TWO_KEY;
     await serving.logged(/^active providers: mock$/);
     place.write('.env', 'ONE_KEY=from-file\nTWO_KEY=from-file\nINF_GW_CONFIG=/nowhere.yaml\nNODE_OPTIONS=--nonsense\n');

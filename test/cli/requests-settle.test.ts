@@ -39,7 +39,7 @@ const [app] = await documents<[NewKeyJson]>(left, 'keys create app', 'credit add
 const id = await openRequest(first, app.key);
 first.signal('SIGKILL');
 await first.ended;
-assert.equal(await (await left.serve()).stop(), 0);
+assert.equal(await (await left.serveHere()).stop(), 0);
 const bytes = left.read('state.db');
 
 /** A workplace with a copy of it. */
@@ -67,7 +67,7 @@ async function assertConsistent(place: Workplace): Promise<void> {
 describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
   test('corrects the balance, the key’s month, and usage by day and by source, and the audit passes', async (t) => {
     const place = killed(t);
-    await place.serve();
+    await place.serveHere();
     const [held, settled, shown, balance, key, byDay, bySource] = await documents<
       [RequestJson, RequestJson, RequestJson, BalanceJson, KeyJson, unknown, unknown]
     >(
@@ -109,7 +109,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
 
   test('usage by source shows what was reported, counted and held, and adds up to the total', async (t) => {
     const place = killed(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     assert.equal(await serving.chatOutcome(app.key, PAID), '200');
     assert.equal(await serving.chatOutcome(app.key, { ...PAID, messages: say('/no-usage') }), '200');
     type SourceRow = { source: string; requests: number; cost_usd: string };
@@ -126,7 +126,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
 
   test('takes effect in a running gateway at once: spend limit and credit go by the corrected charge', async (t) => {
     const place = killed(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     await place.json('limits', 'set', 'app', '--spend-limit', '0.2');
     assert.equal(await serving.chatOutcome(app.key, PAID), '402 spend_limit_reached');
     await settle(place, id, '0.01');
@@ -161,7 +161,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     );
     serving.signal('SIGKILL');
     await serving.ended;
-    const again = await place.serve();
+    const again = await place.serveHere();
     assert.equal((await place.json<BalanceJson>('credit', 'show')).balance_usd, '9.999999999');
     const shown = await place.run(['requests', 'show', id]);
     assert.match(shown.stdout, /cost +0\.000000001 USD, corrected at \d{4}-/);
@@ -171,7 +171,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
 
   test('rejects requests that were reported or counted, are in flight, or do not exist: status 1, nothing changed', async (t) => {
     const place = killed(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const [reported, counted] = await Promise.all(
       ['hello', '/no-usage'].map(async (content) => {
         const response = await serving.chat(app.key, { ...PAID, messages: say(content) });

@@ -28,7 +28,7 @@ async function openSite(test: TestContext): Promise<Site> {
   const place = new Workplace(test, CONFIG + host);
   const app = await place.createKey('app');
   await place.json('credit', 'add', '10');
-  return { place, serving: await place.serve(), upstream, app };
+  return { place, serving: await place.serveHere(), upstream, app };
 }
 
 /** Sends a request, reads the response to its end, and returns the request id. */

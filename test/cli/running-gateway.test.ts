@@ -16,7 +16,7 @@ async function obeys(place: Workplace, serving: Serving, key: string, steps: rea
 describe('a running gateway', { concurrency: CONCURRENCY }, () => {
   test('a key works once created, and is refused once disabled or deleted', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const { key } = await place.createKey('app');
     assert.equal(await serving.chatOutcome(key), '200');
     await obeys(place, serving, key, [
@@ -31,7 +31,7 @@ describe('a running gateway', { concurrency: CONCURRENCY }, () => {
 
   test('new limits apply to the next request, and removed ones no longer do', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const { key } = await place.createKey('app');
     assert.equal(await serving.chatOutcome(key), '200');
     await obeys(place, serving, key, [
@@ -56,7 +56,7 @@ describe('a running gateway', { concurrency: CONCURRENCY }, () => {
 
   test('the allowlist applies to the next request and to the list of models', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const { key } = await place.createKey('app');
     const listed = async () => {
       const response = await fetch(`${serving.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
@@ -76,7 +76,7 @@ describe('a running gateway', { concurrency: CONCURRENCY }, () => {
 
   test('added credit pays for the next request, removed credit does not, and the balance shows each charge', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const { key } = await place.createKey('app');
     const paid = { model: 'mock/paid', max_tokens: 10 };
     assert.equal(await serving.chatOutcome(key, paid), '402 insufficient_credit');
@@ -99,7 +99,7 @@ describe('a running gateway', { concurrency: CONCURRENCY }, () => {
 
   test('the hold of a running request is visible to commands', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const { key } = await place.createKey('app');
     await place.json('credit', 'add', '5');
     const messages = [{ role: 'user', content: '/stall 1' }];

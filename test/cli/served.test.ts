@@ -30,7 +30,7 @@ describe('what the running gateway serves', { concurrency: CONCURRENCY }, () => 
       // The upstreams of each kind of provider have variables.
       const host = threads === 1 ? HOST : MESSAGES_HOST;
       const place = new Workplace(t, `threads: ${threads}\n${CONFIG}${host}`);
-      const serving = await place.serve();
+      const serving = await place.serveHere();
       place.environment.HOST_KEY = 'only-in-this-shell';
       assert.deepEqual(await activeOf(place), ['mock/echo', 'mock/paid']);
       const [table, human] = await place.runAll([['models'], ['status']]);
@@ -52,7 +52,7 @@ describe('what the running gateway serves', { concurrency: CONCURRENCY }, () => 
 
   test('explains a 404 in the log, with the request id, and not to the client', async (t) => {
     const place = new Workplace(t, `${CONFIG}${HOST}`);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const { key } = await place.createKey('app');
     const headers = { authorization: `Bearer ${key}` };
     const [chat, listing] = [
@@ -88,7 +88,7 @@ describe('what the running gateway serves', { concurrency: CONCURRENCY }, () => 
       check.stderr.trim().split('\n'),
       expected.map((line) => `warning: ${line}`),
     );
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const warnings = serving.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
     assert.deepEqual(warnings, expected);
     assert.doesNotMatch(serving.text, /sk-(literal|variable)/);
@@ -101,7 +101,7 @@ describe('what the running gateway serves', { concurrency: CONCURRENCY }, () => 
   ] as const) {
     test(`on ${host} is ${isWarned ? '' : 'not '}announced as plain HTTP`, async (t) => {
       const place = new Workplace(t, CONFIG.replace('127.0.0.1:0', `${host}:0`));
-      const serving = await place.serve();
+      const serving = await place.serveHere();
       await serving.stop();
       const warnings = serving.log.filter(({ level, msg }) => level === 'warn' && /plain HTTP/.test(msg));
       assert.equal(warnings.length, isWarned ? 1 : 0, serving.text);

@@ -52,7 +52,7 @@ describe('on a database that gateways share', () => {
     }
     ({ key } = await places.c.createKey('app'));
     await places.c.json('credit', 'add', '10');
-    [a, b] = await Promise.all([places.a.serve(), places.b.serve()]);
+    [a, b] = await Promise.all([places.a.serveHere(), places.b.serve()]);
   });
   // The gateways end before the database does.
   after(() => server.stop());
@@ -169,7 +169,7 @@ describe('on a database that gateways share', () => {
   });
 
   test('`status` of a gateway says what it knows while the database is away', async () => {
-    a = await places.a.serve();
+    a = await places.a.serveHere();
     await server.crash();
     const { status, stdout, stderr } = await places.a.run(['status', '--json']);
     const json = JSON.parse(stdout) as StatusJson;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
+import { CONFIG, Workplace } from '../support/cli.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
 /** As hostile to quoting as a name can be. */
@@ -54,7 +54,7 @@ describe('`state grant`', () => {
   test('lets a gateway serve: keys, limits, money, refusals, and its own end', async () => {
     const { key } = await place.createKey('app', '--rpm', '3');
     await place.json('credit', 'add', '5');
-    const gateway = await place.serve([PROGRAM, 'serve', '-c', 'role.yaml']);
+    const gateway = await place.serveHere('role.yaml');
     const paid = { model: 'mock/paid', max_tokens: 5 };
     assert.equal(await gateway.chatOutcome(key, paid), '200');
     const stream = await gateway.chat(key, {

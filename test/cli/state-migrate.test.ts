@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { CONFIG, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
+import { CONFIG, type Serving, Workplace } from '../support/cli.ts';
 import { contentsOf, edit, fill, TABLES } from '../support/full-file.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
@@ -25,7 +25,7 @@ async function open(t: TestContext) {
     database,
     /** Moves the file, or with `-c shared.yaml` the database. */
     migrate: (to: string, ...words: string[]) => file.run(['state', 'migrate', '--to', to, ...words]),
-    serveShared: (): Promise<Serving> => file.serve([PROGRAM, 'serve', '-c', 'shared.yaml']),
+    serveShared: (): Promise<Serving> => file.serveHere('shared.yaml'),
     /** The number of rows in these tables of the database. */
     rowsIn: async (...tables: string[]) => {
       const counts = tables.map((table) => `(SELECT count(*) FROM inf_gw.${table})`).join(' + ');
@@ -78,7 +78,7 @@ describe('`state migrate`', () => {
   test('takes the limits of the last minute along, in both directions, and is refused while gateways run', async (t) => {
     const { file, url, migrate, serveShared } = await open(t);
     const { key } = await file.createKey('app', '--rpm', '2');
-    const local = await file.serve();
+    const local = await file.serveHere();
     for (const expected of ['200', '200', '429 rate_limited']) assert.equal(await local.chatOutcome(key), expected);
     assert.match((await migrate(url)).stderr, /error: a gateway is running on \S+state\.db; stop it first\n$/);
     await local.stop();
@@ -92,7 +92,7 @@ describe('`state migrate`', () => {
     await shared.stop();
     assert.equal((await migrate('./again.db', '-c', 'shared.yaml')).status, 0);
     file.write('again.yaml', CONFIG.replace('state.db', 'again.db'));
-    const again = await file.serve([PROGRAM, 'serve', '-c', 'again.yaml']);
+    const again = await file.serveHere('again.yaml');
     assert.equal(await again.chatOutcome(key), '429 rate_limited');
     await again.stop();
   });
@@ -116,7 +116,7 @@ describe('`state migrate`', () => {
     assert.deepEqual([row?.id, row?.outcome], ['req_open', 'interrupted']);
     assert.equal((await file.json<{ ok: boolean }>('audit', '-c', 'shared.yaml')).ok, true);
     file.write('again.yaml', CONFIG.replace('state.db', 'again.db'));
-    await (await file.serve([PROGRAM, 'serve', '-c', 'again.yaml'])).stop();
+    await (await file.serveHere('again.yaml')).stop();
     assert.deepEqual(await file.json('credit', 'show', '-c', 'again.yaml'), {
       balance_usd: available,
       held_usd: '0.00',

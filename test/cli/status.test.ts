@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { VERSION } from '../../src/core/program.ts';
-import { CONCURRENCY, CONFIG, PROGRAM, Workplace } from '../support/cli.ts';
+import { CONCURRENCY, CONFIG, Workplace } from '../support/cli.ts';
 import { bounded } from '../support/wait.ts';
 
 const STALLING = { stream: true, messages: [{ role: 'user', content: '/stall 1' }] };
@@ -54,7 +54,7 @@ async function assertNotRunning(place: Workplace): Promise<void> {
 describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
   test('prints one JSON document with the figures', async (t) => {
     const place = new Workplace(t, `threads: 2\n${CONFIG}`);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const [{ key }] = await Promise.all([place.createKey('app'), place.json('credit', 'add', '10')]);
     assert.equal(await serving.chatOutcome(key, { model: 'mock/paid', max_tokens: 10 }), '200');
     const refused = { messages: [{ role: 'user', content: '/error 503' }] };
@@ -90,7 +90,7 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
 
   test('prints the same for people', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const { key } = await place.createKey('app');
     assert.equal(await serving.chatOutcome(key), '200');
     const refused = { messages: [{ role: 'user', content: '/error 503' }] };
@@ -154,7 +154,7 @@ describe('`inf-gw status`', { concurrency: CONCURRENCY }, () => {
   test('asks the gateway of the config it is given', async (t) => {
     const place = new Workplace(t);
     place.write('other.yaml', CONFIG.replace('state.db', 'other.db'));
-    const serving = await place.serve([PROGRAM, 'serve', '-c', 'other.yaml']);
+    const serving = await place.serveHere('other.yaml');
     const { address } = await place.json<{ address: string }>('status', '-c', 'other.yaml');
     assert.equal(`http://${address}`, serving.url);
     assert.equal((await place.run(['status'])).status, 1);

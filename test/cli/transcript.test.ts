@@ -72,7 +72,7 @@ before(async () => {
   const url = new URL(await server.createDatabase());
   shared.write('config.yaml', CONFIG.replace('./state.db', url.href));
   address = url.href.replace(url.password, '***');
-  const beside = served.serve().then(() => transcriptOf(served));
+  const beside = served.serveHere().then(() => transcriptOf(served));
   [transcript, besideGateway, inDatabase] = await Promise.all([transcriptOf(alone), beside, transcriptOf(shared)]);
 });
 

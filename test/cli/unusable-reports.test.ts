@@ -41,7 +41,7 @@ test('implausible usage is logged once for its request, and for no other request
   t.after(() => upstream.close());
   const host = `  host: { kind: openai, base_url: 'http://127.0.0.1:${upstream.port}/v1', models: { m: { input: 0, output: 0 } } }\n`;
   const place = new Workplace(t, CONFIG + host);
-  const serving = await place.serve();
+  const serving = await place.serveHere();
   const { key } = await place.createKey('app');
   const ids: string[] = [];
   for (const [, stream, script] of ANSWERS) {

@@ -16,7 +16,7 @@ describe('`status --watch`', { concurrency: CONCURRENCY }, () => {
     await desk.command('"$NODE" "$PROGRAM" status --watch; echo "ended with $?"; stty -g > after');
     await desk.shows(/^inf-gw status .* q ends\n(.*\n)*no gateway is running/m);
     assert.deepEqual(await desk.settings(), { ...before, alternateScreen: true, cursorVisible: false });
-    const serving = await desk.place.serve();
+    const serving = await desk.place.serveHere();
     const screen = await desk.shows(/^state +● serving$/m);
     assert.match(screen, /^… \d+ more lines$/m);
     assert.doesNotMatch(screen, /no gateway|earlier work/);

@@ -7,7 +7,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { chunk, DONE } from '../support/answers.ts';
-import { CONCURRENCY } from '../support/cli.ts';
+import { CONCURRENCY, SERVE } from '../support/cli.ts';
 import { bounded, until } from '../support/wait.ts';
 import { type Fields, MODEL, Site } from './site.ts';
 
@@ -130,7 +130,7 @@ describe('a reload fails', () => {
 describe('a reload', { concurrency: CONCURRENCY }, () => {
   for (const threads of [1, 2]) {
     test(`by SIGHUP applies a valid config, and logs what is wrong with an invalid one: ${threads} threads`, async (t) => {
-      const site = await Site.open(t, { threads });
+      const site = await Site.open(t, { threads }, SERVE);
       const key = site.key();
       site.configure({ threads, limit: 5 });
       site.serving.signal('SIGHUP');
@@ -144,7 +144,7 @@ describe('a reload', { concurrency: CONCURRENCY }, () => {
     });
 
     test(`fails while the gateway drains, and leaves requests in flight alone: ${threads} threads`, async (t) => {
-      const site = await Site.open(t, { threads });
+      const site = await Site.open(t, { threads }, SERVE);
       const release = Promise.withResolvers<void>();
       site.upstream.follow(async (call) => {
         call.stream();

@@ -1,4 +1,4 @@
-/** A gateway in a process of its own, a fake upstream behind it, and its control socket. */
+/** A gateway, a fake upstream behind it, and its control socket. */
 import assert from 'node:assert/strict';
 import { type IncomingMessage, request } from 'node:http';
 import { encodeQuery, type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
@@ -105,8 +105,8 @@ export class Site {
   }
 
   /**
-   * Starts a gateway. `fields` override those of its config; `args` replace the arguments of
-   * `serve`.
+   * Starts a gateway. `fields` override those of its config. With `args`, which are those of Node, it has a process of its own;
+   * otherwise it is in that of the test.
    */
   static async open(scope: Scope, fields: Fields = {}, args?: readonly string[]): Promise<Site> {
     const upstream = await FakeUpstream.start();
@@ -114,7 +114,7 @@ export class Site {
     upstream.follow(answering(completion('hi')));
     new Account(site.database).enter(CREDIT_NANOS, 'to start with', Date.now());
     site.configure(fields);
-    site.serving = await site.place.serve(args);
+    site.serving = await (args === undefined ? site.place.serveHere() : site.place.serve(args));
     return site;
   }
 

@@ -28,7 +28,7 @@ const OBSTACLES = [
 describe('the control socket', { concurrency: CONCURRENCY }, () => {
   test('is beside the state file, private to its owner, and removed when the gateway exits', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const path = `${place.statePath}-control`;
     const stats = lstatSync(path);
     assert.ok(stats.isSocket());
@@ -47,7 +47,7 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
     await first.ended;
     assert.ok(lstatSync(path).isSocket());
     assert.equal(await readSnapshot(path), undefined);
-    const second = await place.serve();
+    const second = await place.serveHere();
     const snapshot = await readSnapshot(path);
     assert.ok(snapshot !== undefined && snapshot.pid !== pid);
     assert.equal(lstatSync(path).mode & 0o777, 0o600);
@@ -60,7 +60,7 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
       const place = new Workplace(t);
       const path = `${place.statePath}-control`;
       put(path);
-      const serving = await place.serve();
+      const serving = await place.serveHere();
       const { level, msg } = await bounded(serving.logged(/control socket/), 'a line about the control socket');
       assert.equal(level, 'error');
       assert.ok(msg.includes(path), msg);
@@ -105,7 +105,7 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
 
   test('of a running gateway survives a second one that fails to start', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const second = place.launch([PROGRAM, 'serve']);
     assert.equal((await bounded(second.ended, 'the second one exits')).status, 1);
     assert.equal(`http://${(await readSnapshot(`${place.statePath}-control`))?.address}`, serving.url);

@@ -8,6 +8,7 @@ import { openLog } from '../../src/observe/log.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
 import { lockState } from '../../src/state/sqlite/lock.ts';
 import { chunk, DONE, usageChunk } from '../support/answers.ts';
+import { SERVE } from '../support/cli.ts';
 import { RawConnection } from '../support/raw.ts';
 import { RunScope } from '../support/run-scope.ts';
 import { bounded, until } from '../support/wait.ts';
@@ -24,7 +25,7 @@ for (const threads of [1, 2]) {
     const scope = new RunScope();
     let site: Site;
     before(async () => {
-      site = await Site.open(scope, { threads });
+      site = await Site.open(scope, { threads }, SERVE);
     });
     after(() => scope.end());
 
@@ -119,7 +120,7 @@ for (const threads of [1, 2]) {
     });
 
     test('a second POST /drain exits at once, as a second signal does', async (t) => {
-      const site = await Site.open(t, { threads, timeouts: { drain: '24h' } });
+      const site = await Site.open(t, { threads, timeouts: { drain: '24h' } }, SERVE);
       site.upstream.follow((call) => {
         call.stream();
         call.send(chunk('Hello'));

@@ -4,12 +4,13 @@ import { test } from 'node:test';
 import { audit } from '../../src/audit/audit.ts';
 import { Site } from '../control/site.ts';
 import { chunk } from '../support/answers.ts';
+import { SERVE } from '../support/cli.ts';
 import { until } from '../support/wait.ts';
 
 const TOKENS = 2_000;
 
 test('kill -9 of a gateway loses nothing of a hold that has grown', async (t) => {
-  const site = await Site.open(t);
+  const site = await Site.open(t, {}, SERVE);
   const key = site.key();
   site.upstream.follow((call) => {
     call.stream();

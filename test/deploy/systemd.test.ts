@@ -9,7 +9,8 @@ import { describe, test } from 'node:test';
 import { UserError } from '../../src/core/errors.ts';
 import { notify, takeSockets } from '../../src/gateway/systemd.ts';
 import type { Log } from '../../src/observe/log.ts';
-import { CONFIG, PATHS, PROGRAM, Serving, Workplace } from '../support/cli.ts';
+import { CONFIG, PATHS, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
+import { ServingProcess } from '../support/serving.ts';
 import { bounded, until } from '../support/wait.ts';
 
 /** Writes what it is told, and by whom. */
@@ -56,7 +57,7 @@ class Service {
       stdio: ['pipe', 'ignore', 'pipe', ...sockets.map(descriptorOf)],
     });
     this.#children.push(child);
-    return { serving: new Serving(child), go: () => child.stdin?.end('go\n') };
+    return { serving: new ServingProcess(child), go: () => child.stdin?.end('go\n') };
   }
 }
 

@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { rawChat, Site, type SiteKey } from '../control/site.ts';
 import { chunk, completion } from '../support/answers.ts';
 import { countHolds } from '../support/books.ts';
+import { SERVE } from '../support/cli.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { RawConnection } from '../support/raw.ts';
 import { RunScope } from '../support/run-scope.ts';
@@ -57,7 +58,7 @@ async function keepBusy(site: Site, key: SiteKey, isOver: () => boolean): Promis
 async function main(scope: RunScope): Promise<boolean> {
   const { values } = parseArgs({ options: { count: { type: 'string', default: '500' } } });
   const limits = { rpm: 100_000_000, tpm: 100_000_000_000, concurrency: 10_000 };
-  const site = await Site.open(scope, { credit: 'off', tiers: { standard: limits } });
+  const site = await Site.open(scope, { credit: 'off', tiers: { standard: limits } }, SERVE);
   const [key, other] = [site.key(), site.key()];
   const deviations: string[] = [];
   console.log('milliseconds'.padEnd(36) + ['p50', 'p99', 'most'].map((cell) => cell.padStart(10)).join(''));

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { Site, type SiteKey, UPSTREAM_HEADER, UPSTREAM_KEY } from '../control/site.ts';
 import { answering, completion } from '../support/answers.ts';
+import { SERVE } from '../support/cli.ts';
 import type { Script } from '../support/fake-upstream.ts';
 import { descriptorsOf } from '../support/process.ts';
 import { until } from '../support/wait.ts';
@@ -54,7 +55,7 @@ export function followLong({ site: { upstream } }: FuzzSite, script: Script): vo
 }
 
 export async function openFuzzSite(scope: Scope): Promise<FuzzSite> {
-  const site = await Site.open(scope);
+  const site = await Site.open(scope, {}, SERVE);
   const model = { upstream: VENDOR_MODEL, input: 0.001, output: 0.002, max_output: 1000 };
   const provider = (name: string, fields = {}) => ({
     ...site.host(fields),

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Site, type SiteKey } from '../control/site.ts';
 import { completion } from '../support/answers.ts';
+import { SERVE } from '../support/cli.ts';
 import { RawConnection } from '../support/raw.ts';
 import type { Scope } from './workshop.ts';
 
@@ -47,7 +48,7 @@ function largeBody(bytes: number): string {
 
 /** Processor time for several refused bodies at once, over that of one of them alone. */
 export async function cpuOfRefusedBodies(scope: Scope, count: number, bytes: number): Promise<number> {
-  const site = await Site.open(scope, { max_body: `${bytes / 1024}kb` });
+  const site = await Site.open(scope, { max_body: `${bytes / 1024}kb` }, SERVE);
   const body = largeBody(bytes);
   const cpuMsOf = (key: SiteKey, bodies: number) =>
     cpuMsDuring(site, () => Promise.all(Array.from({ length: bodies }, () => answerTo(site, key, body))));
@@ -73,7 +74,7 @@ async function answerTo(site: Site, key: SiteKey, body: string): Promise<void> {
  */
 export async function cpuOfAnswer(scope: Scope, stream: boolean, choices: string): Promise<number> {
   // An answer without a report costs a fortune, and a key's tokens of a minute.
-  const site = await Site.open(scope, { credit: 'off' });
+  const site = await Site.open(scope, { credit: 'off' }, SERVE);
   const answer = (json: string) => async () => {
     site.upstream.follow((call) => {
       if (!stream) return call.answer(200, json);

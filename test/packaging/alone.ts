@@ -4,7 +4,8 @@ import { type SpawnOptions, spawn } from 'node:child_process';
 import { chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { CONFIG, type Result, Serving } from '../support/cli.ts';
+import { CONFIG, type Result } from '../support/cli.ts';
+import { type Serving, ServingProcess } from '../support/serving.ts';
 import { bounded } from '../support/wait.ts';
 
 /** `nobody` on most systems. Only root can become another user. */
@@ -96,7 +97,7 @@ export class Alone {
 
   /** Starts `serve`, and waits until it listens. */
   serve(...options: string[]): Promise<Serving> {
-    const serving = new Serving(this.#spawn(['serve', ...options], ['ignore', 'ignore', 'pipe']));
+    const serving = new ServingProcess(this.#spawn(['serve', ...options], ['ignore', 'ignore', 'pipe']));
     this.#servings.push(serving);
     return serving.listening();
   }

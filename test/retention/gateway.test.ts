@@ -100,7 +100,7 @@ describe('a gateway that keeps its journal for a day', { concurrency: CONCURRENC
 test('a gateway without journal_retention drops nothing', async (t) => {
   const place = placeWithOldRows(t, '');
   const { key } = await place.createKey('app');
-  const serving = await place.serve();
+  const serving = await place.serveHere();
   assert.equal(await serving.chatOutcome(key), '200');
   assert.equal(await serving.stop(), 0);
   assert.deepEqual(countsOf(place.statePath), { rows: ROWS + 1, dropped: 0 });

@@ -3,17 +3,20 @@
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { runShared } from './commands.ts';
-import { bounded } from './wait.ts';
+import { type Serving, ServingProcess } from './serving.ts';
+
+export { type LogLine, linesOf, type Serving } from './serving.ts';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/inf-gw.js', import.meta.url));
-/** The same, built so that a preload can import some of its modules and change them. */
+/** What Node is told to serve, in a process of its own. */
+export const SERVE: readonly string[] = [PROGRAM, 'serve'];
+/** The program, built so that a preload can import some of its modules and change them. */
 export const CHANGEABLE_PROGRAM = fileURLToPath(new URL('./changeable-program.js', import.meta.url));
 /** Longer than any command takes, even on a busy machine. */
 const COMMAND_TIMEOUT_MS = 60_000;
@@ -49,11 +52,6 @@ export interface Result {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
-}
-
-/** The lines of a text, without the empty one after the last line break. */
-export function linesOf(text: string): string[] {
-  return text === '' ? [] : text.replace(/\n$/, '').split('\n');
 }
 
 interface Surroundings {
@@ -106,104 +104,6 @@ export async function inParallel<Item, Outcome>(
   return outcomes;
 }
 
-/** A log line of `serve`. */
-export interface LogLine {
-  readonly level: string;
-  readonly time: string;
-  readonly msg: string;
-  readonly [field: string]: unknown;
-}
-
-/** A running `serve`, or another program that ends up serving. */
-export class Serving {
-  /** Its stderr so far. */
-  text = '';
-  /** Its stdout so far. */
-  output = '';
-  /** Resolves when the process has exited and all its output has been read. */
-  readonly ended: Promise<{ status: number | null; signal: NodeJS.Signals | null }>;
-  readonly #child: ChildProcess;
-  readonly #news = new EventEmitter();
-  /** Its exit. */
-  #end: string | undefined;
-  #port: number | undefined;
-
-  constructor(child: ChildProcess) {
-    this.#child = child;
-    this.ended = once(child, 'close').then(([status, signal]) => {
-      this.#end = signal ?? `status ${status}`;
-      this.#news.emit('news');
-      return { status, signal };
-    });
-    child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
-      this.output += piece;
-    });
-    if (child.stderr === null) return;
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      this.text += `${line}\n`;
-      this.#news.emit('news');
-    });
-  }
-
-  /** The lines of the log. Lines that are not JSON, such as errors, are left out. */
-  get log(): LogLine[] {
-    return linesOf(this.text).flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
-  }
-
-  get pid(): number {
-    return this.#child.pid as number;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
-  }
-
-  /** Waits for a line of the log. Throws if the process exits without it. */
-  async logged(pattern: RegExp): Promise<LogLine> {
-    while (true) {
-      const line = this.log.find(({ msg }) => pattern.test(msg));
-      if (line !== undefined) return line;
-      if (this.#end !== undefined) {
-        throw new Error(`the process exited (${this.#end}) and never logged ${pattern}:\n${this.text}`);
-      }
-      await bounded(once(this.#news, 'news'), `a line of the log like ${pattern}:\n${this.text}`);
-    }
-  }
-
-  /** Waits until it logs its address. */
-  async listening(): Promise<this> {
-    this.#port = (await this.logged(/^listening on /)).port as number;
-    return this;
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
-  }
-
-  /** Stops it, and returns its exit status. */
-  async stop(): Promise<number | null> {
-    this.signal('SIGTERM');
-    return (await this.ended).status;
-  }
-
-  /** Sends a chat completion. */
-  chat(key: string, fields: Record<string, unknown> = {}): Promise<Response> {
-    const body = { model: 'mock/echo', messages: [{ role: 'user', content: 'hello' }], ...fields };
-    return fetch(`${this.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  }
-
-  /** The status of a chat completion, and its error code if it failed. */
-  async chatOutcome(key: string, fields: Record<string, unknown> = {}): Promise<string> {
-    const response = await this.chat(key, fields);
-    const body = (await response.json()) as { error?: { code: string } };
-    return body.error === undefined ? String(response.status) : `${response.status} ${body.error.code}`;
-  }
-}
-
 /** Anything that runs clean-ups at its end, such as a test. */
 interface Scope {
   after(cleanUp: () => void | Promise<void>): void;
@@ -220,8 +120,7 @@ export class Workplace {
   constructor(scope: Scope, config: string | null = CONFIG) {
     if (config !== null) this.write('config.yaml', config);
     scope.after(async () => {
-      for (const serving of this.#servings) serving.signal('SIGKILL');
-      await Promise.all(this.#servings.map(({ ended }) => ended));
+      await Promise.all(this.#servings.map((serving) => serving.discard()));
       rmSync(this.directory, { recursive: true });
     });
   }
@@ -236,17 +135,24 @@ export class Workplace {
     return readFileSync(join(this.directory, file));
   }
 
-  /** Runs a command. One that reads from stdin, or that serves, has a process of its own. */
-  run(words: readonly string[], input?: string): Promise<Result> {
-    if (input !== undefined || words[0] === 'serve') return this.runAlone(words, input);
+  /** Runs a command. One that serves has a process of its own. */
+  run(words: readonly string[], input = ''): Promise<Result> {
+    if (words[0] === 'serve') return this.runAlone(words, input);
     const { directory } = this;
-    return runShared({ words, directory, environment: { ...PATHS, ...this.environment } });
+    return runShared({ words, directory, environment: { ...PATHS, ...this.environment }, input });
   }
 
   /** Runs a command in a process of its own. */
   runAlone(words: readonly string[], input?: string): Promise<Result> {
     const { directory, environment } = this;
     return runNode([PROGRAM, ...words], { directory, environment, ...(input !== undefined && { input }) });
+  }
+
+  /** Runs a `serve` that must not start, in the process of the commands. */
+  serveInVain(...options: string[]): Promise<Result> {
+    const { directory } = this;
+    const environment = { ...PATHS, ...this.environment };
+    return runShared({ words: ['serve', ...options], directory, environment, input: '' });
   }
 
   /** Runs commands one after another. */
@@ -268,14 +174,28 @@ export class Workplace {
     return this.json<NewKeyJson>('keys', 'create', name, ...options);
   }
 
-  /** Starts `serve`, or the script in `args`, and waits until it listens. */
-  serve(words: readonly string[] = [PROGRAM, 'serve']): Promise<Serving> {
+  /** Starts `serve`, or these words of Node, in a process of its own, and waits until it listens. */
+  serve(words: readonly string[] = SERVE): Promise<Serving> {
     return this.launch(words).listening();
+  }
+
+  /**
+   * Starts what `serve` runs in the process of the test, and waits until it listens: a quarter of the work. While it serves, this
+   * process must not read the state file otherwise than through `openDatabase`: whoever closes a file drops all locks that its
+   * process has on it, and the gateway's are among them. The auditor has a SQLite of its own, for one.
+   */
+  async serveHere(config?: string): Promise<Serving> {
+    const { directory, environment } = this;
+    // Not loaded by tests that start none: it is the whole program.
+    const { ServingHere } = await import('./serving-here.ts');
+    const serving = await ServingHere.start({ path: config, directory, environment: { ...PATHS, ...environment } });
+    this.#servings.push(serving);
+    return serving.listening();
   }
 
   /** Like `serve`, without waiting. */
   launch(words: readonly string[]): Serving {
-    const serving = new Serving(startNode(words, this));
+    const serving = new ServingProcess(startNode(words, this));
     this.#servings.push(serving);
     return serving;
   }

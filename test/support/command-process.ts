@@ -3,6 +3,7 @@
  * environments, and sends back what each printed and its exit status. It is the built program that
  * runs, as from a shell.
  */
+import { Readable } from 'node:stream';
 import type { Result } from './cli.ts';
 
 export interface CommandOrder {
@@ -10,6 +11,8 @@ export interface CommandOrder {
   readonly words: readonly string[];
   readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** What it can read from stdin. */
+  readonly input: string;
 }
 
 export interface CommandResult extends Result {
@@ -32,7 +35,11 @@ process.stderr.write = (text) => {
 // Each command adds a listener.
 process.stdout.setMaxListeners(0);
 
-async function run({ number, words, directory, environment }: CommandOrder): Promise<void> {
+async function run({ number, words, directory, environment, input }: CommandOrder): Promise<void> {
+  Object.defineProperty(process, 'stdin', {
+    value: Readable.from(input === '' ? [] : [Buffer.from(input)]),
+    configurable: true,
+  });
   process.chdir(directory);
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, environment);

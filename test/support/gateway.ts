@@ -41,9 +41,9 @@ const MODELS = {
 /**
  * A machine that is busy with other things must change no count: these gateways wait for theirs.
  */
-const COUNT_MS = 50_000;
+export const COUNT_MS = 50_000;
 /** Of all gateways in this process: each of its own would load the tokenizer again, which takes longer than most tests. */
-const counter = new TokenCounter(COUNT_MS);
+export const counter = new TokenCounter(COUNT_MS);
 
 export interface GatewayOptions {
   /** Fields that override those of the usual config. */

@@ -27,7 +27,7 @@ describe('a dashboard on a shared database', () => {
       place.write('config.yaml', CONFIG.replace('./state.db', `${url}\nnode: ${node}`));
     }
     ({ key } = await places.there.createKey('app'));
-    there = await places.there.serve();
+    there = await places.there.serveHere();
     const { directory } = places.here;
     const path = `${directory}/config.yaml`;
     session = await Session.open(() => loadConfig({ path, environment: {}, directory }), { ...SIZE, copy: () => {} });
@@ -79,7 +79,7 @@ describe('a dashboard on a shared database', () => {
   });
 
   test('shows the requests of a gateway that starts here in detail, beside those elsewhere', async () => {
-    const serving = await places.here.serve();
+    const serving = await places.here.serveHere();
     press('3');
     await shows(({ snapshot }) => snapshot !== undefined);
     const streams = [await there.chat(key, STALLING), await serving.chat(key, STALLING)];

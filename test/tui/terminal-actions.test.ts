@@ -21,7 +21,7 @@ test('beside a running gateway, the dashboard does what the commands do', async 
   await place.json('credit', 'add', '5');
   const keys = new Map<string, NewKeyJson>();
   for (const name of NAMES) keys.set(name, await place.createKey(name, ...(name === 'rotated' ? SETTINGS : [])));
-  const serving = await place.serve();
+  const serving = await place.serveHere();
   await desk.dashboard();
   await desk.shows(/● serving/);
 

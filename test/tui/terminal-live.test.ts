@@ -27,7 +27,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
     const { place } = desk;
     const { key } = await place.createKey('app');
     await place.json('credit', 'add', '100');
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     await desk.dashboard();
     await desk.type('3');
     await desk.shows(/No requests yet/);
@@ -109,7 +109,7 @@ describe('beside a gateway', { concurrency: CONCURRENCY }, () => {
       await desk.shows(/○ gateway stopped; waiting for it to start/);
     }
     await desk.shows(/^app +enabled .* 3 +0\.00 +-$/m);
-    const last = await place.serve();
+    const last = await place.serveHere();
     await desk.shows(new RegExp(`● serving ${last.url.slice('http://'.length)}`));
   });
 });

@@ -78,7 +78,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
   test('the window can have any size, and change it', async (t) => {
     const desk = await Desk.open(t);
     await desk.place.createKey('app');
-    await desk.place.serve();
+    await desk.place.serveHere();
     await desk.dashboard();
     await desk.shows(/● serving/);
     for (const size of [LARGE, { columns: 60, rows: 16 }, SMALL]) {
@@ -159,7 +159,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
 
   test('NO_COLOR turns colours off; otherwise they come from the terminal’s palette', async (t) => {
     const desk = await Desk.open(t);
-    await desk.place.serve();
+    await desk.place.serveHere();
     const style = `${String.fromCharCode(27)}\\[`;
     /** A colour of the text or the background, from any palette. */
     const colour = new RegExp(`${style}(?:[\\d;]*;)?(?:[349][0-7]|10[0-7]|[34]8)[;m]`);
