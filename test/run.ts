@@ -1,10 +1,10 @@
 /**
- * Runs the tests, all of them or the files that are named: the files of a folder in the same process, with temporary files in
- * memory and compiled code shared by all processes.
+ * Runs the tests, all of them or the files that are named: in a few processes that each take the next file, with temporary files
+ * in memory and compiled code shared by all processes.
  */
-import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
@@ -37,64 +37,53 @@ delete process.env.npm_lifecycle_event;
 // A third of the time of a short test goes into stripping types and compiling what others have compiled as well.
 process.env.NODE_COMPILE_CACHE = join(folder, 'compile-cache');
 
-/** Folders whose files mostly wait, or take long: they start first, so that none of them runs alone at the end. */
+/** Folders whose files take long: they start first, so that none of them runs alone at the end. */
 const FIRST = [
   'nodes',
   'slow-readers',
+  'secrets',
+  'packaging',
   'disks',
   'crash',
-  'packaging',
-  'http',
-  'secrets',
+  'hostile',
+  'takeover',
   'control',
   'workers',
-  'ledger',
+  'tui',
   'cli',
   'state',
+  'ledger',
+  'http',
   'races',
-  'hostile',
-  'tui',
 ];
-/** Files in one process. More would let a few processes run alone at the end. */
-const MOST_TOGETHER = 6;
-/** Files of unit tests in one process: it takes longer to load what they test than to test it. */
-const MOST_UNITS_TOGETHER = 30;
 
-/** Files that run in one process, one after the other, since to start one and load the program takes half a second. */
-interface Group {
-  readonly folder: string;
-  readonly files: readonly string[];
-}
-
-function groupsOf(files: readonly string[]): Group[] {
-  const folders = Map.groupBy(files, (file) => dirname(file));
-  const groups = [...folders].flatMap(([folder, all]) => {
-    const most = folder.startsWith('test/unit/') ? MOST_UNITS_TOGETHER : MOST_TOGETHER;
-    const count = Math.ceil(all.length / most);
-    return Array.from({ length: count }, (_, rest) => ({ folder, files: all.filter((_, i) => i % count === rest) }));
-  });
-  const rank = ({ folder }: Group) => {
-    const place = FIRST.indexOf(folder.split('/')[1] ?? '');
-    return place < 0 ? FIRST.length : place;
-  };
-  return groups.toSorted((a, b) => rank(a) - rank(b));
+function rankOf(file: string): number {
+  const place = FIRST.indexOf(file.split('/')[1] ?? '');
+  return place < 0 ? FIRST.length : place;
 }
 
 /**
- * Writes a test file that runs those of the group. Hooks of each are its own, since each is a suite. It fails if the process
- * ends before all have run.
+ * Writes a test file that runs those that no other process has begun, one after the other: to start a process and load the
+ * program into it takes longer than most tests. Each is a suite, and so has hooks of its own. A process that ends in the middle
+ * of a file fails, and leaves the next ones to the others.
  */
-function writeGroup({ files }: Group, index: number): string {
-  const path = join(folder, 'groups', `${index}.mjs`);
-  const suites = files.map((file) => {
-    const [name, url] = [file, pathToFileURL(resolve(file)).href].map((text) => JSON.stringify(text));
-    return `describe(${name}, async () => { after(() => { left--; }); await import(${url}); });`;
-  });
+function writeQueue(files: readonly string[], slot: number): string {
+  const path = join(folder, `slot-${slot}.mjs`);
+  const all = files.map((file) => ({ name: file, url: pathToFileURL(resolve(file)).href }));
   const lines = [
-    "import { after, describe } from 'node:test';",
-    `let left = ${files.length};`,
-    "process.once('exit', () => { if (left > 0) process.exitCode = 1; });",
-    ...suites,
+    "import { mkdirSync } from 'node:fs';",
+    "import { describe } from 'node:test';",
+    `const [files, folder] = ${JSON.stringify([all, folder])};`,
+    'let isDone = false;',
+    "process.once('exit', () => { if (!isDone) process.exitCode = 1; });",
+    // Two processes cannot make the same folder.
+    "const isMine = (...path) => { try { mkdirSync([folder, ...path].join('/')); return true; } catch { return false; } };",
+    'for (const [index, { name, url }] of files.entries()) {',
+    "  if (!isMine('begun', index)) continue;",
+    '  await describe(name, async () => { await import(url); });',
+    "  isMine('ended', index);",
+    '}',
+    'isDone = true;',
   ];
   writeFileSync(path, lines.join('\n'));
   return path;
@@ -103,10 +92,20 @@ function writeGroup({ files }: Group, index: number): string {
 const named = process.argv.slice(2);
 const files = globSync(named.length > 0 ? named : 'test/**/*.test.ts').toSorted();
 if (files.length === 0) throw new Error(`no test files: ${named.join(' ')}`);
-mkdirSync(join(folder, 'groups'));
+for (const state of ['begun', 'ended']) mkdirSync(join(folder, state));
+const ordered = files.toSorted((a, b) => rankOf(a) - rankOf(b));
 // One more than there are cores: most tests wait some of the time.
-const results = run({ files: groupsOf(files).map(writeGroup), concurrency: availableParallelism() + 1 });
+const slots = Math.min(availableParallelism() + 1, files.length);
+const queues = Array.from({ length: slots }, (_, slot) => writeQueue(ordered, slot));
+const results = run({ files: queues, concurrency: slots });
 results.on('test:fail', () => {
   process.exitCode = 1;
+});
+results.on('end', () => {
+  const ended = new Set(readdirSync(join(folder, 'ended')));
+  for (const file of ordered.filter((_, index) => !ended.has(String(index)))) {
+    console.error(`not run to its end: ${file}`);
+    process.exitCode = 1;
+  }
 });
 results.compose(new spec()).pipe(process.stdout);
