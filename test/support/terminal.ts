@@ -8,14 +8,15 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { PATHS, PROGRAM, Workplace } from './cli.ts';
+import { fitsLine, TmuxClient } from './tmux-client.ts';
 import { until } from './wait.ts';
 
 const run = promisify(execFile);
 
 /** Much longer than it takes to draw anything, even on a busy machine. */
 const LIMIT_MS = 60_000;
-/** The time between two reads of the screen, initial and maximal: each read is a process. */
-const FIRST_PAUSE_MS = 10;
+/** The time between two reads of the screen, initial and maximal: long enough for most redraws. */
+const FIRST_PAUSE_MS = 30;
 const MOST_PAUSE_MS = 100;
 /** The prompt of the shell. */
 const PROMPT = 'ready>';
@@ -49,6 +50,7 @@ interface Scope {
 export class Desk {
   readonly place: Workplace;
   readonly #socket: string;
+  #client: TmuxClient | undefined;
 
   /** Opens the terminal, with a shell that waits for commands. */
   static async open(scope: Scope, size: Size = SMALL, config?: string): Promise<Desk> {
@@ -71,6 +73,7 @@ export class Desk {
     const settings = options.flatMap((option) => ['set-option', '-g', ...option.split(' '), ';']);
     const session = ['new-session', '-d', '-x', String(columns), '-y', String(rows), 'sh'];
     await this.#tmux('start-server', ';', ...settings, ...session);
+    this.#client = new TmuxClient(this.#command, this.#options);
     await this.shows(new RegExp(`^${PROMPT}`, 'm'));
   }
 
@@ -101,31 +104,31 @@ export class Desk {
 
   /** Types a text, faster than any keyboard. */
   async type(text: string): Promise<void> {
-    await this.#tmux('send-keys', '-l', '--', text);
+    await this.#ask('send-keys', '-l', '--', text);
   }
 
   /** Presses keys one after another, by their names in tmux. */
   async press(...keys: string[]): Promise<void> {
-    await this.#tmux('send-keys', '--', ...keys);
+    await this.#ask('send-keys', '--', ...keys);
   }
 
   /** Writes to the terminal as another process would. */
   async writtenByOthers(text: string): Promise<void> {
-    writeFileSync((await this.#tmux('display-message', '-p', '#{pane_tty}')).trim(), text);
+    writeFileSync((await this.#ask('display-message', '-p', '#{pane_tty}')).trim(), text);
   }
 
   async resize({ columns, rows }: Size): Promise<void> {
-    await this.#tmux('resize-window', '-x', String(columns), '-y', String(rows));
+    await this.#ask('resize-window', '-x', String(columns), '-y', String(rows));
   }
 
   /** The lines of the screen. */
   screen(): Promise<string> {
-    return this.#tmux('capture-pane', '-p');
+    return this.#ask('capture-pane', '-p');
   }
 
   /** Like `screen`, with the escape sequences for colours and the like. */
   styledScreen(): Promise<string> {
-    return this.#tmux('capture-pane', '-p', '-e');
+    return this.#ask('capture-pane', '-p', '-e');
   }
 
   /** Waits until the screen matches the pattern, and returns it. */
@@ -159,7 +162,7 @@ export class Desk {
 
   async settings(): Promise<Settings> {
     const fields = ['alternate_on', 'cursor_flag', 'mouse_any_flag', 'keypad_cursor_flag'];
-    const text = await this.#tmux('display-message', '-p', fields.map((field) => `#{${field}}`).join(' '));
+    const text = await this.#ask('display-message', '-p', fields.map((field) => `#{${field}}`).join(' '));
     const [alternateScreen, cursorVisible, mouse, applicationKeys] = text.split(' ').map((flag) => Number(flag) === 1);
     return { alternateScreen, cursorVisible, mouse, applicationKeys } as Settings;
   }
@@ -177,21 +180,25 @@ export class Desk {
     }
   }
 
+  get #command(): string[] {
+    return ['tmux', '-u', '-S', this.#socket, '-f', '/dev/null'];
+  }
+
+  get #options() {
+    // An interactive shell reads ENV first.
+    const env = { ...PATHS, LANG: 'C.UTF-8', NODE: process.execPath, PROGRAM, ENV: 'profile' };
+    return { cwd: this.place.directory, env };
+  }
+
+  /** Runs a command of tmux in a process of its own. */
   async #tmux(...words: string[]): Promise<string> {
-    const { directory } = this.place;
-    const env = {
-      ...PATHS,
-      LANG: 'C.UTF-8',
-      NODE: process.execPath,
-      PROGRAM,
-      // An interactive shell reads this first.
-      ENV: 'profile',
-    };
-    const { stdout } = await run('tmux', ['-u', '-S', this.#socket, '-f', '/dev/null', ...words], {
-      cwd: directory,
-      env,
-    });
-    return stdout;
+    const [program = '', ...own] = this.#command;
+    return (await run(program, [...own, ...words], this.#options)).stdout;
+  }
+
+  /** Runs a command of tmux by the client that is connected, if it can. */
+  #ask(...words: string[]): Promise<string> {
+    return this.#client !== undefined && fitsLine(words) ? this.#client.run(words) : this.#tmux(...words);
   }
 }
 
