@@ -60,7 +60,7 @@ describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
     await place.createKey('app');
     await place.json('credit', 'add', '7.25');
     place.environment.ELSEWHERE_KEY = 'secret-of-the-provider';
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     await serving.logged(/active providers: mock, elsewhere/);
     await serving.logged(/balance 7\.25 USD, 1 key/);
     assert.doesNotMatch(serving.text, /keys create|is not set|created the state file|secret-of-the-provider/);
@@ -86,16 +86,17 @@ describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
 
   test('a second gateway on the same state file or address exits with status 1, and the first keeps running', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const { key } = await place.createKey('app');
     const port = new URL(serving.url).port;
     place.write('other-state.yaml', CONFIG.replace('./state.db', './other.db').replace(':0', `:${port}`));
     symlinkSync(place.statePath, join(place.directory, 'link.db'));
     place.write('same-file.yaml', CONFIG.replace('./state.db', './link.db'));
-    const [sameFile, sameAddress, byLink] = await inParallel(
-      [['serve'], ['serve', '-c', 'other-state.yaml'], ['serve', '-c', 'same-file.yaml']],
-      (words) => place.run(words),
-    );
+    const [sameFile, sameAddress, byLink] = await Promise.all([
+      place.run(['serve']),
+      place.serveInVain('-c', 'other-state.yaml'),
+      place.serveInVain('-c', 'same-file.yaml'),
+    ]);
     for (const result of [sameFile, byLink]) {
       assert.equal(result?.status, 1);
       assert.match(result?.stderr ?? '', /^error: another inf-gw serve is running on .*\.db/m);
@@ -107,7 +108,7 @@ describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
 
   test('a start that fails for its address leaves no state file behind', async (t) => {
     const place = new Workplace(t);
-    const serving = await place.serve();
+    const serving = await place.serveHere();
     const port = new URL(serving.url).port;
     const addresses = [`127.0.0.1:${port}`, '192.0.2.1:0', 'no-such-host.invalid:8787'];
     const starts = addresses.flatMap((listen, i) =>
@@ -117,7 +118,7 @@ describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
       const config = CONFIG.replace('./state.db', `./new/${name}.db`).replace('127.0.0.1:0', listen);
       place.write(`${name}.yaml`, `threads: ${threads}\n${config}`);
     }
-    const results = await inParallel(starts, ({ name }) => place.run(['serve', '-c', `${name}.yaml`]));
+    const results = await Promise.all(starts.map(({ name }) => place.serveInVain('-c', `${name}.yaml`)));
     for (const [i, { status, stderr }] of results.entries()) {
       assert.equal(status, 1);
       assert.match(stderr, /^error: .*set another `listen:` address in the config$/m, starts[i]?.name ?? '');
@@ -152,18 +153,17 @@ describe('`serve` at its start', { concurrency: CONCURRENCY }, () => {
       ['none.yaml', /none\.db.*not an inf-gw state file/],
       ['newer.yaml', /newer\.db.*newer inf-gw.*999/],
     ] as const;
-    const runs = unusable.flatMap(([config, message]) => [
-      { words: ['serve', '-c', config], message },
-      { words: ['keys', 'list', '-c', config], message },
-      { words: ['credit', 'add', '1', '-c', config], message },
-    ]);
-    const results = await inParallel(runs, ({ words }) => place.run(words));
-    for (const [index, { words, message }] of runs.entries()) {
-      const { status, stdout, stderr } = results[index] ?? {};
-      assert.equal(status, 1, words.join(' '));
-      assert.equal(stdout, '');
-      assert.equal(linesOf(stderr ?? '').length, 1, words.join(' '));
-      assert.match(stderr ?? '', message);
+    for (const [config, message] of unusable) {
+      const results = [
+        await place.serveInVain('-c', config),
+        await place.run(['keys', 'list', '-c', config]),
+        await place.run(['credit', 'add', '1', '-c', config]),
+      ];
+      for (const { status, stdout, stderr } of results) {
+        assert.deepEqual([status, stdout], [1, '']);
+        assert.equal(linesOf(stderr).length, 1, stderr);
+        assert.match(stderr, message);
+      }
     }
     assert.equal(place.read('none.db').toString(), text);
   });

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'nod
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Alone, emptyFolder } from './alone.ts';
-import { crash, firstSteps } from './first-steps.ts';
+import { firstSteps } from './first-steps.ts';
 import { pack, ROOT } from './pack.ts';
 
 const MOST_BYTES = 400e3;
@@ -51,12 +51,15 @@ describe('the npm package', () => {
     );
   });
 
-  test('takes the first steps, keeps a limit under a race, and loses nothing in a crash', async (t) => {
+  test('takes the first steps, keeps a limit under a race, and passes the audit', async (t) => {
     const folder = emptyFolder(t);
     execFileSync('tar', ['-xzf', tarball, '-C', folder]);
     linkDependencies(join(folder, 'package'));
     assert.ok(readdirSync(join(folder, 'package/node_modules')).includes('better-sqlite3'));
     const program = new Alone(t, folder, [process.execPath, join(folder, 'package/bin/inf-gw.js')]);
-    await crash(program, await firstSteps(program, 'package'));
+    const { serving } = await firstSteps(program, 'package');
+    assert.equal(await serving.stop(), 0);
+    const { status, stdout } = await program.run('audit');
+    assert.equal(status, 0, stdout);
   });
 });

@@ -68,8 +68,9 @@ describe('a dashboard on a shared database', () => {
       /^Live {2}1 in flight on all gateways\n.*\n +\ds {2}app +mock\/echo +there /m,
     );
     press('x', 'y');
-    assert.match(await bounded(response.text(), 'the stream ends'), /"error"/);
+    // At once: the message stays for some seconds only.
     await shows(({ message }) => message?.text === `there stops ${id} within seconds.`);
+    assert.match(await bounded(response.text(), 'the stream ends'), /"error"/);
     await shows((model) => shownRequests(model).length === 0 && inFlightOf(model) === 0);
   });
 
@@ -88,8 +89,8 @@ describe('a dashboard on a shared database', () => {
     assert.deepEqual([elsewhere?.elsewhere?.node, here?.elsewhere, here?.stream], ['there', undefined, true]);
     assert.match(screenText(session.model), /^Live {2}2 in flight on all gateways, followed by recent requests here$/m);
     press('down', 'x', 'y');
-    assert.match(await bounded(streams[1]?.text() ?? Promise.resolve(''), 'the stream ends'), /"error"/);
     await shows(({ message }) => message?.text === `Stopped ${here?.id}.`);
+    assert.match(await bounded(streams[1]?.text() ?? Promise.resolve(''), 'the stream ends'), /"error"/);
     await serving.stop();
     await shows(({ snapshot }) => snapshot === undefined);
     await shows((model) => nodesOf(model) === 'there alive,here stopped');

@@ -1,7 +1,7 @@
 /** The token counter: counts exactly, survives its thread, and leaves nothing running. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
@@ -20,6 +20,11 @@ const NO_TEXT = [{ length: 1 }] as unknown as string[];
 /** However busy the machine is, the count comes first. */
 const PATIENT_MS = 60_000;
 
+/** For tests of what is counted: to load the tokenizer takes longer than they do. */
+const shared = new TokenCounter(PATIENT_MS);
+after(() => shared.close());
+
+/** One with a thread of its own. */
 function openCounter(test: TestContext, patienceMs = PATIENT_MS): TokenCounter {
   const counter = new TokenCounter(patienceMs);
   test.after(() => counter.close());
@@ -42,20 +47,18 @@ async function threadsOf(work: () => Promise<unknown>): Promise<Worker[]> {
 const isRunning = (thread: Worker) => thread.threadId >= 0;
 
 describe('the token counter', () => {
-  test('counts what the tokenizer counts, the texts of an order together, and many orders at once', async (t) => {
-    const counter = openCounter(t);
+  test('counts what the tokenizer counts, the texts of an order together, and many orders at once', async () => {
     const orders = [['Hello, world'], ['one', 'two three', ''], ['深い森の中で'], ['const a = 1;\n\n'], [], ['😀 ok']];
-    const counts = await Promise.all(orders.map((texts) => counter.count(texts)));
+    const counts = await Promise.all(orders.map((texts) => shared.count(texts)));
     assert.deepEqual(
       counts,
       orders.map((texts) => texts.reduce((sum, text) => sum + countTokens(text), 0)),
     );
   });
 
-  test('counts the names of special tokens as text', async (t) => {
-    const counter = openCounter(t);
+  test('counts the names of special tokens as text', async () => {
     for (const text of SPECIAL) {
-      const tokens = await counter.count([text]);
+      const tokens = await shared.count([text]);
       assert.equal(tokens, countTokens(text, { disallowedSpecial: new Set() }));
       assert.ok((tokens ?? 0) > 1, text);
     }
@@ -69,13 +72,12 @@ describe('the token counter', () => {
     assert.equal((await threadsOf(() => openCounter(t).close())).length, 0);
   });
 
-  test('lets no order wait for the long texts of another', async (t) => {
-    const counter = openCounter(t);
+  test('lets no order wait for the long texts of another', async () => {
     const long = 'word '.repeat(60 * 1024);
-    const first = counter.count([long]);
-    assert.equal(await Promise.race([counter.count(['Hello']), first]), undefined);
+    const first = shared.count([long]);
+    assert.equal(await Promise.race([shared.count(['Hello']), first]), undefined);
     assert.equal(await first, countTokens(long));
-    assert.equal(await counter.count(['Hello']), countTokens('Hello'));
+    assert.equal(await shared.count(['Hello']), countTokens('Hello'));
   });
 
   test('returns no count if its timeout comes first', async (t) => {
@@ -132,17 +134,17 @@ describe('unreported usage', () => {
   const ESTIMATE = { promptTokens: 77, cachedTokens: 0, completionTokens: 88 };
   const input = sampleInput(chatRequest({ model: 'p/m', messages: [{ role: 'user', content: 'How are you?' }] }));
 
-  test('is what the tokenizer counts of input and output, plus the overhead of the format', async (t) => {
+  test('is what the tokenizer counts of input and output, plus the overhead of the format', async () => {
     const written = new TextSample();
     written.add('Fine, ', 0);
     written.add('thanks', 0);
-    const usage = await countUsage(openCounter(t), ESTIMATE, input, written);
+    const usage = await countUsage(shared, ESTIMATE, input, written);
     const promptTokens = countTokens('How are you?') + input.extraTokens;
     assert.deepEqual(usage, { promptTokens, cachedTokens: 0, completionTokens: countTokens('Fine, thanks') });
   });
 
-  test('is at least one token of output', async (t) => {
-    const usage = await countUsage(openCounter(t), ESTIMATE, input, new TextSample());
+  test('is at least one token of output', async () => {
+    const usage = await countUsage(shared, ESTIMATE, input, new TextSample());
     assert.equal(usage.completionTokens, 1);
   });
 
@@ -153,10 +155,10 @@ describe('unreported usage', () => {
     assert.deepEqual(await countUsage(silent, ESTIMATE, input, written), ESTIMATE);
   });
 
-  test('is estimated by its bytes if it was relayed unparsed', async (t) => {
+  test('is estimated by its bytes if it was relayed unparsed', async () => {
     const written = new TextSample();
     written.addUnparsed(1_000);
-    const usage = await countUsage(openCounter(t), ESTIMATE, input, written);
+    const usage = await countUsage(shared, ESTIMATE, input, written);
     assert.equal(usage.completionTokens, Math.ceil(1_000 / 3.8));
   });
 });
