@@ -52,17 +52,17 @@ export function decodeWords(packed: string): WordTable {
     const next = VALUES[packed.charCodeAt(at + 1)] as number;
     // No word shares so many letters with the one before it: the digit is of leads.
     if (next > MAX_LETTERS) at++;
-    addWord(table, word.subarray(0, length), forms, next > MAX_LETTERS ? next - MAX_LETTERS : 0);
+    addWord(table, word, length, forms, next > MAX_LETTERS ? next - MAX_LETTERS : 0);
   }
   return table;
 }
 
-function addWord(table: WordTable, word: Uint8Array, forms: number, leads: number): void {
+function addWord(table: WordTable, word: Uint8Array, length: number, forms: number, leads: number): void {
   let low = 0;
   let high = 0;
-  for (const letter of word) {
+  for (let i = 0; i < length; i++) {
     high = ((high << 5) | (low >>> 25)) & KEY_MASK;
-    low = ((low << 5) | letter) & KEY_MASK;
+    low = ((low << 5) | (word[i] as number)) & KEY_MASK;
   }
   let slot = slotOfWord(low, high);
   while (table.forms[slot] !== 0) slot = (slot + 1) & (WORD_SLOTS - 1);
@@ -104,11 +104,15 @@ export interface LetterWeights {
 
 /** Weights stand one after another as digits; a lower-case letter repeats the one before it 2 to 27 times in all. */
 export function decodeLetters(packed: string): LetterWeights {
-  const cells: number[] = [];
+  const cells = new Uint8Array(LETTERS ** 3 + 2 * LETTERS ** 2);
+  let count = 0;
   for (let at = 0; at < packed.length; at++) {
     const code = packed.charCodeAt(at);
-    if (code >= 97 && code <= 122) for (let n = code - 96; n > 0; n--) cells.push(cells[cells.length - 1] as number);
-    else cells.push(VALUES[code] as number);
+    if (code >= 97 && code <= 122) {
+      const next = count + code - 96;
+      cells.fill(cells[count - 1] as number, count, next);
+      count = next;
+    } else cells[count++] = VALUES[code] as number;
   }
   const table = { lower: new Uint8Array(1 << 15), upper: new Uint8Array(1 << 10), turn: new Uint8Array(1 << 10) };
   let at = 0;
@@ -119,7 +123,7 @@ export function decodeLetters(packed: string): LetterWeights {
   return table;
 }
 
-function copyRow(cells: readonly number[], from: number, to: Uint8Array, start: number): number {
+function copyRow(cells: Uint8Array, from: number, to: Uint8Array, start: number): number {
   for (let z = 0; z < LETTERS; z++) to[start + z] = cells[from + z] as number;
   return from + LETTERS;
 }
@@ -152,14 +156,15 @@ export const DIGIT = 2;
 export const BLANK = 3;
 export const SIGN = 4;
 export const BEYOND = 5;
-export const KINDS = Uint8Array.from({ length: 1 << 16 }, (_, code) => {
-  if (code >= 128) return BEYOND;
-  const character = String.fromCharCode(code);
+export const KINDS = new Uint8Array(1 << 16).fill(BEYOND);
+for (let code = 0; code < 128; code++) KINDS[code] = kindOf(String.fromCharCode(code));
+
+function kindOf(character: string): number {
   if (character >= 'a' && character <= 'z') return LOWER;
   if (character >= 'A' && character <= 'Z') return UPPER;
   if (character >= '0' && character <= '9') return DIGIT;
   return /\s/.test(character) ? BLANK : SIGN;
-});
+}
 
 /** Comes after the last unit: not a character, and so no part of a word. */
 export const END = 0xffff;
