@@ -80,7 +80,8 @@ describe('a dispatch', () => {
     const { dispatch, members } = dispatched((attempt) => answer(attempt, 200, completion('hi')));
     assert.equal((await dispatch.run()).termination.kind, 'json');
     dispatch.clientLeft();
-    assert.equal(timers(), before);
+    // Timers of earlier tests may end meanwhile.
+    assert.ok(timers() <= before);
     assert.deepEqual(
       members.map(({ inFlight }) => inFlight),
       [0],
