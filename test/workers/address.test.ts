@@ -8,7 +8,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CONCURRENCY, CONFIG, PROGRAM, type Serving, Workplace } from '../support/cli.ts';
+import { CONCURRENCY, CONFIG, SERVE, type Serving, Workplace } from '../support/cli.ts';
 import { freePort } from '../support/ports.ts';
 import { bounded } from '../support/wait.ts';
 
@@ -28,16 +28,23 @@ function openPlace(scope: ConstructorParameters<typeof Workplace>[0]): Workplace
   return place;
 }
 
-/** Writes a config with its own state file, and returns the arguments to serve it. */
-function configOf(place: Workplace, name: string, address: string, threads: number): string[] {
+/** Writes a config with its own state file, and returns its name. */
+function configOf(place: Workplace, name: string, address: string, threads: number): string {
   const config = CONFIG.replace('127.0.0.1:0', address).replace('state.db', `${name}.db`);
   place.write(`${name}.yaml`, `threads: ${threads}\n${config}`);
-  return [PROGRAM, 'serve', '-c', `${name}.yaml`];
+  return `${name}.yaml`;
 }
 
-async function assertRefused(serving: Serving, port: number): Promise<void> {
-  assert.equal((await bounded(serving.ended, 'a gateway that cannot start exits')).status, 1);
-  assert.match(serving.text, new RegExp(`^error: [^ ]*:${port} is in use.*set another \`listen:\``, 'm'));
+const serveWith = (config: string) => [...SERVE, '-c', config];
+
+function assertInUse(errors: string, port: number): void {
+  assert.match(errors, new RegExp(`^error: [^ ]*:${port} is in use.*set another \`listen:\``, 'm'));
+}
+
+async function assertRefused(place: Workplace, config: string, port: number): Promise<void> {
+  const { status, stderr } = await place.serveInVain('-c', config);
+  assert.equal(status, 1);
+  assertInUse(stderr, port);
 }
 
 async function isAlive(serving: Serving): Promise<boolean> {
@@ -45,12 +52,16 @@ async function isAlive(serving: Serving): Promise<boolean> {
 }
 
 /** Starts both at once, and returns the one that serves. The other one must fail to start. */
-async function winnerOf(place: Workplace, port: number, words: readonly string[][]): Promise<Serving> {
-  const servings = words.map((each) => place.launch(each));
+async function winnerOf(place: Workplace, port: number, configs: readonly string[]): Promise<Serving> {
+  const servings = configs.map((config) => place.launch(serveWith(config)));
   const starts = await Promise.allSettled(servings.map((serving) => serving.listening()));
   const winners = servings.filter((_, index) => starts[index]?.status === 'fulfilled');
   assert.equal(winners.length, 1, servings.map(({ text }) => text).join('\n'));
-  for (const serving of servings) if (!winners.includes(serving)) await assertRefused(serving, port);
+  for (const serving of servings) {
+    if (winners.includes(serving)) continue;
+    assert.equal((await bounded(serving.ended, 'a gateway that cannot start exits')).status, 1);
+    assertInUse(serving.text, port);
+  }
   return winners[0] as Serving;
 }
 
@@ -59,9 +70,9 @@ describe('a second gateway at the same address', { concurrency: CONCURRENCY }, (
     test(`fails to start beside one with ${first} threads, with 1 or 2`, async (t) => {
       const place = openPlace(t);
       const port = await freePort();
-      const serving = await place.serve(configOf(place, 'first', `127.0.0.1:${port}`, first));
+      const serving = await place.serveHere(configOf(place, 'first', `127.0.0.1:${port}`, first));
       for (const second of [1, 2]) {
-        await assertRefused(place.launch(configOf(place, 'second', `127.0.0.1:${port}`, second)), port);
+        await assertRefused(place, configOf(place, 'second', `127.0.0.1:${port}`, second), port);
       }
       assert.ok(await isAlive(serving));
     });
@@ -71,8 +82,8 @@ describe('a second gateway at the same address', { concurrency: CONCURRENCY }, (
     test(`fails to start though both start at the same moment, with ${first} and ${second} threads`, async (t) => {
       const place = openPlace(t);
       const port = await freePort();
-      const words = [first, second].map((threads, i) => configOf(place, `state-${i}`, `127.0.0.1:${port}`, threads));
-      assert.ok(await isAlive(await winnerOf(place, port, words)));
+      const configs = [first, second].map((threads, i) => configOf(place, `state-${i}`, `127.0.0.1:${port}`, threads));
+      assert.ok(await isAlive(await winnerOf(place, port, configs)));
     });
   }
 });
@@ -87,28 +98,28 @@ describe('a gateway of two threads', { concurrency: CONCURRENCY }, () => {
         other.close();
       });
       await once(other, 'listening');
-      await assertRefused(place.launch(configOf(place, 'state', `127.0.0.1:${port}`, 2)), port);
+      await assertRefused(place, configOf(place, 'state', `127.0.0.1:${port}`, 2), port);
     });
   }
 
   test('starts whatever another user has put into the common temporary directory, and puts nothing there', async (t) => {
     const place = openPlace(t);
     const port = await freePort();
-    const words = configOf(place, 'state', `127.0.0.1:${port}`, 2);
+    const config = configOf(place, 'state', `127.0.0.1:${port}`, 2);
     mkdirSync(join(place.directory, 'tmp'));
     place.environment.TMPDIR = join(place.directory, 'tmp');
     mkdirSync(join(place.directory, 'tmp', `inf-gw-${userInfo().uid}-${port}.lock`));
-    assert.ok(await isAlive(await place.serve(words)));
+    assert.ok(await isAlive(await place.serve(serveWith(config))));
     assert.equal(readdirSync(join(place.directory, 'tmp')).length, 1);
   });
 
   test('starts although an earlier one was killed', async (t) => {
     const place = openPlace(t);
-    const words = configOf(place, 'state', `127.0.0.1:${await freePort()}`, 2);
-    const earlier = await place.serve(words);
+    const config = configOf(place, 'state', `127.0.0.1:${await freePort()}`, 2);
+    const earlier = await place.serve(serveWith(config));
     earlier.signal('SIGKILL');
     await earlier.ended;
-    assert.ok(await isAlive(await place.serve(words)));
+    assert.ok(await isAlive(await place.serveHere(config)));
   });
 
   test('waits while another starting gateway holds the lock of its port', async (t) => {
@@ -116,7 +127,7 @@ describe('a gateway of two threads', { concurrency: CONCURRENCY }, () => {
     const port = await freePort();
     const holder = createSocket('udp4').bind({ port, address: '127.0.0.1', exclusive: true });
     await once(holder, 'listening');
-    const next = place.launch(configOf(place, 'second', `127.0.0.1:${port}`, 2));
+    const next = place.launch(serveWith(configOf(place, 'second', `127.0.0.1:${port}`, 2)));
     // It logs that it created its state file just before it asks for the lock.
     await next.logged(/^created the state file/);
     const listening = next.listening();

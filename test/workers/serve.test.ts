@@ -164,7 +164,7 @@ describe('`serve` with two threads', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(await bounded(serving.ended, 'the process exits'), { status: 1, signal: null });
     await serving.logged(/internal error: a thread died/);
     for (const stream of streams) await assert.rejects(stream.rest());
-    const second = await place.serve();
+    const second = await place.serveHere();
     await second.logged(new RegExp(`charged the holds of ${STREAMS} requests left open`));
     const sources = await place.json<{ source: string; requests: number; cost_usd: string }[]>(
       ...['usage', '--by', 'source'],
