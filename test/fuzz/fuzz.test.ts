@@ -8,7 +8,7 @@ import { RequestCampaign } from './request-campaign.ts';
 import { openFuzzSite } from './site.ts';
 
 const SEED = 4;
-const COUNT = 300;
+const COUNT = 150;
 
 test('whatever clients and hosts send, the gateway stays up, has no internal error, leaks nothing, and its sums are correct', async (t) => {
   const fuzz = await openFuzzSite(t);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { runDialectCampaign } from './campaign.ts';
 
 const SEED = 11;
-const ATTACKS = 120;
+const ATTACKS = 60;
 
 test('no composition in any dialect is billed more than is held and charged, or passes a limit', async (context) => {
   const options = { seed: SEED, attacks: ATTACKS };

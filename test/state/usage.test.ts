@@ -155,7 +155,7 @@ onEachStore((open) => {
           const query: UsageQuery = { ...rest, keyId: key === undefined ? undefined : used.keys[key]?.id };
           assert.deepEqual(sorted(await reported(query)), sorted(sumsByHand(used.entries, query)));
         }),
-        { numRuns: 400 },
+        { numRuns: 150 },
       );
     });
 

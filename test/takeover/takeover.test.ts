@@ -12,7 +12,7 @@ const CLIENTS = 4;
 /** How many requests the spend limit of a key admits. */
 const MOST_PAID = 100;
 /** The threads of each gateway that takes over. */
-const THREADS = [1, 3, 2];
+const THREADS = [3, 2];
 
 /** How many requests have ended, by the metrics at this address. */
 async function countedIn(address: string): Promise<number> {
