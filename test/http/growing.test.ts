@@ -1,9 +1,10 @@
 /** Streams that write more than is held for them: the hold grows with them, up to balance and spend limit. */
 import assert from 'node:assert/strict';
-import test, { describe } from 'node:test';
+import test, { after, describe } from 'node:test';
 import { answering, chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import type { Script, UpstreamCall } from '../support/fake-upstream.ts';
 import { chat, type GatewayOptions, type Reply, type TestGateway, withGateway } from '../support/gateway.ts';
+import { oneGateway } from '../support/one-gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { costOfCounted, outputTokens } from '../support/tokens.ts';
 import { until } from '../support/wait.ts';
@@ -14,6 +15,9 @@ const HOLD_NANOS = 205_000n;
 const STEP_NANOS = 200_000n;
 /** Ten tokens, by the tokenizer and by the estimate. */
 const TEN = ' one two three four five six seven eight nine ten';
+
+/** Runs a test that concerns only keys of its own. */
+const onShared = oneGateway({ after });
 
 const usd = (nanos: bigint): GatewayOptions => ({ credit: `0.${String(nanos).padStart(9, '0')}` });
 
@@ -57,7 +61,7 @@ describe('a stream without a declared maximum', () => {
     }));
 
   test('is cut when the spend limit leaves nothing, and the next request is refused', () =>
-    withGateway({}, async (gateway) => {
+    onShared(async (gateway) => {
       const limit = 3n * STEP_NANOS;
       const key = gateway.key({ spendLimitNanos: limit });
       gateway.upstream.follow(writing(500));
@@ -69,7 +73,7 @@ describe('a stream without a declared maximum', () => {
     }));
 
   test('goes on while there is money, and its hold is what it was at the end', () =>
-    withGateway({}, async (gateway) => {
+    onShared(async (gateway) => {
       const key = gateway.key();
       const goOn = Promise.withResolvers<void>();
       gateway.upstream.follow(async (call) => {
@@ -91,7 +95,7 @@ describe('a stream without a declared maximum', () => {
     }));
 
   test('of several choices grows by a step for each', () =>
-    withGateway({}, async (gateway) => {
+    onShared(async (gateway) => {
       const key = gateway.key();
       const goOn = Promise.withResolvers<void>();
       gateway.upstream.follow(async (call) => {
@@ -219,7 +223,7 @@ describe('racing streams pass by one event each at most', () => {
 
   test('the spend limit', () => {
     const limit = 12n * HOLD_NANOS;
-    return withGateway({}, async (gateway) => {
+    return onShared(async (gateway) => {
       const key = gateway.key({ spendLimitNanos: limit });
       const served = await race(gateway, key);
       assert.ok(served.some((reply) => cutBy(reply) === 'spend_limit_reached'));

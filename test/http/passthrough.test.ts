@@ -10,6 +10,7 @@ import {
   UPSTREAM_KEY,
   withGateway,
 } from '../support/gateway.ts';
+import { oneGateway } from '../support/one-gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 
 const gateway = await startTestGateway();
@@ -132,9 +133,10 @@ describe('the request', () => {
     ['only the field is declared that the host does not read', { max_completion_tokens: 7 }, 7],
     ['both are declared', { max_tokens: 7, max_completion_tokens: 9 }, 7],
   ];
+  const onCapping = oneGateway({ after }, { config: { cap_output: true } });
   for (const [name, fields, sent] of CAPS) {
     test(`carries the held maximum with cap_output if ${name}`, () =>
-      withGateway({ config: { cap_output: true } }, async (own) => {
+      onCapping(async (own) => {
         own.upstream.follow(answering(completion('hi')));
         await own.complete(own.key(), chat(fields));
         assert.equal(JSON.parse((await own.upstream.call()).body).max_tokens, sent);
