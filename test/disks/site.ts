@@ -151,6 +151,12 @@ export class Site {
     return { status, errors: linesOf(serving.text).filter((line) => !line.startsWith('{')) };
   }
 
+  /** The same without orders, in the process of the commands. */
+  async startInVain(): Promise<{ readonly status: number | null; readonly errors: readonly string[] }> {
+    const { status, stderr } = await this.place.serveInVain();
+    return { status, errors: linesOf(stderr).filter((line) => !line.startsWith('{')) };
+  }
+
   get serving(): Serving {
     if (this.#serving === undefined) throw new Error('nothing is served yet');
     return this.#serving;

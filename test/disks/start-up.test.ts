@@ -20,6 +20,8 @@ interface Case {
   readonly message: RegExp;
   /** Whether the file must stay as it is, byte for byte. */
   readonly isUntouched?: true;
+  /** Whether the harm is an order to the process. */
+  readonly isOrdered?: true;
 }
 
 const faultNamed = (name: string) => {
@@ -39,11 +41,13 @@ const REFUSED: readonly Case[] = [
     what: 'the disk is full',
     harm: (site) => faultNamed('disk full').harm(site),
     message: /state\.db: the disk is full; free some space and try again/,
+    isOrdered: true,
   },
   {
     what: 'the file is read-only',
     harm: (site) => faultNamed('read-only').harm(site),
     message: /state\.db: it cannot be written; check the permissions of the file and its directory/,
+    isOrdered: true,
   },
   {
     what: 'no file can be created in its directory',
@@ -152,13 +156,13 @@ const SERVED: readonly { what: string; arrange: (site: Site) => unknown; logged:
 ];
 
 describe('at the start of `serve`', { concurrency: CONCURRENCY }, () => {
-  for (const { what, harm, message, isUntouched } of REFUSED) {
+  for (const { what, harm, message, isUntouched, isOrdered } of REFUSED) {
     test(`${what}: it exits with 1 and one line that says what to do`, async (t) => {
       const site = await Site.open(t);
       await site.prepare();
       const repair = harm(site);
       const before = isUntouched && readFileSync(site.statePath);
-      const { status, errors } = await site.tryToStart();
+      const { status, errors } = await (isOrdered ? site.tryToStart() : site.startInVain());
       assert.equal(status, 1, errors.join('\n'));
       assert.equal(errors.length, 1, errors.join('\n'));
       assert.match(errors[0] ?? '', /^error: /);
@@ -177,7 +181,7 @@ describe('at the start of `serve`', { concurrency: CONCURRENCY }, () => {
     test(what, async (t) => {
       const site = await Site.open(t);
       await arrange(site);
-      const serving = await site.start();
+      const serving = await site.place.serveHere();
       await serving.logged(logged);
       assert.equal(await serving.stop(), 0);
     });
