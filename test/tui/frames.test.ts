@@ -93,9 +93,9 @@ const USAGE = `
  ! claude failing   ! go there
 Usage  by  key  model  day  month  source   over  24h  7d  30d  this month  all
 KEY              COST COMPARED      REQUESTS  ERRORS     IN    OUT    COST (USD)
-web-app          ━━━━━━━━━━━━━━━━━     12.3k       5   3.7M   864k         17.00
-batch-jobs       ━                       321       5  96.3k  22.5k          1.23
-laptop           ━                         7       0  2,100    490      0.000001
+web-app          █████████████████     12.3k       5   3.7M   864k         17.00
+batch-jobs       █▎                      321       5  96.3k  22.5k          1.23
+laptop           ▏                         7       0  2,100    490      0.000001
 Total  12,673 requests, 4,689,010 tokens, 18.23 USD           as of 12:00:00 UTC
 
 

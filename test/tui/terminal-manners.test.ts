@@ -95,7 +95,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
         const whole = new RegExp(`^ inf-gw .{${size.columns - 12}}USD$[^]*(views|Enter more)`, 'm');
         const lines = (await desk.shows(whole)).split('\n');
         assert.equal(lines.length, size.rows + 1);
-        assert.match(lines[1] ?? '', /1 Overview .* 5 Models/);
+        assert.match(lines[1] ?? '', /1 Overview .* 6 Models/);
         assert.match(lines.at(-2) ?? '', /views|Enter more/);
       }
     }
@@ -122,7 +122,7 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
     const assertWhole = (screen: string, column: RegExp) => {
       const lines = screen.split('\n');
       assert.match(lines[0] ?? '', /^ inf-gw ○ no gateway running; showing stored figures +balance \S+ USD$/);
-      assert.match(lines[1] ?? '', /^ {2}1 Overview {3}2 Keys {3}3 Live {3}4 Usage {3}5 Models$/);
+      assert.match(lines[1] ?? '', /^ {2}1 Overview {3}2 Keys {3}3 Live {3}4 Requests {3}5 Usage {3}6 Models$/);
       assert.match(lines[23] ?? '', /^ \S.*(?:quit|help|…)$/);
       // What follows the names is aligned in one column.
       const places = lines
@@ -148,12 +148,12 @@ describe('the dashboard', { concurrency: CONCURRENCY }, () => {
       }
       await desk.press('Enter');
       await desk.shows(/Requests per day/);
-      await desk.press('Enter');
+      await desk.press('Escape');
       assertWhole(await desk.hides(/Requests per day/), /enabled/);
       await desk.press('Down');
     }
     await desk.type('5');
-    assertWhole(await desk.shows(/^KEY /m), /━+ +1 +\d/);
+    assertWhole(await desk.shows(/^KEY /m), /[█▉-▏]+ +1 +\d/);
     await assert.rejects(desk.clipboard(), /no buffers/);
   });
 

@@ -1,6 +1,6 @@
 /** The Usage view: requests, tokens and cost by key, model, day, month or source. */
 import { NANOS_PER_USD } from '../../core/money.ts';
-import { count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
+import { blocks, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
 import { USAGE_GROUPS, type UsageRow } from '../../state/usage.ts';
 import { bold, dim, type Line, span, spread } from '../draw/line.ts';
@@ -57,7 +57,7 @@ function columnsOf({ usage: state }: Model, rows: readonly UsageRow[]): ListColu
       width: 17,
       grows: true,
       rank: 1,
-      cell: (row, width) => share(shareOf(row), width),
+      cell: (row, width) => [span(blocks(shareOf(row), width), { tone: 'accent' })],
     },
     { head: 'REQUESTS', field: 'requests', width: 8, align: 'right', cell: ({ requests }) => short(requests) },
     {
@@ -93,10 +93,6 @@ function columnsOf({ usage: state }: Model, rows: readonly UsageRow[]): ListColu
       cell: ({ costNanos }) => usdInColumn(costNanos, decimals),
     },
   ];
-}
-
-function share(part: number, width: number): Line {
-  return [{ text: '━'.repeat(part === 0 ? 0 : Math.max(1, Math.round(part * width))), tone: 'accent' }];
 }
 
 function totalLine(rows: readonly UsageRow[]): Line {
