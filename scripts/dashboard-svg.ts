@@ -6,7 +6,7 @@ import type { Line, Span, Tone } from '../src/tui/draw/line.ts';
 import { frame } from '../src/tui/frame.ts';
 import { demoModel } from './demo-model.ts';
 
-const COLUMNS = 100;
+const COLUMNS = 120;
 const ROWS = 30;
 const CELL = { width: 8.4, height: 18 };
 const MARGIN = 16;
@@ -26,20 +26,41 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Charts are drawn as areas: as text they would have gaps where a font is lower than a line. */
-const BLOCKS = /^[ ▁-█]+$/;
-const BELOW_FIRST_BLOCK = 0x2580;
+/** A part of a cell, in shares of its width and height from its upper left corner. */
+type Area = readonly [x: number, y: number, width: number, height: number];
 
-function blocksPath(text: string, x: number, y: number): string {
-  const bottom = y - FONT_SIZE + CELL.height;
-  return [...text]
-    .map((block, index) => {
-      const height = block === ' ' ? 0 : ((block.charCodeAt(0) - BELOW_FIRST_BLOCK) / 8) * CELL.height;
-      return height === 0
-        ? ''
-        : `M${(x + index * CELL.width).toFixed(1)} ${bottom}v${-height}h${CELL.width}v${height}z`;
-    })
+/** Charts and bars are drawn as areas: as text they would have gaps where a font is lower than a line. */
+const DRAWN = /[▁-▓⠀-⣿]+/g;
+const SHADES: Readonly<Record<string, number>> = { '░': 0.25, '▓': 0.6 };
+const [LOWER_BLOCKS, FULL_BLOCK, LEFT_BLOCKS, DOTS] = [0x2580, 0x2588, 0x2590, 0x2800];
+/** The dots of a cell in the order of the bits of its character. */
+const DOT_PLACES = [0, 1, 2, 4, 5, 6, 3, 7] as const;
+
+function areasOf(character: string): Area[] {
+  const code = character.charCodeAt(0);
+  if (code >= DOTS) {
+    return DOT_PLACES.flatMap((place, bit): Area[] =>
+      (code - DOTS) & (1 << bit) ? [[place < 4 ? 0 : 0.5, (place % 4) / 4, 0.5, 0.25]] : [],
+    );
+  }
+  if (character in SHADES) return [[0, 0.1, 1, 0.8]];
+  if (code < FULL_BLOCK) return [[0, 1 - (code - LOWER_BLOCKS) / 8, 1, (code - LOWER_BLOCKS) / 8]];
+  return [[0, 0.1, (LEFT_BLOCKS - code) / 8, 0.8]];
+}
+
+function drawn(text: string, x: number, y: number, colour: string): string {
+  const top = y - FONT_SIZE;
+  const path = [...text]
+    .flatMap((character, index) =>
+      areasOf(character).map(([left, upper, width, height]) => {
+        const [w, h] = [width * CELL.width, height * CELL.height];
+        const from = `${(x + (index + left) * CELL.width).toFixed(1)} ${(top + upper * CELL.height).toFixed(1)}`;
+        return `M${from}h${w.toFixed(1)}v${h.toFixed(1)}h${(-w).toFixed(1)}z`;
+      }),
+    )
     .join('');
+  const opacity = SHADES[text.charAt(0)];
+  return `<path d="${path}" fill="${colour}"${opacity === undefined ? '' : ` opacity="${opacity}"`}/>`;
 }
 
 function spanSvg({ text, tone, bold, dim, inverse }: Span, x: number, y: number): string {
@@ -48,11 +69,19 @@ function spanSvg({ text, tone, bold, dim, inverse }: Span, x: number, y: number)
   const back = inverse
     ? `<rect x="${x}" y="${y - FONT_SIZE}" width="${width}" height="${CELL.height}" fill="${colour}"/>`
     : '';
-  if (text.trim() === '') return back;
-  if (BLOCKS.test(text)) return `<path d="${blocksPath(text, x, y)}" fill="${colour}"/>`;
   const fill = inverse ? BACKGROUND : colour;
   const weight = bold ? ' font-weight="bold"' : '';
-  return `${back}<text x="${x}" y="${y}" fill="${fill}"${weight} textLength="${width}" xml:space="preserve">${escaped(text)}</text>`;
+  const pieces = text.split(/(?<=[▁-▓⠀-⣿])(?![▁-▓⠀-⣿])|(?<![▁-▓⠀-⣿])(?=[▁-▓⠀-⣿])/u);
+  let at = x;
+  const parts = pieces.map((piece) => {
+    const from = Math.round(at * 10) / 10;
+    at += widthOf(piece) * CELL.width;
+    if (piece.match(DRAWN) !== null) return drawn(piece, from, y, fill);
+    if (piece.trim() === '') return '';
+    const room = Math.round((at - from) * 10) / 10;
+    return `<text x="${from}" y="${y}" fill="${fill}"${weight} textLength="${room}" xml:space="preserve">${escaped(piece)}</text>`;
+  });
+  return back + parts.join('');
 }
 
 function lineSvg(line: Line, row: number): string {
