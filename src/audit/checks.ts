@@ -113,5 +113,5 @@ export function holdDifferences(holds: readonly Row[]): string[] {
 
 /** Every key that has a row exists: the keys in `missing` do not. */
 export function missingKeys(missing: readonly Row[]): string[] {
-  return missing.map(({ key_id: id }) => `the key ${id} has requests, but does not exist`);
+  return missing.map(({ key_id: id }) => `the key ${id} has requests or budgets, but does not exist`);
 }

@@ -1,4 +1,5 @@
 /** The ledger's interface: every decision about keys, limits and money. */
+import type { BudgetSpend } from '../core/budgets.ts';
 import type { LedgerTimes } from '../core/durations.ts';
 import type { Limits, RateFigures } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
@@ -86,13 +87,25 @@ export type Refusal =
   | { readonly reason: 'unknown_key' }
   | { readonly reason: 'key_disabled' }
   | { readonly reason: 'model_not_allowed' }
-  | { readonly reason: 'spend_limit_reached'; readonly limitNanos: Nanos }
+  | SpendRefusal
   | { readonly reason: 'insufficient_credit'; readonly balanceNanos: Nanos }
   | { readonly reason: 'larger_than_token_limit'; readonly limit: number }
   | { readonly reason: 'requests_per_minute'; readonly limit: number; readonly retryAfterS: number }
   | { readonly reason: 'tokens_per_minute'; readonly limit: number; readonly retryAfterS: number }
   | { readonly reason: 'concurrency'; readonly limit: number; readonly retryAfterS: number }
   | { readonly reason: 'money_spoken_for'; readonly retryAfterS: number };
+
+/** A limit on spending is reached. Of several it is the one that frees last. */
+export interface SpendRefusal {
+  readonly reason: 'spend_limit_reached';
+  readonly limitNanos: Nanos;
+  /** Absent for the limit of the month. */
+  readonly budget?: {
+    readonly period: string;
+    /** When it is free again if nothing more is spent; null for never. */
+    readonly freesAtMs: number | null;
+  };
+}
 
 /** What a stream needs beyond its hold, as totals. */
 export interface Growth {
@@ -203,6 +216,9 @@ export interface KeyAccount {
   readonly spendLimitNanos: Nanos | null;
   /** What it was charged this month. */
   readonly chargedNanos: Nanos;
+  readonly budgets: readonly BudgetSpend[];
+  /** Null for never. */
+  readonly expiresAtMs: number | null;
   /** The windows of its requests and tokens. */
   readonly requests: RateFigures;
   /** Requests that it may have in flight besides those that are. */

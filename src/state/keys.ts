@@ -1,5 +1,6 @@
 /** Keys as they are stored: their fields, their limits, their operations, and what a name may look like. */
 import { redactKeys } from '../core/api-key.ts';
+import type { Budget } from '../core/budgets.ts';
 import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import { isPrintable } from '../core/printable.ts';
@@ -21,13 +22,28 @@ export interface KeyRecord extends OwnLimits {
   readonly state: KeyState;
   /** The models that the key may call; null allows all. */
   readonly allowlist: readonly string[] | null;
+  /** The shortest period first. */
+  readonly budgets: readonly Budget[];
+  /** From then on the key is refused as if it were deleted; null for never. */
+  readonly expiresAtMs: number | null;
   readonly createdAtMs: number;
 }
 
 export interface NewKey extends OwnLimits {
   readonly name: string;
   readonly allowlist: readonly string[] | null;
+  readonly budgets?: readonly Budget[];
+  readonly expiresAtMs?: number | null;
 }
+
+/** What `setLimits` changes. */
+export interface LimitChanges extends Partial<OwnLimits> {
+  readonly budgets?: BudgetEdit;
+  readonly expiresAtMs?: number | null;
+}
+
+/** The budgets of a key after a change: one for each period at most. What it throws undoes the change. */
+export type BudgetEdit = (budgets: readonly Budget[]) => readonly Budget[];
 
 export interface KeyQuery {
   readonly withDeleted: boolean;
@@ -63,8 +79,8 @@ export interface Keys {
 
   setState(idOrName: string, state: KeyState): Promise<KeyChange>;
 
-  /** Changes only the limits that are given. */
-  setLimits(idOrName: string, limits: Partial<OwnLimits>): Promise<KeyChange>;
+  /** Changes only what is given. `wallMs` is now: a new sliding budget counts what was spent before. */
+  setLimits(idOrName: string, changes: LimitChanges, wallMs?: number): Promise<KeyChange>;
 
   /** Replaces the allowlist by what `edit` returns for it. */
   editAllowlist(idOrName: string, edit: AllowlistEdit): Promise<KeyChange>;
@@ -81,6 +97,11 @@ export function limitsInForce(own: OwnLimits, defaults: Limits): Limits {
     concurrency: own.concurrency ?? defaults.concurrency,
     modelsRpm: defaults.modelsRpm,
   };
+}
+
+/** Whether a key is refused as if it did not exist: it was deleted, or its time is over. */
+export function isGone({ state, expiresAtMs }: Pick<KeyRecord, 'state' | 'expiresAtMs'>, wallMs: number): boolean {
+  return state === 'deleted' || (expiresAtMs !== null && expiresAtMs <= wallMs);
 }
 
 /** The length of a key's name at most, in Unicode code points. */

@@ -7,6 +7,8 @@ import { SUM_FIGURES } from './sql.ts';
 /** What a state consists of, apart from the balance and the windows. */
 export const MOVED_TABLES = [
   'keys',
+  'budgets',
+  'budget_steps',
   'credit_entries',
   'usage_months',
   'usage_days',
@@ -28,8 +30,10 @@ const SUMS: Columns = { text: ['key_id', 'model', 'source'], integers: SUM_FIGUR
 export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   keys: {
     text: ['id', 'name', 'hash', 'preview', 'state', 'allowlist'],
-    integers: ['rpm', 'tpm', 'concurrency', 'spend_limit_nanos', 'created_at_ms'],
+    integers: ['rpm', 'tpm', 'concurrency', 'spend_limit_nanos', 'created_at_ms', 'expires_at_ms'],
   },
+  budgets: { text: ['key_id', 'period'], integers: ['limit_nanos', 'window_s', 'exact_from_ms'] },
+  budget_steps: { text: ['key_id'], integers: ['window_s', 'at_ms', 'cost_nanos'] },
   credit_entries: { text: ['note'], integers: ['id', 'at_ms', 'amount_nanos', 'balance_nanos'] },
   usage_months: { text: ['month', ...SUMS.text], integers: [...SUMS.integers, 'last_at_ms'] },
   usage_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },

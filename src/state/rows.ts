@@ -1,4 +1,5 @@
 /** Rows of the tables as records. Both stores read integers as bigints. Pure. */
+import { type Budget, sortedBudgets } from '../core/budgets.ts';
 import type { Failure, FailureReason } from '../core/failure.ts';
 import type { Outcome } from '../core/settlement.ts';
 import type { UsageSource } from '../core/usage.ts';
@@ -10,7 +11,7 @@ import type { MonthFigures, RefusalRow, UsageRow } from './usage.ts';
 
 export type Row = Readonly<Record<string, bigint | string | null>>;
 
-/** Of the table of keys. The allowlist is the text of a JSON array. */
+/** Of the table of keys. The allowlist is the text of a JSON array, and so are its budgets, as `period` and `limit`. */
 export function keyOf(row: Row): KeyRecord {
   return {
     id: row.id as string,
@@ -22,8 +23,17 @@ export function keyOf(row: Row): KeyRecord {
     concurrency: numberIn(row.concurrency) ?? null,
     spendLimitNanos: row.spend_limit_nanos as bigint | null,
     allowlist: row.allowlist === null ? null : (JSON.parse(row.allowlist as string) as string[]),
+    budgets: budgetsOf(row.budgets),
+    expiresAtMs: numberIn(row.expires_at_ms) ?? null,
     createdAtMs: Number(row.created_at_ms),
   };
+}
+
+/** The limits are strings: they need not fit a number of JSON. */
+function budgetsOf(json: Row[string] | undefined): readonly Budget[] {
+  if (typeof json !== 'string' || json === '[]') return [];
+  const stored = JSON.parse(json) as { period: string; limit: string }[];
+  return sortedBudgets(stored.map(({ period, limit }) => ({ period, limitNanos: BigInt(limit) })));
 }
 
 /** The allowlist as it is stored: JSON, without duplicates. */

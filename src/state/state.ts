@@ -1,5 +1,6 @@
 /** The state as commands and dashboard use it, whichever store keeps it. */
 import type { Account } from './account.ts';
+import type { Budgets } from './budgets.ts';
 import type { History } from './history.ts';
 import type { Keys } from './keys.ts';
 import type { Nodes } from './nodes.ts';
@@ -15,6 +16,7 @@ export interface OpenState {
   readonly usage: Usage;
   readonly requests: Requests;
   readonly history: History;
+  readonly budgets: Budgets;
   /** The gateways that share it; undefined for a state file, which has one at most. */
   readonly nodes: Nodes | undefined;
 

@@ -13,7 +13,17 @@ import { Workplace } from '../support/cli.ts';
 import { withGateway } from '../support/gateway.ts';
 
 const QUIET = { onProgress: () => {} };
-const CHECKS = ['file', 'journal rows', 'balance', 'credit entries', 'sums by day', 'sums by month', 'holds', 'keys'];
+const CHECKS = [
+  'file',
+  'journal rows',
+  'balance',
+  'credit entries',
+  'sums by day',
+  'sums by month',
+  'sliding budgets',
+  'holds',
+  'keys',
+];
 
 const withDifferences = (checks: readonly Check[]) => checks.filter(({ differences }) => differences.length > 0);
 
@@ -105,7 +115,26 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     'holds',
     /has a hold, but it is in the journal/,
   ],
-  ['a lost key', 'DELETE FROM keys', 'keys', /has requests, but does not exist/],
+  [
+    'a sliding budget that has not counted a request',
+    "INSERT INTO budgets SELECT id, '24h', 5, 86400, 0 FROM keys",
+    'sliding budgets',
+    /window of 86400 s: its step of .+Z has 0, but the journal has \d+/,
+  ],
+  [
+    'a step of a sliding budget in which nothing was spent',
+    `INSERT INTO budgets SELECT id, '1h', 5, 3600, 0 FROM keys; INSERT INTO budget_steps SELECT id, 3600, 7200000, 9 FROM keys;
+     DELETE FROM journal`,
+    'sliding budgets',
+    /window of 3600 s: its step of 1970-01-01T02:00:00.000Z has 9, but the journal has 0/,
+  ],
+  [
+    'a budget of an unknown key',
+    "INSERT INTO budgets VALUES ('key_x', 'day', 5, NULL, NULL)",
+    'keys',
+    /key_x has requests/,
+  ],
+  ['a lost key', 'DELETE FROM keys', 'keys', /has requests or budgets, but does not exist/],
 ];
 
 describe('the auditor', () => {

@@ -33,6 +33,8 @@ export function keyRecords(count: number): KeyRecord[] {
     concurrency: null,
     spendLimitNanos: i % 5 === 1 ? 5_000_000_000n : null,
     allowlist: i % 5 === 0 ? ['mock/paid', 'mock/echo'] : null,
+    budgets: [],
+    expiresAtMs: null,
     createdAtMs: NOW_MS,
   }));
 }

@@ -27,7 +27,8 @@ type ModelName = keyof typeof MODELS;
 
 /** How the keys are created on the command line. */
 export const KEY_OPTIONS: Readonly<Record<KeyName, readonly string[]>> = {
-  app: [],
+  // So that the audit after each kill compares their windows with the journal.
+  app: ['--budget', '10s=1000', '--budget', '1h=1000000'],
   other: [],
   small: ['--rpm', String(SMALL_RPM)],
   off: [],

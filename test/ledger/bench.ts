@@ -43,6 +43,8 @@ export interface Store {
   inOrder(commands: readonly Command[]): Command[];
   /** The rows of a table, in order of request. */
   rows(table: 'holds' | 'journal'): Promise<Row[]>;
+  /** The number of steps of sliding budgets that are stored. */
+  steps(): Promise<number>;
   /** Everything that is stored, to compare before and after. */
   dump(): Promise<unknown>;
   assertBooks(): Promise<void>;

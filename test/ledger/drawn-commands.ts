@@ -26,3 +26,11 @@ export const change = fc.record({
   moreTokens: fc.nat({ max: 60 }),
   moreNanos: fc.bigInt({ min: 0n, max: 60n }),
 });
+/** Budgets of a key, no two for the same period. */
+export const budgets = fc.uniqueArray(
+  fc.record({
+    period: fc.constantFrom('day', 'week', 'total', '7s', '90s', '24h', '10d'),
+    limitNanos: fc.bigInt({ min: 0n, max: 150n }),
+  }),
+  { maxLength: 3, selector: ({ period }) => period },
+);

@@ -195,12 +195,27 @@ function testIdentity(openStore: OpenStore): void {
 function testListings(openStore: OpenStore): void {
   test('the window of listings is separate: they do not count as requests, nor requests as listings', async (t) => {
     const bench = await LedgerBench.of(t, openStore, { rpm: 1, modelsRpm: 2, concurrency: 2 });
-    const key = await bench.newKey({ name: 'app', spendLimitNanos: 500n });
+    const key = await bench.newKey({
+      name: 'app',
+      spendLimitNanos: 500n,
+      budgets: [{ period: '24h', limitNanos: 90n }],
+    });
     await bench.settle(await bench.admit(key), { costNanos: 40n });
     const first = await bench.list(key);
     assert.ok(first.kind === 'admitted');
     const { requests, ...account } = first.account;
-    assert.deepEqual(account, { name: 'app', spendLimitNanos: 500n, chargedNanos: 40n, freeSlots: 2 });
+    const { budgets, ...plain } = account;
+    assert.deepEqual(plain, {
+      name: 'app',
+      spendLimitNanos: 500n,
+      chargedNanos: 40n,
+      expiresAtMs: null,
+      freeSlots: 2,
+    });
+    assert.deepEqual(
+      budgets.map(({ period, limitNanos, chargedNanos }) => [period, limitNanos, chargedNanos]),
+      [['24h', 90n, 40n]],
+    );
     assert.deepEqual([requests.limitRequests, requests.remainingRequests], [1, 0]);
     await bench.store.advance(15_000);
     const second = await bench.list(key);

@@ -15,7 +15,17 @@ import type { OpenState } from '../../src/state/state.ts';
 import { assertBooksBalance } from '../support/books.ts';
 import type { HandClock, Row, Store } from './bench.ts';
 
-const TABLES = ['holds', 'journal', 'usage_days', 'usage_months', 'credit_entries', 'keys', 'account'];
+const TABLES = [
+  'holds',
+  'journal',
+  'usage_days',
+  'usage_months',
+  'credit_entries',
+  'keys',
+  'account',
+  'budgets',
+  'budget_steps',
+];
 
 /** Opens an empty file. */
 export async function openLocalStore(settings: LedgerSettings, clock: HandClock): Promise<Store> {
@@ -93,6 +103,10 @@ class LocalStore implements Store {
 
   async rows(table: 'holds' | 'journal'): Promise<Row[]> {
     return this.#read(`SELECT * FROM ${table} ORDER BY request_id`);
+  }
+
+  async steps(): Promise<number> {
+    return this.#read('SELECT * FROM budget_steps').length;
   }
 
   async dump(): Promise<unknown> {

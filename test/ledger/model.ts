@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Settlement } from '../../src/core/settlement.ts';
+import { untouchedFigures } from '../../src/ledger/figures.ts';
 import type { Admission, AdmissionRequest, Grant } from '../../src/ledger/ledger.ts';
 import type { Answer, Command } from '../../src/ledger/protocol.ts';
+import type { KeyRecord } from '../../src/state/keys.ts';
+import { naiveRooms } from '../unit/ledger/naive-budgets.ts';
 import { type NaiveKey, NaiveLedger } from '../unit/ledger/naive-ledger.ts';
 import { type BenchKey, LedgerBench, type OpenStore } from './bench.ts';
-import { ask, change, end, KEYS } from './drawn-commands.ts';
+import { ask, budgets, change, end, KEYS } from './drawn-commands.ts';
 
 const TIER = { rpm: 6, tpm: 400, concurrency: 4 };
 const DAY_MS = 86_400_000;
@@ -41,6 +44,12 @@ const limit = fc.record({
   concurrency: fc.option(fc.integer({ min: 1, max: 5 })),
   spendLimitNanos: fc.option(fc.bigInt({ min: 0n, max: 150n })),
 });
+const terms = fc.record({
+  kind: fc.constant('terms' as const),
+  key: fc.nat({ max: KEYS - 1 }),
+  budgets,
+  expiresInMs: fc.option(fc.constantFrom(30_000, 60_000, 20 * DAY_MS), { freq: 3 }),
+});
 const state = fc.record({
   kind: fc.constant('state' as const),
   key: fc.nat({ max: KEYS - 1 }),
@@ -56,6 +65,7 @@ const step = fc.oneof(
   { weight: 12, arbitrary: batch },
   { weight: 5, arbitrary: wait },
   { weight: 2, arbitrary: limit },
+  { weight: 3, arbitrary: terms },
   { weight: 1, arbitrary: state },
   { weight: 2, arbitrary: credit },
   { weight: 1, arbitrary: crash },
@@ -105,6 +115,16 @@ class Pair {
         naive.tpm = tpm ?? TIER.tpm;
         naive.concurrency = concurrency ?? TIER.concurrency;
         naive.spendLimitNanos = spendLimitNanos;
+        return;
+      }
+      case 'terms': {
+        const { key, budgets, expiresInMs } = step;
+        const { real, naive } = this.#key(key);
+        const wallMs = this.#bench.clock.wallMs();
+        const expiresAtMs = expiresInMs === null ? null : wallMs + expiresInMs;
+        await store.operator.keys.setLimits(real.id, { budgets: () => budgets, expiresAtMs }, wallMs);
+        naive.budgets = budgets;
+        naive.expiresAtMs = expiresAtMs;
         return;
       }
       case 'state': {
@@ -169,9 +189,11 @@ class Pair {
       const refusal = this.#naive.admit(naive, request, nowMs);
       const admission = answer as Admission;
       assert.deepEqual(admission.admitted ? undefined : admission.refusal, refusal);
-      assert.deepEqual(admission.figures, this.#naive.figures(naive, nowMs));
+      const figures =
+        refusal?.reason === 'unknown_key' ? untouchedFigures('requests', this.#bench.settings) : undefined;
+      assert.deepEqual(admission.figures, figures ?? this.#naive.figures(naive, nowMs));
     } else if (command.kind === 'grow') {
-      assert.deepEqual(answer as Grant, this.#naive.grow(command.growth));
+      assert.deepEqual(answer as Grant, this.#naive.grow(command.growth, nowMs));
     } else if (command.kind === 'free_slot') {
       this.#naive.freeSlot(command.requestId);
     } else if (command.kind === 'settle') {
@@ -182,11 +204,26 @@ class Pair {
   /** The figures of the keys, and what is stored of the account. */
   async compare(): Promise<void> {
     for (const { real, naive } of this.#keys) {
-      const { figures } = await this.#bench.identify(real);
-      assert.deepEqual(figures, this.#naive.figures(naive, this.#bench.clock.wall));
+      const { kind, figures } = await this.#bench.identify(real);
+      const isGone = this.#naive.isGone(naive, this.#bench.clock.wall);
+      assert.equal(kind === 'unknown', isGone);
+      if (!isGone) assert.deepEqual(figures, this.#naive.figures(naive, this.#bench.clock.wall));
+      await this.#compareSpent({ real, naive });
     }
     const held = this.#naive.open.reduce((sum, { request }) => sum + request.holdNanos, 0n);
     assert.deepEqual(await this.#bench.balance(), [this.#naive.balanceNanos, held]);
+  }
+
+  /** What operators read of the budgets. */
+  async #compareSpent({ real, naive }: KeyPair): Promise<void> {
+    const wallMs = this.#bench.clock.wallMs();
+    const { operator } = this.#bench.store;
+    const record = (await operator.keys.find(real.id)) as KeyRecord;
+    const spent = (await operator.budgets.spentBy([record], wallMs)).get(real.id) ?? [];
+    assert.deepEqual(
+      spent.map(({ period, limitNanos, chargedNanos, freesAtMs }) => [period, limitNanos, chargedNanos, freesAtMs]),
+      naiveRooms(naive, [], wallMs, wallMs).map((room) => [room.period, room.limitNanos, room.charged, room.freesAtMs]),
+    );
   }
 
   #key(index: number): KeyPair {
@@ -196,7 +233,15 @@ class Pair {
 
 function newNaiveKey(): NaiveKey {
   const nothing = { requestsAtMs: [], tokens: [], charges: [] };
-  return { state: 'enabled', allowlist: null, ...TIER, spendLimitNanos: null, ...nothing };
+  return {
+    state: 'enabled',
+    allowlist: null,
+    ...TIER,
+    spendLimitNanos: null,
+    budgets: [],
+    expiresAtMs: null,
+    ...nothing,
+  };
 }
 
 function toChange(

@@ -7,12 +7,20 @@ import { until } from '../support/wait.ts';
 import { LedgerBench, NOON, tokens, USD } from './bench.ts';
 import type { SharedDatabase, SharedProcess, SharedStore } from './shared-store.ts';
 
+/** Of a key: so its steps are compared with the journal. */
+const WINDOW = { period: '1h', limitNanos: USD };
+
 /** Two gateways, and a key that both serve. */
 async function pair(t: { after(work: () => Promise<void>): void }, database: SharedDatabase, spendLimitNanos = 500n) {
   const bench = await LedgerBench.of(t, database.openStore, { rpm: 100, tpm: 10_000 });
   const store = bench.store as SharedStore;
   await bench.addCredit(USD);
-  return { bench, store, other: await store.startOther('second'), key: await bench.newKey({ spendLimitNanos }) };
+  return {
+    bench,
+    store,
+    other: await store.startOther('second'),
+    key: await bench.newKey({ spendLimitNanos, budgets: [WINDOW] }),
+  };
 }
 
 /** The second gateway is silent for too long, and another one notices. Returns how many requests were settled. */

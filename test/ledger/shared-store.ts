@@ -252,6 +252,10 @@ export class SharedStore implements Store {
     return this.database.read(`SELECT * FROM inf_gw.${table} ORDER BY request_id`);
   }
 
+  async steps(): Promise<number> {
+    return (await this.database.read('SELECT * FROM inf_gw.budget_steps')).length;
+  }
+
   async dump(): Promise<unknown> {
     const tables: [string, Row[]][] = [];
     for (const name of await this.database.tables()) {

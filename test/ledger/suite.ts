@@ -1,6 +1,7 @@
 /** The conformance suite of the ledger: what holds whichever store keeps the state. */
 import { test } from 'node:test';
 import type { OpenStore } from './bench.ts';
+import { testBudgets } from './budgets.ts';
 import { testDurability } from './durability.ts';
 import { testGrowth } from './growth.ts';
 import { testKeys } from './keys.ts';
@@ -14,6 +15,7 @@ export function testConformance(openStore: OpenStore, runs: number): void {
   testWaits(openStore);
   testKeys(openStore);
   testGrowth(openStore);
+  testBudgets(openStore);
   testDurability(openStore);
 
   test('whatever happens, the ledger gives the answers and totals of a plain list', async (t) => {

@@ -1,7 +1,7 @@
 /** Gateways in processes of their own that share one database, each over a link of its own, in front of one host. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { mintKey } from '../../src/core/api-key.ts';
-import type { OwnLimits } from '../../src/state/keys.ts';
+import type { NewKey, OwnLimits } from '../../src/state/keys.ts';
 import { openState } from '../../src/state/open.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import { locationOf } from '../state/database-stage.ts';
@@ -87,7 +87,7 @@ export class Cluster {
   }
 
   /** Creates a key for each of these limits. */
-  async newKeys(limits: readonly Partial<OwnLimits>[]): Promise<TestKey[]> {
+  async newKeys(limits: readonly (Partial<OwnLimits> & Pick<NewKey, 'budgets'>)[]): Promise<TestKey[]> {
     return this.operate(async ({ keys }) => {
       const made: TestKey[] = [];
       for (const own of limits) {

@@ -1,7 +1,7 @@
 /** The requests of the load, and what must be recorded of each. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OwnLimits } from '../../src/state/keys.ts';
+import type { NewKey, OwnLimits } from '../../src/state/keys.ts';
 import { costNanos, INPUT_TOKENS } from '../races/allowance.ts';
 import { chunk, completion, DONE, usageChunk } from '../support/answers.ts';
 import type { UpstreamCall } from '../support/fake-upstream.ts';
@@ -10,11 +10,12 @@ import type { Random } from '../support/random.ts';
 
 /** What the limits of the keys leave under load: of the last three, less than is asked for. */
 export const KEY_LIMITS = {
-  ample: {},
+  // What is in the window is compared with the journal.
+  ample: { budgets: [{ period: '1h', limitNanos: 1_000_000_000_000n }] },
   windowed: { rpm: 60 },
   narrow: { concurrency: 4 },
   poor: { spendLimitNanos: 1_000_000_000n },
-} as const satisfies Readonly<Record<string, Partial<OwnLimits>>>;
+} as const satisfies Readonly<Record<string, Partial<OwnLimits> & Pick<NewKey, 'budgets'>>>;
 export type KeyName = keyof typeof KEY_LIMITS;
 export const KEY_NAMES = Object.keys(KEY_LIMITS) as KeyName[];
 

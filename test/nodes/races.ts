@@ -20,7 +20,14 @@ const WINDOW_MS = 60_000;
 const MOST_TIMES_PLANNED = 20;
 
 /** How many requests the limit admits in all, or at once. */
-const SIZES: Readonly<Record<Limit, number>> = { rpm: 100, tpm: 100, concurrency: 20, spend: 100, credit: 100 };
+const SIZES: Readonly<Record<Limit, number>> = {
+  rpm: 100,
+  tpm: 100,
+  concurrency: 20,
+  spend: 100,
+  credit: 100,
+  budget: 100,
+};
 
 const REFUSALS: Readonly<Record<Limit, RegExp>> = {
   rpm: /^429 rate_limited$/,
@@ -28,6 +35,7 @@ const REFUSALS: Readonly<Record<Limit, RegExp>> = {
   concurrency: /^429 rate_limited$/,
   spend: /^(?:429 rate_limited|402 spend_limit_reached)$/,
   credit: /^(?:429 rate_limited|402 insufficient_credit)$/,
+  budget: /^(?:429 rate_limited|402 spend_limit_reached)$/,
 };
 
 /** Sends that many requests, and adds to the figures what deviates. */
@@ -40,8 +48,8 @@ export async function race(
 ): Promise<void> {
   const outputTokens = random.between(1, 400);
   const declared = { declaredTokens: outputTokens, slack: random.fraction() };
-  const { limits, balanceNanos } = allowanceFor(limit, SIZES[limit], declared);
-  const [key] = (await cluster.newKeys([limits])) as [TestKey];
+  const { limits, budgets, balanceNanos } = allowanceFor(limit, SIZES[limit], declared);
+  const [key] = (await cluster.newKeys([{ ...limits, budgets }])) as [TestKey];
   const before = limit === 'credit' ? await setBalance(cluster, balanceNanos) : undefined;
   const racers = new Racers(cluster, limit, key, outputTokens, random);
   const tookMs = await racers.run(attempts);

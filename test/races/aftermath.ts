@@ -45,6 +45,8 @@ export async function probe(stage: Stage, key: TestKey): Promise<string[]> {
     tpm: tokens + PROBE_USAGE.total_tokens,
     concurrency: 1,
     spendLimitNanos: charged + 1n,
+    // A new window, which knows what was charged.
+    budgets: () => [{ period: '25h', limitNanos: charged + 1n }],
   });
   const first = await stage.gateway.complete(key, body);
   if (first.status !== 200) deviations.push(`something of ${key.id} is still taken: ${first.text}`);

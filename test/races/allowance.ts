@@ -1,4 +1,5 @@
 /** Limits of which one admits an exact number of requests, and the others all of them. */
+import type { Budget } from '../../src/core/budgets.ts';
 import type { OwnLimits } from '../../src/state/keys.ts';
 import type { Limit, RoundPlan } from './plan.ts';
 
@@ -12,11 +13,13 @@ const AMPLE_BALANCE_NANOS = 1_000_000_000_000n;
 
 export interface Allowance {
   readonly limits: OwnLimits;
+  readonly budgets: readonly Budget[];
   readonly balanceNanos: bigint;
 }
 
 export const AMPLE_ALLOWANCE: Allowance = {
   limits: { rpm: AMPLE, tpm: AMPLE, concurrency: AMPLE, spendLimitNanos: null },
+  budgets: [],
   balanceNanos: AMPLE_BALANCE_NANOS,
 };
 
@@ -38,6 +41,8 @@ export function allowanceFor(
   const cost = costNanos(declaredTokens);
   const tokens = INPUT_TOKENS + declaredTokens;
   const leftOver = Math.floor(slack * Number(cost));
+  // The last request is admitted while the charges are a single nanodollar below the limit.
+  const lastNanos = BigInt(size - 1) * cost + 1n + BigInt(leftOver);
   switch (limit) {
     case 'rpm':
       return { ...AMPLE_ALLOWANCE, limits: { ...limits, rpm: size } };
@@ -46,12 +51,16 @@ export function allowanceFor(
     case 'concurrency':
       return { ...AMPLE_ALLOWANCE, limits: { ...limits, concurrency: size } };
     case 'spend':
-      // The last request is admitted while the charges are a single nanodollar below the limit.
-      return {
-        ...AMPLE_ALLOWANCE,
-        limits: { ...limits, spendLimitNanos: BigInt(size - 1) * cost + 1n + BigInt(leftOver) },
-      };
+      return { ...AMPLE_ALLOWANCE, limits: { ...limits, spendLimitNanos: lastNanos } };
+    case 'budget':
+      // A round may be at midnight, so no day.
+      return { ...AMPLE_ALLOWANCE, budgets: [{ period: size % 3 === 0 ? 'total' : '24h', limitNanos: lastNanos }] };
     case 'credit':
       return { ...AMPLE_ALLOWANCE, balanceNanos: BigInt(size) * cost + BigInt(leftOver) };
   }
+}
+
+/** What may be spent of a limit on spending. */
+export function spendLimitOf({ limits, budgets }: Allowance): bigint {
+  return limits.spendLimitNanos ?? budgets[0]?.limitNanos ?? 0n;
 }

@@ -1,7 +1,7 @@
 /** The plan of a round: the limit, how much it admits, the clients, and what happens meanwhile. */
 import { Random } from '../support/random.ts';
 
-export const LIMITS = ['rpm', 'tpm', 'concurrency', 'spend', 'credit'] as const;
+export const LIMITS = ['rpm', 'tpm', 'concurrency', 'spend', 'credit', 'budget'] as const;
 export type Limit = (typeof LIMITS)[number];
 
 export const VARIANTS = [

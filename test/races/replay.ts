@@ -2,7 +2,7 @@
  * Replays what was admitted, and finds what exceeded a limit, as far as the times in the journal
  * show.
  */
-import { type Allowance, costNanos, INPUT_TOKENS } from './allowance.ts';
+import { type Allowance, costNanos, INPUT_TOKENS, spendLimitOf } from './allowance.ts';
 import type { Attempt } from './host.ts';
 import type { Limit, RoundPlan } from './plan.ts';
 import type { TimedRow } from './stage.ts';
@@ -55,15 +55,17 @@ function before(at: TimedRow, all: readonly Admitted[], plan: RoundPlan): Before
   return sum;
 }
 
-function fits(limit: Limit, { limits, balanceNanos }: Allowance, sum: Before, tokens: number, hold: bigint): boolean {
+function fits(limit: Limit, allowance: Allowance, sum: Before, tokens: number, hold: bigint): boolean {
+  const { limits, balanceNanos } = allowance;
   switch (limit) {
     case 'rpm':
     case 'concurrency':
       return true;
     case 'tpm':
       return sum.tokens + sum.reservedTokens + tokens <= (limits.tpm ?? 0);
-    case 'spend': {
-      const spendLimit = limits.spendLimitNanos ?? 0n;
+    case 'spend':
+    case 'budget': {
+      const spendLimit = spendLimitOf(allowance);
       return sum.chargedNanos < spendLimit && (sum.open === 0 || sum.chargedNanos + sum.heldNanos < spendLimit);
     }
     case 'credit':
@@ -80,6 +82,6 @@ export function isUsedUp(all: readonly Admitted[], limit: Limit, plan: RoundPlan
   const tokens = all.reduce((sum, { row }) => sum + row.prompt_tokens + row.completion_tokens, 0);
   const { limits, balanceNanos } = allowance;
   if (limit === 'tpm') return tokens + INPUT_TOKENS + plan.declaredTokens > (limits.tpm ?? 0);
-  if (limit === 'spend') return charged >= (limits.spendLimitNanos ?? 0n);
+  if (limit === 'spend' || limit === 'budget') return charged >= spendLimitOf(allowance);
   return limit !== 'credit' || balanceNanos - charged < costNanos(plan.declaredTokens);
 }

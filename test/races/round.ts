@@ -52,7 +52,8 @@ class Round {
     this.#plan = plan;
     this.#attemptsLeft = plan.attempts;
     this.#allowance = allowanceFor(plan.limit, plan.size, plan);
-    this.#key = stage.gateway.key(this.#allowance.limits);
+    const { limits, budgets } = this.#allowance;
+    this.#key = stage.gateway.key({ ...limits, budgets });
     this.#rules = {
       random: plan.random,
       // Few clients must not wait for a batch that they cannot fill.
@@ -174,7 +175,7 @@ class Round {
     const { limit, clients } = this.#plan;
     const next = allowanceFor(limit, size, this.#plan);
     if (limit === 'credit') this.#stage.addCredit(next.balanceNanos - this.#allowance.balanceNanos);
-    else this.#stage.setLimits(this.#key, next.limits);
+    else this.#stage.setLimits(this.#key, { ...next.limits, budgets: () => next.budgets });
     this.#admittedAtChange = this.#stage.admitted(this.#key);
     this.#rules.batch = limit === 'concurrency' ? size : this.#plan.batch;
     this.#changed.resolve();
@@ -242,6 +243,7 @@ const REFUSALS: Readonly<Record<Limit, RegExp>> = {
   concurrency: /^429 rate_limited$/,
   spend: /^429 rate_limited$|^402 spend_limit_reached$/,
   credit: /^429 rate_limited$|^402 insufficient_credit$/,
+  budget: /^429 rate_limited$|^402 spend_limit_reached$/,
 };
 
 function problemOfRefusal({ status, text }: Answer, limit: Limit): string | undefined {

@@ -3,7 +3,7 @@
  * connected.
  */
 import assert from 'node:assert/strict';
-import type { OwnLimits } from '../../src/state/keys.ts';
+import type { LimitChanges } from '../../src/state/keys.ts';
 import { Account } from '../../src/state/sqlite/account.ts';
 import { openDatabase, type Sqlite } from '../../src/state/sqlite/database.ts';
 import { KeyStore } from '../../src/state/sqlite/keys.ts';
@@ -70,7 +70,7 @@ export class Stage {
     assert.ok(!shares.includes(0), `the connections went to the threads as ${shares}`);
   }
 
-  setLimits(key: TestKey, limits: Partial<OwnLimits>): void {
+  setLimits(key: TestKey, limits: LimitChanges): void {
     assert.equal(this.#keys.setLimits(key.id, limits).kind, 'done');
   }
 

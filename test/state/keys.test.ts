@@ -29,7 +29,8 @@ onEachStore((open) => {
       const secret = mintKey();
       const limits = { rpm: 5, tpm: 6_000_000_000, concurrency: 7, spendLimitNanos: 9_007_199_254_740_993n };
       const allowlist = ['c/d', 'a/b', 'c/d', 'É/"\\\n'];
-      const key = done(await keys.create(secret, { name: 'app', allowlist, ...limits }, NOON));
+      const terms = { budgets: [{ period: 'day', limitNanos: 9_007_199_254_740_993n }], expiresAtMs: NOON + 1 };
+      const key = done(await keys.create(secret, { name: 'app', allowlist, ...limits, ...terms }, NOON));
       assert.deepEqual(
         { ...key, id: '' },
         {
@@ -40,6 +41,7 @@ onEachStore((open) => {
           allowlist: ['c/d', 'a/b', 'É/"\\\n'],
           createdAtMs: NOON,
           ...limits,
+          ...terms,
         },
       );
       assert.match(key.id, /^key_[0-9a-z]{26}$/);

@@ -208,6 +208,13 @@ export interface KeyJson {
   readonly state: 'enabled' | 'disabled' | 'deleted';
   readonly limits: { readonly rpm: number; readonly tpm: number; readonly concurrency: number };
   readonly spend_limit_usd: string | null;
+  readonly budgets: readonly {
+    readonly period: string;
+    readonly limit_usd: string;
+    readonly spent_usd: string;
+    readonly resets_at: string | null;
+  }[];
+  readonly expires_at: string | null;
   readonly allowlist: readonly string[] | null;
   readonly created_at: string;
   readonly month: { readonly requests: number; readonly tokens: number; readonly cost_usd: string };

@@ -17,6 +17,8 @@ export const TABLES = [
   'usage_months',
   'sealed_days',
   'refusals',
+  'budgets',
+  'budget_steps',
 ];
 
 /** Everything in a state file, by table. */
@@ -39,6 +41,8 @@ export function edit(path: string, work: (database: Sqlite) => void): void {
   database.close();
 }
 
+const BUDGETS = ['day', 'total', '30d'].map((period) => ({ period, limitNanos: 10_000_000_000n }));
+
 /** A file with something in every table and every kind of key, and a request that a crash left open. */
 export function fill(path: string): void {
   writeFirstVersion(path, Date.now());
@@ -47,6 +51,8 @@ export function fill(path: string): void {
     const keys = new KeyStore(database);
     const { id } = makeKey(keys, { rpm: 7, tpm: 8, concurrency: 9, spendLimitNanos: 10n, allowlist: ['a', 'b "é'] });
     keys.setState(makeKey(keys, { allowlist: [] }).id, 'disabled');
+    // One that has been used.
+    keys.setLimits('old', { budgets: () => BUDGETS, expiresAtMs: Date.UTC(2099, 0) });
     const refusal = { month: '2026-11', keyId: id, code: 'rate_limited', reason: 'tpm', requests: 3, lastAtMs: 5 };
     new RefusalWriter(database).write([refusal]);
     // What only a failed request has, and an id as only a host would make it.

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { mintKey } from '../../src/core/api-key.ts';
 import { newId } from '../../src/core/ids.ts';
-import type { OwnLimits } from '../../src/state/keys.ts';
+import type { NewKey, OwnLimits } from '../../src/state/keys.ts';
 import type { Sqlite } from '../../src/state/sqlite/database.ts';
 import type { KeyStore } from '../../src/state/sqlite/keys.ts';
 import { countHolds } from './books.ts';
@@ -31,7 +31,8 @@ export interface Row {
   readonly failure_message: string | null;
 }
 
-export type KeySettings = Partial<OwnLimits> & { allowlist?: readonly string[] };
+export type KeySettings = Partial<OwnLimits> &
+  Pick<NewKey, 'budgets' | 'expiresAtMs'> & { allowlist?: readonly string[] };
 
 /** Creates a key, as another process would. */
 export function makeKey(keys: KeyStore, settings: KeySettings = {}, secret = mintKey()): TestKey {

@@ -24,12 +24,14 @@ export function keyId(number: number): string {
   return `key_${String(number).padStart(26, '0')}`;
 }
 
+const NO_TERMS = { allowlist: null, budgets: [], expiresAtMs: null };
+
 export function storedKey(number: number, name: string, more: Partial<KeyRecord> = {}, month = {}): StoredKey {
-  const own = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null };
+  const own = { rpm: null, tpm: null, concurrency: null, spendLimitNanos: null, ...NO_TERMS };
   const preview = `sk-inf-…${String(number).padStart(4, 'x')}`;
   const createdAtMs = NOW_MS - number * 86_400_000;
   return {
-    record: { id: keyId(number), name, preview, state: 'enabled', allowlist: null, createdAtMs, ...own, ...more },
+    record: { id: keyId(number), name, preview, state: 'enabled', createdAtMs, ...own, ...more },
     limits: {
       rpm: more.rpm ?? 600,
       tpm: more.tpm ?? 2_000_000,

@@ -60,7 +60,7 @@ async function slowSession(t: TestContext) {
   const config = loadConfig({ path: undefined, environment: {}, directory });
   const gate = new Gate();
   const state = await openState(config.state, 'crash');
-  const { keys, account, usage, requests, history } = state;
+  const { keys, account, usage, requests, history, budgets } = state;
   const slow: OpenState = {
     created: undefined,
     keys: gate.around(keys),
@@ -68,6 +68,7 @@ async function slowSession(t: TestContext) {
     usage: gate.around(usage),
     requests,
     history: gate.around(history),
+    budgets,
     nodes: state.nodes,
     run: (work) => state.run(work),
     hasChanged: () => state.hasChanged(),

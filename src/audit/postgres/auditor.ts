@@ -1,5 +1,6 @@
 /** The checks of a shared state. */
 import { UserError } from '../../core/errors.ts';
+import { budgetCheck, budgetQueries } from '../budgets.ts';
 import {
   type AuditOptions,
   balanceCheck,
@@ -17,18 +18,26 @@ import { type DatabaseFindings, DatabaseWalk } from './journal.ts';
 import { heldCheck, keyStateCheck, partitionsCheck, windowsCheck } from './shared.ts';
 
 /** The version of the tables that this auditor can read. */
-const KNOWN_VERSION = 1;
+const KNOWN_VERSION = 2;
 
 const ENDED = 'EXISTS (SELECT FROM inf_gw.journal j WHERE j.request_id = h.request_id)';
 const HOLDS = `SELECT request_id, hold_nanos, input_tokens, output_tokens, node_id::bigint AS node_id,
     ${ENDED}::int::bigint AS ended, EXISTS (SELECT FROM inf_gw.nodes n WHERE n.id = h.node_id)::int::bigint AS has_node
   FROM inf_gw.holds h`;
 const NAMED_KEYS = `SELECT key_id FROM inf_gw.usage_days UNION SELECT key_id FROM inf_gw.holds
-  UNION SELECT key_id FROM inf_gw.refusals UNION SELECT key_id FROM inf_gw.window_entries`;
+  UNION SELECT key_id FROM inf_gw.refusals UNION SELECT key_id FROM inf_gw.window_entries
+  UNION SELECT key_id FROM inf_gw.budgets`;
 /** The key of the table allows the same request twice, admitted at different times. */
 const TWICE = 'SELECT request_id, count(*) AS rows FROM inf_gw.journal GROUP BY request_id HAVING count(*) > 1';
 /** Not known to a role that may not use the sequence, nor before its first number. */
 const LAST_ID = `SELECT last_value FROM pg_sequences WHERE schemaname = 'inf_gw' AND sequencename = 'journal_ids'`;
+
+const BUDGETS = budgetQueries({
+  table: (name) => `inf_gw.${name}`,
+  greatest: 'greatest',
+  endOfDay: (day) => `(extract(epoch FROM (${day} || ' 00:00:00+00')::timestamptz + interval '1 day') * 1000)::bigint`,
+  materialized: 'MATERIALIZED',
+});
 
 export class DatabaseAuditor {
   readonly #read: Read;
@@ -51,6 +60,7 @@ export class DatabaseAuditor {
       await this.#credit(),
       days,
       months,
+      await this.#budgets(),
       await this.#holds(),
       await heldCheck(read),
       await this.#keys(),
@@ -95,6 +105,11 @@ export class DatabaseAuditor {
     const [all] = await this.#read('SELECT count(*) AS rows FROM inf_gw.credit_entries');
     const invalid = await this.#read(`SELECT id FROM inf_gw.credit_entries WHERE ${INVALID_ENTRY} ORDER BY id`);
     return creditCheck(Number(all?.rows), invalid);
+  }
+
+  async #budgets(): Promise<Check> {
+    const [all] = await this.#read(BUDGETS.count);
+    return budgetCheck(Number(all?.steps), await this.#read(BUDGETS.differences));
   }
 
   async #holds(): Promise<Check> {

@@ -1,6 +1,7 @@
 /** The checks of a state file. */
 import type { DatabaseSync } from 'node:sqlite';
 import { UserError } from '../../core/errors.ts';
+import { budgetCheck, budgetQueries } from '../budgets.ts';
 import {
   type AuditOptions,
   balanceCheck,
@@ -17,7 +18,14 @@ import {
 import { JournalWalk } from './journal.ts';
 
 /** The schema version that this auditor can read. */
-export const KNOWN_VERSION = 5n;
+export const KNOWN_VERSION = 6n;
+
+const BUDGETS = budgetQueries({
+  table: (name) => name,
+  greatest: 'max',
+  endOfDay: (day) => `CAST(strftime('%s', ${day}, '+1 day') AS INTEGER) * 1000`,
+  materialized: 'MATERIALIZED',
+});
 
 export class FileAuditor {
   readonly #database: DatabaseSync;
@@ -36,7 +44,8 @@ export class FileAuditor {
     }
     const findings = this.#walk();
     const { rows, days, months } = journalChecks(findings);
-    return [this.#file(), rows, this.#balance(findings), this.#credit(), days, months, this.#holds(), this.#keys()];
+    const money = [this.#balance(findings), this.#credit(), days, months, this.#budgets()];
+    return [this.#file(), rows, ...money, this.#holds(), this.#keys()];
   }
 
   /** SQLite's own check of the file's pages and indexes. */
@@ -68,6 +77,11 @@ export class FileAuditor {
     return creditCheck(Number(all?.rows), this.#all(`SELECT id FROM credit_entries WHERE ${INVALID_ENTRY}`));
   }
 
+  #budgets(): Check {
+    const [all] = this.#all(BUDGETS.count);
+    return budgetCheck(Number(all?.steps), this.#all(BUDGETS.differences));
+  }
+
   #holds(): Check {
     const rows = this.#all(
       `SELECT request_id, hold_nanos, input_tokens, output_tokens,
@@ -80,7 +94,8 @@ export class FileAuditor {
     const [all] = this.#all('SELECT count(*) AS rows FROM keys');
     // Every key in the journal is in the sums by day, as another check has shown.
     const missing = this.#all(
-      `SELECT key_id FROM (SELECT key_id FROM usage_days UNION SELECT key_id FROM holds UNION SELECT key_id FROM refusals)
+      `SELECT key_id FROM (SELECT key_id FROM usage_days UNION SELECT key_id FROM holds UNION SELECT key_id FROM refusals
+           UNION SELECT key_id FROM budgets)
          WHERE key_id NOT IN (SELECT id FROM keys)`,
     );
     return check('keys', Number(all?.rows), missingKeys(missing));

@@ -86,6 +86,15 @@ export class Activity {
     return held;
   }
 
+  /** The sum of the holds of the leases opened from then until then (exclusive); of all by default. */
+  heldBetween(fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY): Nanos {
+    let held = 0n;
+    for (const { hold } of this.#leases.values()) {
+      if (fromMs <= hold.admittedAtMs && hold.admittedAtMs < toMs) held += hold.holdNanos;
+    }
+    return held;
+  }
+
   /**
    * When the reserved tokens leave the window, taking each lease to end 60 s after its admission.
    */

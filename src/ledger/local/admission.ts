@@ -1,9 +1,11 @@
 /** Decides whether a request is admitted: every precondition, in a fixed order. Pure. */
 import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
-import type { KeyRecord } from '../../state/keys.ts';
+import { isGone, type KeyRecord } from '../../state/keys.ts';
 import type { AdmissionRequest, Refusal } from '../ledger.ts';
+import { spendRefusal } from '../spending.ts';
 import type { Activity } from './activity.ts';
+import type { KeyBudgets } from './key-budgets.ts';
 import { type Leaving, secondsUntil, timeUntilFreed } from './window.ts';
 
 /** Everything a decision depends on, at one moment. */
@@ -14,14 +16,18 @@ export interface AdmissionFacts {
   /** The current month, and what the key was charged in it. */
   readonly month: string;
   readonly chargedNanos: Nanos;
+  /** Undefined for a key that has none. */
+  readonly budgets: KeyBudgets | undefined;
   readonly balanceNanos: Nanos;
   /** The sum of all open holds, of all keys. */
   readonly heldNanos: Nanos;
   readonly creditEnforced: boolean;
+  readonly wallMs: number;
   readonly nowMs: number;
 }
 
 const NOTHING: readonly Leaving[] = [];
+const NO_BUDGETS: readonly never[] = [];
 /**
  * `Retry-After` for slots and held money: they are released when a request ends, and nobody knows
  * when.
@@ -31,7 +37,7 @@ const SOON_S = 1;
 /** The first reason to refuse a request, or undefined. Changes nothing. */
 export function refusalOf(request: AdmissionRequest, facts: AdmissionFacts): Refusal | undefined {
   const { key } = facts;
-  if (key.state === 'deleted') return { reason: 'unknown_key' };
+  if (isGone(key, facts.wallMs)) return { reason: 'unknown_key' };
   if (key.state === 'disabled') return { reason: 'key_disabled' };
   if (key.allowlist !== null && !key.allowlist.includes(request.model)) return { reason: 'model_not_allowed' };
   return refusalForMoney(request, facts) ?? refusalForRate(request, facts);
@@ -50,10 +56,10 @@ export function refusalOfLeast(facts: AdmissionFacts, holdNanos: Nanos): Refusal
 }
 
 function refusalForMoney(request: Need, facts: AdmissionFacts): Refusal | undefined {
-  const { spendLimitNanos } = facts.key;
-  if (spendLimitNanos !== null && facts.chargedNanos >= spendLimitNanos) {
-    return { reason: 'spend_limit_reached', limitNanos: spendLimitNanos };
-  }
+  const { key, chargedNanos, budgets, wallMs } = facts;
+  const month = { limitNanos: key.spendLimitNanos, chargedNanos, atMs: wallMs };
+  const refusal = spendRefusal(month, budgets?.spends(wallMs) ?? NO_BUDGETS);
+  if (refusal !== undefined) return refusal;
   if (needsCredit(request, facts) && facts.balanceNanos < request.holdNanos) {
     return { reason: 'insufficient_credit', balanceNanos: facts.balanceNanos };
   }
@@ -100,6 +106,11 @@ function isMoneySpokenFor(request: Need, facts: AdmissionFacts): boolean {
     const held = facts.activity.heldIn(facts.month);
     if (held > 0n && facts.chargedNanos + held >= spendLimitNanos) return true;
   }
+  const rooms = facts.budgets?.rooms(facts.activity, facts.wallMs) ?? NO_BUDGETS;
+  const isSpokenFor = rooms.some(
+    ({ limitNanos, chargedNanos, heldNanos }) => heldNanos > 0n && chargedNanos + heldNanos >= limitNanos,
+  );
+  if (isSpokenFor) return true;
   return needsCredit(request, facts) && facts.balanceNanos - facts.heldNanos < request.holdNanos;
 }
 

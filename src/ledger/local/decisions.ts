@@ -5,6 +5,7 @@ import { invariant } from '../../core/invariant.ts';
 import type { RateFigures } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
+import { isGone } from '../../state/keys.ts';
 import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 import { untouchedFigures } from '../figures.ts';
 import type { EngineHandover } from '../handover.ts';
@@ -24,7 +25,7 @@ import { ActivityTable } from './activity-table.ts';
 import { type AdmissionFacts, refusalOf } from './admission.ts';
 import { grown } from './growth.ts';
 import { admitListing, identify } from './identify.ts';
-import { type CachedKey, KeyCache } from './key-cache.ts';
+import { type CachedKey, chargeKey, KeyCache } from './key-cache.ts';
 import { OpenLeases } from './open-leases.ts';
 import { chargedAsHeld } from './recovery.ts';
 import { WINDOW_MS } from './window.ts';
@@ -167,14 +168,13 @@ export class Decisions {
   }
 
   #identify(keyHash: string): Identity {
-    const key = this.#keys.byHash(keyHash);
-    const isKnown = key !== undefined && key.record.state !== 'deleted';
-    return identify(isKnown ? this.#facts(key, this.#activities.of(key.record.id)) : undefined, this.#settings);
+    const key = this.#known(keyHash);
+    return identify(key && this.#facts(key, this.#activities.of(key.record.id)), this.#settings);
   }
 
   #admitListing(keyHash: string): ListingAdmission {
-    const key = this.#keys.byHash(keyHash);
-    const admission = admitListing(key, this.#activities, this.#settings, this.#clock.monotonicMs());
+    const now = { wallMs: this.#clock.wallMs(), nowMs: this.#clock.monotonicMs() };
+    const admission = admitListing(this.#known(keyHash), this.#activities, this.#settings, now);
     if (admission.kind === 'admitted') {
       const { listings } = this.#activities.of(admission.keyId);
       this.#undo.push(() => listings.undoAdd());
@@ -182,9 +182,15 @@ export class Decisions {
     return admission;
   }
 
+  /** The key with that hash, unless it is refused as if there were none. */
+  #known(keyHash: string): CachedKey | undefined {
+    const key = this.#keys.byHash(keyHash);
+    return key === undefined || isGone(key.record, this.#clock.wallMs()) ? undefined : key;
+  }
+
   #admit(request: AdmissionRequest): Admission {
-    const key = this.#keys.byHash(request.keyHash);
-    if (key === undefined || key.record.state === 'deleted') {
+    const key = this.#known(request.keyHash);
+    if (key === undefined) {
       return {
         admitted: false,
         refusal: { reason: 'unknown_key' },
@@ -212,9 +218,11 @@ export class Decisions {
       activity,
       month: key.month,
       chargedNanos: key.chargedNanos,
+      budgets: key.budgets,
       balanceNanos: this.#balanceNanos,
       heldNanos: this.#leases.heldNanos,
       creditEnforced: this.#settings.creditEnforced,
+      wallMs: this.#clock.wallMs(),
       nowMs: this.#clock.monotonicMs(),
     };
   }
@@ -247,7 +255,12 @@ export class Decisions {
     this.#leases.remove(lease, activity);
     this.#undo.push(() => this.#leases.add(lease, activity));
     this.#countTokens(activity, settlement, nowMs);
-    this.#countCharge(lease, key, settlement.costNanos);
+    // Of the key not to be undone: a rollback forgets all keys.
+    if (key !== undefined) chargeKey(key, lease, settlement.costNanos);
+    this.#balanceNanos -= settlement.costNanos;
+    this.#undo.push(() => {
+      this.#balanceNanos += settlement.costNanos;
+    });
     return key === undefined
       ? untouchedFigures('requests', this.#settings)
       : activity.figures('requests', key.limits, nowMs);
@@ -263,6 +276,7 @@ export class Decisions {
       // The hold counts in the month of its admission, which may be over.
       chargedNanos: key?.month === month ? key.chargedNanos : this.#store.chargedInMonth(hold.keyId, month),
       heldOfKeyNanos: activity.heldIn(month),
+      budgets: key?.budgets?.roomsOf(hold.admittedAtMs, activity, this.#clock.wallMs()) ?? [],
       balanceNanos: this.#balanceNanos,
       heldNanos: this.#leases.heldNanos,
       creditEnforced: this.#settings.creditEnforced,
@@ -290,15 +304,6 @@ export class Decisions {
     if (tokens === 0) return;
     activity.tokens.add(nowMs, tokens);
     this.#undo.push(() => activity.tokens.undoAdd());
-  }
-
-  #countCharge(lease: Lease, key: CachedKey | undefined, costNanos: Nanos): void {
-    const charge = (nanos: Nanos) => {
-      this.#balanceNanos -= nanos;
-      if (key?.month === lease.month) key.chargedNanos += nanos;
-    };
-    charge(costNanos);
-    this.#undo.push(() => charge(-costNanos));
   }
 
   #snapshot(keyIds: readonly string[]): LedgerSnapshot {

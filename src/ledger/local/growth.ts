@@ -3,6 +3,8 @@ import { invariant } from '../../core/invariant.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { HoldRow } from '../../state/journal.ts';
 import type { Growth, MoneyRefusal } from '../ledger.ts';
+import { reachedMonth, refusalFor } from '../spending.ts';
+import type { BudgetRoom } from './key-budgets.ts';
 
 /** Everything that a growth depends on, at one moment. */
 export interface GrowthFacts {
@@ -13,6 +15,8 @@ export interface GrowthFacts {
   readonly chargedNanos: Nanos;
   /** What the key's requests of that month hold. */
   readonly heldOfKeyNanos: Nanos;
+  /** The budgets of the key, in the periods in which the request was admitted. */
+  readonly budgets: readonly BudgetRoom[];
   readonly balanceNanos: Nanos;
   /** The sum of all open holds, of all keys. */
   readonly heldNanos: Nanos;
@@ -28,14 +32,19 @@ export function grown(growth: Growth, facts: GrowthFacts): HoldRow | MoneyRefusa
   if (increase === 0n) return { ...hold, outputTokens: hold.outputTokens + moreTokens };
   const limitLeaves = spendLimitNanos === null ? increase : spendLimitNanos - facts.chargedNanos - facts.heldOfKeyNanos;
   const balanceLeaves = facts.creditEnforced ? facts.balanceNanos - facts.heldNanos : increase;
-  const granted = least(increase, limitLeaves, balanceLeaves);
+  const granted = least(increase, limitLeaves, balanceLeaves, ...facts.budgets.map(leftOf));
   if (granted <= 0n) {
-    return limitLeaves <= 0n && spendLimitNanos !== null
-      ? { reason: 'spend_limit_reached', limitNanos: spendLimitNanos }
-      : { reason: 'insufficient_credit', balanceNanos: facts.balanceNanos };
+    const month = { limitNanos: spendLimitNanos, chargedNanos: facts.chargedNanos, atMs: hold.admittedAtMs };
+    const reached = facts.budgets.filter((room) => leftOf(room) <= 0n);
+    const refusal = refusalFor([...(limitLeaves <= 0n ? [reachedMonth(month)] : []), ...reached]);
+    return refusal ?? { reason: 'insufficient_credit', balanceNanos: facts.balanceNanos };
   }
   const tokens = Number((BigInt(moreTokens) * granted) / increase);
   return { ...hold, outputTokens: hold.outputTokens + tokens, holdNanos: hold.holdNanos + granted };
+}
+
+function leftOf({ limitNanos, chargedNanos, heldNanos }: BudgetRoom): Nanos {
+  return limitNanos - chargedNanos - heldNanos;
 }
 
 function least(...amounts: readonly [Nanos, ...Nanos[]]): Nanos {

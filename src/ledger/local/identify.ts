@@ -18,14 +18,14 @@ export function identify(facts: AdmissionFacts | undefined, defaults: Limits): I
   return { kind: 'enabled', keyId, allowlist, concurrency: limits.concurrency, refusal, refusalIfFree, figures };
 }
 
-/** Takes an entry of the window of listings where it admits one. */
+/** Takes an entry of the window of listings where it admits one. `key` is undefined for an unknown client. */
 export function admitListing(
   key: CachedKey | undefined,
   activities: ActivityTable,
   defaults: Limits,
-  nowMs: number,
+  { wallMs, nowMs }: Pick<AdmissionFacts, 'wallMs' | 'nowMs'>,
 ): ListingAdmission {
-  if (key === undefined || key.record.state === 'deleted') {
+  if (key === undefined) {
     return { kind: 'unknown', figures: untouchedFigures('listings', defaults) };
   }
   const { limits } = key;
@@ -40,6 +40,8 @@ export function admitListing(
     name: key.record.name,
     spendLimitNanos: key.record.spendLimitNanos,
     chargedNanos: key.chargedNanos,
+    budgets: key.budgets?.spends(wallMs) ?? [],
+    expiresAtMs: key.record.expiresAtMs,
     requests: activity.figures('requests', limits, nowMs),
     freeSlots: Math.max(0, limits.concurrency - activity.slots),
   };

@@ -5,6 +5,8 @@ import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import { type KeyRecord, limitsInForce } from '../../state/keys.ts';
 import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
+import type { Lease } from './activity.ts';
+import { KeyBudgets } from './key-budgets.ts';
 
 /** A key, the limits in force for it, and what it was charged this month. */
 export interface CachedKey {
@@ -12,6 +14,14 @@ export interface CachedKey {
   readonly limits: Limits;
   readonly month: string;
   chargedNanos: Nanos;
+  /** Undefined for a key that has none. */
+  readonly budgets: KeyBudgets | undefined;
+}
+
+/** Counts the charge of a request, in the periods in which it was admitted. */
+export function chargeKey(key: CachedKey, { month, hold }: Lease, nanos: Nanos): void {
+  if (key.month === month) key.chargedNanos += nanos;
+  key.budgets?.add(hold.admittedAtMs, nanos);
 }
 
 /** When the cache is full it is cleared. A key takes about 1 KB. */
@@ -53,20 +63,23 @@ export class KeyCache {
     this.#byId.clear();
   }
 
-  /** Undefined once the month of the cached charge is over. */
+  /** Undefined once the month of the cached charge is over, or the day of a key that has budgets. */
   #current(cached: CachedKey | undefined): CachedKey | undefined {
-    return cached?.month === utcMonth(this.#clock.wallMs()) ? cached : undefined;
+    const wallMs = this.#clock.wallMs();
+    return cached?.month === utcMonth(wallMs) && cached.budgets?.isCurrent(wallMs) !== false ? cached : undefined;
   }
 
   #remember(record: KeyRecord | undefined, hash: string | undefined): CachedKey | undefined {
     if (record === undefined) return undefined;
     if (this.#byId.size >= MAX_CACHED_KEYS) this.clear();
-    const month = utcMonth(this.#clock.wallMs());
+    const wallMs = this.#clock.wallMs();
+    const month = utcMonth(wallMs);
     const cached: CachedKey = this.#current(this.#byId.get(record.id)) ?? {
       record,
       limits: limitsInForce(record, this.#defaults),
       month,
       chargedNanos: this.#store.chargedInMonth(record.id, month),
+      budgets: KeyBudgets.read(record, this.#store, wallMs),
     };
     this.#byId.set(record.id, cached);
     if (hash !== undefined) this.#byHash.set(hash, cached);

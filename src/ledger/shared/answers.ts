@@ -1,10 +1,11 @@
 /** What the database has decided, as answers to the commands of a batch. Pure. */
 import { invariant } from '../../core/invariant.ts';
 import type { RateFigures } from '../../core/limits.ts';
-import type { Decided, DecidedAsk, DecidedKey, Used } from '../../state/postgres/batch.ts';
+import type { Decided, DecidedAsk, DecidedKey, ReachedLimits, Used } from '../../state/postgres/batch.ts';
 import { untouchedFigures } from '../figures.ts';
-import type { Identity, LedgerSettings, ListingAdmission, Refusal } from '../ledger.ts';
+import type { Identity, LedgerSettings, ListingAdmission, Refusal, SpendRefusal } from '../ledger.ts';
 import type { Answer, Command } from '../protocol.ts';
+import { reachedMonth, refusalFor, spendRefusal } from '../spending.ts';
 import type { Placed, PlacedBatch } from './batch.ts';
 
 /** The answers to the commands of a batch, in their order. */
@@ -49,13 +50,21 @@ function answerToGrowth(decided: Decided, { key, position }: Extract<Placed, { k
     case 4:
       return {
         granted: false,
-        refusal: { reason: 'spend_limit_reached', limitNanos: keyAt(decided, key).spendLimitNanos as bigint },
+        refusal: reachedBy(growth.reached, keyAt(decided, key)),
       };
     case 5:
       return { granted: false, refusal: { reason: 'insufficient_credit', balanceNanos: decided.balanceNanos } };
     default:
       return { unavailable: 'this gateway was taken for dead while the request ran, and its hold was charged' };
   }
+}
+
+function reachedBy(reached: ReachedLimits | undefined, { spendLimitNanos, chargedNanos }: DecidedKey): SpendRefusal {
+  invariant(reached !== undefined, () => 'a growth is refused for a limit, but none is reached');
+  const month = { limitNanos: spendLimitNanos, chargedNanos, atMs: reached.admittedAtMs };
+  const refusal = refusalFor([...(reached.month ? [reachedMonth(month)] : []), ...reached.budgets]);
+  invariant(refusal !== undefined, () => 'a growth is refused for a limit, but none is named');
+  return refusal;
 }
 
 function answerToAdmission(
@@ -90,6 +99,8 @@ function answerToListing(
     name: key.name as string,
     spendLimitNanos: key.spendLimitNanos,
     chargedNanos: key.chargedNanos,
+    budgets: key.budgets,
+    expiresAtMs: key.expiresAtMs,
     requests: figuresOf(key.used, key.rpm, key.tpm),
     freeSlots: Math.max(0, key.concurrency - key.slots),
   };
@@ -113,8 +124,8 @@ function answerToIdentity(
   return { kind: 'enabled', keyId, allowlist, concurrency, refusal, refusalIfFree, figures };
 }
 
-/** The refusal behind a code of `decide`; undefined for 0. */
-function refusalOf({ code, retryAfterS }: DecidedAsk, key: DecidedKey, { balanceNanos }: Decided): Refusal | undefined {
+/** The refusal behind a code of `decide_batch`; undefined for 0. */
+function refusalOf({ code, retryAfterS }: DecidedAsk, key: DecidedKey, decided: Decided): Refusal | undefined {
   switch (code) {
     case 0:
       return undefined;
@@ -125,9 +136,9 @@ function refusalOf({ code, retryAfterS }: DecidedAsk, key: DecidedKey, { balance
     case 3:
       return { reason: 'model_not_allowed' };
     case 4:
-      return { reason: 'spend_limit_reached', limitNanos: key.spendLimitNanos as bigint };
+      return spentBy(key, decided);
     case 5:
-      return { reason: 'insufficient_credit', balanceNanos };
+      return { reason: 'insufficient_credit', balanceNanos: decided.balanceNanos };
     case 6:
       return { reason: 'larger_than_token_limit', limit: key.tpm };
     case 7:
@@ -139,6 +150,13 @@ function refusalOf({ code, retryAfterS }: DecidedAsk, key: DecidedKey, { balance
     default:
       return { reason: 'money_spoken_for', retryAfterS };
   }
+}
+
+/** Asks of a batch change nothing of what is charged: what is reached after them was reached before. */
+function spentBy({ spendLimitNanos, chargedNanos, budgets }: DecidedKey, { atUs }: Decided): SpendRefusal {
+  const refusal = spendRefusal({ limitNanos: spendLimitNanos, chargedNanos, atMs: Number(atUs / 1_000n) }, budgets);
+  invariant(refusal !== undefined, () => 'an ask is refused for a limit, but none is reached');
+  return refusal;
 }
 
 function figuresOf(used: Used, limitRequests: number, limitTokens: number): RateFigures {

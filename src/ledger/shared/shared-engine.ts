@@ -38,7 +38,7 @@ const NEVER_SENT: Omit<Settlement, 'requestId'> = {
   firstByteMs: undefined,
 };
 
-/** SQLSTATE of `decide`. */
+/** SQLSTATE of `decide_batch`. */
 const CLOCK_STEPPED = 'IG003';
 
 /** How often a batch is sent that comes so late that the clock may as well have stepped. */

@@ -1,5 +1,8 @@
 /** The arguments of a batch as the database takes them, and what it decides: arrays, one for each column. */
 
+import type { BudgetSpend } from '../../core/budgets.ts';
+import { sortedBudgets } from '../../core/budgets.ts';
+
 /** Settlements of open requests. */
 export interface SettlementColumns {
   readonly id: string[];
@@ -74,6 +77,8 @@ export interface DecidedKey {
   readonly concurrency: number;
   readonly spendLimitNanos: bigint | null;
   readonly chargedNanos: bigint;
+  readonly budgets: readonly BudgetSpend[];
+  readonly expiresAtMs: number | null;
   readonly slots: number;
   readonly used: Used;
 }
@@ -87,7 +92,7 @@ export interface Used {
 }
 
 export interface DecidedAsk {
-  /** As `decide` says; 0 is admitted. */
+  /** As `decide_batch` says; 0 is admitted. */
   readonly code: number;
   readonly retryAfterS: number;
   readonly used: Used;
@@ -97,6 +102,19 @@ export interface DecidedGrowth {
   readonly code: number;
   /** Undefined if the request is not open any more. */
   readonly holdNanos: bigint | undefined;
+  /** The limits that leave nothing, where it is refused. */
+  readonly reached: ReachedLimits | undefined;
+}
+
+/** For a request that was admitted then: whether that of the month leaves nothing, and which budgets do. */
+export interface ReachedLimits {
+  readonly admittedAtMs: number;
+  readonly month: boolean;
+  readonly budgets: readonly {
+    readonly period: string;
+    readonly limitNanos: bigint;
+    readonly freesAtMs: number | null;
+  }[];
 }
 
 export interface Decided {
@@ -110,7 +128,7 @@ export interface Decided {
   readonly asks: readonly DecidedAsk[];
 }
 
-/** A batch without commands. The columns are in the order of `decide`'s arguments. */
+/** A batch without commands. The columns are in the order of `decide_batch`'s arguments. */
 export function emptyBatch(keys: readonly string[], details: boolean): Batch {
   return {
     keys,
@@ -158,7 +176,7 @@ export const NOTHING_DECIDED: Decided = {
   asks: [],
 };
 
-/** The arguments of `decide` after the node's, in their order. */
+/** The arguments of `decide_batch` after the node's, in their order. */
 export function argumentsOf(batch: Batch, settings: BatchSettings): unknown[] {
   const { settlements, growths, asks } = batch;
   return [
@@ -176,7 +194,17 @@ export function argumentsOf(batch: Batch, settings: BatchSettings): unknown[] {
   ];
 }
 
-/** The row that `decide` returns: bigints come as text, in arrays too. */
+/** A budget of the key at position `k`. Amounts are text, times milliseconds since 1970. */
+interface BudgetRow {
+  readonly k: number;
+  readonly period: string;
+  readonly limit: string;
+  readonly charged: string;
+  readonly frees: number | null;
+  readonly resets: number | null;
+}
+
+/** The row that `decide_batch` returns: bigints come as text, in arrays too. */
 export interface DecidedRow {
   readonly o_us: string;
   readonly o_balance: string;
@@ -188,6 +216,9 @@ export interface DecidedRow {
   readonly k_tpm: string[];
   readonly k_concurrency: string[];
   readonly k_spend_limit: (string | null)[];
+  readonly k_expires: (string | null)[];
+  /** Null where no key of the batch has any, or nobody asks. */
+  readonly o_budgets: readonly BudgetRow[] | null;
   readonly k_charged: string[];
   readonly k_slots: string[];
   readonly k_requests: string[];
@@ -196,6 +227,8 @@ export interface DecidedRow {
   readonly k_reset_tokens: string[];
   readonly g_code: number[];
   readonly g_granted: (string | null)[];
+  /** As JSON. */
+  readonly g_reached: (string | null)[];
   readonly a_code: number[];
   readonly a_wait: string[];
   readonly a_requests: string[];
@@ -212,7 +245,12 @@ export function decidedOf(row: DecidedRow): Decided {
     keys: row.k_state.map((state, i) => keyOf(row, i, state)),
     growths: row.g_code.map((code, i) => {
       const granted = row.g_granted[i];
-      return { code, holdNanos: granted == null ? undefined : BigInt(granted) };
+      const reached = row.g_reached[i];
+      return {
+        code,
+        holdNanos: granted == null ? undefined : BigInt(granted),
+        reached: reached == null ? undefined : reachedOf(reached),
+      };
     }),
     asks: row.a_code.map((code, i) => ({
       code,
@@ -227,9 +265,30 @@ export function decidedOf(row: DecidedRow): Decided {
   };
 }
 
+function reachedOf(json: string): ReachedLimits {
+  const { admitted, month, budgets } = JSON.parse(json) as {
+    admitted: number;
+    month: boolean;
+    budgets: Pick<BudgetRow, 'period' | 'limit' | 'frees'>[];
+  };
+  const limits = budgets.map(({ period, limit, frees }) => ({ period, limitNanos: BigInt(limit), freesAtMs: frees }));
+  return { admittedAtMs: admitted, month, budgets: sortedBudgets(limits) };
+}
+
+function budgetsOf({ o_budgets: rows }: DecidedRow, i: number): readonly BudgetSpend[] {
+  if (rows === null) return [];
+  return sortedBudgets(rows.filter(({ k }) => k === i + 1).map(spendOf));
+}
+
+function spendOf({ period, limit, charged, frees, resets }: BudgetRow): BudgetSpend {
+  const nanos = { limitNanos: BigInt(limit), chargedNanos: BigInt(charged) };
+  return { period, ...nanos, freesAtMs: frees, resetsAtMs: resets };
+}
+
 function keyOf(row: DecidedRow, i: number, state: string): DecidedKey {
   const spendLimit = row.k_spend_limit[i];
   const allowlist = row.k_allowlist?.[i];
+  const expires = row.k_expires[i];
   return {
     name: row.k_name?.[i],
     state,
@@ -239,6 +298,8 @@ function keyOf(row: DecidedRow, i: number, state: string): DecidedKey {
     concurrency: Number(row.k_concurrency[i]),
     spendLimitNanos: spendLimit == null ? null : BigInt(spendLimit),
     chargedNanos: BigInt(row.k_charged[i] as string),
+    budgets: budgetsOf(row, i),
+    expiresAtMs: expires == null ? null : Number(expires),
     slots: Number(row.k_slots[i]),
     used: {
       requests: Number(row.k_requests[i]),

@@ -8,15 +8,16 @@ import {
   type KeyRecord,
   type KeyState,
   type Keys,
+  type LimitChanges,
   type NewKey,
-  type OwnLimits,
   successorName,
 } from '../keys.ts';
 import { keyOf, storedAllowlist } from '../rows.ts';
+import { BUDGETS_COLUMN, writeBudgets } from './budgets.ts';
 import type { Database, Run } from './database.ts';
 
-const COLUMNS =
-  'id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist::text AS allowlist, created_at_ms';
+const COLUMNS = `id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist::text AS allowlist, created_at_ms,
+  expires_at_ms, ${BUDGETS_COLUMN}`;
 
 export class PostgresKeys implements Keys {
   readonly #database: Database;
@@ -42,7 +43,7 @@ export class PostgresKeys implements Keys {
   }
 
   async create(secret: string, key: NewKey, wallMs: number): Promise<KeyChange> {
-    return insert(this.#database.run, secret, key, wallMs);
+    return this.#database.transaction((run) => insert(run, secret, key, wallMs));
   }
 
   rotate(idOrName: string, secret: string, wallMs: number): Promise<KeyChange> {
@@ -61,10 +62,17 @@ export class PostgresKeys implements Keys {
     return this.#change(idOrName, () => ['state = $2', [state]]);
   }
 
-  setLimits(idOrName: string, limits: Partial<OwnLimits>): Promise<KeyChange> {
-    return this.#change(idOrName, (key) => {
-      const { rpm, tpm, concurrency, spendLimitNanos } = { ...key, ...limits };
-      return ['rpm = $2, tpm = $3, concurrency = $4, spend_limit_nanos = $5', [rpm, tpm, concurrency, spendLimitNanos]];
+  setLimits(idOrName: string, { budgets, ...limits }: LimitChanges, wallMs = Date.now()): Promise<KeyChange> {
+    const assign = (key: KeyRecord): Assignments => {
+      const { rpm, tpm, concurrency, spendLimitNanos, expiresAtMs } = { ...key, ...limits };
+      return [
+        'rpm = $2, tpm = $3, concurrency = $4, spend_limit_nanos = $5, expires_at_ms = $6',
+        [rpm, tpm, concurrency, spendLimitNanos, expiresAtMs],
+      ];
+    };
+    if (budgets === undefined) return this.#change(idOrName, assign);
+    return this.#change(idOrName, assign, async (run, key) => {
+      await writeBudgets(run, key, budgets(key.budgets), wallMs);
     });
   }
 
@@ -72,15 +80,18 @@ export class PostgresKeys implements Keys {
     return this.#change(idOrName, ({ allowlist }) => ['allowlist = $2', [storedAllowlist(edit(allowlist))]]);
   }
 
-  /** `assign` returns what comes after SET, and its parameters from $2 on. */
+  /** `before` writes to other tables: then gateways decide nothing meanwhile. */
   #change(
     idOrName: string,
-    assign: (key: KeyRecord) => [string, (string | number | bigint | null)[]],
+    assign: (key: KeyRecord) => Assignments,
+    before?: (run: Run, key: KeyRecord) => Promise<void>,
   ): Promise<KeyChange> {
     return this.#database.transaction(async (run) => {
+      if (before !== undefined) await run('SELECT FROM inf_gw.account FOR UPDATE');
       const key = await locked(run, idOrName);
       if (key === undefined) return { kind: 'no_such_key' };
       if (key.state === 'deleted') return { kind: 'deleted' };
+      await before?.(run, key);
       const [assignments, values] = assign(key);
       const text = `UPDATE inf_gw.keys SET ${assignments} WHERE id = $1 RETURNING ${COLUMNS}`;
       const [row] = await run(text, [key.id, ...values]);
@@ -89,6 +100,9 @@ export class PostgresKeys implements Keys {
     });
   }
 }
+
+/** What comes after SET, and its parameters from $2 on. */
+type Assignments = [string, (string | number | bigint | null)[]];
 
 /** As `Keys.find`. */
 async function find(run: Run, idOrName: string): Promise<KeyRecord | undefined> {
@@ -113,7 +127,7 @@ async function one(run: Run, where: string, value: string, lock = ''): Promise<K
 async function insert(run: Run, secret: string, key: NewKey, wallMs: number): Promise<KeyChange> {
   const [row] = await run(
     `INSERT INTO inf_gw.keys (id, name, hash, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist,
-       created_at_ms) VALUES ($1, $2, $3, $4, 'enabled', $5, $6, $7, $8, $9, $10)
+       created_at_ms, expires_at_ms) VALUES ($1, $2, $3, $4, 'enabled', $5, $6, $7, $8, $9, $10, $11)
      ON CONFLICT (name) WHERE state <> 'deleted' DO NOTHING RETURNING ${COLUMNS}`,
     [
       newId('key', wallMs),
@@ -126,7 +140,12 @@ async function insert(run: Run, secret: string, key: NewKey, wallMs: number): Pr
       key.spendLimitNanos,
       storedAllowlist(key.allowlist),
       wallMs,
+      key.expiresAtMs ?? null,
     ],
   );
-  return row === undefined ? { kind: 'name_taken' } : { kind: 'done', key: keyOf(row) };
+  if (row === undefined) return { kind: 'name_taken' };
+  const made = keyOf(row);
+  if (key.budgets === undefined || key.budgets.length === 0) return { kind: 'done', key: made };
+  await writeBudgets(run, made, key.budgets, wallMs);
+  return { kind: 'done', key: (await one(run, 'id = $1', made.id)) as KeyRecord };
 }

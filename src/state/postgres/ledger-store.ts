@@ -21,7 +21,7 @@ export interface OpenRequest {
   readonly holdNanos: Nanos;
 }
 
-const DECIDE = `SELECT * FROM inf_gw.decide(${parameters(39)})`;
+const DECIDE = `SELECT * FROM inf_gw.decide_batch(${parameters(39)})`;
 /** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
 const DURABLY = `set_config('synchronous_commit', 'on', true)`;
 const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(22)}), ${DURABLY}`;

@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import { UserError } from '../../core/errors.ts';
-import { MIGRATIONS } from './schema.ts';
+import { FUNCTIONS, MIGRATIONS } from './schema.ts';
 
 /** The advisory lock that migrations take: any number that no other program uses. */
 const LOCK = 7_402_118_300;
@@ -42,6 +42,7 @@ export async function migrate(client: pg.ClientBase): Promise<boolean> {
       await client.query(step);
       await client.query('INSERT INTO inf_gw.migrations (version) VALUES ($1)', [index + 1]);
     }
+    if (version < MIGRATIONS.length) await client.query(FUNCTIONS);
     await client.query('COMMIT');
     return version === 0;
   } catch (error) {

@@ -2,6 +2,7 @@
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
 import type { OpenState } from '../state.ts';
 import { PostgresAccount } from './account.ts';
+import { PostgresBudgets } from './budgets.ts';
 import { Database } from './database.ts';
 import { PostgresHistory } from './history.ts';
 import { PostgresKeys } from './keys.ts';
@@ -30,6 +31,7 @@ class OpenDatabase implements OpenState {
   readonly requests: PostgresRequests;
   readonly history: PostgresHistory;
   readonly nodes: PostgresNodes;
+  readonly budgets: PostgresBudgets;
   readonly #database: Database;
   #changes: string | undefined;
 
@@ -42,6 +44,7 @@ class OpenDatabase implements OpenState {
     this.requests = new PostgresRequests(database);
     this.history = new PostgresHistory(database);
     this.nodes = new PostgresNodes(database);
+    this.budgets = new PostgresBudgets(database);
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {

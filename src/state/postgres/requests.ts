@@ -155,6 +155,7 @@ async function charge(run: Run, { keyId, model, admittedAtMs }: RequestRecord, n
     keyId,
     utcMonth(admittedAtMs),
   ]);
+  await run('SELECT inf_gw.add_to_steps($1, $2, $3)::text', [keyId, admittedAtMs, nanos]);
   await run('UPDATE inf_gw.account SET balance_nanos = balance_nanos - $1', [nanos]);
 }
 

@@ -4,7 +4,7 @@ import pg from 'pg';
 
 /** What a gateway calls. They run with the owner's rights, so that its role needs none on tables. */
 export const GATEWAY_FUNCTIONS = [
-  'decide',
+  'decide_batch',
   'settle_late',
   'join_node',
   'beat',
@@ -14,6 +14,7 @@ export const GATEWAY_FUNCTIONS = [
   'count_refusals',
   'make_partitions',
   'drop_old_rows',
+  'budget_spends',
 ]
   .map((name) => `'${name}'`)
   .join(', ');

@@ -1,12 +1,49 @@
-/** The numbered steps from an empty database to today's tables. A step that was released is never changed. */
-import { RIGHTS } from './rights.ts';
+/** The numbered steps from an empty database to today's tables, and the functions that work on them. */
+import { GATEWAY_FUNCTIONS, RIGHTS } from './rights.ts';
+import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
 import { DECIDE } from './schema/decide.ts';
+import { GROW } from './schema/grow.ts';
 import { NODES } from './schema/nodes.ts';
 import { SETTLE } from './schema/settle.ts';
 import { TABLES } from './schema/tables.ts';
 import { UPKEEP } from './schema/upkeep.ts';
 
-/** Step n brings a database from version n - 1 to n; `inf_gw.migrations` holds the numbers. */
-export const MIGRATIONS: readonly string[] = [
-  [TABLES, SETTLE, NODES, UPKEEP, DECIDE, RIGHTS, 'SELECT inf_gw.make_partitions();'].join('\n'),
-];
+/**
+ * Step n brings the tables from version n - 1 to n; `inf_gw.migrations` holds the numbers. A step that was released is never
+ * changed. A change of functions alone is a step, too: an empty one.
+ */
+export const MIGRATIONS: readonly string[] = [TABLES, BUDGET_TABLES];
+
+const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;
+
+/** Roles of gateways may call what is new, and read new tables. `decide` is that of the first version. */
+const GRANT_AGAIN = `DO $$
+DECLARE
+  v_role text; f regprocedure;
+BEGIN
+  FOR v_role IN SELECT DISTINCT a.grantee::regrole::text FROM pg_proc p, aclexplode(p.proacl) a
+    WHERE p.pronamespace = 'inf_gw'::regnamespace AND p.proname IN ('decide', 'decide_batch')
+      AND a.grantee <> p.proowner AND a.grantee <> 0
+  LOOP
+    EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA inf_gw TO %s', v_role);
+    FOR f IN ${FUNCTION} AND p.proname IN (${GATEWAY_FUNCTIONS}) LOOP
+      EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', f, v_role);
+    END LOOP;
+  END LOOP;
+END $$;`;
+
+/**
+ * All functions, as they are after the last step. Gateways of earlier versions go on: what they call stays, with its
+ * parameters and results. What has others has another name.
+ */
+export const FUNCTIONS = [
+  SETTLE,
+  NODES,
+  UPKEEP,
+  BUDGETS,
+  GROW,
+  DECIDE,
+  RIGHTS,
+  GRANT_AGAIN,
+  'SELECT inf_gw.make_partitions();',
+].join('\n');

@@ -3,11 +3,14 @@
  * the lock.
  */
 
+import { utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { isErrorOutcome } from '../../core/settlement.ts';
 import { cacheWritesOf } from '../../core/usage.ts';
+import type { Step } from '../budgets.ts';
 import type { HoldRow, RecentEntry } from '../journal.ts';
+import { BudgetReader, StepWriter } from './budgets.ts';
 import type { Sqlite, Statement } from './database.ts';
 import { SumWriter } from './sums.ts';
 
@@ -18,6 +21,8 @@ export class Journal {
   readonly #deleteHold: Statement;
   readonly #insertRow: Statement;
   readonly #sums: SumWriter;
+  readonly #steps: StepWriter;
+  readonly #budgets: BudgetReader;
   readonly #month: Statement;
 
   constructor(database: Sqlite) {
@@ -34,6 +39,8 @@ export class Journal {
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#sums = new SumWriter(database);
+    this.#steps = new StepWriter(database);
+    this.#budgets = new BudgetReader(database);
     this.#month = database
       .prepare('SELECT coalesce(sum(cost_nanos), 0) FROM usage_months WHERE month = ? AND key_id = ?')
       .pluck()
@@ -94,6 +101,7 @@ export class Journal {
     const { keyId, admittedAtMs } = hold;
     const tokens = { promptTokens, cachedTokens, cacheWriteTokens, completionTokens };
     this.#sums.add({ keyId, model, source, admittedAtMs, isError, ...tokens, costNanos });
+    this.#steps.add(keyId, admittedAtMs, costNanos);
   }
 
   /**
@@ -102,16 +110,40 @@ export class Journal {
    */
   writeCharges(): void {
     this.#sums.write();
+    this.#steps.write();
   }
 
   /** Discards what was settled since the last `writeCharges`: the transaction was rolled back. */
   forgetCharges(): void {
     this.#sums.forget();
+    this.#steps.forget();
+  }
+
+  /** Keys may have other budgets now. */
+  forgetBudgets(): void {
+    this.#steps.forgetWindows();
   }
 
   /** What a key was charged in a month, with what is not written yet. */
   chargedInMonth(keyId: string, month: string): Nanos {
-    return (this.#month.get(month, keyId) as bigint) + this.#sums.pendingCharge(keyId, month);
+    return (this.#month.get(month, keyId) as bigint) + this.#sums.pendingCharge(keyId, (sum) => sum.month === month);
+  }
+
+  /** What a key was charged for the requests of whole days, with what is not written yet. */
+  chargedOnDays(keyId: string, fromMs: number, toMs: number): Nanos {
+    const [from, to] = [utcDay(fromMs), utcDay(toMs)];
+    const pending = this.#sums.pendingCharge(keyId, ({ day }) => day >= from && day < to);
+    return this.#budgets.chargedOnDays(keyId, fromMs, toMs) + pending;
+  }
+
+  /** What a key was ever charged, with what is not written yet. */
+  chargedEver(keyId: string): Nanos {
+    return this.#budgets.chargedEver(keyId) + this.#sums.pendingCharge(keyId, () => true);
+  }
+
+  /** The steps of a sliding window, with what is not written yet. A step may come twice. */
+  windowSteps(keyId: string, windowS: number): Step[] {
+    return [...this.#budgets.steps(keyId, windowS), ...this.#steps.pending(keyId, windowS)];
   }
 
   openHolds(): HoldRow[] {

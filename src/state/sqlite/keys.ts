@@ -8,14 +8,17 @@ import {
   type KeyQuery,
   type KeyRecord,
   type KeyState,
+  type LimitChanges,
   type NewKey,
-  type OwnLimits,
   successorName,
 } from '../keys.ts';
 import { keyOf, type Row, storedAllowlist } from '../rows.ts';
+import { BUDGETS_COLUMN, writeBudgets } from './budgets.ts';
 import { immediately, type Sqlite } from './database.ts';
 
-const COLUMNS = 'id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist, created_at_ms';
+const STORED =
+  'id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist, created_at_ms, expires_at_ms';
+const COLUMNS = `${STORED}, ${BUDGETS_COLUMN}`;
 
 export class KeyStore {
   readonly #database: Sqlite;
@@ -70,12 +73,15 @@ export class KeyStore {
     });
   }
 
-  setLimits(idOrName: string, limits: Partial<OwnLimits>): KeyChange {
+  setLimits(idOrName: string, { budgets, ...limits }: LimitChanges, wallMs = Date.now()): KeyChange {
     return this.#change(idOrName, (key) => {
-      const { rpm, tpm, concurrency, spendLimitNanos } = { ...key, ...limits };
+      const { rpm, tpm, concurrency, spendLimitNanos, expiresAtMs } = { ...key, ...limits };
       this.#database
-        .prepare('UPDATE keys SET rpm = ?, tpm = ?, concurrency = ?, spend_limit_nanos = ? WHERE id = ?')
-        .run(rpm, tpm, concurrency, spendLimitNanos, key.id);
+        .prepare(
+          'UPDATE keys SET rpm = ?, tpm = ?, concurrency = ?, spend_limit_nanos = ?, expires_at_ms = ? WHERE id = ?',
+        )
+        .run(rpm, tpm, concurrency, spendLimitNanos, expiresAtMs, key.id);
+      if (budgets !== undefined) writeBudgets(this.#database, key, budgets(key.budgets), wallMs);
     });
   }
 
@@ -100,7 +106,7 @@ export class KeyStore {
     if (this.#one("name = ? AND state <> 'deleted'", key.name) !== undefined) return { kind: 'name_taken' };
     const id = newId('key', wallMs);
     this.#database
-      .prepare(`INSERT INTO keys (${COLUMNS}, hash) VALUES (?, ?, ?, 'enabled', ?, ?, ?, ?, ?, ?, ?)`)
+      .prepare(`INSERT INTO keys (${STORED}, hash) VALUES (?, ?, ?, 'enabled', ?, ?, ?, ?, ?, ?, ?, ?)`)
       .run(
         id,
         key.name,
@@ -111,8 +117,10 @@ export class KeyStore {
         key.spendLimitNanos,
         storedAllowlist(key.allowlist),
         wallMs,
+        key.expiresAtMs ?? null,
         hashKey(secret),
       );
+    writeBudgets(this.#database, { id, budgets: [] }, key.budgets ?? [], wallMs);
     return { kind: 'done', key: this.find(id) as KeyRecord };
   }
 

@@ -4,6 +4,7 @@
 import type { Nanos } from '../../core/money.ts';
 import type { Durability } from '../../core/settings.ts';
 import type { Settlement } from '../../core/settlement.ts';
+import type { Step } from '../budgets.ts';
 import type { HoldRow, RecentEntry } from '../journal.ts';
 import type { KeyRecord } from '../keys.ts';
 import type { StorageFault } from '../storage-fault.ts';
@@ -148,6 +149,21 @@ export class LedgerStore {
     return this.#journal.chargedInMonth(keyId, month);
   }
 
+  /** The same for the requests of whole days. */
+  chargedOnDays(keyId: string, fromMs: number, toMs: number): Nanos {
+    return this.#journal.chargedOnDays(keyId, fromMs, toMs);
+  }
+
+  /** The same for all its requests. */
+  chargedEver(keyId: string): Nanos {
+    return this.#journal.chargedEver(keyId);
+  }
+
+  /** What the requests of a key came to, by the steps of a sliding window. A step may come twice. */
+  windowSteps(keyId: string, windowS: number): Step[] {
+    return this.#journal.windowSteps(keyId, windowS);
+  }
+
   /** The key with that hash, in any state. */
   keyByHash(hash: string): KeyRecord | undefined {
     return this.#keys.byHash(hash);
@@ -177,7 +193,10 @@ export class LedgerStore {
    */
   changeCount(): number {
     const count = dataVersion(this.#database);
-    if (count !== this.#knownChangeCount) assertKnownVersion(this.#database);
+    if (count !== this.#knownChangeCount) {
+      assertKnownVersion(this.#database);
+      this.#journal.forgetBudgets();
+    }
     this.#knownChangeCount = count;
     return count;
   }

@@ -194,4 +194,31 @@ export const MIGRATIONS: readonly string[] = [
     WHERE usage_months.month = reads.month AND usage_months.key_id = reads.key_id
       AND usage_months.model = reads.model AND usage_months.source = reads.source;
   `,
+  `
+  -- From then on a key is refused as if it were deleted. NULL for never.
+  ALTER TABLE keys ADD COLUMN expires_at_ms INTEGER;
+
+  -- How much a key may spend beside its limit of the month.
+  CREATE TABLE budgets (
+    key_id TEXT NOT NULL,
+    -- day, week or total; or the length of a sliding window, such as 24h.
+    period TEXT NOT NULL,
+    limit_nanos INTEGER NOT NULL CHECK (limit_nanos >= 0),
+    -- The length of a sliding window, and from when on its steps are exact: those before may be too much.
+    window_s INTEGER CHECK (window_s >= 1),
+    exact_from_ms INTEGER CHECK ((exact_from_ms IS NULL) = (window_s IS NULL)),
+    PRIMARY KEY (key_id, period)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX budgets_by_window ON budgets (key_id, window_s) WHERE window_s IS NOT NULL;
+
+  -- What the requests of a sliding window came to, by time of admission: a hundred steps of the same length.
+  CREATE TABLE budget_steps (
+    key_id TEXT NOT NULL,
+    window_s INTEGER NOT NULL,
+    -- When the step begins.
+    at_ms INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL CHECK (cost_nanos >= 0),
+    PRIMARY KEY (key_id, window_s, at_ms)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

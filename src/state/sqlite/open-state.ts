@@ -2,6 +2,7 @@
 import type { Durability } from '../../core/settings.ts';
 import type { OpenState } from '../state.ts';
 import { Account } from './account.ts';
+import { BudgetReader } from './budgets.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
 import { HistoryReader } from './history.ts';
 import { KeyStore } from './keys.ts';
@@ -40,6 +41,7 @@ class OpenFile implements OpenState {
   readonly usage: OpenState['usage'];
   readonly requests: OpenState['requests'];
   readonly history: OpenState['history'];
+  readonly budgets: OpenState['budgets'];
   readonly nodes = undefined;
   readonly #database: Sqlite;
   #dataVersion: number | undefined;
@@ -52,6 +54,7 @@ class OpenFile implements OpenState {
     this.usage = promised(new UsageReader(database));
     this.requests = promised(new RequestStore(database));
     this.history = promised(new HistoryReader(database));
+    this.budgets = promised(new BudgetReader(database));
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {

@@ -16,6 +16,7 @@ import {
 } from '../requests.ts';
 import { type Row, requestOf } from '../rows.ts';
 import { IS_ERROR } from '../sql.ts';
+import { correctSteps } from './budgets.ts';
 import { immediately, type Sqlite } from './database.ts';
 
 const ENDED = `SELECT j.*, coalesce(k.name, j.key_id) AS key FROM journal AS j LEFT JOIN keys AS k ON k.id = j.key_id`;
@@ -125,6 +126,7 @@ export class RequestStore {
         )
         .run(nanos, value, keyId, model);
     }
+    correctSteps(this.#database, keyId, admittedAtMs, nanos);
     this.#database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?').run(nanos);
   }
 

@@ -71,10 +71,10 @@ export class SumWriter {
     sum.lastAtMs = Math.max(sum.lastAtMs, summand.admittedAtMs);
   }
 
-  /** What a key is charged in a month by requests that are not written yet. */
-  pendingCharge(keyId: string, month: string): Nanos {
+  /** What a key is charged by requests that are not written yet: on those days, or in those months. */
+  pendingCharge(keyId: string, counts: (sum: { readonly day: string; readonly month: string }) => boolean): Nanos {
     let nanos = 0n;
-    for (const sum of this.#sums.values()) if (sum.keyId === keyId && sum.month === month) nanos += sum.costNanos;
+    for (const sum of this.#sums.values()) if (sum.keyId === keyId && counts(sum)) nanos += sum.costNanos;
     return nanos;
   }
 

@@ -36,6 +36,8 @@ function soundFacts(): Facts {
       tpm: 1_000,
       concurrency: 2,
       spendLimitNanos: 5n * USD,
+      budgets: [],
+      expiresAtMs: null,
       createdAtMs: NOON,
     },
     limits: { rpm: 3, tpm: 1_000, concurrency: 2, modelsRpm: 5 },
@@ -45,6 +47,8 @@ function soundFacts(): Facts {
     balanceNanos: 10n * USD,
     heldNanos: 0n,
     creditEnforced: true,
+    budgets: undefined,
+    wallMs: NOON,
     nowMs: NOW,
   };
 }

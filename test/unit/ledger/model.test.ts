@@ -13,7 +13,7 @@ import { audit } from '../../../src/audit/audit.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
 import type { Admission, AdmissionRequest, Grant, Identity } from '../../../src/ledger/ledger.ts';
 import type { Command } from '../../../src/ledger/protocol.ts';
-import { ask, change, end, KEYS } from '../../ledger/drawn-commands.ts';
+import { ask, budgets, change, end, KEYS } from '../../ledger/drawn-commands.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { Bench, type BenchKey, HandClock } from './bench.ts';
 import { type NaiveKey, NaiveLedger } from './naive-ledger.ts';
@@ -67,6 +67,10 @@ const step = fc.oneof(
   },
   {
     weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('budgets' as const), key: fc.nat({ max: KEYS - 1 }), budgets }),
+  },
+  {
+    weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('credit' as const),
       nanos: fc.bigInt({ min: -40n, max: 120n }).filter((nanos) => nanos !== 0n),
@@ -107,6 +111,12 @@ class Pair {
         pair.naive.tpm = tpm ?? TIER.tpm;
         pair.naive.concurrency = concurrency ?? TIER.concurrency;
         pair.naive.spendLimitNanos = spendLimitNanos;
+        return;
+      }
+      case 'budgets': {
+        const pair = this.#key(step.key);
+        this.bench.operator.keys.setLimits(pair.real.id, { budgets: () => step.budgets }, this.bench.clock.wallMs());
+        pair.naive.budgets = step.budgets;
         return;
       }
       case 'state': {
@@ -161,7 +171,8 @@ class Pair {
     const answers = this.bench.engine.process(real);
     for (const [index, command] of real.entries()) {
       if (command.kind === 'admit') this.#compareAdmission(command.request, answers[index] as Admission);
-      else if (command.kind === 'grow') assert.deepEqual(answers[index] as Grant, this.naive.grow(command.growth));
+      else if (command.kind === 'grow')
+        assert.deepEqual(answers[index] as Grant, this.naive.grow(command.growth, this.bench.clock.wallMs()));
       else if (command.kind === 'free_slot') this.naive.freeSlot(command.requestId);
       else if (command.kind === 'settle') this.naive.settle(command.settlement, this.bench.clock.wallMs());
     }
@@ -198,7 +209,15 @@ class Pair {
 
 function newNaiveKey(): NaiveKey {
   const nothing = { requestsAtMs: [], tokens: [], charges: [] };
-  return { state: 'enabled', allowlist: null, ...TIER, spendLimitNanos: null, ...nothing };
+  return {
+    state: 'enabled',
+    allowlist: null,
+    ...TIER,
+    spendLimitNanos: null,
+    budgets: [],
+    expiresAtMs: null,
+    ...nothing,
+  };
 }
 
 function toChange(

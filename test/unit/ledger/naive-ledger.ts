@@ -7,6 +7,7 @@ import { utcMonth } from '../../../src/core/clock.ts';
 import type { RateFigures } from '../../../src/core/limits.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
 import type { AdmissionRequest, Grant, Growth, LedgerSettings, Refusal } from '../../../src/ledger/ledger.ts';
+import { type NaiveBudget, naiveRooms, naiveSpendRefusal } from './naive-budgets.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -26,10 +27,13 @@ export interface NaiveKey {
   tpm: number;
   concurrency: number;
   spendLimitNanos: bigint | null;
+  budgets: readonly NaiveBudget[];
+  expiresAtMs: number | null;
   /** When its requests were admitted. */
   requestsAtMs: number[];
   tokens: { atMs: number; tokens: number }[];
-  charges: { month: string; nanos: bigint }[];
+  /** By the time of admission. */
+  charges: { month: string; atMs: number; nanos: bigint }[];
 }
 
 export class NaiveLedger {
@@ -43,13 +47,13 @@ export class NaiveLedger {
 
   /** The refusal of a request at that moment, without admitting it. */
   refusalOf(key: NaiveKey, request: AdmissionRequest, nowMs: number): Refusal | undefined {
-    if (key.state === 'deleted') return { reason: 'unknown_key' };
+    if (this.isGone(key, nowMs)) return { reason: 'unknown_key' };
     if (key.state === 'disabled') return { reason: 'key_disabled' };
     if (key.allowlist !== null && !key.allowlist.includes(request.model)) return { reason: 'model_not_allowed' };
     const charged = this.charged(key, utcMonth(nowMs));
-    if (key.spendLimitNanos !== null && charged >= key.spendLimitNanos) {
-      return { reason: 'spend_limit_reached', limitNanos: key.spendLimitNanos };
-    }
+    const rooms = naiveRooms(key, [], nowMs, nowMs);
+    const spent = naiveSpendRefusal(key.spendLimitNanos, charged, nowMs, rooms, (room) => room.left <= 0n);
+    if (spent !== undefined) return spent;
     const paid = this.options.creditEnforced && request.holdNanos > 0n;
     if (paid && this.balanceNanos < request.holdNanos) {
       return { reason: 'insufficient_credit', balanceNanos: this.balanceNanos };
@@ -87,7 +91,8 @@ export class NaiveLedger {
     const heldByKey = holds(mine.filter((open) => open.month === utcMonth(nowMs)));
     const limitIsSpokenFor =
       key.spendLimitNanos !== null && heldByKey > 0n && charged + heldByKey >= key.spendLimitNanos;
-    if (limitIsSpokenFor || (paid && this.balanceNanos - holds(this.open) < request.holdNanos)) {
+    const budgetIsSpokenFor = naiveRooms(key, mine, nowMs, nowMs).some(({ held, left }) => held > 0n && left <= held);
+    if (limitIsSpokenFor || budgetIsSpokenFor || (paid && this.balanceNanos - holds(this.open) < request.holdNanos)) {
       refusals.push({ reason: 'money_spoken_for', retryAfterS: 1 });
     }
     const [first] = refusals;
@@ -103,7 +108,7 @@ export class NaiveLedger {
     return undefined;
   }
 
-  grow({ requestId, outputTokens, holdNanos }: Growth): Grant {
+  grow({ requestId, outputTokens, holdNanos }: Growth, nowMs: number): Grant {
     const open = this.#find(requestId);
     const { key, month, request } = open;
     const ofMonth = this.open.filter((other) => other.key === key && other.month === month);
@@ -111,15 +116,20 @@ export class NaiveLedger {
     const ofLimit =
       key.spendLimitNanos === null ? undefined : key.spendLimitNanos - this.charged(key, month) - holds(ofMonth);
     if (ofLimit !== undefined) left.push(ofLimit);
+    const rooms = naiveRooms(
+      key,
+      this.open.filter((other) => other.key === key),
+      open.atMs,
+      nowMs,
+    );
+    left.push(...rooms.map((room) => room.left - room.held));
     if (this.options.creditEnforced) left.push(this.balanceNanos - holds(this.open));
     const wanted = left[0] as bigint;
     const granted = wanted === 0n ? 0n : left.reduce((a, b) => (a < b ? a : b));
     if (wanted > 0n && granted <= 0n) {
-      const refusal =
-        ofLimit !== undefined && ofLimit <= 0n
-          ? ({ reason: 'spend_limit_reached', limitNanos: key.spendLimitNanos as bigint } as const)
-          : ({ reason: 'insufficient_credit', balanceNanos: this.balanceNanos } as const);
-      return { granted: false, refusal };
+      const limit = ofLimit !== undefined && ofLimit <= 0n ? key.spendLimitNanos : null;
+      const spent = naiveSpendRefusal(limit, limit ?? 0n, open.atMs, rooms, (room) => room.left <= room.held);
+      return { granted: false, refusal: spent ?? { reason: 'insufficient_credit', balanceNanos: this.balanceNanos } };
     }
     const moreTokens = Math.max(0, outputTokens - request.outputTokens);
     const tokens = wanted === 0n ? moreTokens : Number((BigInt(moreTokens) * granted) / wanted);
@@ -142,7 +152,7 @@ export class NaiveLedger {
     this.open = this.open.filter((open) => open !== ended);
     const tokens = settlement.usage.promptTokens + settlement.usage.completionTokens;
     ended.key.tokens.push({ atMs: nowMs, tokens });
-    ended.key.charges.push({ month: ended.month, nanos: settlement.costNanos });
+    ended.key.charges.push({ month: ended.month, atMs: ended.atMs, nanos: settlement.costNanos });
     this.balanceNanos -= settlement.costNanos;
   }
 
@@ -153,6 +163,10 @@ export class NaiveLedger {
       const usage = { promptTokens: inputTokens, cachedTokens: 0, completionTokens: outputTokens };
       this.settle({ requestId, usage, costNanos: holdNanos }, nowMs);
     }
+  }
+
+  isGone({ state, expiresAtMs }: NaiveKey, nowMs: number): boolean {
+    return state === 'deleted' || (expiresAtMs !== null && expiresAtMs <= nowMs);
   }
 
   charged(key: NaiveKey, month: string): bigint {

@@ -95,12 +95,13 @@ describe('takes effect with the next decision:', () => {
   test('a key that was just created, though its hash was looked up before', (t) => {
     const bench = openBench(t);
     const made = bench.newKey();
-    const row = bench.rows('keys')[0];
+    const row = bench.rows('keys')[0] ?? {};
+    const columns = Object.keys(row);
     bench.operator.database.prepare('DELETE FROM keys').run();
     assert.equal(bench.refuse(made).reason, 'unknown_key');
     bench.operator.database
-      .prepare(`INSERT INTO keys (${Object.keys(row ?? {}).join(', ')}) VALUES (${'?, '.repeat(10)}?)`)
-      .run(Object.values(row ?? {}));
+      .prepare(`INSERT INTO keys (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`)
+      .run(Object.values(row));
     bench.admit(made);
   });
 });

@@ -36,7 +36,8 @@ const OLD_JOURNAL = `SELECT id, request_id, key_id, model, admitted_at_ms, settl
   cached_tokens, completion_tokens, cost_nanos FROM journal ORDER BY id`;
 const OLD_TABLES = [
   OLD_JOURNAL,
-  'SELECT * FROM keys ORDER BY id',
+  `SELECT id, name, hash, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist, created_at_ms FROM keys
+    ORDER BY id`,
   'SELECT * FROM account',
   'SELECT * FROM credit_entries',
   'SELECT * FROM holds',

@@ -11,18 +11,19 @@ const END_NAMES = ENDS.replace(/ (?:text|bigint)\[\]/g, '');
  * The codes of asks: 0 admitted, 1 unknown key, 2 disabled, 3 model not allowed, 4 spend limit
  * reached, 5 insufficient credit, 6 larger than the token limit, 7 requests per minute, 8 tokens per
  * minute, 9 concurrency, 10 money spoken for. Those of growths: 0 granted, 4, 5, and 11 for a
- * request that is not open any more.
+ * request that is not open any more. A code of 4 does not say which limit is reached: of asks the
+ * budgets in `o_budgets` do, which no ask of the batch changes, and of growths `g_reached`.
  */
 export const DECIDE = `
 -- Whole seconds until a time and 60 s more, from 1 to 60.
-CREATE FUNCTION inf_gw.wait_s(p_from_us bigint, p_now_us bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
+CREATE OR REPLACE FUNCTION inf_gw.wait_s(p_from_us bigint, p_now_us bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
   AS $$ SELECT least(60, greatest(1, (p_from_us + 60999999 - p_now_us) / 1000000)) $$;
 -- Seconds until a window is empty: 0 if it is, or those from its newest entry.
-CREATE FUNCTION inf_gw.reset_s(p_used bigint, p_newest_us bigint, p_now_us bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
+CREATE OR REPLACE FUNCTION inf_gw.reset_s(p_used bigint, p_newest_us bigint, p_now_us bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
   AS $$ SELECT CASE WHEN p_used = 0 THEN 0 ELSE least(60, greatest(1, (p_newest_us + 60999999 - p_now_us) / 1000000)) END $$;
 
 -- Seconds until p_need requests, or listings, have left the window of a key.
-CREATE FUNCTION inf_gw.requests_wait(p_key_id text, p_us bigint, p_need bigint, p_listings boolean)
+CREATE OR REPLACE FUNCTION inf_gw.requests_wait(p_key_id text, p_us bigint, p_need bigint, p_listings boolean)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   v_at bigint;
@@ -36,7 +37,7 @@ BEGIN
 END $$;
 
 -- Seconds until p_need tokens have left the window of a key, taking each open request to end 60 s after its admission.
-CREATE FUNCTION inf_gw.tokens_wait(p_key_id text, p_us bigint, p_need bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION inf_gw.tokens_wait(p_key_id text, p_us bigint, p_need bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   v_at bigint;
 BEGIN
@@ -57,49 +58,7 @@ BEGIN
   RETURN inf_gw.wait_s(coalesce(v_at, p_us), p_us);
 END $$;
 
--- Grows the hold of an open request by as much as spend limit and balance leave.
-CREATE FUNCTION inf_gw.grow(p_request_id text, p_output bigint, p_hold bigint, p_month text, p_spend_limit bigint,
-  p_charged bigint, p_held_of_key bigint, p_credit boolean, p_balance bigint, p_held bigint,
-  OUT code int, OUT hold_nanos bigint, OUT more_nanos bigint, OUT more_reserved bigint, OUT in_month boolean)
-LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-  v_hold inf_gw.holds; v_month text; v_increase bigint; v_tokens bigint; v_limit_leaves bigint; v_balance_leaves bigint;
-BEGIN
-  more_nanos := 0; more_reserved := 0; code := 0; in_month := false;
-  SELECT * INTO v_hold FROM inf_gw.holds h WHERE h.request_id = p_request_id;
-  IF NOT FOUND THEN code := 11; RETURN; END IF;
-  hold_nanos := v_hold.hold_nanos;
-  -- The hold counts in the month of its admission, which may be over.
-  v_month := inf_gw.utc_month(v_hold.admitted_us);
-  in_month := v_month = p_month;
-  IF NOT in_month AND p_spend_limit IS NOT NULL THEN
-    SELECT coalesce(sum(m.cost_nanos), 0) INTO p_charged FROM inf_gw.usage_months m
-      WHERE m.key_id = v_hold.key_id AND m.month = v_month;
-    SELECT coalesce(sum(h.hold_nanos), 0) INTO p_held_of_key FROM inf_gw.holds h
-      WHERE h.key_id = v_hold.key_id AND inf_gw.utc_month(h.admitted_us) = v_month;
-  END IF;
-  v_increase := greatest(0, p_hold - v_hold.hold_nanos);
-  v_tokens := greatest(0, p_output - v_hold.output_tokens);
-  IF v_increase > 0 THEN
-    v_limit_leaves := CASE WHEN p_spend_limit IS NULL THEN v_increase ELSE p_spend_limit - p_charged - p_held_of_key END;
-    v_balance_leaves := CASE WHEN p_credit THEN p_balance - p_held ELSE v_increase END;
-    more_nanos := least(v_increase, v_limit_leaves, v_balance_leaves);
-    IF more_nanos <= 0 THEN
-      more_nanos := 0;
-      code := CASE WHEN v_limit_leaves <= 0 THEN 4 ELSE 5 END;
-      RETURN;
-    END IF;
-    v_tokens := div(v_tokens::numeric * more_nanos, v_increase)::bigint;
-  END IF;
-  -- Where output is reserved at all, the reservation grows with what the hold covers.
-  more_reserved := CASE WHEN v_hold.reserved_tokens > v_hold.input_tokens THEN v_tokens ELSE 0 END;
-  hold_nanos := hold_nanos + more_nanos;
-  UPDATE inf_gw.holds h SET output_tokens = h.output_tokens + v_tokens, hold_nanos = h.hold_nanos + more_nanos,
-    reserved_tokens = h.reserved_tokens + more_reserved WHERE h.request_id = p_request_id;
-END $$;
-
-CREATE FUNCTION inf_gw.decide(
+CREATE OR REPLACE FUNCTION inf_gw.decide_batch(
   p_node int, p_epoch bigint, p_latest_us bigint, p_rpm bigint, p_tpm bigint, p_concurrency bigint, p_models_rpm bigint, p_credit boolean,
   p_details boolean, k_ids text[],
   ${ENDS},
@@ -109,9 +68,9 @@ CREATE FUNCTION inf_gw.decide(
   a_hold bigint[],
   OUT o_us bigint, OUT o_balance bigint, OUT o_ended text[],
   OUT k_state text[], OUT k_name text[], OUT k_allowlist text[], OUT k_rpm bigint[], OUT k_tpm bigint[],
-  OUT k_concurrency bigint[], OUT k_spend_limit bigint[], OUT k_charged bigint[], OUT k_slots bigint[],
+  OUT k_concurrency bigint[], OUT k_expires bigint[], OUT o_budgets jsonb, OUT k_spend_limit bigint[], OUT k_charged bigint[], OUT k_slots bigint[],
   OUT k_requests bigint[], OUT k_tokens bigint[], OUT k_reset_requests bigint[], OUT k_reset_tokens bigint[],
-  OUT g_code int[], OUT g_granted bigint[],
+  OUT g_code int[], OUT g_granted bigint[], OUT g_reached text[],
   OUT a_code int[], OUT a_wait bigint[], OUT a_requests bigint[], OUT a_tokens bigint[], OUT a_reset_requests bigint[],
   OUT a_reset_tokens bigint[]
 ) LANGUAGE plpgsql AS $$
@@ -123,6 +82,8 @@ DECLARE
   v_allowed jsonb[]; v_listings bigint[]; v_open bigint[]; v_reserved bigint[]; v_held_k bigint[];
   v_last_request bigint[]; v_last_tokens bigint[]; v_last_listing bigint[]; v_newest bigint[]; v_expired bigint[];
   v_window_tokens bigint[];
+  -- What the budgets of a key leave, after charges and holds; NULL without budgets. Whether one of them is reached.
+  v_budgets_leave bigint[]; v_is_spent boolean[];
   add_requests bigint[]; add_tokens bigint[]; add_listings bigint[];
   -- The last waits that were looked up, so that a key that is refused often costs one search a batch.
   memo_requests bigint[]; memo_requests_wait bigint[]; memo_tokens bigint[]; memo_tokens_wait bigint[];
@@ -148,12 +109,13 @@ BEGIN
       array_agg(CASE WHEN q.month = v_month THEN q.charged_nanos ELSE 0 END),
       array_agg(CASE WHEN q.month = v_month THEN q.held_nanos ELSE 0 END), array_agg(q.last_request_us),
       array_agg(q.last_tokens_us), array_agg(q.last_listing_us), array_agg(q.newest_open_us), array_agg(q.expired_us),
-      array_agg(q.state), array_agg(coalesce(q.rpm, p_rpm)), array_agg(coalesce(q.tpm, p_tpm)),
+      array_agg(CASE WHEN q.expires_at_ms <= v_us / 1000 THEN 'deleted' ELSE q.state END), array_agg(q.expires_at_ms),
+      array_agg(coalesce(q.rpm, p_rpm)), array_agg(coalesce(q.tpm, p_tpm)),
       array_agg(coalesce(q.concurrency, p_concurrency)), array_agg(q.spend_limit_nanos), array_agg(q.allowlist)
     INTO v_found, k_requests, v_window_tokens, v_listings, k_slots, v_open, v_reserved, k_charged, v_held_k,
-      v_last_request, v_last_tokens, v_last_listing, v_newest, v_expired, k_state, k_rpm, k_tpm, k_concurrency,
+      v_last_request, v_last_tokens, v_last_listing, v_newest, v_expired, k_state, k_expires, k_rpm, k_tpm, k_concurrency,
       k_spend_limit, v_allowed
-    FROM (SELECT s.*, w.state, w.rpm, w.tpm, w.concurrency, w.spend_limit_nanos, w.allowlist
+    FROM (SELECT s.*, w.state, w.expires_at_ms, w.rpm, w.tpm, w.concurrency, w.spend_limit_nanos, w.allowlist
       FROM inf_gw.key_state s JOIN inf_gw.keys w ON w.id = s.key_id WHERE s.key_id = ANY (k_ids) ORDER BY s.key_id) q;
   IF v_found <> n_keys THEN RAISE EXCEPTION 'the batch names % keys, but % exist', n_keys, v_found USING ERRCODE = 'IG900'; END IF;
   add_requests := array_fill(0::bigint, ARRAY[n_keys]); add_tokens := add_requests; add_listings := add_requests;
@@ -203,16 +165,28 @@ BEGIN
   END IF;
 
   -- Growths: as much as balance and spend limit leave.
-  g_code := '{}'; g_granted := '{}';
+  g_code := '{}'; g_granted := '{}'; g_reached := '{}';
   FOR i IN 1 .. cardinality(g_id) LOOP
     k := g_k[i];
-    SELECT g.code, g.hold_nanos, g.more_nanos, g.more_reserved, g.in_month INTO r
-      FROM inf_gw.grow(g_id[i], g_output[i], g_hold[i], v_month, k_spend_limit[k], k_charged[k], v_held_k[k], p_credit,
+    SELECT g.code, g.hold_nanos, g.more_nanos, g.more_reserved, g.in_month, g.reached::text AS reached INTO r
+      FROM inf_gw.grow(g_id[i], g_output[i], g_hold[i], v_month, v_us, k_spend_limit[k], k_charged[k], v_held_k[k], p_credit,
         o_balance, v_held) g;
-    g_code := g_code || r.code; g_granted := g_granted || r.hold_nanos;
+    g_code := g_code || r.code; g_granted := g_granted || r.hold_nanos; g_reached := array_append(g_reached, r.reached);
     v_held := v_held + r.more_nanos; v_reserved[k] := v_reserved[k] + r.more_reserved;
     IF r.in_month THEN v_held_k[k] := v_held_k[k] + r.more_nanos; END IF;
   END LOOP;
+
+  -- Budgets, after all that changes what is charged.
+  v_budgets_leave := array_fill(NULL::bigint, ARRAY[n_keys]); v_is_spent := array_fill(false, ARRAY[n_keys]);
+  IF n_asks > 0 AND EXISTS (SELECT FROM inf_gw.budgets b WHERE b.key_id = ANY (k_ids)) THEN
+    o_budgets := '[]';
+    FOR r IN SELECT array_position(k_ids, s.key_id) AS k, s.* FROM inf_gw.budget_spends(k_ids, v_us, v_us) s LOOP
+      v_is_spent[r.k] := v_is_spent[r.k] OR r.charged_nanos >= r.limit_nanos;
+      v_budgets_leave[r.k] := least(v_budgets_leave[r.k], r.limit_nanos - r.charged_nanos - r.held_nanos);
+      o_budgets := o_budgets || jsonb_build_object('k', r.k, 'period', r.period, 'limit', r.limit_nanos::text,
+        'charged', r.charged_nanos::text, 'frees', r.frees_ms, 'resets', r.resets_ms);
+    END LOOP;
+  END IF;
 
   -- Asks, one by one, in the order of the preconditions. What is refused takes nothing.
   a_code := array_fill(0, ARRAY[n_asks]); a_wait := array_fill(0::bigint, ARRAY[n_asks]); a_requests := a_wait;
@@ -231,7 +205,7 @@ BEGIN
       END IF;
     ELSIF a_model[i] IS NOT NULL AND v_allowed[k] IS NOT NULL AND NOT v_allowed[k] ? a_model[i] THEN
       v_code := 3;
-    ELSIF k_spend_limit[k] IS NOT NULL AND k_charged[k] >= k_spend_limit[k] THEN
+    ELSIF v_is_spent[k] OR (k_spend_limit[k] IS NOT NULL AND k_charged[k] >= k_spend_limit[k]) THEN
       v_code := 4;
     ELSIF p_credit AND a_hold[i] > 0 AND o_balance < a_hold[i] THEN
       v_code := 5;
@@ -260,7 +234,7 @@ BEGIN
         v_wait := greatest(v_wait, 1);
       END IF;
       IF (k_spend_limit[k] IS NOT NULL AND v_held_k[k] > 0 AND k_charged[k] + v_held_k[k] >= k_spend_limit[k])
-        OR (p_credit AND a_hold[i] > 0 AND o_balance - v_held < a_hold[i]) THEN
+        OR v_budgets_leave[k] <= 0 OR (p_credit AND a_hold[i] > 0 AND o_balance - v_held < a_hold[i]) THEN
         IF v_code = 0 THEN v_code := 10; END IF;
         v_wait := greatest(v_wait, 1);
       END IF;
@@ -269,6 +243,7 @@ BEGIN
         k_slots[k] := k_slots[k] + 1; v_open[k] := v_open[k] + 1; v_newest[k] := v_us;
         v_reserved[k] := v_reserved[k] + a_reserved[i];
         v_held_k[k] := v_held_k[k] + a_hold[i]; v_held := v_held + a_hold[i];
+        v_budgets_leave[k] := v_budgets_leave[k] - a_hold[i];
       END IF;
     END IF;
     a_code[i] := v_code; a_wait[i] := v_wait;

@@ -8,7 +8,7 @@ const OPEN_NODES = '(SELECT DISTINCT node_id FROM inf_gw.holds) h JOIN inf_gw.no
 export const NODES = `
 -- A node takes part, or takes part again, under a new epoch: whoever decides under an older one is shut out. Holds that an
 -- earlier process of that name left open are settled as held. A name that another living process has is refused.
-CREATE FUNCTION inf_gw.join_node(p_name text, p_instance text, p_version text, p_address text, p_alive_us bigint,
+CREATE OR REPLACE FUNCTION inf_gw.join_node(p_name text, p_instance text, p_version text, p_address text, p_alive_us bigint,
   OUT node_id int, OUT epoch bigint, OUT settled bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -37,7 +37,7 @@ END $$;
 
 -- A sign of life, with what the node admitted and charged in the last minute. Returns the epoch in force, and the requests
 -- of this node that an operator has stopped.
-CREATE FUNCTION inf_gw.beat(p_node int, p_epoch bigint, p_requests bigint, p_tokens bigint, OUT epoch bigint,
+CREATE OR REPLACE FUNCTION inf_gw.beat(p_node int, p_epoch bigint, p_requests bigint, p_tokens bigint, OUT epoch bigint,
   OUT stops text[]) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
@@ -49,7 +49,7 @@ BEGIN
 END $$;
 
 -- A node stops in an orderly way: its name is free at once.
-CREATE FUNCTION inf_gw.leave_node(p_node int, p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION inf_gw.leave_node(p_node int, p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM inf_gw.account FOR UPDATE;
   UPDATE inf_gw.nodes SET alive_us = 0, stopped_us = inf_gw.now_us(), epoch = epoch + 1
@@ -57,7 +57,7 @@ BEGIN
 END $$;
 
 -- Shuts out nodes that have been silent for too long, and settles what they had open as held.
-CREATE FUNCTION inf_gw.reap(OUT names text[], OUT settled bigint) LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION inf_gw.reap(OUT names text[], OUT settled bigint) LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_now_us bigint; v_dead record;
 BEGIN
@@ -79,7 +79,7 @@ BEGIN
 END $$;
 
 -- Settles all holds of a node as held. The caller holds the lock. Returns how many.
-CREATE FUNCTION inf_gw.settle_holds_of(p_node int, p_us bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION inf_gw.settle_holds_of(p_node int, p_us bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   v_month text := inf_gw.utc_month(p_us); v_count bigint := 0; v_cost bigint := 0; v_released bigint := 0; r record; e record;
 BEGIN
@@ -101,7 +101,7 @@ BEGIN
 END $$;
 
 -- Takes ended requests out of the state of their key. The caller holds the lock.
-CREATE FUNCTION inf_gw.change_key_state(p_key_id text, p_month text, p_us bigint, p_requests bigint, p_slots bigint,
+CREATE OR REPLACE FUNCTION inf_gw.change_key_state(p_key_id text, p_month text, p_us bigint, p_requests bigint, p_slots bigint,
   p_reserved bigint, p_tokens bigint, p_cost bigint, p_released bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE inf_gw.key_state s SET open_requests = s.open_requests - p_requests, slots = s.slots - p_slots,
@@ -124,7 +124,7 @@ END $$;
 
 -- Gives back admissions that were never answered: nothing was sent upstream, so nothing is charged, no row is written, and
 -- the window has room again. Returns those that another node has settled as held meanwhile.
-CREATE FUNCTION inf_gw.give_back(p_ids text[], OUT settled text[]) LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION inf_gw.give_back(p_ids text[], OUT settled text[]) LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_month text; v_released bigint := 0; r record;
 BEGIN
@@ -141,7 +141,7 @@ BEGIN
 END $$;
 
 -- Takes a request that an operator wants stopped to its node. False if no request in flight has this id.
-CREATE FUNCTION inf_gw.stop_request(p_request_id text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION inf_gw.stop_request(p_request_id text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO inf_gw.stops (request_id, node_id, at_us)
     SELECT h.request_id, h.node_id, inf_gw.now_us() FROM inf_gw.holds h WHERE h.request_id = p_request_id

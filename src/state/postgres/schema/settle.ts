@@ -1,5 +1,7 @@
 /** The functions that end requests: they charge, write the journal, and keep the sums. */
 
+import { STEPS_OF_ENDED } from './budgets.ts';
+
 /** What a journal row adds to the sums of its day and month. */
 const FIGURES = [
   'requests',
@@ -33,7 +35,7 @@ const END_NAMES = ENDS.replace(/ (?:text|bigint)\[\]/g, '');
 export const SETTLE = `
 -- Ends requests in flight: deletes their holds, writes their rows and adds them to the sums. Returns by key what its state
 -- and the account have to change. A request without a hold is passed over: it ended before. The caller holds the lock.
-CREATE FUNCTION inf_gw.end_holds(p_us bigint, p_month text, ${ENDS})
+CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_us bigint, p_month text, ${ENDS})
 RETURNS TABLE (key_id text, requests bigint, slots bigint, reserved bigint, tokens bigint, cost bigint, released bigint,
   month_cost bigint, month_released bigint, newest_us bigint, ids text[])
 LANGUAGE plpgsql AS $$
@@ -66,7 +68,7 @@ BEGIN
     FROM (SELECT *, inf_gw.utc_month(admitted_us) AS month FROM d) d GROUP BY month, key_id, served, source
     ON CONFLICT (key_id, month, model, source)
     DO UPDATE SET ${ADD_FIGURES}, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms)
-  )
+  ), ${STEPS_OF_ENDED}
   SELECT key_id, count(*), count(*) FILTER (WHERE has_slot), sum(reserved_tokens)::bigint,
     sum(prompt + completion)::bigint, sum(cost)::bigint, sum(hold_nanos)::bigint,
     coalesce(sum(cost) FILTER (WHERE inf_gw.utc_month(admitted_us) = p_month), 0)::bigint,
@@ -78,7 +80,7 @@ END $$;
 -- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
 -- really came to. The database lost the hold in a failover: the row is written now, if p_writes. Anything else was settled
 -- before. Returns whether something changed.
-CREATE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_request_id text, p_key_id text, p_requested_model text,
+CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_request_id text, p_key_id text, p_requested_model text,
   p_admitted_us bigint, p_hold_nanos bigint, p_outcome text, p_source text, p_model text, p_prompt bigint, p_cached bigint,
   p_written bigint, p_completion bigint, p_cost bigint, p_completion_id text, p_first_byte_ms bigint, p_upstream text,
   p_attempts bigint, p_failure_reason text, p_failure_status bigint, p_failure_message text)
@@ -117,6 +119,7 @@ BEGIN
   UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge, last_us = v_us;
   UPDATE inf_gw.key_state SET charged_nanos = charged_nanos + v_charge
     WHERE key_id = p_key_id AND month = inf_gw.utc_month(p_admitted_us);
+  IF v_charge <> 0 THEN PERFORM inf_gw.add_to_steps(p_key_id, p_admitted_us / 1000, v_charge); END IF;
   IF v_tokens > 0 THEN
     INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings) VALUES (p_key_id, v_us, 0, v_tokens, 0);
     UPDATE inf_gw.key_state SET window_tokens = window_tokens + v_tokens, last_tokens_us = v_us WHERE key_id = p_key_id;
@@ -125,7 +128,7 @@ BEGIN
 END $$;
 
 -- Takes requests and tokens out of an entry of a window, if it has not left yet.
-CREATE FUNCTION inf_gw.take_from_window(p_key_id text, p_from_us bigint, p_to_us bigint, p_requests bigint, p_tokens bigint)
+CREATE OR REPLACE FUNCTION inf_gw.take_from_window(p_key_id text, p_from_us bigint, p_to_us bigint, p_requests bigint, p_tokens bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE inf_gw.window_entries SET requests = requests - p_requests, tokens = tokens - p_tokens
@@ -141,7 +144,7 @@ BEGIN
 END $$;
 
 -- Adds one request to the sums of its day and month, or takes it out of them: p_requests is 1 or -1.
-CREATE FUNCTION inf_gw.add_to_sums(p_key_id text, p_model text, p_source text, p_admitted_us bigint, p_requests int,
+CREATE OR REPLACE FUNCTION inf_gw.add_to_sums(p_key_id text, p_model text, p_source text, p_admitted_us bigint, p_requests int,
   p_outcome text, p_prompt bigint, p_cached bigint, p_written bigint, p_completion bigint, p_cost bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

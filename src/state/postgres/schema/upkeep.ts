@@ -3,7 +3,7 @@ import { ADD_FIGURES, SUM_COLUMNS } from './settle.ts';
 
 export const UPKEEP = `
 -- Adds counted refusals to those stored.
-CREATE FUNCTION inf_gw.count_refusals(p_month text[], p_key_id text[], p_code text[], p_reason text[], p_requests bigint[],
+CREATE OR REPLACE FUNCTION inf_gw.count_refusals(p_month text[], p_key_id text[], p_code text[], p_reason text[], p_requests bigint[],
   p_last_at_ms bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO inf_gw.refusals AS u (month, key_id, code, reason, requests, last_at_ms)
@@ -16,7 +16,7 @@ END $$;
 -- Makes the partitions of the journal for this month and the two to come. What cannot be made now is left for the next call:
 -- rows without a partition of their own go to journal_other. A new partition locks the whole journal, and whoever waits for
 -- that lock holds up all decisions: so the wait is short, and a long read such as an audit comes first.
-CREATE FUNCTION inf_gw.make_partitions() RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION inf_gw.make_partitions() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_start timestamp; v_name text;
 BEGIN
@@ -38,7 +38,7 @@ END $$;
 
 -- Drops the oldest rows that were admitted and settled before p_before_ms, at most p_most, and seals their sums. Returns
 -- whether there may be more.
-CREATE FUNCTION inf_gw.drop_old_rows(p_before_ms bigint, p_most int) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION inf_gw.drop_old_rows(p_before_ms bigint, p_most int) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_rows bigint;
 BEGIN

@@ -1,0 +1,56 @@
+/** The check of the sums of sliding budgets, in SQL that both stores understand but for what they name differently. */
+import { type Check, check, MAX_DIFFERENCES, type Row } from './checks.ts';
+
+/** What the stores write differently. */
+interface BudgetDialect {
+  table(name: 'budgets' | 'budget_steps' | 'journal' | 'sealed_days'): string;
+  /** The largest of some integers. */
+  readonly greatest: string;
+  /** The end of the text `day` in milliseconds since 1970. */
+  endOfDay(day: string): string;
+  /** Keeps the result of a common table. */
+  readonly materialized: string;
+}
+
+/**
+ * The steps of each window from its first that must be exact. Those before have left it, were filled with sums by day,
+ * or are of days whose rows were dropped. Days, weeks and totals have no sums of their own: they read those by day and month.
+ */
+export function budgetQueries({ table, greatest, endOfDay, materialized }: BudgetDialect): {
+  readonly count: string;
+  readonly differences: string;
+} {
+  const step = 'b.window_s * 10';
+  const windows = `WITH newest AS (SELECT key_id, window_s, max(at_ms) AS at_ms FROM ${table('budget_steps')} GROUP BY key_id, window_s),
+  dropped AS (SELECT key_id, ${endOfDay('max(day)')} AS to_ms FROM ${table('sealed_days')} GROUP BY key_id),
+  windows AS ${materialized} (SELECT b.key_id, b.window_s, ${greatest}(b.exact_from_ms, coalesce(n.at_ms - b.window_s * 1000, 0),
+      coalesce((d.to_ms + ${step} - 1) / (${step}) * (${step}), 0)) AS from_ms
+    FROM ${table('budgets')} b LEFT JOIN newest n ON n.key_id = b.key_id AND n.window_s = b.window_s
+      LEFT JOIN dropped d ON d.key_id = b.key_id WHERE b.window_s IS NOT NULL),
+  ended AS ${materialized} (SELECT b.key_id, b.window_s, j.admitted_at_ms / (${step}) * (${step}) AS at_ms, sum(j.cost_nanos) AS nanos
+    FROM ${table('journal')} j CROSS JOIN windows b
+    WHERE j.admitted_at_ms >= (SELECT min(from_ms) FROM windows) AND b.key_id = j.key_id AND j.admitted_at_ms >= b.from_ms
+    GROUP BY 1, 2, 3 HAVING sum(j.cost_nanos) > 0),
+  stored AS ${materialized} (SELECT s.key_id, s.window_s, s.at_ms, s.cost_nanos AS nanos
+    FROM ${table('budget_steps')} s JOIN windows b ON b.key_id = s.key_id AND b.window_s = s.window_s
+    WHERE s.at_ms >= b.from_ms AND s.cost_nanos > 0),
+  different AS ${materialized} (SELECT coalesce(s.key_id, e.key_id) AS key_id, coalesce(s.window_s, e.window_s) AS window_s,
+      coalesce(s.at_ms, e.at_ms) AS at_ms, coalesce(s.nanos, 0) AS stored, coalesce(e.nanos, 0) AS ended
+    FROM ended e FULL JOIN stored s ON s.key_id = e.key_id AND s.window_s = e.window_s AND s.at_ms = e.at_ms
+    WHERE coalesce(s.nanos, 0) <> coalesce(e.nanos, 0))`;
+  return {
+    count: `SELECT count(*) AS steps FROM ${table('budget_steps')}`,
+    differences: `${windows}
+      SELECT *, (SELECT count(*) FROM different) AS found FROM different ORDER BY key_id, window_s, at_ms LIMIT ${MAX_DIFFERENCES}`,
+  };
+}
+
+export function budgetCheck(steps: number, different: readonly Row[]): Check {
+  const found = Number(different[0]?.found ?? 0);
+  const differences = different.map(
+    ({ key_id: id, window_s: windowS, at_ms: atMs, stored, ended }) =>
+      `the key ${id}, window of ${windowS} s: its step of ${new Date(Number(atMs)).toISOString()} has ${stored}, but the ` +
+      `journal has ${ended}`,
+  );
+  return check('sliding budgets', steps, differences, found - different.length);
+}

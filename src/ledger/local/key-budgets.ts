@@ -1,0 +1,135 @@
+/** What a cached key has spent of its budgets, kept up to date until the day is over. */
+import {
+  addToStep,
+  type Budget,
+  type BudgetSpend,
+  calendarPeriod,
+  fixedSpend,
+  periodOf,
+  slidingSpend,
+  stepOf,
+} from '../../core/budgets.ts';
+import { utcDay } from '../../core/clock.ts';
+import type { Nanos } from '../../core/money.ts';
+import type { KeyRecord } from '../../state/keys.ts';
+import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
+import type { Activity } from './activity.ts';
+
+/** What is spent of a budget, and what requests in flight may add to it. */
+export interface BudgetRoom extends BudgetSpend {
+  readonly heldNanos: Nanos;
+}
+
+/** A budget whose period began, and ends, at known times: a day, a week, or ever. */
+interface Fixed {
+  readonly kind: 'fixed';
+  readonly budget: Budget;
+  /** For the same period at another time; undefined for the total, which has no other. */
+  readonly calendar: 'day' | 'week' | undefined;
+  readonly fromMs: number;
+  readonly toMs: number;
+  chargedNanos: Nanos;
+}
+
+interface Sliding {
+  readonly kind: 'sliding';
+  readonly budget: Budget;
+  readonly windowS: number;
+  /** What was charged, by the beginning of each step. Some may have left. */
+  readonly steps: Map<number, Nanos>;
+}
+
+type Source = Pick<LedgerStore, 'chargedOnDays' | 'chargedEver' | 'windowSteps'>;
+
+export class KeyBudgets {
+  readonly #keyId: string;
+  readonly #source: Source;
+  readonly #day: string;
+  readonly #entries: readonly (Fixed | Sliding)[];
+
+  /** Undefined for a key without budgets, which has nothing to keep. */
+  static read(key: KeyRecord, source: Source, wallMs: number): KeyBudgets | undefined {
+    return key.budgets.length === 0 ? undefined : new KeyBudgets(key, source, wallMs);
+  }
+
+  private constructor({ id, budgets }: KeyRecord, source: Source, wallMs: number) {
+    this.#keyId = id;
+    this.#source = source;
+    this.#day = utcDay(wallMs);
+    this.#entries = budgets.map((budget) => entryOf(budget, id, source, wallMs));
+  }
+
+  /** False once the day is over: what is kept is then of another. */
+  isCurrent(wallMs: number): boolean {
+    return this.#day === utcDay(wallMs);
+  }
+
+  /** Counts the charge for a request that was admitted then. */
+  add(admittedAtMs: number, nanos: Nanos): void {
+    for (const entry of this.#entries) {
+      if (entry.kind === 'sliding') {
+        addToStep(entry.steps, entry.windowS, stepOf(admittedAtMs, entry.windowS), nanos);
+      } else if (isWithin(entry, admittedAtMs)) entry.chargedNanos += nanos;
+    }
+  }
+
+  /** What counts now. */
+  spends(wallMs: number): readonly BudgetSpend[] {
+    return this.#entries.map((entry) => spendOf(entry, wallMs));
+  }
+
+  /** What counts now, with the holds of the key's open requests. */
+  rooms(activity: Activity, wallMs: number): readonly BudgetRoom[] {
+    return this.#entries.map((entry) => ({ ...spendOf(entry, wallMs), heldNanos: heldOf(entry, activity) }));
+  }
+
+  /** The same for a request that was admitted then: in the day and week of its admission, also when they are over. */
+  roomsOf(admittedAtMs: number, activity: Activity, wallMs: number): readonly BudgetRoom[] {
+    return this.#entries.map((entry) => {
+      if (entry.kind === 'sliding' || entry.calendar === undefined || isWithin(entry, admittedAtMs)) {
+        return { ...spendOf(entry, wallMs), heldNanos: heldOf(entry, activity) };
+      }
+      const then = fixedEntry(entry.budget, entry.calendar, this.#keyId, this.#source, admittedAtMs);
+      return { ...spendOf(then, wallMs), heldNanos: heldOf(then, activity) };
+    });
+  }
+}
+
+function entryOf(budget: Budget, keyId: string, source: Source, wallMs: number): Fixed | Sliding {
+  const period = periodOf(budget);
+  switch (period.kind) {
+    case 'day':
+    case 'week':
+      return fixedEntry(budget, period.kind, keyId, source, wallMs);
+    case 'total': {
+      const ever = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
+      return { kind: 'fixed', budget, calendar: undefined, ...ever, chargedNanos: source.chargedEver(keyId) };
+    }
+    case 'sliding': {
+      const { windowS } = period;
+      const steps = new Map<number, Nanos>();
+      for (const [atMs, nanos] of source.windowSteps(keyId, windowS)) addToStep(steps, windowS, atMs, nanos);
+      return { kind: 'sliding', budget, windowS, steps };
+    }
+  }
+}
+
+function fixedEntry(budget: Budget, calendar: 'day' | 'week', keyId: string, source: Source, atMs: number): Fixed {
+  const { fromMs, toMs } = calendarPeriod(calendar, atMs);
+  return { kind: 'fixed', budget, calendar, fromMs, toMs, chargedNanos: source.chargedOnDays(keyId, fromMs, toMs) };
+}
+
+function spendOf(entry: Fixed | Sliding, wallMs: number): BudgetSpend {
+  if (entry.kind === 'sliding') return slidingSpend(entry.budget, entry.windowS, entry.steps, wallMs);
+  const endsAtMs = entry.calendar === undefined ? null : entry.toMs;
+  return fixedSpend(entry.budget, entry.chargedNanos, endsAtMs, wallMs);
+}
+
+/** An open request counts in a sliding window however old it is: its cost is not known yet. */
+function heldOf(entry: Fixed | Sliding, activity: Activity): Nanos {
+  return entry.kind === 'sliding' ? activity.heldBetween() : activity.heldBetween(entry.fromMs, entry.toMs);
+}
+
+function isWithin({ fromMs, toMs }: Fixed, atMs: number): boolean {
+  return fromMs <= atMs && atMs < toMs;
+}

@@ -1,0 +1,119 @@
+/** Budgets of keys: their tables, what is spent of them, and the sums of sliding windows. */
+
+export const BUDGET_TABLES = `
+-- From then on a key is refused as if it were deleted. NULL for never.
+ALTER TABLE inf_gw.keys ADD COLUMN expires_at_ms bigint;
+
+-- How much a key may spend beside its limit of the month.
+CREATE TABLE inf_gw.budgets (
+  key_id text COLLATE "C" NOT NULL,
+  -- day, week or total; or the length of a sliding window, such as 24h.
+  period text COLLATE "C" NOT NULL,
+  limit_nanos bigint NOT NULL CHECK (limit_nanos >= 0),
+  -- The length of a sliding window, and from when on its steps are exact: those before may be too much.
+  window_s bigint CHECK (window_s >= 1),
+  exact_from_ms bigint CHECK ((exact_from_ms IS NULL) = (window_s IS NULL)),
+  PRIMARY KEY (key_id, period)
+);
+CREATE UNIQUE INDEX budgets_by_window ON inf_gw.budgets (key_id, window_s) WHERE window_s IS NOT NULL;
+
+-- What the requests of a sliding window came to, by time of admission: a hundred steps of the same length.
+CREATE TABLE inf_gw.budget_steps (
+  key_id text COLLATE "C" NOT NULL,
+  window_s bigint NOT NULL,
+  -- When the step begins.
+  at_ms bigint NOT NULL,
+  cost_nanos bigint NOT NULL CHECK (cost_nanos >= 0),
+  PRIMARY KEY (key_id, window_s, at_ms)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+`;
+
+/** The step of a moment, and how long what is in a step counts: until its last moment has left the window. */
+const STEP_MS = 'b.window_s * 10';
+const COUNTS_MS = 'b.window_s * 1010';
+
+export const BUDGETS = `
+-- What keys have spent of their budgets: of the day and week of p_at_us, and of sliding windows now. An open request counts
+-- in a sliding window however old it is. The budget is free at frees_ms if nothing is added: now if it is not reached, NULL
+-- for never. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.budget_spends(p_key_ids text[], p_at_us bigint, p_now_us bigint)
+RETURNS TABLE (key_id text, period text, limit_nanos bigint, charged_nanos bigint, held_nanos bigint, frees_ms bigint,
+  resets_ms bigint)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  v_now_ms bigint := p_now_us / 1000;
+  v_day bigint := p_at_us / 86400000000;
+  v_monday bigint := v_day - (v_day + 3) % 7;
+BEGIN
+  RETURN QUERY
+  SELECT b.key_id, b.period, b.limit_nanos, c.charged, h.held,
+    CASE WHEN c.charged < b.limit_nanos THEN v_now_ms
+      WHEN b.limit_nanos = 0 THEN NULL
+      WHEN b.window_s IS NULL THEN t.to_us / 1000
+      ELSE (SELECT min(x.at_ms) + ${COUNTS_MS} FROM (
+          SELECT s.at_ms, c.charged - sum(s.cost_nanos) OVER (ORDER BY s.at_ms) AS remaining FROM inf_gw.budget_steps s
+          WHERE s.key_id = b.key_id AND s.window_s = b.window_s AND s.at_ms > v_now_ms - ${COUNTS_MS}
+        ) x WHERE x.remaining < b.limit_nanos)
+    END,
+    CASE WHEN b.window_s IS NULL THEN t.to_us / 1000
+      ELSE (SELECT max(s.at_ms) + ${COUNTS_MS} FROM inf_gw.budget_steps s WHERE s.key_id = b.key_id
+        AND s.window_s = b.window_s AND s.at_ms > v_now_ms - ${COUNTS_MS} AND s.cost_nanos > 0)
+    END
+  FROM inf_gw.budgets b
+  CROSS JOIN LATERAL (
+    SELECT CASE b.period WHEN 'day' THEN v_day WHEN 'week' THEN v_monday END * 86400000000 AS from_us,
+      CASE b.period WHEN 'day' THEN v_day + 1 WHEN 'week' THEN v_monday + 7 END * 86400000000 AS to_us
+  ) t
+  CROSS JOIN LATERAL (
+    SELECT coalesce(CASE
+      WHEN b.window_s IS NOT NULL THEN (SELECT sum(s.cost_nanos) FROM inf_gw.budget_steps s WHERE s.key_id = b.key_id
+        AND s.window_s = b.window_s AND s.at_ms > v_now_ms - ${COUNTS_MS})
+      WHEN t.from_us IS NULL THEN (SELECT sum(u.cost_nanos) FROM inf_gw.usage_months u WHERE u.key_id = b.key_id)
+      ELSE (SELECT sum(u.cost_nanos) FROM inf_gw.usage_days u WHERE u.key_id = b.key_id
+        AND u.day >= inf_gw.utc_day(t.from_us) AND u.day < inf_gw.utc_day(t.to_us))
+    END, 0)::bigint AS charged
+  ) c
+  CROSS JOIN LATERAL (
+    SELECT coalesce(sum(o.hold_nanos), 0)::bigint AS held FROM inf_gw.holds o WHERE o.key_id = b.key_id
+      AND (t.from_us IS NULL OR o.admitted_us >= t.from_us AND o.admitted_us < t.to_us)
+  ) h
+  WHERE b.key_id = ANY (p_key_ids);
+END $$;
+
+-- What is left of budgets for a request in flight to grow by, NULL without budgets, and those that leave nothing.
+CREATE OR REPLACE FUNCTION inf_gw.budgets_leave(p_key_id text, p_admitted_us bigint, p_now_us bigint, OUT least_nanos bigint,
+  OUT reached jsonb) LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT min(s.limit_nanos - s.charged_nanos - s.held_nanos),
+      jsonb_agg(jsonb_build_object('period', s.period, 'limit', s.limit_nanos::text, 'frees', s.frees_ms))
+        FILTER (WHERE s.limit_nanos - s.charged_nanos - s.held_nanos <= 0)
+    INTO least_nanos, reached FROM inf_gw.budget_spends(ARRAY[p_key_id], p_admitted_us, p_now_us) s;
+END $$;
+
+-- Adds an amount, possibly negative, to the sliding windows of a key, at the admission of a request. What a window knows by
+-- day only may be less there: it then counts too much, and not too little. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.add_to_steps(p_key_id text, p_admitted_ms bigint, p_nanos bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
+    SELECT b.key_id, b.window_s, p_admitted_ms / (${STEP_MS}) * (${STEP_MS}), greatest(0, p_nanos) FROM inf_gw.budgets b
+    WHERE b.key_id = p_key_id AND b.window_s IS NOT NULL
+    ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = greatest(0, u.cost_nanos + p_nanos);
+END $$;
+`;
+
+/**
+ * Parts of the statement that ends requests, after `d` which has them: adds their costs to the sliding windows of their
+ * keys, and drops what has left.
+ */
+export const STEPS_OF_ENDED = `steps AS (
+    INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
+    SELECT b.key_id, b.window_s, d.admitted_us / 1000 / (${STEP_MS}) * (${STEP_MS}), sum(d.cost)
+    FROM d JOIN inf_gw.budgets b ON b.key_id = d.key_id AND b.window_s IS NOT NULL WHERE d.cost > 0 GROUP BY 1, 2, 3
+    ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = u.cost_nanos + excluded.cost_nanos
+    RETURNING key_id, window_s, at_ms
+  ), left_steps AS (
+    DELETE FROM inf_gw.budget_steps s
+    USING (SELECT b.key_id, b.window_s, max(b.at_ms) - ${COUNTS_MS} AS to_ms FROM steps b GROUP BY b.key_id, b.window_s) n
+    WHERE s.key_id = n.key_id AND s.window_s = n.window_s AND s.at_ms <= n.to_ms
+  )`;

@@ -1,0 +1,254 @@
+/** The tables of budgets: who has which, what is spent of them, and the sums of sliding windows. */
+import {
+  type Budget,
+  type BudgetSpend,
+  calendarPeriod,
+  fixedSpend,
+  periodOf,
+  slidingSpend,
+  stepMs,
+  windowSOf,
+} from '../../core/budgets.ts';
+import { DAY_MS, utcDay } from '../../core/clock.ts';
+import type { Nanos } from '../../core/money.ts';
+import {
+  type BudgetedKey,
+  budgetDifference,
+  daysOfWindow,
+  exactAfterMs,
+  lastStepOf,
+  MOST_FILL_ROWS,
+  type Step,
+  windowStartMs,
+} from '../budgets.ts';
+import type { Sqlite, Statement } from './database.ts';
+
+/** The budgets of a key as one column of the table of keys. */
+export const BUDGETS_COLUMN = `(SELECT json_group_array(json_object('period', period, 'limit', CAST(limit_nanos AS TEXT)))
+  FROM budgets WHERE budgets.key_id = keys.id) AS budgets`;
+
+/** All months that have sums, one by one: the sums are sorted by month first. */
+const CHARGED_EVER = `WITH RECURSIVE months (month) AS (
+    SELECT min(month) FROM usage_months
+    UNION ALL SELECT (SELECT min(u.month) FROM usage_months u WHERE u.month > m.month) FROM months m WHERE m.month IS NOT NULL
+  )
+  SELECT coalesce(sum(u.cost_nanos), 0) FROM months m JOIN usage_months u ON u.month = m.month AND u.key_id = ?`;
+
+/** Reads what was charged, as it is stored. */
+export class BudgetReader {
+  readonly #day: Statement;
+  readonly #ever: Statement;
+  readonly #steps: Statement;
+
+  constructor(database: Sqlite) {
+    const figure = (sql: string) => database.prepare(sql).safeIntegers();
+    this.#day = figure('SELECT coalesce(sum(cost_nanos), 0) FROM usage_days WHERE day = ? AND key_id = ?').pluck();
+    this.#ever = figure(CHARGED_EVER).pluck();
+    this.#steps = figure('SELECT at_ms, cost_nanos FROM budget_steps WHERE key_id = ? AND window_s = ?');
+  }
+
+  /** What a key was charged for the requests of whole days, of which there are few. */
+  chargedOnDays(keyId: string, fromMs: number, toMs: number): Nanos {
+    let nanos = 0n;
+    for (let at = fromMs; at < toMs; at += DAY_MS) nanos += this.#day.get(utcDay(at), keyId) as bigint;
+    return nanos;
+  }
+
+  chargedEver(keyId: string): Nanos {
+    return this.#ever.get(keyId) as bigint;
+  }
+
+  /** The steps of a sliding window, some of which may have left it. */
+  steps(keyId: string, windowS: number): Step[] {
+    const rows = this.#steps.all(keyId, windowS) as { at_ms: bigint; cost_nanos: bigint }[];
+    return rows.map(({ at_ms: atMs, cost_nanos: nanos }) => [Number(atMs), nanos]);
+  }
+
+  spentBy(keys: readonly BudgetedKey[], wallMs: number): Map<string, readonly BudgetSpend[]> {
+    return new Map(keys.map(({ id, budgets }) => [id, budgets.map((budget) => this.#spentOf(budget, id, wallMs))]));
+  }
+
+  #spentOf(budget: Budget, keyId: string, wallMs: number): BudgetSpend {
+    const period = periodOf(budget);
+    switch (period.kind) {
+      case 'day':
+      case 'week': {
+        const { fromMs, toMs } = calendarPeriod(period.kind, wallMs);
+        return fixedSpend(budget, this.chargedOnDays(keyId, fromMs, toMs), toMs, wallMs);
+      }
+      case 'total':
+        return fixedSpend(budget, this.chargedEver(keyId), null, wallMs);
+      case 'sliding':
+        return slidingSpend(budget, period.windowS, this.steps(keyId, period.windowS), wallMs);
+    }
+  }
+}
+
+/** Gives a key these budgets and no others. The caller holds the lock. */
+export function writeBudgets(
+  database: Sqlite,
+  { id, budgets }: BudgetedKey,
+  wanted: readonly Budget[],
+  wallMs: number,
+): void {
+  const { after, added, removed } = budgetDifference(budgets, wanted);
+  const windowsOf = (some: readonly Budget[]) => some.map(windowSOf).filter((windowS) => windowS !== null);
+  for (const windowS of windowsOf([...removed, ...added])) {
+    database.prepare('DELETE FROM budget_steps WHERE key_id = ? AND window_s = ?').run(id, windowS);
+  }
+  const exactFrom = new Map(windowsOf(added).map((windowS) => [windowS, fill(database, id, windowS, wallMs)]));
+  const known = database
+    .prepare('SELECT window_s, exact_from_ms FROM budgets WHERE key_id = ? AND window_s IS NOT NULL')
+    .all(id) as { window_s: number; exact_from_ms: number }[];
+  for (const { window_s: windowS, exact_from_ms: atMs } of known) {
+    if (!exactFrom.has(windowS)) exactFrom.set(windowS, atMs);
+  }
+  database.prepare('DELETE FROM budgets WHERE key_id = ?').run(id);
+  const insert = database.prepare(
+    'INSERT INTO budgets (key_id, period, limit_nanos, window_s, exact_from_ms) VALUES (?, ?, ?, ?, ?)',
+  );
+  for (const budget of after) {
+    const windowS = windowSOf(budget);
+    insert.run(id, budget.period, budget.limitNanos, windowS, windowS === null ? null : exactFrom.get(windowS));
+  }
+}
+
+/** Fills a new window with what the key has spent before. Returns from when on its steps are exact. */
+function fill(database: Sqlite, keyId: string, windowS: number, wallMs: number): number {
+  const sinceMs = windowStartMs(windowS, wallMs);
+  const count = (sql: string, ...values: (string | number)[]) =>
+    database
+      .prepare(sql)
+      .pluck()
+      .get(...values) as number;
+  const rows = count(
+    'SELECT count(*) FROM (SELECT 1 FROM journal WHERE admitted_at_ms >= ? LIMIT ?)',
+    sinceMs,
+    MOST_FILL_ROWS + 1,
+  );
+  const days = daysOfWindow(windowS, wallMs);
+  const isDropped = database.prepare('SELECT 1 FROM sealed_days WHERE day = ? AND key_id = ? LIMIT 1').pluck();
+  if (rows <= MOST_FILL_ROWS && !days.some((day) => isDropped.get(day, keyId) === 1)) {
+    const step = stepMs(windowS);
+    database
+      .prepare(
+        `INSERT INTO budget_steps (key_id, window_s, at_ms, cost_nanos)
+           SELECT key_id, $window, admitted_at_ms / $step * $step AS at_ms, sum(cost_nanos) FROM journal
+           WHERE admitted_at_ms >= $since AND key_id = $key GROUP BY 3 HAVING sum(cost_nanos) > 0`,
+      )
+      .run({ window: BigInt(windowS), step: BigInt(step), since: sinceMs, key: keyId });
+    return sinceMs;
+  }
+  const reader = new BudgetReader(database);
+  const add = stepAdder(database);
+  for (const day of days) {
+    const nanos = reader.chargedOnDays(keyId, Date.parse(day), Date.parse(day) + 1);
+    if (nanos > 0n) add.run(keyId, windowS, lastStepOf(day, windowS, wallMs), nanos);
+  }
+  return exactAfterMs(windowS, wallMs);
+}
+
+function stepAdder(database: Sqlite): Statement {
+  return database.prepare(
+    `INSERT INTO budget_steps (key_id, window_s, at_ms, cost_nanos) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET cost_nanos = cost_nanos + excluded.cost_nanos`,
+  );
+}
+
+/**
+ * Adds an amount, possibly negative, to the sliding windows of a key at the admission of a request. What a window knows
+ * by day only may be less there: it then counts too much, and not too little. The caller holds the lock.
+ */
+export function correctSteps(database: Sqlite, keyId: string, admittedAtMs: number, nanos: Nanos): void {
+  database
+    .prepare(
+      `INSERT INTO budget_steps (key_id, window_s, at_ms, cost_nanos)
+         SELECT key_id, window_s, $at / (window_s * 10) * (window_s * 10), max(0, $nanos) FROM budgets
+           WHERE key_id = $key AND window_s IS NOT NULL
+         ON CONFLICT DO UPDATE SET cost_nanos = max(0, cost_nanos + $nanos)`,
+    )
+    .run({ key: keyId, at: BigInt(admittedAtMs), nanos });
+}
+
+/** A sliding window of a key, and the newest step that was written of it. */
+interface Window {
+  readonly windowS: number;
+  newestMs: number;
+}
+
+const NO_WINDOWS: readonly Window[] = [];
+/** The keys of which it is kept whether they have windows. When there are more, all are looked up again. */
+const MOST_KEYS = 100_000;
+
+/** Adds up what a batch of settled requests changes in sliding windows, and writes it once per batch. */
+export class StepWriter {
+  readonly #windowsOf: Statement;
+  readonly #add: Statement;
+  readonly #drop: Statement;
+  /** Known until another process commits. */
+  readonly #windows = new Map<string, readonly Window[]>();
+  /** Not written yet: by window of a key, and by step. */
+  readonly #pending = new Map<string, { keyId: string; window: Window; steps: Map<number, Nanos> }>();
+
+  constructor(database: Sqlite) {
+    this.#windowsOf = database
+      .prepare('SELECT window_s FROM budgets WHERE key_id = ? AND window_s IS NOT NULL')
+      .pluck();
+    this.#add = stepAdder(database);
+    this.#drop = database.prepare('DELETE FROM budget_steps WHERE key_id = ? AND window_s = ? AND at_ms <= ?');
+  }
+
+  /** Counts the cost of a request that has ended. */
+  add(keyId: string, admittedAtMs: number, costNanos: Nanos): void {
+    const windows = this.#windowsFor(keyId);
+    if (windows.length === 0 || costNanos === 0n) return;
+    for (const window of windows) {
+      const name = `${keyId} ${window.windowS}`;
+      const pending = this.#pending.get(name) ?? { keyId, window, steps: new Map<number, Nanos>() };
+      const step = stepMs(window.windowS);
+      const atMs = Math.floor(admittedAtMs / step) * step;
+      pending.steps.set(atMs, (pending.steps.get(atMs) ?? 0n) + costNanos);
+      this.#pending.set(name, pending);
+    }
+  }
+
+  /** What is not written yet of a window. */
+  pending(keyId: string, windowS: number): Iterable<Step> {
+    return this.#pending.get(`${keyId} ${windowS}`)?.steps ?? [];
+  }
+
+  /** Writes everything that was added, and drops what has left. Belongs in the transaction that writes the requests. */
+  write(): void {
+    for (const { keyId, window, steps } of this.#pending.values()) {
+      const { windowS } = window;
+      for (const [atMs, nanos] of steps) {
+        this.#add.run(keyId, windowS, atMs, nanos);
+        if (atMs <= window.newestMs) continue;
+        window.newestMs = atMs;
+        this.#drop.run(keyId, windowS, atMs - stepMs(windowS) - windowS * 1_000);
+      }
+    }
+    this.forget();
+  }
+
+  /** Discards what was added: the transaction was rolled back, and the requests with it. */
+  forget(): void {
+    this.#pending.clear();
+  }
+
+  /** Another process has committed: keys may have other budgets now. */
+  forgetWindows(): void {
+    this.#windows.clear();
+  }
+
+  #windowsFor(keyId: string): readonly Window[] {
+    let windows = this.#windows.get(keyId);
+    if (windows === undefined) {
+      if (this.#windows.size >= MOST_KEYS) this.#windows.clear();
+      const found = this.#windowsOf.all(keyId) as number[];
+      windows = found.length === 0 ? NO_WINDOWS : found.map((windowS) => ({ windowS, newestMs: 0 }));
+      this.#windows.set(keyId, windows);
+    }
+    return windows;
+  }
+}
