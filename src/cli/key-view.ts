@@ -1,15 +1,17 @@
 /** Keys as the commands show them: as JSON, as fields, and in a table. */
 
 import type { Command } from 'commander';
+import { type BudgetSpend, budgetJson } from '../core/budgets.ts';
 import { isoTime, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import { formatUsd } from '../core/money.ts';
+import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
 import { forecastLimit, limitText } from '../operator/forecast.ts';
 import { count, dateTime } from '../operator/format.ts';
 import { allowlistText, explainKeyChange, refusalReason, unknownModel } from '../operator/messages.ts';
-import { amount, type Look, type Marked, marked, type Table } from '../operator/table.ts';
-import { type KeyChange, type KeyRecord, type KeyState, limitsInForce } from '../state/keys.ts';
+import { amount, type Field, type Look, type Marked, marked, type Table } from '../operator/table.ts';
+import { isGone, type KeyChange, type KeyRecord, limitsInForce } from '../state/keys.ts';
 import type { MonthFigures, RefusalRow } from '../state/usage.ts';
 import { isTerminal, look, money, notice, printFields, printJson, printLine, printNote, printTable } from './output.ts';
 import { globalOptions, type State } from './state.ts';
@@ -18,7 +20,7 @@ const NO_FIGURES: MonthFigures = { requests: 0, tokens: 0, costNanos: 0n };
 
 /** The JSON of a key. */
 export async function keyJson(key: KeyRecord, state: State) {
-  return jsonOf(key, await monthOf(key, state), state);
+  return jsonOf(key, await monthOf(key, state), await spentBy(key, state), state);
 }
 
 /** The JSON of a key that was just made, the only one that has the key itself. */
@@ -33,7 +35,7 @@ export function printSecret(secret: string): void {
 }
 
 /** `limits` are those in effect, its own or the tier's. */
-function jsonOf(key: KeyRecord, month: MonthFigures, state: State) {
+function jsonOf(key: KeyRecord, month: MonthFigures, spends: readonly BudgetSpend[], state: State) {
   const { rpm, tpm, concurrency } = limitsInForce(key, state.config.tier);
   return {
     id: key.id,
@@ -42,10 +44,17 @@ function jsonOf(key: KeyRecord, month: MonthFigures, state: State) {
     state: key.state,
     limits: { rpm, tpm, concurrency },
     spend_limit_usd: key.spendLimitNanos === null ? null : formatUsd(key.spendLimitNanos),
+    budgets: spends.map(budgetJson),
+    expires_at: key.expiresAtMs === null ? null : isoTime(key.expiresAtMs),
     allowlist: key.allowlist,
     created_at: isoTime(key.createdAtMs),
     month: { requests: month.requests, tokens: month.tokens, cost_usd: formatUsd(month.costNanos) },
   };
+}
+
+/** What a key has spent of its budgets. */
+async function spentBy(key: KeyRecord, state: State): Promise<readonly BudgetSpend[]> {
+  return (await state.budgets.spentBy([key], state.nowMs)).get(key.id) ?? [];
 }
 
 function monthOf(key: KeyRecord, state: State): Promise<MonthFigures> {
@@ -60,7 +69,8 @@ function monthsOf(keys: readonly KeyRecord[], state: State): Promise<ReadonlyMap
 
 export async function keysJson(keys: readonly KeyRecord[], state: State) {
   const figures = await monthsOf(keys, state);
-  return keys.map((key) => jsonOf(key, figures.get(key.id) ?? NO_FIGURES, state));
+  const spends = await state.budgets.spentBy(keys, state.nowMs);
+  return keys.map((key) => jsonOf(key, figures.get(key.id) ?? NO_FIGURES, spends.get(key.id) ?? [], state));
 }
 
 /** Prints a key, as JSON if the command asks for it. */
@@ -89,12 +99,14 @@ export async function printKey(key: KeyRecord, state: State): Promise<void> {
     ['name', key.name],
     ['id', key.id],
     ['key', key.preview],
-    ['state', stateCell(key.state)],
+    ['state', stateCell(key, state.nowMs)],
     ['created', isoTime(key.createdAtMs)],
+    ...(key.expiresAtMs === null ? [] : [['expires', isoTime(key.expiresAtMs)] as const]),
     ['requests per minute', limit(key.rpm, tier.rpm)],
     ['tokens per minute', limit(key.tpm, tier.tpm)],
     ['concurrent requests', limit(key.concurrency, tier.concurrency)],
     ['monthly spend limit', key.spendLimitNanos === null ? 'none' : `${money(key.spendLimitNanos)} USD`],
+    ...(await spentBy(key, state)).map(budgetField),
     ...(reached === undefined || !isTerminal() ? [] : [['forecast', reached] as const]),
     ['models', allowlistText(key.allowlist)],
     ['last used', lastUse === undefined ? 'never' : isoTime(lastUse)],
@@ -105,8 +117,17 @@ export async function printKey(key: KeyRecord, state: State): Promise<void> {
   ]);
 }
 
+/** `budget per 24h`, with what is spent of it. */
+function budgetField(spend: BudgetSpend): Field {
+  const spent = `${money(spend.chargedNanos)} of ${money(spend.limitNanos)} USD spent`;
+  const reset = resetText(spend);
+  return [`budget ${perPeriod(spend.period)}`, reset === undefined ? spent : `${spent}, ${reset}`];
+}
+
 /** A state as people read it: with a sign and a colour. */
-function stateCell(state: KeyState): Marked {
+function stateCell(key: KeyRecord, nowMs: number): Marked {
+  const { state } = key;
+  if (state !== 'deleted' && isGone(key, nowMs)) return marked('expired', 'bad');
   switch (state) {
     case 'enabled':
       return marked(state, 'good');
@@ -118,7 +139,7 @@ function stateCell(state: KeyState): Marked {
 }
 
 export async function printKeys(keys: readonly KeyRecord[], state: State): Promise<void> {
-  printTable(keysTable(keys, await monthsOf(keys, state), state.config.tier, look()));
+  printTable(keysTable(keys, await monthsOf(keys, state), state.config.tier, look(), state.nowMs));
   printNote('Requests, tokens and cost are for this month (UTC).');
 }
 
@@ -127,7 +148,11 @@ export function keysTable(
   figures: ReadonlyMap<string, MonthFigures>,
   tier: Limits,
   look: Look,
+  nowMs: number,
 ): Table {
+  // Most installations have neither.
+  const hasBudgets = keys.some(({ budgets }) => budgets.length > 0);
+  const hasExpiries = keys.some(({ expiresAtMs }) => expiresAtMs !== null);
   return {
     columns: [
       { head: 'NAME', least: 12 },
@@ -138,6 +163,8 @@ export function keysTable(
       { head: 'TPM', number: true, rank: 8 },
       { head: 'CONCURRENCY', number: true, rank: 8 },
       { head: 'LIMIT (USD)', usd: true, rank: 1 },
+      ...(hasBudgets ? [{ head: 'BUDGETS (USD)', least: 10, rank: 7 }] : []),
+      ...(hasExpiries ? [{ head: 'EXPIRES', rank: 7 }] : []),
       { head: 'REQUESTS', number: true, rank: 2 },
       { head: 'TOKENS', number: true, rank: 4 },
       { head: 'COST (USD)', usd: true },
@@ -151,11 +178,13 @@ export function keysTable(
         key.name,
         key.id,
         key.preview,
-        stateCell(key.state),
+        stateCell(key, nowMs),
         count(limits.rpm),
         count(limits.tpm),
         count(limits.concurrency),
         key.spendLimitNanos === null ? '-' : amount(key.spendLimitNanos, look),
+        ...(hasBudgets ? [budgetsText(key.budgets, (nanos) => amount(nanos, look)) || '-'] : []),
+        ...(hasExpiries ? [key.expiresAtMs === null ? '-' : dateTime(key.expiresAtMs)] : []),
         count(month.requests),
         count(month.tokens),
         amount(month.costNanos, look),

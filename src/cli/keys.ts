@@ -6,9 +6,10 @@ import { utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
 import { PROGRAM } from '../core/program.ts';
+import { type BudgetWord, budgetEdit } from '../operator/budgets.ts';
 import { readAmount, readConcurrency, readCount, readKeyName, readRpm, readTpm } from '../operator/input.ts';
-import type { KeyRecord, KeyState, NewKey } from '../state/keys.ts';
-import { parseModelIds, parseWith } from './arguments.ts';
+import { isGone, type KeyRecord, type KeyState, type NewKey } from '../state/keys.ts';
+import { parseBudgets, parseExpiryOrNever, parseModelIds, parseWith } from './arguments.ts';
 import { isConfirmed } from './confirm.ts';
 import {
   changedKeyOrThrow,
@@ -23,7 +24,8 @@ import {
   refusalJson,
   warnOfUnknownModels,
 } from './key-view.ts';
-import { printJson, printLine } from './output.ts';
+import { BUDGET_HELP, EXPIRES_HELP } from './limits.ts';
+import { notice, printJson, printLine } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
 
 /** How many keys a table shows without --limit. */
@@ -41,6 +43,8 @@ interface CreateOptions {
   readonly tpm?: number;
   readonly concurrency?: number;
   readonly spendLimit?: Nanos;
+  readonly budget?: readonly BudgetWord[];
+  readonly expires?: number | 'never';
   readonly allow?: string[];
 }
 
@@ -55,10 +59,13 @@ export function registerKeys(program: Command): void {
     .option('--tpm <n>', 'tokens per minute, input and output (default: the tier’s)', parseWith(readTpm))
     .option('--concurrency <n>', 'concurrent requests (default: the tier’s)', parseWith(readConcurrency))
     .option('--spend-limit <usd>', 'spend limit per calendar month, UTC (default: none)', parseWith(readAmount))
+    .option('--budget <period=usd>', `${BUDGET_HELP} (default: none)`, parseBudgets)
+    .option('--expires <time|never>', `${EXPIRES_HELP} (default: never)`, parseExpiryOrNever)
     .option('--allow <model>', 'allow this model; repeat for more (default: all models)', parseModelIds)
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw keys create my-app\n  inf-gw keys create trial --rpm 60 --spend-limit 5 --allow openai/gpt-4o-mini',
+      '\nExamples:\n  inf-gw keys create my-app\n  inf-gw keys create trial --rpm 60 --spend-limit 5 --allow openai/gpt-4o-mini\n' +
+        '  inf-gw keys create contractor --budget day=5 --budget total=100 --expires 30d',
     )
     .action((name: string, options: CreateOptions, command: Command) =>
       withState(command, (state) => create(name, options, command, state), { creates: true }),
@@ -124,8 +131,9 @@ export function registerKeys(program: Command): void {
 }
 
 async function create(name: string, options: CreateOptions, command: Command, state: State): Promise<void> {
-  const { rpm, tpm, concurrency, spendLimit, allow } = options;
-  const limits = { rpm, tpm, concurrency, spendLimitNanos: spendLimit, allowlist: allow };
+  const { rpm, tpm, concurrency, spendLimit, budget = [], expires, allow } = options;
+  const terms = { budgets: budgetEdit(budget)([]), expiresAtMs: expires === 'never' ? null : expires };
+  const limits = { rpm, tpm, concurrency, spendLimitNanos: spendLimit, allowlist: allow, ...terms };
   const { record, secret } = await createKey(name, limits, state);
   warnOfUnknownModels(allow ?? [], state);
   await printNewKey(record, secret, command, state);
@@ -139,11 +147,9 @@ export async function createKey(
 ): Promise<{ record: KeyRecord; secret: string }> {
   const secret = mintKey();
   const { rpm = null, tpm = null, concurrency = null, spendLimitNanos = null, allowlist = null } = limits;
-  const change = await state.keys.create(
-    secret,
-    { name, rpm, tpm, concurrency, spendLimitNanos, allowlist },
-    state.nowMs,
-  );
+  const { budgets = [], expiresAtMs = null } = limits;
+  const key = { name, rpm, tpm, concurrency, spendLimitNanos, allowlist, budgets, expiresAtMs };
+  const change = await state.keys.create(secret, key, state.nowMs);
   return { record: changedKeyOrThrow(change, name), secret };
 }
 
@@ -187,6 +193,9 @@ async function setState(key: string, keyState: KeyState, command: Command, state
   const record = changedKeyOrThrow(await state.keys.setState(key, keyState), key);
   if (globalOptions(command).json) printJson(await keyJson(record, state));
   else printLine(`${record.name} is ${keyState}.`);
+  if (keyState === 'enabled' && isGone(record, state.nowMs)) {
+    notice(`note: it has expired, and is refused until it has more time: ${moreTimeFor(record.name)}`);
+  }
 }
 
 async function remove(key: string, options: { yes?: true }, command: Command): Promise<void> {
@@ -202,12 +211,21 @@ async function remove(key: string, options: { yes?: true }, command: Command): P
 
 async function rotate(key: string, command: Command, state: State): Promise<void> {
   const secret = mintKey();
-  const { id, name } = keyOrThrow(await state.keys.find(key), key);
+  const old = keyOrThrow(await state.keys.find(key), key);
+  const { id, name } = old;
+  // The successor would be refused like it.
+  if (old.state !== 'deleted' && isGone(old, state.nowMs)) {
+    throw new UserError(`key ${name} has expired; give it more time first: ${moreTimeFor(name)}`);
+  }
   const record = changedKeyOrThrow(await state.keys.rotate(id, secret, state.nowMs), key);
   await printNewKey(record, secret, command, state);
   if (globalOptions(command).json) return;
   printLine();
   printLine(`The old key still works. Once your app uses the new one, run: ${PROGRAM} keys disable ${name}`);
+}
+
+function moreTimeFor(name: string): string {
+  return `${PROGRAM} limits set ${name} --expires 30d`;
 }
 
 async function printNewKey(record: KeyRecord, secret: string, command: Command, state: State): Promise<void> {

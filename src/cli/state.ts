@@ -48,7 +48,7 @@ export function variablesOf({ path }: Config): NodeJS.ProcessEnv {
 }
 
 /** What a command works with: the config, the models of its providers, and the state. */
-export interface State extends Pick<OpenState, 'keys' | 'account' | 'usage' | 'requests' | 'nodes'> {
+export interface State extends Pick<OpenState, 'keys' | 'account' | 'usage' | 'requests' | 'budgets' | 'nodes'> {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly nowMs: number;
@@ -70,9 +70,11 @@ export async function withState<T>(
     if (isMissing)
       notice(`note: there is no state file at ${config.statePath} yet; serve, keys create or credit add creates it`);
     if (state.created !== undefined) notice(`created ${state.created}`);
-    const { keys, account, usage, requests, nodes } = state;
+    const { keys, account, usage, requests, budgets, nodes } = state;
     const catalog = new Catalog(config.providers);
-    return await state.run(() => work({ config, catalog, keys, account, usage, requests, nodes, nowMs: Date.now() }));
+    return await state.run(() =>
+      work({ config, catalog, keys, account, usage, requests, budgets, nodes, nowMs: Date.now() }),
+    );
   } finally {
     await state.close();
   }

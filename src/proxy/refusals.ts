@@ -1,9 +1,10 @@
 /** The errors that clients read for the ledger's refusals. */
+import { shownTime } from '../core/budgets.ts';
 import { type ClientError, rateLimited } from '../core/errors.ts';
 import { formatUsd, type Nanos, usdRoundedUp } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
-import type { MoneyRefusal, Refusal } from '../ledger/ledger.ts';
+import type { MoneyRefusal, Refusal, SpendRefusal } from '../ledger/ledger.ts';
 
 /** The error for a refusal of a request for `model` that would have held `holdNanos`. */
 export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nanos): ClientError {
@@ -17,9 +18,7 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
     case 'spend_limit_reached':
       return {
         code: 'spend_limit_reached',
-        message:
-          `This key has reached its monthly spend limit of ${formatUsd(refusal.limitNanos)} USD. It resets next month (UTC). ` +
-          'The operator can raise it: inf-gw limits set <key> --spend-limit <usd>',
+        message: `This key has reached its ${limitOf(refusal)}. ${resetOf(refusal)}${howToRaise(refusal)}`,
       };
     case 'insufficient_credit':
       return {
@@ -48,6 +47,28 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
   }
 }
 
+/** `monthly spend limit of 5.00 USD`, `budget of 5.00 USD per day`. */
+function limitOf({ limitNanos, budget }: SpendRefusal): string {
+  const amount = `${formatUsd(limitNanos)} USD`;
+  if (budget === undefined) return `monthly spend limit of ${amount}`;
+  return budget.period === 'total' ? `total budget of ${amount}` : `budget of ${amount} per ${budget.period}`;
+}
+
+/** When it is free again, with a blank after the sentence; empty for never. */
+function resetOf({ budget }: SpendRefusal): string {
+  if (budget === undefined) return 'It resets next month (UTC). ';
+  return budget.freesAtMs === null ? '' : `It has room again at ${shownTime(budget.freesAtMs)}. `;
+}
+
+function howToRaise({ budget }: SpendRefusal): string {
+  const option = budget === undefined ? '--spend-limit <usd>' : `--budget ${budget.period}=<usd>`;
+  return `The operator can raise it: inf-gw limits set <key> ${option}`;
+}
+
+function leftOf({ budget }: SpendRefusal): string {
+  return budget === undefined ? 'the spend limit of the key' : `the budget of the key (${budget.period})`;
+}
+
 /** Why admission refused a request, for the operator: what was reached, and when it is free again. */
 export function causeOf(refusal: Refusal): string {
   switch (refusal.reason) {
@@ -58,7 +79,7 @@ export function causeOf(refusal: Refusal): string {
     case 'model_not_allowed':
       return 'not on the allowlist of the key';
     case 'spend_limit_reached':
-      return `spend limit of ${formatUsd(refusal.limitNanos)} USD`;
+      return refusal.budget === undefined ? `spend limit of ${formatUsd(refusal.limitNanos)} USD` : limitOf(refusal);
     case 'insufficient_credit':
       return `not covered by ${formatUsd(refusal.balanceNanos)} USD of credit`;
     case 'larger_than_token_limit':
@@ -79,9 +100,8 @@ export function outOfMoney(refusal: MoneyRefusal): ClientError {
   const message =
     refusal.reason === 'insufficient_credit'
       ? 'The account balance does not cover more of this response, which ends here. The operator can add credit: inf-gw credit add <usd>'
-      : `This key has reached its monthly spend limit of ${formatUsd(refusal.limitNanos)} USD, so this response ends here. ` +
-        'The operator can raise it: inf-gw limits set <key> --spend-limit <usd>';
-  const left = refusal.reason === 'insufficient_credit' ? 'the balance' : 'the spend limit of the key';
+      : `This key has reached its ${limitOf(refusal)}, so this response ends here. ${howToRaise(refusal)}`;
+  const left = refusal.reason === 'insufficient_credit' ? 'the balance' : leftOf(refusal);
   const failure = {
     reason: 'out_of_money',
     status: undefined,

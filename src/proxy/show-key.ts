@@ -1,4 +1,6 @@
 /** Answers `GET /v1/key`: what the key that asks may do, and what it has used. */
+import { budgetJson } from '../core/budgets.ts';
+import { isoTime } from '../core/clock.ts';
 import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { admitListing, type Refused } from './listing.ts';
@@ -12,7 +14,7 @@ export async function showKey(
   const access = await admitListing(ledger, exchange);
   if (!access.ok) return access.refused;
   const { account, allowlist, reading } = access;
-  const { name, requests, spendLimitNanos, chargedNanos, freeSlots } = account;
+  const { name, requests, spendLimitNanos, chargedNanos, budgets, expiresAtMs, freeSlots } = account;
   const shown = {
     name,
     // Other keys get no answer.
@@ -20,6 +22,8 @@ export async function showKey(
     limits: { rpm: requests.limitRequests, tpm: requests.limitTokens, concurrency: reading.concurrency },
     remaining: { requests: requests.remainingRequests, tokens: requests.remainingTokens, concurrency: freeSlots },
     spend_limit_usd: spendLimitNanos === null ? null : formatUsd(spendLimitNanos),
+    budgets: budgets.map(budgetJson),
+    expires_at: expiresAtMs === null ? null : isoTime(expiresAtMs),
     month: { cost_usd: formatUsd(chargedNanos) },
     models: catalog.callable(allowlist).map(({ id }) => id),
   };

@@ -47,7 +47,7 @@ describe('on a terminal', () => {
   test('a table without rows has a head', () => {
     const look = lookAt(160);
     const none = new Map<string, never>();
-    assert.match(tableLines(keysTable([], none, TIER, look), look).join('\n'), /^NAME {2}ID .* MODELS$/);
+    assert.match(tableLines(keysTable([], none, TIER, look, 0), look).join('\n'), /^NAME {2}ID .* MODELS$/);
     assert.match(tableLines(requestsTable([], false, look), look).join('\n'), /^ADMITTED .* ID$/);
     assert.equal(
       tableLines(usageTable([], 'key', look), look).at(-1),

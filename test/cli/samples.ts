@@ -160,7 +160,7 @@ const WEEK = { costNanos: 70_000_000_000n, spanMs: 6.5 * DAY_MS };
 export const PICTURES = {
   'keys list': (look, count = 5) => {
     const keys = keyRecords(count);
-    return tableLines(keysTable(keys, figuresOf(keys), TIER, look), look);
+    return tableLines(keysTable(keys, figuresOf(keys), TIER, look, NOW_MS), look);
   },
   'usage --by key': (look, count = 5) => tableLines(usageTable(usageRows(count), 'key', look), look),
   'requests list': (look, count = 5) => tableLines(requestsTable(requestRecords(count), false, look), look),

@@ -125,6 +125,8 @@ test('a new key is printed with its secret and all its settings', () => {
     state: 'enabled',
     limits: { rpm: 10, tpm: 2000, concurrency: 3 },
     spend_limit_usd: '1.50',
+    budgets: [],
+    expires_at: null,
     allowlist: ['mock/echo', 'mock/paid'],
     month: { requests: 0, tokens: 0, cost_usd: '0.00' },
   });
@@ -138,7 +140,19 @@ test('a key without settings of its own has the tier’s limits, and null for th
 });
 
 test('every command that changes a key prints the key, without its secret', () => {
-  const fields = ['id', 'name', 'preview', 'state', 'limits', 'spend_limit_usd', 'allowlist', 'created_at', 'month'];
+  const fields = [
+    'id',
+    'name',
+    'preview',
+    'state',
+    'limits',
+    'spend_limit_usd',
+    'budgets',
+    'expires_at',
+    'allowlist',
+    'created_at',
+    'month',
+  ];
   for (const { words, stdout } of transcript) {
     if (!['keys', 'limits', 'allowlist'].includes(words[0] ?? '')) continue;
     const answered = JSON.parse(stdout) as KeyJson | KeyJson[];

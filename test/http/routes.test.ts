@@ -149,6 +149,8 @@ describe('a key that asks about itself', () => {
       concurrency: 3,
       spendLimitNanos: 2_000_000_000n,
       allowlist: ['fake/echo'],
+      budgets: [{ period: 'total', limitNanos: 7_000_000_000n }],
+      expiresAtMs: Date.UTC(2099, 0),
     });
     gateway.upstream.follow((call) => call.answer(200, completion('hi')));
     await gateway.complete(own);
@@ -161,6 +163,8 @@ describe('a key that asks about itself', () => {
       limits: { rpm: 9, tpm: 5_000, concurrency: 3 },
       remaining: { requests: 8, tokens: 5_000 - input - output, concurrency: 3 },
       spend_limit_usd: '2.00',
+      budgets: [{ period: 'total', limit_usd: '7.00', spent_usd: formatUsd(BigInt(nanos)), resets_at: null }],
+      expires_at: '2099-01-01T00:00:00.000Z',
       month: { cost_usd: formatUsd(BigInt(nanos)) },
       models: ['fake/echo'],
     });

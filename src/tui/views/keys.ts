@@ -1,5 +1,6 @@
 /** The Keys view: a table of all keys, and the details of one. */
 
+import { budgetsText } from '../../operator/budgets.ts';
 import { forecastLimit, limitText } from '../../operator/forecast.ts';
 import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText, refusalReason } from '../../operator/messages.ts';
@@ -120,8 +121,10 @@ function keyDetail(
     [dim('at once  '), { text: own(record.concurrency, limits.concurrency) }],
     [dim('spending '), { text: spendText(record.spendLimitNanos, month.costNanos) }],
     ...capLines(record.spendLimitNanos, month.costNanos, model.nowMs),
+    ...(record.budgets.length === 0 ? [] : [[dim('budgets  '), { text: budgetsText(record.budgets, usd) }]]),
     [dim('models   '), { text: clean(allowlistText(record.allowlist)) }],
     [dim('created  '), { text: dateTime(record.createdAtMs) }],
+    ...(record.expiresAtMs === null ? [] : [[dim('expires  '), { text: dateTime(record.expiresAtMs) }]]),
     [dim('used     '), { text: lastUse(lastUsedMs, model.nowMs) }],
     [dim('refused  '), { text: refusedText(detail) }],
   ];

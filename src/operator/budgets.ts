@@ -1,0 +1,87 @@
+/** Budgets and expiry as people write and read them. Pure. */
+import {
+  type Budget,
+  type BudgetSpend,
+  isSamePeriod,
+  MAX_BUDGETS,
+  parsePeriod,
+  shownTime,
+  sortedBudgets,
+} from '../core/budgets.ts';
+import { UserError } from '../core/errors.ts';
+import type { Nanos } from '../core/money.ts';
+import type { BudgetEdit } from '../state/keys.ts';
+import { type Reader, readAmount, readMoment } from './input.ts';
+
+/** What `--budget` says once. */
+export type BudgetWord =
+  | { readonly kind: 'clear' }
+  | { readonly kind: 'remove'; readonly period: string }
+  | { readonly kind: 'set'; readonly budget: Budget };
+
+const BUDGET_FORM =
+  'Expected a period and an amount in USD, such as day=5, week=20, total=100 or 24h=5 (s, m, h, d; 366 days at most), ' +
+  'day=none to remove one, or none to remove all.';
+
+/** Reads `day=5`, `24h=0.50`, `day=none` or `none`. */
+export const readBudget: Reader<BudgetWord> = (text) => {
+  if (text === 'none') return { ok: true, value: { kind: 'clear' } };
+  const [, period = '', amount = ''] = /^([a-z0-9]+)=(.+)$/.exec(text) ?? [];
+  if (parsePeriod(period) === undefined) return { ok: false, expected: BUDGET_FORM };
+  if (amount === 'none') return { ok: true, value: { kind: 'remove', period } };
+  const reading = readAmount(amount);
+  return reading.ok ? { ok: true, value: { kind: 'set', budget: { period, limitNanos: reading.value } } } : reading;
+};
+
+/** Applies the words in their order: `none` and then `day=5` leaves one budget. Throws a UserError if there are too many. */
+export function budgetEdit(words: readonly BudgetWord[]): BudgetEdit {
+  return (before) => {
+    const after = words.reduce(applied, before);
+    if (after.length <= MAX_BUDGETS) return sortedBudgets(after);
+    throw new UserError(
+      `a key has at most ${MAX_BUDGETS} budgets, and would have ${after.length}; remove some with <period>=none`,
+    );
+  };
+}
+
+function applied(budgets: readonly Budget[], word: BudgetWord): readonly Budget[] {
+  if (word.kind === 'clear') return [];
+  const changed = word.kind === 'set' ? word.budget : { period: word.period, limitNanos: 0n };
+  const others = budgets.filter((budget) => !isSamePeriod(budget, changed));
+  return word.kind === 'set' ? [...others, word.budget] : others;
+}
+
+/** The end of the year 9999, after which times are written in another form. */
+const LATEST_MS = Date.UTC(9999, 11, 31);
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Reads when a key expires: `30d` from now, a date (00:00 UTC), or a time. */
+export function readExpiry(nowMs: number): Reader<number> {
+  return (text) => {
+    const [, number, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+    const reading = number === undefined ? readMoment(nowMs)(text) : undefined;
+    const value =
+      reading === undefined ? nowMs + Number(number) * (UNITS_MS[unit] ?? 0) : reading.ok ? reading.value : 0;
+    if (value > nowMs && value <= LATEST_MS) return { ok: true, value };
+    return {
+      ok: false,
+      expected:
+        'Expected how long from now (30d, 12h), or a date (2027-01-31) or time (2027-01-31T12:00:00Z) that is to come.',
+    };
+  };
+}
+
+/** `day 5.00, 24h 2.00`. */
+export function budgetsText(budgets: readonly Budget[], usd: (nanos: Nanos) => string): string {
+  return budgets.map(({ period, limitNanos }) => `${period} ${usd(limitNanos)}`).join(', ');
+}
+
+/** The period of a budget in a sentence: `per day`, `per 24h`, `in total`. */
+export function perPeriod(period: string): string {
+  return period === 'total' ? 'in total' : `per ${period}`;
+}
+
+/** When a budget that was spent from counts nothing any more; undefined for never. */
+export function resetText({ resetsAtMs }: BudgetSpend): string | undefined {
+  return resetsAtMs === null ? undefined : `resets at ${shownTime(resetsAtMs)}`;
+}
