@@ -1,7 +1,7 @@
 /** The catalog: the models in the config. */
 
 import type { DialectName } from '../core/dialects.ts';
-import type { ModelTerms } from '../core/model-terms.ts';
+import { type ModelTerms, providerOf } from '../core/model-terms.ts';
 
 /** A model that clients can name. */
 export interface Model extends ModelTerms {
@@ -54,8 +54,8 @@ export class Catalog {
 
   /** The variable that is not set, if the model with this id is in the config but was left out for it. */
   missingVariableOf(id: string): string | undefined {
-    const model = this.models.find((each) => each.id === id);
-    return model && this.#missingVariables.get(model.provider);
+    const variable = this.#missingVariables.get(providerOf(id));
+    return variable !== undefined && this.models.some((each) => each.id === id) ? variable : undefined;
   }
 
   /** The fallbacks of a model that a key with this allowlist may use, in their order. */

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { formatAddress } from '../core/address.ts';
 import { DAY_MS } from '../core/clock.ts';
+import { counted } from '../core/plural.ts';
 import { showState } from '../core/state-location.ts';
 import { count, milliseconds } from '../operator/format.ts';
 import { marked, type Table } from '../operator/table.ts';
@@ -33,6 +34,7 @@ function check(command: Command): void {
     ['listen', formatAddress(config.listen)],
     ['threads', count(config.threads)],
     ...stateFields(config),
+    ...pricesFields(config),
     ['credit', config.creditEnforced ? 'enforced' : 'off'],
     ['max body size', `${count(config.maxBodyBytes)} bytes`],
     ['cap output', config.capOutput ? 'yes' : 'no'],
@@ -92,6 +94,11 @@ function metricsOf({ metrics }: Config): string {
   return `http://${formatAddress(metrics.listen)}/metrics${keys}`;
 }
 
+function pricesFields({ prices }: Config): readonly (readonly [name: string, value: string])[] {
+  if (prices === undefined) return [];
+  return [['prices', `${prices.path}: ${counted(prices.models, 'model')}, as of ${prices.importedAt}`]];
+}
+
 /** As the config file writes it. */
 function retentionOf({ journalRetentionMs: milliseconds }: Config): string {
   return milliseconds === undefined ? 'off' : `${milliseconds / DAY_MS}d`;
@@ -106,6 +113,7 @@ function configJson(config: Config) {
     threads: config.threads,
     state: config.statePath,
     node: config.node,
+    prices: pricesJson(config),
     credit: config.creditEnforced ? 'enforced' : 'off',
     max_body_bytes: config.maxBodyBytes,
     max_connections: config.maxConnections,
@@ -124,6 +132,10 @@ function configJson(config: Config) {
     limits: { rpm: tier.rpm, tpm: tier.tpm, concurrency: tier.concurrency, models_rpm: tier.modelsRpm },
     providers: config.providers.map(providerJson),
   };
+}
+
+function pricesJson({ prices }: Config) {
+  return prices === undefined ? null : { path: prices.path, imported_at: prices.importedAt, models: prices.models };
 }
 
 function providerJson(provider: ProviderConfig) {

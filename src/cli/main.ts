@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   usage: async () => (await import('./usage.ts')).registerUsage,
   requests: async () => (await import('./requests.ts')).registerRequests,
   models: async () => (await import('./models.ts')).registerModels,
+  prices: async () => (await import('./prices.ts')).registerPrices,
   config: async () => (await import('./config.ts')).registerConfig,
   doctor: async () => (await import('./doctor.ts')).registerDoctor,
   audit: async () => (await import('./audit.ts')).registerAudit,

@@ -8,19 +8,26 @@ import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { showState } from '../core/state-location.ts';
-import type { Config, MetricsConfig, MockProviderConfig, ProviderConfig, UpstreamConfig } from './config.ts';
-import { toModel } from './models.ts';
+import type {
+  Config,
+  MetricsConfig,
+  MockProviderConfig,
+  ModelConfig,
+  ProviderConfig,
+  UpstreamConfig,
+} from './config.ts';
+import type { AddProblem } from './document.ts';
+import { buildModels } from './models.ts';
+import { type PriceSource, summaryOf } from './price-file.ts';
 import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
 import { type Expanded, expandField, type ReferenceSource } from './secrets.ts';
 import { buildNode, buildState } from './state.ts';
-
-/** Records a problem: the path of the field, and what was expected there. */
-export type AddProblem = (path: PropertyKey[], message: string) => void;
 
 /** Where a config comes from, and what its references and paths are resolved against. */
 export interface ConfigSource extends ReferenceSource {
   readonly path: string | undefined;
   readonly modifiedAtS: number;
+  readonly prices: PriceSource;
   /** What is odd about the source itself. */
   readonly warnings: readonly string[];
 }
@@ -55,6 +62,7 @@ class ConfigBuilder {
       listen: parsed.listen,
       threads: parsed.threads,
       journalRetentionMs: unlessOff(parsed.journal_retention),
+      prices: summaryOf(this.#source.prices),
       state,
       statePath: showState(state),
       node: buildNode(parsed.node, parsed.listen, this.#source, (message) => this.#addProblem(['node'], message)),
@@ -113,13 +121,12 @@ class ConfigBuilder {
       kind: 'mock',
       name,
       timeouts: this.#timeouts(parsed),
-      models: Object.entries(parsed.models).map(([model, fields]) => toModel(model, fields, parsed.kind)),
+      models: this.#models(name, parsed),
       refuseFields: parsed.refuse_fields,
       dialects: parsed.dialects ?? DEFAULT_DIALECTS[parsed.kind],
       missingVariable: undefined,
     };
     if (parsed.kind === 'mock') return base;
-    if (parsed.kind === 'anthropic') this.#requireWritePrices(name, parsed);
 
     const headers: Record<string, string> = {};
     let missingVariable: string | undefined;
@@ -144,24 +151,11 @@ class ConfigBuilder {
     };
   }
 
-  /** There the price of input would be too low for what is written to the cache. */
-  #requireWritePrices(provider: string, { models }: ParsedProvider): void {
-    const all = Object.entries(models).flatMap(([model, fields]) => [
-      { path: [model], prices: fields },
-      ...Object.entries(fields.service_tiers).map(([tier, prices]) => ({
-        path: [model, 'service_tiers', tier],
-        prices,
-      })),
-    ]);
-    for (const { path, prices } of all) {
-      for (const field of ['cache_write', 'cache_write_1h'] as const) {
-        if (prices[field] !== undefined) continue;
-        this.#addProblem(
-          ['providers', provider, 'models', ...path],
-          `expected ${field}: a provider of kind anthropic bills what is written to its cache at a price of its own`,
-        );
-      }
-    }
+  #models(name: string, parsed: ParsedProvider): readonly ModelConfig[] {
+    const addProblem: AddProblem = (path, message) => this.#addProblem(['providers', name, 'models', ...path], message);
+    const { models, warnings } = buildModels(name, parsed, this.#source.prices, addProblem);
+    this.#warnings.push(...warnings);
+    return models;
   }
 
   #upstreams(provider: string, parsed: Exclude<ParsedProvider, { kind: 'mock' }>): UpstreamConfig[] {

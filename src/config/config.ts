@@ -82,6 +82,15 @@ export interface MetricsConfig {
   readonly keyLabels: number;
 }
 
+/** The price file that the config includes. */
+export interface PriceFileSummary {
+  readonly path: string;
+  /** When it was written; undefined if it was not read. */
+  readonly importedAt: string | undefined;
+  /** How many models have a price there. */
+  readonly models: number;
+}
+
 export interface Config {
   /** The file that was read; undefined if there is none and the defaults apply. */
   readonly path: string | undefined;
@@ -98,6 +107,8 @@ export interface Config {
   readonly creditEnforced: boolean;
   /** What a commit survives: `full` a power failure, `crash` only a crash of the process. */
   readonly durability: Durability;
+  /** Undefined if the config includes no price file. */
+  readonly prices: PriceFileSummary | undefined;
   /** How long rows of the journal are kept; undefined to keep them forever. */
   readonly journalRetentionMs: number | undefined;
   readonly maxBodyBytes: number;

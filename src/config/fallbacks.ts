@@ -1,6 +1,8 @@
 /** Checks the fallbacks of models when the config is read, not when one is needed. */
 import { isObject } from '../core/json.ts';
-import type { AddProblem } from './build.ts';
+import { providerOf } from '../core/model-terms.ts';
+import type { AddProblem } from './document.ts';
+import { WILDCARD } from './models.ts';
 import type { ParsedConfig } from './schema.ts';
 
 /**
@@ -14,7 +16,7 @@ export function checkFallbacks({ providers = {} }: ParsedConfig, raw: unknown, a
     for (const [model, { fallback }] of Object.entries(models)) {
       for (const [i, id] of fallback.entries()) {
         const path = ['providers', provider, 'models', model, 'fallback', i];
-        if (!ids.has(id))
+        if (!ids.has(id) && !ids.has(`${providerOf(id)}/${WILDCARD}`))
           addProblem(path, `no such model in this file: ${JSON.stringify(id)}; expected <provider>/<model>`);
         else if (id === `${provider}/${model}`) addProblem(path, 'a model cannot be its own fallback');
         else if (fallback.indexOf(id) !== i) addProblem(path, 'this model is already in the list');

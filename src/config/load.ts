@@ -3,14 +3,16 @@
  * column.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
-import { type Document, isMap, isNode, isPair, isSeq, LineCounter, parseDocument, visit } from 'yaml';
-import type * as z from 'zod';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { UserError } from '../core/errors.ts';
-import { type AddProblem, buildConfig } from './build.ts';
+import { isObject } from '../core/json.ts';
+import { PROGRAM } from '../core/program.ts';
+import { buildConfig } from './build.ts';
 import type { Config } from './config.ts';
+import { addIssue, type Problems, readDocument } from './document.ts';
 import { type Variables, withEnvFile } from './env-file.ts';
 import { checkFallbacks } from './fallbacks.ts';
+import { NO_PRICES, type PriceSource, readPriceFile } from './price-file.ts';
 import { configSchema } from './schema.ts';
 import { validParts } from './valid-parts.ts';
 
@@ -24,6 +26,8 @@ export interface LoadOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** The working directory. */
   readonly directory: string;
+  /** Whether to do without the price file that the config includes, whatever is in it. */
+  readonly withoutPrices?: boolean;
 }
 
 /** The file that `options` name, or the default one. */
@@ -45,7 +49,8 @@ export function loadConfig(options: LoadOptions): Config {
   if (source === undefined) return defaultConfig(options.directory);
   const shownPath = relative(options.directory, path).startsWith('..') ? path : relative(options.directory, path);
   const variables = withEnvFile(options.environment, dirname(path));
-  return parseConfig(source.text, { ...variables, path, shownPath, modifiedAtS: source.modifiedAtS });
+  const readPrices = options.withoutPrices !== true;
+  return parseConfig(source.text, { ...variables, path, shownPath, modifiedAtS: source.modifiedAtS, readPrices });
 }
 
 function readSource(
@@ -68,7 +73,14 @@ function defaultConfig(directory: string): Config {
   const parsed = configSchema.parse({
     providers: { mock: { kind: 'mock', models: { echo: { input: 0, output: 0 } } } },
   });
-  const source = { path: undefined, modifiedAtS: 0, environment: {}, warnings: [], baseDirectory: directory };
+  const source = {
+    path: undefined,
+    modifiedAtS: 0,
+    environment: {},
+    warnings: [],
+    baseDirectory: directory,
+    prices: NO_PRICES,
+  };
   return buildConfig(parsed, source, () => {});
 }
 
@@ -76,96 +88,47 @@ interface ParseOptions extends Variables {
   readonly path: string;
   readonly shownPath: string;
   readonly modifiedAtS: number;
+  readonly readPrices: boolean;
 }
 
 function parseConfig(text: string, options: ParseOptions): Config {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const problems: { offset: number; message: string }[] = document.errors.map((error) => ({
-    offset: error.pos[0],
-    message: error.message,
-  }));
-  const addProblem: AddProblem = (path, message) => {
-    const where = path.length === 0 ? '' : `${path.map(String).join('.')}: `;
-    problems.push({ offset: offsetOf(document, path), message: where + message });
-  };
-  visit(document, {
-    Alias: (_, alias) => {
-      if (alias.resolve(document) === undefined) {
-        problems.push({ offset: alias.range?.[0] ?? 0, message: `the alias *${alias.source} has no anchor` });
-      }
-    },
-  });
-  // A document with a duplicate key can be checked further; one with another YAML error cannot.
-  const isReadable =
-    document.errors.every((error) => error.code === 'DUPLICATE_KEY') && problems.length === document.errors.length;
-  const config = isReadable ? checkDocument(document, options, addProblem) : undefined;
-  if (config !== undefined && problems.length === 0) return config;
-  const located = problems
-    .sort((a, b) => a.offset - b.offset)
-    .map(({ offset, message }) => {
-      const { line, col } = lines.linePos(offset);
-      return `${options.shownPath}:${line}:${col}: ${message}`;
-    });
-  throw new UserError(located);
+  return readDocument({ text, shownPath: options.shownPath }, (raw, problems) => checkConfig(raw, options, problems));
 }
 
-function checkDocument(document: Document.Parsed, options: ParseOptions, addProblem: AddProblem): Config | undefined {
-  const raw: unknown = document.toJS() ?? {};
-  const result = configSchema.safeParse(raw);
+function checkConfig(raw: unknown, options: ParseOptions, problems: Problems): Config | undefined {
   const { path, modifiedAtS, environment, warnings } = options;
-  const source = { path, modifiedAtS, environment, warnings, baseDirectory: dirname(path) };
+  const baseDirectory = dirname(path);
+  const prices = pricesOf(raw, options, problems);
+  const source = { path, modifiedAtS, environment, warnings, baseDirectory, prices };
+  const result = configSchema.safeParse(raw);
   if (result.success) {
-    checkFallbacks(result.data, raw, addProblem);
-    return buildConfig(result.data, source, addProblem);
+    checkFallbacks(result.data, raw, problems.add);
+    return buildConfig(result.data, source, problems.add);
   }
-  for (const issue of result.error.issues) addIssue(issue, addProblem);
+  for (const issue of result.error.issues) addIssue(issue, problems.add);
   // The rest is checked further, so that one run shows all problems.
   const valid = validParts(raw);
-  checkFallbacks(valid, raw, addProblem);
-  buildConfig(valid, source, addProblem);
+  checkFallbacks(valid, raw, problems.add);
+  buildConfig(valid, source, problems.add);
   return undefined;
 }
 
-/** Records a problem that zod found, in the words of this program. */
-function addIssue(issue: z.core.$ZodIssue, addProblem: AddProblem): void {
-  switch (issue.code) {
-    case 'unrecognized_keys':
-      for (const key of issue.keys) addProblem([...issue.path, key], 'unknown key; config.example.yaml lists all keys');
-      return;
-    case 'invalid_key':
-      for (const inner of issue.issues) addProblem(issue.path, inner.message);
-      return;
-    case 'invalid_type':
-      addProblem(
-        issue.path,
-        issue.message.startsWith('expected') ? issue.message : `expected a ${describeType(issue.expected)}`,
-      );
-      return;
-    default:
-      addProblem(issue.path, issue.message);
-  }
-}
-
-function describeType(expected: string): string {
-  return expected === 'object' || expected === 'record' ? 'map' : expected;
-}
-
-/** The offset of the field at a path, or of the nearest enclosing field that is in the file. */
-function offsetOf(document: Document.Parsed, path: PropertyKey[]): number {
-  let node: unknown = document.contents;
-  let offset = 0;
-  for (const key of path) {
-    if (isSeq(node)) {
-      node = node.items[Number(key)];
-      offset = isNode(node) ? (node.range?.[0] ?? offset) : offset;
-      continue;
+/** The price file that a config includes. */
+function pricesOf(raw: unknown, { path, shownPath, readPrices }: ParseOptions, problems: Problems): PriceSource {
+  const named = isObject(raw) ? raw.prices : undefined;
+  if (typeof named !== 'string' || named === '') return NO_PRICES;
+  const pricePath = resolve(dirname(path), named);
+  if (!readPrices) return { path: pricePath, file: undefined };
+  try {
+    const shown = isAbsolute(named) ? named : join(dirname(shownPath), named);
+    const file = readPriceFile(pricePath, shown);
+    if (file === undefined) {
+      problems.add(['prices'], `there is no price file ${pricePath}; write it with \`${PROGRAM} prices import\``);
     }
-    if (!isMap(node)) break;
-    const pair = node.items.find((item) => isPair(item) && String(item.key) === String(key));
-    if (pair === undefined) break;
-    if (isNode(pair.key)) offset = pair.key.range?.[0] ?? offset;
-    node = pair.value;
+    return { path: pricePath, file };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    problems.addIncluded(error.lines);
+    return { path: pricePath, file: undefined };
   }
-  return offset;
 }

@@ -1,7 +1,10 @@
 /** Turns the models of a parsed file into those of the config. */
 import type { Prices } from '../core/model-terms.ts';
 import type { ModelConfig } from './config.ts';
-import type { ParsedPrices, ParsedProvider } from './schema.ts';
+import type { AddProblem } from './document.ts';
+import { entriesOf, entryIn, type PriceEntry, type PriceSource } from './price-file.ts';
+import { type ParsedPrices, PRICE_EXPECTED } from './price-schema.ts';
+import type { ParsedProvider } from './schema.ts';
 
 const UNUSED_TOOLS: readonly (readonly [name: string, nanos: bigint])[] = [
   'web_search',
@@ -16,11 +19,143 @@ const UNUSED_TOOLS: readonly (readonly [name: string, nanos: bigint])[] = [
   'advisor',
 ].map((name) => [name, 0n]);
 
-export function toModel(
+/** In place of the name of a model: every model of the provider that has a price in the price file. */
+export const WILDCARD = '*';
+
+type Fields = ParsedProvider['models'][string];
+/** The fields of a model with its prices, from wherever they are. */
+type PricedFields = Fields & Pick<PriceEntry, 'input' | 'output'>;
+
+/** What the entry for all models may have: what the price file does not say. */
+const WILDCARD_FIELDS: ReadonlySet<string> = new Set(['tools', 'default_output', 'hold_output', 'ignore_fields']);
+
+export interface BuiltModels {
+  readonly models: readonly ModelConfig[];
+  /** What is not served, and why. */
+  readonly warnings: readonly string[];
+}
+
+/** The models of a provider: those that the config lists, then those that only the price file has. */
+export function buildModels(
+  provider: string,
+  { kind, models: listed }: Pick<ParsedProvider, 'kind' | 'models'>,
+  prices: PriceSource,
+  addProblem: AddProblem,
+): BuiltModels {
+  const models: ModelConfig[] = [];
+  const warnings: string[] = [];
+  const warn = (name: string, why: string) => warnings.push(`providers.${provider}.models.${name}: ${why}`);
+  for (const [name, fields] of Object.entries(listed)) {
+    if (name === WILDCARD) continue;
+    const priced = pricedFields(provider, name, fields, prices, addProblem);
+    if (priced === undefined) continue;
+    if (priced === 'no_price') warn(name, 'it has no price, here or in the price file, so it is not served');
+    else if (isComplete(kind, name, priced, addProblem, warn)) models.push(toModel(name, priced, kind));
+  }
+  const template = listed[WILDCARD];
+  if (template === undefined) return { models, warnings };
+  checkWildcard(template, prices, addProblem);
+  const names = new Set(Object.keys(listed));
+  const others = Object.entries(entriesOf(prices.file?.providers ?? {}, provider)).filter(([name]) => !names.has(name));
+  if (others.length === 0 && prices.file !== undefined) warn(WILDCARD, 'no other model has a price in the price file');
+  for (const [name, entry] of others) {
+    const priced = { ...merged(entry, template), pricesOf: dayOf(prices) };
+    if (isComplete(kind, name, priced, addProblem, warn)) models.push(toModel(name, priced, kind));
+  }
+  return { models, warnings };
+}
+
+/** The day from which the prices of a price file are. */
+function dayOf({ file }: PriceSource): string | undefined {
+  return file?.importedAt.slice(0, 10);
+}
+
+type Sourced = PricedFields & { readonly pricesOf: string | undefined };
+
+/** Undefined if a problem was recorded. A price in the config wins over that of the price file. */
+function pricedFields(
+  provider: string,
   name: string,
-  fields: ParsedProvider['models'][string],
+  fields: Fields,
+  prices: PriceSource,
+  addProblem: AddProblem,
+): Sourced | 'no_price' | undefined {
+  const { input, output } = fields;
+  if (input !== undefined && output !== undefined) return { ...fields, input, output, pricesOf: undefined };
+  if (prices.path === undefined || input !== undefined || output !== undefined) {
+    if (input === undefined) addProblem([name, 'input'], PRICE_EXPECTED);
+    if (output === undefined) addProblem([name, 'output'], PRICE_EXPECTED);
+    return undefined;
+  }
+  const entry = entryIn(prices.file?.providers ?? {}, provider, fields.upstream ?? name);
+  return entry === undefined ? 'no_price' : { ...merged(entry, fields), pricesOf: dayOf(prices) };
+}
+
+/** What the config sets wins, field by field. */
+function merged(entry: PriceEntry, fields: Fields): PricedFields {
+  const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
+  const { input, output } = entry;
+  return {
+    ...entry,
+    ...set,
+    input,
+    output,
+    tools: { ...entry.tools, ...fields.tools },
+    service_tiers: { ...entry.service_tiers, ...fields.service_tiers },
+  };
+}
+
+function checkWildcard(template: Fields, prices: PriceSource, addProblem: AddProblem): void {
+  if (prices.path === undefined) {
+    addProblem(
+      [WILDCARD],
+      'expected a price file, whose models are served: set `prices: ./prices.yaml` at the top level',
+    );
+  }
+  for (const [field, value] of Object.entries(template)) {
+    const isEmpty = value === undefined || (typeof value === 'object' && Object.keys(value).length === 0);
+    if (isEmpty || WILDCARD_FIELDS.has(field)) continue;
+    addProblem(
+      [WILDCARD, field],
+      `expected only ${[...WILDCARD_FIELDS].join(', ')}: the rest is in the price file; list the model by its name to change it`,
+    );
+  }
+}
+
+/**
+ * Whether every price is there. For what is written to the cache of a provider of kind anthropic, the price
+ * of input would be too low.
+ */
+function isComplete(
   kind: ParsedProvider['kind'],
-): ModelConfig {
+  name: string,
+  fields: Sourced,
+  addProblem: AddProblem,
+  warn: (name: string, why: string) => void,
+): boolean {
+  if (kind !== 'anthropic') return true;
+  const tiers = Object.entries(fields.service_tiers).map(([tier, prices]) => ({
+    path: [name, 'service_tiers', tier],
+    prices,
+  }));
+  const missing = [{ path: [name], prices: fields as ParsedPrices }, ...tiers].flatMap(({ path, prices }) =>
+    (['cache_write', 'cache_write_1h'] as const)
+      .filter((field) => prices[field] === undefined)
+      .map((field) => ({ path, field })),
+  );
+  if (missing.length > 0 && fields.pricesOf !== undefined) {
+    const names = [...new Set(missing.map(({ field }) => field))].join(' and ');
+    warn(name, `it is not served, since the price file has no ${names} for it`);
+    return false;
+  }
+  for (const { path, field } of missing) {
+    const why = `expected ${field}: a provider of kind anthropic bills what is written to its cache at a price of its own`;
+    addProblem(path, why);
+  }
+  return missing.length === 0;
+}
+
+function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): ModelConfig {
   const prices = toPrices(fields);
   // The mock provider never calls them.
   const tools = kind === 'mock' ? new Map([...UNUSED_TOOLS, ...prices.tools]) : prices.tools;
@@ -33,6 +168,7 @@ export function toModel(
     name,
     upstream: fields.upstream ?? name,
     ...prices,
+    pricesOf: fields.pricesOf,
     tools,
     serviceTiers: new Map(Object.entries(fields.service_tiers).map(([name, tier]) => [name, tierPrices(tier)])),
     contextWindow: fields.context_window,

@@ -2,12 +2,9 @@
 import * as z from 'zod';
 import { DIALECT_NAMES } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
-import { type Nanos, parseUsd } from '../core/money.ts';
 import { faultOfOrigin } from './origin.ts';
+import { modelName, price, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
-
-// Compiling the checks takes 10 ms, and pays only where they run many times.
-z.config({ jitless: true });
 
 /** A string that `parse` can read; `expected` is the message if it cannot. */
 function parsed<T>(parse: (text: string) => T | undefined, expected: string) {
@@ -37,36 +34,6 @@ const MAX_ATTEMPTS = 10;
 const MAX_WEIGHT = 1000;
 /** More open files than most systems allow a process. */
 const MAX_CONNECTIONS = 1_000_000;
-/** More output tokens than any model can produce. */
-const MAX_TOKENS = 1_000_000_000;
-
-function wholeNumber(minimum: number, maximum = MAX_TOKENS) {
-  const expected = `expected a whole number from ${minimum} to ${maximum}`;
-  return z
-    .number({ error: () => expected })
-    .int(expected)
-    .min(minimum, expected)
-    .max(maximum, expected);
-}
-
-const text = z.string({ error: () => 'expected a string' }).min(1, 'expected a non-empty string');
-
-const PRICE_EXPECTED = 'expected a price in USD per million tokens: a number of at least 0, with at most nine decimals';
-/** USD per million tokens, as nanodollars per million tokens. */
-const price = usd(PRICE_EXPECTED);
-const toolPrice = usd('expected a price in USD a call: a number of at least 0, with at most nine decimals');
-
-/** An amount in USD, as nanodollars. */
-function usd(expected: string) {
-  return z.number({ error: () => expected }).transform((amount, context): Nanos => {
-    // Nothing is rounded: a price with more than nine decimals is a mistake.
-    const decimals = amount >= 0 && amount < 1e9 ? amount.toFixed(9) : '';
-    const nanos = Number(decimals) === amount ? parseUsd(decimals) : undefined;
-    if (nanos !== undefined) return nanos;
-    context.addIssue({ code: 'custom', message: expected });
-    return z.NEVER;
-  });
-}
 
 const flag = z.boolean({ error: () => 'expected true or false' });
 
@@ -111,38 +78,14 @@ const upstreamTimeouts = z.strictObject({
   idle: duration.optional(),
 });
 
-const basePrices = { input: price, cached_input: price.optional(), output: price };
-const prices = z.strictObject({
-  ...basePrices,
-  cache_write: price.optional(),
-  cache_write_1h: price.optional(),
-  tools: z
-    .record(text, toolPrice, {
-      error: () => 'expected a map of tools to USD a call, such as  tools: { web_search: 0.01 }',
-    })
-    .default({}),
-  audio_input: price.optional(),
-  audio_output: price.optional(),
-  above: z
-    .strictObject(
-      { tokens: wholeNumber(1), ...basePrices },
-      { error: () => 'expected tokens and prices, such as  above: { tokens: 200000, input: 2.50, output: 15 }' },
-    )
-    .optional(),
-});
-
 const fieldNames = z
   .array(text, { error: () => 'expected a list of field names, such as  [models, route]' })
   .default([]);
 
-const TIER_NAME = /^(?!(?:auto|default)$)[a-z0-9_-]{1,64}$/;
-const serviceTiers = z.record(
-  z.string().regex(TIER_NAME, 'expected a service tier other than auto and default, which have the ordinary prices'),
-  prices,
-  { error: () => 'expected a map of service tiers to prices, such as  priority: { input: 3.50, output: 14 }' },
-);
-
+/** Of a model in the config, whose prices may be in the price file. */
 const model = prices.extend({
+  input: price.optional(),
+  output: price.optional(),
   upstream: text.optional(),
   service_tiers: serviceTiers.default({}),
   context_window: wholeNumber(1).optional(),
@@ -153,12 +96,9 @@ const model = prices.extend({
   fallback: z.array(text, { error: () => 'expected a list of models, <provider>/<model>' }).default([]),
 });
 
-const MODEL_NAME = /^[!-~]{1,200}$/;
-const models = z.record(
-  z.string().regex(MODEL_NAME, 'expected a model name of 1 to 200 visible ASCII characters, without spaces'),
-  model,
-  { error: () => 'expected a map of model names to prices, such as  gpt-4o-mini: { input: 0.15, output: 0.60 }' },
-);
+const models = z.record(modelName, model, {
+  error: () => 'expected a map of model names to prices, such as  gpt-4o-mini: { input: 0.15, output: 0.60 }',
+});
 
 const upstream = z.strictObject({
   base_url: text,
@@ -207,8 +147,6 @@ export const providerSchema = z.discriminatedUnion('kind', [openaiProvider, anth
       : 'expected a map with kind, models, …',
 });
 
-const PROVIDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
 const origin = text.transform((origin, context): string => {
   const fault = faultOfOrigin(origin);
   if (fault === undefined) return origin;
@@ -240,6 +178,7 @@ export const configSchema = z.strictObject({
   listen: listen.default({ host: '127.0.0.1', port: 8787 }),
   threads: wholeNumber(1, MAX_THREADS).default(1),
   state: text.default('./inf-gw.db'),
+  prices: text.optional(),
   node: text.optional(),
   tier: text.default('standard'),
   tiers: z.record(text, tier, { error: () => 'expected a map of tier names to limits' }).optional(),
@@ -265,16 +204,11 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   providers: z
-    .record(
-      z.string().regex(PROVIDER_NAME, 'expected a provider name of letters, digits, dot, dash or underscore'),
-      providerSchema,
-      { error: () => 'expected a map of provider names to providers' },
-    )
+    .record(providerName, providerSchema, { error: () => 'expected a map of provider names to providers' })
     .optional(),
 });
 
 export type ParsedConfig = z.infer<typeof configSchema>;
 export type ParsedProvider = z.infer<typeof providerSchema>;
-export type ParsedPrices = z.infer<typeof prices>;
 export type ParsedUpstream = z.infer<typeof upstream>;
 export const DEFAULT_TIER = tier.parse({});

@@ -28,6 +28,8 @@ export interface LongContextPrices extends Pick<Prices, 'input' | 'cachedInput' 
 }
 
 export interface ModelTerms extends Prices {
+  /** The day of the price file that its prices come from, such as `2026-11-22`; undefined for those of the config. */
+  readonly pricesOf: string | undefined;
   /** The name that the upstream has for the model. */
   readonly upstream: string;
   /** The prices of each `service_tier` that requests may name, besides `auto` and `default`. */

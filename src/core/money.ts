@@ -58,3 +58,29 @@ export function costRoundedUp(parts: readonly PricedTokens[]): Nanos {
   for (const part of parts) total += BigInt(part.tokens) * part.nanosPerMillion;
   return (total + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE;
 }
+
+const DECIMAL = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/;
+/** What a 64-bit float keeps of a decimal. More digits are what arithmetic with floats has left behind. */
+const FLOAT_DIGITS = 15;
+/** From USD a token to nanodollars a million tokens: six digits and nine. */
+const TOKEN_PRICE_SHIFT = 15;
+
+/**
+ * A price in USD a token, such as `1.5e-07`, as nanodollars per million tokens: 150,000,000 for 0.15
+ * USD. Exact to 15 digits, and rounded up where it is finer than that unit. Undefined if the text is
+ * no decimal number, or the price is above a billion USD.
+ */
+export function tokenPriceRoundedUp(text: string): Nanos | undefined {
+  const match = DECIMAL.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match;
+  const digits = (whole + fraction).replace(/^0+(?=\d)/, '');
+  const excess = Math.max(0, digits.length - FLOAT_DIGITS);
+  const unit = 10n ** BigInt(excess);
+  const kept = (BigInt(digits) + unit / 2n) / unit;
+  const shift = Number(exponent) - fraction.length + excess + TOKEN_PRICE_SHIFT;
+  const scale = 10n ** BigInt(Math.abs(shift));
+  const nanos = shift >= 0 ? kept * scale : (kept + scale - 1n) / scale;
+  if (nanos > MAX_NANOS) return undefined;
+  return sign === '-' ? -nanos : nanos;
+}

@@ -66,8 +66,19 @@ const MESSAGES_FORMAT: ListingFormat = {
   }),
 };
 
+/** A price file has hundreds of models, and clients list them again and again. */
+const DETAILS = new WeakMap<Model, object>();
+
 /** What clients ask for beside the fields of their format. Prices are in USD per million tokens. */
 function detailsOf(model: Model): object {
+  const known = DETAILS.get(model);
+  if (known !== undefined) return known;
+  const details = detailsFor(model);
+  DETAILS.set(model, details);
+  return details;
+}
+
+function detailsFor(model: Model): object {
   const { contextWindow, maxOutput, dialects, input, cachedInput, cacheWrite, output } = model;
   return {
     ...(contextWindow !== undefined && { context_window: contextWindow }),

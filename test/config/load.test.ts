@@ -59,6 +59,7 @@ test('every key of the config takes effect', () => {
     tier: { rpm: 6, tpm: 20_000, concurrency: 2, modelsRpm: 60 },
     creditEnforced: false,
     durability: 'crash',
+    prices: undefined,
     threads: 3,
     journalRetentionMs: 7_776_000_000,
     maxBodyBytes: 524_288,

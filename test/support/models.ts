@@ -29,6 +29,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     dialects: ['chat'],
     upstream: name.join('/'),
     ...flatPrices(0n),
+    pricesOf: undefined,
     serviceTiers: new Map(),
     maxOutput: undefined,
     defaultOutput: 512,

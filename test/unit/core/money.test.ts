@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { costRoundedUp, formatUsd, MAX_NANOS, NANOS_PER_USD, parseUsd, usdRoundedUp } from '../../../src/core/money.ts';
+import {
+  costRoundedUp,
+  formatUsd,
+  MAX_NANOS,
+  NANOS_PER_USD,
+  parseUsd,
+  tokenPriceRoundedUp,
+  usdRoundedUp,
+} from '../../../src/core/money.ts';
 
 const READ: readonly (readonly [text: string, nanos: bigint])[] = [
   ['0', 0n],
@@ -128,3 +136,30 @@ for (const [nanos, text] of [
 ] as const) {
   test(`a message that names ${nanos} nanodollars says ${text}`, () => assert.equal(usdRoundedUp(nanos), text));
 }
+
+const TOKEN_PRICES: readonly (readonly [text: string, usdPerMillion: string | undefined])[] = [
+  ['1.5e-07', '0.15'],
+  ['1.50E-7', '0.15'],
+  ['0.00000015', '0.15'],
+  ['2.5000000000000002e-06', '2.50'],
+  ['2.4999999999999998e-06', '2.50'],
+  ['5.46875e-07', '0.546875'],
+  ['1.4285714285e-07', '0.142857143'],
+  ['1e-30', '0.000000001'],
+  ['0.0', '0.00'],
+  ['-1e-6', '-1.00'],
+  ['1000', '1000000000.00'],
+  ['1000.1', undefined],
+  ['1e9999', undefined],
+  ['NaN', undefined],
+  ['', undefined],
+  ['.5', undefined],
+  ['0x1', undefined],
+];
+
+test('a price a token becomes one a million, exact or rounded up', () => {
+  for (const [text, expected] of TOKEN_PRICES) {
+    const nanos = tokenPriceRoundedUp(text);
+    assert.equal(nanos === undefined ? undefined : formatUsd(nanos), expected, text);
+  }
+});

@@ -1,0 +1,105 @@
+/** Reads YAML files: has their contents checked, and names the line and column of each problem. */
+import { type Document, isMap, isNode, isPair, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+import type * as z from 'zod';
+import { UserError } from '../core/errors.ts';
+
+/** Records a problem: the path of the field, and what was expected there. */
+export type AddProblem = (path: PropertyKey[], message: string) => void;
+
+export interface DocumentText {
+  readonly text: string;
+  /** The name of the file in messages. */
+  readonly shownPath: string;
+}
+
+/** What a check records. */
+export interface Problems {
+  /** Of this file. */
+  readonly add: AddProblem;
+  /** Of a file that this one includes: whole lines, which come last. */
+  readonly addIncluded: (lines: readonly string[]) => void;
+}
+
+/**
+ * Parses a file and has it checked. Throws a UserError with a line for each problem, those that
+ * `check` records included.
+ */
+export function readDocument<T>(
+  { text, shownPath }: DocumentText,
+  check: (raw: unknown, problems: Problems) => T | undefined,
+): T {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const problems: { offset: number; message: string }[] = document.errors.map((error) => ({
+    offset: error.pos[0],
+    message: error.message,
+  }));
+  const addProblem: AddProblem = (path, message) => {
+    const where = path.length === 0 ? '' : `${path.map(String).join('.')}: `;
+    problems.push({ offset: offsetOf(document, path), message: where + message });
+  };
+  visit(document, {
+    Alias: (_, alias) => {
+      if (alias.resolve(document) === undefined) {
+        problems.push({ offset: alias.range?.[0] ?? 0, message: `the alias *${alias.source} has no anchor` });
+      }
+    },
+  });
+  // A document with a duplicate key can be checked further; one with another YAML error cannot.
+  const isReadable =
+    document.errors.every((error) => error.code === 'DUPLICATE_KEY') && problems.length === document.errors.length;
+  const included: string[] = [];
+  const addIncluded = (lines: readonly string[]) => void included.push(...lines);
+  const checked = isReadable ? check(document.toJS() ?? {}, { add: addProblem, addIncluded }) : undefined;
+  if (checked !== undefined && problems.length === 0 && included.length === 0) return checked;
+  const located = problems
+    .sort((a, b) => a.offset - b.offset)
+    .map(({ offset, message }) => {
+      const { line, col } = lines.linePos(offset);
+      return `${shownPath}:${line}:${col}: ${message}`;
+    });
+  throw new UserError([...located, ...included]);
+}
+
+/** Records a problem that zod found, in the words of this program. */
+export function addIssue(issue: z.core.$ZodIssue, addProblem: AddProblem): void {
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      for (const key of issue.keys) addProblem([...issue.path, key], 'unknown key; config.example.yaml lists all keys');
+      return;
+    case 'invalid_key':
+      for (const inner of issue.issues) addProblem(issue.path, inner.message);
+      return;
+    case 'invalid_type':
+      addProblem(
+        issue.path,
+        issue.message.startsWith('expected') ? issue.message : `expected a ${describeType(issue.expected)}`,
+      );
+      return;
+    default:
+      addProblem(issue.path, issue.message);
+  }
+}
+
+function describeType(expected: string): string {
+  return expected === 'object' || expected === 'record' ? 'map' : expected;
+}
+
+/** The offset of the field at a path, or of the nearest enclosing field that is in the file. */
+function offsetOf(document: Document.Parsed, path: PropertyKey[]): number {
+  let node: unknown = document.contents;
+  let offset = 0;
+  for (const key of path) {
+    if (isSeq(node)) {
+      node = node.items[Number(key)];
+      offset = isNode(node) ? (node.range?.[0] ?? offset) : offset;
+      continue;
+    }
+    if (!isMap(node)) break;
+    const pair = node.items.find((item) => isPair(item) && String(item.key) === String(key));
+    if (pair === undefined) break;
+    if (isNode(pair.key)) offset = pair.key.range?.[0] ?? offset;
+    node = pair.value;
+  }
+  return offset;
+}

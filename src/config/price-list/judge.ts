@@ -1,0 +1,192 @@
+/** What an entry of the price list costs in the terms of the config, or why it is not imported. Pure. */
+import { type Nanos, tokenPriceRoundedUp } from '../../core/money.ts';
+import type { PriceEntry } from '../price-file.ts';
+import type { ParsedPrices } from '../price-schema.ts';
+import { Decimal, type ListEntry } from './list.ts';
+
+/** Why entries are not imported, by what is said of them. */
+export const SKIP_REASONS = {
+  mode: 'is no model for chat, responses, messages or embeddings',
+  no_price: 'has no price per token for input and output',
+  zero: 'has a price of zero, and nothing is served for free by accident',
+  no_number: 'has a price that is negative or no number',
+  other_unit: 'is billed by character, second, image, page or request as well',
+  special_tokens:
+    'has tokens of a kind that costs more than the gateway can tell: images, reasoning, citations, cached audio',
+  lengths: 'has prices by length that the config cannot say',
+  search: 'bills a search with each request',
+  cache_writes: 'lacks the price of cache writes for five minutes or an hour, which kind anthropic needs',
+  variant: 'is a variant by region, size or speed, or a tuned model, under a name that its host does not have',
+  name: 'has a name that no model can have here',
+  twice: 'is listed twice with different prices',
+} as const;
+
+export type SkipReason = keyof typeof SKIP_REASONS;
+
+export type Judgement =
+  | { readonly ok: true; readonly entry: PriceEntry }
+  | { readonly ok: false; readonly reason: SkipReason };
+
+/** An embedding has no output, and so no price for it. */
+const EMBEDDING = 'embedding';
+const MODES: readonly unknown[] = [undefined, 'chat', 'responses', EMBEDDING];
+const TIERS = ['priority', 'flex'] as const;
+/** More than any model takes; a larger number is a mistake of the list. */
+const MAX_TOKENS = 1_000_000_000;
+
+/** `isAnthropic`: whether it is for a provider of that kind. `bundlesSearch`: whether each request is a search. */
+export function judge(fields: ListEntry, isAnthropic: boolean, bundlesSearch: boolean): Judgement {
+  const no = (reason: SkipReason): Judgement => ({ ok: false, reason });
+  if (!MODES.includes(fields.mode ?? undefined)) return no('mode');
+  const prices = pricesIn(fields);
+  if (prices === undefined) return no('no_number');
+  const isEmbedding = fields.mode === EMBEDDING;
+  const input = prices.get('input_cost_per_token');
+  const output = prices.get('output_cost_per_token') ?? (isEmbedding ? 0n : undefined);
+  if (input === undefined || output === undefined) return no(hasOtherUnits(prices) ? 'other_unit' : 'no_price');
+  if (input === 0n || (output === 0n && !isEmbedding)) return no('zero');
+  if (hasOtherUnits(prices)) return no('other_unit');
+  if (hasCostlierTokens(prices, input, output)) return no('special_tokens');
+  if (bundlesSearch && searchPrice(fields) !== undefined) return no('search');
+  const base = pricesAt(prices, '', { input, output });
+  if (base === undefined || Array.isArray(fields.tiered_pricing)) return no('lengths');
+  const isComplete = (each: ParsedPrices) =>
+    !isAnthropic || (each.cache_write !== undefined && each.cache_write_1h !== undefined);
+  if (!isComplete(base)) return no('cache_writes');
+  const search = searchPrice(fields);
+  const entry: PriceEntry = {
+    ...base,
+    tools: search === undefined ? {} : { web_search: search },
+    service_tiers: tiersIn(prices, base, isComplete),
+    context_window: tokensIn(fields.max_input_tokens),
+    max_output: tokensIn(fields.max_output_tokens),
+  };
+  return { ok: true, entry };
+}
+
+type PriceFields = ReadonlyMap<string, Nanos>;
+
+/** Every price of an entry, in nanodollars per million; undefined if one of them is negative or no number. */
+function pricesIn(fields: ListEntry): PriceFields | undefined {
+  const prices = new Map<string, Nanos>();
+  for (const [name, value] of Object.entries(fields)) {
+    if (!/(?:^|_)cost(?:_|$)/.test(name) || value === null || value === undefined) continue;
+    // Prices by size of a search are read on their own.
+    if (typeof value === 'object' && !(value instanceof Decimal)) continue;
+    const nanos = value instanceof Decimal ? tokenPriceRoundedUp(value.text) : undefined;
+    if (nanos === undefined || nanos < 0n) return undefined;
+    prices.set(name, nanos);
+  }
+  return prices;
+}
+
+function hasOtherUnits(prices: PriceFields): boolean {
+  return [...prices].some(
+    ([name, nanos]) => nanos > 0n && /^(?:input|output)_cost_per_/.test(name) && !/_per_(?:[a-z]+_)?token/.test(name),
+  );
+}
+
+/** The gateway cannot tell these tokens from others. */
+function hasCostlierTokens(prices: PriceFields, input: Nanos, output: Nanos): boolean {
+  const cached = prices.get('cache_read_input_token_cost') || input;
+  const is = (name: string, ordinary: Nanos) => (prices.get(name) ?? 0n) > ordinary;
+  return (
+    is('input_cost_per_image_token', input) ||
+    is('output_cost_per_image_token', output) ||
+    is('output_cost_per_video_token', output) ||
+    is('output_cost_per_reasoning_token', output) ||
+    is('cache_read_input_audio_token_cost', cached) ||
+    is('citation_cost_per_token', 0n)
+  );
+}
+
+/**
+ * The prices whose names end in `suffix`, such as `_flex`. Undefined where those by length are more than the
+ * config can say. An optional price of zero is left out: what it is for then costs what other input does.
+ */
+function pricesAt(
+  prices: PriceFields,
+  suffix: string,
+  { input, output }: { readonly input: Nanos; readonly output: Nanos },
+): (Omit<ParsedPrices, 'tools'> & { tools: Record<string, Nanos> }) | undefined {
+  const optional = (name: string) => prices.get(name + suffix) || undefined;
+  const result = {
+    input,
+    cached_input: optional('cache_read_input_token_cost'),
+    output,
+    cache_write: optional('cache_creation_input_token_cost'),
+    cache_write_1h: optional('cache_creation_input_token_cost_above_1hr'),
+    audio_input: optional('input_cost_per_audio_token'),
+    audio_output: optional('output_cost_per_audio_token'),
+    tools: {},
+  };
+  const lengths = lengthsIn(prices, suffix);
+  const [length, ...others] = lengths;
+  if (length === undefined) return { ...result, above: undefined };
+  const at = (name: string) => optional(`${name}_above_${length}k_tokens`);
+  const above = {
+    tokens: length * 1_000,
+    input: at('input_cost_per_token') ?? input,
+    cached_input: at('cache_read_input_token_cost'),
+    output: at('output_cost_per_token') ?? output,
+  };
+  // The gateway takes cache writes of long requests to cost as much more as their input does.
+  const fits = (base: Nanos | undefined, listed: Nanos | undefined) =>
+    listed === undefined || listed * input <= (base ?? input) * above.input;
+  const isSaid =
+    others.length === 0 &&
+    fits(result.cache_write, at('cache_creation_input_token_cost')) &&
+    fits(result.cache_write_1h ?? result.cache_write, at('cache_creation_input_token_cost_above_1hr'));
+  return isSaid ? { ...result, above } : undefined;
+}
+
+/** The lengths from which prices change, in thousands of tokens. */
+function lengthsIn(prices: PriceFields, suffix: string): readonly number[] {
+  const pattern = new RegExp(`_above_(\\d+)k_tokens${suffix}$`);
+  const lengths = [...prices].flatMap(([name, nanos]) => {
+    const length = Number(pattern.exec(name)?.[1]);
+    return nanos > 0n && length > 0 ? [length] : [];
+  });
+  return [...new Set(lengths)];
+}
+
+/** The tiers that have prices of their own. A request for another one is refused. */
+function tiersIn(
+  prices: PriceFields,
+  base: ParsedPrices,
+  isComplete: (prices: ParsedPrices) => boolean,
+): Record<string, ParsedPrices> {
+  const tiers: Record<string, ParsedPrices> = {};
+  for (const tier of TIERS) {
+    const input = prices.get(`input_cost_per_token_${tier}`);
+    const output = prices.get(`output_cost_per_token_${tier}`);
+    if (!input || !output) continue;
+    const found = pricesAt(prices, `_${tier}`, { input, output });
+    if (found === undefined || !isComplete(found)) continue;
+    tiers[tier] = {
+      ...found,
+      audio_input: found.audio_input ?? atLeast(base.audio_input, input),
+      audio_output: found.audio_output ?? atLeast(base.audio_output, output),
+    };
+  }
+  return tiers;
+}
+
+function atLeast(price: Nanos | undefined, least: Nanos): Nanos | undefined {
+  return price === undefined || price > least ? price : least;
+}
+
+/** USD a search, the costliest of its sizes, in nanodollars. */
+function searchPrice({ search_context_cost_per_query: bySize }: ListEntry): Nanos | undefined {
+  if (typeof bySize !== 'object' || bySize === null) return undefined;
+  const prices = Object.values(bySize).flatMap((each) => {
+    const perMillion = each instanceof Decimal ? tokenPriceRoundedUp(each.text) : undefined;
+    return perMillion === undefined || perMillion <= 0n ? [] : [(perMillion + 999_999n) / 1_000_000n];
+  });
+  return prices.reduce<Nanos | undefined>((most, each) => (most === undefined || each > most ? each : most), undefined);
+}
+
+function tokensIn(value: unknown): number | undefined {
+  const tokens = value instanceof Decimal ? Number(value.text) : Number.NaN;
+  return Number.isInteger(tokens) && tokens >= 1 && tokens <= MAX_TOKENS ? tokens : undefined;
+}

@@ -1,0 +1,134 @@
+/** Which entries of the price list are for which provider of the config, and under which names. Pure. */
+import type { ProviderConfig } from '../config.ts';
+import type { PriceEntry, PriceTable } from '../price-file.ts';
+import { modelName } from '../price-schema.ts';
+import { judge, SKIP_REASONS, type SkipReason } from './judge.ts';
+import type { ListEntry } from './list.ts';
+
+/** What the list calls the providers at these hosts, in `litellm_provider`. A dot in front stands for any subdomain. */
+const HOSTS: readonly (readonly [host: string, ...names: string[]])[] = [
+  ['api.openai.com', 'openai'],
+  ['api.anthropic.com', 'anthropic'],
+  ['generativelanguage.googleapis.com', 'gemini'],
+  ['api.groq.com', 'groq'],
+  ['api.mistral.ai', 'mistral'],
+  ['api.deepseek.com', 'deepseek'],
+  ['api.x.ai', 'xai'],
+  ['openrouter.ai', 'openrouter'],
+  ['.openai.azure.com', 'azure'],
+  ['.services.ai.azure.com', 'azure_ai'],
+  ['.amazonaws.com', 'bedrock', 'bedrock_converse'],
+  ['api.together.xyz', 'together_ai'],
+  ['api.fireworks.ai', 'fireworks_ai', 'fireworks_ai-embedding-models'],
+  ['api.deepinfra.com', 'deepinfra'],
+  ['api.cerebras.ai', 'cerebras'],
+  ['api.moonshot.ai', 'moonshot'],
+  ['api.perplexity.ai', 'perplexity'],
+];
+
+/** Hosts whose names of models have no slash: what has one in the list is a variant. */
+const FLAT: ReadonlySet<string> = new Set(['openai', 'anthropic', 'azure', 'bedrock', 'bedrock_converse']);
+
+export interface Match {
+  readonly provider: string;
+  /** The names that the list has for it; empty if none was found. */
+  readonly listed: readonly string[];
+  readonly by: 'host' | 'name' | undefined;
+}
+
+/** What the list calls a provider: by its host, else by its own name in the config. */
+export function matchOf(provider: ProviderConfig, known: ReadonlySet<string>): Match {
+  const { name } = provider;
+  const byHost = provider.kind === 'mock' ? [] : provider.upstreams.map(({ baseUrl }) => namesAt(baseUrl));
+  const listed = byHost.find((names) => names.length > 0);
+  if (listed !== undefined) return { provider: name, listed, by: 'host' };
+  const isNamed = provider.kind !== 'mock' && known.has(name);
+  return isNamed ? { provider: name, listed: [name], by: 'name' } : { provider: name, listed: [], by: undefined };
+}
+
+function namesAt(address: string): readonly string[] {
+  const host = URL.canParse(address) ? new URL(address).hostname : '';
+  const [, ...names] = HOSTS.find(([known]) => (known.startsWith('.') ? host.endsWith(known) : host === known)) ?? [];
+  return names;
+}
+
+export interface Selection {
+  readonly prices: PriceTable;
+  readonly matches: readonly Match[];
+  /** The names of entries that were not imported. */
+  readonly skipped: ReadonlyMap<SkipReason, readonly string[]>;
+  /** How many entries are for providers that the config does not have. */
+  readonly others: number;
+}
+
+/** The prices that a list has for the providers of a config. */
+export function selectPrices(list: ReadonlyMap<string, ListEntry>, providers: readonly ProviderConfig[]): Selection {
+  const known = new Set([...list.values()].map(providerIn).filter((name) => name !== undefined));
+  const matches = providers.map((provider) => matchOf(provider, known));
+  const skipped = new Map<SkipReason, string[]>(reasons().map((reason) => [reason, []]));
+  const prices = Object.fromEntries(
+    providers.flatMap((provider, i) => {
+      const models = modelsOf(provider, matches[i] as Match, list, skipped);
+      return Object.keys(models).length === 0 ? [] : [[provider.name, models] as const];
+    }),
+  );
+  const wanted = new Set(matches.flatMap(({ listed }) => listed));
+  const others = [...list.values()].filter((entry) => !wanted.has(providerIn(entry) ?? '')).length;
+  return { prices, matches, skipped, others };
+}
+
+function reasons(): SkipReason[] {
+  return Object.keys(SKIP_REASONS) as SkipReason[];
+}
+
+function providerIn({ litellm_provider: name }: ListEntry): string | undefined {
+  return typeof name === 'string' ? name : undefined;
+}
+
+function modelsOf(
+  { kind, name: provider }: ProviderConfig,
+  { listed }: Match,
+  list: ReadonlyMap<string, ListEntry>,
+  skipped: ReadonlyMap<SkipReason, string[]>,
+): Record<string, PriceEntry> {
+  const models = new Map<string, PriceEntry>();
+  const skip = (reason: SkipReason, name: string) => skipped.get(reason)?.push(`${provider}: ${name}`);
+  const doubtful = new Set<string>();
+  for (const [key, fields] of list) {
+    if (!listed.includes(providerIn(fields) ?? '')) continue;
+    const name = nameAtHost(key, listed);
+    if (name === undefined) skip('variant', key);
+    else if (name === '*' || !modelName.safeParse(name).success) skip('name', key);
+    else {
+      const judgement = judge(fields, kind === 'anthropic', bundlesSearch(name, listed));
+      const earlier = models.get(name);
+      if (!judgement.ok) skip(judgement.reason, key);
+      else if (earlier !== undefined && !isSame(earlier, judgement.entry)) doubtful.add(name);
+      else models.set(name, judgement.entry);
+    }
+  }
+  for (const name of doubtful) {
+    models.delete(name);
+    skip('twice', name);
+  }
+  return Object.fromEntries([...models].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** What its host calls a model: its name without that of the provider. Undefined for a variant. */
+function nameAtHost(key: string, listed: readonly string[]): string | undefined {
+  const prefix = listed.map((each) => `${each}/`).find((each) => key.startsWith(each));
+  const name = prefix === undefined ? key : key.slice(prefix.length);
+  const isVariant = name.includes('/') && (prefix === undefined || FLAT.has(prefix.slice(0, -1)));
+  return isVariant || name.startsWith('ft:') ? undefined : name;
+}
+
+/** Models that search whatever they are asked. */
+function bundlesSearch(name: string, listed: readonly string[]): boolean {
+  return listed.includes('perplexity') || /(?:^|[-_])search(?:$|[-_])/.test(name);
+}
+
+function isSame(a: PriceEntry, b: PriceEntry): boolean {
+  const text = (entry: PriceEntry) =>
+    JSON.stringify(entry, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+  return text(a) === text(b);
+}

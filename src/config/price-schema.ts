@@ -1,0 +1,74 @@
+/** The shape of prices and names, in the config and in the price file, for zod. */
+import * as z from 'zod';
+import { type Nanos, parseUsd } from '../core/money.ts';
+
+// Compiling the checks takes 10 ms, and pays only where they run many times.
+z.config({ jitless: true });
+
+/** More output tokens than any model can produce. */
+const MAX_TOKENS = 1_000_000_000;
+
+export function wholeNumber(minimum: number, maximum = MAX_TOKENS) {
+  const expected = `expected a whole number from ${minimum} to ${maximum}`;
+  return z
+    .number({ error: () => expected })
+    .int(expected)
+    .min(minimum, expected)
+    .max(maximum, expected);
+}
+
+export const text = z.string({ error: () => 'expected a string' }).min(1, 'expected a non-empty string');
+
+export const PRICE_EXPECTED =
+  'expected a price in USD per million tokens: a number of at least 0, with at most nine decimals';
+/** USD per million tokens, as nanodollars per million tokens. */
+export const price = usd(PRICE_EXPECTED);
+const toolPrice = usd('expected a price in USD a call: a number of at least 0, with at most nine decimals');
+
+/** An amount in USD, as nanodollars. */
+function usd(expected: string) {
+  return z.number({ error: () => expected }).transform((amount, context): Nanos => {
+    // Nothing is rounded: a price with more than nine decimals is a mistake.
+    const decimals = amount >= 0 && amount < 1e9 ? amount.toFixed(9) : '';
+    const nanos = Number(decimals) === amount ? parseUsd(decimals) : undefined;
+    if (nanos !== undefined) return nanos;
+    context.addIssue({ code: 'custom', message: expected });
+    return z.NEVER;
+  });
+}
+
+const basePrices = { input: price, cached_input: price.optional(), output: price };
+export const prices = z.strictObject({
+  ...basePrices,
+  cache_write: price.optional(),
+  cache_write_1h: price.optional(),
+  tools: z
+    .record(text, toolPrice, {
+      error: () => 'expected a map of tools to USD a call, such as  tools: { web_search: 0.01 }',
+    })
+    .default({}),
+  audio_input: price.optional(),
+  audio_output: price.optional(),
+  above: z
+    .strictObject(
+      { tokens: wholeNumber(1), ...basePrices },
+      { error: () => 'expected tokens and prices, such as  above: { tokens: 200000, input: 2.50, output: 15 }' },
+    )
+    .optional(),
+});
+
+const TIER_NAME = /^(?!(?:auto|default)$)[a-z0-9_-]{1,64}$/;
+export const serviceTiers = z.record(
+  z.string().regex(TIER_NAME, 'expected a service tier other than auto and default, which have the ordinary prices'),
+  prices,
+  { error: () => 'expected a map of service tiers to prices, such as  priority: { input: 3.50, output: 14 }' },
+);
+
+export const modelName = z
+  .string()
+  .regex(/^[!-~]{1,200}$/, 'expected a model name of 1 to 200 visible ASCII characters, without spaces');
+export const providerName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'expected a provider name of letters, digits, dot, dash or underscore');
+
+export type ParsedPrices = z.infer<typeof prices>;
