@@ -16,15 +16,21 @@ export function hasPriceFor(model: ModelTerms, serviceTier: string | undefined):
  * otherwise the one that was requested does.
  */
 export function pricesFor(model: ModelTerms, requested: string | undefined, served?: string): Prices {
-  const tier = served !== undefined && hasPriceFor(model, served) ? served : requested;
+  const tier = tierOf(model, requested, served);
   return (tier === undefined ? undefined : model.serviceTiers.get(tier)) ?? model;
+}
+
+/** The service tier whose prices a request has; undefined for the ordinary ones. */
+export function tierOf(model: ModelTerms, requested: string | undefined, served?: string): string | undefined {
+  const tier = served !== undefined && hasPriceFor(model, served) ? served : requested;
+  return tier !== undefined && model.serviceTiers.has(tier) ? tier : undefined;
 }
 
 /** The cost of a request. The sum is rounded up once, to the nanodollar. */
 export function usageCost(prices: Prices, usage: TokenUsage): Nanos {
   const { promptTokens, cachedTokens, completionTokens, parts = NO_PARTS } = usage;
   const { cacheWriteTokens, cacheWrite1hTokens, audioInputTokens, audioOutputTokens, toolCalls } = parts;
-  const { input, cachedInput, output, cacheWrite, cacheWrite1h, audioInput, audioOutput, tools } = atLength(
+  const { input, cachedInput, output, cacheWrite, cacheWrite1h, audioInput, audioOutput, tools } = pricesAtLength(
     prices,
     promptTokens,
   );
@@ -62,7 +68,10 @@ export interface Extras {
 /** What to hold for a request: its cost if all of its input had the highest price that input can have. */
 export function expectedCost(prices: Prices, inputTokens: number, outputTokens: number, extras: Extras): Nanos {
   const { hasAudio, cacheWrite: lifetime, hostTools } = extras;
-  const { input, output, audioInput, audioOutput, tools, ...writes } = atLength(prices, inputTokens / LEAST_ESTIMATE);
+  const { input, output, audioInput, audioOutput, tools, ...writes } = pricesAtLength(
+    prices,
+    inputTokens / LEAST_ESTIMATE,
+  );
   const cacheWrite = lifetime === undefined ? input : lifetime === '5m' ? writes.cacheWrite : writes.cacheWrite1h;
   return costRoundedUp([
     { tokens: inputTokens, nanosPerMillion: highest(input, cacheWrite, hasAudio ? audioInput : input) },
@@ -84,7 +93,7 @@ export function unpricedTool(model: ModelTerms, { hostTools }: Pick<Extras, 'hos
 }
 
 /** The prices of a request with so many input tokens. */
-function atLength(prices: Prices, inputTokens: number): Prices {
+export function pricesAtLength(prices: Prices, inputTokens: number): Prices {
   const { above } = prices;
   if (above === undefined || inputTokens <= above.tokens) return prices;
   const { input, cachedInput, output } = above;

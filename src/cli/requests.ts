@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { stopRequest } from '../control/client.ts';
 import { socketPathOf } from '../control/protocol.ts';
 import { redactKeys } from '../core/api-key.ts';
+import { readPriceText } from '../core/charged-price.ts';
 import { isoTime } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
@@ -194,8 +195,24 @@ function requestJson(request: RequestRecord, isShared: boolean) {
     total_tokens: end === undefined ? null : end.promptTokens + end.completionTokens,
     cost_usd: end === undefined ? null : formatUsd(end.costNanos),
     held_usd: holdNanos === undefined ? null : formatUsd(holdNanos),
+    price: priceJson(request.price),
     failure: failureJson(end?.failure),
     corrected_at: end?.correctedAtMs === undefined ? null : isoTime(end.correctedAtMs),
+  };
+}
+
+/** Amounts are USD per million tokens, and of tools per call. */
+function priceJson(text: string | undefined) {
+  const price = text === undefined ? undefined : readPriceText(text);
+  if (price === undefined) return null;
+  return {
+    input_usd: formatUsd(price.input),
+    cached_input_usd: formatUsd(price.cachedInput),
+    output_usd: formatUsd(price.output),
+    extras_usd: Object.fromEntries(price.extras.map(([name, usd]) => [name, formatUsd(usd)])),
+    service_tier: price.tier ?? null,
+    above_tokens: price.above ?? null,
+    price_file: price.of ?? null,
   };
 }
 

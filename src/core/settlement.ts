@@ -31,6 +31,8 @@ export interface Settlement {
   readonly usage: TokenUsage;
   readonly source: UsageSource;
   readonly costNanos: Nanos;
+  /** Which price it was charged by, as `catalog/price-text.ts` writes it; undefined for that of its hold. */
+  readonly price?: string | undefined;
   /** The upstream's id of the completion, which clients quote. */
   readonly completionId: string | undefined;
   /** From dispatch to the first byte of the upstream's answer, in whole milliseconds. */

@@ -17,17 +17,8 @@ import {
   LedgerUnavailable,
   type ListingAdmission,
 } from './ledger.ts';
-import {
-  type Answer,
-  type Answers,
-  type Command,
-  type FromLedger,
-  type PackedCommand,
-  packCommand,
-  type Reply,
-  type ToLedger,
-  unpackReply,
-} from './protocol.ts';
+import { packCommand, unpackReply } from './packing.ts';
+import type { Answer, Answers, Command, FromLedger, PackedCommand, Reply, ToLedger } from './protocol.ts';
 
 /** A port to the ledger thread. */
 interface LedgerPort {

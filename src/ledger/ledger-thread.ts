@@ -6,7 +6,8 @@ import { Chores } from './chores.ts';
 import type { Engine } from './engine.ts';
 import { InheritedRequests } from './inherited.ts';
 import type { LedgerSummary } from './ledger.ts';
-import { type Ask, type FromLedger, isWritten, type ToLedger, unpackCommand, waitsForStore } from './protocol.ts';
+import { unpackCommand } from './packing.ts';
+import { type Ask, type FromLedger, isWritten, type ToLedger, waitsForStore } from './protocol.ts';
 import { Relay } from './relay.ts';
 import { type QueuedCommand, Responder } from './responder.ts';
 
@@ -14,10 +15,7 @@ import { type QueuedCommand, Responder } from './responder.ts';
 const LOCK_WAIT_MS = 2_000;
 /** The pause between two attempts at a state that cannot be written. */
 const RETRY_MS = 100;
-/**
- * The number of attempts when closing. After that, unsettled requests stay open and the next start
- * settles them.
- */
+/** The number of attempts when closing. What is unsettled then is left to the next start. */
 const CLOSING_ATTEMPTS = 20;
 
 export class LedgerThread {

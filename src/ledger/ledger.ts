@@ -74,6 +74,8 @@ export interface AdmissionRequest {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
+  /** The price that the hold was computed by, for the journal. */
+  readonly price?: string | undefined;
   /** Whether its answer begins long before its end: then its hold is flushed at once. */
   readonly stream?: boolean;
   /** Fallback models. The admission returns those that the key may call. */

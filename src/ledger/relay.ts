@@ -3,7 +3,8 @@
  * the main thread, and what that tells them comes back.
  */
 import type { MessagePort } from 'node:worker_threads';
-import { type Ask, type FromLedger, packCommand, type Told } from './protocol.ts';
+import { packCommand } from './packing.ts';
+import type { Ask, FromLedger, Told } from './protocol.ts';
 import type { QueuedCommand } from './responder.ts';
 
 export class Relay {

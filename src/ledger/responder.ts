@@ -5,15 +5,8 @@
  */
 import type { MessagePort } from 'node:worker_threads';
 import type { Engine } from './engine.ts';
-import {
-  type Answer,
-  type Envelope,
-  type FromLedger,
-  isAdmitted,
-  type PackedReply,
-  packReply,
-  type Reply,
-} from './protocol.ts';
+import { packReply } from './packing.ts';
+import { type Answer, type Envelope, type FromLedger, isAdmitted, type PackedReply, type Reply } from './protocol.ts';
 
 /** A command, and the port that its reply goes to. */
 export interface QueuedCommand {

@@ -1,8 +1,9 @@
 /** Everything about one request, as labelled texts: the same in the commands and in the dashboard. Pure. */
+import { readPriceText } from '../core/charged-price.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Failure } from '../core/failure.ts';
 import type { RequestEnd, RequestRecord } from '../state/requests.ts';
-import { count, exactUsd, milliseconds } from './format.ts';
+import { count, exactUsd, milliseconds, price as shownPrice } from './format.ts';
 import { servedBy, servedModel } from './messages.ts';
 
 export type LabelledText = readonly [label: string, text: string];
@@ -17,6 +18,7 @@ export function requestFields(request: RequestRecord, isShared: boolean): Labell
     ...(isShared ? [['node', request.node ?? '-'] as const] : []),
     ['admitted', isoTime(request.admittedAtMs)],
     ['held', holdNanos === undefined ? 'unknown' : `${exactUsd(holdNanos)} USD`],
+    ...(request.price === undefined ? [] : [['price', priceOf(request)] as const]),
     ...(end === undefined ? [['state', 'in flight'] as const] : endFields(request, end)),
   ];
 }
@@ -26,7 +28,23 @@ export function durationOf({ admittedAtMs, end }: RequestRecord): number | undef
   return end && Math.max(0, end.settledAtMs - admittedAtMs);
 }
 
-const SOURCES = {
+/** USD per million tokens, and where they are from. */
+export function priceOf({ price: text }: Pick<RequestRecord, 'price'>): string {
+  const price = text === undefined ? undefined : readPriceText(text);
+  if (price === undefined) return 'unknown';
+  const { input, cachedInput, output, extras, tier, above, of } = price;
+  return [
+    `${shownPrice(input)} in`,
+    ...(cachedInput === input ? [] : [`${shownPrice(cachedInput)} cached`]),
+    `${shownPrice(output)} out`,
+    ...extras.map(([name, usd]) => `${shownPrice(usd)} ${name}`),
+    ...(tier === undefined ? [] : [`tier ${tier}`]),
+    ...(above === undefined ? [] : [`above ${count(above)} tokens`]),
+    of === undefined ? 'of the config' : `of the price file of ${of}`,
+  ].join(', ');
+}
+
+export const SOURCES = {
   reported: 'reported by the provider',
   counted: 'counted by the gateway',
   held: 'charged as held, because the gateway stopped before the request ended',

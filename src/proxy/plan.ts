@@ -1,6 +1,7 @@
 /** What a request is expected to use, before it is admitted: the tokens to reserve and the money to hold. */
 import type { Model } from '../catalog/catalog.ts';
 import { expectedCost, hasPriceFor, pricesFor, unpricedTool } from '../catalog/cost.ts';
+import { priceText } from '../catalog/price-text.ts';
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
@@ -29,6 +30,8 @@ export interface Plan {
   readonly outputTokens: number;
   readonly reservedTokens: number;
   readonly holdNanos: Nanos;
+  /** By which price, for the journal. */
+  readonly price: string;
   /** The model that was asked for, then its fallbacks. */
   readonly routes: readonly [Route, ...Route[]];
 }
@@ -75,6 +78,7 @@ function planForOne(
     outputTokens,
     reservedTokens: inputTokens + (isBounded ? outputTokens : 0),
     holdNanos: expectedCost(pricesFor(model, sent.serviceTier), inputTokens, outputTokens, sent),
+    price: priceText(model, { requestedTier: sent.serviceTier, inputTokens }),
     routes: [{ model, hosted, capTokens }],
   };
 }
@@ -122,7 +126,7 @@ function combine(a: Plan, b: Plan): Plan {
 
 /** What a plan asks admission for. */
 export function admissionRequest(requestId: string, keyHash: string, stream: boolean, plan: Plan): AdmissionRequest {
-  const { reservedTokens, inputTokens, outputTokens, holdNanos, routes } = plan;
+  const { reservedTokens, inputTokens, outputTokens, holdNanos, price, routes } = plan;
   const [asked, ...others] = routes;
   const fallbacks = others.length > 0 && { fallbacks: others.map(({ model }) => model.id) };
   return {
@@ -133,6 +137,7 @@ export function admissionRequest(requestId: string, keyHash: string, stream: boo
     inputTokens,
     outputTokens,
     holdNanos,
+    price,
     stream,
     ...fallbacks,
   };

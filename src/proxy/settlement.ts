@@ -1,5 +1,6 @@
 /** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
 import { pricesFor, usageCost } from '../catalog/cost.ts';
+import { priceText } from '../catalog/price-text.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { sampleInput } from '../dialects/input.ts';
@@ -17,11 +18,12 @@ export async function endOf(
   { request, routes, dispatch, model: asked }: Admitted,
   { metered, termination }: RelayResult,
   counter: TokenCounter,
-): Promise<RequestEnd> {
+): Promise<RequestEnd & { readonly price: string }> {
   const { usage: reported, source } = await usageOf(metered, routes[0].hosted.request, counter);
   const usage = metered === NO_WORK ? reported : withUnreportedCalls(reported, routes[0].hosted.request);
   const model = dispatch?.model ?? asked;
-  const prices = pricesFor(model, request.serviceTier, metered.serviceTier);
+  const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
+  const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
   const { served, firstByteMs } = dispatch ?? {};
   const { failure } = errorOf(termination) ?? {};
   return {
@@ -29,6 +31,7 @@ export async function endOf(
     usage,
     source,
     costNanos: usageCost(prices, usage),
+    price: priceText(model, { ...tiers, inputTokens: usage.promptTokens, parts: usage.parts }),
     firstByteMs,
     served,
     failure,

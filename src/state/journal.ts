@@ -10,6 +10,8 @@ export interface HoldRow {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
+  /** Which price it was held by; undefined if that was not recorded yet. */
+  readonly price?: string | undefined;
 }
 
 /** A request that ended recently. After a restart the windows are rebuilt from these. */

@@ -40,7 +40,7 @@ export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   sealed_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },
   refusals: { text: ['month', 'key_id', 'code', 'reason'], integers: ['requests', 'last_at_ms'] },
   holds: {
-    text: ['request_id', 'key_id', 'model'],
+    text: ['request_id', 'key_id', 'model', 'price'],
     integers: ['admitted_at_ms', 'input_tokens', 'output_tokens', 'hold_nanos'],
   },
   journal: {
@@ -55,6 +55,7 @@ export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
       'upstream',
       'failure_reason',
       'failure_message',
+      'price',
     ],
     integers: [
       'id',

@@ -16,6 +16,8 @@ export interface RequestRecord {
   readonly admittedAtMs: number;
   /** Undefined if the request ended before the state file recorded holds. */
   readonly holdNanos: Nanos | undefined;
+  /** Which price it is held or was charged by; undefined if that was not recorded yet. */
+  readonly price?: string | undefined;
   /** The gateway that admitted it, among those that share a state. Absent where that is not known. */
   readonly node?: string;
   /** Undefined while it is in flight. */

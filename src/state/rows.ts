@@ -60,6 +60,7 @@ export function requestOf(row: Row): RequestRecord {
     requestedModel: (row.requested_model ?? row.model) as string,
     admittedAtMs: Number(row.admitted_at_ms),
     holdNanos: (row.hold_nanos ?? undefined) as bigint | undefined,
+    ...(typeof row.price === 'string' && { price: row.price }),
     ...(typeof row.node === 'string' && { node: row.node }),
     end: row.settled_at_ms === undefined ? undefined : endOf(row),
   };

@@ -111,7 +111,7 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   ['a lost month', 'DELETE FROM usage_months', 'sums by month', /the sums are missing/],
   [
     'a hold of a request that has ended',
-    `INSERT INTO holds SELECT request_id, key_id, model, admitted_at_ms, 1, 1, 1 FROM journal WHERE id = 1`,
+    `INSERT INTO holds SELECT request_id, key_id, model, admitted_at_ms, 1, 1, 1, NULL FROM journal WHERE id = 1`,
     'holds',
     /has a hold, but it is in the journal/,
   ],

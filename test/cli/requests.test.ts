@@ -7,6 +7,7 @@ import { FakeUpstream } from '../support/fake-upstream.ts';
 import type { RequestJson } from '../support/request-json.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const CONFIG_PRICE = { extras_usd: {}, service_tier: null, above_tokens: null, price_file: null };
 const say = (content: string) => [{ role: 'user', content }];
 
 interface Site {
@@ -115,6 +116,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       total_tokens: 15,
       cost_usd: '0.013000',
       held_usd: '0.104000',
+      price: { ...CONFIG_PRICE, input_usd: '1000.00', cached_input_usd: '500.00', output_usd: '1000.00' },
       failure: null,
       corrected_at: null,
     });
@@ -206,6 +208,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       cost_usd: null,
       failure: null,
       held_usd: '0.209000',
+      price: { ...CONFIG_PRICE, input_usd: '1000.00', cached_input_usd: '1000.00', output_usd: '2000.00' },
       corrected_at: null,
     });
     const shown = await place.run(['requests', 'show', open.id]);

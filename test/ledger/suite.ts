@@ -6,6 +6,7 @@ import { testDurability } from './durability.ts';
 import { testGrowth } from './growth.ts';
 import { testKeys } from './keys.ts';
 import { compareWithNaiveLedger } from './model.ts';
+import { testPrices } from './prices.ts';
 import { testRefusals } from './refusals.ts';
 import { testWaits } from './waits.ts';
 
@@ -16,6 +17,7 @@ export function testConformance(openStore: OpenStore, runs: number): void {
   testKeys(openStore);
   testGrowth(openStore);
   testBudgets(openStore);
+  testPrices(openStore);
   testDurability(openStore);
 
   test('whatever happens, the ledger gives the answers and totals of a plain list', async (t) => {

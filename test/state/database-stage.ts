@@ -14,7 +14,7 @@ import type { Cleanup, End, Stage } from './stage.ts';
 const SETTLE = `WITH ended AS (
     SELECT * FROM inf_gw.end_holds($1, inf_gw.utc_month($1), ARRAY[$2], ARRAY[$3], ARRAY[$4], ARRAY[$5], ARRAY[$6::bigint],
       ARRAY[$7::bigint], ARRAY[$8::bigint], ARRAY[$9::bigint], ARRAY[$10::bigint], ARRAY[$11], ARRAY[$12::bigint], ARRAY[$13],
-      ARRAY[$14::bigint], ARRAY[$15], ARRAY[$16::bigint], ARRAY[$17])
+      ARRAY[$14::bigint], ARRAY[$15], ARRAY[$16::bigint], ARRAY[$17], ARRAY[$18])
   ), charged AS (
     UPDATE inf_gw.account SET balance_nanos = balance_nanos - (SELECT sum(cost) FROM ended),
       held_nanos = held_nanos - (SELECT sum(released) FROM ended)
@@ -63,8 +63,8 @@ export class DatabaseStage implements Stage {
     const us = admittedAtMs * 1_000;
     await this.#client.query(
       `INSERT INTO inf_gw.holds (request_id, node_id, key_id, model, admitted_us, input_tokens, output_tokens,
-         reserved_tokens, hold_nanos) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8)`,
-      [requestId, keyId, model, us, inputTokens, outputTokens, inputTokens + outputTokens, holdNanos],
+         reserved_tokens, hold_nanos, price) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [requestId, keyId, model, us, inputTokens, outputTokens, inputTokens + outputTokens, holdNanos, hold.price],
     );
     await this.#client.query('UPDATE inf_gw.account SET held_nanos = held_nanos + $1', [holdNanos]);
     await this.#client.query(
@@ -96,6 +96,7 @@ export class DatabaseStage implements Stage {
       failure?.reason,
       failure?.status,
       failure?.message,
+      end.price,
     ]);
   }
 

@@ -59,6 +59,7 @@ onEachStore((open) => {
         outcome: 'upstream_error',
         served: { model: 'other/echo', upstream: 'other#2', attempts: 3 },
         failure: FAILURE,
+        price: '1/0.5/2 of=2026-11-22',
       });
       const found = await stage.state.requests.find(id);
       assert.deepEqual(found, {
@@ -69,6 +70,7 @@ onEachStore((open) => {
         requestedModel: 'mock/echo',
         admittedAtMs: NOON,
         holdNanos: 500n,
+        price: '1/0.5/2 of=2026-11-22',
         end: {
           settledAtMs: NOON + 250,
           outcome: 'upstream_error',

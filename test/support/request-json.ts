@@ -19,6 +19,15 @@ export interface RequestJson {
   readonly total_tokens: number | null;
   readonly cost_usd: string | null;
   readonly held_usd: string | null;
+  readonly price: {
+    readonly input_usd: string;
+    readonly cached_input_usd: string;
+    readonly output_usd: string;
+    readonly extras_usd: Readonly<Record<string, string>>;
+    readonly service_tier: string | null;
+    readonly above_tokens: number | null;
+    readonly price_file: string | null;
+  } | null;
   readonly failure: { readonly reason: string; readonly status: number | null; readonly message: string } | null;
   readonly corrected_at: string | null;
 }

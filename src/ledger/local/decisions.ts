@@ -228,9 +228,9 @@ export class Decisions {
   }
 
   #open(request: AdmissionRequest, { key, activity, nowMs }: AdmissionFacts): void {
-    const { requestId, model, inputTokens, outputTokens, holdNanos } = request;
+    const { requestId, model, inputTokens, outputTokens, holdNanos, price } = request;
     const admittedAtMs = this.#clock.wallMs();
-    const hold = { requestId, keyId: key.id, model, admittedAtMs, inputTokens, outputTokens, holdNanos };
+    const hold = { requestId, keyId: key.id, model, admittedAtMs, inputTokens, outputTokens, holdNanos, price };
     const lease: Lease = {
       hold,
       reservedTokens: request.reservedTokens,

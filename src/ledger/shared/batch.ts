@@ -120,6 +120,7 @@ function addSettlement(columns: SettlementColumns, settlement: Settlement): void
   columns.failureReason.push(failure?.reason ?? null);
   columns.failureStatus.push(failure?.status ?? null);
   columns.failureMessage.push(failure?.message ?? null);
+  columns.price.push(settlement.price ?? null);
 }
 
 function addGrowth({ growths }: Batch, { requestId, outputTokens, holdNanos }: Growth, key: number): number {
@@ -139,6 +140,7 @@ function addAdmission({ asks }: Batch, request: AdmissionRequest, key: number): 
   asks.inputTokens.push(request.inputTokens);
   asks.outputTokens.push(request.outputTokens);
   asks.holdNanos.push(request.holdNanos);
+  asks.price.push(request.price ?? null);
   return asks.kind.length - 1;
 }
 
@@ -151,5 +153,6 @@ function addQuestion({ asks }: Batch, kind: 1 | 2, key: number, holdNanos: bigin
   asks.inputTokens.push(0);
   asks.outputTokens.push(0);
   asks.holdNanos.push(holdNanos);
+  asks.price.push(null);
   return asks.kind.length - 1;
 }

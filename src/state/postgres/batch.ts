@@ -22,6 +22,8 @@ export interface SettlementColumns {
   readonly failureReason: (string | null)[];
   readonly failureStatus: (number | null)[];
   readonly failureMessage: (string | null)[];
+  /** Null for that of the hold. */
+  readonly price: (string | null)[];
 }
 
 /** `key` is the position of the key among those of the batch, from 1. */
@@ -45,6 +47,7 @@ export interface AskColumns {
   readonly inputTokens: number[];
   readonly outputTokens: number[];
   readonly holdNanos: bigint[];
+  readonly price: (string | null)[];
 }
 
 export interface Batch {
@@ -149,6 +152,7 @@ export function emptyBatch(keys: readonly string[], details: boolean): Batch {
       failureReason: [],
       failureStatus: [],
       failureMessage: [],
+      price: [],
     },
     freed: [],
     growths: { id: [], key: [], outputTokens: [], holdNanos: [] },
@@ -161,6 +165,7 @@ export function emptyBatch(keys: readonly string[], details: boolean): Batch {
       inputTokens: [],
       outputTokens: [],
       holdNanos: [],
+      price: [],
     },
     details,
   };

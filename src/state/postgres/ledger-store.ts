@@ -21,10 +21,10 @@ export interface OpenRequest {
   readonly holdNanos: Nanos;
 }
 
-const DECIDE = `SELECT * FROM inf_gw.decide_batch(${parameters(39)})`;
+const DECIDE = `SELECT * FROM inf_gw.decide_batch(${parameters(41)})`;
 /** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
 const DURABLY = `set_config('synchronous_commit', 'on', true)`;
-const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(22)}), ${DURABLY}`;
+const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(23)}), ${DURABLY}`;
 const GIVE_BACK = `SELECT settled, ${DURABLY} FROM inf_gw.give_back($1)`;
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
 
@@ -144,6 +144,7 @@ export class SharedLedgerStore {
         failure?.reason,
         failure?.status,
         failure?.message,
+        settlement.price,
       ]),
     );
   }

@@ -28,15 +28,15 @@ export class Journal {
   constructor(database: Sqlite) {
     this.#database = database;
     this.#insertHold =
-      database.prepare(`INSERT INTO holds (request_id, key_id, model, admitted_at_ms, input_tokens, output_tokens, hold_nanos)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`);
+      database.prepare(`INSERT INTO holds (request_id, key_id, model, admitted_at_ms, input_tokens, output_tokens, hold_nanos, price)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#growHold = database.prepare('UPDATE holds SET output_tokens = ?, hold_nanos = ? WHERE request_id = ?');
     this.#deleteHold = database.prepare('DELETE FROM holds WHERE request_id = ?');
     this.#insertRow = database.prepare(
       `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
          cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms, requested_model, upstream,
-         attempts, failure_reason, failure_status, failure_message, cache_write_tokens)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         attempts, failure_reason, failure_status, failure_message, cache_write_tokens, price)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#sums = new SumWriter(database);
     this.#steps = new StepWriter(database);
@@ -56,6 +56,7 @@ export class Journal {
       hold.inputTokens,
       hold.outputTokens,
       hold.holdNanos,
+      hold.price ?? null,
     );
   }
 
@@ -96,6 +97,7 @@ export class Journal {
       failure?.status ?? null,
       failure?.message ?? null,
       cacheWriteTokens,
+      end.price ?? hold.price ?? null,
     );
     const isError = isErrorOutcome(end.outcome);
     const { keyId, admittedAtMs } = hold;
@@ -149,7 +151,7 @@ export class Journal {
   openHolds(): HoldRow[] {
     const rows = this.#database.prepare('SELECT * FROM holds').safeIntegers().all() as Record<
       string,
-      bigint | string
+      bigint | string | null
     >[];
     return rows.map((row) => ({
       requestId: row.request_id as string,
@@ -159,6 +161,7 @@ export class Journal {
       inputTokens: Number(row.input_tokens),
       outputTokens: Number(row.output_tokens),
       holdNanos: row.hold_nanos as bigint,
+      price: (row.price ?? undefined) as string | undefined,
     }));
   }
 

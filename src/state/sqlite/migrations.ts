@@ -221,4 +221,10 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (key_id, window_s, at_ms)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The price of the request, in USD per million tokens: input/cached input/output, then what else applied. Compact: each
+  -- request writes it twice. Not known of rows that were written before.
+  ALTER TABLE holds ADD COLUMN price TEXT;
+  ALTER TABLE journal ADD COLUMN price TEXT;
+  `,
 ];

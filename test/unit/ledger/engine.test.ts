@@ -22,6 +22,7 @@ describe('an admitted request', () => {
           input_tokens: 11n,
           output_tokens: 22n,
           hold_nanos: 7n,
+          price: null,
         },
       ],
     );
@@ -68,6 +69,7 @@ describe('an admitted request', () => {
           failure_reason: 'http_status',
           failure_status: 500n,
           failure_message: 'upstream 500',
+          price: null,
         },
       ],
     );

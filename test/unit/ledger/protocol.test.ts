@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { packCommand, packReply, unpackCommand, unpackReply } from '../../../src/ledger/packing.ts';
 import type { Answer, Command } from '../../../src/ledger/protocol.ts';
-import { packCommand, packReply, unpackCommand, unpackReply } from '../../../src/ledger/protocol.ts';
 
 /** Records with the usual prototype, as messages have them. */
 const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>

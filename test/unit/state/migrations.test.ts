@@ -40,7 +40,7 @@ const OLD_TABLES = [
     ORDER BY id`,
   'SELECT * FROM account',
   'SELECT * FROM credit_entries',
-  'SELECT * FROM holds',
+  'SELECT request_id, key_id, model, admitted_at_ms, input_tokens, output_tokens, hold_nanos FROM holds',
 ];
 
 /** A file of the first version, before and after the current program has opened it. */

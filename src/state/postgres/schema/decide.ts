@@ -65,7 +65,7 @@ CREATE OR REPLACE FUNCTION inf_gw.decide_batch(
   f_id text[],
   g_id text[], g_k int[], g_output bigint[], g_hold bigint[],
   a_kind int[], a_id text[], a_k int[], a_model text[], a_reserved bigint[], a_input bigint[], a_output bigint[],
-  a_hold bigint[],
+  a_hold bigint[], a_price text[],
   OUT o_us bigint, OUT o_balance bigint, OUT o_ended text[],
   OUT k_state text[], OUT k_name text[], OUT k_allowlist text[], OUT k_rpm bigint[], OUT k_tpm bigint[],
   OUT k_concurrency bigint[], OUT k_expires bigint[], OUT o_budgets jsonb, OUT k_spend_limit bigint[], OUT k_charged bigint[], OUT k_slots bigint[],
@@ -259,10 +259,10 @@ BEGIN
 
   -- From here on nothing is refused any more.
   INSERT INTO inf_gw.holds (request_id, node_id, key_id, model, admitted_us, input_tokens, output_tokens, reserved_tokens,
-      hold_nanos)
-    SELECT a.id, p_node, k_ids[a.k], a.model, v_us, a.input, a.output, a.reserved, a.hold
-    FROM unnest(a_kind, a_id, a_k, a_model, a_reserved, a_input, a_output, a_hold, a_code)
-      AS a (kind, id, k, model, reserved, input, output, hold, code) WHERE a.kind = 0 AND a.code = 0;
+      hold_nanos, price)
+    SELECT a.id, p_node, k_ids[a.k], a.model, v_us, a.input, a.output, a.reserved, a.hold, a.price
+    FROM unnest(a_kind, a_id, a_k, a_model, a_reserved, a_input, a_output, a_hold, a_price, a_code)
+      AS a (kind, id, k, model, reserved, input, output, hold, price, code) WHERE a.kind = 0 AND a.code = 0;
   UPDATE inf_gw.key_state SET window_requests = u.requests, window_tokens = u.tokens, window_listings = u.listings,
       slots = u.slots, open_requests = u.open, reserved_tokens = u.reserved, month = v_month, charged_nanos = u.charged,
       held_nanos = u.held, last_request_us = u.last_request, last_tokens_us = u.last_tokens,

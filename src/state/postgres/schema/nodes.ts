@@ -90,7 +90,8 @@ BEGIN
     INTO r FROM inf_gw.holds h WHERE h.node_id = p_node;
   IF r.id IS NULL THEN RETURN 0; END IF;
   FOR e IN SELECT * FROM inf_gw.end_holds(p_us, v_month, r.id, r.outcome, r.source, r.none, r.prompt, r.zero, r.zero,
-    r.completion, r.cost, r.none, r.no_number, r.none, r.no_number, r.outcome, r.no_number, r.message)
+    r.completion, r.cost, r.none, r.no_number, r.none, r.no_number, r.outcome, r.no_number, r.message,
+    r.none)
   LOOP
     v_count := v_count + e.requests; v_cost := v_cost + e.cost; v_released := v_released + e.released;
     PERFORM inf_gw.change_key_state(e.key_id, v_month, p_us, e.requests, e.slots, e.reserved, e.tokens, e.month_cost,

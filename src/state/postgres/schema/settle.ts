@@ -23,12 +23,14 @@ const SUMS = `count(*), count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled'
 
 const JOURNAL_COLUMNS = `id, request_id, key_id, model, requested_model, admitted_at_ms, settled_at_ms, outcome, source,
   prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id,
-  first_byte_ms, upstream, attempts, failure_reason, failure_status, failure_message, node_id`;
+  first_byte_ms, upstream, attempts, failure_reason, failure_status, failure_message, node_id,
+  price`;
 
 /** How requests ended, as one array for each column. */
 export const ENDS = `s_id text[], s_outcome text[], s_source text[], s_model text[], s_prompt bigint[], s_cached bigint[],
   s_written bigint[], s_completion bigint[], s_cost bigint[], s_completion_id text[], s_first_byte_ms bigint[],
-  s_upstream text[], s_attempts bigint[], s_failure_reason text[], s_failure_status bigint[], s_failure_message text[]`;
+  s_upstream text[], s_attempts bigint[], s_failure_reason text[], s_failure_status bigint[], s_failure_message text[],
+  s_price text[]`;
 
 const END_NAMES = ENDS.replace(/ (?:text|bigint)\[\]/g, '');
 
@@ -45,17 +47,18 @@ BEGIN
   WITH s AS (
     SELECT * FROM unnest(${END_NAMES})
       AS s (id, outcome, source, model, prompt, cached, written, completion, cost, completion_id, first_byte_ms, upstream,
-        attempts, failure_reason, failure_status, failure_message)
+        attempts, failure_reason, failure_status, failure_message, price)
   ), d AS (
     DELETE FROM inf_gw.holds h USING s WHERE h.request_id = s.id
     RETURNING h.*, coalesce(s.model, h.model) AS served, s.outcome, s.source, s.prompt, s.cached, s.written, s.completion,
       s.cost, s.completion_id, s.first_byte_ms, s.upstream, s.attempts, s.failure_reason, s.failure_status,
-      s.failure_message
+      s.failure_message, coalesce(s.price, h.price) AS charged_price
   ), j AS (
     INSERT INTO inf_gw.journal (${JOURNAL_COLUMNS})
     SELECT nextval('inf_gw.journal_ids'), request_id, key_id, served, CASE WHEN served <> model THEN model END,
       admitted_us / 1000, p_us / 1000, outcome, source, prompt, cached, written, completion, cost, hold_nanos,
-      completion_id, first_byte_ms, upstream, attempts, failure_reason, failure_status, failure_message, node_id
+      completion_id, first_byte_ms, upstream, attempts, failure_reason, failure_status, failure_message, node_id,
+      charged_price
     FROM d
   ), days AS (
     INSERT INTO inf_gw.usage_days AS u (day, ${SUM_COLUMNS})
@@ -83,7 +86,8 @@ END $$;
 CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_request_id text, p_key_id text, p_requested_model text,
   p_admitted_us bigint, p_hold_nanos bigint, p_outcome text, p_source text, p_model text, p_prompt bigint, p_cached bigint,
   p_written bigint, p_completion bigint, p_cost bigint, p_completion_id text, p_first_byte_ms bigint, p_upstream text,
-  p_attempts bigint, p_failure_reason text, p_failure_status bigint, p_failure_message text)
+  p_attempts bigint, p_failure_reason text, p_failure_status bigint, p_failure_message text,
+  p_price text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_old inf_gw.journal; v_charge bigint; v_tokens bigint := p_prompt + p_completion;
@@ -112,7 +116,8 @@ BEGIN
   VALUES (nextval('inf_gw.journal_ids'), p_request_id, p_key_id, v_model,
     CASE WHEN v_model <> p_requested_model THEN p_requested_model END, p_admitted_us / 1000, v_us / 1000, p_outcome,
     p_source, p_prompt, p_cached, p_written, p_completion, p_cost, p_hold_nanos, p_completion_id, p_first_byte_ms,
-    p_upstream, p_attempts, p_failure_reason, p_failure_status, p_failure_message, p_node);
+    p_upstream, p_attempts, p_failure_reason, p_failure_status, p_failure_message, p_node,
+    coalesce(p_price, v_old.price));
   PERFORM inf_gw.add_to_sums(p_key_id, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt, p_cached, p_written,
     p_completion, p_cost);
   v_charge := p_cost - coalesce(v_old.cost_nanos, 0);

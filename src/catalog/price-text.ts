@@ -1,0 +1,66 @@
+/**
+ * The price of a request as the journal keeps it: compact, and readable without this program. USD per
+ * million tokens as `input/cached input/output`, then what else applied:
+ * `0.15/0.075/0.6 tier=flex above=200000 of=2026-11-22`. Pure.
+ */
+
+import type { ModelTerms, Prices } from '../core/model-terms.ts';
+import { formatUsd, type Nanos } from '../core/money.ts';
+import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
+import { pricesAtLength, tierOf } from './cost.ts';
+
+/** What decides on the price of a request, besides its model. */
+export interface PriceFacts {
+  /** The service tier that was requested, and the one that the host says it used. */
+  readonly requestedTier: string | undefined;
+  readonly servedTier?: string | undefined;
+  /** All input, with what is cached. */
+  readonly inputTokens: number;
+  /** What has prices of its own; undefined if nothing has. */
+  readonly parts?: TokenUsage['parts'];
+}
+
+/** `0.15/0.075/0.6` of prices that apply at any length: nearly every request has those. */
+const BASES = new WeakMap<Prices, string>();
+
+export function priceText(model: ModelTerms, facts: PriceFacts): string {
+  const tier = tierOf(model, facts.requestedTier, facts.servedTier);
+  const listed = (tier === undefined ? undefined : model.serviceTiers.get(tier)) ?? model;
+  const prices = pricesAtLength(listed, facts.inputTokens);
+  let text = baseText(prices);
+  if (tier !== undefined) text += ` tier=${tier}`;
+  if (prices !== listed) text += ` above=${listed.above?.tokens}`;
+  if (facts.parts !== undefined) text += partsText(prices, facts.parts);
+  return model.pricesOf === undefined ? text : `${text} of=${model.pricesOf}`;
+}
+
+function baseText(prices: Prices): string {
+  const known = BASES.get(prices);
+  if (known !== undefined) return known;
+  const text = [prices.input, prices.cachedInput, prices.output].map(plainUsd).join('/');
+  BASES.set(prices, text);
+  return text;
+}
+
+/** The prices of what there was. */
+function partsText(prices: Prices, parts: NonNullable<TokenUsage['parts']>): string {
+  const { cacheWriteTokens, cacheWrite1hTokens, audioInputTokens, audioOutputTokens, toolCalls } = {
+    ...NO_PARTS,
+    ...parts,
+  };
+  const extras: readonly (readonly [name: string, price: Nanos | undefined])[] = [
+    ['cache_write', cacheWriteTokens > 0 ? prices.cacheWrite : undefined],
+    ['cache_write_1h', cacheWrite1hTokens > 0 ? prices.cacheWrite1h : undefined],
+    ['audio_input', audioInputTokens > 0 ? prices.audioInput : undefined],
+    ['audio_output', audioOutputTokens > 0 ? prices.audioOutput : undefined],
+    ...Object.entries(toolCalls).map(
+      ([tool, calls]) => [`tools.${tool}`, calls > 0 ? prices.tools.get(tool) : undefined] as const,
+    ),
+  ];
+  return extras.map(([name, price]) => (price === undefined ? '' : ` ${name}=${plainUsd(price)}`)).join('');
+}
+
+/** Without zeros at the end. */
+function plainUsd(nanos: Nanos): string {
+  return formatUsd(nanos).replace(/\.?0+$/, '');
+}

@@ -1,0 +1,70 @@
+/** The price of a request as the journal keeps it, and as it is read again. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type PriceFacts, priceText } from '../../../src/catalog/price-text.ts';
+import { readPriceText } from '../../../src/core/charged-price.ts';
+import type { Prices } from '../../../src/core/model-terms.ts';
+import { NO_PARTS } from '../../../src/core/usage.ts';
+import { testModel } from '../../support/models.ts';
+
+const usd = (thousandths: number) => BigInt(thousandths) * 1_000_000n;
+const MODEL = testModel('p/m', {
+  input: usd(150),
+  cachedInput: usd(75),
+  output: usd(600),
+  cacheWrite: usd(190),
+  audioInput: usd(10_000),
+  tools: new Map([['web_search', usd(10)]]),
+  above: { tokens: 1_000, input: usd(300), cachedInput: usd(150), output: usd(900) },
+});
+const FLEX = testModel('p/m', {
+  ...MODEL,
+  serviceTiers: new Map<string, Prices>([['flex', { ...MODEL, input: usd(70), above: undefined }]]),
+});
+const DATED = testModel('p/m', { ...MODEL, pricesOf: '2026-11-22' });
+
+const TEXTS: readonly (readonly [model: typeof MODEL, facts: Partial<PriceFacts>, text: string])[] = [
+  [MODEL, {}, '0.15/0.075/0.6'],
+  [MODEL, { inputTokens: 1_000 }, '0.15/0.075/0.6'],
+  [MODEL, { inputTokens: 1_001 }, '0.3/0.15/0.9 above=1000'],
+  [MODEL, { requestedTier: 'default' }, '0.15/0.075/0.6'],
+  [FLEX, { requestedTier: 'flex' }, '0.07/0.075/0.6 tier=flex'],
+  [FLEX, { servedTier: 'flex' }, '0.07/0.075/0.6 tier=flex'],
+  [FLEX, { requestedTier: 'flex', servedTier: 'default' }, '0.15/0.075/0.6'],
+  [DATED, {}, '0.15/0.075/0.6 of=2026-11-22'],
+  [MODEL, { parts: NO_PARTS }, '0.15/0.075/0.6'],
+  [
+    MODEL,
+    { parts: { ...NO_PARTS, cacheWriteTokens: 1, audioInputTokens: 2, toolCalls: { web_search: 1 } } },
+    '0.15/0.075/0.6 cache_write=0.19 audio_input=10 tools.web_search=0.01',
+  ],
+];
+
+describe('the price of a request', () => {
+  for (const [model, facts, text] of TEXTS) {
+    test(`is ${text}`, () => {
+      const all = { requestedTier: undefined, inputTokens: 10, ...facts };
+      assert.equal(priceText(model, all), text);
+      assert.equal(priceText(model, all), text, 'the second time as well');
+    });
+  }
+
+  test('is read again as it was', () => {
+    assert.deepEqual(
+      readPriceText('0.3/0.15/0.9 tier=flex above=1000 cache_write=0.19 tools.web_search=0.01 of=2026-11-22'),
+      {
+        input: usd(300),
+        cachedInput: usd(150),
+        output: usd(900),
+        extras: [
+          ['cache_write', usd(190)],
+          ['tools.web_search', usd(10)],
+        ],
+        tier: 'flex',
+        above: 1_000,
+        of: '2026-11-22',
+      },
+    );
+    for (const text of ['', 'x', '1/2', '1/x/3']) assert.equal(readPriceText(text), undefined, text);
+  });
+});
