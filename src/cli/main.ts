@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   credit: async () => (await import('./credit.ts')).registerCredit,
   usage: async () => (await import('./usage.ts')).registerUsage,
   requests: async () => (await import('./requests.ts')).registerRequests,
+  explain: async () => (await import('./explain.ts')).registerExplain,
   models: async () => (await import('./models.ts')).registerModels,
   prices: async () => (await import('./prices.ts')).registerPrices,
   config: async () => (await import('./config.ts')).registerConfig,

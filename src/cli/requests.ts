@@ -57,9 +57,7 @@ export function registerRequests(program: Command): void {
     .addHelpText('after', '\nExamples:\n  inf-gw requests show req_06fb…\n  inf-gw requests show chatcmpl-9xK…')
     .action((id: string, _: unknown, command: Command) =>
       withState(command, async (state) => {
-        const request = await state.requests.find(id);
-        if (request === undefined) throw noSuchRequest(id);
-        printRequest(request, command, state);
+        printRequest(await requestOrThrow(id, state), command, state);
       }),
     );
 
@@ -160,6 +158,13 @@ function correctedOrThrow(correction: Correction, id: string): RequestRecord {
         `request ${id} was charged as ${correction.source}; only a request that a crash left open can be corrected`,
       );
   }
+}
+
+/** A request by its id or that of its completion. Throws a UserError if there is none. */
+export async function requestOrThrow(id: string, { requests }: Pick<State, 'requests'>): Promise<RequestRecord> {
+  const request = await requests.find(id);
+  if (request === undefined) throw noSuchRequest(id);
+  return request;
 }
 
 function noSuchRequest(id: string): UserError {

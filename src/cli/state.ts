@@ -48,7 +48,8 @@ export function variablesOf({ path }: Config): NodeJS.ProcessEnv {
 }
 
 /** What a command works with: the config, the models of its providers, and the state. */
-export interface State extends Pick<OpenState, 'keys' | 'account' | 'usage' | 'requests' | 'budgets' | 'nodes'> {
+export interface State
+  extends Pick<OpenState, 'keys' | 'account' | 'usage' | 'requests' | 'budgets' | 'standings' | 'nodes'> {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly nowMs: number;
@@ -70,10 +71,10 @@ export async function withState<T>(
     if (isMissing)
       notice(`note: there is no state file at ${config.statePath} yet; serve, keys create or credit add creates it`);
     if (state.created !== undefined) notice(`created ${state.created}`);
-    const { keys, account, usage, requests, budgets, nodes } = state;
+    const { keys, account, usage, requests, budgets, standings, nodes } = state;
     const catalog = new Catalog(config.providers);
     return await state.run(() =>
-      work({ config, catalog, keys, account, usage, requests, budgets, nodes, nowMs: Date.now() }),
+      work({ config, catalog, keys, account, usage, requests, budgets, standings, nodes, nowMs: Date.now() }),
     );
   } finally {
     await state.close();

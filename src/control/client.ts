@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { UserError } from '../core/errors.ts';
+import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { ownUid } from '../core/files.ts';
 import { request } from '../core/node-http.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
@@ -72,6 +73,22 @@ export async function stopRequest(socketPath: string, id: string): Promise<boole
   return answer?.status === 200;
 }
 
+/** What would happen to a body at the gateway; undefined if none runs. Throws a UserError as above. */
+export async function explainBody(
+  socketPath: string,
+  { keyId, path, body }: ExplainQuestion,
+): Promise<Explanation | undefined> {
+  const query = new URLSearchParams({ key: keyId, ...(path !== undefined && { path }) });
+  const answer = await ask(socketPath, 'POST', `${PATHS.explain}?${query}`, [200, 404, 413], body);
+  if (answer === undefined) return undefined;
+  if (answer.status === 200) return JSON.parse(answer.text) as Explanation;
+  throw new UserError(
+    answer.status === 413
+      ? 'the body is larger than any that a gateway takes'
+      : 'the running gateway is too old to explain; restart it, or take over from it with `serve --takeover`',
+  );
+}
+
 /** What a feed reports. */
 export interface FeedEvents {
   onSnapshot(snapshot: Snapshot): void;
@@ -138,9 +155,10 @@ async function ask(
   method: string,
   path: string,
   expected: readonly number[] = [200],
+  body?: Uint8Array,
 ): Promise<Answer | undefined> {
   try {
-    const response = await open(socketPath, method, path);
+    const response = await open(socketPath, method, path, body);
     let text = '';
     for await (const piece of response.setEncoding('utf8')) text += piece;
     const { statusCode: status = 0 } = response;
@@ -154,12 +172,12 @@ async function ask(
   }
 }
 
-function open(socketPath: string, method: string, path: string): Promise<IncomingMessage> {
+function open(socketPath: string, method: string, path: string, body?: Uint8Array): Promise<IncomingMessage> {
   assertOwn(socketPath);
   return new Promise((resolve, reject) => {
     const call = request({ socketPath, method, path, timeout: TIMEOUT_MS }, resolve);
     call.once('timeout', () => call.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
     call.once('error', reject);
-    call.end();
+    call.end(body);
   });
 }

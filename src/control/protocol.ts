@@ -93,6 +93,8 @@ export const PATHS = {
    * it expects at {@link meetingPath}. 200 with a {@link Greeting}, or 409 with a {@link ReloadProblem}.
    */
   takeOver: '/take-over',
+  /** POST `?key=` and maybe `&path=`, with a body: an {@link Explanation} of what would happen to it. */
+  explain: '/explain',
   /** POST `?id=`: aborts a request in flight. 200, or 404 if no request in flight has this id. */
   stopRequest: '/stop-request',
 } as const;

@@ -2,6 +2,7 @@
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { UserError } from '../core/errors.ts';
+import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { createServer } from '../core/node-http.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import {
@@ -23,6 +24,7 @@ export interface ControlHandlers {
   reload(): Promise<void>;
   drain(): void;
   stopRequest(id: string): Promise<boolean>;
+  explain(question: ExplainQuestion): Promise<Explanation>;
   /** Begins to hand over to another process. Throws a UserError if it cannot. */
   takeOver(offer: TakeoverOffer): Promise<Greeting>;
 }
@@ -31,6 +33,8 @@ export interface ControlHandlers {
 const FEED_MS = 500;
 /** How many feeds may be open at a time. */
 const MAX_FEEDS = 16;
+/** More than `max_body` can be: what is larger than that is explained, too. */
+const MAX_BODY_BYTES = 300 * 1024 * 1024;
 /** The umask that leaves a socket open to its owner alone, and the mode that results. */
 const PRIVATE_MASK = 0o177;
 const PRIVATE_MODE = 0o600;
@@ -101,6 +105,12 @@ export class ControlServer {
       case `POST ${PATHS.drain}`:
         this.#handlers.drain();
         return send(response, 200, {});
+      case `POST ${PATHS.explain}`: {
+        const [keyId, path] = [searchParams.get('key') ?? '', searchParams.get('path') ?? undefined];
+        const body = await readBody(request);
+        if (body === undefined) return send(response, 413, {});
+        return send(response, 200, await this.#handlers.explain({ keyId, path, body }));
+      }
       case `POST ${PATHS.stopRequest}`:
         return send(response, (await this.#handlers.stopRequest(searchParams.get('id') ?? '')) ? 200 : 404, {});
       default:
@@ -134,6 +144,18 @@ export class ControlServer {
       await new Promise((resolve) => setTimeout(resolve, FEED_MS));
     }
   }
+}
+
+/** Undefined if it is larger than any that a config can allow. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** Removes the socket that a killed gateway left behind, but nothing that is not a socket. */

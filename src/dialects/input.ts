@@ -17,9 +17,15 @@ const TOKENS_PER_REMOTE_FILE = 60_000;
 
 /** The estimated input tokens of a request: of everything in its body that a host may make tokens of. */
 export function estimateInput(request: ModelRequest): number {
+  const { textTokens, otherTokens } = inputParts(request);
+  return textTokens + otherTokens;
+}
+
+/** What an estimate consists of: texts, and what is not text, such as images and what comes with each message. */
+export function inputParts(request: ModelRequest): { readonly textTokens: number; readonly otherTokens: number } {
   const texts: string[] = [];
   const otherTokens = request.dialect.walkInput(request, (text) => texts.push(text));
-  return estimateTokensOf(texts) + otherTokens;
+  return { textTokens: estimateTokensOf(texts), otherTokens };
 }
 
 /** A request's input for counting: its text, and the tokens of everything that is not text. */

@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
+import type { ExplainQuestion } from '../core/explanation.ts';
 import { counted } from '../core/plural.ts';
 import { prepareLedger, type RunningLedger } from '../ledger/client.ts';
 import type { LedgerSummary } from '../ledger/ledger.ts';
@@ -46,6 +47,8 @@ export class Gateway implements HandingOver {
   readonly #startedAtMs = Date.now();
   #draining = false;
   #lastSnapshots: readonly WorkerSnapshot[] = [];
+  /** What would happen to a body now. Circuits are those of one worker. */
+  readonly explain = (question: ExplainQuestion) => (this.#workers[0] as Worker).explain(question);
 
   constructor(config: Config, log: Log, { workers, ledger, lock, predecessor, metrics }: Parts) {
     this.#config = config;

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Worker as Thread } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import { UserError } from '../core/errors.ts';
+import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { startThread } from '../core/threads.ts';
 import { Tickets } from '../core/tickets.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
@@ -65,6 +66,10 @@ class RemoteWorker implements Worker {
 
   stopRequest(id: string): Promise<boolean> {
     return this.#call({ kind: 'stop_request', id });
+  }
+
+  explain(question: ExplainQuestion): Promise<Explanation> {
+    return this.#call({ kind: 'explain', question });
   }
 
   async reload(config: Config): Promise<void> {

@@ -10,6 +10,7 @@ import {
 } from '../control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../control/server.ts';
 import { UserError } from '../core/errors.ts';
+import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { counted } from '../core/plural.ts';
 import { isUnderNpm, VERSION } from '../core/program.ts';
 import type { Log } from '../observe/log.ts';
@@ -82,6 +83,10 @@ export class Service implements ControlHandlers {
 
   models(): readonly ModelRow[] {
     return modelRows(this.#gateway.config);
+  }
+
+  explain(question: ExplainQuestion): Promise<Explanation> {
+    return this.#gateway.explain(question);
   }
 
   stopRequest(id: string): Promise<boolean> {

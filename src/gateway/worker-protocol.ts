@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
+import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { GracePeriods } from './worker.ts';
 
@@ -19,6 +20,7 @@ export type WorkerCall =
   | { readonly kind: 'in_flight' }
   | { readonly kind: 'snapshot'; readonly query: WorkerQuery }
   | { readonly kind: 'stop_request'; readonly id: string }
+  | { readonly kind: 'explain'; readonly question: ExplainQuestion }
   | { readonly kind: 'reload'; readonly config: Config }
   | { readonly kind: 'sockets' }
   | { readonly kind: 'leave'; readonly quietMs: number }
@@ -29,6 +31,7 @@ export interface WorkerReplies {
   in_flight: number;
   snapshot: WorkerSnapshot;
   stop_request: boolean;
+  explain: Explanation;
   reload: undefined;
   /** Their descriptors. */
   sockets: readonly number[];

@@ -35,6 +35,8 @@ async function perform(call: WorkerCall, worker: Worker): Promise<WorkerReply> {
       return worker.snapshot(call.query);
     case 'stop_request':
       return worker.stopRequest(call.id);
+    case 'explain':
+      return worker.explain(call.question);
     case 'reload':
       await worker.reload(call.config);
       return undefined;

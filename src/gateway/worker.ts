@@ -5,6 +5,7 @@
 import type { AddressInfo } from 'node:net';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
+import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { BodyLimiter } from '../http/body-limiter.ts';
 import { corsPolicy } from '../http/cors.ts';
@@ -19,6 +20,7 @@ import { Monitor } from '../observe/monitor.ts';
 import { TallyCounter } from '../observe/tally.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { Dispatcher } from '../proxy/dispatch.ts';
+import { type ExplainParts, explain } from '../proxy/explain.ts';
 import { Pipeline } from '../proxy/pipeline.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
@@ -34,6 +36,8 @@ export interface Worker {
   /** How many requests are in flight. */
   inFlight(): Promise<number>;
   snapshot(query: WorkerQuery): Promise<WorkerSnapshot>;
+  /** What would happen to a body now. */
+  explain(question: ExplainQuestion): Promise<Explanation>;
   /** Aborts a request in flight. False if this worker has no request in flight with this id. */
   stopRequest(id: string): Promise<boolean>;
   /** Applies a config to new requests. Requests in flight keep the config that they began with. */
@@ -85,6 +89,7 @@ export async function startWorker(parts: WorkerParts): Promise<Worker> {
 interface Setup {
   readonly pipeline: Pipeline;
   readonly providers: Providers;
+  readonly explained: ExplainParts;
 }
 
 class LocalWorker implements Worker {
@@ -150,6 +155,10 @@ class LocalWorker implements Worker {
     return this.#monitor.snapshot(query);
   }
 
+  explain(question: ExplainQuestion): Promise<Explanation> {
+    return explain(this.#current.explained, question);
+  }
+
   async stopRequest(id: string): Promise<boolean> {
     return this.#monitor.stop(id);
   }
@@ -203,8 +212,9 @@ class LocalWorker implements Worker {
 
   #setUp(config: Config): Setup {
     const providers = startProviders(config.providers);
+    const catalog = new Catalog(config.providers);
     const pipeline = new Pipeline({
-      catalog: new Catalog(config.providers),
+      catalog,
       ledger: this.#ledger,
       counter: this.#counter,
       monitor: this.#monitor,
@@ -220,7 +230,8 @@ class LocalWorker implements Worker {
       modelsCreatedS: config.modifiedAtS,
       log: this.#log,
     });
-    return { pipeline, providers };
+    const { capOutput, maxBodyBytes } = config;
+    return { pipeline, providers, explained: { catalog, ledger: this.#ledger, providers, capOutput, maxBodyBytes } };
   }
 
   async #tearDown(setup: Setup): Promise<void> {

@@ -161,8 +161,7 @@ export class BodyReader {
   }
 
   #tooLarge(): BodyError {
-    const message = `The request body exceeds the limit of ${this.#maxBytes} bytes.`;
-    return new BodyError({ code: 'invalid_request', status: 413, message });
+    return new BodyError(bodyTooLarge(this.#maxBytes));
   }
 
   #stalled(): BodyError {
@@ -172,6 +171,11 @@ export class BodyReader {
   #tooSlow(): BodyError {
     return requestTimeout(`Timed out: the body was received at less than ${MIN_BYTES_PER_SECOND} bytes per second.`);
   }
+}
+
+export function bodyTooLarge(maxBytes: number): ClientError {
+  const message = `The request body exceeds the limit of ${maxBytes} bytes.`;
+  return { code: 'invalid_request', status: 413, message };
 }
 
 function requestTimeout(message: string): BodyError {

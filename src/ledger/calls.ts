@@ -7,6 +7,8 @@ import type { CountedRefusal, Settlement } from '../core/settlement.ts';
 import { Tickets } from '../core/tickets.ts';
 import {
   type Admission,
+  type AdmissionForecast,
+  type AdmissionQuestion,
   type AdmissionRequest,
   type Grant,
   type Growth,
@@ -50,6 +52,10 @@ export class LedgerClient implements LedgerControl {
 
   admitListing(keyHash: string): Promise<ListingAdmission> {
     return this.#ask({ kind: 'admit_listing', keyHash });
+  }
+
+  forecast(question: AdmissionQuestion): Promise<AdmissionForecast> {
+    return this.#ask({ kind: 'forecast', question });
   }
 
   admit(request: AdmissionRequest): Promise<Admission> {

@@ -11,6 +11,7 @@ import type { Command } from './protocol.ts';
 /** Throws an InvariantError if a command holds an impossible amount or token count. */
 export function checkCommand(command: Command): void {
   if (command.kind === 'admit') checkAdmission(command.request);
+  else if (command.kind === 'forecast') for (const request of command.question.requests) checkAdmission(request);
   else if (command.kind === 'settle') checkSettlement(command.settlement);
   else if (command.kind === 'grow') checkGrowth(command.growth);
 }

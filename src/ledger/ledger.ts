@@ -109,6 +109,44 @@ export interface SpendRefusal {
   };
 }
 
+/** What an operator asks: whether requests of a key would be admitted now. Nothing is taken. */
+export interface AdmissionQuestion {
+  readonly keyId: string;
+  readonly requests: readonly AdmissionRequest[];
+}
+
+/** What admission decides by, at one moment. */
+export interface KeyStanding {
+  readonly keyId: string;
+  readonly name: string;
+  readonly isDisabled: boolean;
+  readonly allowlist: readonly string[] | null;
+  readonly limits: Pick<Limits, 'rpm' | 'tpm' | 'concurrency'>;
+  /** Of the last 60 seconds. */
+  readonly requests: number;
+  /** Of the last 60 seconds, and those reserved by open requests. */
+  readonly tokens: number;
+  readonly slots: number;
+  readonly spendLimitNanos: Nanos | null;
+  /** This month, and what is held for open requests of this month. */
+  readonly chargedNanos: Nanos;
+  readonly heldOfKeyNanos: Nanos;
+  readonly budgets: readonly BudgetSpend[];
+  readonly balanceNanos: Nanos;
+  /** For open requests of all keys. */
+  readonly heldNanos: Nanos;
+  readonly creditEnforced: boolean;
+}
+
+export type AdmissionForecast =
+  | { readonly kind: 'unknown' }
+  | {
+      readonly kind: 'known';
+      readonly standing: KeyStanding;
+      /** For each request why it would be refused; null if it would be admitted. */
+      readonly refusals: readonly (Refusal | null)[];
+    };
+
 /** What a stream needs beyond its hold, as totals. */
 export interface Growth {
   readonly requestId: string;
@@ -157,6 +195,8 @@ export interface Ledger {
   identify(keyHash: string): Promise<Identity>;
   /** Admits a request for the list of models, which has a window of its own. */
   admitListing(keyHash: string): Promise<ListingAdmission>;
+  /** What `admit` would say. Takes nothing. */
+  forecast(question: AdmissionQuestion): Promise<AdmissionForecast>;
   /** All or nothing: a refusal takes no window, no slot and no money. */
   admit(request: AdmissionRequest): Promise<Admission>;
   /** The number of the last commit that this thread has an answer from. */

@@ -9,6 +9,8 @@ import type { UsageSource } from '../core/usage.ts';
 import type { Handover } from './handover.ts';
 import type {
   Admission,
+  AdmissionForecast,
+  AdmissionQuestion,
   AdmissionRequest,
   Grant,
   Growth,
@@ -22,6 +24,7 @@ import type {
 export type Command =
   | { readonly kind: 'identify'; readonly keyHash: string }
   | { readonly kind: 'admit_listing'; readonly keyHash: string }
+  | { readonly kind: 'forecast'; readonly question: AdmissionQuestion }
   | { readonly kind: 'admit'; readonly request: AdmissionRequest }
   | { readonly kind: 'settle'; readonly settlement: Settlement }
   | { readonly kind: 'grow'; readonly growth: Growth }
@@ -54,6 +57,7 @@ export function waitsForStore({ kind }: Command): boolean {
 export interface Answers {
   identify: Identity;
   admit_listing: ListingAdmission;
+  forecast: AdmissionForecast;
   admit: Admission;
   settle: RateFigures;
   grow: Grant;

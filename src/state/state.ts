@@ -5,6 +5,7 @@ import type { History } from './history.ts';
 import type { Keys } from './keys.ts';
 import type { Nodes } from './nodes.ts';
 import type { Requests } from './requests.ts';
+import type { Standings } from './standings.ts';
 import type { Usage } from './usage.ts';
 
 /** What operators read and change. A running gateway sees each change with its next decision. */
@@ -17,6 +18,7 @@ export interface OpenState {
   readonly requests: Requests;
   readonly history: History;
   readonly budgets: Budgets;
+  readonly standings: Standings;
   /** The gateways that share it; undefined for a state file, which has one at most. */
   readonly nodes: Nodes | undefined;
 

@@ -3,7 +3,7 @@ import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import type { Attempt } from './attempt.ts';
 import { type Backoff, isOver, NO_BACKOFF, nextRequestMs, onRequestSent, onRetryAfter, onSuccess } from './backoff.ts';
 import { type Breaker, type BreakerState, CLOSED, onAttempt, onSignal, type Signal, stateOf } from './breaker.ts';
-import { type Among, choose, eligible } from './choice.ts';
+import { type Among, type Choice, choose, eligible } from './choice.ts';
 import { isRejection, parseRetryAfter } from './retry.ts';
 import type { Upstream, UpstreamCall } from './upstream.ts';
 
@@ -177,9 +177,21 @@ export class Provider {
     const sole = this.members.length === 1 ? this.members[0] : undefined;
     // Fast path for the common case.
     if (sole?.breaker === CLOSED && tried.size === 0 && sole.backoffUntilMs(model) === 0) return sole;
-    const nowMs = this.#nowMs();
     const untried = tried.size === 0 ? this.members : this.members.filter((member) => !tried.has(member));
-    const candidates = untried.map((member) => ({
+    const choice = this.#choose(model, untried, among);
+    if (choice === undefined) return undefined;
+    for (const [index, member] of untried.entries()) member.credit = choice.credits[index] as number;
+    return untried[choice.index];
+  }
+
+  /** What `pick` would return for a new request. Changes nothing. */
+  next(model: string, among: Among): Member | undefined {
+    const choice = this.#choose(model, this.members, among);
+    return choice && this.members[choice.index];
+  }
+
+  #choose(model: string, members: readonly Member[], among: Among): Choice | undefined {
+    const candidates = members.map((member) => ({
       weight: member.weight,
       credit: member.credit,
       inFlight: member.inFlight,
@@ -187,10 +199,7 @@ export class Provider {
       unavailableCount: member.unavailableCount(model),
       backoffUntilMs: member.backoffUntilMs(model),
     }));
-    const choice = choose(candidates, eligible(candidates, nowMs, among));
-    if (choice === undefined) return undefined;
-    for (const [index, member] of untried.entries()) member.credit = choice.credits[index] as number;
-    return untried[choice.index];
+    return choose(candidates, eligible(candidates, this.#nowMs(), among));
   }
 
   /** How long until one of the upstreams is available for a model or may be probed, in milliseconds. */

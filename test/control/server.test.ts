@@ -30,6 +30,7 @@ const NOTHING: ControlHandlers = {
   drain: () => {},
   takeOver: () => assert.fail(),
   stopRequest: async () => false,
+  explain: () => assert.fail(),
 };
 
 /** Creates a directory for the test. */

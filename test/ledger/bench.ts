@@ -6,6 +6,7 @@ import type { Settlement } from '../../src/core/settlement.ts';
 import type { Engine } from '../../src/ledger/engine.ts';
 import type {
   Admission,
+  AdmissionForecast,
   AdmissionRequest,
   Grant,
   Identity,
@@ -135,6 +136,12 @@ export class LedgerBench {
     const tokens = { reservedTokens: 10, inputTokens: 10, outputTokens: 20 };
     const requestId = `req_${String(++this.#requests).padStart(6, '0')}`;
     return { requestId, keyHash: key.hash, model: 'mock/echo', ...tokens, holdNanos: 0n, ...changes };
+  }
+
+  /** What `decide` would say, and the figures that it would decide by. */
+  async forecast(key: BenchKey, changes: Partial<AdmissionRequest> = {}): Promise<AdmissionForecast> {
+    const requests = [{ ...this.request(key), ...changes }];
+    return this.one({ kind: 'forecast', question: { keyId: key.id, requests } });
   }
 
   decide(key: BenchKey, changes: Partial<AdmissionRequest> = {}): Promise<Admission> {

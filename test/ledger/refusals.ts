@@ -1,7 +1,7 @@
 /** Each refusal as both stores give it: what it says, that it takes nothing, and which one comes first. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Admission, AdmissionRequest, Refusal } from '../../src/ledger/ledger.ts';
+import type { Admission, AdmissionForecast, AdmissionRequest, Refusal } from '../../src/ledger/ledger.ts';
 import { type BenchKey, LedgerBench, type OpenStore, USD } from './bench.ts';
 
 /** Ten requests, 1,000 tokens and two slots for each key, and ten USD of credit. */
@@ -143,6 +143,10 @@ const BY_RANK: readonly Pick<Case, 'prepare' | 'refusal'>[] = [
   },
 ];
 
+function foretold(forecast: AdmissionForecast): Refusal | null | undefined {
+  return forecast.kind === 'unknown' ? { reason: 'unknown_key' } : forecast.refusals[0];
+}
+
 export function testRefusals(openStore: OpenStore): void {
   describe('a refusal says why, and takes no window, no slot and no money:', () => {
     for (const { refusal, prepare, request = {}, what = '' } of CASES) {
@@ -153,6 +157,7 @@ export function testRefusals(openStore: OpenStore): void {
         await prepare(bench, key);
         const [stored, { figures }] = [await bench.store.dump(), await bench.identify(key)];
         for (let i = 0; i < 3; i++) assert.deepEqual(await bench.refuse(key, request), refusal);
+        if (request.keyHash === undefined) assert.deepEqual(foretold(await bench.forecast(key, request)), refusal);
         assert.deepEqual(await bench.store.dump(), stored);
         assert.deepEqual((await bench.identify(key)).figures, figures);
       });

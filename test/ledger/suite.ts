@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { OpenStore } from './bench.ts';
 import { testBudgets } from './budgets.ts';
 import { testDurability } from './durability.ts';
+import { testForecasts } from './forecasts.ts';
 import { testGrowth } from './growth.ts';
 import { testKeys } from './keys.ts';
 import { compareWithNaiveLedger } from './model.ts';
@@ -17,6 +18,7 @@ export function testConformance(openStore: OpenStore, runs: number): void {
   testKeys(openStore);
   testGrowth(openStore);
   testBudgets(openStore);
+  testForecasts(openStore);
   testPrices(openStore);
   testDurability(openStore);
 

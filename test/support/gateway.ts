@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { loadConfig } from '../../src/config/load.ts';
 import { mintKey } from '../../src/core/api-key.ts';
+import type { Explanation } from '../../src/core/explanation.ts';
 import { parseUsd } from '../../src/core/money.ts';
 import { type Gateway, startGateway } from '../../src/gateway/gateway.ts';
 import type { GracePeriods } from '../../src/gateway/worker.ts';
@@ -120,6 +121,11 @@ export class TestGateway {
 
   get statePath(): string {
     return this.#database.name;
+  }
+
+  /** What would happen to a body. */
+  explain(key: TestKey, body: string | Buffer, path?: string): Promise<Explanation> {
+    return this.#gateway.explain({ keyId: key.id, path, body: Buffer.from(body) });
   }
 
   /** Creates a key, as another process would. */

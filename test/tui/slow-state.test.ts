@@ -69,6 +69,7 @@ async function slowSession(t: TestContext) {
     requests,
     history: gate.around(history),
     budgets,
+    standings: state.standings,
     nodes: state.nodes,
     run: (work) => state.run(work),
     hasChanged: () => state.hasChanged(),

@@ -17,7 +17,7 @@ export interface AdmissionFacts {
   readonly month: string;
   readonly chargedNanos: Nanos;
   /** Undefined for a key that has none. */
-  readonly budgets: KeyBudgets | undefined;
+  readonly budgets: Pick<KeyBudgets, 'spends' | 'rooms'> | undefined;
   readonly balanceNanos: Nanos;
   /** The sum of all open holds, of all keys. */
   readonly heldNanos: Nanos;

@@ -23,6 +23,7 @@ import { type Answer, BUSIEST_KEYS, type Command } from '../protocol.ts';
 import type { Activity, Lease } from './activity.ts';
 import { ActivityTable } from './activity-table.ts';
 import { type AdmissionFacts, refusalOf } from './admission.ts';
+import { forecastOf } from './forecast.ts';
 import { grown } from './growth.ts';
 import { admitListing, identify } from './identify.ts';
 import { type CachedKey, chargeKey, KeyCache } from './key-cache.ts';
@@ -137,6 +138,10 @@ export class Decisions {
         return this.#admitListing(command.keyHash);
       case 'admit':
         return this.#admit(command.request);
+      case 'forecast': {
+        const key = this.#keys.byId(command.question.keyId);
+        return forecastOf(command.question, key && this.#facts(key));
+      }
       case 'settle':
         return this.#settle(command.settlement);
       case 'grow':
@@ -211,7 +216,7 @@ export class Decisions {
     return { admitted: true, figures, fallbacks: request.fallbacks.filter((id) => allowlist?.includes(id) ?? true) };
   }
 
-  #facts(key: CachedKey, activity: Activity): AdmissionFacts {
+  #facts(key: CachedKey, activity = this.#activities.of(key.record.id)): AdmissionFacts {
     return {
       key: key.record,
       limits: key.limits,

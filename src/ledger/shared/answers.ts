@@ -3,7 +3,14 @@ import { invariant } from '../../core/invariant.ts';
 import type { RateFigures } from '../../core/limits.ts';
 import type { Decided, DecidedAsk, DecidedKey, ReachedLimits, Used } from '../../state/postgres/batch.ts';
 import { untouchedFigures } from '../figures.ts';
-import type { Identity, LedgerSettings, ListingAdmission, Refusal, SpendRefusal } from '../ledger.ts';
+import type {
+  AdmissionForecast,
+  Identity,
+  LedgerSettings,
+  ListingAdmission,
+  Refusal,
+  SpendRefusal,
+} from '../ledger.ts';
 import type { Answer, Command } from '../protocol.ts';
 import { reachedMonth, refusalFor, spendRefusal } from '../spending.ts';
 import type { Placed, PlacedBatch } from './batch.ts';
@@ -27,6 +34,8 @@ function answerOf(command: Placed, decided: Decided, settings: LedgerSettings): 
       return answerToGrowth(decided, command);
     case 'admit':
       return answerToAdmission(decided, command, settings);
+    case 'forecast':
+      return answerToForecast(decided, command, settings);
     case 'listing':
       return answerToListing(decided, command, settings);
     case 'identity':
@@ -35,6 +44,7 @@ function answerOf(command: Placed, decided: Decided, settings: LedgerSettings): 
 }
 
 function answerToUnknown(command: Command, settings: LedgerSettings): Answer {
+  if (command.kind === 'forecast') return { kind: 'unknown' };
   const isListing = command.kind === 'admit_listing';
   const figures = untouchedFigures(isListing ? 'listings' : 'requests', settings);
   if (command.kind !== 'admit') return { kind: 'unknown', figures };
@@ -85,7 +95,7 @@ function answerToAdmission(
 
 function answerToListing(
   decided: Decided,
-  { key: at, ask: position, keyId }: Extract<Placed, { keyId: string }>,
+  { key: at, ask: position, keyId }: Extract<Placed, { kind: 'listing' | 'identity' }>,
   settings: LedgerSettings,
 ): ListingAdmission {
   const { modelsRpm } = settings;
@@ -110,7 +120,7 @@ function answerToListing(
 
 function answerToIdentity(
   decided: Decided,
-  { key: at, ask: position, keyId }: Extract<Placed, { keyId: string }>,
+  { key: at, ask: position, keyId }: Extract<Placed, { kind: 'listing' | 'identity' }>,
   settings: LedgerSettings,
 ): Identity {
   const key = keyAt(decided, at);
@@ -122,6 +132,40 @@ function answerToIdentity(
   const refusal = refusalOf(ask, key, decided);
   const refusalIfFree = refusal && refusalOf(askAt(decided, position + 1), key, decided);
   return { kind: 'enabled', keyId, allowlist, concurrency, refusal, refusalIfFree, figures };
+}
+
+/** What is held, `decide` does not say: the engine adds it. */
+function answerToForecast(
+  decided: Decided,
+  { key: at, asks, keyId }: Extract<Placed, { kind: 'forecast' }>,
+  { creditEnforced }: LedgerSettings,
+): AdmissionForecast {
+  const { name, state, allowlist, rpm, tpm, concurrency, slots, spendLimitNanos, chargedNanos, budgets, used } = keyAt(
+    decided,
+    at,
+  );
+  if (state === 'deleted') return { kind: 'unknown' };
+  return {
+    kind: 'known',
+    standing: {
+      keyId,
+      name: name as string,
+      isDisabled: state === 'disabled',
+      allowlist,
+      limits: { rpm, tpm, concurrency },
+      requests: used.requests,
+      tokens: used.tokens,
+      slots,
+      spendLimitNanos,
+      chargedNanos,
+      heldOfKeyNanos: 0n,
+      budgets,
+      balanceNanos: decided.balanceNanos,
+      heldNanos: 0n,
+      creditEnforced,
+    },
+    refusals: asks.map((ask) => refusalOf(askAt(decided, ask), keyAt(decided, at), decided) ?? null),
+  };
 }
 
 /** The refusal behind a code of `decide_batch`; undefined for 0. */

@@ -13,11 +13,20 @@ export type Placed =
   | { readonly kind: 'grow'; readonly key: number; readonly position: number }
   | { readonly kind: 'admit'; readonly key: number; readonly ask: number; readonly request: AdmissionRequest }
   | { readonly kind: 'listing' | 'identity'; readonly key: number; readonly ask: number; readonly keyId: string }
+  | {
+      readonly kind: 'forecast';
+      readonly key: number;
+      /** One for each request. */
+      readonly asks: readonly number[];
+      readonly keyId: string;
+    }
   | { readonly kind: 'unknown_key'; readonly command: Command }
   | { readonly kind: 'other' };
 
 /** Who a command acts for: the key of its open request, or that with its hash. */
 export interface KeyLookup {
+  /** Undefined if there is no such key. */
+  ofId(keyId: string): string | undefined;
   ofHash(keyHash: string): string | undefined;
   /** Undefined if the request is not open. */
   ofRequest(requestId: string): string | undefined;
@@ -36,6 +45,8 @@ function keyOfCommand(command: Command, lookup: KeyLookup): string | undefined {
     case 'identify':
     case 'admit_listing':
       return lookup.ofHash(command.keyHash);
+    case 'forecast':
+      return lookup.ofId(command.question.keyId);
     case 'settle':
       return lookup.ofRequest(command.settlement.requestId);
     case 'grow':
@@ -64,6 +75,7 @@ export function place(commands: readonly Command[], lookup: KeyLookup): PlacedBa
 function wantsDetails(command: Command): boolean {
   return (
     command.kind === 'identify' ||
+    command.kind === 'forecast' ||
     command.kind === 'admit_listing' ||
     (command.kind === 'admit' && command.request.fallbacks !== undefined)
   );
@@ -75,7 +87,7 @@ function placeOne(command: Command, key: number | undefined, keyId: string | und
       command.kind !== 'settle' && command.kind !== 'grow',
       () => `a command to ${command.kind} names a request that is not open: it was settled twice or never admitted`,
     );
-    const asks = command.kind === 'admit' || command.kind === 'identify' || command.kind === 'admit_listing';
+    const asks = ['admit', 'identify', 'admit_listing', 'forecast'].includes(command.kind);
     return asks ? { kind: 'unknown_key', command } : { kind: 'other' };
   }
   switch (command.kind) {
@@ -93,6 +105,10 @@ function placeOne(command: Command, key: number | undefined, keyId: string | und
       const ask = addQuestion(batch, 2, key, 1n);
       addQuestion(batch, 2, key, 0n);
       return { kind: 'identity', key, ask, keyId };
+    }
+    case 'forecast': {
+      const asks = command.question.requests.map((request) => addAdmission(batch, request, key, 2));
+      return { kind: 'forecast', key, asks, keyId };
     }
     case 'free_slot':
       batch.freed.push(command.requestId);
@@ -131,8 +147,9 @@ function addGrowth({ growths }: Batch, { requestId, outputTokens, holdNanos }: G
   return growths.id.length - 1;
 }
 
-function addAdmission({ asks }: Batch, request: AdmissionRequest, key: number): number {
-  asks.kind.push(0);
+/** Of kind 2 it takes nothing. */
+function addAdmission({ asks }: Batch, request: AdmissionRequest, key: number, kind: 0 | 2 = 0): number {
+  asks.kind.push(kind);
   asks.id.push(request.requestId);
   asks.key.push(key);
   asks.model.push(request.model);

@@ -9,7 +9,7 @@ import { type OpenRequest, SharedLedgerStore } from '../../state/postgres/ledger
 import type { StorageFault } from '../../state/storage-fault.ts';
 import { checkCommand } from '../checks.ts';
 import type { Engine, EngineEvents } from '../engine.ts';
-import type { LedgerOptions, LedgerSettings, LedgerSummary, NodeIdentity } from '../ledger.ts';
+import type { AdmissionForecast, LedgerOptions, LedgerSettings, LedgerSummary, NodeIdentity } from '../ledger.ts';
 import { type Answer, BUSIEST_KEYS, type Command, isAdmitted } from '../protocol.ts';
 import { RefusalCounts } from '../refusal-counts.ts';
 import { answersOf } from './answers.ts';
@@ -191,7 +191,10 @@ export class SharedEngine implements Engine {
   }
 
   async #decide(commands: readonly Command[]): Promise<Answer[]> {
+    const asked = commands.flatMap((each) => (each.kind === 'forecast' ? [each.question.keyId] : []));
+    const existing = asked.length === 0 ? asked : await this.#store.existing(asked);
     const lookup: KeyLookup = {
+      ofId: (id) => (existing.includes(id) ? id : undefined),
       ofHash: (hash) => this.#keyIds.get(hash),
       ofRequest: (requestId) => this.#open.get(requestId)?.keyId,
     };
@@ -202,11 +205,19 @@ export class SharedEngine implements Engine {
     for (const command of commands) await this.#settleLate(command, decided);
     for (const [index, command] of commands.entries()) {
       if (command.kind === 'configure') this.#settings = command.settings;
+      else if (command.kind === 'forecast') answers[index] = await this.#withHeld(answers[index] as AdmissionForecast);
       else if (command.kind === 'snapshot') answers[index] = await this.#store.snapshot(command.keyIds, BUSIEST_KEYS);
     }
     // From here on the batch is decided.
     for (const [index, command] of commands.entries()) this.#follow(command, answers[index], decided);
     return answers;
+  }
+
+  /** What is held for a key and for all, as it is a moment after the decision. */
+  async #withHeld(forecast: AdmissionForecast): Promise<AdmissionForecast> {
+    if (forecast.kind === 'unknown') return forecast;
+    const { standing } = forecast;
+    return { ...forecast, standing: { ...standing, ...(await this.#store.heldFor(standing.keyId)) } };
   }
 
   /** Lets the database decide. Once its clock has stepped, it only ends requests for a minute. */

@@ -24,6 +24,8 @@ export interface OpenRequest {
 const DECIDE = `SELECT * FROM inf_gw.decide_batch(${parameters(41)})`;
 /** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
 const DURABLY = `set_config('synchronous_commit', 'on', true)`;
+const HELD_FOR = `SELECT held_nanos, coalesce((SELECT held_nanos FROM inf_gw.key_state s WHERE s.key_id = $1
+    AND s.month = to_char(to_timestamp(a.last_us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM')), 0) AS of_key FROM inf_gw.account a`;
 const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(23)}), ${DURABLY}`;
 const GIVE_BACK = `SELECT settled, ${DURABLY} FROM inf_gw.give_back($1)`;
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
@@ -112,6 +114,18 @@ export class SharedLedgerStore {
     const text = 'SELECT hash, id FROM inf_gw.keys WHERE hash = ANY ($1)';
     const rows = await this.#aside<{ hash: string; id: string }>('key_ids', text, [hashes]);
     return new Map(rows.map(({ hash, id }) => [hash, id]));
+  }
+
+  /** Those of these ids that keys have. */
+  async existing(keyIds: readonly string[]): Promise<readonly string[]> {
+    const text = 'SELECT id FROM inf_gw.keys WHERE id = ANY ($1)';
+    return (await this.#aside<{ id: string }>('existing', text, [keyIds])).map(({ id }) => id);
+  }
+
+  /** What is held for requests that a key has sent this month, and for all. */
+  async heldFor(keyId: string): Promise<{ readonly heldOfKeyNanos: bigint; readonly heldNanos: bigint }> {
+    const [row] = await this.#aside<{ of_key: string; held_nanos: string }>('held_for', HELD_FOR, [keyId]);
+    return { heldOfKeyNanos: BigInt(row?.of_key ?? 0), heldNanos: BigInt(row?.held_nanos ?? 0) };
   }
 
   /**

@@ -8,6 +8,7 @@ import { PostgresHistory } from './history.ts';
 import { PostgresKeys } from './keys.ts';
 import { PostgresNodes } from './nodes.ts';
 import { PostgresRequests } from './requests.ts';
+import { PostgresStandings } from './standings.ts';
 import { PostgresUsage } from './usage.ts';
 
 /**
@@ -30,6 +31,7 @@ class OpenDatabase implements OpenState {
   readonly usage: PostgresUsage;
   readonly requests: PostgresRequests;
   readonly history: PostgresHistory;
+  readonly standings: PostgresStandings;
   readonly nodes: PostgresNodes;
   readonly budgets: PostgresBudgets;
   readonly #database: Database;
@@ -43,6 +45,7 @@ class OpenDatabase implements OpenState {
     this.usage = new PostgresUsage(database);
     this.requests = new PostgresRequests(database);
     this.history = new PostgresHistory(database);
+    this.standings = new PostgresStandings(database);
     this.nodes = new PostgresNodes(database);
     this.budgets = new PostgresBudgets(database);
   }

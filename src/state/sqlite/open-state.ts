@@ -10,6 +10,7 @@ import { openToRead } from './open-to-read.ts';
 import { isOwnFile, makePrivate } from './private-files.ts';
 import { promised } from './promised.ts';
 import { RequestStore } from './requests.ts';
+import { StandingReader } from './standings.ts';
 import { explained } from './storage-errors.ts';
 import { UsageReader } from './usage.ts';
 
@@ -42,6 +43,7 @@ class OpenFile implements OpenState {
   readonly requests: OpenState['requests'];
   readonly history: OpenState['history'];
   readonly budgets: OpenState['budgets'];
+  readonly standings: OpenState['standings'];
   readonly nodes = undefined;
   readonly #database: Sqlite;
   #dataVersion: number | undefined;
@@ -55,6 +57,7 @@ class OpenFile implements OpenState {
     this.requests = promised(new RequestStore(database));
     this.history = promised(new HistoryReader(database));
     this.budgets = promised(new BudgetReader(database));
+    this.standings = { of: async (keyId, wallMs) => new StandingReader(database).of(keyId, wallMs) };
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {

@@ -1,0 +1,91 @@
+/** What did happen to a request, step by step, as its row in the journal tells. Pure. */
+import { readPriceText } from '../core/charged-price.ts';
+import { isoTime } from '../core/clock.ts';
+import { ERROR_STATUS, type ErrorCode } from '../core/errors.ts';
+import type { ExplainedStep, Explanation } from '../core/explanation.ts';
+import { formatUsd } from '../core/money.ts';
+import type { Outcome } from '../core/settlement.ts';
+import { milliseconds } from '../operator/format.ts';
+import { servedBy, servedModel } from '../operator/messages.ts';
+import { priceOf, SOURCES } from '../operator/request-fields.ts';
+import type { RequestEnd, RequestRecord } from '../state/requests.ts';
+
+export function explainPast(request: RequestRecord): Explanation {
+  const { end } = request;
+  const steps = [...admissionSteps(request), ...(end === undefined ? [] : endSteps(request, end))];
+  if (end === undefined) return { status: null, code: null, message: `${request.id} is in flight.`, steps };
+  return { ...resultOf(end), steps };
+}
+
+function resultOf({ outcome, failure }: RequestEnd): Pick<Explanation, 'status' | 'code' | 'message'> {
+  if (outcome === 'ok') return { status: 200, code: null, message: 'It was answered.' };
+  if (!isErrorCode(outcome)) {
+    const message = outcome === 'cancelled' ? 'The client hung up.' : 'The gateway stopped before it ended.';
+    return { status: null, code: outcome, message };
+  }
+  // A stream that failed had begun with 200; the journal does not tell.
+  return {
+    status: ERROR_STATUS[outcome],
+    code: outcome,
+    message: failure?.message ?? 'It was answered with an error.',
+  };
+}
+
+function isErrorCode(outcome: Outcome): outcome is ErrorCode {
+  return outcome in ERROR_STATUS;
+}
+
+function ok(step: string, message: string, figures: Readonly<Record<string, unknown>> = {}): ExplainedStep {
+  return { step, status: 'ok', message, ...figures };
+}
+
+function admissionSteps(request: RequestRecord): ExplainedStep[] {
+  const { key, keyId, requestedModel, admittedAtMs, holdNanos, price: text } = request;
+  const price = text === undefined ? undefined : readPriceText(text);
+  const hold = holdNanos === undefined ? undefined : formatUsd(holdNanos);
+  return [
+    ok('key', key, { key, key_id: keyId }),
+    ok('model', requestedModel, { model: requestedModel }),
+    ok('admission', `admitted at ${isoTime(admittedAtMs)}`, { admitted_at: isoTime(admittedAtMs) }),
+    ok('hold', hold === undefined ? 'unknown' : `${hold} USD at the end`, { hold_usd: hold ?? null }),
+    ok('price', priceOf(request), {
+      input_usd: price === undefined ? null : formatUsd(price.input),
+      cached_input_usd: price === undefined ? null : formatUsd(price.cachedInput),
+      output_usd: price === undefined ? null : formatUsd(price.output),
+      price_file: price?.of ?? null,
+      journal: text ?? null,
+    }),
+  ];
+}
+
+function endSteps({ model, requestedModel, admittedAtMs }: RequestRecord, end: RequestEnd): ExplainedStep[] {
+  const { upstream, attempts, outcome, failure, promptTokens, completionTokens, source, costNanos } = end;
+  const isFailed = isErrorCode(outcome);
+  const route =
+    upstream === undefined
+      ? 'no upstream was asked'
+      : `${servedModel(model, requestedModel)} at ${servedBy(upstream, attempts)}`;
+  return [
+    ok('route', route, {
+      model,
+      upstream: upstream ?? null,
+      attempts: attempts ?? null,
+      first_byte_ms: end.firstByteMs ?? null,
+    }),
+    {
+      step: 'outcome',
+      status: isFailed ? 'refused' : 'ok',
+      message: `${outcome} after ${milliseconds(Math.max(0, end.settledAtMs - admittedAtMs))}${failure === undefined ? '' : `: ${failure.message}`}`,
+      outcome,
+      failure: failure === undefined ? null : { ...failure, status: failure.status ?? null },
+    },
+    ok('usage', `${promptTokens} tokens in, ${completionTokens} out; ${SOURCES[source]}`, {
+      prompt_tokens: promptTokens,
+      cached_tokens: end.cachedTokens,
+      cache_write_tokens: end.cacheWriteTokens,
+      completion_tokens: completionTokens,
+      source,
+    }),
+    ok('charge', `${formatUsd(costNanos)} USD`, { cost_usd: formatUsd(costNanos) }),
+  ];
+}

@@ -1,0 +1,20 @@
+/** Which dialect a body is in, where nothing but the body says so. Pure. */
+import type { DialectName } from '../core/dialects.ts';
+import { isObject } from '../core/json.ts';
+import type { Fields } from './dialect.ts';
+
+/** What requests of the messages API have at the top level, and chat completions do not. */
+const OF_MESSAGES: readonly string[] = ['system', 'thinking', 'stop_sequences', 'top_k', 'mcp_servers', 'container'];
+const OF_EMBEDDINGS: readonly string[] = ['encoding_format', 'dimensions'];
+
+/** Chat where nothing speaks for another one. */
+export function guessDialect(fields: Fields): DialectName {
+  const has = (names: readonly string[]) => names.some((name) => fields[name] !== undefined);
+  if (Array.isArray(fields.messages)) return has(OF_MESSAGES) || hasInputSchema(fields.tools) ? 'messages' : 'chat';
+  if (fields.input === undefined) return 'chat';
+  return has(OF_EMBEDDINGS) ? 'embeddings' : 'responses';
+}
+
+function hasInputSchema(tools: unknown): boolean {
+  return Array.isArray(tools) && tools.some((tool) => isObject(tool) && tool.input_schema !== undefined);
+}

@@ -1,0 +1,233 @@
+/** The steps of an explanation, with the figures that each is decided by. Pure. */
+import { pricesAtLength, pricesFor } from '../catalog/cost.ts';
+import { type BudgetSpend, budgetJson } from '../core/budgets.ts';
+import type { ClientError } from '../core/errors.ts';
+import type { ExplainedStep, StepStatus } from '../core/explanation.ts';
+import { formatUsd, type Nanos } from '../core/money.ts';
+import { inputParts } from '../dialects/input.ts';
+import type { KeyStanding, Refusal } from '../ledger/ledger.ts';
+import { NO_UPSTREAM_AVAILABLE } from '../relay/failures.ts';
+import type { Provider } from '../upstream/provider.ts';
+import type { Plan } from './plan.ts';
+import { causeOf } from './refusals.ts';
+import type { Permitted } from './resolve.ts';
+
+function ok(step: string, message: string, figures: Readonly<Record<string, unknown>> = {}): ExplainedStep {
+  return { step, status: 'ok', message, ...figures };
+}
+
+export function keyStep({ keyId, name, limits }: KeyStanding): ExplainedStep {
+  const { rpm, tpm, concurrency } = limits;
+  return ok('key', `${name}, enabled`, { key: name, key_id: keyId, limits: { rpm, tpm, concurrency } });
+}
+
+/** What the body becomes for each of the models that it may go to. */
+export function requestStep({ request, targets }: Permitted): ExplainedStep {
+  const translations = targets.map(({ model, request: sent, response, ignored }) => ({
+    model: model.id,
+    dialect: sent.dialect.name,
+    is_translated: response !== undefined,
+    left_out: ignored,
+  }));
+  const [first] = translations;
+  const lost = first?.left_out.length ? `; left out: ${first.left_out.join(', ')}` : '';
+  const message = first?.is_translated
+    ? `valid; translated from ${request.dialect.name} to ${first.dialect}${lost}`
+    : 'valid; its bytes go through unchanged but for the name of the model';
+  return ok('request', message, { stream: request.stream, choices: request.choices, hosts: translations });
+}
+
+export function estimateStep({ request, targets }: Permitted, plan: Plan): ExplainedStep {
+  const { textTokens, otherTokens } = inputParts(request);
+  const [{ model, request: sent }] = targets;
+  const declared = sent.maxOutput;
+  const why =
+    declared === undefined
+      ? `no maximum is declared, so default_output of ${model.id}`
+      : `the declared maximum${declared > plan.outputTokens ? ', as far as it is held for at first' : ''}`;
+  const message =
+    `${count(plan.inputTokens)} tokens of input (text ${count(textTokens)}, the rest ${count(otherTokens)}) and ` +
+    `${count(plan.outputTokens)} of output ` +
+    `(${why}); ${count(plan.reservedTokens)} reserved`;
+  return ok('estimate', message, {
+    input_tokens: plan.inputTokens,
+    text_tokens: textTokens,
+    other_tokens: otherTokens,
+    declared_output_tokens: declared ?? null,
+    output_tokens: plan.outputTokens,
+    reserved_tokens: plan.reservedTokens,
+  });
+}
+
+export function priceStep({ routes, inputTokens, price }: Plan): ExplainedStep {
+  const [{ model, hosted }] = routes;
+  const { input, cachedInput, output } = pricesAtLength(pricesFor(model, hosted.request.serviceTier), inputTokens);
+  const from = model.pricesOf === undefined ? 'the config' : `the price file of ${model.pricesOf}`;
+  return ok('price', `${formatUsd(input)} in, ${formatUsd(output)} out, USD per million tokens, of ${from}`, {
+    input_usd: formatUsd(input),
+    cached_input_usd: formatUsd(cachedInput),
+    output_usd: formatUsd(output),
+    price_file: model.pricesOf ?? null,
+    journal: price,
+  });
+}
+
+export function holdStep({ request }: Permitted, plan: Plan, capOutput: boolean): ExplainedStep {
+  const growth = request.stream ? ', which grows with what the stream writes' : '';
+  const models = plan.routes.map(({ model }) => model.id);
+  const over = models.length > 1 ? `, the most of ${models.join(', ')}` : '';
+  return ok('hold', `${formatUsd(plan.holdNanos)} USD${over}${growth}`, {
+    hold_usd: formatUsd(plan.holdNanos),
+    models,
+    cap_output: capOutput,
+  });
+}
+
+interface Check {
+  readonly step: string;
+  /** The refusal that it can lead to, and of which budget. */
+  readonly reason: Refusal['reason'];
+  readonly period?: string;
+  readonly message: string;
+  readonly figures: Readonly<Record<string, unknown>>;
+}
+
+/** In the order in which admission checks them. What it decided stands in `refusal`. */
+export function checkSteps(standing: KeyStanding, plan: Plan, refusal: Refusal | null): ExplainedStep[] {
+  const checks = [...moneyChecks(standing, plan), ...rateChecks(standing, plan), heldCheck(standing, plan)];
+  const period = refusal?.reason === 'spend_limit_reached' ? refusal.budget?.period : undefined;
+  const refusedAt =
+    refusal === null
+      ? checks.length
+      : checks.findIndex((check) => check.reason === refusal.reason && check.period === period);
+  return checks.map(({ step, message, figures }, index) => {
+    const status: StepStatus = index < refusedAt ? 'ok' : index === refusedAt ? 'refused' : 'skipped';
+    const cause = status === 'refused' && refusal !== null ? `${causeOf(refusal)}: ` : '';
+    return { step, status, message: cause + message, ...figures };
+  });
+}
+
+function moneyChecks(standing: KeyStanding, { holdNanos }: Plan): Check[] {
+  const { spendLimitNanos: limit, chargedNanos: charged, balanceNanos, creditEnforced } = standing;
+  return [
+    {
+      step: 'spend_limit',
+      reason: 'spend_limit_reached',
+      message:
+        limit === null
+          ? `no limit; ${formatUsd(charged)} USD this month`
+          : `${formatUsd(charged)} of ${formatUsd(limit)} USD this month, ${left(limit - charged)} left`,
+      figures: {
+        limit_usd: limit === null ? null : formatUsd(limit),
+        spent_usd: formatUsd(charged),
+        left_usd: limit === null ? null : left(limit - charged),
+      },
+    },
+    ...standing.budgets.map(budgetCheck),
+    {
+      step: 'credit',
+      reason: 'insufficient_credit',
+      message: creditEnforced
+        ? `balance ${formatUsd(balanceNanos)} USD, the hold is ${formatUsd(holdNanos)}`
+        : 'credit is off: the balance is not checked',
+      figures: { enforced: creditEnforced, balance_usd: formatUsd(balanceNanos), hold_usd: formatUsd(holdNanos) },
+    },
+  ];
+}
+
+function budgetCheck(spend: BudgetSpend): Check {
+  const { period, limitNanos: limit, chargedNanos: charged } = spend;
+  return {
+    step: 'budget',
+    reason: 'spend_limit_reached',
+    period,
+    message: `${formatUsd(charged)} of ${formatUsd(limit)} USD of the budget ${period}, ${left(limit - charged)} left`,
+    figures: { ...budgetJson(spend), left_usd: left(limit - charged) },
+  };
+}
+
+function rateChecks({ limits, requests, tokens, slots }: KeyStanding, { reservedTokens }: Plan): Check[] {
+  const check = (
+    step: Check['step'],
+    reason: Check['reason'],
+    what: string,
+    used: number,
+    limit: number,
+    need: number,
+  ) => ({
+    step,
+    reason,
+    message: `${count(used)} of ${count(limit)} ${what}, ${count(Math.max(0, limit - used))} left; needs ${count(need)}`,
+    figures: { limit, used, left: Math.max(0, limit - used), needs: need },
+  });
+  return [
+    {
+      step: 'size',
+      reason: 'larger_than_token_limit',
+      message: `${count(reservedTokens)} tokens, of at most ${count(limits.tpm)} a minute`,
+      figures: { limit: limits.tpm, needs: reservedTokens },
+    },
+    check('requests_per_minute', 'requests_per_minute', 'requests in the last minute', requests, limits.rpm, 1),
+    check('tokens_per_minute', 'tokens_per_minute', 'tokens in the last minute', tokens, limits.tpm, reservedTokens),
+    check('concurrency', 'concurrency', 'requests at once', slots, limits.concurrency, 1),
+  ];
+}
+
+function heldCheck(standing: KeyStanding, { holdNanos }: Plan): Check {
+  const { balanceNanos, heldNanos, heldOfKeyNanos } = standing;
+  const free = balanceNanos - heldNanos;
+  return {
+    step: 'held_money',
+    reason: 'money_spoken_for',
+    message: `${formatUsd(heldNanos)} USD held for requests in flight, ${formatUsd(heldOfKeyNanos)} of them of this key; ${formatUsd(free)} of the balance is free`,
+    figures: {
+      held_usd: formatUsd(heldNanos),
+      held_of_key_usd: formatUsd(heldOfKeyNanos),
+      free_usd: formatUsd(free),
+      hold_usd: formatUsd(holdNanos),
+    },
+  };
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en-US');
+}
+
+function left(nanos: Nanos): string {
+  return formatUsd(nanos > 0n ? nanos : 0n);
+}
+
+/** Where it would go first, and what else could take it. */
+export function routeStep(
+  { routes }: Plan,
+  providers: ReadonlyMap<string, Provider>,
+): { readonly step: ExplainedStep; readonly error: ClientError | undefined } {
+  const providerOf = (name: string) => providers.get(name) as Provider;
+  const nextAt = (among: 'available' | 'last_resort') =>
+    routes
+      .map(({ model }) => ({ model, member: providerOf(model.provider).next(model.upstream, among) }))
+      .find(({ member }) => member !== undefined);
+  const next = nextAt('available') ?? nextAt('last_resort');
+  const candidates = routes.map(({ model, capTokens }) => ({
+    model: model.id,
+    upstream_model: model.upstream,
+    cap_tokens: capTokens ?? null,
+    upstreams: providerOf(model.provider).members.map(({ name, state, weight, inFlight }) => ({
+      name,
+      state,
+      weight,
+      in_flight: inFlight,
+      is_next: name === next?.member?.name && model === next.model,
+    })),
+  }));
+  const isServed = next?.member !== undefined;
+  const others = candidates.flatMap(({ upstreams }) => upstreams).length - 1;
+  const message = isServed
+    ? `to ${next.member?.name} as ${next.model.upstream}${others > 0 ? `, with ${others} more to try` : ''}`
+    : 'every upstream is backing off or has an open circuit';
+  const status: StepStatus = isServed ? 'ok' : 'refused';
+  return {
+    step: { step: 'route', status, message, candidates },
+    error: isServed ? undefined : NO_UPSTREAM_AVAILABLE,
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * What would happen to a body, step by step. It asks the same functions as the pipeline, in the same
+ * order, and takes nothing: no hold, no place in a window, no turn of an upstream.
+ */
+import type { Catalog } from '../catalog/catalog.ts';
+import type { DialectName } from '../core/dialects.ts';
+import { type ClientError, NOT_FORWARDED, statusOf } from '../core/errors.ts';
+import {
+  type ExplainedStep,
+  type ExplainQuestion,
+  type Explanation,
+  NOT_REACHED,
+  type StepStatus,
+} from '../core/explanation.ts';
+import { newId } from '../core/ids.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { DIALECTS } from '../dialects/dialects.ts';
+import { guessDialect } from '../dialects/guess.ts';
+import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
+import { bodyTooLarge } from '../http/body.ts';
+import { routeOf } from '../http/routes.ts';
+import {
+  type AdmissionForecast,
+  type KeyStanding,
+  type Ledger,
+  LedgerUnavailable,
+  type Refusal,
+} from '../ledger/ledger.ts';
+import type { Provider } from '../upstream/provider.ts';
+import { readJsonBody } from '../wire/body.ts';
+import { checkSteps, estimateStep, holdStep, keyStep, priceStep, requestStep, routeStep } from './explain-steps.ts';
+import { admissionRequest, type Plan, plansFor } from './plan.ts';
+import { errorForRefusal } from './refusals.ts';
+import { type Permitted, permit, type Resolution, resolveRequest } from './resolve.ts';
+
+export interface ExplainParts {
+  readonly catalog: Catalog;
+  readonly ledger: Pick<Ledger, 'forecast'>;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly capOutput: boolean;
+  readonly maxBodyBytes: number;
+}
+
+/** The steps in their order, as far as they do not depend on the request. */
+const STEPS = ['key', 'body', 'model', 'allowlist', 'request', 'estimate', 'price', 'hold', 'checks', 'route'] as const;
+type StepName = (typeof STEPS)[number];
+
+/** Never rejects for a ledger that cannot decide: then this is what would happen. */
+export async function explain(parts: ExplainParts, question: ExplainQuestion): Promise<Explanation> {
+  const trail = new Trail();
+  try {
+    return await follow(trail, parts, question);
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailable)) throw error;
+    return trail.refuse(trail.isEmpty ? 'key' : 'checks', NOT_FORWARDED);
+  }
+}
+
+async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuestion): Promise<Explanation> {
+  const { keyId } = question;
+  const standing = standingOf(await parts.ledger.forecast({ keyId, requests: [] }));
+  if (standing === undefined) return trail.refuse('key', INVALID_API_KEY);
+  if (standing.isDisabled) return trail.refuse('key', API_KEY_DISABLED);
+  trail.add(keyStep(standing));
+
+  const read = dialectOf(question, parts.maxBodyBytes);
+  if ('error' in read) return trail.refuse('body', read.error);
+  const { dialect, body } = read;
+  const resolution = resolveRequest(parts.catalog, dialect, body);
+  const permission = permit(resolution, standing.allowlist, parts.catalog);
+  addResolved(trail, resolution, dialect, body, standing);
+  if (!permission.ok) return trail.refuse(stepOf(permission.error, resolution), permission.error);
+  const { permitted } = permission;
+  trail.add(requestStep(permitted));
+
+  const plans = plansFor(permitted.request, permitted.targets, parts.capOutput);
+  const { plan, refusal, now } = await decide(parts, keyId, permitted, plans);
+  if (now === undefined) return trail.refuse('key', INVALID_API_KEY);
+  trail.add(estimateStep(permitted, plan), priceStep(plan), holdStep(permitted, plan, parts.capOutput));
+  trail.add(...checkSteps(now, plan, refusal));
+  if (refusal !== null) {
+    return trail.refuse('checks', errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos));
+  }
+  const { step, error } = routeStep(plan, parts.providers);
+  return error === undefined ? trail.admit(step) : trail.refuse('route', error, step);
+}
+
+/** As the pipeline admits: with the fallbacks of the model, and then without. */
+async function decide(
+  { ledger }: ExplainParts,
+  keyId: string,
+  { request }: Permitted,
+  plans: readonly [Plan, ...Plan[]],
+): Promise<{ plan: Plan; refusal: Refusal | null; now: KeyStanding | undefined }> {
+  const requests = plans.map((plan) => admissionRequest(newId('req', Date.now()), '', request.stream, plan));
+  const forecast = await ledger.forecast({ keyId, requests });
+  const refusals = forecast.kind === 'known' ? forecast.refusals : [];
+  const admitted = refusals.indexOf(null);
+  const index = admitted < 0 ? plans.length - 1 : admitted;
+  return { plan: plans[index] as Plan, refusal: refusals[index] ?? null, now: standingOf(forecast) };
+}
+
+function standingOf(forecast: AdmissionForecast): KeyStanding | undefined {
+  return forecast.kind === 'known' ? forecast.standing : undefined;
+}
+
+type Read = { readonly dialect: Dialect; readonly body: Buffer } | { readonly error: ClientError };
+
+function dialectOf({ path, body: bytes }: ExplainQuestion, maxBodyBytes: number): Read {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (body.length > maxBodyBytes) return { error: bodyTooLarge(maxBodyBytes) };
+  if (path === undefined) return { dialect: DIALECTS[guessed(body)], body };
+  const routing = routeOf('POST', path);
+  if (!routing.ok) return { error: routing.error };
+  if (routing.route.kind === 'model_request') return { dialect: DIALECTS[routing.route.dialect], body };
+  return { error: { code: 'invalid_request', status: 404, message: `${path} takes no request to a model.` } };
+}
+
+function guessed(body: Buffer): DialectName {
+  const read = readJsonBody(body);
+  return read.ok ? guessDialect(read.body.fields) : 'chat';
+}
+
+/** What is known of a body that was read, in the order of the checks. */
+function addResolved(
+  trail: Trail,
+  resolution: Resolution,
+  dialect: Dialect,
+  { length }: Buffer,
+  { allowlist }: KeyStanding,
+): void {
+  if (resolution.modelName === undefined) return;
+  const isStream = resolution.ok && resolution.request.stream;
+  const what = `${dialect.title}, ${length} bytes${isStream ? ', streamed' : ''}`;
+  trail.add({ step: 'body', status: 'ok', message: what, dialect: dialect.name, bytes: length });
+  const { model } = resolution;
+  if (model === undefined) return;
+  trail.add({ step: 'model', status: 'ok', message: model.id, model: model.id, upstream_model: model.upstream });
+  if (allowlist !== null && !allowlist.includes(model.id)) return;
+  const why = allowlist === null ? 'the key may call every model' : 'the key may call it';
+  trail.add({ step: 'allowlist', status: 'ok', message: why, allowlist });
+}
+
+/** Where a body is refused before admission. */
+function stepOf(error: ClientError, { modelName, model }: Resolution): StepName {
+  if (modelName === undefined) return 'body';
+  if (error.code === 'model_not_allowed') return 'allowlist';
+  return model === undefined ? 'model' : 'request';
+}
+
+/** The steps so far. Each comes once, and those after a refusal are skipped. */
+class Trail {
+  readonly #steps: ExplainedStep[] = [];
+
+  get isEmpty(): boolean {
+    return this.#steps.length === 0;
+  }
+
+  add(...steps: readonly ExplainedStep[]): void {
+    this.#steps.push(...steps);
+  }
+
+  admit(last: ExplainedStep): Explanation {
+    this.add(last);
+    return { status: 200, code: null, message: `It would be admitted and sent: ${last.message}.`, steps: this.#steps };
+  }
+
+  refuse(at: StepName, error: ClientError, step?: ExplainedStep): Explanation {
+    const { code, message, retryAfterS } = error;
+    // The checks have said so themselves.
+    if (this.#steps.at(-1)?.step !== 'held_money') this.add(step ?? { step: at, status: 'refused', message });
+    const skipped = STEPS.slice(STEPS.indexOf(at) + 1).map(skippedStep);
+    const steps = [...this.#steps, ...skipped];
+    const retry = retryAfterS !== undefined && { retry_after_s: retryAfterS };
+    return { status: statusOf(error), code, message, ...retry, steps };
+  }
+}
+
+function skippedStep(step: StepName): ExplainedStep {
+  const status: StepStatus = 'skipped';
+  return { step, status, message: NOT_REACHED };
+}

@@ -1,0 +1,57 @@
+/** What a gateway that joins the others would decide on the requests of a key by. */
+import { utcMonth } from '../../core/clock.ts';
+import type { Standing, Standings } from '../standings.ts';
+import { NOW_US } from './activity.ts';
+import type { Database } from './database.ts';
+
+const ACCOUNT = `SELECT a.balance_nanos, a.held_nanos, n.us AS now_us, coalesce((SELECT sum(u.cost_nanos)
+    FROM inf_gw.usage_months u WHERE u.key_id = $1 AND u.month = to_char(to_timestamp(n.us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM')
+  ), 0)::bigint AS charged_nanos FROM inf_gw.account a, (SELECT ${NOW_US} AS us) n`;
+const ENTRIES = `SELECT at_us, requests, tokens FROM inf_gw.window_entries WHERE key_id = $1 AND at_us > $2::bigint - 60000000`;
+const OPEN = `SELECT request_id, model, admitted_us, input_tokens, output_tokens, reserved_tokens, hold_nanos,
+    has_slot::int::bigint AS has_slot FROM inf_gw.holds WHERE key_id = $1 ORDER BY admitted_us`;
+
+export class PostgresStandings implements Standings {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async of(keyId: string): Promise<Standing> {
+    const { run } = this.#database;
+    const [account] = await run(ACCOUNT, [keyId]);
+    const nowUs = account?.now_us as bigint;
+    const msOf = (us: unknown) => Number(us as bigint) / 1_000;
+    const ageMs = (us: unknown) => Math.max(0, msOf(nowUs) - msOf(us));
+    const entries = await run(ENTRIES, [keyId, nowUs]);
+    const open = await run(OPEN, [keyId]);
+    return {
+      month: utcMonth(msOf(nowUs)),
+      chargedNanos: account?.charged_nanos as bigint,
+      balanceNanos: account?.balance_nanos as bigint,
+      heldNanos: account?.held_nanos as bigint,
+      entries: entries.map(({ at_us: at, requests, tokens }) => ({
+        ageMs: ageMs(at),
+        requests: Number(requests),
+        tokens: Number(tokens),
+      })),
+      open: open.map((row) => ({
+        hold: {
+          requestId: row.request_id as string,
+          keyId,
+          model: row.model as string,
+          admittedAtMs: msOf(row.admitted_us),
+          inputTokens: Number(row.input_tokens),
+          outputTokens: Number(row.output_tokens),
+          holdNanos: row.hold_nanos as bigint,
+        },
+        ageMs: ageMs(row.admitted_us),
+        month: utcMonth(msOf(row.admitted_us)),
+        reservedTokens: Number(row.reserved_tokens),
+        hasSlot: row.has_slot === 1n,
+      })),
+      interrupted: 0,
+    };
+  }
+}

@@ -1,0 +1,47 @@
+/** What a gateway that starts on a state file would decide on the requests of a key by. */
+import { utcMonth } from '../../core/clock.ts';
+import type { Standing, StandingEntry } from '../standings.ts';
+import { Account } from './account.ts';
+import type { Sqlite } from './database.ts';
+import { Journal } from './journal.ts';
+
+const WINDOW_MS = 60_000;
+
+export class StandingReader {
+  readonly #account: Account;
+  readonly #journal: Journal;
+
+  constructor(database: Sqlite) {
+    this.#account = new Account(database);
+    this.#journal = new Journal(database);
+  }
+
+  /** The start of a gateway charges what a crash has left open, and so do these figures. */
+  of(keyId: string, wallMs: number): Standing {
+    const month = utcMonth(wallMs);
+    const holds = this.#journal.openHolds();
+    const interrupted = holds.filter((hold) => hold.keyId === keyId);
+    const ageMs = (atMs: number) => Math.max(0, wallMs - atMs);
+    const sum = (amounts: readonly bigint[]) => amounts.reduce((total, each) => total + each, 0n);
+    const ofMonth = interrupted.filter(({ admittedAtMs }) => utcMonth(admittedAtMs) === month);
+    const recent = this.#journal.recent(wallMs - WINDOW_MS).filter((entry) => entry.keyId === keyId);
+    return {
+      month,
+      chargedNanos: this.#journal.chargedInMonth(keyId, month) + sum(ofMonth.map(({ holdNanos }) => holdNanos)),
+      balanceNanos: this.#account.balance().balanceNanos - sum(holds.map(({ holdNanos }) => holdNanos)),
+      heldNanos: 0n,
+      entries: [
+        ...recent.flatMap(({ admittedAtMs, settledAtMs, tokens }): StandingEntry[] => [
+          { ageMs: ageMs(admittedAtMs), requests: 1, tokens: 0 },
+          { ageMs: ageMs(settledAtMs), requests: 0, tokens },
+        ]),
+        ...interrupted.flatMap(({ admittedAtMs, inputTokens, outputTokens }): StandingEntry[] => [
+          { ageMs: ageMs(admittedAtMs), requests: 1, tokens: 0 },
+          { ageMs: 0, requests: 0, tokens: inputTokens + outputTokens },
+        ]),
+      ].filter((entry) => entry.ageMs < WINDOW_MS),
+      open: [],
+      interrupted: holds.length,
+    };
+  }
+}

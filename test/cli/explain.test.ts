@@ -1,0 +1,63 @@
+/** `explain`: with a running gateway and without, of a body and of a request of the past. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Explanation } from '../../src/core/explanation.ts';
+import { Workplace } from '../support/cli.ts';
+
+interface Explained extends Explanation {
+  readonly live?: boolean;
+}
+
+const BODY = JSON.stringify({ model: 'mock/paid', messages: [{ role: 'user', content: 'hi' }], max_tokens: 10 });
+
+function stepOf({ steps }: Explanation, name: string) {
+  return steps.find(({ step }) => step === name);
+}
+
+test('`explain` asks the running gateway, goes by the state without one, and knows the past', async (t) => {
+  const place = new Workplace(t);
+  place.write('body.json', BODY);
+  const { key } = await place.createKey('app', '--rpm', '5');
+  await place.json('credit', 'add', '5');
+  const cold = await place.json<Explained>('explain', 'body.json', '--key', 'app');
+  assert.deepEqual([cold.status, cold.code, cold.live], [200, null, false]);
+
+  const serving = await place.serve();
+  const sent = await serving.chat(key, {
+    model: 'mock/paid',
+    messages: [{ role: 'user', content: 'hi' }],
+    max_tokens: 10,
+  });
+  await sent.text();
+  const id = sent.headers.get('x-request-id') ?? '';
+  const live = await place.json<Explained>('explain', 'body.json', '--key', 'app');
+  assert.deepEqual([live.status, live.live], [200, true]);
+  assert.partialDeepStrictEqual(stepOf(live, 'requests_per_minute'), { limit: 5, used: 1, left: 4 });
+  assert.equal(stepOf(live, 'hold')?.hold_usd, stepOf(cold, 'hold')?.hold_usd);
+  const fromInput = await place.run(['explain', '--key', 'app', '--path', '/v1/messages', '--json'], BODY);
+  assert.equal(stepOf(JSON.parse(fromInput.stdout) as Explained, 'body')?.dialect, 'messages');
+
+  const past = await place.json<Explained>('explain', id);
+  assert.deepEqual([past.status, past.code], [200, null]);
+  assert.equal(stepOf(past, 'hold')?.hold_usd, stepOf(live, 'hold')?.hold_usd);
+  assert.equal(stepOf(past, 'price')?.journal, stepOf(live, 'price')?.journal);
+  assert.equal(stepOf(past, 'route')?.upstream, 'mock');
+
+  assert.equal(await serving.stop(), 0);
+  const after = await place.json<Explained>('explain', 'body.json', '--key', 'app');
+  assert.equal(after.live, false);
+  // The request of the last minute still counts, as it does for a gateway that starts now.
+  assert.partialDeepStrictEqual(stepOf(after, 'requests_per_minute'), { used: 1, left: 4 });
+  assert.equal(stepOf(after, 'spend_limit')?.spent_usd, stepOf(past, 'charge')?.cost_usd);
+
+  const [refused, nobody, nothing, none] = await place.runAll([
+    ['explain', 'body.json', '--key', 'app'],
+    ['explain', 'body.json', '--key', 'nobody'],
+    ['explain'],
+    ['explain', 'none.json', '--key', 'app'],
+  ]);
+  assert.match(refused?.stdout ?? '', /^200\nIt would be admitted and sent: to mock as paid\.\n\nkey +app, enabled\n/);
+  assert.match(nobody?.stderr ?? '', /no such key: "nobody"/);
+  assert.equal(nothing?.status, 2);
+  assert.match(none?.stderr ?? '', /cannot read none\.json \(ENOENT\)/);
+});

@@ -1,0 +1,130 @@
+/** An explanation says what the gateway then does: the same status, code and message, and takes nothing. */
+import assert from 'node:assert/strict';
+import test, { after, afterEach, describe } from 'node:test';
+import type { Explanation } from '../../src/core/explanation.ts';
+import { answering } from '../support/answers.ts';
+import { startTestGateway, type TestKey } from '../support/gateway.ts';
+
+const gateway = await startTestGateway({
+  config: { max_body: '2kb' },
+  provider: {
+    refuse_fields: ['route'],
+    dialects: ['messages'],
+    models: {
+      echo: { input: 1, output: 2, max_output: 1000, default_output: 100 },
+      spare: { input: 3, output: 4, fallback: ['fake/echo'] },
+      cheap: { input: 1, output: 2, fallback: ['fake/dear'] },
+      dear: { input: 100_000_000, output: 100_000_000 },
+    },
+  },
+});
+after(() => gateway.stop());
+afterEach(() => gateway.assertSettled());
+
+const CHAT = '/v1/chat/completions';
+const MESSAGES = '/v1/messages';
+const say = (fields: object = {}) =>
+  JSON.stringify({ model: 'fake/echo', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }], ...fields });
+
+interface Case {
+  readonly what: string;
+  readonly key?: Parameters<typeof gateway.key>[0];
+  readonly prepare?: (key: TestKey) => unknown;
+  readonly body?: string;
+  readonly path?: string;
+  /** The step that refuses. */
+  readonly at: string;
+}
+
+const REFUSED: readonly Case[] = [
+  { what: 'a disabled key', prepare: (key) => gateway.setState(key, 'disabled'), at: 'key' },
+  { what: 'a deleted key', prepare: (key) => gateway.setState(key, 'deleted'), at: 'key' },
+  { what: 'a body that is too large', body: say({ x: 'x'.repeat(3_000) }), at: 'body' },
+  { what: 'no JSON', body: '{"model": ', at: 'body' },
+  { what: 'no model', body: '{}', at: 'body' },
+  { what: 'an unknown model', body: say({ model: 'fake/none' }), at: 'model' },
+  { what: 'a dialect that cannot reach the model', body: say({ input: 'x' }), path: '/v1/embeddings', at: 'model' },
+  { what: 'an allowlist', key: { allowlist: ['fake/spare'] }, at: 'allowlist' },
+  { what: 'an invalid field', body: say({ messages: 5 }), at: 'request' },
+  { what: 'what a translation cannot say', body: say({ n: 2 }), at: 'request' },
+  { what: 'a field that the provider refuses', body: say({ route: 'x', system: 'y' }), path: MESSAGES, at: 'request' },
+  { what: 'a spend limit', key: { spendLimitNanos: 0n }, at: 'spend_limit' },
+  { what: 'a budget', key: { budgets: [{ period: 'week', limitNanos: 0n }] }, at: 'budget' },
+  { what: 'a request larger than the token limit', key: { tpm: 5 }, at: 'size' },
+];
+
+function refusedAt({ steps }: Explanation): string | undefined {
+  return steps.find(({ status }) => status === 'refused')?.step;
+}
+
+describe('an explanation says what is then answered:', () => {
+  for (const { what, key: settings, prepare, body = say(), path = CHAT, at } of REFUSED) {
+    test(what, async () => {
+      const key = gateway.key(settings);
+      prepare?.(key);
+      const foretold = await gateway.explain(key, body, path);
+      const answer = await gateway.request(path, { method: 'POST', key, body });
+      const { error } = JSON.parse(answer.text) as { error: { code: string; message: string } };
+      assert.deepEqual([foretold.status, foretold.code, foretold.message], [answer.status, error.code, error.message]);
+      assert.equal(refusedAt(foretold), at);
+      const names = foretold.steps.map(({ step }) => step);
+      assert.equal(new Set(names).size, names.length, 'each step comes once');
+    });
+  }
+
+  test('a limit that is reached', async () => {
+    gateway.upstream.follow(
+      answering({
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        content: [{ type: 'text', text: 'hi' }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 3, output_tokens: 2 },
+      }),
+    );
+    const key = gateway.key({ rpm: 1 });
+    const free = await gateway.explain(key, say(), CHAT);
+    assert.deepEqual([free.status, free.code, refusedAt(free)], [200, null, undefined]);
+    // Asking takes nothing.
+    await gateway.explain(key, say(), CHAT);
+    assert.equal((await gateway.request(CHAT, { method: 'POST', key, body: say() })).status, 200);
+    const full = await gateway.explain(key, say(), CHAT);
+    assert.deepEqual([full.status, full.code, refusedAt(full)], [429, 'rate_limited', 'requests_per_minute']);
+    const step = full.steps.find((each) => each.step === 'requests_per_minute');
+    assert.partialDeepStrictEqual(step, { limit: 1, used: 1, left: 0 });
+  });
+});
+
+test('an explanation has the figures that the request is then held by', async () => {
+  const key = gateway.key();
+  const explained = await gateway.explain(key, say({ model: 'fake/spare' }), CHAT);
+  const figures = Object.fromEntries(explained.steps.map((each) => [each.step, each]));
+  assert.partialDeepStrictEqual(figures, {
+    body: { dialect: 'chat' },
+    request: { hosts: [{ model: 'fake/spare', dialect: 'messages', is_translated: true }, { model: 'fake/echo' }] },
+    estimate: { declared_output_tokens: 10, output_tokens: 10 },
+    price: { input_usd: '3.00', output_usd: '4.00', journal: '3/3/4' },
+    route: { candidates: [{ model: 'fake/spare', upstreams: [{ name: 'fake', state: 'closed', is_next: true }] }, {}] },
+  });
+  const { input_tokens: input, reserved_tokens: reserved } = figures.estimate as unknown as Record<string, number>;
+  assert.equal(reserved, (input ?? 0) + 10);
+  assert.equal(figures.hold?.hold_usd, ((3 * (input ?? 0) + 40) / 1e6).toFixed(6));
+});
+
+test('a fallback that cannot be paid for is left out, as admission leaves it out', async () => {
+  const { status, steps } = await gateway.explain(gateway.key(), say({ model: 'fake/cheap' }), CHAT);
+  assert.equal(status, 200);
+  assert.deepEqual(steps.find(({ step }) => step === 'hold')?.models, ['fake/cheap']);
+});
+
+test('a body without a path is one of the dialect that it looks like', async () => {
+  const key = gateway.key();
+  const dialectOf = async (fields: object) =>
+    (await gateway.explain(key, say(fields))).steps.find(({ step }) => step === 'body')?.dialect;
+  assert.equal(await dialectOf({}), 'chat');
+  assert.equal(await dialectOf({ system: 'x' }), 'messages');
+  assert.equal(await dialectOf({ tools: [{ name: 'f', input_schema: {} }] }), 'messages');
+  assert.equal(await dialectOf({ messages: undefined, input: 'x' }), 'responses');
+  assert.equal(await dialectOf({ messages: undefined, input: 'x', dimensions: 5 }), 'embeddings');
+});
