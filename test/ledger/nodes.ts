@@ -84,7 +84,8 @@ export function testNodes(database: SharedDatabase): void {
     const id = await admitOn(bench, other, bench.request(key, { holdNanos: 70n }));
     await assert.rejects(joinBy(database, 'another process'), { code: 'IG002', hint: '127.0.0.1:0' });
     await other.close();
-    assert.equal((await joinBy(database, 'another process'))[0]?.settled, 1n);
+    // By then the gateway beside it may have settled the request already.
+    await joinBy(database, 'another process');
     const [row] = await store.rows('journal');
     assert.deepEqual([row?.request_id, row?.source, row?.cost_nanos], [id, 'held', 70n]);
     assert.deepEqual(await bench.balance(), [USD - 70n, 0n]);

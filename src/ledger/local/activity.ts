@@ -2,6 +2,7 @@
 import { invariant } from '../../core/invariant.ts';
 import type { Limits, RateFigures } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
+import type { Settlement } from '../../core/settlement.ts';
 import type { HoldRow } from '../../state/journal.ts';
 import { limitOf, type RequestWindow } from '../figures.ts';
 import { type Leaving, SlidingWindow, secondsUntil, WINDOW_MS } from './window.ts';
@@ -72,6 +73,13 @@ export class Activity {
     this.#leases.set(requestId, after);
     this.#slots += Number(after.hasSlot) - Number(before.hasSlot);
     this.#openTokens += after.reservedTokens - before.reservedTokens;
+  }
+
+  /** Counts what a request has used. False if that is nothing, and the window has no entry for it. */
+  countTokens({ promptTokens, completionTokens }: Settlement['usage'], nowMs: number): boolean {
+    const tokens = promptTokens + completionTokens;
+    if (tokens > 0) this.tokens.add(nowMs, tokens);
+    return tokens > 0;
   }
 
   /** Tokens of the last minute and those reserved by open leases. */

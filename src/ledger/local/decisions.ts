@@ -259,7 +259,7 @@ export class Decisions {
     this.#store.settle(lease.hold, settlement, this.#clock.wallMs());
     this.#leases.remove(lease, activity);
     this.#undo.push(() => this.#leases.add(lease, activity));
-    this.#countTokens(activity, settlement, nowMs);
+    if (activity.countTokens(settlement.usage, nowMs)) this.#undo.push(() => activity.tokens.undoAdd());
     // Of the key not to be undone: a rollback forgets all keys.
     if (key !== undefined) chargeKey(key, lease, settlement.costNanos);
     this.#balanceNanos -= settlement.costNanos;
@@ -302,13 +302,6 @@ export class Decisions {
   #replace(before: Lease, after: Lease, activity: Activity): void {
     this.#leases.replace(before, after, activity);
     this.#undo.push(() => this.#leases.replace(after, before, activity));
-  }
-
-  #countTokens(activity: Activity, { usage }: Settlement, nowMs: number): void {
-    const tokens = usage.promptTokens + usage.completionTokens;
-    if (tokens === 0) return;
-    activity.tokens.add(nowMs, tokens);
-    this.#undo.push(() => activity.tokens.undoAdd());
   }
 
   #snapshot(keyIds: readonly string[]): LedgerSnapshot {
