@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { shownRequests } from '../../src/tui/lists/live.ts';
 import type { Model } from '../../src/tui/model.ts';
-import { after, endedRow, press, SNAPSHOT, screenText, serving } from './samples.ts';
+import { after, endedRow, press, requestRow, SNAPSHOT, screenText, serving } from './samples.ts';
 
 const live = serving('live');
 
@@ -37,4 +37,17 @@ describe('the rows of Live', () => {
   test('start at the top when the view is opened', () => {
     assert.deepEqual(press(later, '1', '3').model.live, live.live);
   });
+});
+
+test('while it asks whether to stop a request, it says which, and all rows stay in their place', () => {
+  const asking = press(live, 'x').model;
+  const text = screenText(asking);
+  assert.match(text, /key +web-app/);
+  assert.match(text, /model +openai\/gpt-4o-mini/);
+  assert.match(text, /age +1m15s/);
+  assert.match(text, /cost +0\.000219 USD so far/);
+  const next = { ...SNAPSHOT, live: [requestRow(90), requestRow(80)], recent: [endedRow(0, 'ok')] };
+  const later = after(asking, { kind: 'snapshot', snapshot: next });
+  assert.deepEqual(shownRequests(later), shownRequests(asking));
+  assert.equal(shownRequests(press(later, 'n').model)[0]?.id, requestRow(90).id);
 });
