@@ -26,8 +26,9 @@ const DETAIL_DAYS = 30;
 const WEEK_EVERY_MS = 60_000;
 /** How many keys are read at a time. */
 const PAGE_KEYS = 500;
-/** How many requests are read at a time. */
-const PAGE_REQUESTS = 200;
+/** How many requests are read at a time: few at first, which are shown at once, then as many as take some 20 ms. */
+const FIRST_REQUESTS = 200;
+const PAGE_REQUESTS = 2_000;
 const NOT_WRITABLE = 'The state file cannot be written here: it is only shown.';
 
 /** Reading rejects with a UserError where the state cannot be read. */
@@ -177,7 +178,8 @@ export class Store {
   requests({ id, ...search }: RequestSearch, after: JournalPlace | undefined): Promise<RequestPage> {
     const { requests } = this.#state;
     return this.#state.run(async () => {
-      if (id === undefined) return requests.page({ ...search, after, limit: PAGE_REQUESTS });
+      if (id === undefined)
+        return requests.page({ ...search, after, limit: after === undefined ? FIRST_REQUESTS : PAGE_REQUESTS });
       const found = await requests.find(id);
       return { rows: found === undefined ? [] : [found], next: undefined };
     });
