@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   serve: async () => (await import('./serve.ts')).registerServe,
   status: async () => (await import('./status.ts')).registerStatus,
   reload: async () => (await import('./status.ts')).registerReload,
+  run: async () => (await import('./run/run.ts')).registerRun,
   tui: async () => (await import('./tui.ts')).registerTui,
   keys: async () => (await import('./keys.ts')).registerKeys,
   limits: async () => (await import('./limits.ts')).registerLimits,
@@ -60,11 +61,18 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
       'after',
       '\nExamples:\n  inf-gw init                         write a first config\n  inf-gw serve                        run the gateway\n  inf-gw keys create my-app           create a key\n  inf-gw credit add 25                add credit to pay for requests\n  inf-gw usage --by key --since 7d    see who used what',
     );
-  const name = args.some((arg) => HELP.includes(arg)) ? undefined : operandsOf(args)[0];
+  const own = ownWords(args);
+  const name = own.some((arg) => HELP.includes(arg)) ? undefined : operandsOf(own)[0];
   const isAlone = name !== undefined && name !== NEEDS_ALL && Object.hasOwn(COMMANDS, name);
   const needed = isAlone ? [name] : Object.keys(COMMANDS);
   for (const each of needed) (await (COMMANDS[each] as () => Promise<Register>)())(program);
   return program;
+}
+
+/** The arguments before those of a command that `run` starts. */
+function ownWords(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return end < 0 ? args : args.slice(0, end);
 }
 
 /** The arguments that are neither an option nor the value of a global one. */

@@ -71,6 +71,19 @@ export function remark(text: string): void {
   for (const line of process.stderr.isTTY ? wrap(text, columnsOf(process.stderr)) : [text]) notice(line);
 }
 
+/** As `look`, for what goes to stderr. */
+export function remarkLook(): Look {
+  const { stderr } = process;
+  const paint: Look['paint'] = (text, style) => styleText(COLOURS[style], text, { stream: stderr });
+  return { room: stderr.isTTY ? columnsOf(stderr) : undefined, paint };
+}
+
+/** Prints lines that are clean and styled on stderr. */
+export function remarkLines(lines: readonly string[]): void {
+  const isAscii = process.stderr.isTTY && !isUtf8(process.env);
+  process.stderr.write(`${(isAscii ? lines.map(toAscii) : lines).join('\n')}\n`);
+}
+
 /** What JSON may contain as it is, but a terminal must not get. Line breaks are those of the document. */
 const UNSAFE_IN_JSON = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 

@@ -64,7 +64,15 @@ export async function withState<T>(
   work: (state: State) => Promise<T>,
   { creates = false } = {},
 ): Promise<T> {
-  const config = configOf(command);
+  return withStateOf(configOf(command), work, { creates });
+}
+
+/** As `withState`, on the state of a config. */
+export async function withStateOf<T>(
+  config: Config,
+  work: (state: State) => Promise<T>,
+  { creates = false } = {},
+): Promise<T> {
   const isMissing = !creates && isMissingFile(config.state);
   const state = await (isMissing ? emptyState() : openState(config.state, config.durability));
   try {

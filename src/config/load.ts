@@ -84,6 +84,20 @@ function defaultConfig(directory: string): Config {
   return buildConfig(parsed, source, () => {});
 }
 
+/** A config without a file, whose relative paths are relative to `directory`. Throws a UserError as `loadConfig`. */
+export function parseWithoutFile(text: string, environment: NodeJS.ProcessEnv, directory: string): Config {
+  const path = resolve(directory, DEFAULT_FILE);
+  const source = {
+    path,
+    shownPath: 'the built-in config',
+    modifiedAtS: 0,
+    readPrices: false,
+    environment,
+    warnings: [],
+  };
+  return { ...parseConfig(text, source), path: undefined };
+}
+
 interface ParseOptions extends Variables {
   readonly path: string;
   readonly shownPath: string;

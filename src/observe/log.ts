@@ -48,6 +48,18 @@ export async function openLog(level: string, format: 'json' | 'pretty'): Promise
   return { log, write, close };
 }
 
+/** How many errors are kept where nobody reads a log. */
+const MOST_KEPT = 20;
+
+/** A log for a process whose terminal belongs to another program. It keeps the messages of the first errors. */
+export function keptErrors(): OpenLog & { readonly errors: readonly string[] } {
+  const errors: string[] = [];
+  const write = (line: string) => {
+    if (errors.length < MOST_KEPT) errors.push((JSON.parse(line) as { msg: string }).msg);
+  };
+  return { log: pino(optionsFor('error'), { write }), write: () => {}, close: async () => {}, errors };
+}
+
 /**
  * A log for a thread of a worker. Two threads that write to one pipe would mix their lines, so
  * `send` passes lines to the main thread, once for each turn of the event loop. `flush` sends what

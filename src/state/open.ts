@@ -37,6 +37,14 @@ export async function isUnwritableFile(location: StateLocation): Promise<boolean
   return location.kind === 'file' && (await import('./sqlite/open-to-read.ts')).isUnwritable(location.path);
 }
 
+/** Whether a gateway has locked the state. Gateways on a database share it. */
+export async function isLocked(location: StateLocation): Promise<boolean> {
+  if (location.kind === 'postgres') return false;
+  const lock = (await import('./sqlite/lock.ts')).tryLockState(location.path);
+  lock?.release();
+  return lock === undefined;
+}
+
 function missingFile(path: string): string {
   return `no state file at ${path}; serve, keys create or credit add creates it`;
 }

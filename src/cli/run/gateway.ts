@@ -1,0 +1,176 @@
+/** The gateway of a command on a leash: the one that runs on the state, or one in this process for as long as it takes. */
+import { chmodSync, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { activeProviders } from '../../config/example.ts';
+import { type LoadOptions, loadConfig, parseWithoutFile } from '../../config/load.ts';
+import { readSnapshot } from '../../control/client.ts';
+import { type Snapshot, socketPathOf } from '../../control/protocol.ts';
+import { formatAddress } from '../../core/address.ts';
+import { isWellFormedKey } from '../../core/api-key.ts';
+import { UserError } from '../../core/errors.ts';
+import { PROGRAM } from '../../core/program.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
+import { isLocked } from '../../state/open.ts';
+import { notice, remark } from '../output.ts';
+
+export interface LeashGateway {
+  /** Of the gateway's state. Nothing is to be expected of the rest while another process serves. */
+  readonly config: Config;
+  /** Where clients on this machine reach it. */
+  readonly url: string;
+  /** Errors of the gateway itself, if it is in this process. */
+  readonly errors: readonly string[];
+  /** What a key is doing now. */
+  activityOf(keyId: string): Promise<Activity>;
+  /** Stops it if it is in this process; what is in flight is aborted and settled. */
+  stop(): Promise<void>;
+}
+
+export interface Activity {
+  readonly inFlight: number;
+  /** In the last 60 seconds. */
+  readonly refused: number;
+}
+
+const IDLE: Activity = { inFlight: 0, refused: 0 };
+
+/** Throws a UserError if there is no gateway and none can be started. */
+export async function gatewayFor(options: LoadOptions): Promise<LeashGateway> {
+  const config = loadConfig(options);
+  const snapshot = await readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 });
+  if (snapshot !== undefined) return runningGateway(config, snapshot);
+  return config.path === undefined ? startWithoutConfig(options.environment) : startOn(config);
+}
+
+function runningGateway(config: Config, { address, draining }: Snapshot): LeashGateway {
+  if (draining)
+    throw new UserError(`the gateway on ${config.statePath} is shutting down; start the command once it has`);
+  return {
+    config,
+    url: `http://${reachable(address)}`,
+    errors: [],
+    activityOf: async (keyId) => {
+      const query = { keyIds: [keyId], maxLive: 0, maxEnded: 0 };
+      const snapshot = await readSnapshot(socketPathOf(config), query);
+      return activityIn(snapshot, keyId);
+    },
+    stop: async () => {},
+  };
+}
+
+function activityIn(snapshot: Snapshot | undefined, keyId: string): Activity {
+  const row = snapshot?.keys.find(({ id }) => id === keyId);
+  return row === undefined ? IDLE : { inFlight: row.open, refused: row.refused };
+}
+
+/** Where a gateway that listens on this address can be reached from its own machine. */
+export function reachable(address: string): string {
+  return address.replace(/^0\.0\.0\.0(?=:)/, '127.0.0.1').replace(/^\[::\](?=:)/, '[::1]');
+}
+
+async function startOn(config: Config): Promise<LeashGateway> {
+  for (const warning of config.warnings) remark(`warning: ${warning}`);
+  // A gateway that shares a database needs a name of its own; one on a file has none.
+  const own = { ...config, node: `${config.node} run ${process.pid}` };
+  try {
+    return await start(own);
+  } catch (error) {
+    if (!(await isLocked(config.state))) throw error;
+    throw new UserError(
+      `another \`${PROGRAM} run\` serves ${config.statePath} until its command ends; ` +
+        `to run several at once, start \`${PROGRAM} serve\` first`,
+    );
+  }
+}
+
+/** How many commands can run at once without a config, each on a state of its own. */
+const MOST_STATES = 16;
+
+/**
+ * Serves the providers whose keys the environment has, on a state in the user's folder for such things. Each of
+ * several commands at once has its own, which the next one uses again.
+ */
+async function startWithoutConfig(environment: NodeJS.ProcessEnv): Promise<LeashGateway> {
+  const variables = withoutGatewayKeys(environment);
+  if (activeProviders(variables).every(({ variable }) => variable === undefined)) {
+    remark(
+      `note: no config, and no provider's key is set, so only the built-in mock answers; set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one, or make a config with \`${PROGRAM} init\``,
+    );
+  }
+  for (let number = 1; number <= MOST_STATES; number++) {
+    const config = configOfKeys(variables, stateFolder(environment, number));
+    try {
+      return await start(config);
+    } catch (error) {
+      if (!(await isLocked(config.state))) throw error;
+    }
+  }
+  throw new UserError(
+    `${MOST_STATES} commands without a config run already; to run more, make a config with \`${PROGRAM} init\` and start \`${PROGRAM} serve\``,
+  );
+}
+
+/** A key of a gateway, such as that of a `run` around this one, is none of a provider, and no provider may get it. */
+export function withoutGatewayKeys(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([, value = '']) => !isWellFormedKey(value.trim())));
+}
+
+/** A config with the providers whose keys are set, in which nothing but the budgets of keys bounds what is spent. */
+export function configOfKeys(environment: NodeJS.ProcessEnv, folder: string): Config {
+  const providers = activeProviders(environment).map(({ text }) => text);
+  const text = `state: ./inf-gw.db\ncredit: off\nproviders:\n${providers.join('\n\n')}\n`;
+  return parseWithoutFile(text, environment, folder);
+}
+
+/** Makes the folder. Throws a UserError if it cannot. */
+function stateFolder({ XDG_STATE_HOME: named = '' }: NodeJS.ProcessEnv, number: number): string {
+  const folder = isAbsolute(named) ? named : join(homedir(), '.local', 'state');
+  const own = join(folder, 'inf-gw', number === 1 ? 'run' : `run-${number}`);
+  try {
+    mkdirSync(own, { recursive: true });
+    chmodSync(own, 0o700);
+    return own;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new UserError(
+      `cannot make the folder ${own} (${code}), which keeps the journal where there is no config; ` +
+        `set XDG_STATE_HOME to a folder that can be written, or make a config with \`${PROGRAM} init\``,
+    );
+  }
+}
+
+/** Starts a gateway in this process, on a port of the loopback address that the system chooses. */
+async function start(config: Config): Promise<LeashGateway> {
+  // Loaded here: a command that uses a running gateway needs none of it.
+  const [{ startGateway }, { keptErrors }] = await Promise.all([
+    import('../../gateway/gateway.ts'),
+    import('../../observe/log.ts'),
+  ]);
+  // The addresses in the config belong to the gateway that is not running now, and may run any time.
+  const own: Config = { ...config, listen: { host: '127.0.0.1', port: 0 }, threads: 1, metrics: undefined };
+  const kept = keptErrors();
+  const onFatal = (error: Error) => kept.log.fatal(`internal error: a thread died: ${error.message}`);
+  const gateway: Gateway = await startGateway(own, kept, { onFatal });
+  if (gateway.summary.created)
+    notice(`created ${config.state.kind === 'file' ? 'the state file' : 'the tables in'} ${config.statePath}`);
+  const { address, port } = gateway.address;
+  let afterStop: Activity | undefined;
+  return {
+    config,
+    url: `http://${formatAddress({ host: address, port })}`,
+    errors: kept.errors,
+    activityOf: async (keyId) => {
+      if (afterStop !== undefined) return afterStop;
+      const snapshot = await gateway.snapshot({ ...NOTHING_BUT_KEYS, keyIds: [keyId] });
+      // Those included that are not admitted yet.
+      return { ...activityIn(snapshot, keyId), inFlight: await gateway.inFlight() };
+    },
+    stop: async () => {
+      afterStop = { inFlight: await gateway.stop(0), refused: 0 };
+    },
+  };
+}
+
+const NOTHING_BUT_KEYS = { sinceS: 0, minutesSinceS: 0, endedSinceMs: 0, maxLive: 0, maxEnded: 0 };

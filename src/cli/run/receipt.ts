@@ -1,0 +1,140 @@
+/** The receipt of a command on a leash: what it asked for, what it cost, what was refused. Pure. */
+import { isoTime } from '../../core/clock.ts';
+import { formatUsd, type Nanos } from '../../core/money.ts';
+import { counted } from '../../core/plural.ts';
+import { usageJson } from '../../operator/export.ts';
+import { count, duration, exactUsd } from '../../operator/format.ts';
+import { refusalReason } from '../../operator/messages.ts';
+import { type Field, fieldLines, type Look, marked, tableLines } from '../../operator/table.ts';
+import type { RequestRecord } from '../../state/requests.ts';
+import type { RefusalRow, UsageRow } from '../../state/usage.ts';
+import { refusalJson } from '../key-view.ts';
+import { usageTable } from '../usage.ts';
+import type { Ending } from './child.ts';
+
+/** What a receipt is made of. */
+export interface Facts {
+  readonly key: { readonly id: string; readonly name: string };
+  readonly command: string;
+  readonly ending: Ending;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  /** As they are at the end: null if an operator has removed them. */
+  readonly budgetNanos: Nanos | null;
+  readonly expiresAtMs: number | null;
+  /** Where the journal is. */
+  readonly statePath: string;
+  readonly total: UsageRow;
+  readonly models: readonly UsageRow[];
+  /** Requests that ended in an error, the latest first. There may have been more. */
+  readonly failed: readonly RequestRecord[];
+  readonly refusals: readonly RefusalRow[];
+  /** What was still in flight, and is not in the other figures. */
+  readonly inFlight: number;
+  /** Errors of the gateway itself. */
+  readonly errors: readonly string[];
+}
+
+/** What held the command back. */
+export type Leash = 'budget' | 'time' | null;
+
+const SPENT = 'spend_limit_reached';
+
+export function leashOf({ refusals, failed, endedAtMs, expiresAtMs }: Facts): Leash {
+  if (refusals.some(({ code }) => code === SPENT) || failed.some(({ end }) => end?.outcome === SPENT)) return 'budget';
+  return expiresAtMs !== null && endedAtMs >= expiresAtMs ? 'time' : null;
+}
+
+export function receiptLines(facts: Facts, look: Look): string[] {
+  const { total, models, command, ending } = facts;
+  const seconds = (facts.endedAtMs - facts.startedAtMs) / 1_000;
+  const how = ending.signal === undefined ? `with status ${ending.status}` : `by ${ending.signal}`;
+  const title = `${command} ended ${how} after ${duration(seconds)}`;
+  const fields: Field[] = [
+    ['leash', leashText(facts)],
+    ['cost', costText(facts)],
+    ['requests', requestsText(total)],
+    ['tokens', tokensText(total)],
+    ...whyFailed(facts.failed).map(([why, requests]): Field => ['failed', `${count(requests)}: ${why}`]),
+    ...facts.refusals.map((row): Field => ['refused', `${count(row.requests)}: ${refusalText(row)}`]),
+    ...(facts.inFlight > 0
+      ? [['in flight', marked(`${counted(facts.inFlight, 'request')}, not counted above`, 'warn')] as const]
+      : []),
+    ...facts.errors.map((error): Field => ['gateway', marked(error, 'bad')]),
+    ['key', `${facts.key.name} (${facts.key.id}), deleted`],
+    ['journal', facts.statePath],
+  ];
+  const table = models.length === 0 ? [] : ['', ...tableLines(usageTable(models, 'model', look), look)];
+  return ['', look.paint(title, 'bold'), ...fieldLines(fields, look), ...table];
+}
+
+function leashText(facts: Facts) {
+  const leash = leashOf(facts);
+  switch (leash) {
+    case 'budget':
+      return marked('its budget stopped it', 'warn');
+    case 'time':
+      return marked(`its time ended at ${isoTime(facts.expiresAtMs ?? 0)}`, 'warn');
+    case null:
+      return marked('not reached', 'good');
+  }
+}
+
+function costText({ total, budgetNanos }: Facts): string {
+  return `${exactUsd(total.costNanos)}${budgetNanos === null ? '' : ` of ${exactUsd(budgetNanos)}`} USD`;
+}
+
+function requestsText({ requests, errors }: UsageRow): string {
+  return errors === 0 ? count(requests) : `${count(requests)}, ${count(errors)} of them failed`;
+}
+
+function tokensText({ promptTokens, cachedTokens, cacheWriteTokens, completionTokens }: UsageRow): string {
+  const caches = [
+    ...(cachedTokens > 0 ? [`${count(cachedTokens)} from caches`] : []),
+    ...(cacheWriteTokens > 0 ? [`${count(cacheWriteTokens)} written to caches`] : []),
+  ];
+  const input = `${count(promptTokens)} in${caches.length === 0 ? '' : ` (${caches.join(', ')})`}`;
+  return `${input}, ${count(completionTokens)} out`;
+}
+
+/** How many causes of failures are listed. */
+const MOST_CAUSES = 5;
+
+/** The most frequent causes. */
+function whyFailed(failed: readonly RequestRecord[]): [why: string, requests: number][] {
+  const counts = new Map<string, number>();
+  for (const { end } of failed) {
+    const why = end?.failure?.message ?? end?.outcome ?? '';
+    counts.set(why, (counts.get(why) ?? 0) + 1);
+  }
+  return [...counts].sort(([, a], [, b]) => b - a).slice(0, MOST_CAUSES);
+}
+
+function refusalText(row: RefusalRow): string {
+  const reason = refusalReason(row);
+  return reason === undefined ? row.code : `${row.code}, ${reason}`;
+}
+
+export function receiptJson(facts: Facts) {
+  const { key, ending, total } = facts;
+  return {
+    command: facts.command,
+    status: ending.status,
+    signal: ending.signal ?? null,
+    started_at: isoTime(facts.startedAtMs),
+    ended_at: isoTime(facts.endedAtMs),
+    key: { id: key.id, name: key.name },
+    budget_usd: facts.budgetNanos === null ? null : formatUsd(facts.budgetNanos),
+    expires_at: facts.expiresAtMs === null ? null : isoTime(facts.expiresAtMs),
+    leash: leashOf(facts),
+    ...usageJson(total, undefined),
+    cached_tokens: total.cachedTokens,
+    cache_write_tokens: total.cacheWriteTokens,
+    models: facts.models.map((row) => usageJson(row, 'model')),
+    failures: whyFailed(facts.failed).map(([why, requests]) => ({ why, requests })),
+    refusals: facts.refusals.map(refusalJson),
+    in_flight: facts.inFlight,
+    gateway_errors: facts.errors,
+    state: facts.statePath,
+  };
+}

@@ -1,0 +1,288 @@
+/** `run`: a command with a throwaway key that has a budget and a time, and a receipt at the end. */
+import { randomInt } from 'node:crypto';
+import { basename } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import { secretVariables } from '../../config/secret-variables.ts';
+import { utcMonth } from '../../core/clock.ts';
+import type { Nanos } from '../../core/money.ts';
+import { counted } from '../../core/plural.ts';
+import { commandLine, PROGRAM } from '../../core/program.ts';
+import { readExpiry } from '../../operator/budgets.ts';
+import { exactUsd } from '../../operator/format.ts';
+import { type Reader, readAmountAboveZero, readKeyName } from '../../operator/input.ts';
+import { checkKeyName, type KeyRecord } from '../../state/keys.ts';
+import { parseModelIds, parseWith } from '../arguments.ts';
+import { warnOfUnknownModels } from '../key-view.ts';
+import { createKey } from '../keys.ts';
+import { jsonLine, notice, remark, remarkLines, remarkLook } from '../output.ts';
+import { globalOptions, loadOptions, type State, variablesOf, withStateOf } from '../state.ts';
+import { type Ending, runCommand, Signals, statusOf } from './child.ts';
+import { gatewayFor, type LeashGateway } from './gateway.ts';
+import { type Facts, receiptJson, receiptLines } from './receipt.ts';
+import { commandEnvironment, type Secrets } from './variables.ts';
+
+interface RunOptions {
+  readonly maxUsd?: Nanos;
+  /** In milliseconds. */
+  readonly for?: number;
+  readonly allow?: string[];
+  readonly name?: string;
+}
+
+/** Longer than an agent works, and short enough for a key that a killed `run` has left behind. In milliseconds. */
+const DEFAULT_TIME_MS = 24 * 3_600_000;
+const MOST_DAYS = 366;
+
+/** Reads how long: `90s`, `30m`, `2h`, `7d`. In milliseconds. */
+const readTime: Reader<number> = (text) => {
+  const reading = /^\d+[smhd]$/.test(text) ? readExpiry(0)(text) : undefined;
+  if (reading?.ok && reading.value <= MOST_DAYS * 86_400_000) return reading;
+  return { ok: false, expected: `Expected how long, such as 30m, 2h or 7d, up to ${MOST_DAYS} days.` };
+};
+
+export function registerRun(program: Command): void {
+  program
+    .command('run')
+    .description('run a command that may spend a limited amount: with a key of its own, and a receipt at the end')
+    .option('--max-usd <usd>', 'what the command may spend (required)', parseWith(readAmountAboveZero))
+    .option('--for <time>', 'how long its key works, such as 30m or 2h (default: 24h)', parseWith(readTime))
+    .option('--allow <model>', 'allow this model; repeat for more (default: all models)', parseModelIds)
+    .option(
+      '--name <name>',
+      'the name of its key (default: that of the command, and a random part)',
+      parseWith(readKeyName),
+    )
+    .argument('[command...]', 'the command and its arguments, after --')
+    // Words of the command must not pass for options of this one, or for faults.
+    .allowUnknownOption()
+    .addHelpText(
+      'after',
+      `\nThe command finds the gateway by OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the like, and never sees the keys of your providers.
+Where no gateway runs, this one serves on a free port until the command ends; without a config, for the providers whose keys are set.
+Exit status: that of the command, 128 + n after signal n, 127 if it is not found.
+\nExamples:\n  inf-gw run --max-usd 2 -- claude\n  inf-gw run --max-usd 0.50 --for 2h --allow openai/gpt-5.4 -- aider --model openai/openai/gpt-5.4`,
+    )
+    .action((words: string[], options: RunOptions, command: Command) => run(words, options, command));
+}
+
+async function run(words: readonly string[], options: RunOptions, command: Command): Promise<void> {
+  const { maxUsd } = options;
+  if (maxUsd === undefined) {
+    return command.error(
+      `error: --max-usd is missing: a command that spends money needs a bound, and there is no sensible default; say how much it may spend, such as \`${PROGRAM} run --max-usd 2 -- claude\``,
+    );
+  }
+  const own = wordsOfCommand(command);
+  const stray = words.length - own.length;
+  if (stray > 0)
+    command.error(`error: unexpected ${words[0]}: put -- before the command, and the options of run before that`);
+  const [file] = own;
+  if (file === undefined)
+    return command.error(`error: which command? Put it after --: \`${PROGRAM} run --max-usd 2 -- claude\``);
+  // The terminal may be gone when the receipt is printed.
+  process.stderr.on('error', () => {});
+  const gateway = await gatewayFor(loadOptions(command));
+  const terms = { ...options, maxUsd, timeMs: options.for ?? DEFAULT_TIME_MS };
+  const ending = await new Run(gateway, own, file, terms, globalOptions(command).json === true).whole();
+  // Connections that clients have left open must not keep this process.
+  process.exit(ending.status);
+}
+
+/** What follows `--`. */
+function wordsOfCommand(command: Command): readonly string[] {
+  const { rawArgs = [] } = command.parent as Command & { readonly rawArgs?: readonly string[] };
+  const end = rawArgs.indexOf('--');
+  return end < 0 ? [] : rawArgs.slice(end + 1);
+}
+
+interface Terms extends RunOptions {
+  readonly maxUsd: Nanos;
+  readonly timeMs: number;
+}
+
+/** How often it is checked whether requests in flight have ended, and refusals are in the journal, in milliseconds. */
+const CHECK_MS = 50;
+/** Nobody is told that he has to wait before he notices, in milliseconds. */
+const UNNOTICED_MS = 1_000;
+/** How long refusals that another gateway has counted may take to be in the journal, in milliseconds. */
+const REFUSALS_MS = 2_000;
+/** Of how many failed requests the causes are read. */
+const MOST_FAILED = 1_000;
+
+/** A command on its leash, from its key to its receipt. */
+class Run {
+  readonly #gateway: LeashGateway;
+  readonly #words: readonly string[];
+  readonly #file: string;
+  readonly #terms: Terms;
+  readonly #isJson: boolean;
+  readonly #signals = new Signals();
+  /** Aborted by a signal that does not reach the command, since that has not started yet or has ended. */
+  readonly #stopped = new AbortController();
+  readonly #startedAtMs = Date.now();
+  readonly #expiresAtMs: number;
+
+  constructor(gateway: LeashGateway, words: readonly string[], file: string, terms: Terms, isJson: boolean) {
+    this.#gateway = gateway;
+    this.#words = words;
+    this.#file = file;
+    this.#terms = terms;
+    this.#isJson = isJson;
+    this.#expiresAtMs = this.#startedAtMs + terms.timeMs;
+    this.#signals.onStop = (signal) => this.#stopped.abort(signal);
+  }
+
+  /** From the key to the receipt. Throws a UserError if there can be no key; the gateway is stopped then. */
+  async whole(): Promise<Ending> {
+    const { config } = this.#gateway;
+    let made: { readonly record: KeyRecord; readonly secret: string };
+    try {
+      made = await withStateOf(config, (state) => this.#createKey(state), { creates: true });
+    } catch (error) {
+      await this.#gateway.stop();
+      throw error;
+    }
+    const ending = await this.#command(made.secret);
+    try {
+      await this.#settle(made.record, ending);
+    } catch (error) {
+      // The status of the command counts, also where the state cannot be read any more.
+      notice(`error: no receipt: ${(error as Error).message}; the key ${made.record.name} ends by itself`);
+    }
+    return ending;
+  }
+
+  async #createKey(state: State): Promise<{ readonly record: KeyRecord; readonly secret: string }> {
+    const { maxUsd, allow, name = defaultName(this.#file) } = this.#terms;
+    warnOfUnknownModels(allow ?? [], state);
+    await warnOfCredit(maxUsd, state);
+    const budgets = [{ period: 'total', limitNanos: maxUsd }];
+    return createKey(name, { allowlist: allow, budgets, expiresAtMs: this.#expiresAtMs }, state);
+  }
+
+  async #command(secret: string): Promise<Ending> {
+    const { signal } = this.#stopped;
+    if (signal.aborted) return { status: statusOf(signal.reason), signal: signal.reason, problem: undefined };
+    const access = { url: this.#gateway.url, key: secret };
+    const secrets = secretsOf(this.#gateway.config);
+    const environment = commandEnvironment(process.env, this.#file, access, secrets);
+    const ending = await runCommand(this.#words, environment, this.#signals);
+    if (ending.problem !== undefined) notice(`error: cannot run ${this.#file}: ${ending.problem}`);
+    return ending;
+  }
+
+  /** Ends the key, lets what is in flight end, and prints the receipt. */
+  async #settle(key: KeyRecord, ending: Ending): Promise<void> {
+    const gateway = this.#gateway;
+    const endedAtMs = Date.now();
+    try {
+      // Whatever an operator has done with it meanwhile.
+      await withStateOf(gateway.config, ({ keys }) => keys.setState(key.id, 'deleted'));
+      await this.#untilIdle(key);
+    } finally {
+      await gateway.stop();
+    }
+    const facts = await withStateOf(gateway.config, (state) => this.#facts(key, ending, endedAtMs, state));
+    if (ending.problem !== undefined) return;
+    if (this.#isJson) process.stderr.write(jsonLine(receiptJson(facts)));
+    else remarkLines(receiptLines(facts, remarkLook()));
+  }
+
+  /** Waits for requests in flight, as long as a gateway that shuts down does, or until a signal comes. */
+  async #untilIdle({ id }: KeyRecord): Promise<void> {
+    const { drainMs } = this.#gateway.config.timeouts;
+    const startedAtMs = performance.now();
+    let isTold = false;
+    while (!this.#stopped.signal.aborted) {
+      const { inFlight } = await this.#gateway.activityOf(id);
+      const waitedMs = performance.now() - startedAtMs;
+      if (inFlight === 0 || waitedMs >= drainMs) return;
+      if (waitedMs >= UNNOTICED_MS && !isTold) {
+        remark(
+          `waiting up to ${drainMs / 1_000} s for ${counted(inFlight, 'request')} in flight (Ctrl-C: do not wait)`,
+        );
+        isTold = true;
+      }
+      await setTimeout(CHECK_MS);
+    }
+  }
+
+  async #facts(key: KeyRecord, ending: Ending, endedAtMs: number, state: State): Promise<Facts> {
+    const query = { keyId: key.id, model: undefined, sinceMs: undefined, untilMs: undefined };
+    const refusals = await this.#refusals(key, state);
+    // An operator may have changed them while the command ran.
+    const { budgets, expiresAtMs } = (await state.keys.findWithDeleted(key.id)) ?? key;
+    const { inFlight } = await this.#gateway.activityOf(key.id);
+    const [{ rows: totals }, { rows: models }, failed] = await Promise.all([
+      state.usage.report({ ...query, by: undefined }),
+      state.usage.report({ ...query, by: 'model' }),
+      state.requests.list({ keyId: key.id, sinceMs: undefined, errors: true, limit: MOST_FAILED }),
+    ]);
+    const [total] = totals;
+    if (total === undefined) throw new Error('a report without groups has no row');
+    return {
+      key,
+      command: basename(this.#file),
+      ending,
+      startedAtMs: this.#startedAtMs,
+      endedAtMs,
+      budgetNanos: budgets.find(({ period }) => period === 'total')?.limitNanos ?? null,
+      expiresAtMs,
+      statePath: this.#gateway.config.statePath,
+      total,
+      models,
+      failed,
+      refusals,
+      inFlight,
+      errors: this.#gateway.errors,
+    };
+  }
+
+  /** The refusals of all months of the command. A running gateway writes them a little later than it answers. */
+  async #refusals({ id }: KeyRecord, { usage }: State) {
+    const startedAtMs = performance.now();
+    const months = new Set([utcMonth(this.#startedAtMs), utcMonth(Date.now())]);
+    while (true) {
+      const { refused } = await this.#gateway.activityOf(id);
+      const rows = (await Promise.all([...months].map((month) => usage.refusalsOf(id, month)))).flat();
+      const written = rows.reduce((sum, { requests }) => sum + requests, 0);
+      if (written >= refused || performance.now() - startedAtMs >= REFUSALS_MS) return rows;
+      await setTimeout(CHECK_MS);
+    }
+  }
+}
+
+/** Credit may end a command before its budget does. */
+async function warnOfCredit(budgetNanos: Nanos, { config, account }: State): Promise<void> {
+  if (!config.creditEnforced) return;
+  const { balanceNanos } = await account.balance();
+  if (balanceNanos >= budgetNanos) return;
+  remark(
+    `note: the balance of ${exactUsd(balanceNanos)} USD is less than the budget; add to it with \`${commandLine('credit add 10', config.path)}\``,
+  );
+}
+
+const RANDOM_CHARACTERS = 6;
+/** What is kept of a long name of a command. */
+const MOST_CHARACTERS = 40;
+
+function defaultName(file: string): string {
+  const random = randomInt(36 ** RANDOM_CHARACTERS)
+    .toString(36)
+    .padStart(RANDOM_CHARACTERS, '0');
+  const name = `${[...basename(file)].slice(0, MOST_CHARACTERS).join('')}-${random}`;
+  return checkKeyName(name) === undefined ? name : `run-${random}`;
+}
+
+function secretsOf(config: Config): Secrets {
+  const { path, providers } = config;
+  const keys = providers.flatMap((provider) =>
+    provider.kind === 'mock' ? [] : provider.upstreams.map(({ apiKey }) => apiKey),
+  );
+  return {
+    names: path === undefined ? [] : secretVariables(path, variablesOf(config)),
+    values: keys.filter((key) => key !== undefined),
+  };
+}

@@ -1,0 +1,82 @@
+/** The environment of a command on a leash: what its clients read is set, and the operator's own keys are gone. Pure. */
+import { basename } from 'node:path';
+import { EXAMPLE_PROVIDERS, UNADDRESSED_PROVIDERS } from '../../config/example.ts';
+
+/** What the command is given. */
+export interface Access {
+  /** Of the gateway, without a path: `http://127.0.0.1:8787`. */
+  readonly url: string;
+  readonly key: string;
+}
+
+/** What must not reach the command. */
+export interface Secrets {
+  /** The variables that the config takes secrets from. */
+  readonly names: readonly string[];
+  /** The keys of the providers in the config, which may also be in variables of other names. */
+  readonly values: readonly string[];
+}
+
+/** The variables that are known to hold keys of providers, whatever the config says. */
+const KNOWN_KEYS: readonly string[] = [
+  ...EXAMPLE_PROVIDERS.flatMap(({ variables }) => variables),
+  ...UNADDRESSED_PROVIDERS.map(({ variable }) => variable),
+  'ANTHROPIC_AUTH_TOKEN',
+  'CLAUDE_CODE_OAUTH_TOKEN',
+  'OPENAI_ADMIN_KEY',
+];
+
+/** A shorter value, such as `dummy` for a host without keys, says nothing about the variable that has it. */
+const LEAST_SECRET_CHARACTERS = 8;
+
+/** Without these two sets of names, clients would send their requests for this machine to a proxy. */
+const PROXIES = ['http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'];
+const NO_PROXIES = ['no_proxy', 'NO_PROXY'];
+
+export function commandEnvironment(
+  environment: NodeJS.ProcessEnv,
+  command: string,
+  { url, key }: Access,
+  secrets: Secrets,
+): NodeJS.ProcessEnv {
+  return {
+    ...withoutSecrets(environment, secrets),
+    ...withoutProxy(environment, new URL(url).hostname),
+    INF_GW_URL: url,
+    INF_GW_KEY: key,
+    OPENAI_API_KEY: key,
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_API_BASE: `${url}/v1`,
+    OPENAI_API_BASE_URL: `${url}/v1`,
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_BASE: url,
+    [anthropicKeyOf(command)]: key,
+  };
+}
+
+/**
+ * Some clients of Anthropic send both keys where both are set, which the gateway refuses. Claude Code asks before it
+ * uses ANTHROPIC_API_KEY; the others read that, and not all of them read the token.
+ */
+function anthropicKeyOf(command: string): string {
+  return basename(command) === 'claude' ? 'ANTHROPIC_AUTH_TOKEN' : 'ANTHROPIC_API_KEY';
+}
+
+function withoutSecrets(environment: NodeJS.ProcessEnv, { names, values }: Secrets): NodeJS.ProcessEnv {
+  const secretNames = new Set([...names, ...KNOWN_KEYS]);
+  const ofNames = [...secretNames].map((name) => environment[name] ?? '');
+  const secretValues = new Set(
+    [...values, ...ofNames].map((value) => value.trim()).filter(({ length }) => length >= LEAST_SECRET_CHARACTERS),
+  );
+  const kept = Object.entries(environment).filter(
+    ([name, value = '']) => !secretNames.has(name) && !secretValues.has(value.trim()),
+  );
+  return Object.fromEntries(kept);
+}
+
+function withoutProxy(environment: NodeJS.ProcessEnv, host: string): NodeJS.ProcessEnv {
+  if (!PROXIES.some((name) => (environment[name] ?? '') !== '')) return {};
+  const before = NO_PROXIES.map((name) => environment[name] ?? '').find((value) => value !== '');
+  const value = [before, host.replace(/^\[|\]$/g, '')].filter((part) => part !== undefined).join(',');
+  return Object.fromEntries(NO_PROXIES.map((name) => [name, value]));
+}

@@ -1,0 +1,49 @@
+/** The environment variables that a config file takes secrets from. */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { isObject } from '../core/json.ts';
+import { isSet } from './secrets.ts';
+
+const REFERENCE = /\$\{(\w+)\}/g;
+
+/** What such a field holds is shown to everybody who asks. */
+const OPEN_FIELDS: ReadonlySet<string> = new Set(['node', 'listen']);
+
+/**
+ * The variables that a valid config file refers to where a value may be a secret: that is everywhere but in names,
+ * addresses and paths. Of the address of a host only the query counts, and of the state only that of a database.
+ */
+export function secretVariables(configPath: string, environment: NodeJS.ProcessEnv): readonly string[] {
+  return secretVariablesIn(readFileSync(configPath, 'utf8'), environment);
+}
+
+export function secretVariablesIn(text: string, environment: NodeJS.ProcessEnv): readonly string[] {
+  const found = new Set<string>();
+  const visit = (value: unknown, field: string): void => {
+    if (typeof value === 'string') for (const name of namesIn(secretPart(value, field, environment))) found.add(name);
+    else if (Array.isArray(value)) for (const each of value) visit(each, field);
+    else if (isObject(value)) for (const [name, each] of Object.entries(value)) visit(each, name);
+  };
+  visit(parse(text), '');
+  return [...found];
+}
+
+function secretPart(text: string, field: string, environment: NodeJS.ProcessEnv): string {
+  if (OPEN_FIELDS.has(field)) return '';
+  if (field === 'base_url') return /\?.*/s.exec(text)?.[0] ?? '';
+  if (field === 'state') return isDatabase(text, environment) ? text : '';
+  return text;
+}
+
+/** The whole address may come from a variable. */
+function isDatabase(text: string, environment: NodeJS.ProcessEnv): boolean {
+  const expanded = text.replace(REFERENCE, (_, name: string) => {
+    const value = environment[name];
+    return isSet(value) ? value.trim() : '';
+  });
+  return /^postgres(?:ql)?:/i.test(expanded);
+}
+
+function namesIn(text: string): string[] {
+  return [...text.matchAll(REFERENCE)].map(([, name = '']) => name);
+}

@@ -1,0 +1,153 @@
+/** The parts of `run`: its words, its receipt, the environment of a command, and how its gateway is found. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { configOfKeys, reachable, withoutGatewayKeys } from '../../src/cli/run/gateway.ts';
+import { type Facts, leashOf, receiptLines } from '../../src/cli/run/receipt.ts';
+import { commandEnvironment } from '../../src/cli/run/variables.ts';
+import { secretVariablesIn } from '../../src/config/secret-variables.ts';
+import { mintKey } from '../../src/core/api-key.ts';
+import { Workplace } from '../support/cli.ts';
+
+describe('the words of run', () => {
+  for (const [words, expected] of [
+    [['--', 'claude', '--help'], /--max-usd is missing: a command that spends money needs a bound/],
+    [['--max-usd', '2'], /which command\? Put it after --/],
+    [['--max-usd', '2', 'claude', '--continue'], /unexpected claude: put -- before the command/],
+    [['--max-dollars', '2', '--max-usd', '2', '--', 'claude'], /unexpected --max-dollars/],
+    [['--max-usd', '0', '--', 'claude'], /'0' is invalid. Expected more than 0/],
+    [['--max-usd', '2', '--for', '2', '--', 'claude'], /Expected how long, such as 30m/],
+  ] as const) {
+    test(`${words.join(' ')}: a usage error`, async (t) => {
+      const { status, stderr } = await new Workplace(t).run(['run', ...words]);
+      assert.equal(status, 2);
+      assert.match(stderr, expected);
+    });
+  }
+});
+
+const ROW = {
+  ...{ key: undefined, keyId: undefined, model: undefined, day: undefined, month: undefined, source: undefined },
+  ...{ requests: 3, errors: 1, promptTokens: 12_000, cachedTokens: 9_000, cacheWriteTokens: 0, completionTokens: 450 },
+  costNanos: 1_999_999_999n,
+};
+const FACTS: Facts = {
+  key: { id: 'key_01', name: 'agent' },
+  command: 'claude',
+  ending: { status: 143, signal: 'SIGTERM', problem: undefined },
+  startedAtMs: 0,
+  endedAtMs: 75_000,
+  budgetNanos: 2_000_000_000n,
+  expiresAtMs: 60_000,
+  statePath: '/srv/inf-gw.db',
+  total: ROW,
+  models: [{ ...ROW, model: 'host/paid' }],
+  failed: [],
+  refusals: [{ code: 'rate_limited', reason: 'concurrency', requests: 4, lastAtMs: 0 }],
+  inFlight: 1,
+  errors: ['cannot write'],
+};
+
+test('a receipt says everything, to the nanodollar, and what held the command back', () => {
+  assert.equal(
+    receiptLines(FACTS, { room: undefined, paint: (text) => text }).join('\n'),
+    `
+claude ended by SIGTERM after 1m15s
+leash      its time ended at 1970-01-01T00:01:00.000Z
+cost       1.999999999 of 2.00 USD
+requests   3, 1 of them failed
+tokens     12,000 in (9,000 from caches), 450 out
+refused    4: rate_limited, concurrency
+in flight  1 request, not counted above
+gateway    cannot write
+key        agent (key_01), deleted
+journal    /srv/inf-gw.db
+
+MODEL      REQUESTS  ERRORS  TOKENS IN  CACHED  TOKENS OUT  TOKENS   COST (USD)
+host/paid         3       1     12,000   9,000         450  12,450  1.999999999`,
+  );
+  const refusals = [{ code: 'spend_limit_reached', reason: 'spend_limit_reached', requests: 1, lastAtMs: 0 }];
+  assert.equal(leashOf({ ...FACTS, refusals }), 'budget');
+  assert.equal(leashOf({ ...FACTS, endedAtMs: 59_999 }), null);
+});
+
+describe('the environment of a command', () => {
+  const access = { url: 'http://127.0.0.1:8787', key: 'sk-inf-new' };
+  const given = { OPENAI_BASE_URL: 'http://127.0.0.1:8787/v1', ANTHROPIC_BASE_URL: 'http://127.0.0.1:8787' };
+  const before = {
+    HOME: '/home/ann',
+    OPENAI_API_KEY: 'sk-operator-1',
+    ANTHROPIC_API_KEY: 'sk-operator-2',
+    ANTHROPIC_AUTH_TOKEN: 'sk-operator-3',
+    GEMINI_API_KEY: 'sk-operator-4',
+    AZURE_OPENAI_API_KEY: 'sk-operator-5',
+    CUSTOM: 'sk-operator-6',
+    COPY_OF_KEY: 'sk-operator-1',
+    OF_A_FILE: 'sk-operator-7',
+    GITHUB_TOKEN: 'ghp-of-the-command',
+  };
+  const secrets = { names: ['CUSTOM'], values: ['sk-operator-7'] };
+
+  test('has what clients read, all of its own variables, and none of the keys of the operator', () => {
+    const environment = commandEnvironment(before, '/usr/bin/aider', access, secrets);
+    assert.deepEqual(environment, {
+      ...given,
+      HOME: '/home/ann',
+      GITHUB_TOKEN: 'ghp-of-the-command',
+      INF_GW_URL: 'http://127.0.0.1:8787',
+      INF_GW_KEY: 'sk-inf-new',
+      OPENAI_API_KEY: 'sk-inf-new',
+      OPENAI_API_BASE: 'http://127.0.0.1:8787/v1',
+      OPENAI_API_BASE_URL: 'http://127.0.0.1:8787/v1',
+      ANTHROPIC_API_BASE: 'http://127.0.0.1:8787',
+      ANTHROPIC_API_KEY: 'sk-inf-new',
+    });
+  });
+
+  test('has one key of Anthropic: Claude Code asks no question about the token', () => {
+    const environment = commandEnvironment(before, '/usr/bin/claude', access, secrets);
+    assert.deepEqual([environment.ANTHROPIC_AUTH_TOKEN, environment.ANTHROPIC_API_KEY], ['sk-inf-new', undefined]);
+  });
+
+  test('keeps proxies away from the gateway', () => {
+    const environment = commandEnvironment({ https_proxy: 'p', HTTP_PROXY: 'p', no_proxy: 'a' }, 'x', access, secrets);
+    assert.deepEqual([environment.no_proxy, environment.NO_PROXY], ['a,127.0.0.1', 'a,127.0.0.1']);
+    assert.equal(commandEnvironment({ no_proxy: 'a' }, 'x', access, secrets).no_proxy, 'a');
+  });
+
+  test('loses the variables that the config takes secrets from, and keeps those of its addresses and paths', () => {
+    const config = (state: string) => `
+state: ${state}
+node: \${NODE}
+providers:
+  one:
+    kind: openai
+    base_url: https://\${HOST}.example/v1?sig=\${SIGNATURE}
+    api_key: \${FIRST}
+    headers: { x-token: "t-\${SECOND}" }
+  two: { kind: openai, upstreams: [{ base_url: "https://\${HOST}", api_key: "\${THIRD}" }] }
+`;
+    const named = (state: string) => secretVariablesIn(config(state), { URL: 'postgres://ann:pw@db/gw' }).toSorted();
+    const keys = ['FIRST', 'SECOND', 'SIGNATURE', 'THIRD'];
+    assert.deepEqual(named('$' + '{HOME}/gw.db'), keys);
+    assert.deepEqual(named('postgres://ann:$' + '{DB}@db/gw'), ['DB', ...keys]);
+    assert.deepEqual(named('$' + '{URL}'), [...keys, 'URL']);
+  });
+});
+
+test('without a config the providers whose keys are set are active, and the budget stands in for credit', () => {
+  const environment = { OPENAI_API_KEY: 'sk-1', GOOGLE_API_KEY: 'sk-2', GROQ_API_KEY: mintKey() };
+  const config = configOfKeys(withoutGatewayKeys(environment), '/state');
+  const names = config.providers.map(({ name }) => name).filter((name) => name !== 'mock');
+  assert.deepEqual(names, ['openai', 'google']);
+  assert.deepEqual([config.creditEnforced, config.statePath, config.path], [false, '/state/inf-gw.db', undefined]);
+});
+
+test('a gateway on all addresses is reached on the loopback address', () => {
+  for (const [address, expected] of [
+    ['0.0.0.0:80', '127.0.0.1:80'],
+    ['[::]:8787', '[::1]:8787'],
+    ['10.0.0.5:8787', '10.0.0.5:8787'],
+  ] as const) {
+    assert.equal(reachable(address), expected);
+  }
+});
