@@ -59,7 +59,7 @@ tokens     12,000 in (9,000 from caches), 450 out
 refused    4: rate_limited, concurrency
 in flight  1 request, not counted above
 gateway    cannot write
-key        agent (key_01), deleted
+key        agent (key_01), disabled
 journal    /srv/inf-gw.db
 
 MODEL      REQUESTS  ERRORS  TOKENS IN  CACHED  TOKENS OUT  TOKENS   COST (USD)

@@ -61,7 +61,7 @@ export function receiptLines(facts: Facts, look: Look): string[] {
       ? [['in flight', marked(`${counted(facts.inFlight, 'request')}, not counted above`, 'warn')] as const]
       : []),
     ...facts.errors.map((error): Field => ['gateway', marked(error, 'bad')]),
-    ['key', `${facts.key.name} (${facts.key.id}), deleted`],
+    ['key', `${facts.key.name} (${facts.key.id}), disabled`],
     ['journal', facts.statePath],
   ];
   const table = models.length === 0 ? [] : ['', ...tableLines(usageTable(models, 'model', look), look)];

@@ -179,7 +179,7 @@ class Run {
     const endedAtMs = Date.now();
     try {
       // Whatever an operator has done with it meanwhile.
-      await withStateOf(gateway.config, ({ keys }) => keys.setState(key.id, 'deleted'));
+      await withStateOf(gateway.config, ({ keys }) => keys.setState(key.id, 'disabled'));
       await this.#untilIdle(key);
     } finally {
       await gateway.stop();
