@@ -1,5 +1,6 @@
 /** The state as commands and dashboard use it, whichever store keeps it. */
 import type { Account } from './account.ts';
+import type { Alerts } from './alerts.ts';
 import type { Budgets } from './budgets.ts';
 import type { History } from './history.ts';
 import type { Keys } from './keys.ts';
@@ -19,6 +20,7 @@ export interface OpenState {
   readonly history: History;
   readonly budgets: Budgets;
   readonly standings: Standings;
+  readonly alerts: Alerts;
   /** The gateways that share it; undefined for a state file, which has one at most. */
   readonly nodes: Nodes | undefined;
 

@@ -60,7 +60,7 @@ async function slowSession(t: TestContext) {
   const config = loadConfig({ path: undefined, environment: {}, directory });
   const gate = new Gate();
   const state = await openState(config.state, 'crash');
-  const { keys, account, usage, requests, history, budgets } = state;
+  const { keys, account, usage, requests, history, budgets, alerts } = state;
   const slow: OpenState = {
     created: undefined,
     keys: gate.around(keys),
@@ -70,6 +70,7 @@ async function slowSession(t: TestContext) {
     history: gate.around(history),
     budgets,
     standings: state.standings,
+    alerts,
     nodes: state.nodes,
     run: (work) => state.run(work),
     hasChanged: () => state.hasChanged(),

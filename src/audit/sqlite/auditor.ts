@@ -18,7 +18,7 @@ import {
 import { JournalWalk } from './journal.ts';
 
 /** The schema version that this auditor can read. */
-export const KNOWN_VERSION = 7n;
+export const KNOWN_VERSION = 8n;
 
 const BUDGETS = budgetQueries({
   table: (name) => name,

@@ -2,6 +2,7 @@
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
 import type { OpenState } from '../state.ts';
 import { PostgresAccount } from './account.ts';
+import { PostgresAlerts } from './alerts.ts';
 import { PostgresBudgets } from './budgets.ts';
 import { Database } from './database.ts';
 import { PostgresHistory } from './history.ts';
@@ -34,6 +35,7 @@ class OpenDatabase implements OpenState {
   readonly standings: PostgresStandings;
   readonly nodes: PostgresNodes;
   readonly budgets: PostgresBudgets;
+  readonly alerts: PostgresAlerts;
   readonly #database: Database;
   #changes: string | undefined;
 
@@ -48,6 +50,7 @@ class OpenDatabase implements OpenState {
     this.standings = new PostgresStandings(database);
     this.nodes = new PostgresNodes(database);
     this.budgets = new PostgresBudgets(database);
+    this.alerts = new PostgresAlerts(database);
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {

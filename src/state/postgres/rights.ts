@@ -15,6 +15,10 @@ export const GATEWAY_FUNCTIONS = [
   'make_partitions',
   'drop_old_rows',
   'budget_spends',
+  'change_alert',
+  'claim_alert',
+  'settle_alert',
+  'release_alerts',
 ]
   .map((name) => `'${name}'`)
   .join(', ');

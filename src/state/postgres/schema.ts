@@ -1,5 +1,6 @@
 /** The numbered steps from an empty database to today's tables, and the functions that work on them. */
 import { GATEWAY_FUNCTIONS, RIGHTS } from './rights.ts';
+import { ALERT_TABLES, ALERTS } from './schema/alerts.ts';
 import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
 import { DECIDE } from './schema/decide.ts';
 import { GROW } from './schema/grow.ts';
@@ -13,7 +14,7 @@ import { UPKEEP } from './schema/upkeep.ts';
  * Step n brings the tables from version n - 1 to n; `inf_gw.migrations` holds the numbers. A step that was released is never
  * changed. A change of functions alone is a step, too: an empty one.
  */
-export const MIGRATIONS: readonly string[] = [TABLES, BUDGET_TABLES, PRICE_COLUMNS];
+export const MIGRATIONS: readonly string[] = [TABLES, BUDGET_TABLES, PRICE_COLUMNS, ALERT_TABLES];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;
 
@@ -44,6 +45,7 @@ export const FUNCTIONS = [
   BUDGETS,
   GROW,
   DECIDE,
+  ALERTS,
   RIGHTS,
   GRANT_AGAIN,
   'SELECT inf_gw.make_partitions();',

@@ -2,6 +2,7 @@
 import type { Durability } from '../../core/settings.ts';
 import type { OpenState } from '../state.ts';
 import { Account } from './account.ts';
+import { AlertStore } from './alerts.ts';
 import { BudgetReader } from './budgets.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
 import { HistoryReader } from './history.ts';
@@ -44,6 +45,7 @@ class OpenFile implements OpenState {
   readonly history: OpenState['history'];
   readonly budgets: OpenState['budgets'];
   readonly standings: OpenState['standings'];
+  readonly alerts: OpenState['alerts'];
   readonly nodes = undefined;
   readonly #database: Sqlite;
   #dataVersion: number | undefined;
@@ -58,6 +60,7 @@ class OpenFile implements OpenState {
     this.history = promised(new HistoryReader(database));
     this.budgets = promised(new BudgetReader(database));
     this.standings = { of: async (keyId, wallMs) => new StandingReader(database).of(keyId, wallMs) };
+    this.alerts = promised(new AlertStore(database));
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
