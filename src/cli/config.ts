@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { formatAddress } from '../core/address.ts';
+import { type AlertTarget, shownTarget } from '../core/alert-targets.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { counted } from '../core/plural.ts';
 import { showState } from '../core/state-location.ts';
@@ -45,6 +46,7 @@ function check(command: Command): void {
     ['metrics', metricsOf(config)],
     ['request timeout', milliseconds(config.timeouts.requestMs)],
     ['drain timeout', milliseconds(config.timeouts.drainMs)],
+    ...config.alerts.map((target) => [`alerts to ${target.name}`, alertText(target)] as const),
     ['default tier', config.tierName],
     ['  requests per minute', count(tier.rpm)],
     ['  tokens per minute', count(tier.tpm)],
@@ -130,12 +132,30 @@ function configJson(config: Config) {
     drain_timeout_ms: config.timeouts.drainMs,
     tier: config.tierName,
     limits: { rpm: tier.rpm, tpm: tier.tpm, concurrency: tier.concurrency, models_rpm: tier.modelsRpm },
+    alerts: config.alerts.map(alertJson),
     providers: config.providers.map(providerJson),
   };
 }
 
 function pricesJson({ prices }: Config) {
   return prices === undefined ? null : { path: prices.path, imported_at: prices.importedAt, models: prices.models };
+}
+
+/** The rest of a webhook's address is a secret. */
+function alertJson(target: AlertTarget) {
+  return {
+    name: target.name,
+    address: shownTarget(target),
+    ...(target.kind === 'webhook' && { format: target.format, signed: target.secret !== undefined }),
+    active: target.missingVariable === undefined,
+    missing_variable: target.missingVariable ?? null,
+  };
+}
+
+function alertText(target: AlertTarget): string {
+  if (target.missingVariable !== undefined) return `nowhere: ${target.missingVariable} is not set`;
+  if (target.kind === 'command') return shownTarget(target);
+  return `${shownTarget(target)} (${target.format}, ${target.secret === undefined ? 'not signed' : 'signed'})`;
 }
 
 function providerJson(provider: ProviderConfig) {

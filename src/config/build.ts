@@ -8,6 +8,7 @@ import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { showState } from '../core/state-location.ts';
+import { buildAlerts } from './alerts.ts';
 import type {
   Config,
   MetricsConfig,
@@ -84,6 +85,7 @@ class ConfigBuilder {
       retry: parsed.retry,
       corsOrigins: this.#corsOrigins(parsed),
       metrics: this.#metrics(parsed),
+      alerts: buildAlerts(parsed.alerts, this.#source, this.#addProblem, this.#warnings),
       streamKeepAliveMs: typeof parsed.stream_keep_alive === 'number' ? parsed.stream_keep_alive : undefined,
       logLevel: parsed.log.level,
       providers,

@@ -4,6 +4,7 @@
  */
 
 import type { ListenAddress } from '../core/address.ts';
+import type { AlertTarget } from '../core/alert-targets.ts';
 import type { AuthScheme, DialectName } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
@@ -124,6 +125,8 @@ export interface Config {
   readonly corsOrigins: readonly string[] | undefined;
   /** Undefined for none. */
   readonly metrics: MetricsConfig | undefined;
+  /** Where alerts go; empty if nowhere. */
+  readonly alerts: readonly AlertTarget[];
   /**
    * How long a started stream may be silent before a comment is sent, in milliseconds; undefined
    * for never.

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { DIALECT_NAMES } from '../core/dialects.ts';
 import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
+import { alertsSchema } from './alerts-schema.ts';
 import { faultOfOrigin } from './origin.ts';
 import { modelName, price, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
@@ -191,6 +192,7 @@ export const configSchema = z.strictObject({
   cap_output: flag.default(false),
   cors: cors.optional(),
   metrics: metrics.optional(),
+  alerts: alertsSchema.optional(),
   timeouts: timeouts.prefault({}),
   retry: retry.prefault({}),
   stream_keep_alive: parsedOrOff(parseDuration, 'expected a duration such as 15s, or off').default(15_000),

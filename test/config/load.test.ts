@@ -27,6 +27,7 @@ retry: { attempts: 5, budget: 12.5% }
 stream_keep_alive: 20s
 cors: { origins: [ "https://app.example", "http://localhost:5173" ] }
 metrics: { listen: "127.0.0.1:9464", key_labels: 7 }
+alerts: { command: [notify, ops] }
 log: { level: warn }
 providers:
   host:
@@ -71,6 +72,7 @@ test('every key of the config takes effect', () => {
     streamKeepAliveMs: 20_000,
     corsOrigins: ['https://app.example', 'http://localhost:5173'],
     metrics: { listen: { host: '127.0.0.1', port: 9464 }, keyLabels: 7 },
+    alerts: [{ kind: 'command', name: 'command', words: ['notify', 'ops'], missingVariable: undefined }],
     logLevel: 'warn',
   });
   const [host, mock] = providers as [HttpProviderConfig, ProviderConfig];
