@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   explain: async () => (await import('./explain.ts')).registerExplain,
   models: async () => (await import('./models.ts')).registerModels,
   prices: async () => (await import('./prices.ts')).registerPrices,
+  alerts: async () => (await import('./alerts.ts')).registerAlerts,
   config: async () => (await import('./config.ts')).registerConfig,
   doctor: async () => (await import('./doctor.ts')).registerDoctor,
   audit: async () => (await import('./audit.ts')).registerAudit,

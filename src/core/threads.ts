@@ -4,7 +4,13 @@ import { getAsset, isSea } from 'node:sea';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 /** The modules that threads begin with: their paths in `src/` and in the built program, without the extension. */
-export const THREADS = ['audit/thread', 'gateway/worker-thread', 'ledger/thread', 'tokens/thread'] as const;
+export const THREADS = [
+  'alerts/thread',
+  'audit/thread',
+  'gateway/worker-thread',
+  'ledger/thread',
+  'tokens/thread',
+] as const;
 
 /** Starts a thread. In the executable the text of its module is an asset, of the same name. */
 export function startThread(name: (typeof THREADS)[number], options: WorkerOptions = {}): Worker {

@@ -12,6 +12,7 @@ import { type Lock, lockHandedOver } from '../state/sqlite/lock.ts';
 import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import type { Predecessor } from '../takeover/predecessor.ts';
 import type { HandingOver } from '../takeover/successor.ts';
+import { AlertWatch } from './alerts.ts';
 import { keepRequestsYoung } from './heap.ts';
 import { keysToAskFor } from './key-activity.ts';
 import { ledgerSettings, ledgerState } from './ledger-settings.ts';
@@ -44,6 +45,7 @@ export class Gateway implements HandingOver {
   /** The process that this one has taken over from, until that ends. */
   #predecessor: Predecessor | undefined;
   readonly #metrics: GatewayMetrics | undefined;
+  readonly #alerts: AlertWatch;
   readonly #startedAtMs = Date.now();
   #draining = false;
   #lastSnapshots: readonly WorkerSnapshot[] = [];
@@ -60,6 +62,13 @@ export class Gateway implements HandingOver {
     this.#predecessor = predecessor;
     this.#metrics = metrics;
     metrics?.serve(() => this.#readFigures());
+    this.#alerts = new AlertWatch({
+      log,
+      snapshots: (query) => Promise.all(workers.map((worker) => worker.snapshot(query))),
+      storageFault: () => ledger.client.storageFault,
+      hasPredecessor: predecessor !== undefined,
+    });
+    this.#alerts.configure(config);
     void predecessor?.ended.then(() => {
       log.info(
         { pid: predecessor.greeting.pid },
@@ -169,7 +178,8 @@ export class Gateway implements HandingOver {
    */
   async leave(quietMs: number): Promise<void> {
     this.#metrics?.close();
-    await Promise.all([...this.#workers.map((worker) => worker.leave(quietMs)), this.#predecessor?.ended]);
+    const workers = this.#workers.map((worker) => worker.leave(quietMs));
+    await Promise.all([...workers, this.#predecessor?.ended, this.#alerts.close()]);
   }
 
   /**
@@ -180,6 +190,7 @@ export class Gateway implements HandingOver {
     assertReloadable(this.#config, config);
     await this.ledger.client.configure(ledgerSettings(config));
     await Promise.all(this.#workers.map((worker) => worker.reload(config)));
+    this.#alerts.configure(config);
     this.#log.level = config.logLevel;
     this.#config = config;
   }
@@ -198,6 +209,7 @@ export class Gateway implements HandingOver {
     ]);
     if (this.#metrics !== undefined) this.#lastSnapshots = await this.snapshots(METRICS_ONLY).catch(() => []);
     this.#metrics?.close();
+    await this.#alerts.close();
     // Not before all have stopped: a snapshot asks each of them.
     await Promise.all(this.#workers.map((worker) => worker.close()));
     await this.ledger.close();

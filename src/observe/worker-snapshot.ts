@@ -44,16 +44,18 @@ export const EVERYTHING: SnapshotQuery = {
 /** A query between workers and the main thread, which can also ask for what metrics show. */
 export type WorkerQuery = SnapshotQuery & { readonly withTally?: true };
 
-/** The query for no single request and no second. */
-export const METRICS_ONLY: WorkerQuery = {
+/** The query for the health of upstreams alone: no single request, no key, no second. */
+export const HEALTH_ONLY: SnapshotQuery = {
   keyIds: [],
   sinceS: Number.POSITIVE_INFINITY,
   minutesSinceS: Number.POSITIVE_INFINITY,
   endedSinceMs: Number.POSITIVE_INFINITY,
   maxLive: 0,
   maxEnded: 0,
-  withTally: true,
 };
+
+/** The same, with what metrics show. */
+export const METRICS_ONLY: WorkerQuery = { ...HEALTH_ONLY, withTally: true };
 
 /** One worker's part of a snapshot. */
 export interface WorkerSnapshot {

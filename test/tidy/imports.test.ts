@@ -28,8 +28,15 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   'string-width': 'src/operator/text.ts',
   ink: 'src/tui/app.ts',
   react: 'src/tui/app.ts',
-  // To clients, on the control socket to the operator, to Prometheus, and to hosts that are only looked at.
-  'node:http': ['src/http/', 'src/control/', 'src/metrics/', 'src/doctor/', 'src/core/node-http.ts'],
+  // To clients, to webhooks, on the control socket to the operator, to Prometheus, and to hosts that are only looked at.
+  'node:http': [
+    'src/alerts/webhook.ts',
+    'src/http/',
+    'src/control/',
+    'src/metrics/',
+    'src/doctor/',
+    'src/core/node-http.ts',
+  ],
   'node:sqlite': 'src/audit/',
   'gpt-tokenizer': 'src/tokens/thread.ts',
   'prom-client': 'src/metrics/',

@@ -1,0 +1,71 @@
+/** Takes deliveries to one target from the outbox, one after the other: a target that hangs delays no other. */
+import type { AlertTarget } from '../core/alert-targets.ts';
+import type { Alerts, DeliveryResult } from '../state/alerts.ts';
+import type { Answer } from './answer.ts';
+import { ATTEMPT_MS, deliver } from './deliver.ts';
+import type { AlertEvent } from './event.ts';
+import { pauseMs } from './retry.ts';
+import { targetId } from './target-id.ts';
+
+/** Longer than an attempt takes. After that another gateway may try. */
+const LEASE_MS = 3 * ATTEMPT_MS;
+
+export interface CourierEvents {
+  onFailure(target: AlertTarget, event: AlertEvent, answer: Answer, result: 'retry' | 'given_up'): void;
+}
+
+export class Courier {
+  readonly id: string;
+  readonly #target: AlertTarget;
+  readonly #outbox: Pick<Alerts, 'claim' | 'settle'>;
+  readonly #owner: string;
+  readonly #events: CourierEvents;
+  /** The end of what it is doing; undefined while it does nothing. */
+  #run: Promise<void> | undefined;
+  #isClosed = false;
+
+  /** `owner`: the name of the gateway. */
+  constructor(target: AlertTarget, outbox: Pick<Alerts, 'claim' | 'settle'>, owner: string, events: CourierEvents) {
+    this.id = targetId(target);
+    this.#target = target;
+    this.#outbox = outbox;
+    this.#owner = owner;
+    this.#events = events;
+  }
+
+  /** Delivers what is due, unless it does so already. Errors of the state end the run; the next one tries again. */
+  wake(): void {
+    if (this.#isClosed) return;
+    this.#run ??= this.#deliverAll()
+      .catch(() => {})
+      .finally(() => {
+        this.#run = undefined;
+      });
+  }
+
+  /** Begins nothing more, and waits for the attempt that it is making. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#run;
+  }
+
+  async #deliverAll(): Promise<void> {
+    while (!this.#isClosed) {
+      const claimed = await this.#outbox.claim(this.id, this.#owner, LEASE_MS);
+      if (claimed === undefined) return;
+      const { delivery, body, atMs, attempts } = claimed;
+      const answer = await deliver(this.#target, body);
+      const result = resultOf(answer, attempts + 1, Date.now() - atMs);
+      await this.#outbox.settle(delivery, this.#owner, result);
+      if (result.kind !== 'delivered') {
+        this.#events.onFailure(this.#target, JSON.parse(body) as AlertEvent, answer, result.kind);
+      }
+    }
+  }
+}
+
+function resultOf({ isDelivered, text }: Answer, attempts: number, ageMs: number): DeliveryResult {
+  if (isDelivered) return { kind: 'delivered', answer: text };
+  const afterMs = pauseMs(attempts, ageMs);
+  return afterMs === undefined ? { kind: 'given_up', answer: text } : { kind: 'retry', answer: text, afterMs };
+}

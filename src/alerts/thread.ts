@@ -1,0 +1,84 @@
+/** The thread of alerts: reads the state and delivers by itself, so that no request waits for either. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { UserError } from '../core/errors.ts';
+import { openState } from '../state/open.ts';
+import type { OpenState } from '../state/state.ts';
+import type { CourierEvents } from './courier.ts';
+import type { Sight } from './observation.ts';
+import type { AlertsStart, FromAlerts, ToAlerts } from './protocol.ts';
+import { Watcher, type WatcherEvents, type WatcherOptions } from './watcher.ts';
+
+const { state: location, durability, options, hasPredecessor } = workerData as AlertsStart;
+
+function send(message: FromAlerts): void {
+  parentPort?.postMessage(message);
+}
+
+const onFailure: CourierEvents['onFailure'] = ({ name }, { id, kind }, { text }, result) => {
+  const next = result === 'retry' ? 'it is tried again' : 'it is not tried again';
+  send({ kind: 'log', level: 'warn', message: `alert ${id} (${kind}) not delivered to ${name}: ${text}; ${next}` });
+};
+const FULL =
+  'so many alerts wait for their delivery that no more are added; `inf-gw alerts test` shows which target fails';
+const events: WatcherEvents = {
+  onFailure,
+  onFull: () => send({ kind: 'log', level: 'error', message: FULL }),
+};
+
+/** Undefined until it can be opened. */
+let state: OpenState | undefined;
+let watcher: Watcher | undefined;
+let current = options;
+/** What could not be done last, so that it is said once. */
+let fault: string | undefined;
+/** The end of the last message: one is dealt with after the other. */
+let turn: Promise<void> = Promise.resolve();
+
+async function open(): Promise<OpenState> {
+  const opened = await openState(location, durability);
+  // An attempt that a crash has cut short is made again at once.
+  if (!hasPredecessor) await opened.run(() => opened.alerts.release(current.gateway));
+  return opened;
+}
+
+async function look(sight: Sight): Promise<void> {
+  try {
+    state ??= await open();
+    watcher ??= new Watcher(state, current, events);
+    const watching = watcher;
+    await state.run(() => watching.look(sight));
+    fault = undefined;
+  } catch (error) {
+    const message = error instanceof UserError ? error.lines.join('; ') : String(error);
+    if (message !== fault) send({ kind: 'log', level: 'error', message: `alerts: ${message}` });
+    fault = message;
+  } finally {
+    send({ kind: 'looked' });
+  }
+}
+
+async function configure(changed: WatcherOptions): Promise<void> {
+  current = changed;
+  await watcher?.close();
+  watcher = undefined;
+}
+
+async function close(): Promise<void> {
+  await watcher?.close();
+  await state?.close();
+  send({ kind: 'closed' });
+  parentPort?.close();
+}
+
+parentPort?.on('message', (message: ToAlerts) => {
+  turn = turn.then(() => {
+    switch (message.kind) {
+      case 'look':
+        return look(message.sight);
+      case 'configure':
+        return configure(message.options);
+      case 'close':
+        return close();
+    }
+  });
+});

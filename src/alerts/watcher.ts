@@ -1,0 +1,128 @@
+/** Looks at what a gateway sees and at the figures of the state, and puts what is news into the outbox. */
+import type { AlertTarget } from '../core/alert-targets.ts';
+import type { OutgoingAlert } from '../state/alerts.ts';
+import type { OpenState } from '../state/state.ts';
+import { Courier, type CourierEvents } from './courier.ts';
+import { type AlertFacts, eventOf, SEVERITIES } from './event.ts';
+import { readMoney } from './figures.ts';
+import { endedRefusals, judgeMoney, judgeRefusals, judgeUpstreams, type Marks, type Verdict } from './judge.ts';
+import type { Sight } from './observation.ts';
+import { Pace } from './pace.ts';
+import { Rate } from './rate.ts';
+import { StorageWatch } from './storage-watch.ts';
+
+/** Figures are read again after so long even if nothing was written: windows slide, days and months end. */
+const REREAD_MS = 30_000;
+/** Reading and judging the figures takes this share of the time at most: with many keys they are read less often. */
+const READING_SHARE = 1 / 20;
+
+export interface WatcherOptions {
+  readonly targets: readonly AlertTarget[];
+  /** The name of the gateway. */
+  readonly gateway: string;
+  readonly isCreditEnforced: boolean;
+}
+
+export interface WatcherEvents extends CourierEvents {
+  /** So much waits in the outbox that nothing more is added. */
+  onFull(): void;
+}
+
+export type WatchedState = Pick<OpenState, 'keys' | 'usage' | 'budgets' | 'alerts' | 'hasChanged'>;
+
+export class Watcher {
+  readonly #state: WatchedState;
+  readonly #options: WatcherOptions;
+  readonly #events: WatcherEvents;
+  readonly #couriers: readonly Courier[];
+  readonly #storage: StorageWatch;
+  readonly #pace = new Pace();
+  readonly #rate: Rate;
+  /** As last read; undefined when they have to be read again. */
+  #marks: Marks | undefined;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #nextReadMs = Number.NEGATIVE_INFINITY;
+  /** Whether something may have changed since the figures were read. */
+  #hasChanged = false;
+  #wasFull = false;
+
+  constructor(state: WatchedState, options: WatcherOptions, events: WatcherEvents, nowMs = Date.now()) {
+    this.#state = state;
+    this.#options = options;
+    this.#events = events;
+    this.#rate = new Rate(nowMs);
+    const { targets, gateway } = options;
+    this.#couriers = targets.map((target) => new Courier(target, state.alerts, gateway, events));
+    this.#storage = new StorageWatch(targets, gateway);
+  }
+
+  /** Looks once. Rejects with an error of the state; the next look may succeed. */
+  async look(sight: Sight, nowMs = Date.now()): Promise<void> {
+    this.#storage.look(sight.storageFault, nowMs);
+    // It could not be written anyway.
+    if (sight.storageFault !== undefined) return;
+    this.#marks ??= await this.#state.alerts.marks();
+    const verdicts = [
+      ...(await this.#moneyVerdicts(this.#marks, nowMs)),
+      ...judgeUpstreams(sight.upstreams, this.#marks, nowMs),
+      ...(await this.#refusalVerdicts(sight, this.#marks, nowMs)),
+      ...endedRefusals(this.#marks, nowMs),
+    ];
+    await this.#tell(verdicts, nowMs);
+    for (const courier of this.#couriers) courier.wake();
+  }
+
+  /** Ends the attempts that it is making, and begins no other. */
+  async close(): Promise<void> {
+    this.#storage.close();
+    await Promise.all(this.#couriers.map((courier) => courier.close()));
+  }
+
+  async #moneyVerdicts(marks: Marks, nowMs: number): Promise<Verdict[]> {
+    this.#hasChanged = (await this.#state.hasChanged()) || this.#hasChanged;
+    const isDue = this.#hasChanged || Math.abs(nowMs - this.#readAtMs) >= REREAD_MS;
+    if (!isDue || (nowMs < this.#nextReadMs && nowMs >= this.#readAtMs)) return [];
+    const startedAtMs = performance.now();
+    const money = await readMoney(this.#state, this.#options.isCreditEnforced, this.#pace, nowMs);
+    const verdicts = judgeMoney(money, marks, nowMs);
+    this.#hasChanged = false;
+    this.#readAtMs = nowMs;
+    this.#nextReadMs = nowMs + (performance.now() - startedAtMs) / READING_SHARE;
+    return verdicts;
+  }
+
+  async #refusalVerdicts({ refused }: Sight, marks: Marks, nowMs: number): Promise<Verdict[]> {
+    const names = new Map<string, string>();
+    for (const { keyId } of refused) {
+      const key = keyId === undefined ? undefined : await this.#state.keys.find(keyId);
+      if (key !== undefined) names.set(key.id, key.name);
+    }
+    return judgeRefusals(refused, marks, nowMs, (keyId) => names.get(keyId));
+  }
+
+  /** The worst first. What there is no room for is news again with the next look. */
+  async #tell(verdicts: readonly Verdict[], nowMs: number): Promise<void> {
+    for (const { change, facts } of verdicts.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+      if (facts !== undefined && !this.#rate.hasRoom(nowMs)) continue;
+      const outcome = await this.#state.alerts.change(change, facts && this.#outgoing(facts, nowMs));
+      // Changed here, or by another gateway.
+      if (outcome !== 'full') this.#marks = undefined;
+      // Judged again by the marks that there are now.
+      if (outcome !== 'done') this.#hasChanged = true;
+      if (outcome === 'full' && !this.#wasFull) this.#events.onFull();
+      if (facts !== undefined) this.#wasFull = outcome === 'full';
+      if (facts !== undefined && outcome === 'done') this.#rate.take();
+    }
+  }
+
+  #outgoing(facts: AlertFacts, nowMs: number): OutgoingAlert {
+    const event = eventOf(facts, this.#options.gateway, nowMs);
+    const targets = this.#couriers.map(({ id }) => id);
+    return { id: event.id, body: JSON.stringify(event), atMs: nowMs, targets };
+  }
+}
+
+/** Changes without a message come last. */
+function rankOf({ facts }: Verdict): number {
+  return facts === undefined ? SEVERITIES.length : SEVERITIES.indexOf(facts.severity);
+}

@@ -1,0 +1,63 @@
+/** Posts an event to a webhook, signed. Directly: no proxy, no redirect, no certificate that is not verified. */
+import { createHmac } from 'node:crypto';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { WebhookTarget } from '../core/alert-targets.ts';
+import { request, requestTls } from '../core/node-http.ts';
+import { VERSION } from '../core/program.ts';
+import type { Answer } from './answer.ts';
+import { bodyFor } from './event.ts';
+
+export const SIGNATURE_HEADER = 'X-Inf-Gw-Signature';
+
+/** The HMAC-SHA256 of a body, in hex. */
+export function signatureOf(body: string, secret: string): string {
+  return createHmac('sha256', secret).update(body).digest('hex');
+}
+
+/** Posts an event, given as JSON. Never rejects. */
+export async function postTo(target: WebhookTarget, event: string, timeoutMs: number): Promise<Answer> {
+  const url = new URL(target.url);
+  const body = bodyFor(target.format, event);
+  const isTls = url.protocol === 'https:';
+  const call = (isTls ? requestTls : request)({
+    method: 'POST',
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port || (isTls ? 443 : 80),
+    path: url.pathname + url.search,
+    ...(url.username !== '' && { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` }),
+    headers: {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+      'User-Agent': `inf-gw/${VERSION}`,
+      ...(target.secret !== undefined && { [SIGNATURE_HEADER]: signatureOf(body, target.secret) }),
+    },
+    agent: false,
+    // Not left to a default, which a variable of the environment can turn off.
+    ...{ rejectUnauthorized: true },
+  });
+  const timer = setTimeout(() => call.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })), timeoutMs);
+  try {
+    return answerOf((await responseTo(call, body)).statusCode ?? 0);
+  } catch (error) {
+    // Its message may repeat the address.
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    const text = code === 'ETIMEDOUT' ? `no answer within ${timeoutMs / 1_000} s` : `not reached (${code})`;
+    return { isDelivered: false, text };
+  } finally {
+    clearTimeout(timer);
+    // The rest of the answer is not read.
+    call.destroy();
+  }
+}
+
+function responseTo(call: ClientRequest, body: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    call.on('error', reject).once('response', resolve).end(body);
+  });
+}
+
+function answerOf(status: number): Answer {
+  if (status >= 200 && status < 300) return { isDelivered: true, text: String(status) };
+  const isRedirect = status >= 300 && status < 400;
+  return { isDelivered: false, text: isRedirect ? `${status}: redirects are not followed` : String(status) };
+}
