@@ -44,6 +44,7 @@ function check(command: Command): void {
     ['log level', config.logLevel],
     ['cors', config.corsOrigins?.join(', ') ?? 'off'],
     ['metrics', metricsOf(config)],
+    ['traces', tracesOf(config)],
     ['request timeout', milliseconds(config.timeouts.requestMs)],
     ['drain timeout', milliseconds(config.timeouts.drainMs)],
     ...config.alerts.map((target) => [`alerts to ${target.name}`, alertText(target)] as const),
@@ -101,6 +102,13 @@ function pricesFields({ prices }: Config): readonly (readonly [name: string, val
   return [['prices', `${prices.path}: ${counted(prices.models, 'model')}, as of ${prices.importedAt}`]];
 }
 
+function tracesOf({ otel }: Config): string {
+  if (otel === undefined) return 'off';
+  return otel.sampleRatio === 1
+    ? otel.url
+    : `${otel.url}, ${Number((otel.sampleRatio * 100).toFixed(6))}% of the requests`;
+}
+
 /** As the config file writes it. */
 function retentionOf({ journalRetentionMs: milliseconds }: Config): string {
   return milliseconds === undefined ? 'off' : `${milliseconds / DAY_MS}d`;
@@ -127,6 +135,14 @@ function configJson(config: Config) {
     cors: config.corsOrigins ? { origins: config.corsOrigins } : null,
     metrics: config.metrics
       ? { listen: formatAddress(config.metrics.listen), key_labels: config.metrics.keyLabels }
+      : null,
+    otel: config.otel
+      ? {
+          url: config.otel.url,
+          headers: Object.keys(config.otel.headers),
+          attributes: config.otel.attributes,
+          sample: config.otel.sampleRatio,
+        }
       : null,
     request_timeout_ms: config.timeouts.requestMs,
     drain_timeout_ms: config.timeouts.drainMs,

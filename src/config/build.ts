@@ -18,7 +18,9 @@ import type {
   UpstreamConfig,
 } from './config.ts';
 import type { AddProblem } from './document.ts';
+import { faultOfHeaderName, faultOfHeaderValue } from './headers.ts';
 import { buildModels } from './models.ts';
+import { buildOtel } from './otel.ts';
 import { type PriceSource, summaryOf } from './price-file.ts';
 import { DEFAULT_TIER, type ParsedConfig, type ParsedProvider, type ParsedUpstream } from './schema.ts';
 import { type Expanded, expandField, type ReferenceSource } from './secrets.ts';
@@ -86,6 +88,7 @@ class ConfigBuilder {
       corsOrigins: this.#corsOrigins(parsed),
       metrics: this.#metrics(parsed),
       alerts: buildAlerts(parsed.alerts, this.#source, this.#addProblem, this.#warnings),
+      otel: buildOtel(parsed.otel, this.#source, this.#addProblem, (text) => this.#warnings.push(text)),
       streamKeepAliveMs: typeof parsed.stream_keep_alive === 'number' ? parsed.stream_keep_alive : undefined,
       logLevel: parsed.log.level,
       providers,
@@ -237,38 +240,16 @@ class ConfigBuilder {
   }
 
   #headerName(provider: string, header: string): void {
-    const path = ['providers', provider, 'headers', header];
-    if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(header)) this.#addProblem(path, 'expected the name of an HTTP header');
-    else if (OWN_HEADERS.has(header.toLowerCase())) this.#addProblem(path, 'this header is set by the gateway');
+    const fault = faultOfHeaderName(header);
+    if (fault !== undefined) this.#addProblem(['providers', provider, 'headers', header], fault);
   }
 
   #headerValue(field: PropertyKey[], value: string): string {
-    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      // The value itself may be a secret, so it is not shown.
-      this.#addProblem(
-        ['providers', ...field],
-        'expected a value without line breaks or other characters that an HTTP header cannot contain',
-      );
-    }
+    const fault = faultOfHeaderValue(value);
+    if (fault !== undefined) this.#addProblem(['providers', ...field], fault);
     return value;
   }
 }
-
-/** Headers of upstream requests that the gateway or its HTTP client sets. */
-const OWN_HEADERS = new Set([
-  'host',
-  'accept',
-  'connection',
-  'content-length',
-  'content-type',
-  'transfer-encoding',
-  'accept-encoding',
-  'expect',
-  'upgrade',
-  'te',
-  'trailer',
-  'keep-alive',
-]);
 
 /** What hosts of a kind speak unless the config says otherwise. */
 const DEFAULT_DIALECTS: Readonly<Record<ParsedProvider['kind'], readonly DialectName[]>> = {

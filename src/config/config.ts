@@ -92,6 +92,18 @@ export interface PriceFileSummary {
   readonly models: number;
 }
 
+/** Where traces go, and which. */
+export interface OtelConfig {
+  /** With the path that takes spans. */
+  readonly url: string;
+  /** Added to every export. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of the resource: what all spans are of. */
+  readonly attributes: Readonly<Record<string, string>>;
+  /** The share of the requests that are recorded, of those whose clients have not decided. */
+  readonly sampleRatio: number;
+}
+
 export interface Config {
   /** The file that was read; undefined if there is none and the defaults apply. */
   readonly path: string | undefined;
@@ -127,6 +139,8 @@ export interface Config {
   readonly metrics: MetricsConfig | undefined;
   /** Where alerts go; empty if nowhere. */
   readonly alerts: readonly AlertTarget[];
+  /** Undefined for no traces. */
+  readonly otel: OtelConfig | undefined;
   /**
    * How long a started stream may be silent before a comment is sent, in milliseconds; undefined
    * for never.

@@ -59,13 +59,12 @@ const timeouts = z.strictObject({
 });
 
 const SHARE_EXPECTED = 'expected a share such as 20%, from 0% to 100%';
+const share = z.union([z.number().min(0, SHARE_EXPECTED).max(1, SHARE_EXPECTED), parsed(parseShare, SHARE_EXPECTED)], {
+  error: () => SHARE_EXPECTED,
+});
 const retry = z.strictObject({
   attempts: wholeNumber(1, MAX_ATTEMPTS).default(3),
-  budget: z
-    .union([z.number().min(0, SHARE_EXPECTED).max(1, SHARE_EXPECTED), parsed(parseShare, SHARE_EXPECTED)], {
-      error: () => SHARE_EXPECTED,
-    })
-    .default(0.2),
+  budget: share.default(0.2),
 });
 
 const overload = z.strictObject({
@@ -175,6 +174,20 @@ const metrics = z.preprocess(
   ),
 );
 
+const otel = z.strictObject(
+  {
+    endpoint: text,
+    headers: z.record(z.string(), text, { error: () => 'expected a map of header names to strings' }).default({}),
+    attributes: z
+      .record(text, text, {
+        error: () => 'expected a map of names to strings, such as  { deployment.environment.name: prod }',
+      })
+      .default({}),
+    sample: share.default(1),
+  },
+  { error: () => 'expected an endpoint, such as  { endpoint: http://127.0.0.1:4318 }' },
+);
+
 export const configSchema = z.strictObject({
   listen: listen.default({ host: '127.0.0.1', port: 8787 }),
   threads: wholeNumber(1, MAX_THREADS).default(1),
@@ -193,6 +206,7 @@ export const configSchema = z.strictObject({
   cors: cors.optional(),
   metrics: metrics.optional(),
   alerts: alertsSchema.optional(),
+  otel: otel.optional(),
   timeouts: timeouts.prefault({}),
   retry: retry.prefault({}),
   stream_keep_alive: parsedOrOff(parseDuration, 'expected a duration such as 15s, or off').default(15_000),

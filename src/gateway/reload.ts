@@ -11,6 +11,7 @@ const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) =
   ['node', ({ state, node }) => (state.kind === 'file' ? undefined : node)],
   ['durability', ({ durability }) => durability],
   ['metrics', ({ metrics }) => JSON.stringify(metrics)],
+  ['otel', ({ otel }) => JSON.stringify(otel)],
 ];
 
 /** Throws a UserError if a field has changed that only a restart can apply. */

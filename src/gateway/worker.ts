@@ -26,9 +26,12 @@ import type { ListeningSocket } from '../takeover/pass-sockets.ts';
 import { TokenCounter } from '../tokens/counter.ts';
 import { countExchange, logExchange, logPressure } from './access-log.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
+import type { Traces } from './tracing.ts';
 
 /** How long aborted requests may take to settle once the drain time is over, in milliseconds. */
 const ABORT_GRACE_MS = 2_000;
+/** How long the last traces may take to be exported, in milliseconds. */
+const EXPORT_GRACE_MS = 2_000;
 
 /** Serves requests, in this thread or in one of its own. */
 export interface Worker {
@@ -80,7 +83,9 @@ export interface GracePeriods {
  * left running then.
  */
 export async function startWorker(parts: WorkerParts): Promise<Worker> {
-  const worker = new LocalWorker(parts);
+  const { config, log } = parts;
+  const traces = config.otel && (await import('./tracing.ts')).openTraces(config, config.otel, log);
+  const worker = new LocalWorker(parts, traces);
   await worker.listen();
   return worker;
 }
@@ -102,6 +107,8 @@ class LocalWorker implements Worker {
   readonly #monitor: Monitor;
   /** Undefined unless metrics are configured. */
   readonly #tally: TallyCounter | undefined;
+  /** Undefined unless traces are configured. */
+  readonly #traces: Traces | undefined;
   readonly #bodies = new BodyLimiter();
   readonly #listener: Listener;
   #current: Setup;
@@ -109,7 +116,11 @@ class LocalWorker implements Worker {
   readonly #previous = new Set<Setup>();
   #address: AddressInfo | undefined;
 
-  constructor({ config, ledger, log, grace: { countMs, abortMs } = {}, counter, descriptors = [] }: WorkerParts) {
+  constructor(
+    { config, ledger, log, grace: { countMs, abortMs } = {}, counter, descriptors = [] }: WorkerParts,
+    traces: Traces | undefined,
+  ) {
+    this.#traces = traces;
     this.#ledger = ledger;
     this.#log = log;
     this.#counter = counter ?? new TokenCounter(countMs);
@@ -128,8 +139,9 @@ class LocalWorker implements Worker {
     this.#listener = new Listener(
       { ...config.listen, isPortShared: config.threads > 1, descriptors, formatFor, ...listenerSettings(config) },
       {
-        onExchange: (route, exchange) => this.#serve(route, exchange),
-        onMisrouted: (error, exchange) => this.#current.pipeline.refuse(exchange, error),
+        onExchange: (route, exchange) => this.#traced(exchange, route, () => this.#serve(route, exchange)),
+        onMisrouted: (error, exchange) =>
+          this.#traced(exchange, undefined, () => this.#current.pipeline.refuse(exchange, error)),
         onClose: (exchange) => this.#onClose(exchange),
         onPressure: (refused, cause) => {
           logPressure(log, refused, cause);
@@ -190,6 +202,7 @@ class LocalWorker implements Worker {
     if (!isSettled) await isDoneWithin(settled, this.#abortGraceMs);
     const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
     await Promise.all(setups.map((setup) => this.#tearDown(setup)));
+    await this.#traces?.close(EXPORT_GRACE_MS);
     return unsettled;
   }
 
@@ -211,6 +224,7 @@ class LocalWorker implements Worker {
   }
 
   #setUp(config: Config): Setup {
+    this.#traces?.know(config);
     const providers = startProviders(config.providers);
     const catalog = new Catalog(config.providers);
     const pipeline = new Pipeline({
@@ -237,6 +251,10 @@ class LocalWorker implements Worker {
   async #tearDown(setup: Setup): Promise<void> {
     this.#previous.delete(setup);
     await closeProviders(setup.providers);
+  }
+
+  #traced(exchange: Exchange, route: Route | undefined, serve: () => Promise<void>): Promise<void> {
+    return this.#traces === undefined ? serve() : this.#traces.trace(exchange, route, serve);
   }
 
   async #serve(route: Route, exchange: Exchange): Promise<void> {

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ClientError, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
+import type { RequestTrace } from '../core/request-trace.ts';
 import { type BodyCheck, BodyReader, discardBody, takeBufferedBody, transferMs } from './body.ts';
 import { addRateHeaders, SENT_HEADERS } from './headers.ts';
 
@@ -35,6 +36,8 @@ export class Exchange {
   readonly requestId: string;
   readonly path: string;
   readonly request: IncomingMessage;
+  /** Undefined unless traces are configured. */
+  trace: RequestTrace | undefined;
   #figures: RateFigures | undefined;
   #error: ClientError | undefined;
   #keyId: string | undefined;
@@ -108,6 +111,11 @@ export class Exchange {
   /** True once the connection has closed before the response was complete. */
   get gone(): boolean {
     return this.#response.destroyed && !this.#response.writableFinished;
+  }
+
+  /** Calls back once the response is complete, or its connection has closed. */
+  onClose(callback: () => void): void {
+    this.#response.once('close', callback);
   }
 
   /** Calls back once if the client hangs up before the response is complete. */

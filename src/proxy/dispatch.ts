@@ -1,5 +1,6 @@
 /** One request's way through the upstreams: tries one after another until one answers or none may be tried. */
 import type { Model } from '../catalog/catalog.ts';
+import type { RequestTrace } from '../core/request-trace.ts';
 import type { RetryPolicy } from '../core/settings.ts';
 import type { Served } from '../core/settlement.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
@@ -19,6 +20,7 @@ import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import { attemptFailureOf } from './attempt-failure.ts';
 import type { Route } from './plan.ts';
 import { rejectionOf, withoutClientRetry } from './rejection.ts';
+import { traceAttempt, traceEnd, traceHead } from './trace-attempt.ts';
 
 /** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
 const DRAIN_AFTER_DISCONNECT_MS = 60_000;
@@ -42,6 +44,7 @@ export interface Dispatchable {
   readonly request: ModelRequest;
   /** Headers of the client that reach a host of its dialect. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly trace?: RequestTrace | undefined;
   /** The model that was asked for, then its fallbacks. */
   readonly routes: readonly [Route, ...Route[]];
   readonly meter: Meter;
@@ -206,18 +209,22 @@ export class Dispatch {
     this.#triedFor(route.model).add(member);
     this.#attempts++;
     this.#attemptStartedAtMs = performance.now();
+    const { hosted, model } = route;
+    const isTranslated = hosted.response !== undefined;
+    const headers = isTranslated ? {} : this.#request.headers;
+    const trace = traceAttempt(this.#request.trace, hosted.request, member.name, model.upstream);
     let failure: AttemptFailure | undefined;
+    let relayed: RelayResult | undefined;
     try {
-      const { hosted, model } = route;
-      const isTranslated = hosted.response !== undefined;
       const attempt = member.attempt({
         request: hosted.request,
         model: model.upstream,
         capTokens: route.capTokens,
         isTranslated,
-        headers: isTranslated ? {} : this.#request.headers,
+        headers: trace === undefined ? headers : { ...headers, ...trace.headers },
       });
       this.#attempt = attempt;
+      traceHead(trace, attempt);
       const rejection = await rejectionOf(attempt);
       failure = rejection?.failure;
       if (rejection?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
@@ -226,7 +233,7 @@ export class Dispatch {
         if (attempt.sent) this.#rejections.push(attempt.drain(REJECTION_DRAIN_MS));
         return { kind: 'rejected', next };
       }
-      const relayed = await relayResponse(attempt, sink, meter, {
+      relayed = await relayResponse(attempt, sink, meter, {
         ...responseOptions(hosted, this.#request.requestId),
         stream: request.stream,
         showUsage: request.includeUsage || isTranslated,
@@ -239,6 +246,7 @@ export class Dispatch {
       return { kind: 'answered', relayed };
     } finally {
       member.release();
+      traceEnd(trace, this.#attempt, relayed, failure);
       parts.onAttempt(member.name, failure);
     }
   }

@@ -182,8 +182,10 @@ export class Pipeline {
   async #admit(exchange: Exchange, keyHash: string, { request, targets }: Permitted): Promise<Admitted | undefined> {
     const plans = plansFor(request, targets, this.#parts.capOutput);
     for (const plan of plans) {
-      const { requestId } = exchange;
+      const { requestId, trace } = exchange;
+      trace?.askAdmission(plan);
       const admission = await this.#parts.ledger.admit(admissionRequest(requestId, keyHash, request.stream, plan));
+      trace?.answerAdmission(admission.admitted ? 'admitted' : admission.refusal.reason);
       exchange.showLimits(admission.figures);
       if (admission.admitted) {
         const [asked, ...others] = plan.routes;
@@ -240,6 +242,7 @@ export class Pipeline {
       requestId,
       request,
       headers: exchange.headers(request.dialect.headers),
+      trace: exchange.trace,
       routes,
       meter,
       allowance: ({ model, hosted }) =>
@@ -281,6 +284,7 @@ export class Pipeline {
       const { completionId } = relayed.metered;
       exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end }));
       this.#parts.monitor.countEnded(facts, end);
+      exchange.trace?.settle(end);
       logNote(this.#parts.log, admitted, relayed);
       finish(exchange, relayed.termination);
     } catch (error) {

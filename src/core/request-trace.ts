@@ -1,0 +1,67 @@
+/**
+ * What a request tells its trace. Whoever serves requests knows only this: what is behind it, in
+ * `tracing/`, is loaded if traces are configured. Times are taken when these methods are called.
+ */
+import type { DialectName } from './dialects.ts';
+import type { Nanos } from './money.ts';
+import type { Outcome } from './settlement.ts';
+import type { TokenUsage, UsageSource } from './usage.ts';
+
+export interface RequestTrace {
+  /** The ledger is asked for a lease. */
+  askAdmission(asked: AskedLease): void;
+  /** Its answer: `admitted`, or why not. The last one counts. */
+  answerAdmission(verdict: string): void;
+  /** An upstream is asked. */
+  attempt(facts: AttemptFacts): AttemptTrace;
+  /** What an admitted request was settled with. */
+  settle(end: SettledEnd): void;
+}
+
+/** What admission is asked for. */
+export interface AskedLease {
+  readonly reservedTokens: number;
+  readonly holdNanos: Nanos;
+}
+
+/** A request as it is sent to an upstream. */
+export interface AttemptFacts {
+  /** The name of the upstream. */
+  readonly upstream: string;
+  /** The upstream's own name of the model. */
+  readonly model: string;
+  readonly dialect: DialectName;
+  readonly stream: boolean;
+  readonly choices: number;
+  /** The maximum of output tokens that the request declares. */
+  readonly maxOutput: number | undefined;
+}
+
+export interface AttemptTrace {
+  /** The headers that tell the upstream of the trace. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The headers of the answer have arrived. */
+  receiveHead(status: number): void;
+  /** The attempt is over. */
+  end(end: AttemptEnd): void;
+}
+
+/** How an attempt has ended. */
+export interface AttemptEnd {
+  /** What went wrong, where the upstream is to blame. */
+  readonly cause: string | undefined;
+  /** How the request ends by this attempt; undefined if another one follows. */
+  readonly outcome: Outcome | undefined;
+  /** From the start of the attempt to the first byte of the answer, in whole milliseconds. */
+  readonly firstByteMs: number | undefined;
+  /** The upstream's id of the completion. */
+  readonly completionId: string | undefined;
+}
+
+/** The end of an admitted request, as far as a trace shows it. */
+export interface SettledEnd {
+  readonly outcome: Outcome;
+  readonly usage: TokenUsage;
+  readonly source: UsageSource;
+  readonly costNanos: Nanos;
+}

@@ -1,0 +1,116 @@
+/**
+ * Spans in the JSON of OTLP, the protocol of OpenTelemetry. It is written as text: all names are
+ * known, so only texts from outside are escaped, and only once.
+ */
+
+/** Of `Span.SpanKind`. */
+export const KIND = { internal: 1, server: 2, client: 3 } as const;
+
+/** Of `SpanFlags`: sampled, and whether the parent is in another process, which is known. */
+const FLAGS = 0x101;
+const PARENT_IS_REMOTE = 0x200;
+/** Of `Status.StatusCode`. */
+const ERROR = 2;
+
+/** A span that has ended. */
+export interface Span {
+  readonly traceId: string;
+  readonly id: string;
+  readonly parentId: string | undefined;
+  /** Whether the parent is a span of another process. */
+  readonly isParentRemote?: boolean;
+  readonly state: string | undefined;
+  readonly name: string;
+  readonly kind: (typeof KIND)[keyof typeof KIND];
+  /** Milliseconds since 1970, with fractions. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: Attributes;
+  readonly events?: readonly SpanEvent[];
+  readonly isError: boolean;
+}
+
+/** A moment within a span. */
+export interface SpanEvent {
+  readonly name: string;
+  readonly atMs: number;
+}
+
+/** Attributes of a span or a resource. What is undefined is left out. */
+export class Attributes {
+  #json = '';
+
+  text(key: string, value: string | undefined): this {
+    // Half of a surrogate pair is no text in other languages.
+    return value === undefined ? this : this.#add(key, `"stringValue":${JSON.stringify(value.toWellFormed())}`);
+  }
+
+  texts(key: string, values: readonly string[]): this {
+    const list = values.map((value) => `{"stringValue":${JSON.stringify(value.toWellFormed())}}`);
+    return this.#add(key, `"arrayValue":{"values":[${list.join()}]}`);
+  }
+
+  /** A whole number. */
+  int(key: string, value: number | undefined): this {
+    return value === undefined ? this : this.#add(key, `"intValue":"${value}"`);
+  }
+
+  double(key: string, value: number | undefined): this {
+    return value === undefined ? this : this.#add(key, `"doubleValue":${value}`);
+  }
+
+  flag(key: string, value: boolean | undefined): this {
+    return value === undefined ? this : this.#add(key, `"boolValue":${value}`);
+  }
+
+  #add(key: string, value: string): this {
+    this.#json += `${this.#json === '' ? '' : ','}{"key":${JSON.stringify(key)},"value":{${value}}}`;
+    return this;
+  }
+
+  toString(): string {
+    return `[${this.#json}]`;
+  }
+}
+
+export function spanJson(span: Span): string {
+  const { traceId, id, parentId, isParentRemote = false, state, name, kind, attributes, events = [], isError } = span;
+  const flags = isParentRemote ? FLAGS | PARENT_IS_REMOTE : FLAGS;
+  // A clock that is set back must not end a span before it began.
+  const endMs = Math.max(span.startMs, span.endMs);
+  return [
+    `{"traceId":"${traceId}","spanId":"${id}"`,
+    parentId === undefined ? '' : `,"parentSpanId":"${parentId}"`,
+    state === undefined ? '' : `,"traceState":${JSON.stringify(state)}`,
+    `,"flags":${flags},"name":${JSON.stringify(name.toWellFormed())},"kind":${kind}`,
+    `,"startTimeUnixNano":"${nanosOf(span.startMs)}","endTimeUnixNano":"${nanosOf(endMs)}"`,
+    `,"attributes":${attributes}`,
+    events.length === 0 ? '' : `,"events":[${events.map(eventJson).join()}]`,
+    isError ? `,"status":{"code":${ERROR}}}` : ',"status":{}}',
+  ].join('');
+}
+
+function eventJson({ name, atMs }: SpanEvent): string {
+  return `{"timeUnixNano":"${nanosOf(atMs)}","name":${JSON.stringify(name)}}`;
+}
+
+/** Nanoseconds are beyond what a number can hold. */
+function nanosOf(milliseconds: number): string {
+  const whole = Math.floor(milliseconds);
+  const nanos = Math.floor((milliseconds - whole) * 1e6);
+  return `${whole}${String(nanos).padStart(6, '0')}`;
+}
+
+/** What a request for an export consists of, around the spans. */
+export interface Envelope {
+  readonly head: string;
+  readonly tail: string;
+}
+
+export function envelopeOf(resource: Attributes, version: string): Envelope {
+  const scope = JSON.stringify({ name: 'inf-gw', version });
+  return {
+    head: `{"resourceSpans":[{"resource":{"attributes":${resource}},"scopeSpans":[{"scope":${scope},"spans":[`,
+    tail: ']}]}]}',
+  };
+}

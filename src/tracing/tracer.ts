@@ -1,0 +1,81 @@
+/** The traces of a worker: begins one for each request, and exports what is recorded. Loaded only if traces are configured. */
+import type { RequestTrace } from '../core/request-trace.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { isUnderV1 } from '../http/routes.ts';
+import type { Log } from '../observe/log.ts';
+import { contextOf, newContext } from './context.ts';
+import { type Collector, Exporter, type ExportTimes } from './exporter.ts';
+import { Attributes, envelopeOf } from './otlp.ts';
+import { RecordedTrace, type TracedHost, UnrecordedTrace } from './request-span.ts';
+
+export interface TracerSettings {
+  readonly collector: Collector;
+  /** The share of the requests without a context of their own that is recorded. */
+  readonly sampleRatio: number;
+  /** What all spans are of, by the names of attributes. */
+  readonly resource: Readonly<Record<string, string>>;
+  readonly version: string;
+}
+
+export class Tracer {
+  readonly #settings: TracerSettings;
+  readonly #exporter: Exporter;
+  #hosts: ReadonlyMap<string, TracedHost> = new Map();
+  /** Recorded requests whose answer or whose work has not ended. */
+  readonly #open = new Map<Exchange, RecordedTrace>();
+
+  constructor(settings: TracerSettings, log: Log, times?: Partial<ExportTimes>) {
+    this.#settings = settings;
+    const resource = new Attributes();
+    for (const [key, value] of Object.entries(settings.resource)) resource.text(key, value);
+    this.#exporter = new Exporter(settings.collector, envelopeOf(resource, settings.version), log, times);
+  }
+
+  /** Sets what is known of upstreams, by their names. */
+  know(hosts: ReadonlyMap<string, TracedHost>): void {
+    this.#hosts = hosts;
+  }
+
+  /** Traces a request while it is served. `route`: the template of its path, if there is one. */
+  async trace(exchange: Exchange, route: string | undefined, serve: () => Promise<void>): Promise<void> {
+    // Health checks come every few seconds.
+    if (!isUnderV1(exchange.path)) return serve();
+    const closed = new Promise<void>((resolve) => exchange.onClose(resolve));
+    const trace = this.#begin(exchange, route);
+    exchange.trace = trace;
+    await serve();
+    if (!(trace instanceof RecordedTrace)) return;
+    this.#open.set(exchange, trace);
+    void closed.then(() => this.#finish(exchange));
+  }
+
+  /** Exports what is left, for that long at most. Requests whose answers are still on their way end here. */
+  async close(milliseconds: number): Promise<void> {
+    for (const exchange of this.#open.keys()) this.#finish(exchange);
+    await this.#exporter.close(milliseconds);
+  }
+
+  #begin({ request, requestId, path }: Exchange, route: string | undefined): RequestTrace {
+    const { method = '', headers, httpVersion } = request;
+    const { traceparent, tracestate } = headers as Record<string, string | undefined>;
+    const context = contextOf(traceparent, tracestate) ?? newContext(this.#settings.sampleRatio);
+    if (!context.isSampled) return new UnrecordedTrace(context);
+    const { host, 'user-agent': userAgent } = headers;
+    return new RecordedTrace(context, { requestId, method, path, route, host, userAgent, httpVersion }, this.#hosts);
+  }
+
+  #finish(exchange: Exchange): void {
+    const trace = this.#open.get(exchange);
+    if (trace === undefined) return;
+    this.#open.delete(exchange);
+    const { keyId, model, error, gone: isGone, status, streamStarted } = exchange;
+    const { json, spans } = trace.finish({
+      keyId,
+      model,
+      status: streamStarted ? status : undefined,
+      code: error?.code,
+      isGone,
+    });
+    this.#exporter.add(json, spans);
+  }
+}
