@@ -56,6 +56,8 @@ export interface AttemptEnd {
   readonly firstByteMs: number | undefined;
   /** The upstream's id of the completion. */
   readonly completionId: string | undefined;
+  /** The model that the upstream says it used. */
+  readonly model: string | undefined;
 }
 
 /** The end of an admitted request, as far as a trace shows it. */

@@ -16,6 +16,8 @@ export interface AnswerFacts {
   readonly id: unknown;
   /** The service tier that the upstream says it used. */
   readonly serviceTier: unknown;
+  /** The model that the upstream says it used. */
+  readonly model?: unknown;
 }
 
 /** Nothing of interest. */

@@ -36,5 +36,6 @@ export function traceEnd(
     outcome: relayed && outcomeOf(relayed.termination),
     firstByteMs: attempt?.firstByteMs,
     completionId: relayed?.metered.completionId,
+    model: relayed?.metered.model,
   });
 }

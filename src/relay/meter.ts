@@ -20,6 +20,8 @@ export interface Metered {
   readonly serviceTier: string | undefined;
   /** The upstream's id of the completion. */
   readonly completionId: string | undefined;
+  /** The model that the upstream says it used. */
+  readonly model: string | undefined;
 }
 
 /** The most choices that a request can ask for. */
@@ -33,6 +35,7 @@ export class Meter {
   #isReportFinal = false;
   #firstId: unknown;
   #serviceTier: string | undefined;
+  #model: unknown;
   readonly #toolCalls = new Map<string, number>();
   readonly #written = new TextSample();
   /** True once any part of a response was read: the upstream has done work. */
@@ -60,6 +63,7 @@ export class Meter {
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
     // Every chunk has the id; the first one is as good as any.
     this.#firstId ??= facts.id;
+    this.#model ??= facts.model;
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
     for (const name of facts.toolCalls ?? []) this.#toolCalls.set(name, (this.#toolCalls.get(name) ?? 0) + 1);
     for (const { index, finished, written } of facts.progress) {
@@ -148,11 +152,12 @@ export class Meter {
     return { ...this.#known, usage, source: 'counted', written: this.#written, earlyReport: undefined };
   }
 
-  get #known(): Pick<Metered, 'isReportUnusable' | 'serviceTier' | 'completionId'> {
+  get #known(): Pick<Metered, 'isReportUnusable' | 'serviceTier' | 'completionId' | 'model'> {
     return {
       isReportUnusable: this.#isReportUnusable,
       serviceTier: this.#serviceTier,
       completionId: quotableId(this.#firstId),
+      model: quotableId(this.#model),
     };
   }
 }

@@ -56,4 +56,5 @@ export const NO_WORK: Metered = {
   isReportUnusable: false,
   serviceTier: undefined,
   completionId: undefined,
+  model: undefined,
 };

@@ -262,6 +262,7 @@ class RecordedAttempt implements AttemptTrace {
       .int('gen_ai.request.choice.count', choices === 1 ? undefined : choices)
       .flag('gen_ai.request.stream', stream || undefined)
       .text('gen_ai.response.id', completionId)
+      .text('gen_ai.response.model', this.#end?.model)
       .double(
         'gen_ai.response.time_to_first_chunk',
         stream && firstByteMs !== undefined ? firstByteMs / 1000 : undefined,

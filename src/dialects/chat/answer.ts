@@ -35,6 +35,7 @@ function readChoices(answer: Fields, messageOf: (choice: Fields) => unknown): An
     progress,
     id: answer.id,
     serviceTier: answer.service_tier,
+    model: answer.model,
   };
 }
 

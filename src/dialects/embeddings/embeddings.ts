@@ -19,13 +19,14 @@ export const EMBEDDINGS: Dialect = {
   check: checkEmbeddings,
   walkInput,
   edit: ({ body }, { model }) => withFields(body, new Map([['model', JSON.stringify(model)]])),
-  readAnswer: ({ data, usage, id }: Fields) => ({
+  readAnswer: ({ data, usage, id, model }: Fields) => ({
     usage: readUsage(usage),
     hasUsage: usage !== undefined,
     choices: Array.isArray(data) ? data.length : undefined,
     progress: [],
     id,
     serviceTier: undefined,
+    model,
   }),
   // Answers come whole. Only a failure of the gateway itself could end a stream.
   startStream: () => ({

@@ -18,6 +18,7 @@ export function readMessage(answer: Fields): AnswerFacts {
     toolCalls: isMessage ? (answer.content as unknown[]).flatMap(hostCallsOf) : [],
     id: answer.id,
     serviceTier: usage.service_tier,
+    model: answer.model,
   };
 }
 

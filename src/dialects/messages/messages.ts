@@ -62,7 +62,7 @@ class MessagesStream implements StreamReader {
         this.#hasStarted = true;
         const finished = blocks.length > 0 && typeof message.stop_reason === 'string';
         const facts = this.#withUsage(message.usage, finished, blocks.flatMap(textsOf));
-        return { ...facts, toolCalls: blocks.flatMap(hostCallsOf), id: message.id };
+        return { ...facts, toolCalls: blocks.flatMap(hostCallsOf), id: message.id, model: message.model };
       }
       case 'content_block_start':
         return { ...written(textsOf(event.content_block)), toolCalls: hostCallsOf(event.content_block) };

@@ -19,6 +19,7 @@ export function readResponse(response: Fields): AnswerFacts {
     toolCalls,
     id: response.id,
     serviceTier: response.service_tier,
+    model: response.model,
   };
 }
 
