@@ -4,7 +4,7 @@ import { VERSION } from '../core/program.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Route } from '../http/routes.ts';
 import type { Log } from '../observe/log.ts';
-import { addressOf, type TracedHost } from '../tracing/request-span.ts';
+import { addressOf, type TracedHost } from '../tracing/host.ts';
 import { Tracer } from '../tracing/tracer.ts';
 
 /** What a worker does with its traces. */

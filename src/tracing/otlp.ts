@@ -36,7 +36,7 @@ export interface SpanEvent {
   readonly atMs: number;
 }
 
-/** Attributes of a span or a resource. What is undefined is left out. */
+/** Attributes of a span or a resource. What is undefined is left out. Names are written as they are. */
 export class Attributes {
   #json = '';
 
@@ -64,7 +64,7 @@ export class Attributes {
   }
 
   #add(key: string, value: string): this {
-    this.#json += `${this.#json === '' ? '' : ','}{"key":${JSON.stringify(key)},"value":{${value}}}`;
+    this.#json += `${this.#json === '' ? '' : ','}{"key":"${key}","value":{${value}}}`;
     return this;
   }
 
@@ -78,16 +78,15 @@ export function spanJson(span: Span): string {
   const flags = isParentRemote ? FLAGS | PARENT_IS_REMOTE : FLAGS;
   // A clock that is set back must not end a span before it began.
   const endMs = Math.max(span.startMs, span.endMs);
-  return [
-    `{"traceId":"${traceId}","spanId":"${id}"`,
-    parentId === undefined ? '' : `,"parentSpanId":"${parentId}"`,
-    state === undefined ? '' : `,"traceState":${JSON.stringify(state)}`,
-    `,"flags":${flags},"name":${JSON.stringify(name.toWellFormed())},"kind":${kind}`,
-    `,"startTimeUnixNano":"${nanosOf(span.startMs)}","endTimeUnixNano":"${nanosOf(endMs)}"`,
-    `,"attributes":${attributes}`,
-    events.length === 0 ? '' : `,"events":[${events.map(eventJson).join()}]`,
-    isError ? `,"status":{"code":${ERROR}}}` : ',"status":{}}',
-  ].join('');
+  const parent = parentId === undefined ? '' : `,"parentSpanId":"${parentId}"`;
+  const traceState = state === undefined ? '' : `,"traceState":${JSON.stringify(state)}`;
+  const list = events.length === 0 ? '' : `,"events":[${events.map(eventJson).join()}]`;
+  return (
+    `{"traceId":"${traceId}","spanId":"${id}"${parent}${traceState},"flags":${flags}` +
+    `,"name":${JSON.stringify(name.toWellFormed())},"kind":${kind}` +
+    `,"startTimeUnixNano":"${nanosOf(span.startMs)}","endTimeUnixNano":"${nanosOf(endMs)}"` +
+    `,"attributes":${attributes}${list},"status":${isError ? `{"code":${ERROR}}` : '{}'}}`
+  );
 }
 
 function eventJson({ name, atMs }: SpanEvent): string {

@@ -1,28 +1,11 @@
 /** The spans of one request, from what it tells, as the semantic conventions of OpenTelemetry name them. */
-import type { DialectName } from '../core/dialects.ts';
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
-import type {
-  AskedLease,
-  AttemptEnd,
-  AttemptFacts,
-  AttemptTrace,
-  RequestTrace,
-  SettledEnd,
-} from '../core/request-trace.ts';
-import { isErrorOutcome } from '../core/settlement.ts';
-import { cacheWritesOf } from '../core/usage.ts';
+import type { AskedLease, AttemptFacts, AttemptTrace, RequestTrace, SettledEnd } from '../core/request-trace.ts';
+import { RecordedAttempt } from './attempt-span.ts';
 import { headersOf, newSpanId, type TraceContext } from './context.ts';
-import { Attributes, KIND, type Span, type SpanEvent, spanJson } from './otlp.ts';
-
-/** An upstream, as traces show it. */
-export interface TracedHost {
-  /** `gen_ai.provider.name`: whose protocol it speaks. */
-  readonly provider: string;
-  /** Undefined if it is in this process. */
-  readonly address: string | undefined;
-  readonly port: number | undefined;
-}
+import { addressOf, type TracedHost } from './host.ts';
+import { Attributes, KIND, type Span, spanJson } from './otlp.ts';
 
 /** The beginning of a request. */
 export interface RequestHead {
@@ -48,6 +31,18 @@ export interface RequestTail {
   readonly code: string | undefined;
   readonly isGone: boolean;
 }
+
+/** Remembers the last result: most requests repeat what the one before has said of its client. */
+function rememberingLast<Result>(work: (text: string) => Result): (text: string) => Result {
+  let last: { readonly text: string; readonly result: Result } | undefined;
+  return (text) => {
+    if (last?.text !== text) last = { text, result: work(text) };
+    return last.result;
+  };
+}
+
+const addressOfHost = rememberingLast((host) => addressOf(`http://${host}`));
+const printableAgent = rememberingLast(printableName);
 
 /** Methods by which spans are named; others could be anything. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE']);
@@ -131,19 +126,19 @@ export class RecordedTrace implements RequestTrace {
     const { requestId, method, path, route, host, userAgent, httpVersion } = this.#head;
     const { traceId, parentId, state } = this.#context;
     const isKnown = METHODS.has(method);
-    const server = host === undefined ? undefined : addressOf(`http://${host}`);
+    const server = host === undefined ? undefined : addressOfHost(host);
     // Refusals are no errors of a server. A stream can fail after its status.
     const isError = code !== undefined && status !== undefined && (status >= 500 || status < 300);
     const attributes = new Attributes()
       .text('http.request.method', isKnown ? method : '_OTHER')
       .text('url.scheme', 'http')
-      .text('url.path', printableName(path))
+      .text('url.path', path === route ? path : printableName(path))
       .text('http.route', route)
       .int('http.response.status_code', status)
       .text('network.protocol.version', httpVersion)
       .text('server.address', server?.address)
       .int('server.port', server?.port)
-      .text('user_agent.original', userAgent === undefined ? undefined : printableName(userAgent))
+      .text('user_agent.original', userAgent === undefined ? undefined : printableAgent(userAgent))
       .texts('http.response.header.x-request-id', [requestId])
       .text('error.type', isError ? code : undefined)
       .text('inf_gw.error.code', code)
@@ -197,145 +192,7 @@ export class RecordedTrace implements RequestTrace {
   }
 }
 
-/** The fields that all spans of a request have in common. */
-type Place = Pick<Span, 'traceId' | 'parentId' | 'state'>;
-
-const OPERATIONS: Readonly<Record<DialectName, string>> = {
-  chat: 'chat',
-  messages: 'chat',
-  responses: 'chat',
-  embeddings: 'embeddings',
-};
-
-class RecordedAttempt implements AttemptTrace {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly facts: AttemptFacts;
-  readonly #id: string;
-  /** From 0. */
-  readonly #number: number;
-  readonly #now: () => number;
-  readonly #startMs: number;
-  #head: { readonly status: number; readonly atMs: number } | undefined;
-  #end: (AttemptEnd & { readonly atMs: number }) | undefined;
-
-  constructor(
-    id: string,
-    headers: Readonly<Record<string, string>>,
-    facts: AttemptFacts,
-    number: number,
-    now: () => number,
-  ) {
-    this.#id = id;
-    this.headers = headers;
-    this.facts = facts;
-    this.#number = number;
-    this.#now = now;
-    this.#startMs = now();
-  }
-
-  receiveHead(status: number): void {
-    this.#head = { status, atMs: this.#now() };
-  }
-
-  end(end: AttemptEnd): void {
-    this.#end = { ...end, atMs: this.#now() };
-  }
-
-  /** `settled`: for the attempt that the request was settled by. */
-  spans(place: Place, host: TracedHost | undefined, settled: SettledEnd | undefined, nowMs: number): Span[] {
-    const endMs = this.#end?.atMs ?? nowMs;
-    const span = this.#callSpan(place, host, settled, endMs);
-    const relay = this.#relaySpan({ ...place, parentId: this.#id }, endMs);
-    return relay === undefined ? [span] : [span, relay];
-  }
-
-  #callSpan(place: Place, host: TracedHost | undefined, settled: SettledEnd | undefined, endMs: number): Span {
-    const { model, dialect, stream, choices, maxOutput, upstream } = this.facts;
-    const { firstByteMs, completionId, outcome } = this.#end ?? {};
-    const operation = OPERATIONS[dialect];
-    const errorType = this.#errorType();
-    const attributes = new Attributes()
-      .text('gen_ai.operation.name', operation)
-      .text('gen_ai.provider.name', host?.provider ?? upstream)
-      .text('gen_ai.request.model', model)
-      .int('gen_ai.request.max_tokens', maxOutput)
-      .int('gen_ai.request.choice.count', choices === 1 ? undefined : choices)
-      .flag('gen_ai.request.stream', stream || undefined)
-      .text('gen_ai.response.id', completionId)
-      .text('gen_ai.response.model', this.#end?.model)
-      .double(
-        'gen_ai.response.time_to_first_chunk',
-        stream && firstByteMs !== undefined ? firstByteMs / 1000 : undefined,
-      )
-      .text('server.address', host?.address)
-      .int('server.port', host?.port)
-      .int('http.response.status_code', this.#head?.status)
-      .int('http.request.resend_count', this.#number === 0 ? undefined : this.#number)
-      .text('error.type', errorType)
-      .text('inf_gw.upstream', upstream)
-      .text('inf_gw.outcome', outcome);
-    if (settled !== undefined) addUsage(attributes, settled);
-    return {
-      ...place,
-      id: this.#id,
-      name: `${operation} ${model}`,
-      kind: KIND.client,
-      startMs: this.#startMs,
-      endMs,
-      attributes,
-      isError: errorType !== undefined,
-    };
-  }
-
-  /** From the head of the answer that the client gets to its end. A rejection that is tried again is not relayed. */
-  #relaySpan(place: Place, endMs: number): Span | undefined {
-    const { firstByteMs, outcome } = this.#end ?? {};
-    if (this.#head === undefined || (this.#end !== undefined && outcome === undefined)) return undefined;
-    const firstByte = firstByteMs === undefined ? undefined : Math.max(this.#head.atMs, this.#startMs + firstByteMs);
-    const events: SpanEvent[] =
-      firstByte === undefined ? [] : [{ name: 'first_byte', atMs: Math.min(firstByte, endMs) }];
-    const errorType = this.#errorType();
-    return {
-      ...place,
-      id: newSpanId(),
-      name: 'relay',
-      kind: KIND.internal,
-      startMs: this.#head.atMs,
-      endMs,
-      attributes: new Attributes().text('error.type', errorType).text('inf_gw.outcome', outcome),
-      events,
-      isError: errorType !== undefined,
-    };
-  }
-
-  /** The status where the upstream has answered with an error, else what went wrong. */
-  #errorType(): string | undefined {
-    const { status = 0 } = this.#head ?? {};
-    if (status >= 400) return String(status);
-    const { cause, outcome } = this.#end ?? {};
-    return cause ?? (outcome !== undefined && isErrorOutcome(outcome) ? outcome : undefined);
-  }
-}
-
-function addUsage(attributes: Attributes, { usage, source }: SettledEnd): void {
-  const written = cacheWritesOf(usage);
-  attributes
-    .int('gen_ai.usage.input_tokens', usage.promptTokens)
-    .int('gen_ai.usage.output_tokens', usage.completionTokens)
-    .int('gen_ai.usage.cache_read.input_tokens', usage.cachedTokens === 0 ? undefined : usage.cachedTokens)
-    .int('gen_ai.usage.cache_creation.input_tokens', written === 0 ? undefined : written)
-    .text('inf_gw.usage.source', source);
-}
-
 /** For charts: the ledger alone is exact. */
 function usd(nanos: Nanos): number {
   return Number(nanos) / 1e9;
-}
-
-/** The name and the port of a server. Undefined if the text is no address. */
-export function addressOf(text: string): { readonly address: string; readonly port: number } | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) return undefined;
-  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-  return { address: url.hostname.replace(/^\[(.*)\]$/, '$1'), port };
 }

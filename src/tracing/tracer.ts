@@ -5,8 +5,9 @@ import { isUnderV1 } from '../http/routes.ts';
 import type { Log } from '../observe/log.ts';
 import { contextOf, newContext } from './context.ts';
 import { type Collector, Exporter, type ExportTimes } from './exporter.ts';
+import type { TracedHost } from './host.ts';
 import { Attributes, envelopeOf } from './otlp.ts';
-import { RecordedTrace, type TracedHost, UnrecordedTrace } from './request-span.ts';
+import { RecordedTrace, UnrecordedTrace } from './request-span.ts';
 
 export interface TracerSettings {
   readonly collector: Collector;
@@ -27,7 +28,8 @@ export class Tracer {
   constructor(settings: TracerSettings, log: Log, times?: Partial<ExportTimes>) {
     this.#settings = settings;
     const resource = new Attributes();
-    for (const [key, value] of Object.entries(settings.resource)) resource.text(key, value);
+    for (const [key, value] of Object.entries(settings.resource))
+      resource.text(JSON.stringify(key).slice(1, -1), value);
     this.#exporter = new Exporter(settings.collector, envelopeOf(resource, settings.version), log, times);
   }
 
@@ -40,13 +42,18 @@ export class Tracer {
   async trace(exchange: Exchange, route: string | undefined, serve: () => Promise<void>): Promise<void> {
     // Health checks come every few seconds.
     if (!isUnderV1(exchange.path)) return serve();
-    const closed = new Promise<void>((resolve) => exchange.onClose(resolve));
     const trace = this.#begin(exchange, route);
     exchange.trace = trace;
+    if (!(trace instanceof RecordedTrace)) return serve();
+    // The answer is on its way when the work is done, or the client left before that.
+    let isClosed = false;
+    exchange.onClose(() => {
+      isClosed = true;
+      this.#finish(exchange);
+    });
     await serve();
-    if (!(trace instanceof RecordedTrace)) return;
     this.#open.set(exchange, trace);
-    void closed.then(() => this.#finish(exchange));
+    if (isClosed) this.#finish(exchange);
   }
 
   /** Exports what is left, for that long at most. Requests whose answers are still on their way end here. */

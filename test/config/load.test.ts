@@ -28,6 +28,7 @@ stream_keep_alive: 20s
 cors: { origins: [ "https://app.example", "http://localhost:5173" ] }
 metrics: { listen: "127.0.0.1:9464", key_labels: 7 }
 alerts: { command: [notify, ops] }
+otel: { endpoint: https://collector.example/otlp/, headers: { X-Token: "\${TOKEN}" }, attributes: { a.b: c }, sample: 10% }
 log: { level: warn }
 providers:
   host:
@@ -73,6 +74,12 @@ test('every key of the config takes effect', () => {
     corsOrigins: ['https://app.example', 'http://localhost:5173'],
     metrics: { listen: { host: '127.0.0.1', port: 9464 }, keyLabels: 7 },
     alerts: [{ kind: 'command', name: 'command', words: ['notify', 'ops'], missingVariable: undefined }],
+    otel: {
+      url: 'https://collector.example/otlp/v1/traces',
+      headers: { 'x-token': 'token' },
+      attributes: { 'a.b': 'c' },
+      sampleRatio: 0.1,
+    },
     logLevel: 'warn',
   });
   const [host, mock] = providers as [HttpProviderConfig, ProviderConfig];
