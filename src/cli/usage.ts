@@ -1,10 +1,10 @@
-/** `usage`: requests, tokens and cost by key, model, day, month or source. */
+/** `usage`: requests, tokens and cost by key, model, day, month, source, user, tag or app. */
 
 import { type Command, Option } from 'commander';
 import { usageCsv, usageJson } from '../operator/export.ts';
 import { blocks, count, percent } from '../operator/format.ts';
 import { readMoment } from '../operator/input.ts';
-import { NO_USAGE } from '../operator/messages.ts';
+import { NO_NAME, NO_USAGE } from '../operator/messages.ts';
 import { amount, type Look, type Table } from '../operator/table.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
@@ -34,7 +34,7 @@ export function registerUsage(program: Command): void {
     .option('--csv', 'print comma-separated values')
     .addHelpText(
       'after',
-      '\nExamples:\n  inf-gw usage --by key --since 7d\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by source     what the providers reported and what the gateway counted',
+      '\nExamples:\n  inf-gw usage --by key --since 7d\n  inf-gw usage --by day --key my-app --since 2026-11-01\n  inf-gw usage --by month --csv > usage.csv\n  inf-gw usage --by source     what the providers reported and what the gateway counted\n  inf-gw usage --by user       who it was for, as clients say; also tag and app',
     )
     .action((options: UsageOptions, command: Command) => usage(options, command));
 }
@@ -112,7 +112,7 @@ export function usageTable(rows: readonly UsageRow[], by: UsageGroup | undefined
         : []),
     ],
     rows: rows.map((row) => [
-      ...(by === undefined ? [] : [row[by] ?? row.keyId ?? '']),
+      ...(by === undefined ? [] : [(row[by] ?? row.keyId) || NO_NAME]),
       ...figures(row),
       ...(hasShares ? shares(row) : []),
     ]),

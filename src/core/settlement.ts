@@ -2,6 +2,7 @@
 import type { ErrorCode } from './errors.ts';
 import type { Failure } from './failure.ts';
 import type { Nanos } from './money.ts';
+import type { SpentBy } from './spent-by.ts';
 import type { TokenUsage, UsageSource } from './usage.ts';
 
 /** `cancelled`: the client hung up. `interrupted`: the process ended before the request did. */
@@ -41,6 +42,8 @@ export interface Settlement {
   readonly served?: Served | undefined;
   /** Why it failed. Undefined if it did not fail, or if the outcome says it all. */
   readonly failure?: Failure | undefined;
+  /** Who it was for. Undefined if its client did not say, or the process ended before the request. */
+  readonly spentBy?: SpentBy | undefined;
 }
 
 /** A refused request of a valid key. */

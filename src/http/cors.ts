@@ -20,6 +20,7 @@ const ALLOWED: readonly string[] = [
   'X-Api-Key',
   'Idempotency-Key',
   'X-Client-Request-Id',
+  'X-Inf-Gw-Tag',
   // Of the AI SDK, in browsers that let a page set it.
   'User-Agent',
 ];

@@ -27,7 +27,7 @@ export function packCommand({ ticket, command }: Envelope): PackedCommand {
 }
 
 function packSettlement(ticket: number, settlement: Settlement): PackedCommand {
-  const { requestId, outcome, usage, source, costNanos, completionId, firstByteMs, served, failure, price } =
+  const { requestId, outcome, usage, source, costNanos, completionId, firstByteMs, served, failure, price, spentBy } =
     settlement;
   const { promptTokens, cachedTokens, completionTokens } = usage;
   return [
@@ -46,6 +46,7 @@ function packSettlement(ticket: number, settlement: Settlement): PackedCommand {
     failure && [failure.reason, failure.status, failure.message],
     cacheWritesOf(usage),
     price,
+    spentBy && [spentBy.user, spentBy.tag, spentBy.app],
   ];
 }
 
@@ -77,13 +78,14 @@ export function unpackCommand(packed: PackedCommand): Envelope {
     case 'settle': {
       const [ticket, kind, requestId, outcome, promptTokens, cachedTokens, completionTokens, source, costNanos] =
         packed;
-      const [, , , , , , , , , completionId, firstByteMs, by, why, cacheWriteTokens, price] = packed;
+      const [, , , , , , , , , completionId, firstByteMs, by, why, cacheWriteTokens, price, names] = packed;
       const served = by && { model: by[0], upstream: by[1], attempts: by[2] };
       // The ledger needs no other part: the cost is known.
       const parts = cacheWriteTokens > 0 && { parts: { ...NO_PARTS, cacheWriteTokens } };
       const usage = { promptTokens, cachedTokens, completionTokens, ...parts };
       const failure = why && unpackFailure(why);
-      const rest = price !== undefined && { price };
+      const spentBy = names && { user: names[0], tag: names[1], app: names[2] };
+      const rest = { ...(price !== undefined && { price }), ...(spentBy !== undefined && { spentBy }) };
       const end = { outcome, usage, source, costNanos, completionId, firstByteMs, served, failure, ...rest };
       return { ticket, command: { kind, settlement: { requestId, ...end } } };
     }

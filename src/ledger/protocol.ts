@@ -190,6 +190,7 @@ export type PackedCommand =
       failure: PackedFailure | undefined,
       cacheWriteTokens: number,
       price: string | undefined,
+      spentBy: readonly [user: string, tag: string, app: string] | undefined,
     ]
   | readonly [ticket: number, kind: 'grow', requestId: string, outputTokens: number, holdNanos: Nanos]
   | readonly [ticket: number, kind: 'other', command: Command];

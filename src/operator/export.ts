@@ -3,12 +3,15 @@ import { formatUsd } from '../core/money.ts';
 import type { UsageGroup, UsageRow } from '../state/usage.ts';
 
 /** The fields that name a row, by group. */
-const NAMES: Readonly<Record<UsageGroup, readonly ('key' | 'key_id' | 'model' | 'day' | 'month' | 'source')[]>> = {
+const NAMES: Readonly<Record<UsageGroup, readonly (UsageGroup | 'key_id')[]>> = {
   key: ['key', 'key_id'],
   model: ['model'],
   day: ['day'],
   month: ['month'],
   source: ['source'],
+  user: ['user'],
+  tag: ['tag'],
+  app: ['app'],
 };
 
 const FIGURES = ['requests', 'errors', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
@@ -25,6 +28,9 @@ export function usageJson(row: UsageRow, by: UsageGroup | undefined): Record<str
     day: row.day ?? '',
     month: row.month ?? '',
     source: row.source ?? '',
+    user: row.user ?? '',
+    tag: row.tag ?? '',
+    app: row.app ?? '',
   };
   const named = by === undefined ? {} : Object.fromEntries(NAMES[by].map((name) => [name, names[name]]));
   return {

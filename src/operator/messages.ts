@@ -26,6 +26,8 @@ export function unknownModel(id: string): string {
 }
 
 export const NO_USAGE = 'No usage recorded.';
+/** Stands for the requests that name no user, tag or app. */
+export const NO_NAME = '(none)';
 
 /** What the state of an upstream means for requests. */
 export const UPSTREAM_STATES: Readonly<Record<UpstreamState, string>> = {

@@ -2,6 +2,7 @@
 import { readPriceText } from '../core/charged-price.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Failure } from '../core/failure.ts';
+import { NAME_KINDS } from '../core/spent-by.ts';
 import type { RequestEnd, RequestRecord } from '../state/requests.ts';
 import { count, exactUsd, milliseconds, price as shownPrice } from './format.ts';
 import { servedBy, servedModel } from './messages.ts';
@@ -63,6 +64,7 @@ function endFields(request: RequestRecord, end: RequestEnd): LabelledText[] {
     ['first byte', end.firstByteMs === undefined ? '-' : `after ${milliseconds(end.firstByteMs)}`],
     ['outcome', end.outcome],
     ...failureFields(end.failure),
+    ...NAME_KINDS.map((kind): LabelledText => [kind, end.spentBy?.[kind] ?? '']).filter(([, name]) => name !== ''),
     ['completion', end.completionId ?? '-'],
     ['tokens', `${count(end.promptTokens)} in${cached}, ${count(end.completionTokens)} out; ${SOURCES[end.source]}`],
     ['cost', `${exactUsd(end.costNanos)} USD${correction}`],

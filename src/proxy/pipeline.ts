@@ -28,6 +28,7 @@ import { type Permitted, permit, permittedByAdmission, type Resolution, resolveR
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
 import { showKey } from './show-key.ts';
+import { spentByOf } from './spent-by.ts';
 
 export class Pipeline {
   readonly #parts: PipelineParts;
@@ -282,7 +283,8 @@ export class Pipeline {
       const end = await endOf(admitted, relayed, this.#parts.counter);
       const { requestId } = exchange;
       const { completionId } = relayed.metered;
-      exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end }));
+      const spentBy = spentByOf(exchange.request.headers, admitted.request);
+      exchange.showLimits(await this.#parts.ledger.settle({ requestId, completionId, ...end, spentBy }));
       this.#parts.monitor.countEnded(facts, end);
       exchange.trace?.settle(end);
       logNote(this.#parts.log, admitted, relayed);

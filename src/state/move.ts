@@ -1,6 +1,7 @@
 /** Moves a state from one store to another: what is moved, and in which order it is copied and compared. */
 import { UserError } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
+import { NAME_COLUMNS } from './names.ts';
 import type { Row } from './rows.ts';
 import { SUM_FIGURES } from './sql.ts';
 
@@ -14,6 +15,8 @@ export const MOVED_TABLES = [
   'usage_days',
   'sealed_days',
   'refusals',
+  'usage_names',
+  'usage_name_days',
   'holds',
   'journal',
 ] as const;
@@ -38,6 +41,8 @@ export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   usage_months: { text: ['month', ...SUMS.text], integers: [...SUMS.integers, 'last_at_ms'] },
   usage_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },
   sealed_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },
+  usage_names: { text: ['month', 'kind', 'name'], integers: ['id'] },
+  usage_name_days: { text: ['day', 'kind', 'name', 'key_id', 'model'], integers: SUM_FIGURES },
   refusals: { text: ['month', 'key_id', 'code', 'reason'], integers: ['requests', 'last_at_ms'] },
   holds: {
     text: ['request_id', 'key_id', 'model', 'price'],
@@ -56,6 +61,7 @@ export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
       'failure_reason',
       'failure_message',
       'price',
+      ...Object.values(NAME_COLUMNS),
     ],
     integers: [
       'id',

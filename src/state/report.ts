@@ -1,22 +1,11 @@
 /** The statement behind a usage report, in the SQL of either store. Pure. */
+import type { NameKind } from '../core/spent-by.ts';
+import { nameReportStatement } from './name-report.ts';
+import { isNameKind } from './names.ts';
 import { type Period, periodsOf } from './periods.ts';
+import type { ReportDialect, Statement } from './report-dialect.ts';
 import { ROW_FIGURES, SUM_COLUMNS, SUM_FIGURES, SUM_NAMES, sumsOf } from './sql.ts';
 import type { UsageGroup, UsageQuery } from './usage.ts';
-
-/** How a store writes what the stores write differently. */
-export interface ReportDialect {
-  table(name: 'keys' | 'journal' | 'usage_days' | 'usage_months'): string;
-  /** Stands for the parameter with that number, from 1. */
-  placeholder(number: number): string;
-  /** The UTC day, and the month, in which a row of the journal was admitted. */
-  readonly admissionDay: string;
-  readonly admissionMonth: string;
-}
-
-export interface Statement {
-  readonly text: string;
-  readonly values: readonly (string | number)[];
-}
 
 /** The parts of time whose figures add up to a report. */
 export function reportPeriods({ sinceMs, untilMs, by }: UsageQuery): readonly Period[] {
@@ -28,6 +17,8 @@ export function reportPeriods({ sinceMs, untilMs, by }: UsageQuery): readonly Pe
  * partial days.
  */
 export function reportStatement(periods: readonly Period[], query: UsageQuery, dialect: ReportDialect): Statement {
+  const { by } = query;
+  if (isNameKind(by)) return nameReportStatement(periods, by, query, dialect);
   const values: (string | number)[] = [];
   const parameter = (value: string | number) => dialect.placeholder(values.push(value));
   const parts = periods.map((period) => {
@@ -39,11 +30,14 @@ export function reportStatement(periods: readonly Period[], query: UsageQuery, d
   });
   // An empty range has no parts.
   const figures = parts.join(' UNION ALL ') || `${sourceOf('days', dialect).select} WHERE false`;
-  const { columns, tail } = groupOf(query.by, dialect);
+  const { columns, tail } = groupOf(by, dialect);
   return { text: `SELECT ${columns} ${sumsOf(SUM_FIGURES)} FROM (${figures}) AS u ${tail}`, values };
 }
 
-function groupOf(by: UsageGroup | undefined, { table }: ReportDialect): { columns: string; tail: string } {
+function groupOf(
+  by: Exclude<UsageGroup, NameKind> | undefined,
+  { table }: ReportDialect,
+): { columns: string; tail: string } {
   const mostExpensive = 'ORDER BY cost_nanos DESC, requests DESC';
   switch (by) {
     case undefined:

@@ -2,6 +2,7 @@
 import type { Failure } from '../core/failure.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
+import type { SpentBy } from '../core/spent-by.ts';
 import type { UsageSource } from '../core/usage.ts';
 
 /** A request that was admitted. */
@@ -48,6 +49,8 @@ export interface RequestEnd {
   readonly attempts: number | undefined;
   /** Why it failed. Undefined if it did not, or if the file did not record it yet. */
   readonly failure: Failure | undefined;
+  /** Who it was for. Undefined if its client did not say, or if the file did not record it yet. */
+  readonly spentBy?: SpentBy | undefined;
   /** When an operator corrected the cost. */
   readonly correctedAtMs: number | undefined;
 }

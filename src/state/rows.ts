@@ -2,12 +2,14 @@
 import { type Budget, sortedBudgets } from '../core/budgets.ts';
 import type { Failure, FailureReason } from '../core/failure.ts';
 import type { Outcome } from '../core/settlement.ts';
+import { NAME_KINDS } from '../core/spent-by.ts';
 import type { UsageSource } from '../core/usage.ts';
 import type { CreditEntry } from './account.ts';
 import type { HistoryRow, HistorySlice } from './history.ts';
 import type { KeyRecord, KeyState } from './keys.ts';
+import { isNameKind, withinBound } from './names.ts';
 import type { RequestEnd, RequestRecord } from './requests.ts';
-import type { MonthFigures, RefusalRow, UsageRow } from './usage.ts';
+import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from './usage.ts';
 
 export type Row = Readonly<Record<string, bigint | string | null>>;
 
@@ -101,8 +103,15 @@ function endOf(row: Row): RequestEnd {
     upstream: (row.upstream ?? undefined) as string | undefined,
     attempts: numberIn(row.attempts),
     failure: failureOf(row),
+    ...spentByOf(row),
     correctedAtMs: numberIn(row.corrected_at_ms),
   };
+}
+
+function spentByOf({ by_user: user, by_tag: tag, by_app: app }: Row): Pick<RequestEnd, 'spentBy'> {
+  const text = (value: Row[string] | undefined) => (typeof value === 'string' ? value : '');
+  const spentBy = { user: text(user), tag: text(tag), app: text(app) };
+  return NAME_KINDS.some((kind) => spentBy[kind] !== '') ? { spentBy } : {};
 }
 
 function failureOf(row: Row): Failure | undefined {
@@ -112,7 +121,12 @@ function failureOf(row: Row): Failure | undefined {
 }
 
 /** Of a report. */
-export function usageRowOf(row: Row): UsageRow {
+export function usageRowsOf(rows: readonly Row[], by: UsageGroup | undefined): readonly UsageRow[] {
+  const found = rows.map(usageRowOf);
+  return isNameKind(by) ? withinBound(found, by) : found;
+}
+
+function usageRowOf(row: Row): UsageRow {
   const text = (value: Row[string] | undefined) => (typeof value === 'string' ? value : undefined);
   return {
     key: text(row.key),
@@ -121,6 +135,9 @@ export function usageRowOf(row: Row): UsageRow {
     day: text(row.day),
     month: text(row.month),
     source: text(row.source),
+    user: text(row.user),
+    tag: text(row.tag),
+    app: text(row.app),
     requests: Number(row.requests),
     errors: Number(row.errors),
     promptTokens: Number(row.prompt_tokens),

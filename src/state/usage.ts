@@ -1,8 +1,9 @@
 /** Usage: what reports can be asked for, and what they contain. */
 import type { Nanos } from '../core/money.ts';
+import { NAME_KINDS } from '../core/spent-by.ts';
 
 /** What the rows of a usage report can stand for. */
-export const USAGE_GROUPS = ['key', 'model', 'day', 'month', 'source'] as const;
+export const USAGE_GROUPS = ['key', 'model', 'day', 'month', 'source', ...NAME_KINDS] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
 export interface UsageQuery {
@@ -24,6 +25,10 @@ export interface UsageRow {
   readonly day: string | undefined;
   readonly month: string | undefined;
   readonly source: string | undefined;
+  /** Empty for the requests that name none, and `other` for those beyond the bound of names. */
+  readonly user?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly app?: string | undefined;
   readonly requests: number;
   readonly errors: number;
   readonly promptTokens: number;
@@ -88,8 +93,8 @@ export interface Usage {
   refusalsOf(keyId: string, month: string): Promise<readonly RefusalRow[]>;
 
   /**
-   * Sums by group; without a group, exactly one row. Keys, models and sources are ordered by cost,
-   * days and months by date.
+   * Sums by group; without a group, exactly one row. Days and months are ordered by
+   * date, everything else by cost.
    */
   report(query: UsageQuery): Promise<UsageReport>;
 }

@@ -7,6 +7,7 @@ import { type BenchKey, LedgerBench, tokens, USD } from './bench.ts';
 import type { SharedDatabase, SharedStore } from './shared-store.ts';
 
 const HOLD = 100n;
+const SPENT_BY = { user: 'alice', tag: '', app: 'curl' };
 
 async function stage(t: { after(work: () => Promise<void>): void }, database: SharedDatabase) {
   const bench = await LedgerBench.of(t, database.openStore, { rpm: 2, tpm: 1_000, concurrency: 2 });
@@ -15,7 +16,7 @@ async function stage(t: { after(work: () => Promise<void>): void }, database: Sh
   const id = await bench.admit(key, { holdNanos: HOLD });
   const settle: Command = {
     kind: 'settle',
-    settlement: bench.settlement(id, { costNanos: 60n, completionId: 'once', ...tokens(30, 10) }),
+    settlement: bench.settlement(id, { costNanos: 60n, completionId: 'once', spentBy: SPENT_BY, ...tokens(30, 10) }),
   };
   return { bench, store: bench.store as SharedStore, key, settle };
 }
@@ -64,8 +65,8 @@ async function decideAgain(bench: LedgerBench, commands: readonly Command[]): Pr
 async function assertOnce(bench: LedgerBench, key: BenchKey): Promise<void> {
   assert.deepEqual(await bench.balance(), [USD - 60n, 0n]);
   assert.deepEqual(
-    (await bench.store.rows('journal')).map((row) => [row.cost_nanos, row.completion_id]),
-    [[60n, 'once']],
+    (await bench.store.rows('journal')).map((row) => [row.cost_nanos, row.completion_id, row.by_user]),
+    [[60n, 'once', 'alice']],
   );
   const { figures } = await bench.identify(key);
   assert.deepEqual([figures.remainingRequests, figures.remainingTokens], [1, 960]);

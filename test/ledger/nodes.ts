@@ -9,6 +9,8 @@ import type { SharedDatabase, SharedProcess, SharedStore } from './shared-store.
 
 /** Of a key: so its steps are compared with the journal. */
 const WINDOW = { period: '1h', limitNanos: USD };
+/** Who the late request was for. */
+const LATE = { user: '', tag: '', app: 'curl' };
 
 /** Two gateways, and a key that both serve. */
 async function pair(t: { after(work: () => Promise<void>): void }, database: SharedDatabase, spendLimitNanos = 500n) {
@@ -127,15 +129,21 @@ export function testNodes(database: SharedDatabase): void {
         return other.engine.faultOf(error) !== undefined;
       });
       assert.equal((await bench.refuse(key)).reason, 'money_spoken_for');
-      const settlement = bench.settlement(theirs, { costNanos: 90n, completionId: 'late', ...tokens(700, 20) });
+      const settlement = bench.settlement(theirs, {
+        costNanos: 90n,
+        completionId: 'late',
+        spentBy: LATE,
+        ...tokens(700, 20),
+      });
       await store.advance(5_000);
       await onceBack(bench, other, [{ kind: 'settle', settlement }]);
       await onceBack(bench, other, [{ kind: 'settle', settlement }]).catch(() => {});
       const [row, ...more] = await store.rows('journal');
       assert.deepEqual(more, []);
+      assert.equal(row?.admitted_at_ms, BigInt(NOON));
       assert.deepEqual(
-        [row?.outcome, row?.source, row?.cost_nanos, row?.hold_nanos, row?.completion_id, row?.admitted_at_ms],
-        ['ok', 'reported', 90n, 460n, 'late', BigInt(NOON)],
+        [row?.outcome, row?.source, row?.cost_nanos, row?.hold_nanos, row?.completion_id, row?.by_app],
+        ['ok', 'reported', 90n, 460n, 'late', 'curl'],
       );
       assert.deepEqual(await bench.balance(), [USD - 90n, 40n]);
       const everything = { keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };

@@ -7,6 +7,7 @@ import { testForecasts } from './forecasts.ts';
 import { testGrowth } from './growth.ts';
 import { testKeys } from './keys.ts';
 import { compareWithNaiveLedger } from './model.ts';
+import { testNames } from './names.ts';
 import { testPrices } from './prices.ts';
 import { testRefusals } from './refusals.ts';
 import { testWaits } from './waits.ts';
@@ -20,6 +21,7 @@ export function testConformance(openStore: OpenStore, runs: number): void {
   testBudgets(openStore);
   testForecasts(openStore);
   testPrices(openStore);
+  testNames(openStore);
   testDurability(openStore);
 
   test('whatever happens, the ledger gives the answers and totals of a plain list', async (t) => {

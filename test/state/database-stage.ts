@@ -76,8 +76,8 @@ export class DatabaseStage implements Stage {
     );
   }
 
-  async settle({ requestId }: HoldRow, end: End, wallMs: number): Promise<void> {
-    const { usage, served, failure } = end;
+  async settle({ requestId, admittedAtMs }: HoldRow, end: End, wallMs: number): Promise<void> {
+    const { usage, served, failure, spentBy } = end;
     await this.#client.query(SETTLE, [
       wallMs * 1_000,
       requestId,
@@ -98,6 +98,10 @@ export class DatabaseStage implements Stage {
       failure?.message,
       end.price,
     ]);
+    if (spentBy === undefined) return;
+    const { user, tag, app } = spentBy;
+    const columns = [[requestId], [requestId], [admittedAtMs], [user], [tag], [app]];
+    await this.#client.query('SELECT inf_gw.enter_names($1, $2, $3, $4, $5, $6)', columns);
   }
 
   async refuse(refusals: readonly RefusalCount[]): Promise<void> {
@@ -109,6 +113,10 @@ export class DatabaseStage implements Stage {
 
   async dropOldRows(beforeMs: number): Promise<void> {
     await this.#client.query('SELECT inf_gw.drop_old_rows($1, 1000000)', [beforeMs]);
+  }
+
+  async write(statement: string): Promise<void> {
+    await this.#client.query(statement.replaceAll(/\{(\w+)\}/g, 'inf_gw.$1'));
   }
 
   async dump(): Promise<Readonly<Record<string, readonly unknown[]>>> {

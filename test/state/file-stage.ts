@@ -61,6 +61,10 @@ export class FileStage implements Stage {
     while (dropOldRows(this.#database, beforeMs));
   }
 
+  async write(statement: string): Promise<void> {
+    this.#database.exec(statement.replaceAll(/\{(\w+)\}/g, '$1'));
+  }
+
   async dump(): Promise<Readonly<Record<string, readonly unknown[]>>> {
     const names = this.#database
       .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")

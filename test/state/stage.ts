@@ -34,6 +34,8 @@ export interface Stage {
   refuse(refusals: readonly RefusalCount[]): Promise<void>;
   /** Drops the rows of requests that were admitted before that, as the retention does. */
   dropOldRows(beforeMs: number): Promise<void>;
+  /** Runs a statement that names its tables as `{journal}`. */
+  write(statement: string): Promise<void>;
   /** Everything that is stored, by table. */
   dump(): Promise<Readonly<Record<string, readonly unknown[]>>>;
   /** Throws unless balance, sums and journal agree. */

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { utcDay, utcMonth } from '../../src/core/clock.ts';
 import type { Outcome } from '../../src/core/settlement.ts';
+import type { SpentBy } from '../../src/core/spent-by.ts';
 import { NO_PARTS, type UsageSource } from '../../src/core/usage.ts';
 import type { KeyRecord } from '../../src/state/keys.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageQuery, type UsageRow } from '../../src/state/usage.ts';
@@ -26,6 +27,7 @@ interface Entry {
   readonly model: string;
   readonly atMs: number;
   readonly source: UsageSource;
+  readonly spentBy: SpentBy;
   readonly failed: boolean;
   readonly promptTokens: number;
   readonly cachedTokens: number;
@@ -62,12 +64,21 @@ async function enterOne(stage: Stage, keys: readonly KeyRecord[], i: number): Pr
   const source = SOURCES[(i >> 2) % SOURCES.length] as UsageSource;
   const outcome = source === 'held' ? 'interrupted' : (OUTCOMES[i % OUTCOMES.length] as Outcome);
   const costNanos = BigInt((i * 17) % 29) + 3_000_000_000n * BigInt(i % 2);
-  const end = { usage: { ...tokens, parts }, outcome, source, costNanos };
+  // The names of a request come with its end, which a crash leaves out.
+  const name = (names: readonly string[], step: number) =>
+    source === 'held' ? '' : (names[(i >> step) % names.length] as string);
+  const spentBy = {
+    user: name(['', 'alice', 'ünïcode 用户'], 1),
+    tag: name(['', 'other', "o'tag"], 2),
+    app: name(['curl'], 0),
+  };
+  const end = { usage: { ...tokens, parts }, outcome, source, costNanos, ...(i % 4 > 0 && { spentBy }) };
   // They count at their admission, however late they end.
   await enter(stage, holdOf(keyId, { model, admittedAtMs: atMs, holdNanos: costNanos }), end, (i % 3) * HOUR_MS);
   const failed = outcome !== 'ok' && outcome !== 'cancelled';
   const cacheWriteTokens = parts.cacheWriteTokens + parts.cacheWrite1hTokens;
-  return { keyId, model, source, atMs, failed, ...tokens, cacheWriteTokens, costNanos };
+  const named = i % 4 > 0 ? spentBy : { user: '', tag: '', app: '' };
+  return { keyId, model, source, spentBy: named, atMs, failed, ...tokens, cacheWriteTokens, costNanos };
 }
 
 function groupOf(entry: Entry, by: UsageGroup | undefined): string {
@@ -82,6 +93,10 @@ function groupOf(entry: Entry, by: UsageGroup | undefined): string {
       return utcMonth(entry.atMs);
     case 'source':
       return entry.source;
+    case 'user':
+    case 'tag':
+    case 'app':
+      return entry.spentBy[by];
     case undefined:
       return 'all';
   }
@@ -111,8 +126,8 @@ function sumsByHand(entries: readonly Entry[], query: UsageQuery): Map<string, S
 
 function byGroup(rows: readonly UsageRow[]): Map<string, Sums> {
   return new Map(
-    rows.map(({ keyId, model, day, month, source, key: _, ...sums }) => [
-      keyId ?? model ?? day ?? month ?? source ?? 'all',
+    rows.map(({ keyId, model, day, month, source, user, tag, app, key: _, ...sums }) => [
+      keyId ?? model ?? day ?? month ?? source ?? user ?? tag ?? app ?? 'all',
       sums,
     ]),
   );

@@ -19,6 +19,8 @@ export const TABLES = [
   'refusals',
   'budgets',
   'budget_steps',
+  'usage_names',
+  'usage_name_days',
 ];
 
 /** Everything in a state file, by table. */
@@ -42,6 +44,13 @@ export function edit(path: string, work: (database: Sqlite) => void): void {
 }
 
 const BUDGETS = ['day', 'total', '30d'].map((period) => ({ period, limitNanos: 10_000_000_000n }));
+/** The last request was for somebody. */
+const NAMED = `UPDATE journal SET by_user = 'ali"ce é' WHERE id = (SELECT max(id) FROM journal);
+  INSERT INTO usage_names (month, kind, name, id)
+    SELECT strftime('%Y-%m', admitted_at_ms / 1000, 'unixepoch'), 'user', by_user, 1 FROM journal WHERE by_user IS NOT NULL;
+  INSERT INTO usage_name_days SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch'), 'user', by_user, key_id, model, 1,
+    outcome NOT IN ('ok', 'cancelled'), prompt_tokens, cached_tokens, coalesce(cache_write_tokens, 0), completion_tokens,
+    cost_nanos FROM journal WHERE by_user IS NOT NULL`;
 
 /** A file with something in every table and every kind of key, and a request that a crash left open. */
 export function fill(path: string): void {
@@ -59,5 +68,6 @@ export function fill(path: string): void {
     database.exec(`UPDATE journal SET failure_reason = 'broken', failure_status = 503, failure_message = 'é\n', upstream = 'main',
       attempts = 2, first_byte_ms = 31, requested_model = 'x', completion_id = 'chatcmpl-1', cache_write_tokens = 0
       WHERE outcome = 'upstream_error'`);
+    database.exec(NAMED);
   });
 }

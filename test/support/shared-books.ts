@@ -26,6 +26,14 @@ const READINGS = `
     UNION ALL SELECT day, ${SUM_COLUMNS} FROM inf_gw.sealed_days
   ),
   days AS (SELECT day AS period, key_id, model, source, ${summed()} FROM ended GROUP BY 1, 2, 3, 4),
+  names AS (
+    SELECT to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, k.kind,
+      coalesce((SELECT n.name FROM inf_gw.usage_names n WHERE n.kind = k.kind AND n.name = k.name AND n.month
+        = to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM')), 'other') AS name, key_id, model,
+      count(*) AS requests, sum(cost_nanos) AS cost_nanos, sum(prompt_tokens + completion_tokens) AS tokens
+    FROM inf_gw.journal, LATERAL (VALUES ('user', by_user), ('tag', by_tag), ('app', by_app)) AS k (kind, name)
+    WHERE k.name IS NOT NULL GROUP BY 1, 2, 3, 4, 5
+  ),
   months AS (SELECT substr(day, 1, 7) AS period, key_id, model, source, ${summed()} FROM ended GROUP BY 1, 2, 3, 4),
   hold_sums AS (
     SELECT h.key_id, count(*) AS open_requests, count(*) FILTER (WHERE has_slot) AS slots,
@@ -104,6 +112,7 @@ const NOT_NEGATIVE = {
   usage_days: FIGURES,
   usage_months: FIGURES,
   sealed_days: FIGURES,
+  usage_name_days: FIGURES,
   refusals: ['requests'],
 } as const;
 
@@ -117,6 +126,12 @@ const FAULTS = `WITH ${READINGS}
     (SELECT coalesce(sum(hold_nanos), 0) AS held FROM inf_gw.holds) x WHERE a.held_nanos <> x.held
   UNION ALL ${sumFaults('days', 'usage_days', 'day')}
   UNION ALL ${sumFaults('months', 'usage_months', 'month')}
+  UNION ALL SELECT format('usage_name_days: %s of %s, %s is %s, but its requests come to %s', coalesce(u.kind, x.kind),
+      coalesce(u.day, x.day), coalesce(u.name, x.name), u.requests, x.requests)
+    FROM inf_gw.usage_name_days u FULL JOIN names x
+      ON (u.day, u.kind, u.name, u.key_id, u.model) = (x.day, x.kind, x.name, x.key_id, x.model)
+    WHERE (u.requests, u.cost_nanos, u.prompt_tokens + u.completion_tokens) IS DISTINCT FROM (x.requests, x.cost_nanos, x.tokens)
+      AND NOT EXISTS (SELECT FROM inf_gw.sealed_days s WHERE s.day = coalesce(u.day, x.day))
   UNION ALL SELECT format('month %s of key %s was last used at %s, but a request was admitted at %s', u.month, u.key_id,
       max(u.last_at_ms), max(j.admitted_at_ms))
     FROM inf_gw.usage_months u JOIN inf_gw.journal j ON j.key_id = u.key_id

@@ -29,6 +29,9 @@ export interface Row {
   readonly failure_reason: string | null;
   readonly failure_status: number | null;
   readonly failure_message: string | null;
+  readonly by_user: string | null;
+  readonly by_tag: string | null;
+  readonly by_app: string | null;
 }
 
 export type KeySettings = Partial<OwnLimits> &

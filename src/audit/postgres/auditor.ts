@@ -14,11 +14,12 @@ import {
   missingKeys,
   type Read,
 } from '../checks.ts';
+import { nameQueries } from '../names.ts';
 import { type DatabaseFindings, DatabaseWalk } from './journal.ts';
 import { heldCheck, keyStateCheck, partitionsCheck, windowsCheck } from './shared.ts';
 
 /** The version of the tables that this auditor can read. */
-const KNOWN_VERSION = 4;
+const KNOWN_VERSION = 5;
 
 const ENDED = 'EXISTS (SELECT FROM inf_gw.journal j WHERE j.request_id = h.request_id)';
 const HOLDS = `SELECT request_id, hold_nanos, input_tokens, output_tokens, node_id::bigint AS node_id,
@@ -60,6 +61,7 @@ export class DatabaseAuditor {
       await this.#credit(),
       days,
       months,
+      await this.#names(),
       await this.#budgets(),
       await this.#holds(),
       await heldCheck(read),
@@ -105,6 +107,13 @@ export class DatabaseAuditor {
     const [all] = await this.#read('SELECT count(*) AS rows FROM inf_gw.credit_entries');
     const invalid = await this.#read(`SELECT id FROM inf_gw.credit_entries WHERE ${INVALID_ENTRY} ORDER BY id`);
     return creditCheck(Number(all?.rows), invalid);
+  }
+
+  async #names(): Promise<Check> {
+    const queries = nameQueries('inf_gw.');
+    let step = queries.next();
+    while (step.done !== true) step = queries.next(await this.#read(step.value));
+    return step.value;
   }
 
   async #budgets(): Promise<Check> {

@@ -15,10 +15,11 @@ import {
   missingKeys,
   type Row,
 } from '../checks.ts';
+import { nameQueries } from '../names.ts';
 import { JournalWalk } from './journal.ts';
 
 /** The schema version that this auditor can read. */
-export const KNOWN_VERSION = 8n;
+export const KNOWN_VERSION = 9n;
 
 const BUDGETS = budgetQueries({
   table: (name) => name,
@@ -44,7 +45,7 @@ export class FileAuditor {
     }
     const findings = this.#walk();
     const { rows, days, months } = journalChecks(findings);
-    const money = [this.#balance(findings), this.#credit(), days, months, this.#budgets()];
+    const money = [this.#balance(findings), this.#credit(), days, months, this.#names(), this.#budgets()];
     return [this.#file(), rows, ...money, this.#holds(), this.#keys()];
   }
 
@@ -75,6 +76,13 @@ export class FileAuditor {
   #credit(): Check {
     const [all] = this.#all('SELECT count(*) AS rows FROM credit_entries');
     return creditCheck(Number(all?.rows), this.#all(`SELECT id FROM credit_entries WHERE ${INVALID_ENTRY}`));
+  }
+
+  #names(): Check {
+    const queries = nameQueries('');
+    let step = queries.next();
+    while (step.done !== true) step = queries.next(this.#all(step.value));
+    return step.value;
   }
 
   #budgets(): Check {

@@ -30,6 +30,8 @@ export interface KeyLookup {
   ofHash(keyHash: string): string | undefined;
   /** Undefined if the request is not open. */
   ofRequest(requestId: string): string | undefined;
+  /** When an open request was admitted, in milliseconds since 1970; undefined if it is not open. */
+  admittedAtMs(requestId: string): number | undefined;
 }
 
 export interface PlacedBatch {
@@ -67,7 +69,7 @@ export function place(commands: readonly Command[], lookup: KeyLookup): PlacedBa
   const placed = commands.map((command, index): Placed => {
     const keyId = keyIds[index];
     const key = keyId === undefined ? undefined : (position.get(keyId) as number);
-    return placeOne(command, key, keyId, batch);
+    return placeOne(command, key, keyId, batch, lookup);
   });
   return { batch, placed };
 }
@@ -81,7 +83,13 @@ function wantsDetails(command: Command): boolean {
   );
 }
 
-function placeOne(command: Command, key: number | undefined, keyId: string | undefined, batch: Batch): Placed {
+function placeOne(
+  command: Command,
+  key: number | undefined,
+  keyId: string | undefined,
+  batch: Batch,
+  lookup: KeyLookup,
+): Placed {
   if (key === undefined || keyId === undefined) {
     invariant(
       command.kind !== 'settle' && command.kind !== 'grow',
@@ -93,6 +101,7 @@ function placeOne(command: Command, key: number | undefined, keyId: string | und
   switch (command.kind) {
     case 'settle':
       addSettlement(batch.settlements, command.settlement);
+      addNames(batch, command.settlement, lookup);
       return { kind: 'settle', key };
     case 'grow':
       return { kind: 'grow', key, position: addGrowth(batch, command.growth, key) };
@@ -137,6 +146,16 @@ function addSettlement(columns: SettlementColumns, settlement: Settlement): void
   columns.failureStatus.push(failure?.status ?? null);
   columns.failureMessage.push(failure?.message ?? null);
   columns.price.push(settlement.price ?? null);
+}
+
+function addNames({ names }: Batch, { requestId, spentBy }: Settlement, lookup: KeyLookup): void {
+  const admittedAtMs = lookup.admittedAtMs(requestId);
+  if (spentBy === undefined || admittedAtMs === undefined) return;
+  names.id.push(requestId);
+  names.admittedAtMs.push(admittedAtMs);
+  names.user.push(spentBy.user);
+  names.tag.push(spentBy.tag);
+  names.app.push(spentBy.app);
 }
 
 function addGrowth({ growths }: Batch, { requestId, outputTokens, holdNanos }: Growth, key: number): number {

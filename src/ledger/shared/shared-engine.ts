@@ -197,6 +197,10 @@ export class SharedEngine implements Engine {
       ofId: (id) => (existing.includes(id) ? id : undefined),
       ofHash: (hash) => this.#keyIds.get(hash),
       ofRequest: (requestId) => this.#open.get(requestId)?.keyId,
+      admittedAtMs: (requestId) => {
+        const open = this.#open.get(requestId);
+        return open && Number(open.admittedUs / 1_000n);
+      },
     };
     const placed = place(commands, lookup);
     const { batch } = placed;

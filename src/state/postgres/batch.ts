@@ -26,6 +26,15 @@ export interface SettlementColumns {
   readonly price: (string | null)[];
 }
 
+/** Who settled requests were for: those that say so. */
+export interface NameColumns {
+  readonly id: string[];
+  readonly admittedAtMs: number[];
+  readonly user: string[];
+  readonly tag: string[];
+  readonly app: string[];
+}
+
 /** `key` is the position of the key among those of the batch, from 1. */
 export interface GrowthColumns {
   readonly id: string[];
@@ -54,6 +63,7 @@ export interface Batch {
   /** The ids of the keys, sorted. */
   readonly keys: readonly string[];
   readonly settlements: SettlementColumns;
+  readonly names: NameColumns;
   readonly freed: string[];
   readonly growths: GrowthColumns;
   readonly asks: AskColumns;
@@ -154,6 +164,7 @@ export function emptyBatch(keys: readonly string[], details: boolean): Batch {
       failureMessage: [],
       price: [],
     },
+    names: { id: [], admittedAtMs: [], user: [], tag: [], app: [] },
     freed: [],
     growths: { id: [], key: [], outputTokens: [], holdNanos: [] },
     asks: {
@@ -197,6 +208,11 @@ export function argumentsOf(batch: Batch, settings: BatchSettings): unknown[] {
     ...Object.values(growths),
     ...Object.values(asks),
   ];
+}
+
+/** The arguments of `enter_names` after the requests that have ended, in their order; none if no request has a name. */
+export function nameArgumentsOf({ names }: Batch): unknown[] {
+  return names.id.length === 0 ? [] : Object.values(names);
 }
 
 /** A budget of the key at position `k`. Amounts are text, times milliseconds since 1970. */

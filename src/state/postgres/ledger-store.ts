@@ -8,7 +8,15 @@ import type { KeyActivity } from '../nodes.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
 import { ACTIVITY_OF_KEYS, BUSIEST } from './activity.ts';
-import { argumentsOf, type Batch, type BatchSettings, type Decided, type DecidedRow, decidedOf } from './batch.ts';
+import {
+  argumentsOf,
+  type Batch,
+  type BatchSettings,
+  type Decided,
+  type DecidedRow,
+  decidedOf,
+  nameArgumentsOf,
+} from './batch.ts';
 import { Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
 
@@ -22,11 +30,18 @@ export interface OpenRequest {
 }
 
 const DECIDE = `SELECT * FROM inf_gw.decide_batch(${parameters(41)})`;
+/** Only for batches that have names: others need not pay for it. */
+const DECIDE_NAMED = `SELECT d.* FROM inf_gw.decide_batch(${parameters(41)}) AS d,
+  LATERAL inf_gw.enter_names(d.o_ended, ${parameters(5, 42)})`;
 /** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
 const DURABLY = `set_config('synchronous_commit', 'on', true)`;
 const HELD_FOR = `SELECT held_nanos, coalesce((SELECT held_nanos FROM inf_gw.key_state s WHERE s.key_id = $1
     AND s.month = to_char(to_timestamp(a.last_us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM')), 0) AS of_key FROM inf_gw.account a`;
-const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(23)}), ${DURABLY}`;
+/** Its admission: of a request that this process does not know, as its row has it. */
+const LATE_ADMITTED_MS = 'coalesce($6 / 1000, (SELECT j.admitted_at_ms FROM inf_gw.journal j WHERE j.request_id = $3))';
+const SETTLE_LATE = `SELECT CASE WHEN inf_gw.settle_late(${parameters(23)}) THEN
+    inf_gw.enter_names(ARRAY[$3], ARRAY[$3], ARRAY[${LATE_ADMITTED_MS}], ARRAY[$24::text], ARRAY[$25::text], ARRAY[$26::text])
+  END, ${DURABLY}`;
 const GIVE_BACK = `SELECT settled, ${DURABLY} FROM inf_gw.give_back($1)`;
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
 
@@ -83,8 +98,10 @@ export class SharedLedgerStore {
    */
   decide(batch: Batch, settings: BatchSettings, latestUs: bigint | null): Promise<Decided> {
     return this.#membership.run(async ({ link, nodeId, epoch }) => {
-      const values = [nodeId, epoch, latestUs, ...argumentsOf(batch, settings)];
-      const [row] = await link.decide<DecidedRow & Record<string, unknown>>('decide', DECIDE, values);
+      const names = nameArgumentsOf(batch);
+      const values = [nodeId, epoch, latestUs, ...argumentsOf(batch, settings), ...names];
+      const [name, text] = names.length === 0 ? ['decide', DECIDE] : ['decide_named', DECIDE_NAMED];
+      const [row] = await link.decide<DecidedRow & Record<string, unknown>>(name, text, values);
       const decided = decidedOf(row as DecidedRow);
       if (needsFlush(batch, decided)) this.#decided++;
       this.#minute.count(performance.now(), admissionsIn(batch, decided), tokensIn(batch));
@@ -133,7 +150,8 @@ export class SharedLedgerStore {
    * Without `open`, only corrects. Counts once, however often it is called.
    */
   async settleLate(settlement: Settlement, open: OpenRequest | undefined): Promise<void> {
-    const { requestId, outcome, source, served, usage, costNanos, completionId, firstByteMs, failure } = settlement;
+    const { requestId, outcome, source, served, usage, costNanos, completionId, firstByteMs, failure, spentBy } =
+      settlement;
     await this.#membership.run(({ link, nodeId }) =>
       link.decide('settle_late', SETTLE_LATE, [
         nodeId,
@@ -159,6 +177,9 @@ export class SharedLedgerStore {
         failure?.status,
         failure?.message,
         settlement.price,
+        spentBy?.user,
+        spentBy?.tag,
+        spentBy?.app,
       ]),
     );
   }
@@ -261,6 +282,6 @@ function tokensIn({ settlements }: Batch): number {
   return sum(settlements.promptTokens) + sum(settlements.completionTokens);
 }
 
-function parameters(count: number): string {
-  return Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ');
+function parameters(count: number, first = 1): string {
+  return Array.from({ length: count }, (_, index) => `$${index + first}`).join(', ');
 }

@@ -6,6 +6,7 @@ import pg from 'pg';
 export const GATEWAY_FUNCTIONS = [
   'decide_batch',
   'settle_late',
+  'enter_names',
   'join_node',
   'beat',
   'leave_node',

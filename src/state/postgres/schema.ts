@@ -4,6 +4,7 @@ import { ALERT_TABLES, ALERTS } from './schema/alerts.ts';
 import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
 import { DECIDE } from './schema/decide.ts';
 import { GROW } from './schema/grow.ts';
+import { NAME_TABLES, NAMES } from './schema/names.ts';
 import { NODES } from './schema/nodes.ts';
 import { PRICE_COLUMNS } from './schema/prices.ts';
 import { SETTLE } from './schema/settle.ts';
@@ -14,7 +15,7 @@ import { UPKEEP } from './schema/upkeep.ts';
  * Step n brings the tables from version n - 1 to n; `inf_gw.migrations` holds the numbers. A step that was released is never
  * changed. A change of functions alone is a step, too: an empty one.
  */
-export const MIGRATIONS: readonly string[] = [TABLES, BUDGET_TABLES, PRICE_COLUMNS, ALERT_TABLES];
+export const MIGRATIONS: readonly string[] = [TABLES, BUDGET_TABLES, PRICE_COLUMNS, ALERT_TABLES, NAME_TABLES];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;
 
@@ -46,6 +47,7 @@ export const FUNCTIONS = [
   GROW,
   DECIDE,
   ALERTS,
+  NAMES,
   RIGHTS,
   GRANT_AGAIN,
   'SELECT inf_gw.make_partitions();',

@@ -1,8 +1,9 @@
 /** Usage in the database: from the sums, and from the journal only for partial days. */
 import { utcDay } from '../../core/clock.ts';
 import type { Period } from '../periods.ts';
-import { type ReportDialect, reportPeriods, reportStatement } from '../report.ts';
-import { monthFiguresOf, refusalOf, usageRowOf } from '../rows.ts';
+import { reportPeriods, reportStatement } from '../report.ts';
+import type { ReportDialect } from '../report-dialect.ts';
+import { monthFiguresOf, refusalOf, usageRowsOf } from '../rows.ts';
 import { MONTH_SUMS } from '../sql.ts';
 import type { MonthFigures, RefusalRow, Usage, UsageQuery, UsageReport } from '../usage.ts';
 import type { Database } from './database.ts';
@@ -68,7 +69,7 @@ export class PostgresUsage implements Usage {
     const rows = await this.#database.run(text, values);
     const droppedDays: string[] = [];
     for (const period of periods) droppedDays.push(...(await this.#droppedDays(period)));
-    return { rows: rows.map(usageRowOf), droppedDays };
+    return { rows: usageRowsOf(rows, query.by), droppedDays };
   }
 
   /**

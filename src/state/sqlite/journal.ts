@@ -12,6 +12,7 @@ import type { Step } from '../budgets.ts';
 import type { HoldRow, RecentEntry } from '../journal.ts';
 import { BudgetReader, StepWriter } from './budgets.ts';
 import type { Sqlite, Statement } from './database.ts';
+import { NameSumWriter } from './name-sums.ts';
 import { SumWriter } from './sums.ts';
 
 export class Journal {
@@ -23,6 +24,7 @@ export class Journal {
   readonly #sums: SumWriter;
   readonly #steps: StepWriter;
   readonly #budgets: BudgetReader;
+  readonly #nameSums: NameSumWriter;
   readonly #month: Statement;
 
   constructor(database: Sqlite) {
@@ -35,10 +37,11 @@ export class Journal {
     this.#insertRow = database.prepare(
       `INSERT INTO journal (request_id, key_id, model, admitted_at_ms, settled_at_ms, outcome, source, prompt_tokens,
          cached_tokens, completion_tokens, cost_nanos, hold_nanos, completion_id, first_byte_ms, requested_model, upstream,
-         attempts, failure_reason, failure_status, failure_message, cache_write_tokens, price)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         attempts, failure_reason, failure_status, failure_message, cache_write_tokens, price, by_user, by_tag, by_app)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#sums = new SumWriter(database);
+    this.#nameSums = new NameSumWriter(database);
     this.#steps = new StepWriter(database);
     this.#budgets = new BudgetReader(database);
     this.#month = database
@@ -70,7 +73,7 @@ export class Journal {
    * charged.
    */
   settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void {
-    const { source, usage, costNanos, served, failure } = end;
+    const { source, usage, costNanos, served, failure, spentBy } = end;
     const model = served?.model ?? hold.model;
     const { promptTokens, cachedTokens, completionTokens } = usage;
     const cacheWriteTokens = cacheWritesOf(usage);
@@ -98,11 +101,16 @@ export class Journal {
       failure?.message ?? null,
       cacheWriteTokens,
       end.price ?? hold.price ?? null,
+      spentBy?.user || null,
+      spentBy?.tag || null,
+      spentBy?.app || null,
     );
     const isError = isErrorOutcome(end.outcome);
     const { keyId, admittedAtMs } = hold;
     const tokens = { promptTokens, cachedTokens, cacheWriteTokens, completionTokens };
-    this.#sums.add({ keyId, model, source, admittedAtMs, isError, ...tokens, costNanos });
+    const summand = { keyId, model, source, admittedAtMs, isError, ...tokens, costNanos };
+    this.#sums.add(summand);
+    if (spentBy !== undefined) this.#nameSums.add(spentBy, summand);
     this.#steps.add(keyId, admittedAtMs, costNanos);
   }
 
@@ -113,11 +121,13 @@ export class Journal {
   writeCharges(): void {
     this.#sums.write();
     this.#steps.write();
+    this.#nameSums.write();
   }
 
   /** Discards what was settled since the last `writeCharges`: the transaction was rolled back. */
   forgetCharges(): void {
     this.#sums.forget();
+    this.#nameSums.forget();
     this.#steps.forget();
   }
 

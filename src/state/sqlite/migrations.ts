@@ -3,6 +3,8 @@
  * changed.
  */
 
+import { NAME_TABLES } from './name-tables.ts';
+
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -255,4 +257,5 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX alert_outbox_by_target ON alert_outbox (target, due_at_ms) WHERE state = 'pending';
   `,
+  NAME_TABLES,
 ];

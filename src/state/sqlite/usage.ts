@@ -5,8 +5,9 @@
 
 import { utcDay } from '../../core/clock.ts';
 import type { Period } from '../periods.ts';
-import { type ReportDialect, reportPeriods, reportStatement } from '../report.ts';
-import { monthFiguresOf, type Row, refusalOf, usageRowOf } from '../rows.ts';
+import { reportPeriods, reportStatement } from '../report.ts';
+import type { ReportDialect } from '../report-dialect.ts';
+import { monthFiguresOf, type Row, refusalOf, usageRowsOf } from '../rows.ts';
 import { MONTH_SUMS } from '../sql.ts';
 import type { MonthFigures, RefusalRow, UsageQuery, UsageReport } from '../usage.ts';
 import type { Sqlite } from './database.ts';
@@ -80,7 +81,7 @@ export class UsageReader {
     const periods = reportPeriods(query);
     const { text, values } = reportStatement(periods, query, DIALECT);
     const rows = this.#database.prepare(text).safeIntegers().all(values) as Row[];
-    return { rows: rows.map(usageRowOf), droppedDays: periods.flatMap((period) => this.#droppedDays(period)) };
+    return { rows: usageRowsOf(rows, query.by), droppedDays: periods.flatMap((period) => this.#droppedDays(period)) };
   }
 
   /**

@@ -38,8 +38,9 @@ describe('an admitted request', () => {
     const usage = { promptTokens: 30, cachedTokens: 5, completionTokens: 12 };
     const end = { source: 'counted', outcome: 'upstream_error', completionId: 'chatcmpl-1', firstByteMs: 250 } as const;
     const served = { model: 'mock/spare', upstream: 'mock', attempts: 2 };
+    const spentBy = { user: 'alice', tag: '', app: 'curl' };
     const failure = { reason: 'http_status', status: 500, message: 'upstream 500' } as const;
-    bench.settle(requestId, { ...end, usage, costNanos: 41n, served, failure });
+    bench.settle(requestId, { ...end, usage, costNanos: 41n, served, failure, spentBy });
     assert.deepEqual(bench.operator.account.balance(), { balanceNanos: USD - 41n, heldNanos: 0n });
     assert.deepEqual(bench.rows('holds'), []);
     assert.deepEqual(
@@ -70,6 +71,9 @@ describe('an admitted request', () => {
           failure_status: 500n,
           failure_message: 'upstream 500',
           price: null,
+          by_user: 'alice',
+          by_tag: null,
+          by_app: 'curl',
         },
       ],
     );

@@ -38,6 +38,7 @@ const settlement = record({
       message: text,
     }),
   ),
+  spentBy: maybe(record({ user: text, tag: text, app: text })),
 });
 const growth = record({ requestId: text, outputTokens: whole, holdNanos: nanos });
 const command: fc.Arbitrary<Command> = fc.oneof(

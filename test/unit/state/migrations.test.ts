@@ -73,8 +73,12 @@ function groupOf(row: OldRow, by: UsageGroup): string {
       return utcDay(row.atMs);
     case 'month':
       return utcMonth(row.atMs);
-    default:
+    case 'model':
+    case 'source':
       return row[by];
+    default:
+      // The first version kept no names.
+      return '';
   }
 }
 

@@ -1,0 +1,75 @@
+/**
+ * The check of the sums by user, tag and app, in SQL that both stores understand: for every day that still has all its
+ * rows they are what the journal adds up to, and for none are they more than the sums of all requests.
+ */
+import { DAY_MS } from '../core/clock.ts';
+import { MAX_NAMES, NAME_KINDS, OTHER_NAMES } from '../core/spent-by.ts';
+import { type Check, check, Differences, MAX_DIFFERENCES, type Row } from './checks.ts';
+import { FIGURES, SUMS_OF_ROWS } from './rows.ts';
+
+const KEYS = ['kind', 'name', 'key_id', 'model'] as const;
+const READ = 'key_id, model, outcome, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, cost_nanos';
+
+/** `schema`: what stands before the name of each table. A query at a time, and each step yields one. */
+export function* nameQueries(schema: string): Generator<string, Check, readonly Row[]> {
+  const [count] = yield `SELECT count(*) AS rows FROM ${schema}usage_name_days`;
+  const differences = new Differences();
+  for (const { month, kind, names } of yield tooMany(schema)) {
+    differences.add([`${month}: ${names} names of the kind ${kind} have sums of their own; ${MAX_NAMES} may`]);
+  }
+  for (const { day, kind, key_id: keyId, model } of yield tooMuch(schema)) {
+    differences.add([`${day} ${keyId} ${model}: the sums by ${kind} are more than those of all requests`]);
+  }
+  for (const { day, sealed } of yield days(schema)) {
+    const from = Date.parse(`${day}T00:00:00Z`);
+    if (Number.isNaN(from)) differences.add([`${day} is no day`]);
+    else differences.add((yield wrong(schema, from, sealed === 1n)).flatMap((row) => described(String(day), row)));
+  }
+  return check('sums by name', Number(count?.rows), differences.listed, differences.unlisted);
+}
+
+function tooMany(schema: string): string {
+  return `SELECT month, kind, count(*) AS names FROM ${schema}usage_names GROUP BY month, kind
+    HAVING count(*) > ${MAX_NAMES} ORDER BY month, kind LIMIT ${MAX_DIFFERENCES}`;
+}
+
+function tooMuch(schema: string): string {
+  const of = (by: string, table: string) =>
+    `SELECT ${by}, sum(requests) AS requests, sum(cost_nanos) AS cost_nanos FROM ${schema}${table} GROUP BY ${by}`;
+  return `SELECT n.day, n.kind, n.key_id, n.model FROM (${of('day, kind, key_id, model', 'usage_name_days')}) n
+    LEFT JOIN (${of('day, key_id, model', 'usage_days')}) d ON d.day = n.day AND d.key_id = n.key_id AND d.model = n.model
+    WHERE d.requests IS NULL OR n.requests > d.requests OR n.cost_nanos > d.cost_nanos
+    ORDER BY n.day, n.kind, n.key_id, n.model LIMIT ${MAX_DIFFERENCES}`;
+}
+
+/** `sealed`: 1 where rows were dropped, whose names nobody knows any more. */
+function days(schema: string): string {
+  return `SELECT d.day, CASE WHEN EXISTS (SELECT 1 FROM ${schema}sealed_days s WHERE s.day = d.day) THEN 1 ELSE 0 END AS sealed
+    FROM (SELECT day FROM ${schema}usage_days UNION SELECT day FROM ${schema}usage_name_days) d ORDER BY d.day`;
+}
+
+function wrong(schema: string, from: number, isSealed: boolean): string {
+  const day = new Date(from).toISOString().slice(0, 10);
+  const of = (kind: string) =>
+    `SELECT '${kind}' AS kind, by_${kind} AS named, ${READ} FROM ended WHERE by_${kind} IS NOT NULL`;
+  const differs = (figure: string) =>
+    isSealed ? `coalesce(s.${figure}, 0) < e.${figure}` : `s.${figure} IS DISTINCT FROM e.${figure}`;
+  return `WITH ended AS (SELECT by_user, by_tag, by_app, ${READ} FROM ${schema}journal
+      WHERE admitted_at_ms >= ${from} AND admitted_at_ms < ${from + DAY_MS}),
+    expected AS (SELECT j.kind, coalesce(n.name, '${OTHER_NAMES}') AS name, key_id, model, ${SUMS_OF_ROWS}
+      FROM (${NAME_KINDS.map(of).join(' UNION ALL ')}) j LEFT JOIN ${schema}usage_names n
+        ON n.month = '${day.slice(0, 7)}' AND n.kind = j.kind AND n.name = j.named GROUP BY 1, 2, 3, 4)
+    SELECT ${KEYS.map((key) => `coalesce(s.${key}, e.${key}) AS ${key}`).join(', ')},
+      ${FIGURES.map((figure) => `s.${figure} AS s_${figure}, e.${figure} AS e_${figure}`).join(', ')}
+    FROM expected e FULL JOIN (SELECT * FROM ${schema}usage_name_days WHERE day = '${day}') s
+      ON ${KEYS.map((key) => `s.${key} = e.${key}`).join(' AND ')}
+    WHERE ${FIGURES.map(differs).join(' OR ')} ORDER BY 1, 2, 3, 4 LIMIT ${MAX_DIFFERENCES + 1}`;
+}
+
+function described(day: string, row: Row): string[] {
+  const name = [day, ...KEYS.map((key) => row[key])].join(' ');
+  return FIGURES.flatMap((figure) => {
+    const [stored, expected] = [row[`s_${figure}`] ?? 0n, row[`e_${figure}`] ?? 0n];
+    return stored === expected ? [] : [`${name}: ${figure} is ${stored}, but the journal has ${expected}`];
+  });
+}

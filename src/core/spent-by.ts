@@ -1,0 +1,17 @@
+/** Who a request was for, as its client says: for reports of who spent what. */
+
+/** What a name stands for: the end user, the operator's tag, the program that called. */
+export const NAME_KINDS = ['user', 'tag', 'app'] as const;
+export type NameKind = (typeof NAME_KINDS)[number];
+
+/** The names of one request. Empty where it has none. */
+export type SpentBy = Readonly<Record<NameKind, string>>;
+
+/**
+ * How many names of a kind get sums of their own in a month, and how many a report shows. A client that sends a new name
+ * with each request would otherwise make a row with each.
+ */
+export const MAX_NAMES = 1_000;
+
+/** What all further names count as. */
+export const OTHER_NAMES = 'other';

@@ -1,0 +1,80 @@
+/** Usage by user, tag and app in the database: its tables, and the function that keeps it. */
+import { MAX_NAMES, OTHER_NAMES } from '../../../core/spent-by.ts';
+import { NAME_SUM_COLUMNS } from '../../names.ts';
+import { ADD_FIGURES } from './settle.ts';
+
+/** A step of the tables: it is never changed once it was released. */
+export const NAME_TABLES = `
+-- Who a request was for, as its client says. NULL where it does not, and for rows that were written before.
+ALTER TABLE inf_gw.journal ADD COLUMN by_user text, ADD COLUMN by_tag text, ADD COLUMN by_app text;
+
+-- The names that have sums of their own in a month, numbered in the order in which they came. All others share one.
+CREATE TABLE inf_gw.usage_names (
+  month text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('user', 'tag', 'app')),
+  name text COLLATE "C" NOT NULL CHECK (name <> ''),
+  id bigint NOT NULL CHECK (id BETWEEN 1 AND 1000),
+  PRIMARY KEY (month, kind, name),
+  UNIQUE (month, kind, id)
+);
+
+-- What the requests with a name add up to. What is missing to the sums of a day has none.
+CREATE TABLE inf_gw.usage_name_days (
+  day text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('user', 'tag', 'app')),
+  name text COLLATE "C" NOT NULL CHECK (name <> ''),
+  key_id text COLLATE "C" NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  requests bigint NOT NULL,
+  errors bigint NOT NULL,
+  prompt_tokens bigint NOT NULL,
+  cached_tokens bigint NOT NULL,
+  cache_write_tokens bigint NOT NULL,
+  completion_tokens bigint NOT NULL,
+  cost_nanos bigint NOT NULL,
+  PRIMARY KEY (kind, day, name, key_id, model)
+) WITH (fillfactor = 50);
+`;
+
+const OF_ROW = `(VALUES ('user', x.by_user), ('tag', x.by_tag), ('app', x.by_app)) AS n (kind, name)`;
+
+export const NAMES = `
+-- Enters who requests were for that have just ended: those among p_ids that are in p_ended. They were admitted at
+-- p_admitted_ms. Belongs in the transaction that has ended them, whose lock keeps any other from writing names meanwhile.
+CREATE OR REPLACE FUNCTION inf_gw.enter_names(p_ended text[], p_ids text[], p_admitted_ms bigint[], p_user text[],
+  p_tag text[], p_app text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  r record;
+BEGIN
+  -- New names, as long as there is room in their month.
+  FOR r IN
+    SELECT DISTINCT inf_gw.utc_month(x.ms * 1000) AS month, n.kind, n.name
+    FROM unnest(p_ids, p_admitted_ms, p_user, p_tag, p_app) AS x (id, ms, by_user, by_tag, by_app), LATERAL ${OF_ROW}
+    WHERE n.name <> '' AND x.id = ANY (p_ended) AND NOT EXISTS (SELECT FROM inf_gw.usage_names k
+      WHERE k.month = inf_gw.utc_month(x.ms * 1000) AND k.kind = n.kind AND k.name = n.name)
+  LOOP
+    INSERT INTO inf_gw.usage_names (month, kind, name, id)
+      SELECT r.month, r.kind, r.name, last.id + 1 FROM (
+        SELECT coalesce(max(k.id), 0) AS id FROM inf_gw.usage_names k WHERE k.month = r.month AND k.kind = r.kind
+      ) last WHERE last.id < ${MAX_NAMES};
+  END LOOP;
+  WITH ended AS (
+    UPDATE inf_gw.journal j
+    SET by_user = nullif(x.by_user, ''), by_tag = nullif(x.by_tag, ''), by_app = nullif(x.by_app, '')
+    FROM unnest(p_ids, p_admitted_ms, p_user, p_tag, p_app) AS x (id, ms, by_user, by_tag, by_app)
+    WHERE j.request_id = x.id AND j.admitted_at_ms = x.ms AND x.id = ANY (p_ended)
+    RETURNING j.*
+  ), named AS (
+    SELECT x.*, n.kind, n.name, inf_gw.utc_day(x.admitted_at_ms * 1000) AS day FROM ended x, LATERAL ${OF_ROW}
+    WHERE n.name IS NOT NULL
+  )
+  INSERT INTO inf_gw.usage_name_days AS u (${NAME_SUM_COLUMNS})
+    SELECT n.day, n.kind, coalesce(k.name, '${OTHER_NAMES}'), n.key_id, n.model, count(*),
+      count(*) FILTER (WHERE n.outcome NOT IN ('ok', 'cancelled')), sum(n.prompt_tokens), sum(n.cached_tokens),
+      sum(coalesce(n.cache_write_tokens, 0)), sum(n.completion_tokens), sum(n.cost_nanos)
+    FROM named n LEFT JOIN inf_gw.usage_names k
+      ON k.month = substr(n.day, 1, 7) AND k.kind = n.kind AND k.name = n.name
+    GROUP BY 1, 2, 3, 4, 5
+    ON CONFLICT (kind, day, name, key_id, model) DO UPDATE SET ${ADD_FIGURES};
+END $$;
+`;

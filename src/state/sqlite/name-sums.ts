@@ -1,0 +1,83 @@
+/** Adds up what a batch of settled requests changes in the sums by user, tag and app, and writes it once per batch. */
+import { utcDay } from '../../core/clock.ts';
+import { MAX_NAMES, NAME_KINDS, type NameKind, OTHER_NAMES, type SpentBy } from '../../core/spent-by.ts';
+import { NAME_SUM_COLUMNS } from '../names.ts';
+import type { Sqlite, Statement } from './database.ts';
+import { ADD_FIGURES } from './sql.ts';
+import type { Summand } from './sums.ts';
+
+/** The sum of one name, key and model on one day. */
+interface NameSum {
+  readonly day: string;
+  readonly kind: NameKind;
+  readonly name: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly of: Summand[];
+}
+
+export class NameSumWriter {
+  readonly #add: Statement;
+  readonly #find: Statement;
+  readonly #learn: Statement;
+  /** Not written yet. */
+  readonly #sums = new Map<string, NameSum>();
+
+  constructor(database: Sqlite) {
+    this.#add = database.prepare(
+      `INSERT INTO usage_name_days (${NAME_SUM_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`,
+    );
+    this.#find = database.prepare('SELECT 1 FROM usage_names WHERE month = ? AND kind = ? AND name = ?').pluck();
+    this.#learn = database.prepare(
+      `INSERT INTO usage_names (month, kind, name, id) SELECT $month, $kind, $name, coalesce(max(id), 0) + 1
+         FROM usage_names WHERE month = $month AND kind = $kind HAVING coalesce(max(id), 0) < ${MAX_NAMES}`,
+    );
+  }
+
+  add(spentBy: SpentBy, summand: Summand): void {
+    const day = utcDay(summand.admittedAtMs);
+    const { keyId, model } = summand;
+    for (const kind of NAME_KINDS) {
+      const name = spentBy[kind];
+      if (name === '') continue;
+      // None of the parts contains a line break.
+      const place = `${day}\n${kind}\n${name}\n${keyId}\n${model}`;
+      const sum = this.#sums.get(place);
+      if (sum === undefined) this.#sums.set(place, { day, kind, name, keyId, model, of: [summand] });
+      else sum.of.push(summand);
+    }
+  }
+
+  /** Writes everything that was added. Belongs in the transaction that writes the requests. */
+  write(): void {
+    for (const { day, kind, name, keyId, model, of } of this.#sums.values()) {
+      const total = (read: (summand: Summand) => number) => of.reduce((sum, summand) => sum + read(summand), 0);
+      this.#add.run(
+        day,
+        kind,
+        this.#known(day.slice(0, 7), kind, name) ? name : OTHER_NAMES,
+        keyId,
+        model,
+        of.length,
+        total(({ isError }) => (isError ? 1 : 0)),
+        total(({ promptTokens }) => promptTokens),
+        total(({ cachedTokens }) => cachedTokens),
+        total(({ cacheWriteTokens }) => cacheWriteTokens),
+        total(({ completionTokens }) => completionTokens),
+        of.reduce((sum, { costNanos }) => sum + costNanos, 0n),
+      );
+    }
+    this.forget();
+  }
+
+  /** Discards what was added: the transaction was rolled back, and the requests with it. */
+  forget(): void {
+    this.#sums.clear();
+  }
+
+  /** Whether a name has sums of its own in a month. It gets them if there is room for one more. */
+  #known(month: string, kind: NameKind, name: string): boolean {
+    return this.#find.get(month, kind, name) === 1 || this.#learn.run({ month, kind, name }).changes === 1;
+  }
+}

@@ -1,0 +1,35 @@
+/** The step of the tables that keeps usage by user, tag and app. A step that has been released is never changed. */
+
+export const NAME_TABLES = `
+  -- Who a request was for, as its client says. NULL where it does not, and for rows that were written before.
+  ALTER TABLE journal ADD COLUMN by_user TEXT;
+  ALTER TABLE journal ADD COLUMN by_tag TEXT;
+  ALTER TABLE journal ADD COLUMN by_app TEXT;
+
+  -- The names that have sums of their own in a month, numbered in the order in which they came. All others share one.
+  CREATE TABLE usage_names (
+    month TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('user', 'tag', 'app')),
+    name TEXT NOT NULL CHECK (name <> ''),
+    id INTEGER NOT NULL CHECK (id BETWEEN 1 AND 1000),
+    PRIMARY KEY (month, kind, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX usage_names_by_id ON usage_names (month, kind, id);
+
+  -- What the requests with a name add up to. What is missing to the sums of a day has none.
+  CREATE TABLE usage_name_days (
+    day TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('user', 'tag', 'app')),
+    name TEXT NOT NULL CHECK (name <> ''),
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL,
+    PRIMARY KEY (kind, day, name, key_id, model)
+  ) STRICT, WITHOUT ROWID;
+`;

@@ -1,0 +1,71 @@
+/** Who requests were for: the gateway reads it in each dialect, and the host gets no more of it than before. */
+import assert from 'node:assert/strict';
+import { after, afterEach, test } from 'node:test';
+import { audit } from '../../src/audit/audit.ts';
+import { completion } from '../support/answers.ts';
+import { startTestGateway } from '../support/gateway.ts';
+
+const gateway = await startTestGateway({ config: { threads: 2 } });
+after(() => gateway.stop());
+afterEach(() => gateway.assertSettled());
+
+const RESPONSE = {
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  output: [],
+  usage: { input_tokens: 10, output_tokens: 6, total_tokens: 16 },
+};
+
+const DIALECTS = [
+  [
+    '/v1/chat/completions',
+    { messages: [{ role: 'user', content: 'Hi' }], user: 'alice' },
+    completion('Hi.'),
+    'openai-python',
+  ],
+  ['/v1/responses', { input: 'Hi', user: 'alice' }, RESPONSE, 'openai-node'],
+  [
+    '/v1/messages',
+    { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 9, metadata: { user_id: 'alice' } },
+    completion('Hi.'),
+    'claude-cli',
+  ],
+] as const;
+
+const AGENTS = {
+  'openai-python': 'OpenAI/Python 2.1',
+  'openai-node': 'OpenAI/JS 6.0',
+  'claude-cli': 'claude-cli/2.1.80 (x)',
+};
+
+for (const [path, fields, answer, app] of DIALECTS) {
+  test(`of ${path}: user, tag and app are in its row, and the tag does not reach the host`, async () => {
+    const key = gateway.key();
+    gateway.upstream.follow((call) => call.answer(200, answer));
+    const headers = { 'X-Inf-Gw-Tag': 'team \u00e9', 'User-Agent': AGENTS[app] };
+    const body = JSON.stringify({ model: 'fake/echo', ...fields });
+    const reply = await gateway.request(path, { key, method: 'POST', body, headers });
+    assert.equal(reply.status, 200, reply.text);
+    const call = await gateway.upstream.call();
+    assert.ok(
+      call.headerLines.every(([name, value]) => name.toLowerCase() !== 'x-inf-gw-tag' && !value.includes('team')),
+    );
+    assert.ok(!call.body.includes('team'));
+    assert.equal((JSON.parse(call.body) as { user?: string }).user, 'alice');
+    const [row] = gateway.rows(key);
+    assert.deepEqual([row?.by_user, row?.by_tag, row?.by_app], ['alice', 'team é', app]);
+  });
+}
+
+test('a request that names nobody has none, and the books agree', async () => {
+  const key = gateway.key();
+  gateway.upstream.follow((call) => call.answer(200, completion('Hi.')));
+  const body = JSON.stringify({ model: 'fake/echo', messages: [{ role: 'user', content: 'Hi' }] });
+  const headers = { 'User-Agent': '', 'X-Inf-Gw-Tag': ' ' };
+  assert.equal((await gateway.request('/v1/chat/completions', { key, method: 'POST', body, headers })).status, 200);
+  const [row] = gateway.rows(key);
+  assert.deepEqual([row?.by_user, row?.by_tag, row?.by_app], [null, null, null]);
+  const faults = audit(gateway.statePath, { onProgress: () => {} }).flatMap(({ differences }) => differences);
+  assert.deepEqual(faults, []);
+});

@@ -1,0 +1,139 @@
+/** Who a request was for: which field names the user, which app a User-Agent is of, and names that are hostile. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { isPrintable } from '../../../src/core/printable.ts';
+import { appOf } from '../../../src/proxy/app.ts';
+import { cleanName, MAX_NAME_CHARACTERS, spentByOf } from '../../../src/proxy/spent-by.ts';
+
+const DEVICE = 'a'.repeat(64);
+const ACCOUNT = '0e1f8d2c-1111-4222-8333-944445555666';
+const claudeCode = (parts: object) => JSON.stringify(parts);
+
+const USERS: readonly (readonly [
+  what: string,
+  dialect: 'chat' | 'responses' | 'messages',
+  fields: object,
+  user: string,
+])[] = [
+  ['chat', 'chat', { user: 'alice' }, 'alice'],
+  ['chat, by its newer field', 'chat', { safety_identifier: 'hash' }, 'hash'],
+  ['responses', 'responses', { user: 'alice' }, 'alice'],
+  ['messages', 'messages', { metadata: { user_id: 'alice' } }, 'alice'],
+  ['a field of another dialect', 'messages', { user: 'alice' }, ''],
+  ['a field of another dialect', 'chat', { metadata: { user_id: 'alice' } }, ''],
+  ['no text', 'chat', { user: { name: 'alice' } }, ''],
+  ['no metadata', 'messages', { metadata: null }, ''],
+  ['blanks', 'chat', { user: ' \t ' }, ''],
+  [
+    'Claude Code',
+    'messages',
+    { metadata: { user_id: `user_${DEVICE}_account_${ACCOUNT}_session_${ACCOUNT}` } },
+    ACCOUNT,
+  ],
+  [
+    'Claude Code with a key',
+    'messages',
+    { metadata: { user_id: `user_${DEVICE}_account__session_${ACCOUNT}` } },
+    DEVICE,
+  ],
+  [
+    'Claude Code, later',
+    'messages',
+    { metadata: { user_id: claudeCode({ device_id: DEVICE, account_uuid: ACCOUNT, session_id: 's' }) } },
+    ACCOUNT,
+  ],
+  [
+    'Claude Code, later, with a key',
+    'messages',
+    { metadata: { user_id: claudeCode({ device_id: DEVICE, account_uuid: '', session_id: 's' }) } },
+    DEVICE,
+  ],
+  ['JSON of somebody else', 'messages', { metadata: { user_id: '{"session_id" 1' } }, '{"session_id" 1'],
+];
+
+const APPS: readonly (readonly [agent: string, app: string])[] = [
+  ['', ''],
+  ['OpenAI/Python 1.99.1', 'openai-python'],
+  ['AsyncOpenAI/Python 1.99.1', 'openai-python'],
+  ['AsyncAzureOpenAI/Python 1.99.1', 'openai-python'],
+  ['OpenAI/JS 6.1.0', 'openai-node'],
+  ['OpenAI/Go 1.0.0', 'openai-go'],
+  ['OpenAI::Client/Ruby 0.9', 'openai-ruby'],
+  ['OpenAIClientImpl/Java 2.0', 'openai-java'],
+  ['Anthropic/Python 0.60.0', 'anthropic-sdk-python'],
+  ['AsyncAnthropicBedrock/Python 0.60.0', 'anthropic-sdk-python'],
+  ['Anthropic/JS 0.60.0', 'anthropic-sdk-typescript'],
+  ['claude-cli/2.1.80 (external, cli)', 'claude-cli'],
+  ['aider/0.86', 'aider'],
+  ['opencode/1.0.1 ai-sdk/openai-compatible/1.0', 'opencode'],
+  ['Cline/3.30.0', 'cline'],
+  ['ai/5.0.1 ai-sdk/provider-utils/3.0 runtime/node.js/22', 'ai-sdk'],
+  ['litellm/1.77', 'litellm'],
+  ['curl/8.5.0', 'curl'],
+  ['python-requests/2.32.3', 'python-requests'],
+  ['Python/3.12 aiohttp/3.12', 'aiohttp'],
+  ['node', 'node'],
+  ['undici', 'undici'],
+  ['Go-http-client/1.1', 'Go-http-client'],
+  ['Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0', 'browser'],
+  ['Mozilla/5.0 (Macintosh) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0 Safari/537.36', 'browser'],
+  [
+    'Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Cursor/1.7 Chrome/138.0 Electron/37.3 Safari/537.36',
+    'cursor',
+  ],
+  ['My App/1.0', 'My'],
+  ['<script>/1', 'script'],
+  ['\u001b[31mred/1', '31mred'],
+  ['/1', ''],
+  [`${'x'.repeat(500)}/1`, 'x'.repeat(40)],
+];
+
+describe('the names of a request', () => {
+  for (const [what, name, fields, user] of USERS) {
+    test(`${what}: ${JSON.stringify(user)}`, () => {
+      const request = { dialect: { name }, body: { fields: fields as Record<string, unknown> } };
+      assert.equal(spentByOf({}, request)?.user ?? '', user);
+    });
+  }
+
+  test('are none without a user, a tag and an app', () => {
+    const request = { dialect: { name: 'chat' as const }, body: { fields: {} } };
+    assert.equal(spentByOf({}, request), undefined);
+    const tagged = spentByOf({ 'x-inf-gw-tag': Buffer.from('büro ü').toString('latin1') }, request);
+    assert.deepEqual(tagged, { user: '', tag: 'büro ü', app: '' });
+    assert.equal(spentByOf({ 'x-inf-gw-tag': 'b\xfcro' }, request)?.tag, 'büro');
+  });
+
+  for (const [agent, app] of APPS) {
+    test(`${agent.slice(0, 60)} is ${JSON.stringify(app.slice(0, 30))}`, () => assert.equal(appOf(agent), app));
+  }
+
+  test('are printable, on one line and short, whatever a client sends', () => {
+    const hostile = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 150 }),
+      fc.string({
+        unit: fc.constantFrom('\u202e', '\u0000', '\n', '\u2028', '\ud800', '😀', 'a', '\u00a0'),
+        maxLength: 150,
+      }),
+    );
+    fc.assert(
+      fc.property(hostile, (name) => {
+        const clean = cleanName(name);
+        assert.ok(isPrintable(clean) && clean.isWellFormed() && clean === clean.trim());
+        assert.ok(clean.length <= MAX_NAME_CHARACTERS);
+        assert.equal(cleanName(clean), clean);
+        const app = appOf(name);
+        assert.match(app, /^[\w.+-]{0,40}$/);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('have no key in them, and a megabyte of them takes no time', () => {
+    const key = `sk-inf-${'a'.repeat(40)}`;
+    assert.equal(cleanName(`me ${key}`), 'me sk-inf-…');
+    assert.equal(cleanName('x'.repeat(10_000_000)).length, MAX_NAME_CHARACTERS);
+    assert.equal(cleanName(`${'x'.repeat(126)}😀y`), `${'x'.repeat(126)}…`);
+  });
+});
