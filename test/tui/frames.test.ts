@@ -91,7 +91,7 @@ const USAGE = `
  inf-gw 0.1.0  ● serving 127.0.0.1:8787  up 1d2h              balance 81.77 USD
   1 Overview   2 Keys   3 Live   4 Requests   5 Usage   6 Models
  ! claude failing   ! go there
-Usage  by  key  model  day  month  source   over  24h  7d  30d  this month  all
+Usage  by  key  model  day  month  source  user  tag  app   over  this month
 KEY              COST COMPARED      REQUESTS  ERRORS     IN    OUT    COST (USD)
 web-app          █████████████████     12.3k       5   3.7M   864k         17.00
 batch-jobs       █▎                      321       5  96.3k  22.5k          1.23

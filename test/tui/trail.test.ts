@@ -1,6 +1,7 @@
 /** Going from a row to what lies beneath it, and back again. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { UsageRow } from '../../src/state/usage.ts';
 import { type Model, VIEWS } from '../../src/tui/model.ts';
 import { wayTo } from '../../src/tui/views/list-view.ts';
 import {
@@ -20,6 +21,12 @@ import {
 const way = (model: Model) => textOf(wayTo(model));
 const filterOf = (model: Model) => model.lists[model.view].filter.text;
 
+/** The Usage view with one row. */
+function usageOf(row: Partial<UsageRow>): Model {
+  const model = serving('usage');
+  return { ...model, usage: { ...model.usage, rows: [usageRow({ requests: 2, ...row })] } };
+}
+
 type Case = readonly [what: string, start: Model, keys: readonly string[], way: string, filter: string];
 
 const CASES: readonly Case[] = [
@@ -33,6 +40,16 @@ const CASES: readonly Case[] = [
     '',
   ],
   ['usage of a key is by model', serving('usage'), ['enter'], 'Usage › web-app › Usage', ''],
+  [
+    'a user leads to its requests',
+    usageOf({ user: 'Alice B' }),
+    ['enter'],
+    'Usage › Alice B › Requests',
+    'user="Alice B"',
+  ],
+  ['a tag, too', usageOf({ tag: 'ci' }), ['enter'], 'Usage › ci › Requests', 'tag=ci'],
+  ['those of no app are found as well', usageOf({ app: '' }), ['enter'], 'Usage › (none) › Requests', '-app:*'],
+  ['names beyond the bound have none in common', usageOf({ app: 'other' }), ['enter'], 'Usage › other › Usage', ''],
   ['a model is used by keys', serving('models'), ['down', 'enter'], 'Models › openai/fast › Usage', ''],
   ['an upstream opens first', serving(), ['end', 'enter'], 'Overview', ''],
   [

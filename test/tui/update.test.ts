@@ -147,7 +147,7 @@ for (const [title, cases] of Object.entries({
 }
 
 type Asked = readonly [what: string, start: Model, keys: readonly string[], effects: readonly Effect[]];
-const load = (by: 'key' | 'model' | 'source', range: (typeof RANGES)[number]): Effect => ({
+const load = (by: 'key' | 'model' | 'app', range: (typeof RANGES)[number]): Effect => ({
   kind: 'load_usage',
   by,
   range,
@@ -176,7 +176,7 @@ const ASKED: readonly Asked[] = [
   ['figures are read when Usage is opened', alone(), ['5'], [load('key', 'this month')]],
   ['by Tab as well', serving('requests'), ['tab'], [load('key', 'this month')]],
   ['the next group', usage, ['right'], [load('model', 'this month')]],
-  ['groups go round', usage, ['left'], [load('source', 'this month')]],
+  ['groups go round', usage, ['left'], [load('app', 'this month')]],
   ['the next range', usage, [']'], [load('key', 'all')]],
   ['ranges go round', usage, [']', ']'], [load('key', 'all'), load('key', '24h')]],
   ['the range before', usage, ['['], [load('key', '30d')]],

@@ -26,6 +26,9 @@ export const JOURNAL: Listed<RequestRecord> = {
     err: { ...ofEnd(errorOf), isText: true },
     day: { read: ({ admittedAtMs }) => dayOf(admittedAtMs), isHidden: true, isText: true },
     source: { ...ofEnd(({ source }) => source), isText: true, isHidden: true },
+    user: { ...ofEnd(({ spentBy }) => spentBy?.user), isText: true, isHidden: true },
+    tag: { ...ofEnd(({ spentBy }) => spentBy?.tag), isText: true, isHidden: true },
+    app: { ...ofEnd(({ spentBy }) => spentBy?.app), isText: true, isHidden: true },
     id: { read: ({ id, end }) => `${id} ${end?.completionId ?? ''}`, isHidden: true, isText: true },
   },
 };

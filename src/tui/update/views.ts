@@ -1,4 +1,5 @@
 /** Key presses in the views. */
+import { NAME_KINDS, OTHER_NAMES } from '../../core/spent-by.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageRow } from '../../state/usage.ts';
 import { typed } from '../draw/typed.ts';
 import { shownJournal } from '../lists/journal.ts';
@@ -181,6 +182,8 @@ function onUsageRow(model: Model, row: UsageRow): Step {
         : period === undefined
           ? 'day'
           : undefined;
+  const named = nameWords(row, narrowed);
+  if (named !== undefined) return intoRequests(model, nameOfUsage(row), ...named);
   if (source === undefined && by !== undefined) return intoUsage(model, nameOfUsage(row), by, narrowed);
   return intoRequests(
     model,
@@ -190,6 +193,19 @@ function onUsageRow(model: Model, row: UsageRow): Step {
     ...(period === undefined ? [] : [`day:${period}`]),
     ...(source === undefined ? [] : [exactWord('source', source)]),
   );
+}
+
+/** To the requests of a user, tag or app. Those beyond the bound of names have no name in common: undefined for these. */
+function nameWords(row: UsageRow, { key, model, period }: UsageOf): string[] | undefined {
+  const kind = NAME_KINDS.find((each) => row[each] !== undefined);
+  const name = kind && row[kind];
+  if (name === undefined || name === OTHER_NAMES) return undefined;
+  return [
+    name === '' ? `-${kind}:*` : exactWord(kind as string, name),
+    ...(key === undefined ? [] : [exactWord('key', key.name)]),
+    ...(model === undefined ? [] : [exactWord('model', model)]),
+    ...(period === undefined ? [] : [`day:${period}`]),
+  ];
 }
 
 function onCatalogModel(model: Model): Step {

@@ -1,4 +1,4 @@
-/** The Usage view: requests, tokens and cost by key, model, day, month or source. */
+/** The Usage view: requests, tokens and cost by key, model, day, month, source, user, tag or app. */
 import { NANOS_PER_USD } from '../../core/money.ts';
 import { blocks, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
@@ -8,18 +8,19 @@ import { nameOfUsage, shownUsage } from '../lists/usage.ts';
 import { type Model, RANGES } from '../model.ts';
 import { type ListColumn, listView } from './list-view.ts';
 
-/** From this many columns on all groups and ranges fit on one line. */
-const WIDE_COLUMNS = 80;
+/** From so many columns on all groups fit on the line, and all ranges as well. */
+const GROUPS_COLUMNS = 72;
+const RANGES_COLUMNS = 90;
 
 export function usage(model: Model, height: number): Line[] {
   const { by, range, of } = model.usage;
   const rows = shownUsage(model);
-  const hasRoom = model.columns >= WIDE_COLUMNS && model.trail.length === 0;
+  const hasRoom = (columns: number) => model.columns >= columns && model.trail.length === 0;
   const choice: Line = [
     dim('by '),
-    ...choices(USAGE_GROUPS, by, hasRoom),
+    ...choices(USAGE_GROUPS, by, hasRoom(GROUPS_COLUMNS)),
     dim('  over '),
-    ...(of.period === undefined ? choices(RANGES, range, hasRoom) : [{ text: of.period }]),
+    ...(of.period === undefined ? choices(RANGES, range, hasRoom(RANGES_COLUMNS)) : [{ text: of.period }]),
   ];
   const asOf = asOfLine(model.usage);
   return listView(model, height, {
