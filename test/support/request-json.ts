@@ -6,6 +6,9 @@ export interface RequestJson {
   readonly key: string;
   readonly key_id: string;
   readonly model: string;
+  readonly user: string | null;
+  readonly tag: string | null;
+  readonly app: string | null;
   readonly state: 'in_flight' | 'ended';
   readonly outcome: string | null;
   readonly source: 'reported' | 'counted' | 'held' | null;

@@ -19,6 +19,7 @@ interface NameSum {
 export class NameSumWriter {
   readonly #add: Statement;
   readonly #find: Statement;
+  readonly #last: Statement;
   readonly #learn: Statement;
   /** Not written yet. */
   readonly #sums = new Map<string, NameSum>();
@@ -29,10 +30,10 @@ export class NameSumWriter {
          ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`,
     );
     this.#find = database.prepare('SELECT 1 FROM usage_names WHERE month = ? AND kind = ? AND name = ?').pluck();
-    this.#learn = database.prepare(
-      `INSERT INTO usage_names (month, kind, name, id) SELECT $month, $kind, $name, coalesce(max(id), 0) + 1
-         FROM usage_names WHERE month = $month AND kind = $kind HAVING coalesce(max(id), 0) < ${MAX_NAMES}`,
-    );
+    this.#last = database
+      .prepare('SELECT id FROM usage_names WHERE month = ? AND kind = ? ORDER BY id DESC LIMIT 1')
+      .pluck();
+    this.#learn = database.prepare('INSERT INTO usage_names (month, kind, name, id) VALUES (?, ?, ?, ?)');
   }
 
   add(spentBy: SpentBy, summand: Summand): void {
@@ -78,6 +79,10 @@ export class NameSumWriter {
 
   /** Whether a name has sums of its own in a month. It gets them if there is room for one more. */
   #known(month: string, kind: NameKind, name: string): boolean {
-    return this.#find.get(month, kind, name) === 1 || this.#learn.run({ month, kind, name }).changes === 1;
+    if (this.#find.get(month, kind, name) === 1) return true;
+    const last = (this.#last.get(month, kind) as number | undefined) ?? 0;
+    if (last >= MAX_NAMES) return false;
+    this.#learn.run(month, kind, name, last + 1);
+    return true;
   }
 }
