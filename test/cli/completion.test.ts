@@ -17,7 +17,11 @@ const ROWS: readonly (readonly [line: string, words: readonly string[], offered:
   ['inf-gw k', ['inf-gw', 'k'], ['keys']],
   ['inf-gw -c other.yaml keys ro', ['inf-gw', '-c', 'other.yaml', 'keys', 'ro'], ['rotate']],
   ['inf-gw requests --err', ['inf-gw', 'requests', '--err'], ['--errors']],
-  ['inf-gw usage --by ', ['inf-gw', 'usage', '--by', ''], ['key', 'model', 'day', 'month', 'source', 'user', 'tag', 'app']],
+  [
+    'inf-gw usage --by ',
+    ['inf-gw', 'usage', '--by', ''],
+    ['key', 'model', 'day', 'month', 'source', 'user', 'tag', 'app'],
+  ],
   ['inf-gw usage --by=mo', ['inf-gw', 'usage', '--by', '=', 'mo'], ['model', 'month']],
   ['inf-gw limits set my-app --rpm ', ['inf-gw', 'limits', 'set', 'my-app', '--rpm', ''], ['default']],
   ['inf-gw keys create ', ['inf-gw', 'keys', 'create', ''], []],

@@ -3,6 +3,7 @@
  * changed.
  */
 
+import { ALERT_TABLES } from './alert-tables.ts';
 import { NAME_TABLES } from './name-tables.ts';
 
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
@@ -229,33 +230,6 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE holds ADD COLUMN price TEXT;
   ALTER TABLE journal ADD COLUMN price TEXT;
   `,
-  `
-  -- What was last told of each subject, so that each crossing is told once.
-  CREATE TABLE alert_marks (
-    subject TEXT PRIMARY KEY,
-    -- What it was told of, such as a month. In another one everything is news.
-    span TEXT NOT NULL,
-    value TEXT NOT NULL,
-    told_at_ms INTEGER NOT NULL,
-    until_ms INTEGER,
-    revision INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-
-  -- One row for each event and place that it goes to.
-  CREATE TABLE alert_outbox (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    event_id TEXT NOT NULL,
-    target TEXT NOT NULL,
-    body TEXT NOT NULL,
-    at_ms INTEGER NOT NULL,
-    state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'failed')),
-    attempts INTEGER NOT NULL DEFAULT 0,
-    -- When to try it next. Whoever claims it puts that off.
-    due_at_ms INTEGER NOT NULL,
-    claimed_by TEXT,
-    answer TEXT
-  ) STRICT;
-  CREATE INDEX alert_outbox_by_target ON alert_outbox (target, due_at_ms) WHERE state = 'pending';
-  `,
+  ALERT_TABLES,
   NAME_TABLES,
 ];
