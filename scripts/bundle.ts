@@ -46,6 +46,8 @@ async function bundle(folder: string, bundles: readonly (readonly string[])[]): 
         splitting: entries.length > 1,
         format: 'esm',
         minify: isForPackage,
+        // The package has the file itself.
+        ...(isForPackage && { define: { ...BUNDLING.define, BUILT_EXAMPLE: 'undefined' }, charset: 'utf8' }),
         external: installed,
         banner: { js: REQUIRE },
       }),

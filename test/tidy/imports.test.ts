@@ -48,7 +48,12 @@ const STORE = /^src\/state\/\w+\//;
 const OPENS_STORES = 'src/state/open.ts';
 /** Which files of the stores each room may import. Commands and dashboard open the state through `src/state/open.ts`. */
 const STORE_DOORS: Readonly<Record<string, readonly string[]>> = {
-  ledger: ['src/state/sqlite/ledger-store.ts', 'src/state/postgres/ledger-store.ts', 'src/state/postgres/batch.ts'],
+  ledger: [
+    'src/state/sqlite/ledger-store.ts',
+    'src/state/postgres/ledger-store.ts',
+    'src/state/postgres/batch.ts',
+    'src/state/postgres/decided.ts',
+  ],
   // Locks between processes.
   gateway: ['src/state/sqlite/lock.ts'],
 };

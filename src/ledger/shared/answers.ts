@@ -1,7 +1,7 @@
 /** What the database has decided, as answers to the commands of a batch. Pure. */
 import { invariant } from '../../core/invariant.ts';
 import type { RateFigures } from '../../core/limits.ts';
-import type { Decided, DecidedAsk, DecidedKey, ReachedLimits, Used } from '../../state/postgres/batch.ts';
+import type { Decided, DecidedAsk, DecidedKey, ReachedLimits, Used } from '../../state/postgres/decided.ts';
 import { untouchedFigures } from '../figures.ts';
 import type {
   AdmissionForecast,

@@ -8,15 +8,8 @@ import type { KeyActivity } from '../nodes.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
 import { ACTIVITY_OF_KEYS, BUSIEST } from './activity.ts';
-import {
-  argumentsOf,
-  type Batch,
-  type BatchSettings,
-  type Decided,
-  type DecidedRow,
-  decidedOf,
-  nameArgumentsOf,
-} from './batch.ts';
+import { argumentsOf, type Batch, type BatchSettings, nameArgumentsOf } from './batch.ts';
+import { type Decided, type DecidedRow, decidedOf } from './decided.ts';
 import { Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
 
