@@ -85,7 +85,7 @@ export function unpackCommand(packed: PackedCommand): Envelope {
       const usage = { promptTokens, cachedTokens, completionTokens, ...parts };
       const failure = why && unpackFailure(why);
       const spentBy = names && { user: names[0], tag: names[1], app: names[2] };
-      const rest = { ...(price !== undefined && { price }), ...(spentBy !== undefined && { spentBy }) };
+      const rest = { spentBy, ...(price !== undefined && { price }) };
       const end = { outcome, usage, source, costNanos, completionId, firstByteMs, served, failure, ...rest };
       return { ticket, command: { kind, settlement: { requestId, ...end } } };
     }
