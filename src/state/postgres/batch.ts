@@ -1,4 +1,5 @@
 /** The arguments of a batch as the database takes them: arrays, one for each column. */
+import { type NameColumns, noNames } from './name-columns.ts';
 
 /** Settlements of open requests. */
 export interface SettlementColumns {
@@ -21,15 +22,6 @@ export interface SettlementColumns {
   readonly failureMessage: (string | null)[];
   /** Null for that of the hold. */
   readonly price: (string | null)[];
-}
-
-/** Who settled requests were for: those that say so. */
-export interface NameColumns {
-  readonly id: string[];
-  readonly admittedAtMs: number[];
-  readonly user: string[];
-  readonly tag: string[];
-  readonly app: string[];
 }
 
 /** `key` is the position of the key among those of the batch, from 1. */
@@ -100,7 +92,7 @@ export function emptyBatch(keys: readonly string[], details: boolean): Batch {
       failureMessage: [],
       price: [],
     },
-    names: { id: [], admittedAtMs: [], user: [], tag: [], app: [] },
+    names: noNames(),
     freed: [],
     growths: { id: [], key: [], outputTokens: [], holdNanos: [] },
     asks: {
@@ -134,9 +126,4 @@ export function argumentsOf(batch: Batch, settings: BatchSettings): unknown[] {
     ...Object.values(growths),
     ...Object.values(asks),
   ];
-}
-
-/** The arguments of `enter_names` after the requests that have ended, in their order; none if no request has a name. */
-export function nameArgumentsOf({ names }: Batch): unknown[] {
-  return names.id.length === 0 ? [] : Object.values(names);
 }

@@ -8,10 +8,11 @@ import type { KeyActivity } from '../nodes.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
 import { ACTIVITY_OF_KEYS, BUSIEST } from './activity.ts';
-import { argumentsOf, type Batch, type BatchSettings, nameArgumentsOf } from './batch.ts';
+import { argumentsOf, type Batch, type BatchSettings } from './batch.ts';
 import { type Decided, type DecidedRow, decidedOf } from './decided.ts';
 import { Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
+import { nameArgumentsOf } from './name-columns.ts';
 
 /** A request of this process that was admitted. */
 export interface OpenRequest {
@@ -91,7 +92,7 @@ export class SharedLedgerStore {
    */
   decide(batch: Batch, settings: BatchSettings, latestUs: bigint | null): Promise<Decided> {
     return this.#membership.run(async ({ link, nodeId, epoch }) => {
-      const names = nameArgumentsOf(batch);
+      const names = nameArgumentsOf(batch.names);
       const values = [nodeId, epoch, latestUs, ...argumentsOf(batch, settings), ...names];
       const [name, text] = names.length === 0 ? ['decide', DECIDE] : ['decide_named', DECIDE_NAMED];
       const [row] = await link.decide<DecidedRow & Record<string, unknown>>(name, text, values);
