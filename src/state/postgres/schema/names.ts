@@ -39,7 +39,7 @@ CREATE TABLE inf_gw.usage_name_days (
 const OF_ROW = `(VALUES ('user', x.by_user), ('tag', x.by_tag), ('app', x.by_app)) AS n (kind, name)`;
 
 export const NAMES = `
--- Enters who requests were for that have just ended: those among p_ids that are in p_ended. They were admitted at
+-- Enters, once, who requests were for that have just ended: those among p_ids that are in p_ended. They were admitted at
 -- p_admitted_ms. Belongs in the transaction that has ended them, whose lock keeps any other from writing names meanwhile.
 CREATE OR REPLACE FUNCTION inf_gw.enter_names(p_ended text[], p_ids text[], p_admitted_ms bigint[], p_user text[],
   p_tag text[], p_app text[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -63,6 +63,7 @@ BEGIN
     SET by_user = nullif(x.by_user, ''), by_tag = nullif(x.by_tag, ''), by_app = nullif(x.by_app, '')
     FROM unnest(p_ids, p_admitted_ms, p_user, p_tag, p_app) AS x (id, ms, by_user, by_tag, by_app)
     WHERE j.request_id = x.id AND j.admitted_at_ms = x.ms AND x.id = ANY (p_ended)
+      AND num_nonnulls(j.by_user, j.by_tag, j.by_app) = 0
     RETURNING j.*
   ), named AS (
     SELECT x.*, n.kind, n.name, inf_gw.utc_day(x.admitted_at_ms * 1000) AS day FROM ended x, LATERAL ${OF_ROW}
