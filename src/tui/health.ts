@@ -11,9 +11,11 @@ export const SIGNS: Readonly<Record<Health, string>> = { good: '●', warn: '▲
 
 const ORDER: readonly Health[] = ['bad', 'warn', 'good'];
 
-export function healthOf({ state, requests, failures }: UpstreamHealth): Health {
+export function healthOf({ state, requests, failures, causes }: UpstreamHealth): Health {
   if (isUnused(state)) return 'bad';
   if (state === 'half_open') return 'warn';
+  // Without requests nobody knows whether what failed in the last hour works again.
+  if (requests === 0) return causes.length > 0 ? 'warn' : 'good';
   if (failures === 0) return 'good';
   return failures < requests ? 'warn' : 'bad';
 }
@@ -24,6 +26,7 @@ export function byHealth(upstreams: readonly UpstreamHealth[]): readonly Upstrea
 }
 
 /** What its circuit does, or how many of its requests failed in the last minute. */
-export function stateText({ state, failures }: UpstreamHealth): string {
+export function stateText({ state, failures, requests, causes }: UpstreamHealth): string {
+  if (state === 'closed' && requests === 0 && causes.length > 0) return 'has failed';
   return state === 'closed' && failures > 0 ? `${short(failures)} failed` : UPSTREAM_STATES[state];
 }

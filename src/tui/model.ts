@@ -184,7 +184,7 @@ export type Dialog =
   /** What was done in this dashboard. */
   | { readonly kind: 'done'; readonly top: number }
   | { readonly kind: 'palette'; readonly query: Typed; readonly cursor: number }
-  | { readonly kind: 'help'; readonly view: View };
+  | { readonly kind: 'help'; readonly view: View; readonly top: number };
 
 export interface Message {
   readonly text: string;

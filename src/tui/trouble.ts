@@ -61,7 +61,10 @@ function money(model: Model): Trouble[] {
 }
 
 function upstreams({ snapshot }: Model): Trouble[] {
-  const failing = (snapshot?.upstreams ?? []).filter((upstream) => healthOf(upstream) === 'bad');
+  const failing = (snapshot?.upstreams ?? []).filter(
+    // One that is tried again has not answered yet.
+    (upstream) => healthOf(upstream) === 'bad' || upstream.state === 'half_open',
+  );
   const [first] = failing;
   if (first === undefined) return [];
   const text = `${listed(failing.map(({ upstream }) => upstream))} failing`;

@@ -229,7 +229,16 @@ describe('a key that was just created', () => {
   });
 });
 
-test('help is closed by any key, which does nothing else', () => {
-  for (const key of ['escape', 'q', 'D', '2', '?'])
-    assert.deepEqual(press(keys, '?', key), { model: keys, effects: [] });
+describe('help', () => {
+  test('is closed by Esc, Enter, q and ?, and no other key does anything but scroll', () => {
+    for (const key of ['escape', 'enter', 'q', '?'])
+      assert.deepEqual(press(keys, '?', key), { model: keys, effects: [] });
+    for (const key of ['D', '2', 'x']) assert.deepEqual(press(keys, '?', key), press(keys, '?'));
+  });
+
+  test('begins with the keys of the view, and scrolls to all others in a small window', () => {
+    const small = serving('keys', SNAPSHOT, { columns: 60, rows: 20 });
+    assert.match(screenText(press(small, '?').model), /│ Keys +│\n[^]*create a key/);
+    assert.match(screenText(press(small, '?', 'end').model), /export/);
+  });
 });

@@ -3,8 +3,9 @@ import { usd } from '../../operator/format.ts';
 import { debtChange, unknownModel } from '../../operator/messages.ts';
 import { creditLines } from '../credit-lines.ts';
 import { doneLines } from '../done-lines.ts';
-import { noticeLines, noticeRoom } from '../draw/box.ts';
+import { boxWidth, noticeLines, noticeRoom } from '../draw/box.ts';
 import { edited, NOTHING_TYPED, typed } from '../draw/typed.ts';
+import { helpLines } from '../help-lines.ts';
 import { shownKeys } from '../lists/keys.ts';
 import type { Dialog, Model } from '../model.ts';
 import { accountOf } from '../select.ts';
@@ -41,7 +42,8 @@ export function onDialogKey(model: Model, dialog: Dialog, key: string): Step {
     case 'done':
       return onScrollKey(model, dialog, doneLines(model).length, key);
     case 'help':
-      return step(closeDialog(model));
+      if (key === '?') return step(closeDialog(model));
+      return onScrollKey(model, dialog, helpLines(dialog.view, boxWidth(model.columns)).length, key);
   }
 }
 

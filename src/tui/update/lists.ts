@@ -1,5 +1,5 @@
 /** What the same keys do in every list: move, filter, order. Pure. */
-import { edited, type Typed } from '../draw/typed.ts';
+import { edited, type Typed, typed } from '../draw/typed.ts';
 import { LISTS } from '../lists/lists.ts';
 import type { ListState, Sort } from '../lists/state.ts';
 import { FIRST_LISTS, type Model, type View } from '../model.ts';
@@ -29,7 +29,7 @@ export function onListKey(model: Model, key: string): Step | undefined {
   if (next !== undefined) return step(withList(model, { cursor: next }));
   switch (key) {
     case '/':
-      return step(withList(model, { isTyping: true }));
+      return step(withList(model, { isTyping: true, filter: forNextWord(model.lists[view].filter) }));
     case 's':
       return step(withList(model, { sort: nextSort(view, sort), cursor: firstOf(view) }));
     case 'S':
@@ -41,6 +41,11 @@ export function onListKey(model: Model, key: string): Step | undefined {
     default:
       return undefined;
   }
+}
+
+/** What is typed next is a word of its own. */
+function forNextWord({ text }: Typed): Typed {
+  return typed(text === '' || text.endsWith(' ') ? text : `${text} `);
 }
 
 /** A key press while the filter is being typed. */

@@ -1,6 +1,6 @@
 /** Going from a row to what lies beneath it, and back. Pure. */
 import type { UsageGroup } from '../../state/usage.ts';
-import { typed } from '../draw/typed.ts';
+import { NOTHING_TYPED, typed } from '../draw/typed.ts';
 import { shownKeys } from '../lists/keys.ts';
 import { shownItems } from '../lists/overview.ts';
 import { FIRST_LISTS, LIVE_AT_TOP, type Model, type Place, type UsageOf, type View } from '../model.ts';
@@ -87,7 +87,9 @@ export function intoKey(model: Model, label: string, keyId: string): Step {
 /** Where a trouble is looked into. */
 export function intoTrouble(model: Model, { text, view, keyId, upstream }: Trouble): Step {
   if (keyId !== undefined) return intoKey(model, text, keyId);
-  const next = view === model.view ? model : into(model, text, view);
+  const { lists } = model;
+  const unfiltered = { ...model, lists: { ...lists, [view]: { ...lists[view], filter: NOTHING_TYPED } } };
+  const next = view === model.view ? unfiltered : into(model, text, view);
   if (upstream === undefined) return step(next);
   const cursor = shownItems(next).findIndex((item) => item.kind === 'upstream' && item.upstream.upstream === upstream);
   return step({

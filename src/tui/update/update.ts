@@ -227,7 +227,7 @@ function onKey(model: Model, key: string): Step {
     case 'u':
       return askToUndo(model);
     case '?':
-      return step({ ...model, dialog: { kind: 'help', view: model.view } });
+      return step({ ...model, dialog: { kind: 'help', view: model.view, top: 0 } });
     case '+':
       return step({ ...model, dialog: creditForm(1n) });
     case '-':

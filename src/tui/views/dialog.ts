@@ -1,20 +1,18 @@
 /** Dialogs over a view: forms, confirmations, the model picker, a new key, and help. */
 import { count } from '../../operator/format.ts';
 import { clean, cut, fit, widthOf, wrap } from '../../operator/text.ts';
-import { type Binding, SECTIONS } from '../bindings.ts';
 import { creditLines } from '../credit-lines.ts';
 import { doneLines } from '../done-lines.ts';
 import { boxWidth, noticeLines, noticeRoom } from '../draw/box.ts';
 import { bold, dim, EMPTY, fitLine, type Line, type Span, selected, span } from '../draw/line.ts';
 import { firstShown } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
+import { helpLines } from '../help-lines.ts';
 import type { Dialog, Model } from '../model.ts';
 import { palette } from './palette.ts';
 
 /** Rows of the window that are not inside the box: its frame, and the hints at the bottom. */
 const OUTSIDE_ROWS = 3;
-/** The columns that the help needs to list keys side by side. */
-const TWO_COLUMNS = 72;
 
 /** Draws a dialog in a box in the middle of the screen, over these lines. */
 export function withDialog(lines: readonly Line[], model: Model, dialog: Dialog): Line[] {
@@ -84,7 +82,14 @@ function contentOf(model: Model, dialog: Dialog, height: number): Line[] {
     case 'palette':
       return palette(model, dialog, width);
     case 'help':
-      return help(dialog, width, height);
+      return scrolled(
+        [[bold('Keys of the keyboard')]],
+        EMPTY,
+        helpLines(dialog.view, width),
+        dialog.top,
+        width,
+        height,
+      );
   }
 }
 
@@ -228,31 +233,4 @@ function scrolled(
   const shown = all.slice(first, first + room);
   const where = all.length > room ? [`↑↓: lines ${first + 1} to ${first + shown.length} of ${all.length}`] : [];
   return [...title, below, ...shown, [], ...hints(width, ...where, 'Enter or Esc: close')];
-}
-
-/** All keys, or if there is no room, those of the view and the global ones; in two columns where they fit. */
-function help({ view }: Extract<Dialog, { kind: 'help' }>, width: number, height: number): Line[] {
-  const columns = width >= TWO_COLUMNS ? 2 : 1;
-  const room = Math.floor(width / columns);
-  const keys = Math.max(...SECTIONS.flatMap(({ bindings }) => bindings.map(({ shown }) => widthOf(shown))));
-  const cell = ({ shown, meaning }: Binding): Line => [
-    { text: '  ' },
-    span(fit(shown, keys), { tone: 'accent' }),
-    { text: `  ${fit(meaning, room - keys - 4)}` },
-  ];
-  const linesOf = (sections: typeof SECTIONS) =>
-    sections.flatMap(({ title, bindings }): Line[] => {
-      const rows = Math.ceil(bindings.length / columns);
-      return [
-        [bold(title)],
-        ...bindings
-          .slice(0, rows)
-          .map((left, index) => [left, ...bindings.slice(rows + index, rows + index + 1)].flatMap(cell)),
-      ];
-    });
-  const all = linesOf(SECTIONS);
-  const here = SECTIONS.filter(({ of }) => of === view);
-  const everywhere = SECTIONS.filter(({ of }) => of === undefined);
-  const lines = all.length + 2 <= height ? all : linesOf([...here, ...everywhere]).slice(0, height - 2);
-  return [...lines, [], [dim('any key: close')]];
 }

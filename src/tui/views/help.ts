@@ -36,7 +36,7 @@ const DIALOG_HINTS = {
   credit_history: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
   done: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
   notice: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
-  help: ['any key close'],
+  help: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
 } as const;
 
 export function hintsOfDialog(dialog: Dialog): readonly string[] {

@@ -4,7 +4,7 @@ import { budgetsText } from '../../operator/budgets.ts';
 import { forecastLimit, limitText } from '../../operator/forecast.ts';
 import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText, refusalReason } from '../../operator/messages.ts';
-import { clean, fit } from '../../operator/text.ts';
+import { clean, fit, wrap } from '../../operator/text.ts';
 import { bar, chart } from '../draw/chart.ts';
 import { beside, bold, dim, type Line, span } from '../draw/line.ts';
 import { currentKey, shareOfLimit, shownKeys } from '../lists/keys.ts';
@@ -18,6 +18,9 @@ const TALL_ROWS = 36;
 
 /** From this many columns on facts and figures of a key stand side by side. */
 const SPLIT_COLUMNS = 60;
+
+/** Columns for the labels of the facts. */
+const LABEL = 9;
 
 const MONTHLY = 'requests, tokens, cost: this month';
 
@@ -120,7 +123,7 @@ function keyDetail(
     [dim('tokens   '), { text: own(record.tpm, limits.tpm, ' per minute') }],
     [dim('at once  '), { text: own(record.concurrency, limits.concurrency) }],
     [dim('spending '), { text: spendText(record.spendLimitNanos, month.costNanos) }],
-    ...capLines(record.spendLimitNanos, month.costNanos, model.nowMs),
+    ...capLines(record.spendLimitNanos, month.costNanos, model.nowMs, half),
     ...(record.budgets.length === 0 ? [] : [[dim('budgets  '), { text: budgetsText(record.budgets, usd) }]]),
     [dim('models   '), { text: clean(allowlistText(record.allowlist)) }],
     [dim('created  '), { text: dateTime(record.createdAtMs) }],
@@ -150,10 +153,13 @@ function keyDetail(
 }
 
 /** When the key reaches its spend limit, if it goes on as this month. */
-function capLines(limitNanos: bigint | null, costNanos: bigint, nowMs: number): Line[] {
+function capLines(limitNanos: bigint | null, costNanos: bigint, nowMs: number, width: number): Line[] {
   const forecast = limitText(forecastLimit(limitNanos, costNanos, nowMs));
   if (forecast === undefined) return [];
-  return [[dim('forecast '), span(forecast.text, { tone: forecast.tone })]];
+  return wrap(forecast.text, width - LABEL).map((text, index) => [
+    dim(index === 0 ? 'forecast ' : ' '.repeat(LABEL)),
+    span(text, { tone: forecast.tone }),
+  ]);
 }
 
 function spendText(limitNanos: bigint | null, costNanos: bigint): string {

@@ -6,11 +6,13 @@ import { type Column, firstShown, rangeText, table } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
 import { LISTS } from '../lists/lists.ts';
 import type { Sort } from '../lists/state.ts';
-import type { Model } from '../model.ts';
+import { FIRST_LISTS, type Model } from '../model.ts';
 
 /** A column, and the field that the list is ordered by with it. */
 export interface ListColumn<Row> extends Column<Row> {
   readonly field?: string;
+  /** Whether what it shows falls as the field rises: a moment, and how long ago it was. */
+  readonly isReversed?: true;
 }
 
 export interface ListView<Row> {
@@ -43,7 +45,7 @@ export function listView<Row>(model: Model, height: number, view: ListView<Row>)
   const { columns } = model;
   const { rows, detail, foot } = view;
   const filter = filterLine(model);
-  const title: Line = [...wayTo(model), { text: '  ' }, ...view.about];
+  const title: Line = [...wayTo(model), { text: '  ' }, ...view.about, ...orderOf(model)];
   // The filter may need a line of its own.
   const isApart = lineWidth(title) + lineWidth(filter) > columns;
   const heads = (aside: Line): Line[] =>
@@ -82,13 +84,24 @@ function tableOf<Row>(model: Model, { columns, rows }: ListView<Row>, width: num
   return table(marked(columns, sort), rows, { width, height, cursor });
 }
 
+function arrowOf({ isDown }: Sort): string {
+  return isDown ? '↓' : '↑';
+}
+
 /** The column that the list is ordered by, with the direction in its head. */
 function marked<Row>(columns: readonly ListColumn<Row>[], sort: Sort | undefined): readonly Column<Row>[] {
   return columns.map((column) => {
     if (sort === undefined || column.field !== sort.by) return column;
-    const head = `${column.head} ${sort.isDown ? '↓' : '↑'}`;
+    const head = `${column.head} ${arrowOf(column.isReversed ? { ...sort, isDown: !sort.isDown } : sort)}`;
     return { ...column, head, width: Math.max(column.width, widthOf(head)) };
   });
+}
+
+/** Said here as well: where room is short, the column may not be shown. */
+function orderOf({ lists, view }: Model): Line {
+  const { sort } = lists[view];
+  if (sort === undefined || sort.by === FIRST_LISTS[view].sort?.by) return [];
+  return [dim(`, by ${sort.by} ${arrowOf(sort)}`)];
 }
 
 /** Empty if nothing is filtered. */
@@ -113,9 +126,17 @@ export function wayTo({ trail, view }: Model): Line {
 function emptyLines(model: Model, empty: readonly Line[]): readonly Line[] {
   const { filter } = model.lists[model.view];
   if (filter.text === '') return empty;
-  const words = wrap(`Words: ${LISTS[model.view].fields.map((field) => `${field}:`).join(' ')}`, model.columns);
+  const { fields } = LISTS[model.view];
+  const unknown = [...filter.text.matchAll(/(?<=^|\s|-)[a-z]+(?=[:=<>])/g)]
+    .map(([name]) => name)
+    .find((name) => !fields.includes(name));
+  const words = wrap(`Words: ${fields.map((field) => `${field}:`).join(' ')}`, model.columns);
   return [
     [dim(`Nothing passes ${JSON.stringify(clean(filter.text))}.`)],
+    ...(unknown === undefined ? [] : [[span(`There is no field ${unknown}.`, { tone: 'warn' })]]),
+    ...(model.view === 'requests'
+      ? [[dim('Refused requests are not in the journal: Live (3) has the latest of them.')]]
+      : []),
     ...words.map((line) => [dim(line)]),
     [dim('Also > and < for figures and times, - for not: cost>1 age<2h -state:ok')],
   ];

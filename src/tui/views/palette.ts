@@ -7,7 +7,7 @@ import type { Model } from '../model.ts';
 import { found, type PaletteDialog, paletteRoom } from '../update/palette.ts';
 
 /** The columns for what kind of thing an entry is. */
-const KIND = 10;
+const KIND = 12;
 const PROMPT = ': ';
 
 export function palette(model: Model, { query, cursor }: PaletteDialog, width: number): Line[] {

@@ -40,7 +40,7 @@ function sharesOf(all: readonly UpstreamHealth[], width: number, room: number): 
 function listed(all: readonly UpstreamHealth[], shares: readonly number[], cursor: number, width: number): Line[] {
   const shown = all.slice(0, shares.length);
   const [head = EMPTY, ...rows] = table(COLUMNS, shown, { width, height: shown.length + 1, cursor });
-  if (all.length === 0) return [head, [dim('none used yet')]];
+  if (all.length === 0) return [head, [dim('none')]];
   const lines = [
     head,
     ...shown.flatMap((each, index) => [rows[index] ?? EMPTY, ...wordsOf(each, width, shares[index])]),

@@ -2,7 +2,7 @@
 
 import { isErrorOutcome } from '../../core/settlement.ts';
 import { count, dateTime, milliseconds, short, usdInColumn } from '../../operator/format.ts';
-import { durationOf, requestFields } from '../../operator/request-fields.ts';
+import { durationOf, type LabelledText, requestFields } from '../../operator/request-fields.ts';
 import { clean, fit, wrap } from '../../operator/text.ts';
 import type { RequestRecord } from '../../state/requests.ts';
 import { dim, type Line, type Span, span } from '../draw/line.ts';
@@ -21,7 +21,7 @@ export function requests(model: Model, height: number): Line[] {
     about: [dim(aboutOf(model))],
     rows,
     columns: columnsOf(model),
-    detail: current && ((width) => detailOf(current, shared !== undefined, width)),
+    detail: current && ((width, room) => detailOf(current, shared !== undefined, width, room)),
     empty: [[dim(state.isReading ? 'Reading…' : 'No requests have ended yet.')]],
   });
 }
@@ -35,7 +35,13 @@ function aboutOf({ requests: { rows, isReading, next } }: Model): string {
 
 function columnsOf({ shared }: Model): ListColumn<RequestRecord>[] {
   return [
-    { head: 'ADMITTED (UTC)', field: 'age', width: 19, cell: ({ admittedAtMs }) => dateTime(admittedAtMs) },
+    {
+      head: 'ADMITTED (UTC)',
+      field: 'age',
+      isReversed: true,
+      width: 19,
+      cell: ({ admittedAtMs }) => dateTime(admittedAtMs),
+    },
     { head: 'KEY', field: 'key', width: 12, least: 10, grows: true, middle: true, cell: ({ key }) => key },
     {
       head: 'MODEL',
@@ -96,8 +102,20 @@ function stateOf({ end }: RequestRecord): Span {
   return span(end.outcome, { tone: isErrorOutcome(end.outcome) ? 'bad' : 'warn' });
 }
 
-function detailOf(request: RequestRecord, isShared: boolean, width: number): Line[] {
-  return requestFields(request, isShared).flatMap(([label, text]) =>
-    wrap(clean(text), width - LABEL).map((part, index) => [dim(fit(index === 0 ? label : '', LABEL)), { text: part }]),
-  );
+/** What goes first where there is no room for everything. */
+const DISPENSABLE = ['reason', 'completion', 'held', 'first byte', 'admitted', 'upstream', 'ended', 'model'];
+
+function detailOf(request: RequestRecord, isShared: boolean, width: number, room: number): Line[] {
+  const fields = requestFields(request, isShared);
+  const linesOf = (left: readonly LabelledText[]) =>
+    left.flatMap(([label, text]) =>
+      wrap(clean(text), width - LABEL).map(
+        (part, index): Line => [dim(fit(index === 0 ? label : '', LABEL)), { text: part }],
+      ),
+    );
+  let lines = linesOf(fields);
+  for (let gone = 1; lines.length > room && gone <= DISPENSABLE.length; gone++) {
+    lines = linesOf(fields.filter(([label]) => !DISPENSABLE.slice(0, gone).includes(label)));
+  }
+  return lines;
 }

@@ -28,7 +28,7 @@ export function usage(model: Model, height: number): Line[] {
     rows,
     columns: columnsOf(model, rows),
     detail: undefined,
-    empty: [[dim(asOf === '' ? '' : NO_USAGE)], [dim(asOf)]],
+    empty: [[dim(asOf === '' ? 'Reading…' : NO_USAGE)], [dim(asOf)]],
     foot: spread(totalLine(rows), [dim(asOf)], model.columns),
   });
 }

@@ -1,0 +1,64 @@
+/** What all lists say of themselves: their order, their filter, and why nothing passes it. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { healthOf, stateText } from '../../src/tui/health.ts';
+import { troublesOf } from '../../src/tui/trouble.ts';
+import { after, letters, NOW_MS, press, SNAPSHOT, screenText, serving } from './samples.ts';
+
+const SMALL = { columns: 60, rows: 20 };
+
+describe('an order', () => {
+  test('by a column that does not fit is said in the title', () => {
+    const model = press(serving('keys', SNAPSHOT, SMALL), ...letters('sss')).model;
+    assert.match(screenText(model), /Keys {2}3, by tpm ↓/);
+  });
+
+  test('in which a list begins is not', () => {
+    assert.doesNotMatch(screenText(serving('keys', SNAPSHOT, SMALL)), /, by /);
+  });
+
+  test('by age points up where the newest comes last', () => {
+    const model = press(serving('requests'), 's').model;
+    const rows = { rows: [], next: undefined };
+    assert.match(screenText(after(model, { kind: 'requests', search: 1, after: undefined, page: rows })), /by age ↑/);
+  });
+});
+
+describe('a filter', () => {
+  test('is gone on with by a word of its own', () => {
+    const { model } = press(serving('live'), 'f', '/', ...letters('web'));
+    assert.equal(model.lists.live.filter.text, 'err:* web');
+  });
+
+  test('that names no field says which', () => {
+    assert.match(screenText(press(serving('keys'), '/', ...letters('modle:x')).model), /There is no field modle\./);
+    assert.doesNotMatch(screenText(press(serving('keys'), '/', ...letters('model:zzz')).model), /There is no field/);
+  });
+
+  test('that finds no request says where refused ones are', () => {
+    assert.match(screenText(press(serving('requests'), '/', 'z').model), /Live \(3\) has the latest/);
+  });
+
+  test('of the Overview does not hide what ! leads to', () => {
+    const model = press(serving(), '/', ...letters('zzz'), 'enter', '!').model;
+    assert.match(screenText(model), /claude {2}✕ 4 failed/);
+  });
+});
+
+describe('an upstream', () => {
+  const [upstream] = SNAPSHOT.upstreams;
+  assert.ok(upstream !== undefined);
+  const causes = [{ cause: '401', count: 3, message: 'no', at_ms: NOW_MS - 300_000 }];
+
+  test('that nobody asks does not count as well if it has failed in the last hour', () => {
+    const quiet = { ...upstream, requests: 0, failures: 0, causes };
+    assert.deepEqual([healthOf(quiet), stateText(quiet)], ['warn', 'has failed']);
+    assert.equal(healthOf({ ...quiet, causes: [] }), 'good');
+    assert.equal(healthOf({ ...quiet, requests: 5 }), 'good');
+  });
+
+  test('that is tried again is still in trouble', () => {
+    const tried = { ...upstream, state: 'half_open' as const, requests: 1 };
+    assert.match(troublesOf(serving('overview', { ...SNAPSHOT, upstreams: [tried] }))[0]?.text ?? '', /failing/);
+  });
+});
