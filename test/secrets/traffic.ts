@@ -26,7 +26,8 @@ const CHUNK_WITH_CALLS = event({ choices: [{ index: 0, delta: { tool_calls: CALL
 /** A request with a secret in each of its parts. */
 export function requestOf(model: string, { stream }: { stream: boolean }): Record<string, unknown> {
   const tool = { type: 'function', function: { name: 'open', description: TOOL_TEXT, parameters: { type: 'object' } } };
-  return { model, stream, messages: [{ role: 'user', content: PROMPT }], tools: [tool], user: TOOL_TEXT };
+  // Who a request is for is kept, by name.
+  return { model, stream, messages: [{ role: 'user', content: PROMPT }], tools: [tool], user: 'somebody' };
 }
 
 function streamed(...pieces: readonly string[]): Script {

@@ -33,9 +33,14 @@ const LOG_BYTES = 64 * 1024 * 1024;
 const SYNCHRONOUS: Readonly<Record<Durability, number>> = { full: 2, crash: 1 };
 
 /**
- * Opens the state file, creating it if there is none, and migrates its tables. Throws a UserError.
+ * Opens the state file, creating it if there is none, and migrates its tables. Throws a UserError, or what
+ * `beforeMigrating` throws, which is called if the file has tables of an earlier version.
  */
-export function openDatabase(path: string, durability: Durability = 'full'): { database: Sqlite; created: boolean } {
+export function openDatabase(
+  path: string,
+  durability: Durability = 'full',
+  beforeMigrating: () => void = () => {},
+): { database: Sqlite; created: boolean } {
   const created = createPrivately(path);
   if (isOwnFile(path)) makePrivate(path);
   let database: Sqlite | undefined;
@@ -43,7 +48,7 @@ export function openDatabase(path: string, durability: Durability = 'full'): { d
     database = openOwn(path);
     // The header of a file that was never checkpointed does not say yet that the file is ours.
     makePrivate(path);
-    prepareDatabase(database, path, durability);
+    prepareDatabase(database, path, durability, beforeMigrating);
     return { database, created };
   } catch (error) {
     database?.close();
@@ -95,7 +100,7 @@ export function refuseForeign(database: Sqlite, path: string): void {
   throw new UserError(`${path} belongs to another program; set \`state:\` in the config to another file`);
 }
 
-function prepareDatabase(database: Sqlite, path: string, durability: Durability): void {
+function prepareDatabase(database: Sqlite, path: string, durability: Durability, beforeMigrating = () => {}): void {
   // Even this reads the file's header, which is locked while another process opens or closes the
   // file.
   const version = withRetry(() => database.prepare('SELECT sqlite_version()').pluck().get() as string);
@@ -113,7 +118,7 @@ function prepareDatabase(database: Sqlite, path: string, durability: Durability)
     database.pragma('wal_autocheckpoint = 4000');
     database.pragma(`journal_size_limit = ${LOG_BYTES}`);
   });
-  immediately(database, () => migrate(database, path));
+  immediately(database, () => migrate(database, path, beforeMigrating));
 }
 
 /**
@@ -173,9 +178,10 @@ export function refuseNewer(version: number, path: string): void {
   );
 }
 
-function migrate(database: Sqlite, path: string): void {
+function migrate(database: Sqlite, path: string, beforeMigrating: () => void): void {
   const version = versionOf(database);
   refuseNewer(version, path);
+  if (version > 0 && version < MIGRATIONS.length) beforeMigrating();
   if (version === 0) database.pragma(`application_id = ${APPLICATION_ID}`);
   for (const [index, step] of MIGRATIONS.entries()) {
     if (index < version) continue;

@@ -1,4 +1,5 @@
 /** The state file as the command line and the dashboard open it. */
+import { UserError } from '../../core/errors.ts';
 import type { Durability } from '../../core/settings.ts';
 import type { OpenState } from '../state.ts';
 import { Account } from './account.ts';
@@ -7,6 +8,7 @@ import { BudgetReader } from './budgets.ts';
 import { dataVersion, openDatabase, openEmptyDatabase, type Sqlite } from './database.ts';
 import { HistoryReader } from './history.ts';
 import { KeyStore } from './keys.ts';
+import { tryLockState } from './lock.ts';
 import { openToRead } from './open-to-read.ts';
 import { isOwnFile, makePrivate } from './private-files.ts';
 import { promised } from './promised.ts';
@@ -17,8 +19,19 @@ import { UsageReader } from './usage.ts';
 
 /** Opens the state file, creating it if there is none. Throws a UserError. */
 export function openState(path: string, durability: Durability): OpenState {
-  const { database, created } = openDatabase(path, durability);
+  const { database, created } = openDatabase(path, durability, () => refuseBesideGateway(path));
   return new OpenFile(database, created);
+}
+
+/** A gateway of an earlier version would answer every request with an error from then on. Throws a UserError. */
+function refuseBesideGateway(path: string): void {
+  const lock = tryLockState(path);
+  if (lock === undefined) {
+    throw new UserError(
+      `a gateway of an earlier inf-gw runs on ${path}: restart it with this version first, which brings the file up to date`,
+    );
+  }
+  lock.release();
 }
 
 /** Opens a state file that exists, and changes nothing in it. Throws a UserError. */

@@ -7,7 +7,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { utcMonth } from '../../../src/core/clock.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
+import { lockState } from '../../../src/state/sqlite/lock.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
+import { openState } from '../../../src/state/sqlite/open-state.ts';
 import { RequestStore } from '../../../src/state/sqlite/requests.ts';
 import { auditElsewhere } from '../../support/auditor.ts';
 import { assertBooksBalance } from '../../support/books.ts';
@@ -81,4 +83,16 @@ describe('a file of the second version', () => {
     assert.deepEqual([request?.end?.upstream, request?.end?.attempts], [undefined, undefined]);
     await assertAgrees(database, path);
   });
+});
+
+test('a file of an earlier version is not brought up to date beside a gateway that runs on it', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'inf-gw-migrations-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, 'state.db');
+  writeFirstVersion(path, NOON);
+  const lock = lockState(path);
+  assert.throws(() => openState(path, 'crash'), /a gateway of an earlier inf-gw runs on .*state\.db: restart it/);
+  lock.release();
+  const state = openState(path, 'crash');
+  return state.close();
 });
