@@ -8,6 +8,6 @@ export interface Cost {
 }
 
 export const MOST_MEMORY_MB = 150;
-export const MOST_IDLE_PERCENT = 5;
-export const MOST_LATENCY_MS = 50;
+export const MOST_IDLE_PERCENT = 2;
+export const MOST_LATENCY_MS = 40;
 export const MOST_LOST_PERCENT = 2;
