@@ -1,4 +1,4 @@
-/** Decides what is news: compares what is seen with what was last told of each subject. Pure. */
+/** Decides what is news: compares what is seen with the last alert about each subject. Pure. */
 import { type BudgetSpend, parsePeriod } from '../core/budgets.ts';
 import { DAY_MS, isoTime } from '../core/clock.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';

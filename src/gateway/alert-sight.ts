@@ -1,4 +1,4 @@
-/** What alerts are told of the snapshots of the workers. Pure. */
+/** What alerts need from the snapshots of the workers. Pure. */
 import { MONEY_CODES, type RefusedForMoney, type UpstreamSight } from '../alerts/observation.ts';
 import type { WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { mergedUpstreams } from './snapshot.ts';

@@ -15,7 +15,7 @@ import { hasRefusedForMoney, refusedForMoney, upstreamSights } from './alert-sig
 
 /** The time between two looks. */
 const LOOK_MS = 1_000;
-/** How long the end of the gateway waits for deliveries that are under way. The next start sends them again. */
+/** How long the end of the gateway waits for deliveries in flight. The next start sends them again. */
 const CLOSING_MS = 2_000;
 
 export interface AlertSources {

@@ -1,9 +1,9 @@
 /** Alerts as they are stored: what was told last of each subject, and the outbox of what is to be delivered. */
 import type { Nanos } from '../core/money.ts';
 
-/** What was last told of a subject, such as a budget of a key. */
+/** The last alert about a subject, such as a budget of a key. */
 export interface AlertMark {
-  /** What it was told of: a month, or the account since credit was last added. In another one everything is news. */
+  /** What it was about: a month, or the account since credit was last added. In another one everything is news. */
   readonly span: string;
   readonly value: string;
   readonly toldAtMs: number;

@@ -185,7 +185,7 @@ export class Store {
     });
   }
 
-  /** Begins to read what the journal tells of a span, by minute. */
+  /** Begins to read the journal of a span, by minute. */
   history(span: HistorySpan): HistoryRead {
     return new HistoryRead(span, this.#config.node);
   }

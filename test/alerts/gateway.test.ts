@@ -24,7 +24,7 @@ async function spendAll(gateway: Serving, key: string): Promise<void> {
 }
 
 describe('a gateway with alerts', { concurrency: CONCURRENCY }, () => {
-  test('tells of a key that spends, and of an upstream that is down', async (t) => {
+  test('reports a key that spends, and an upstream that is down', async (t) => {
     const receiver = await Receiver.start(t);
     const place = new Workplace(t, configWith(receiver.url()));
     await place.run(['credit', 'add', '100']);

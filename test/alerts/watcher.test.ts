@@ -78,7 +78,7 @@ test('while the state cannot be written nothing is read or written there', async
   assert.equal(event?.text, 'the state cannot be written, and all requests are refused: the disk is full');
 });
 
-describe('a fault of the storage', () => {
+describe('a storage fault', () => {
   test('is told once, then that it is over, and again only after a while', async (t) => {
     const receiver = await Receiver.start(t);
     const watch = new StorageWatch([targetOf(receiver)], 'eu-1');

@@ -97,7 +97,7 @@ const FAULTS: readonly (readonly [contents: string, problem: RegExp])[] = [
   ['a: [', /^prices\.yaml:\d+:\d+: /],
 ];
 
-test('a fault of the price file is named with its file and place, and so are those of the config', () => {
+test('an error in the price file is named with its file and place, and so are those in the config', () => {
   for (const [contents, problem] of FAULTS) {
     writeFileSync(PATH, contents);
     const [first = '', second] = problemsOf(config('"*": {}'));

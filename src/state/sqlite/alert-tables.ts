@@ -1,10 +1,10 @@
 /** The tables of alerts: what was told, and what is to be delivered. A step of the migrations. */
 
 export const ALERT_TABLES = `
--- What was last told of each subject, so that each crossing is told once.
+-- The last alert about each subject, so that each crossing is reported once.
 CREATE TABLE alert_marks (
   subject TEXT PRIMARY KEY,
-  -- What it was told of, such as a month. In another one everything is news.
+  -- What it was about, such as a month. In another one everything is news.
   span TEXT NOT NULL,
   value TEXT NOT NULL,
   told_at_ms INTEGER NOT NULL,

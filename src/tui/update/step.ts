@@ -26,7 +26,7 @@ export type Event =
   | { readonly kind: 'key_detail'; readonly detail: KeyDetail }
   | { readonly kind: 'usage'; readonly rows: readonly UsageRow[] }
   | RequestsRead
-  /** Minutes that the journal tells of. */
+  /** Minutes from the journal. */
   | { readonly kind: 'history'; readonly rows: readonly TrafficRow[] }
   /** The journal rows that the audit has read, and all. */
   | { readonly kind: 'audit_progress'; readonly read: number; readonly of: number }
@@ -132,7 +132,7 @@ function following(known: readonly TrafficRow[], fresh: readonly TrafficRow[], o
   return [...known.filter(({ at_s: atS }) => atS < first), ...fresh].filter(({ at_s: atS }) => atS >= oldestS);
 }
 
-/** The known minutes, with those that the journal tells of. The gateway knows more of its own minutes. */
+/** The known minutes, with those from the journal. The gateway knows more of its own minutes. */
 export function withHistory(known: readonly TrafficRow[], history: readonly TrafficRow[], nowMs: number): TrafficRow[] {
   const rows = new Map(history.map((row) => [row.at_s, row]));
   for (const row of known) {

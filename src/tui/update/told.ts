@@ -1,4 +1,4 @@
-/** What is told of audits, of the credit and of what was done: where it goes in the model. Pure. */
+/** Where reports on audits, credit and changes go in the model. Pure. */
 import type { CreditEntry } from '../../state/account.ts';
 import { MAX_ENTRIES } from '../credit-lines.ts';
 import type { Model } from '../model.ts';

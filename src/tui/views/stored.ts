@@ -36,7 +36,7 @@ export function storedOverview(model: Model, height: number): Line[] {
   return [...head, ...above, [], ...models(columns, room - above.length - 1)];
 }
 
-/** What the journal tells of a long range, if one is chosen. */
+/** What the journal knows about a long range, if one is chosen. */
 function pastCharts(model: Model, height: number): Line[] {
   if (model.minutes.length === 0 || !isLongRange(model) || height < TALL_LINES) return [];
   const room = { across: 2, down: 1, height: Math.max(3, Math.floor(height / 4) - 1), hasTimeAxis: true };

@@ -44,7 +44,7 @@ class Told {
     return this.apply(judgeMoney({ keys, account }, this.marks, nowMs));
   }
 
-  /** The levels that are told of a key with one budget of 100. */
+  /** The levels that are reported for a key with one budget of 100. */
   levels(spent: number, budget: Partial<BudgetSpend> = {}): (string | null | undefined)[] {
     const spend = { ...month(spent), ...budget };
     return this.money([{ id: 'key_1', name: 'app', budgets: [spend] }]).map(({ figures }) => figures.level_percent);

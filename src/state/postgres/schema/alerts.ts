@@ -1,11 +1,11 @@
-/** Alerts: what was told of each subject, and the outbox, shared by all gateways. */
+/** Alerts: the last one about each subject, and the outbox, shared by all gateways. */
 import { KEPT_DELIVERIES, MAX_PENDING, MAX_PENDING_MS } from '../../alerts.ts';
 
 export const ALERT_TABLES = `
--- What was last told of each subject, so that each crossing is told once.
+-- The last alert about each subject, so that each crossing is reported once.
 CREATE TABLE inf_gw.alert_marks (
   subject text COLLATE "C" PRIMARY KEY,
-  -- What it was told of, such as a month. In another one everything is news.
+  -- What it was about, such as a month. In another one everything is news.
   span text COLLATE "C" NOT NULL,
   value text COLLATE "C" NOT NULL,
   told_at_ms bigint NOT NULL,
