@@ -91,11 +91,6 @@ export function closeDialog(model: Model): Model {
   return { ...model, dialog: undefined };
 }
 
-/** A text after a key press; undefined if the key does not edit text. */
-export function editText(text: string, key: string): string | undefined {
-  return edited(typed(text), key)?.text;
-}
-
 function onFormKey(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: string): Step {
   const { fields, cursor } = form;
   const moveTo = (next: number) =>

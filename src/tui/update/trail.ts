@@ -32,7 +32,8 @@ export function back(model: Model): Step | undefined {
   const place = model.trail.at(-1);
   if (place === undefined) return undefined;
   const { label: _label, filter: _filter, ...left } = place;
-  const { search } = model.requests;
+  // A page that was asked for beneath must not land here.
+  const search = model.requests.search + 1;
   const restored = withinRows({
     ...model,
     ...left,

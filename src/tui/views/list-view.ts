@@ -61,11 +61,15 @@ export function listView<Row>(model: Model, height: number, view: ListView<Row>)
   const tableHeight = Math.max(LEAST_TABLE, room - below.length);
   const left = isBeside ? columns - besideWidth - GAP : columns;
   const lines = tableOf(model, view, left, tableHeight);
-  const blocks = [
-    { lines, width: left },
-    { lines: detail?.(besideWidth, room) ?? [], width: besideWidth },
-  ];
-  const body = isBeside ? beside(blocks, GAP) : [...lines, ...below];
+  const body = isBeside
+    ? beside(
+        [
+          { lines, width: left },
+          { lines: detail(besideWidth, room), width: besideWidth },
+        ],
+        GAP,
+      )
+    : [...lines, ...below];
   return [
     ...heads([...(view.aside ?? []), ...range(model, rows.length, tableHeight - 1)]),
     ...body.slice(0, room),
