@@ -4,7 +4,7 @@ import { debtChange, unknownModel } from '../../operator/messages.ts';
 import { creditLines } from '../credit-lines.ts';
 import { doneLines } from '../done-lines.ts';
 import { boxWidth, noticeLines, noticeRoom } from '../draw/box.ts';
-import { edited, NOTHING_TYPED, typed } from '../draw/typed.ts';
+import { edited, NOTHING_TYPED } from '../draw/typed.ts';
 import { helpLines } from '../help-lines.ts';
 import { shownKeys } from '../lists/keys.ts';
 import type { Dialog, Model } from '../model.ts';
