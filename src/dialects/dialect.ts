@@ -52,7 +52,7 @@ export interface UpstreamFields {
   readonly model: string;
   /** Request usage at the end of the stream. */
   readonly askForUsage: boolean;
-  /** A maximum of output tokens, to be set in this field unless the request declares one there. */
+  /** A maximum of output tokens, to be set in this field in the place of any other that the request declares. */
   readonly cap: { readonly field: string; readonly tokens: number } | undefined;
 }
 

@@ -1,7 +1,6 @@
 /** What requests to a host over HTTP look like: where they go, their headers and their bodies. Pure. */
 import type { AuthScheme, DialectName } from '../core/dialects.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
-import { membersOf } from '../wire/members.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { secretsOf } from './secrets.ts';
 
@@ -69,7 +68,7 @@ export function headersFor(
 
 /**
  * The request body for the upstream: with its own model name, a request for usage, and a maximum
- * of output tokens if the client declares none. `isTranslated`: the client speaks another dialect.
+ * of output tokens if it declares none that the host reads. `isTranslated`: the client speaks another dialect.
  */
 export function bodyFor(
   { streamUsage, isOpenai }: Endpoint,
@@ -78,24 +77,19 @@ export function bodyFor(
   capTokens: number | undefined,
   isTranslated: boolean,
 ): string {
-  const { dialect } = request;
-  // OpenAI's own reasoning models reject `max_tokens`; most other hosts know only that.
-  const isRenamed = isOpenai && dialect.name === 'chat';
-  const field = isRenamed ? OPENAI_MAXIMUM : dialect.maximumField;
-  // What a client wrote itself reaches its host as it is.
-  return dialect.edit(isRenamed && isTranslated ? withOpenaiMaximum(request) : request, {
+  const { dialect, body, maxOutput } = request;
+  const read = isOpenai && dialect.name === 'chat' ? MAXIMA_OF_OPENAI : [dialect.maximumField];
+  const [field] = read;
+  // What a client wrote itself reaches its host as it is; what a translation wrote goes where it fits best.
+  const binding = isTranslated ? [field] : read;
+  const isDeclared = binding.some((name) => name !== undefined && typeof body.fields[name] === 'number');
+  const tokens = (isTranslated ? maxOutput : undefined) ?? capTokens;
+  return dialect.edit(request, {
     model: upstreamModel,
     askForUsage: request.stream && streamUsage,
-    cap: capTokens === undefined || field === undefined ? undefined : { field, tokens: capTokens },
+    cap: isDeclared || field === undefined || tokens === undefined ? undefined : { field, tokens },
   });
 }
 
-const OPENAI_MAXIMUM = 'max_completion_tokens';
-
-function withOpenaiMaximum(request: ModelRequest): ModelRequest {
-  const { max_tokens: maximum, ...others } = request.body.fields;
-  if (maximum === undefined) return request;
-  const fields = { ...others, [OPENAI_MAXIMUM]: maximum };
-  const text = JSON.stringify(fields);
-  return { ...request, body: { text, fields, members: membersOf(text, 0) } };
-}
+/** Its reasoning models reject `max_tokens`, so that nothing is spent; most other hosts know only that. */
+const MAXIMA_OF_OPENAI = ['max_completion_tokens', 'max_tokens'];

@@ -13,9 +13,14 @@ export function editBody(request: ModelRequest, fields: UpstreamFields): string 
     values.set('stream_options', withUsage(text));
   }
   const { cap } = fields;
-  if (cap !== undefined && typeof body.fields[cap.field] !== 'number') values.set(cap.field, String(cap.tokens));
-  return withFields(body, values);
+  if (cap === undefined) return withFields(body, values);
+  values.set(cap.field, String(cap.tokens));
+  // Some hosts refuse a request with two.
+  const other = MAXIMA.find((name) => name !== cap.field && typeof body.fields[name] === 'number');
+  return withFields(body, values, other);
 }
+
+const MAXIMA = ['max_completion_tokens', 'max_tokens'];
 
 /** `stream_options` with `include_usage: true`, otherwise unchanged. */
 function withUsage(options: string): string {

@@ -37,7 +37,7 @@ export const RESPONSES: Dialect = {
 function editBody({ body }: ModelRequest, { model, cap }: UpstreamFields): string {
   const values = new Map([['model', JSON.stringify(model)]]);
   if (body.fields.store !== false) values.set('store', 'false');
-  if (cap !== undefined && typeof body.fields[cap.field] !== 'number') values.set(cap.field, String(cap.tokens));
+  if (cap !== undefined) values.set(cap.field, String(cap.tokens));
   return withFields(body, values);
 }
 

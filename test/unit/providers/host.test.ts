@@ -93,6 +93,30 @@ describe('the body for a host', () => {
     });
   }
 
+  const CAPPED: readonly (readonly [host: string, declared: object, sent: object])[] = [
+    ['https://api.example.com/v1', { max_tokens: 7 }, { max_tokens: 7 }],
+    ['https://api.example.com/v1', { max_completion_tokens: 7 }, { max_tokens: 99 }],
+    ['https://api.example.com/v1', { max_completion_tokens: 7, max_tokens: null }, { max_tokens: 99 }],
+    ['https://api.example.com/v1', { max_completion_tokens: null }, { max_completion_tokens: null, max_tokens: 99 }],
+    [
+      'https://api.example.com/v1',
+      { max_tokens: 7, max_completion_tokens: 9 },
+      { max_tokens: 7, max_completion_tokens: 9 },
+    ],
+    ['https://api.openai.com/v1', { max_completion_tokens: 7 }, { max_completion_tokens: 7 }],
+    ['https://api.openai.com/v1', { max_tokens: 7 }, { max_tokens: 7 }],
+    [
+      'https://api.openai.com/v1',
+      { max_tokens: 7, max_completion_tokens: null },
+      { max_tokens: 7, max_completion_tokens: null },
+    ],
+  ];
+  for (const [baseUrl, declared, sent] of CAPPED) {
+    test(`never has a second maximum beside that of the client: ${JSON.stringify(declared)} at ${baseUrl}`, () => {
+      assert.deepEqual(bodyOf(declared, { baseUrl }, 99), { ...plain, model: 'gpt-x', ...sent });
+    });
+  }
+
   const translated = (baseUrl: string, fields: object, cap?: number) => {
     const request = chatRequest({ ...plain, ...fields });
     return JSON.parse(bodyFor(endpointOf({ ...HOST, baseUrl }, 'inf-gw'), request, 'gpt-x', cap, true)) as object;

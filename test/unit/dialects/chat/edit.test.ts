@@ -113,6 +113,31 @@ describe('a body', () => {
     assert.equal(editBody(chatRequest(withNull), capped), withNull.replace('null', '512'));
   });
 
+  const OTHERS: readonly (readonly [name: string, text: string, sent: string])[] = [
+    [
+      'first',
+      `{ "max_tokens" : 9 , "model":"a/b", ${MESSAGES} }`,
+      `{ "max_completion_tokens":512,"model":"x", ${MESSAGES} }`,
+    ],
+    [
+      'in between',
+      `{"model":"a/b","max_tokens":9,${MESSAGES}}`,
+      `{"max_completion_tokens":512,"model":"x",${MESSAGES}}`,
+    ],
+    ['last', `{${MESSAGES},"model":"a/b" , "max_tokens":9 }`, `{"max_completion_tokens":512,${MESSAGES},"model":"x" }`],
+    [
+      'beside a null',
+      `{"max_completion_tokens":null,"model":"a/b",${MESSAGES},"max_tokens":9}`,
+      `{"max_completion_tokens":512,"model":"x",${MESSAGES}}`,
+    ],
+  ];
+  for (const [where, text, sent] of OTHERS) {
+    test(`loses a maximum that its host does not read, ${where}, and keeps all other bytes`, () => {
+      const cap = { field: 'max_completion_tokens', tokens: 512 };
+      assert.equal(editBody(chatRequest(text), { ...RENAME, model: 'x', cap }), sent);
+    });
+  }
+
   test('may have its model anywhere, and a nested field of the same name', () => {
     const text = `{"metadata":{"model":"mine"},${MESSAGES},"model":"a/b"}`;
     assert.equal(editBody(chatRequest(text), { ...RENAME, model: 'x' }), text.replace('"a/b"', '"x"'));
