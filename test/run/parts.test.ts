@@ -85,7 +85,7 @@ describe('the environment of a command', () => {
     OF_A_FILE: 'sk-operator-7',
     GITHUB_TOKEN: 'ghp-of-the-command',
   };
-  const secrets = { names: ['CUSTOM'], values: ['sk-operator-7'] };
+  const secrets = { names: ['CUSTOM'], values: ['sk-operator-7', 'dummy', 'pass/word "8"'] };
 
   test('has what clients read, all of its own variables, and none of the keys of the operator', () => {
     const environment = commandEnvironment(before, '/usr/bin/aider', access, secrets);
@@ -101,6 +101,35 @@ describe('the environment of a command', () => {
       ANTHROPIC_API_BASE: 'http://127.0.0.1:8787',
       ANTHROPIC_API_KEY: 'sk-inf-new',
     });
+  });
+
+  for (const [form, value] of [
+    ['in a header', 'Authorization: Bearer sk-operator-1'],
+    ['of a file, in a header', 'x-api-key:sk-operator-7'],
+    ['in JSON', '{"key":"sk-operator-2","url":"https://example.com"}'],
+    ['escaped in JSON', '{"key":"pass/word \\"8\\""}'],
+    ['in a URL', 'https://ann:sk-operator-4@example.com/v1'],
+    ['encoded in a URL', 'https://example.com?key=pass%2Fword%20%228%22'],
+    ['in base64', `Authorization: Basic ${Buffer.from('ann:sk-operator-5').toString('base64')}`],
+    ['in base64 for a URL', Buffer.from('{"k?":"sk-operator-3~"}').toString('base64url')],
+    ['of a variable of the config, between lines', 'first\nsk-operator-6\nlast'],
+    ['too short to be found in others, as a whole', ' dummy '],
+  ] as const) {
+    test(`loses a variable that has a key of the operator ${form}`, () => {
+      const environment = commandEnvironment({ ...before, ANY_NAME: value }, 'x', access, secrets);
+      assert.equal(environment.ANY_NAME, undefined);
+      assert.equal(environment.GITHUB_TOKEN, 'ghp-of-the-command');
+    });
+  }
+
+  test('keeps a variable in which a short key occurs by chance', () => {
+    assert.equal(commandEnvironment({ A: 'a dummy text' }, 'x', access, secrets).A, 'a dummy text');
+  });
+
+  test('has no other key of a gateway, such as that of a run around it', () => {
+    const outer = { INF_GW_KEY: 'sk-inf-outer', ANTHROPIC_AUTH_TOKEN: 'sk-inf-outer', MINE: 'Bearer sk-inf-outer' };
+    const values = Object.values(commandEnvironment(outer, 'x', access, secrets));
+    assert.ok(!values.some((value) => value?.includes('sk-inf-outer')));
   });
 
   test('has one key of Anthropic: Claude Code asks no question about the token', () => {

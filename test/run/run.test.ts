@@ -67,6 +67,7 @@ async function paidPlace(t: TestContext): Promise<{ readonly place: Workplace; r
   Object.assign(place.environment, {
     SOME_NAME: OPERATOR_KEY,
     COPY: OPERATOR_KEY,
+    SOME_HEADER: `Authorization: Bearer ${OPERATOR_KEY}`,
     OPENAI_API_KEY: 'operator-other-key',
   });
   await place.run(['credit', 'add', '10']);

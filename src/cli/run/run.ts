@@ -278,11 +278,19 @@ function defaultName(file: string): string {
 
 function secretsOf(config: Config): Secrets {
   const { path, providers } = config;
+  const variables = variablesOf(config);
+  const names = path === undefined ? [] : secretVariables(path, variables);
   const keys = providers.flatMap((provider) =>
-    provider.kind === 'mock' ? [] : provider.upstreams.map(({ apiKey }) => apiKey),
+    provider.kind === 'mock'
+      ? []
+      : [...provider.upstreams.map(({ apiKey }) => apiKey), ...credentialsIn(provider.headers)],
   );
-  return {
-    names: path === undefined ? [] : secretVariables(path, variablesOf(config)),
-    values: keys.filter((key) => key !== undefined),
-  };
+  const values = [...keys, ...names.map((name) => variables[name])];
+  return { names, values: values.filter((value) => value !== undefined) };
+}
+
+/** The values of headers that name a credential, without their scheme. */
+function credentialsIn(headers: Readonly<Record<string, string>>): string[] {
+  const named = Object.entries(headers).filter(([name]) => /auth|key|token|secret/i.test(name));
+  return named.map(([, value]) => value.replace(/^\w+ +/, ''));
 }

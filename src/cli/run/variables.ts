@@ -13,7 +13,7 @@ export interface Access {
 export interface Secrets {
   /** The variables that the config takes secrets from. */
   readonly names: readonly string[];
-  /** The keys of the providers in the config, which may also be in variables of other names. */
+  /** What those variables hold, and the keys of the providers in the config: other variables may contain them. */
   readonly values: readonly string[];
 }
 
@@ -24,9 +24,11 @@ const KNOWN_KEYS: readonly string[] = [
   'ANTHROPIC_AUTH_TOKEN',
   'CLAUDE_CODE_OAUTH_TOKEN',
   'OPENAI_ADMIN_KEY',
+  // Of a gateway: the user's own, or that of a run around this one.
+  'INF_GW_KEY',
 ];
 
-/** A shorter value, such as `dummy` for a host without keys, says nothing about the variable that has it. */
+/** A shorter one, such as `dummy` for a host without keys, occurs in other values by chance: it only counts as a whole. */
 const LEAST_SECRET_CHARACTERS = 8;
 
 /** Without these two sets of names, clients would send their requests for this machine to a proxy. */
@@ -65,13 +67,27 @@ function anthropicKeyOf(command: string): string {
 function withoutSecrets(environment: NodeJS.ProcessEnv, { names, values }: Secrets): NodeJS.ProcessEnv {
   const secretNames = new Set([...names, ...KNOWN_KEYS]);
   const ofNames = [...secretNames].map((name) => environment[name] ?? '');
-  const secretValues = new Set(
-    [...values, ...ofNames].map((value) => value.trim()).filter(({ length }) => length >= LEAST_SECRET_CHARACTERS),
-  );
+  const secrets = new Set([...values, ...ofNames].map((value) => value.trim()).filter((value) => value !== ''));
   const kept = Object.entries(environment).filter(
-    ([name, value = '']) => !secretNames.has(name) && !secretValues.has(value.trim()),
+    ([name, value = '']) => !secretNames.has(name) && !containsAny(value, secrets),
   );
   return Object.fromEntries(kept);
+}
+
+/** Whether a value is one of the secrets, or contains it: in a header, in JSON or a URL, also in base64. */
+function containsAny(value: string, secrets: ReadonlySet<string>): boolean {
+  if (secrets.has(value.trim())) return true;
+  const texts = [value, ...decoded(value)];
+  return [...secrets]
+    .filter(({ length }) => length >= LEAST_SECRET_CHARACTERS)
+    .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
+    .some((form) => texts.some((text) => text.includes(form)));
+}
+
+/** What reads as base64 in a value, such as the credentials of `Authorization: Basic`. */
+function decoded(value: string): string[] {
+  const runs = value.match(/[\w+/-]{8,}/g) ?? [];
+  return runs.map((run) => Buffer.from(run, 'base64').toString());
 }
 
 function withoutProxy(environment: NodeJS.ProcessEnv, host: string): NodeJS.ProcessEnv {
