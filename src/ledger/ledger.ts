@@ -56,6 +56,8 @@ export interface EnabledKey {
   readonly keyId: string;
   readonly allowlist: readonly string[] | null;
   readonly concurrency: number;
+  /** Whether `run` has made it, so that the output of its requests is capped. Never changes. */
+  readonly isLeashed: boolean;
   /** Why any request would be refused now, however small: if it costs something, and if it is free. */
   readonly refusal: Refusal | undefined;
   readonly refusalIfFree: Refusal | undefined;
@@ -120,6 +122,8 @@ export interface KeyStanding {
   readonly keyId: string;
   readonly name: string;
   readonly isDisabled: boolean;
+  /** Whether `run` has made it. */
+  readonly isLeashed: boolean;
   readonly allowlist: readonly string[] | null;
   readonly limits: Pick<Limits, 'rpm' | 'tpm' | 'concurrency'>;
   /** Of the last 60 seconds. */

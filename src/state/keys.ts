@@ -15,6 +15,12 @@ export interface OwnLimits {
   readonly spendLimitNanos: Nanos | null;
 }
 
+/** Of a key that `run` has made. What its requests may write is capped. */
+export interface Leash {
+  /** The keys of the runs around it: their total budgets hold for it as well, and it is refused unless they are enabled. */
+  readonly outerIds: readonly string[];
+}
+
 export interface KeyRecord extends OwnLimits {
   readonly id: string;
   readonly name: string;
@@ -27,6 +33,8 @@ export interface KeyRecord extends OwnLimits {
   /** From then on the key is refused as if it were deleted; null for never. */
   readonly expiresAtMs: number | null;
   readonly createdAtMs: number;
+  /** Absent unless `run` has made it. */
+  readonly leash?: Leash;
 }
 
 export interface NewKey extends OwnLimits {
@@ -34,6 +42,7 @@ export interface NewKey extends OwnLimits {
   readonly allowlist: readonly string[] | null;
   readonly budgets?: readonly Budget[];
   readonly expiresAtMs?: number | null;
+  readonly leash?: Leash;
 }
 
 /** What `setLimits` changes. */
@@ -70,6 +79,9 @@ export interface Keys {
 
   /** Keys in order of creation, which is the order of their ids. */
   list(query: KeyQuery): Promise<readonly KeyRecord[]>;
+
+  /** The ids of the keys of the runs inside that of a key, at any depth. */
+  innerIds(id: string): Promise<readonly string[]>;
 
   /** Stores a new key. Only its hash and its preview are kept. */
   create(secret: string, key: NewKey, wallMs: number): Promise<KeyChange>;

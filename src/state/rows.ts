@@ -13,10 +13,15 @@ import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from './usage.ts'
 
 export type Row = Readonly<Record<string, bigint | string | null>>;
 
-/** Of the table of keys. The allowlist is the text of a JSON array, and so are its budgets, as `period` and `limit`. */
+/**
+ * Of the table of keys. The allowlist is the text of a JSON array, and so are its budgets, as `period` and `limit`, and the
+ * ids of the leashes that it is on.
+ */
 export function keyOf(row: Row): KeyRecord {
+  const id = row.id as string;
+  const leashes = typeof row.leashes === 'string' ? (JSON.parse(row.leashes) as string[]) : [];
   return {
-    id: row.id as string,
+    id,
     name: row.name as string,
     preview: row.preview as string,
     state: row.state as KeyState,
@@ -28,6 +33,7 @@ export function keyOf(row: Row): KeyRecord {
     budgets: budgetsOf(row.budgets),
     expiresAtMs: numberIn(row.expires_at_ms) ?? null,
     createdAtMs: Number(row.created_at_ms),
+    ...(leashes.length > 0 && { leash: { outerIds: leashes.filter((outerId) => outerId !== id) } }),
   };
 }
 

@@ -154,6 +154,7 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     'keys',
     /key_x has requests/,
   ],
+  ['a leash of an unknown key', "INSERT INTO leashes VALUES ('key_x', 'key_x')", 'keys', /key_x has requests/],
   ['a lost key', 'DELETE FROM keys', 'keys', /has requests or budgets, but does not exist/],
 ];
 

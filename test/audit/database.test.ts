@@ -121,6 +121,7 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     'keys',
     /key_x has requests/,
   ],
+  ['a leash of an unknown key', "INSERT INTO inf_gw.leashes VALUES ('key_x', 'key_x')", 'keys', /key_x has requests/],
   [
     'a hold of a request that has ended',
     `UPDATE inf_gw.holds SET request_id = (SELECT request_id FROM inf_gw.journal ${ONE})`,

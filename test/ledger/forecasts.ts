@@ -25,6 +25,7 @@ export function testForecasts(openStore: OpenStore): void {
             keyId: key.id,
             name: 'app',
             isDisabled: false,
+            isLeashed: false,
             allowlist: ['mock/echo'],
             limits: { ...LIMITS },
             requests: 2,

@@ -6,6 +6,7 @@ import { testDurability } from './durability.ts';
 import { testForecasts } from './forecasts.ts';
 import { testGrowth } from './growth.ts';
 import { testKeys } from './keys.ts';
+import { testLeashes } from './leashes.ts';
 import { compareWithNaiveLedger } from './model.ts';
 import { testNames } from './names.ts';
 import { testPrices } from './prices.ts';
@@ -19,6 +20,7 @@ export function testConformance(openStore: OpenStore, runs: number): void {
   testKeys(openStore);
   testGrowth(openStore);
   testBudgets(openStore);
+  testLeashes(openStore);
   testForecasts(openStore);
   testPrices(openStore);
   testNames(openStore);

@@ -19,6 +19,7 @@ export const TABLES = [
   'refusals',
   'budgets',
   'budget_steps',
+  'leashes',
   'usage_names',
   'usage_name_days',
 ];
@@ -59,7 +60,7 @@ export function fill(path: string): void {
     while (dropOldRows(database, daysAgo(60)));
     const keys = new KeyStore(database);
     const { id } = makeKey(keys, { rpm: 7, tpm: 8, concurrency: 9, spendLimitNanos: 10n, allowlist: ['a', 'b "é'] });
-    keys.setState(makeKey(keys, { allowlist: [] }).id, 'disabled');
+    keys.setState(makeKey(keys, { allowlist: [], leash: { outerIds: [id] } }).id, 'disabled');
     // One that has been used.
     keys.setLimits('old', { budgets: () => BUDGETS, expiresAtMs: Date.UTC(2099, 0) });
     const refusal = { month: '2026-11', keyId: id, code: 'rate_limited', reason: 'tpm', requests: 3, lastAtMs: 5 };

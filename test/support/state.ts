@@ -35,7 +35,7 @@ export interface Row {
 }
 
 export type KeySettings = Partial<OwnLimits> &
-  Pick<NewKey, 'budgets' | 'expiresAtMs'> & { allowlist?: readonly string[] };
+  Pick<NewKey, 'budgets' | 'expiresAtMs' | 'leash'> & { allowlist?: readonly string[] };
 
 /** Creates a key, as another process would. */
 export function makeKey(keys: KeyStore, settings: KeySettings = {}, secret = mintKey()): TestKey {

@@ -19,7 +19,7 @@ import { type DatabaseFindings, DatabaseWalk } from './journal.ts';
 import { heldCheck, keyStateCheck, partitionsCheck, windowsCheck } from './shared.ts';
 
 /** The version of the tables that this auditor can read. */
-const KNOWN_VERSION = 5;
+const KNOWN_VERSION = 6;
 
 const ENDED = 'EXISTS (SELECT FROM inf_gw.journal j WHERE j.request_id = h.request_id)';
 const HOLDS = `SELECT request_id, hold_nanos, input_tokens, output_tokens, node_id::bigint AS node_id,
@@ -27,7 +27,7 @@ const HOLDS = `SELECT request_id, hold_nanos, input_tokens, output_tokens, node_
   FROM inf_gw.holds h`;
 const NAMED_KEYS = `SELECT key_id FROM inf_gw.usage_days UNION SELECT key_id FROM inf_gw.holds
   UNION SELECT key_id FROM inf_gw.refusals UNION SELECT key_id FROM inf_gw.window_entries
-  UNION SELECT key_id FROM inf_gw.budgets`;
+  UNION SELECT key_id FROM inf_gw.budgets UNION SELECT key_id FROM inf_gw.leashes UNION SELECT outer_id FROM inf_gw.leashes`;
 /** The key of the table allows the same request twice, admitted at different times. */
 const TWICE = 'SELECT request_id, count(*) AS rows FROM inf_gw.journal GROUP BY request_id HAVING count(*) > 1';
 /** Not known to a role that may not use the sequence, nor before its first number. */

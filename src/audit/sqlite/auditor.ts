@@ -19,7 +19,7 @@ import { nameQueries } from '../names.ts';
 import { JournalWalk } from './journal.ts';
 
 /** The schema version that this auditor can read. */
-export const KNOWN_VERSION = 9n;
+export const KNOWN_VERSION = 10n;
 
 const BUDGETS = budgetQueries({
   table: (name) => name,
@@ -103,7 +103,7 @@ export class FileAuditor {
     // Every key in the journal is in the sums by day, as another check has shown.
     const missing = this.#all(
       `SELECT key_id FROM (SELECT key_id FROM usage_days UNION SELECT key_id FROM holds UNION SELECT key_id FROM refusals
-           UNION SELECT key_id FROM budgets)
+           UNION SELECT key_id FROM budgets UNION SELECT key_id FROM leashes UNION SELECT outer_id FROM leashes)
          WHERE key_id NOT IN (SELECT id FROM keys)`,
     );
     return check('keys', Number(all?.rows), missingKeys(missing));

@@ -47,7 +47,7 @@ export class Decisions {
     this.#store = store;
     this.#settings = settings;
     this.#clock = clock;
-    this.#keys = new KeyCache(store, settings, clock);
+    this.#keys = new KeyCache(store, settings, clock, (keyIds) => this.#leases.heldBy(keyIds));
     this.#changeCount = store.changeCount();
     this.#balanceNanos = store.balance();
   }

@@ -18,6 +18,7 @@ export function forecastOf({ requests }: AdmissionQuestion, facts: AdmissionFact
       keyId: key.id,
       name: key.name,
       isDisabled: key.state === 'disabled',
+      isLeashed: key.leash !== undefined,
       allowlist: key.allowlist,
       limits: { rpm: limits.rpm, tpm: limits.tpm, concurrency: limits.concurrency },
       requests: activity.requests.total(nowMs),

@@ -15,7 +15,8 @@ export function identify(facts: AdmissionFacts | undefined, defaults: Limits): I
   if (state === 'disabled') return { kind: 'disabled', keyId, figures };
   const refusal = refusalOfLeast(facts, 1n);
   const refusalIfFree = refusal && refusalOfLeast(facts, 0n);
-  return { kind: 'enabled', keyId, allowlist, concurrency: limits.concurrency, refusal, refusalIfFree, figures };
+  const terms = { allowlist, concurrency: limits.concurrency, isLeashed: key.leash !== undefined };
+  return { kind: 'enabled', keyId, ...terms, refusal, refusalIfFree, figures };
 }
 
 /** Takes an entry of the window of listings where it admits one. `key` is undefined for an unknown client. */

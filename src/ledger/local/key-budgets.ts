@@ -46,14 +46,19 @@ export class KeyBudgets {
   readonly #source: Source;
   readonly #day: string;
   readonly #entries: readonly (Fixed | Sliding)[];
+  readonly #heldOnLeash: (() => Nanos) | undefined;
 
-  /** Undefined for a key without budgets, which has nothing to keep. */
-  static read(key: KeyRecord, source: Source, wallMs: number): KeyBudgets | undefined {
-    return key.budgets.length === 0 ? undefined : new KeyBudgets(key, source, wallMs);
+  /**
+   * Undefined for a key without budgets, which has nothing to keep. `heldOnLeash`: what the requests of all keys on its
+   * leash hold, which its total counts for; undefined for a key that is on none.
+   */
+  static read(key: KeyRecord, source: Source, wallMs: number, heldOnLeash?: () => Nanos): KeyBudgets | undefined {
+    return key.budgets.length === 0 ? undefined : new KeyBudgets(key, source, wallMs, heldOnLeash);
   }
 
-  private constructor({ id, budgets }: KeyRecord, source: Source, wallMs: number) {
+  private constructor({ id, budgets }: KeyRecord, source: Source, wallMs: number, heldOnLeash?: () => Nanos) {
     this.#keyId = id;
+    this.#heldOnLeash = heldOnLeash;
     this.#source = source;
     this.#day = utcDay(wallMs);
     this.#entries = budgets.map((budget) => entryOf(budget, id, source, wallMs));
@@ -73,6 +78,11 @@ export class KeyBudgets {
     }
   }
 
+  /** Counts the charge for a request of another key on the leash. */
+  addToTotal(nanos: Nanos): void {
+    for (const entry of this.#entries) if (isTotal(entry)) entry.chargedNanos += nanos;
+  }
+
   /** What counts now. */
   spends(wallMs: number): readonly BudgetSpend[] {
     return this.#entries.map((entry) => spendOf(entry, wallMs));
@@ -80,18 +90,25 @@ export class KeyBudgets {
 
   /** What counts now, with the holds of the key's open requests. */
   rooms(activity: Activity, wallMs: number): readonly BudgetRoom[] {
-    return this.#entries.map((entry) => ({ ...spendOf(entry, wallMs), heldNanos: heldOf(entry, activity) }));
+    return this.#entries.map((entry) => ({ ...spendOf(entry, wallMs), heldNanos: this.#heldOf(entry, activity) }));
   }
 
   /** The same for a request that was admitted then: in the day and week of its admission, also when they are over. */
   roomsOf(admittedAtMs: number, activity: Activity, wallMs: number): readonly BudgetRoom[] {
     return this.#entries.map((entry) => {
       if (entry.kind === 'sliding' || entry.calendar === undefined || isWithin(entry, admittedAtMs)) {
-        return { ...spendOf(entry, wallMs), heldNanos: heldOf(entry, activity) };
+        return { ...spendOf(entry, wallMs), heldNanos: this.#heldOf(entry, activity) };
       }
       const then = fixedEntry(entry.budget, entry.calendar, this.#keyId, this.#source, admittedAtMs);
-      return { ...spendOf(then, wallMs), heldNanos: heldOf(then, activity) };
+      return { ...spendOf(then, wallMs), heldNanos: this.#heldOf(then, activity) };
     });
+  }
+
+  /** An open request counts in a sliding window however old it is: its cost is not known yet. */
+  #heldOf(entry: Fixed | Sliding, activity: Activity): Nanos {
+    if (entry.kind === 'sliding') return activity.heldBetween();
+    if (isTotal(entry) && this.#heldOnLeash !== undefined) return this.#heldOnLeash();
+    return activity.heldBetween(entry.fromMs, entry.toMs);
   }
 }
 
@@ -125,9 +142,8 @@ function spendOf(entry: Fixed | Sliding, wallMs: number): BudgetSpend {
   return fixedSpend(entry.budget, entry.chargedNanos, endsAtMs, wallMs);
 }
 
-/** An open request counts in a sliding window however old it is: its cost is not known yet. */
-function heldOf(entry: Fixed | Sliding, activity: Activity): Nanos {
-  return entry.kind === 'sliding' ? activity.heldBetween() : activity.heldBetween(entry.fromMs, entry.toMs);
+function isTotal(entry: Fixed | Sliding): entry is Fixed {
+  return entry.kind === 'fixed' && entry.calendar === undefined;
 }
 
 function isWithin({ fromMs, toMs }: Fixed, atMs: number): boolean {

@@ -7,15 +7,17 @@ import { type KeyRecord, limitsInForce } from '../../state/keys.ts';
 import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 import type { Lease } from './activity.ts';
 import { KeyBudgets } from './key-budgets.ts';
+import { LeashBudgets } from './leash-budgets.ts';
 
 /** A key, the limits in force for it, and what it was charged this month. */
 export interface CachedKey {
+  /** Disabled where a run around it is. */
   readonly record: KeyRecord;
   readonly limits: Limits;
   readonly month: string;
   chargedNanos: Nanos;
   /** Undefined for a key that has none. */
-  readonly budgets: KeyBudgets | undefined;
+  readonly budgets: KeyBudgets | LeashBudgets | undefined;
 }
 
 /** Counts the charge of a request, in the periods in which it was admitted. */
@@ -31,13 +33,16 @@ export class KeyCache {
   readonly #store: LedgerStore;
   #defaults: Limits;
   readonly #clock: Clock;
+  readonly #heldBy: (keyIds: ReadonlySet<string>) => Nanos;
   readonly #byHash = new Map<string, CachedKey>();
   readonly #byId = new Map<string, CachedKey>();
 
-  constructor(store: LedgerStore, defaults: Limits, clock: Clock) {
+  /** `heldBy`: what the open requests of some keys hold. */
+  constructor(store: LedgerStore, defaults: Limits, clock: Clock, heldBy: (keyIds: ReadonlySet<string>) => Nanos) {
     this.#store = store;
     this.#defaults = defaults;
     this.#clock = clock;
+    this.#heldBy = heldBy;
   }
 
   /**
@@ -45,11 +50,11 @@ export class KeyCache {
    * moment.
    */
   byHash(hash: string): CachedKey | undefined {
-    return this.#current(this.#byHash.get(hash)) ?? this.#remember(this.#store.keyByHash(hash), hash);
+    return this.#withOuter(this.#current(this.#byHash.get(hash)) ?? this.#remember(this.#store.keyByHash(hash), hash));
   }
 
   byId(id: string): CachedKey | undefined {
-    return this.#current(this.#byId.get(id)) ?? this.#remember(this.#store.keyById(id), undefined);
+    return this.#withOuter(this.#current(this.#byId.get(id)) ?? this.#remember(this.#store.keyById(id), undefined));
   }
 
   /** Changes the limits of keys that have none of their own. */
@@ -61,6 +66,14 @@ export class KeyCache {
   clear(): void {
     this.#byHash.clear();
     this.#byId.clear();
+  }
+
+  /** The key, and the keys of the runs around it in the cache: a charge counts for all of them, so it must come after they are read. */
+  #withOuter(key: CachedKey | undefined): CachedKey | undefined {
+    for (const id of key?.record.leash?.outerIds ?? []) {
+      if (this.#current(this.#byId.get(id)) === undefined) this.#remember(this.#store.keyById(id), undefined);
+    }
+    return key;
   }
 
   /** Undefined once the month of the cached charge is over, or the day of a key that has budgets. */
@@ -75,14 +88,35 @@ export class KeyCache {
     const wallMs = this.#clock.wallMs();
     const month = utcMonth(wallMs);
     const cached: CachedKey = this.#current(this.#byId.get(record.id)) ?? {
-      record,
+      record: this.#inForce(record),
       limits: limitsInForce(record, this.#defaults),
       month,
       chargedNanos: this.#store.chargedInMonth(record.id, month),
-      budgets: KeyBudgets.read(record, this.#store, wallMs),
+      budgets: this.#budgetsOf(record, wallMs),
     };
     this.#byId.set(record.id, cached);
     if (hash !== undefined) this.#byHash.set(hash, cached);
     return cached;
+  }
+
+  /** A run ends with those around it. */
+  #inForce(record: KeyRecord): KeyRecord {
+    const { outerIds = [] } = record.leash ?? {};
+    if (outerIds.every((id) => this.#store.keyById(id)?.state === 'enabled')) return record;
+    return { ...record, state: record.state === 'enabled' ? 'disabled' : record.state };
+  }
+
+  #budgetsOf(record: KeyRecord, wallMs: number): CachedKey['budgets'] {
+    const { id, leash } = record;
+    if (leash === undefined) return KeyBudgets.read(record, this.#store, wallMs);
+    const onLeash = new Set([id, ...this.#store.innerIds(id)]);
+    const own = KeyBudgets.read(record, this.#store, wallMs, () => this.#heldBy(onLeash));
+    return new LeashBudgets(own, () => leash.outerIds.flatMap((outerId) => this.#totalOf(outerId)));
+  }
+
+  /** What is cached of the budgets of a run around another. */
+  #totalOf(id: string): readonly KeyBudgets[] {
+    const budgets = this.#byId.get(id)?.budgets;
+    return budgets instanceof LeashBudgets && budgets.own !== undefined ? [budgets.own] : [];
   }
 }

@@ -20,6 +20,13 @@ export class OpenLeases {
     return this.#heldNanos;
   }
 
+  /** The sum of the holds of some keys. */
+  heldBy(keyIds: ReadonlySet<string>): Nanos {
+    let held = 0n;
+    for (const { lease } of this.#byRequest.values()) if (keyIds.has(lease.hold.keyId)) held += lease.hold.holdNanos;
+    return held;
+  }
+
   /** The lease of an open request. Throws an InvariantError if there is none. */
   get(requestId: string): OpenLease {
     const open = this.#byRequest.get(requestId);

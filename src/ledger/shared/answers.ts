@@ -95,7 +95,7 @@ function answerToAdmission(
 
 function answerToListing(
   decided: Decided,
-  { key: at, ask: position, keyId }: Extract<Placed, { kind: 'listing' | 'identity' }>,
+  { key: at, ask: position, keyId }: Extract<Placed, { kind: 'listing' }>,
   settings: LedgerSettings,
 ): ListingAdmission {
   const { modelsRpm } = settings;
@@ -120,7 +120,7 @@ function answerToListing(
 
 function answerToIdentity(
   decided: Decided,
-  { key: at, ask: position, keyId }: Extract<Placed, { kind: 'listing' | 'identity' }>,
+  { key: at, ask: position, known: { id: keyId, isLeashed } }: Extract<Placed, { kind: 'identity' }>,
   settings: LedgerSettings,
 ): Identity {
   const key = keyAt(decided, at);
@@ -131,13 +131,13 @@ function answerToIdentity(
   const { allowlist, concurrency } = key;
   const refusal = refusalOf(ask, key, decided);
   const refusalIfFree = refusal && refusalOf(askAt(decided, position + 1), key, decided);
-  return { kind: 'enabled', keyId, allowlist, concurrency, refusal, refusalIfFree, figures };
+  return { kind: 'enabled', keyId, allowlist, concurrency, isLeashed, refusal, refusalIfFree, figures };
 }
 
 /** What is held, `decide` does not say: the engine adds it. */
 function answerToForecast(
   decided: Decided,
-  { key: at, asks, keyId }: Extract<Placed, { kind: 'forecast' }>,
+  { key: at, asks, known }: Extract<Placed, { kind: 'forecast' }>,
   { creditEnforced }: LedgerSettings,
 ): AdmissionForecast {
   const { name, state, allowlist, rpm, tpm, concurrency, slots, spendLimitNanos, chargedNanos, budgets, used } = keyAt(
@@ -148,9 +148,10 @@ function answerToForecast(
   return {
     kind: 'known',
     standing: {
-      keyId,
+      keyId: known.id,
       name: name as string,
       isDisabled: state === 'disabled',
+      isLeashed: known.isLeashed,
       allowlist,
       limits: { rpm, tpm, concurrency },
       requests: used.requests,

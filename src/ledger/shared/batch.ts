@@ -4,6 +4,7 @@ import { invariant } from '../../core/invariant.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { cacheWritesOf } from '../../core/usage.ts';
 import { type Batch, emptyBatch, type SettlementColumns } from '../../state/postgres/batch.ts';
+import type { KnownKey } from '../../state/postgres/ledger-store.ts';
 import type { AdmissionRequest, Growth } from '../ledger.ts';
 import type { Command } from '../protocol.ts';
 
@@ -12,13 +13,14 @@ export type Placed =
   | { readonly kind: 'settle'; readonly key: number }
   | { readonly kind: 'grow'; readonly key: number; readonly position: number }
   | { readonly kind: 'admit'; readonly key: number; readonly ask: number; readonly request: AdmissionRequest }
-  | { readonly kind: 'listing' | 'identity'; readonly key: number; readonly ask: number; readonly keyId: string }
+  | { readonly kind: 'listing'; readonly key: number; readonly ask: number; readonly keyId: string }
+  | { readonly kind: 'identity'; readonly key: number; readonly ask: number; readonly known: KnownKey }
   | {
       readonly kind: 'forecast';
       readonly key: number;
       /** One for each request. */
       readonly asks: readonly number[];
-      readonly keyId: string;
+      readonly known: KnownKey;
     }
   | { readonly kind: 'unknown_key'; readonly command: Command }
   | { readonly kind: 'other' };
@@ -26,8 +28,8 @@ export type Placed =
 /** Who a command acts for: the key of its open request, or that with its hash. */
 export interface KeyLookup {
   /** Undefined if there is no such key. */
-  ofId(keyId: string): string | undefined;
-  ofHash(keyHash: string): string | undefined;
+  ofId(keyId: string): KnownKey | undefined;
+  ofHash(keyHash: string): KnownKey | undefined;
   /** Undefined if the request is not open. */
   ofRequest(requestId: string): string | undefined;
   /** When an open request was admitted, in milliseconds since 1970; undefined if it is not open. */
@@ -39,16 +41,16 @@ export interface PlacedBatch {
   readonly placed: readonly Placed[];
 }
 
-/** The key of a command; undefined if it has none, or none is known. */
+/** The id of the key of a command; undefined if it has none, or none is known. */
 function keyOfCommand(command: Command, lookup: KeyLookup): string | undefined {
   switch (command.kind) {
     case 'admit':
-      return lookup.ofHash(command.request.keyHash);
+      return lookup.ofHash(command.request.keyHash)?.id;
     case 'identify':
     case 'admit_listing':
-      return lookup.ofHash(command.keyHash);
+      return lookup.ofHash(command.keyHash)?.id;
     case 'forecast':
-      return lookup.ofId(command.question.keyId);
+      return lookup.ofId(command.question.keyId)?.id;
     case 'settle':
       return lookup.ofRequest(command.settlement.requestId);
     case 'grow':
@@ -113,11 +115,11 @@ function placeOne(
       // The same twice: for a request that costs something, and for a free one.
       const ask = addQuestion(batch, 2, key, 1n);
       addQuestion(batch, 2, key, 0n);
-      return { kind: 'identity', key, ask, keyId };
+      return { kind: 'identity', key, ask, known: lookup.ofHash(command.keyHash) as KnownKey };
     }
     case 'forecast': {
       const asks = command.question.requests.map((request) => addAdmission(batch, request, key, 2));
-      return { kind: 'forecast', key, asks, keyId };
+      return { kind: 'forecast', key, asks, known: lookup.ofId(keyId) as KnownKey };
     }
     case 'free_slot':
       batch.freed.push(command.requestId);

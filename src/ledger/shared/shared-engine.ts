@@ -6,7 +6,7 @@ import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import type { Batch } from '../../state/postgres/batch.ts';
 import { type Decided, NOTHING_DECIDED } from '../../state/postgres/decided.ts';
-import { type OpenRequest, SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
+import { type KnownKey, type OpenRequest, SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
 import type { StorageFault } from '../../state/storage-fault.ts';
 import { checkCommand } from '../checks.ts';
 import type { Engine, EngineEvents } from '../engine.ts';
@@ -22,7 +22,7 @@ import { ClockGuard } from './clock-guard.ts';
  * database.
  */
 const MAX_BATCH = 128;
-/** The ids of keys by hash that are kept. When there are more, all are looked up again. */
+/** The keys by hash that are kept. When there are more, all are looked up again. */
 const MAX_KNOWN_KEYS = 100_000;
 /** The time between two looks at the months of the journal. */
 const PARTITIONS_MS = 3_600_000;
@@ -72,8 +72,8 @@ export class SharedEngine implements Engine {
   #settings: LedgerSettings;
   readonly #clock: Clock;
   readonly #refusals = new RefusalCounts();
-  /** The ids of keys by their hashes, which never change. */
-  readonly #keyIds = new Map<string, string>();
+  /** By their hashes, which never change either. */
+  readonly #keys = new Map<string, KnownKey>();
   /** Admitted by this process. Stays until a flush after the settlement, which may have to be repeated. */
   readonly #open = new Map<string, OpenRequest>();
   /** Settled, but not flushed. */
@@ -193,10 +193,10 @@ export class SharedEngine implements Engine {
 
   async #decide(commands: readonly Command[]): Promise<Answer[]> {
     const asked = commands.flatMap((each) => (each.kind === 'forecast' ? [each.question.keyId] : []));
-    const existing = asked.length === 0 ? asked : await this.#store.existing(asked);
+    const existing = asked.length === 0 ? [] : await this.#store.existing(asked);
     const lookup: KeyLookup = {
-      ofId: (id) => (existing.includes(id) ? id : undefined),
-      ofHash: (hash) => this.#keyIds.get(hash),
+      ofId: (id) => existing.find((key) => key.id === id),
+      ofHash: (hash) => this.#keys.get(hash),
       ofRequest: (requestId) => this.#open.get(requestId)?.keyId,
       admittedAtMs: (requestId) => {
         const open = this.#open.get(requestId);
@@ -265,7 +265,7 @@ export class SharedEngine implements Engine {
   #follow(command: Command, answer: Answer, { atUs }: Decided): void {
     if (command.kind === 'admit' && isAdmitted(command, answer)) {
       const { requestId, keyHash, model, holdNanos } = command.request;
-      const keyId = this.#keyIds.get(keyHash) as string;
+      const { id: keyId } = this.#keys.get(keyHash) as KnownKey;
       this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos });
     } else if (command.kind === 'settle') {
       if (this.needsFlush) this.#settled.push(command.settlement.requestId);
@@ -274,10 +274,10 @@ export class SharedEngine implements Engine {
   }
 
   async #learnKeys(commands: readonly Command[]): Promise<void> {
-    const hashes = new Set(commands.map(hashOf).filter((hash) => hash !== undefined && !this.#keyIds.has(hash)));
+    const hashes = new Set(commands.map(hashOf).filter((hash) => hash !== undefined && !this.#keys.has(hash)));
     if (hashes.size === 0) return;
-    if (this.#keyIds.size > MAX_KNOWN_KEYS) this.#keyIds.clear();
-    for (const [hash, id] of await this.#store.keyIds([...hashes] as string[])) this.#keyIds.set(hash, id);
+    if (this.#keys.size > MAX_KNOWN_KEYS) this.#keys.clear();
+    for (const [hash, key] of await this.#store.keysByHash([...hashes] as string[])) this.#keys.set(hash, key);
   }
 
   #doubt(commands: readonly Command[]): void {

@@ -17,7 +17,8 @@ import { BUDGETS_COLUMN, writeBudgets } from './budgets.ts';
 import type { Database, Run } from './database.ts';
 
 const COLUMNS = `id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist::text AS allowlist, created_at_ms,
-  expires_at_ms, ${BUDGETS_COLUMN}`;
+  expires_at_ms, ${BUDGETS_COLUMN},
+  (SELECT jsonb_agg(l.outer_id ORDER BY l.outer_id)::text FROM inf_gw.leashes l WHERE l.key_id = keys.id) AS leashes`;
 
 export class PostgresKeys implements Keys {
   readonly #database: Database;
@@ -40,6 +41,11 @@ export class PostgresKeys implements Keys {
     const text = `SELECT ${COLUMNS} FROM inf_gw.keys WHERE ${where} ORDER BY id LIMIT $2`;
     // Without a limit, NULL.
     return (await this.#database.run(text, [afterId, limit ?? null])).map(keyOf);
+  }
+
+  async innerIds(id: string): Promise<readonly string[]> {
+    const text = 'SELECT key_id FROM inf_gw.leashes WHERE outer_id = $1 AND key_id <> outer_id';
+    return (await this.#database.run(text, [id])).map((row) => row.key_id as string);
   }
 
   async create(secret: string, key: NewKey, wallMs: number): Promise<KeyChange> {
@@ -145,7 +151,12 @@ async function insert(run: Run, secret: string, key: NewKey, wallMs: number): Pr
   );
   if (row === undefined) return { kind: 'name_taken' };
   const made = keyOf(row);
-  if (key.budgets === undefined || key.budgets.length === 0) return { kind: 'done', key: made };
-  await writeBudgets(run, made, key.budgets, wallMs);
+  const { budgets = [], leash } = key;
+  if (budgets.length === 0 && leash === undefined) return { kind: 'done', key: made };
+  await writeBudgets(run, made, budgets, wallMs);
+  if (leash !== undefined) {
+    const outerIds = [made.id, ...leash.outerIds];
+    await run('INSERT INTO inf_gw.leashes (outer_id, key_id) SELECT unnest($1::text[]), $2', [outerIds, made.id]);
+  }
   return { kind: 'done', key: (await one(run, 'id = $1', made.id)) as KeyRecord };
 }

@@ -23,6 +23,19 @@ export interface OpenRequest {
   readonly holdNanos: Nanos;
 }
 
+/** What never changes of a key. */
+export interface KnownKey {
+  readonly id: string;
+  /** Whether `run` has made it. */
+  readonly isLeashed: boolean;
+}
+
+interface KnownKeyRow {
+  readonly id: string;
+  readonly is_leashed: boolean;
+}
+
+const IS_LEASHED = 'EXISTS (SELECT FROM inf_gw.leashes l WHERE l.key_id = keys.id) AS is_leashed';
 const DECIDE = `SELECT * FROM inf_gw.decide_batch(${parameters(41)})`;
 /** Only for batches that have names: others need not pay for it. */
 const DECIDE_NAMED = `SELECT d.* FROM inf_gw.decide_batch(${parameters(41)}) AS d,
@@ -120,17 +133,18 @@ export class SharedLedgerStore {
     this.#flushed = this.#decided;
   }
 
-  /** The ids of the keys with these hashes; those that there are no keys for are left out. */
-  async keyIds(hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const text = 'SELECT hash, id FROM inf_gw.keys WHERE hash = ANY ($1)';
-    const rows = await this.#aside<{ hash: string; id: string }>('key_ids', text, [hashes]);
-    return new Map(rows.map(({ hash, id }) => [hash, id]));
+  /** The keys with these hashes; those that there are no keys for are left out. */
+  async keysByHash(hashes: readonly string[]): Promise<ReadonlyMap<string, KnownKey>> {
+    const text = `SELECT hash, id, ${IS_LEASHED} FROM inf_gw.keys WHERE hash = ANY ($1)`;
+    const rows = await this.#aside<KnownKeyRow & { hash: string }>('keys_by_hash', text, [hashes]);
+    return new Map(rows.map(({ hash, id, is_leashed: isLeashed }) => [hash, { id, isLeashed }]));
   }
 
   /** Those of these ids that keys have. */
-  async existing(keyIds: readonly string[]): Promise<readonly string[]> {
-    const text = 'SELECT id FROM inf_gw.keys WHERE id = ANY ($1)';
-    return (await this.#aside<{ id: string }>('existing', text, [keyIds])).map(({ id }) => id);
+  async existing(keyIds: readonly string[]): Promise<readonly KnownKey[]> {
+    const text = `SELECT id, ${IS_LEASHED} FROM inf_gw.keys WHERE id = ANY ($1)`;
+    const rows = await this.#aside<KnownKeyRow>('existing', text, [keyIds]);
+    return rows.map(({ id, is_leashed: isLeashed }) => ({ id, isLeashed }));
   }
 
   /** What is held for requests that a key has sent this month, and for all. */

@@ -4,6 +4,7 @@ import { ALERT_TABLES, ALERTS } from './schema/alerts.ts';
 import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
 import { DECIDE } from './schema/decide.ts';
 import { GROW } from './schema/grow.ts';
+import { LEASH_TABLES, LEASHES } from './schema/leashes.ts';
 import { NAME_TABLES, NAMES } from './schema/names.ts';
 import { NODES } from './schema/nodes.ts';
 import { PRICE_COLUMNS } from './schema/prices.ts';
@@ -15,7 +16,14 @@ import { UPKEEP } from './schema/upkeep.ts';
  * Step n brings the tables from version n - 1 to n; `inf_gw.migrations` holds the numbers. A step that was released is never
  * changed. A change of functions alone is a step, too: an empty one.
  */
-export const MIGRATIONS: readonly string[] = [TABLES, BUDGET_TABLES, PRICE_COLUMNS, ALERT_TABLES, NAME_TABLES];
+export const MIGRATIONS: readonly string[] = [
+  TABLES,
+  BUDGET_TABLES,
+  PRICE_COLUMNS,
+  ALERT_TABLES,
+  NAME_TABLES,
+  LEASH_TABLES,
+];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;
 
@@ -44,6 +52,7 @@ export const FUNCTIONS = [
   NODES,
   UPKEEP,
   BUDGETS,
+  LEASHES,
   GROW,
   DECIDE,
   ALERTS,

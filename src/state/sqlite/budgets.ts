@@ -27,12 +27,12 @@ import type { Sqlite, Statement } from './database.ts';
 export const BUDGETS_COLUMN = `(SELECT json_group_array(json_object('period', period, 'limit', CAST(limit_nanos AS TEXT)))
   FROM budgets WHERE budgets.key_id = keys.id) AS budgets`;
 
-/** All months that have sums, one by one: the sums are sorted by month first. */
+/** All months that have sums, one by one: the sums are sorted by month first. A leash counts for all keys that are on it. */
 const CHARGED_EVER = `WITH RECURSIVE months (month) AS (
     SELECT min(month) FROM usage_months
     UNION ALL SELECT (SELECT min(u.month) FROM usage_months u WHERE u.month > m.month) FROM months m WHERE m.month IS NOT NULL
-  )
-  SELECT coalesce(sum(u.cost_nanos), 0) FROM months m JOIN usage_months u ON u.month = m.month AND u.key_id = ?`;
+  ), ids (id) AS (SELECT $id UNION SELECT key_id FROM leashes WHERE outer_id = $id)
+  SELECT coalesce(sum(u.cost_nanos), 0) FROM months m CROSS JOIN ids i JOIN usage_months u ON u.month = m.month AND u.key_id = i.id`;
 
 /** Reads what was charged, as it is stored. */
 export class BudgetReader {
@@ -54,8 +54,9 @@ export class BudgetReader {
     return nanos;
   }
 
+  /** What a key was ever charged, with the keys on its leash. */
   chargedEver(keyId: string): Nanos {
-    return this.#ever.get(keyId) as bigint;
+    return this.#ever.get({ id: keyId }) as bigint;
   }
 
   /** The steps of a sliding window, some of which may have left it. */

@@ -12,6 +12,7 @@ import type { Step } from '../budgets.ts';
 import type { HoldRow, RecentEntry } from '../journal.ts';
 import { BudgetReader, StepWriter } from './budgets.ts';
 import type { Sqlite, Statement } from './database.ts';
+import { INNER_IDS } from './leashes.ts';
 import { NameSumWriter } from './name-sums.ts';
 import { SumWriter } from './sums.ts';
 
@@ -26,6 +27,7 @@ export class Journal {
   readonly #budgets: BudgetReader;
   readonly #nameSums: NameSumWriter;
   readonly #month: Statement;
+  readonly #innerIds: Statement;
 
   constructor(database: Sqlite) {
     this.#database = database;
@@ -48,6 +50,7 @@ export class Journal {
       .prepare('SELECT coalesce(sum(cost_nanos), 0) FROM usage_months WHERE month = ? AND key_id = ?')
       .pluck()
       .safeIntegers();
+    this.#innerIds = database.prepare(INNER_IDS).pluck();
   }
 
   hold(hold: HoldRow): void {
@@ -148,9 +151,11 @@ export class Journal {
     return this.#budgets.chargedOnDays(keyId, fromMs, toMs) + pending;
   }
 
-  /** What a key was ever charged, with what is not written yet. */
+  /** What a key was ever charged, with the keys on its leash, and with what is not written yet. */
   chargedEver(keyId: string): Nanos {
-    return this.#budgets.chargedEver(keyId) + this.#sums.pendingCharge(keyId, () => true);
+    const ids = [keyId, ...(this.#innerIds.all(keyId) as string[])];
+    const pending = ids.reduce((sum, id) => sum + this.#sums.pendingCharge(id, () => true), 0n);
+    return this.#budgets.chargedEver(keyId) + pending;
   }
 
   /** The steps of a sliding window, with what is not written yet. A step may come twice. */

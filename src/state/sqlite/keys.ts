@@ -15,10 +15,11 @@ import {
 import { keyOf, type Row, storedAllowlist } from '../rows.ts';
 import { BUDGETS_COLUMN, writeBudgets } from './budgets.ts';
 import { immediately, type Sqlite } from './database.ts';
+import { INNER_IDS, LEASHES_COLUMN } from './leashes.ts';
 
 const STORED =
   'id, name, preview, state, rpm, tpm, concurrency, spend_limit_nanos, allowlist, created_at_ms, expires_at_ms';
-const COLUMNS = `${STORED}, ${BUDGETS_COLUMN}`;
+const COLUMNS = `${STORED}, ${BUDGETS_COLUMN}, ${LEASHES_COLUMN}`;
 
 export class KeyStore {
   readonly #database: Sqlite;
@@ -45,6 +46,10 @@ export class KeyStore {
     const where = withDeleted ? 'id > ?' : "id > ? AND state <> 'deleted'";
     const rows = this.#prepare(`SELECT ${COLUMNS} FROM keys WHERE ${where} ORDER BY id LIMIT ?`).all(afterId, limit);
     return (rows as Row[]).map(keyOf);
+  }
+
+  innerIds(id: string): string[] {
+    return this.#database.prepare(INNER_IDS).pluck().all(id) as string[];
   }
 
   count(): number {
@@ -121,6 +126,10 @@ export class KeyStore {
         hashKey(secret),
       );
     writeBudgets(this.#database, { id, budgets: [] }, key.budgets ?? [], wallMs);
+    const leashes = key.leash === undefined ? [] : [id, ...key.leash.outerIds];
+    for (const outerId of leashes) {
+      this.#database.prepare('INSERT INTO leashes (outer_id, key_id) VALUES (?, ?)').run(outerId, id);
+    }
     return { kind: 'done', key: this.find(id) as KeyRecord };
   }
 

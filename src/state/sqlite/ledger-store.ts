@@ -154,7 +154,7 @@ export class LedgerStore {
     return this.#journal.chargedOnDays(keyId, fromMs, toMs);
   }
 
-  /** The same for all its requests. */
+  /** The same for all its requests, and those of the keys on its leash. */
   chargedEver(keyId: string): Nanos {
     return this.#journal.chargedEver(keyId);
   }
@@ -171,6 +171,11 @@ export class LedgerStore {
 
   keyById(id: string): KeyRecord | undefined {
     return this.#keys.find(id);
+  }
+
+  /** The other keys on the leash of a key. */
+  innerIds(id: string): string[] {
+    return this.#keys.innerIds(id);
   }
 
   /** The number of keys that are not deleted. */

@@ -4,6 +4,7 @@
  */
 
 import { ALERT_TABLES } from './alert-tables.ts';
+import { LEASH_TABLES } from './leashes.ts';
 import { NAME_TABLES } from './name-tables.ts';
 
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
@@ -232,4 +233,5 @@ export const MIGRATIONS: readonly string[] = [
   `,
   ALERT_TABLES,
   NAME_TABLES,
+  LEASH_TABLES,
 ];

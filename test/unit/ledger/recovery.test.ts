@@ -139,3 +139,20 @@ test('the first start reports that it created the file, and a later one does not
   crashAndStart(bench);
   assert.deepEqual(bench.summary, { created: false, balanceNanos: 0n, keys: 1, recoveredHolds: 0 });
 });
+
+test('after a takeover, a leash counts what the runs inside of it have in flight, and its keys are known as such', (t) => {
+  const bench = openBench(t);
+  bench.addCredit(USD);
+  const budgets = [{ period: 'total', limitNanos: 100n }];
+  const outer = bench.newKey({ budgets, leash: { outerIds: [] } });
+  const inner = bench.newKey({ budgets, leash: { outerIds: [outer.id] } });
+  bench.settle(bench.admit(inner, { holdNanos: 40n }), { costNanos: 40n });
+  const open = bench.admit(inner, { holdNanos: 60n });
+  bench.takeOver(1_000);
+  assert.deepEqual(bench.refuse(outer), { reason: 'money_spoken_for', retryAfterS: 1 });
+  bench.settle(open, { costNanos: 59n });
+  const identity = bench.identify(outer);
+  assert.equal(identity.kind === 'enabled' && identity.isLeashed, true);
+  bench.settle(bench.admit(outer, { holdNanos: 1n }), { costNanos: 1n });
+  assert.equal(bench.refuse(inner).reason, 'spend_limit_reached');
+});

@@ -33,8 +33,8 @@ const STEP_MS = 'b.window_s * 10';
 const COUNTS_MS = 'b.window_s * 1010';
 
 export const BUDGETS = `
--- What keys have spent of their budgets: of the day and week of p_at_us, and of sliding windows now. An open request counts
--- in a sliding window however old it is. The budget is free at frees_ms if nothing is added: now if it is not reached, NULL
+-- What keys have spent of their budgets: of the day and week of p_at_us, and of sliding windows now. A total counts for all
+-- keys on the leash of a key, and the others for the key alone. An open request counts in a sliding window however old it is. The budget is free at frees_ms if nothing is added: now if it is not reached, NULL
 -- for never. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.budget_spends(p_key_ids text[], p_at_us bigint, p_now_us bigint)
 RETURNS TABLE (key_id text, period text, limit_nanos bigint, charged_nanos bigint, held_nanos bigint, frees_ms bigint,
@@ -66,29 +66,33 @@ BEGIN
       CASE b.period WHEN 'day' THEN v_day + 1 WHEN 'week' THEN v_monday + 7 END * 86400000000 AS to_us
   ) t
   CROSS JOIN LATERAL (
+    SELECT CASE WHEN b.period = 'total' THEN ARRAY(SELECT b.key_id UNION SELECT l.key_id FROM inf_gw.leashes l
+      WHERE l.outer_id = b.key_id) ELSE ARRAY[b.key_id] END AS ids
+  ) i
+  CROSS JOIN LATERAL (
     SELECT coalesce(CASE
       WHEN b.window_s IS NOT NULL THEN (SELECT sum(s.cost_nanos) FROM inf_gw.budget_steps s WHERE s.key_id = b.key_id
         AND s.window_s = b.window_s AND s.at_ms > v_now_ms - ${COUNTS_MS})
-      WHEN t.from_us IS NULL THEN (SELECT sum(u.cost_nanos) FROM inf_gw.usage_months u WHERE u.key_id = b.key_id)
+      WHEN t.from_us IS NULL THEN (SELECT sum(u.cost_nanos) FROM inf_gw.usage_months u WHERE u.key_id = ANY (i.ids))
       ELSE (SELECT sum(u.cost_nanos) FROM inf_gw.usage_days u WHERE u.key_id = b.key_id
         AND u.day >= inf_gw.utc_day(t.from_us) AND u.day < inf_gw.utc_day(t.to_us))
     END, 0)::bigint AS charged
   ) c
   CROSS JOIN LATERAL (
-    SELECT coalesce(sum(o.hold_nanos), 0)::bigint AS held FROM inf_gw.holds o WHERE o.key_id = b.key_id
+    SELECT coalesce(sum(o.hold_nanos), 0)::bigint AS held FROM inf_gw.holds o WHERE o.key_id = ANY (i.ids)
       AND (t.from_us IS NULL OR o.admitted_us >= t.from_us AND o.admitted_us < t.to_us)
   ) h
   WHERE b.key_id = ANY (p_key_ids);
 END $$;
 
--- What is left of budgets for a request in flight to grow by, NULL without budgets, and those that leave nothing.
+-- What is left of the budgets that bound a key for a request in flight to grow by, NULL without budgets, and those that leave nothing.
 CREATE OR REPLACE FUNCTION inf_gw.budgets_leave(p_key_id text, p_admitted_us bigint, p_now_us bigint, OUT least_nanos bigint,
   OUT reached jsonb) LANGUAGE plpgsql AS $$
 BEGIN
   SELECT min(s.limit_nanos - s.charged_nanos - s.held_nanos),
       jsonb_agg(jsonb_build_object('period', s.period, 'limit', s.limit_nanos::text, 'frees', s.frees_ms))
         FILTER (WHERE s.limit_nanos - s.charged_nanos - s.held_nanos <= 0)
-    INTO least_nanos, reached FROM inf_gw.budget_spends(ARRAY[p_key_id], p_admitted_us, p_now_us) s;
+    INTO least_nanos, reached FROM inf_gw.bounding_spends(ARRAY[p_key_id], p_admitted_us, p_now_us) s;
 END $$;
 
 -- Adds an amount, possibly negative, to the sliding windows of a key, at the admission of a request. What a window knows by

@@ -84,6 +84,8 @@ DECLARE
   v_window_tokens bigint[];
   -- What the budgets of a key leave, after charges and holds; NULL without budgets. Whether one of them is reached.
   v_budgets_leave bigint[]; v_is_spent boolean[];
+  -- The outermost leash that a key is on; NULL for none. What one of its keys takes in this batch is taken from all of them.
+  v_leash text[];
   add_requests bigint[]; add_tokens bigint[]; add_listings bigint[];
   -- The last waits that were looked up, so that a key that is refused often costs one search a batch.
   memo_requests bigint[]; memo_requests_wait bigint[]; memo_tokens bigint[]; memo_tokens_wait bigint[];
@@ -109,7 +111,9 @@ BEGIN
       array_agg(CASE WHEN q.month = v_month THEN q.charged_nanos ELSE 0 END),
       array_agg(CASE WHEN q.month = v_month THEN q.held_nanos ELSE 0 END), array_agg(q.last_request_us),
       array_agg(q.last_tokens_us), array_agg(q.last_listing_us), array_agg(q.newest_open_us), array_agg(q.expired_us),
-      array_agg(CASE WHEN q.expires_at_ms <= v_us / 1000 THEN 'deleted' ELSE q.state END), array_agg(q.expires_at_ms),
+      array_agg(CASE WHEN q.expires_at_ms <= v_us / 1000 THEN 'deleted' WHEN q.state = 'enabled' AND EXISTS (
+        SELECT FROM inf_gw.leashes l JOIN inf_gw.keys o ON o.id = l.outer_id WHERE l.key_id = q.key_id AND o.state <> 'enabled'
+      ) THEN 'disabled' ELSE q.state END), array_agg(q.expires_at_ms),
       array_agg(coalesce(q.rpm, p_rpm)), array_agg(coalesce(q.tpm, p_tpm)),
       array_agg(coalesce(q.concurrency, p_concurrency)), array_agg(q.spend_limit_nanos), array_agg(q.allowlist)
     INTO v_found, k_requests, v_window_tokens, v_listings, k_slots, v_open, v_reserved, k_charged, v_held_k,
@@ -178,14 +182,22 @@ BEGIN
 
   -- Budgets, after all that changes what is charged.
   v_budgets_leave := array_fill(NULL::bigint, ARRAY[n_keys]); v_is_spent := array_fill(false, ARRAY[n_keys]);
-  IF n_asks > 0 AND EXISTS (SELECT FROM inf_gw.budgets b WHERE b.key_id = ANY (k_ids)) THEN
-    o_budgets := '[]';
-    FOR r IN SELECT array_position(k_ids, s.key_id) AS k, s.* FROM inf_gw.budget_spends(k_ids, v_us, v_us) s LOOP
-      v_is_spent[r.k] := v_is_spent[r.k] OR r.charged_nanos >= r.limit_nanos;
-      v_budgets_leave[r.k] := least(v_budgets_leave[r.k], r.limit_nanos - r.charged_nanos - r.held_nanos);
-      o_budgets := o_budgets || jsonb_build_object('k', r.k, 'period', r.period, 'limit', r.limit_nanos::text,
-        'charged', r.charged_nanos::text, 'frees', r.frees_ms, 'resets', r.resets_ms);
+  v_leash := array_fill(NULL::text, ARRAY[n_keys]);
+  IF n_asks > 0 THEN
+    FOR r IN SELECT array_position(k_ids, l.key_id) AS k, l.outer_id FROM inf_gw.leashes l WHERE l.key_id = ANY (k_ids)
+      AND NOT EXISTS (SELECT FROM inf_gw.leashes o WHERE o.key_id = l.outer_id AND o.outer_id <> o.key_id)
+    LOOP
+      v_leash[r.k] := r.outer_id;
     END LOOP;
+    IF FOUND OR EXISTS (SELECT FROM inf_gw.budgets b WHERE b.key_id = ANY (k_ids)) THEN
+      o_budgets := '[]';
+      FOR r IN SELECT array_position(k_ids, s.key_id) AS k, s.* FROM inf_gw.bounding_spends(k_ids, v_us, v_us) s LOOP
+        v_is_spent[r.k] := v_is_spent[r.k] OR r.charged_nanos >= r.limit_nanos;
+        v_budgets_leave[r.k] := least(v_budgets_leave[r.k], r.limit_nanos - r.charged_nanos - r.held_nanos);
+        o_budgets := o_budgets || jsonb_build_object('k', r.k, 'period', r.period, 'limit', r.limit_nanos::text,
+          'charged', r.charged_nanos::text, 'frees', r.frees_ms, 'resets', r.resets_ms);
+      END LOOP;
+    END IF;
   END IF;
 
   -- Asks, one by one, in the order of the preconditions. What is refused takes nothing.
@@ -244,6 +256,11 @@ BEGIN
         v_reserved[k] := v_reserved[k] + a_reserved[i];
         v_held_k[k] := v_held_k[k] + a_hold[i]; v_held := v_held + a_hold[i];
         v_budgets_leave[k] := v_budgets_leave[k] - a_hold[i];
+        IF v_leash[k] IS NOT NULL THEN
+          FOR j IN 1 .. n_keys LOOP
+            IF j <> k AND v_leash[j] = v_leash[k] THEN v_budgets_leave[j] := v_budgets_leave[j] - a_hold[i]; END IF;
+          END LOOP;
+        END IF;
       END IF;
     END IF;
     a_code[i] := v_code; a_wait[i] := v_wait;
