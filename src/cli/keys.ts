@@ -147,8 +147,9 @@ export async function createKey(
 ): Promise<{ record: KeyRecord; secret: string }> {
   const secret = mintKey();
   const { rpm = null, tpm = null, concurrency = null, spendLimitNanos = null, allowlist = null } = limits;
-  const { budgets = [], expiresAtMs = null } = limits;
-  const key = { name, rpm, tpm, concurrency, spendLimitNanos, allowlist, budgets, expiresAtMs };
+  const { budgets = [], expiresAtMs = null, leash } = limits;
+  const terms = { allowlist, budgets, expiresAtMs, ...(leash !== undefined && { leash }) };
+  const key = { name, rpm, tpm, concurrency, spendLimitNanos, ...terms };
   const change = await state.keys.create(secret, key, state.nowMs);
   return { record: changedKeyOrThrow(change, name), secret };
 }

@@ -29,7 +29,7 @@ import {
 import type { Provider } from '../upstream/provider.ts';
 import { readJsonBody } from '../wire/body.ts';
 import { checkSteps, estimateStep, holdStep, keyStep, priceStep, requestStep, routeStep } from './explain-steps.ts';
-import { admissionRequest, type Plan, plansFor } from './plan.ts';
+import { admissionRequest, type Plan, type Plans, plansFor } from './plan.ts';
 import { errorForRefusal } from './refusals.ts';
 import { type Permitted, permit, type Resolution, resolveRequest } from './resolve.ts';
 
@@ -73,10 +73,11 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   const { permitted } = permission;
   trail.add(requestStep(permitted));
 
-  const plans = plansFor(permitted.request, permitted.targets, parts.capOutput);
+  const isCapped = parts.capOutput || standing.isLeashed;
+  const plans = plansFor(permitted.request, permitted.targets, isCapped);
   const { plan, refusal, now } = await decide(parts, keyId, permitted, plans);
   if (now === undefined) return trail.refuse('key', INVALID_API_KEY);
-  trail.add(estimateStep(permitted, plan), priceStep(plan), holdStep(permitted, plan, parts.capOutput));
+  trail.add(estimateStep(permitted, plan), priceStep(plan), holdStep(permitted, plan, isCapped));
   trail.add(...checkSteps(now, plan, refusal));
   if (refusal !== null) {
     return trail.refuse('checks', errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos));
@@ -90,7 +91,7 @@ async function decide(
   { ledger }: ExplainParts,
   keyId: string,
   { request }: Permitted,
-  plans: readonly [Plan, ...Plan[]],
+  plans: Plans,
 ): Promise<{ plan: Plan; refusal: Refusal | null; now: KeyStanding | undefined }> {
   const requests = plans.map((plan) => admissionRequest(newId('req', Date.now()), '', request.stream, plan));
   const forecast = await ledger.forecast({ keyId, requests });

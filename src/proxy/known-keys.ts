@@ -1,21 +1,26 @@
-/** Ids of recently seen valid keys, by hash. They only spare a lookup: the ledger decides on every request. */
+/** What never changes of recently seen valid keys, by hash. It only spares a lookup: the ledger decides on every request. */
+import type { EnabledKey } from '../ledger/ledger.ts';
+
+export type KnownKey = Pick<EnabledKey, 'keyId' | 'isLeashed'>;
 
 /** More keys than one gateway serves at a time. Beyond that, all are forgotten and looked up again. */
 const MAX_KNOWN_KEYS = 10_000;
 
 export class KnownKeys {
-  readonly #ids = new Map<string, string>();
+  readonly #keys = new Map<string, KnownKey>();
 
-  get(keyHash: string): string | undefined {
-    return this.#ids.get(keyHash);
+  get(keyHash: string): KnownKey | undefined {
+    return this.#keys.get(keyHash);
   }
 
-  add(keyHash: string, id: string): void {
-    if (this.#ids.size >= MAX_KNOWN_KEYS) this.#ids.clear();
-    this.#ids.set(keyHash, id);
+  add(keyHash: string, { keyId, isLeashed }: KnownKey): KnownKey {
+    if (this.#keys.size >= MAX_KNOWN_KEYS) this.#keys.clear();
+    const known = { keyId, isLeashed };
+    this.#keys.set(keyHash, known);
+    return known;
   }
 
   delete(keyHash: string): void {
-    this.#ids.delete(keyHash);
+    this.#keys.delete(keyHash);
   }
 }

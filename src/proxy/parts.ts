@@ -14,7 +14,7 @@ export interface PipelineParts {
   readonly monitor: Monitor;
   readonly dispatcher: Dispatcher;
   readonly bodies: BodyLimiter;
-  /** Whether the held maximum is written into requests that declare none. */
+  /** Whether the held maximum is written into requests that declare none, and not only into those of keys on a leash. */
   readonly capOutput: boolean;
   /** What the model listing shows as `created`, in seconds since 1970. */
   readonly modelsCreatedS: number;

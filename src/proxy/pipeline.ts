@@ -2,7 +2,7 @@
 
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
 import { Roster } from '../core/roster.ts';
-import type { Dialect } from '../dialects/dialect.ts';
+import type { Dialect, ModelRequest } from '../dialects/dialect.ts';
 import { API_KEY_DISABLED, credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
 import { BodyError } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -16,15 +16,15 @@ import { StreamAllowance } from './allowance.ts';
 import { countTokens } from './count-tokens.ts';
 import type { Dispatch } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
-import { KnownKeys } from './known-keys.ts';
+import { type KnownKey, KnownKeys } from './known-keys.ts';
 import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import type { Refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
-import { admissionRequest, plansFor } from './plan.ts';
+import { admissionRequest, type Plans, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { causeOf, errorForRefusal } from './refusals.ts';
-import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
+import { permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
 import { showKey } from './show-key.ts';
@@ -119,7 +119,8 @@ export class Pipeline {
     if (!credential.ok) return exchange.sendError(credential.error);
     const { keyHash } = credential;
 
-    const early = await this.#resolveAtHand(exchange, dialect, keyHash);
+    let key = this.#knownKeys.get(keyHash);
+    const early = key && (await this.#resolveAtHand(exchange, dialect, key));
     let permitted = early && permittedByAdmission(early);
     if (permitted === undefined) {
       const identity = await ledger.identify(keyHash);
@@ -130,7 +131,7 @@ export class Pipeline {
       }
       exchange.identifyKey(identity.keyId);
       if (identity.kind === 'disabled') return this.#refuse(exchange, API_KEY_DISABLED);
-      this.#knownKeys.add(keyHash, identity.keyId);
+      key = this.#knownKeys.add(keyHash, identity);
 
       const resolution = early ?? this.#resolve(exchange, dialect, await readBody(exchange, identity, bodies, catalog));
       const permission = permit(resolution, identity.allowlist, catalog);
@@ -143,7 +144,8 @@ export class Pipeline {
 
     this.#unsettled.enter();
     try {
-      const admitted = await this.#admit(exchange, keyHash, permitted);
+      const plans = plansFor(permitted.request, permitted.targets, this.#parts.capOutput || key?.isLeashed === true);
+      const admitted = await this.#admit(exchange, keyHash, permitted.request, plans);
       if (admitted !== undefined) await this.#serve(admitted);
     } finally {
       this.#unsettled.leave();
@@ -165,10 +167,9 @@ export class Pipeline {
    * Resolves the body early if all of it is here and the key was seen before. Admission checks the key anyway, so most
    * requests ask the ledger once instead of twice.
    */
-  async #resolveAtHand(exchange: Exchange, dialect: Dialect, keyHash: string): Promise<Resolution | undefined> {
-    const keyId = this.#knownKeys.get(keyHash);
-    const body = keyId === undefined ? undefined : await exchange.bufferedBody();
-    if (keyId === undefined || body === undefined) return undefined;
+  async #resolveAtHand(exchange: Exchange, dialect: Dialect, { keyId }: KnownKey): Promise<Resolution | undefined> {
+    const body = await exchange.bufferedBody();
+    if (body === undefined) return undefined;
     exchange.identifyKey(keyId);
     return this.#resolve(exchange, dialect, body);
   }
@@ -180,12 +181,11 @@ export class Pipeline {
   }
 
   /** Asks the ledger for a lease, with the fallbacks of the model and then without. Undefined once the request is refused. */
-  async #admit(exchange: Exchange, keyHash: string, { request, targets }: Permitted): Promise<Admitted | undefined> {
-    const plans = plansFor(request, targets, this.#parts.capOutput);
+  async #admit(exchange: Exchange, hash: string, request: ModelRequest, plans: Plans): Promise<Admitted | undefined> {
     for (const plan of plans) {
       const { requestId, trace } = exchange;
       trace?.askAdmission(plan);
-      const admission = await this.#parts.ledger.admit(admissionRequest(requestId, keyHash, request.stream, plan));
+      const admission = await this.#parts.ledger.admit(admissionRequest(requestId, hash, request.stream, plan));
       trace?.answerAdmission(admission.admitted ? 'admitted' : admission.refusal.reason);
       exchange.showLimits(admission.figures);
       if (admission.admitted) {
@@ -195,8 +195,8 @@ export class Pipeline {
       }
       if (plan !== plans.at(-1)) continue;
       const { refusal } = admission;
-      if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, keyHash);
-      const error = errorForRefusal(refusal, targets[0].model.id, plan.holdNanos);
+      if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, hash);
+      const error = errorForRefusal(refusal, plan.routes[0].model.id, plan.holdNanos);
       const reason = error.code === 'rate_limited' ? refusal.reason : error.code;
       this.#refuse(exchange, error, reason, causeOf(refusal));
     }

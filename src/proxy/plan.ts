@@ -36,6 +36,8 @@ export interface Plan {
   readonly routes: readonly [Route, ...Route[]];
 }
 
+export type Plans = readonly [Plan, ...Plan[]];
+
 /**
  * The plans to ask admission for, in order: for `models` together (the maximum over them, since admission must hold
  * whichever serves), then for the first alone, so that its fallbacks never keep it from being served. A declared maximum
@@ -45,7 +47,7 @@ export function plansFor(
   request: ModelRequest,
   [asked, ...fallbacks]: readonly [Target, ...Target[]],
   capOutput: boolean,
-): readonly [Plan, ...Plan[]] {
+): Plans {
   const inputTokens = Math.max(estimateInput(request), ...translated(asked, fallbacks).map(estimateInput));
   const plan = (target: Target) => planForOne(request, target, inputTokens, capOutput);
   const alone = plan(asked);

@@ -159,7 +159,8 @@ class Run {
     warnOfUnknownModels(allow ?? [], state);
     await warnOfCredit(maxUsd, state);
     const budgets = [{ period: 'total', limitNanos: maxUsd }];
-    return createKey(name, { allowlist: allow, budgets, expiresAtMs: this.#expiresAtMs }, state);
+    const leash = { outerIds: [] };
+    return createKey(name, { allowlist: allow, budgets, expiresAtMs: this.#expiresAtMs, leash }, state);
   }
 
   async #command(secret: string): Promise<Ending> {
