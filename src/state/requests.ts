@@ -105,6 +105,9 @@ export interface Requests {
    */
   page(query: RequestPageQuery): Promise<RequestPage>;
 
+  /** The number of requests of a key that are in flight. */
+  countOpen(keyId: string): Promise<number>;
+
   /**
    * A request by its id, in flight or ended, or the latest one with that completion id. Completion
    * ids have no index, because it would cost each request a page of the log: finding one scans the

@@ -1,11 +1,14 @@
 /** What a host bills for commands on a leash, as real processes: however many requests race, and whatever they declare. */
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Explanation } from '../../src/core/explanation.ts';
+import { parseUsd } from '../../src/core/money.ts';
 import { completion } from '../support/answers.ts';
-import { CONCURRENCY, CONFIG, linesOf, type Result, Workplace } from '../support/cli.ts';
+import { CONCURRENCY, CONFIG, type KeyJson, linesOf, PROGRAM, type Result, Workplace } from '../support/cli.ts';
 import { FakeUpstream, type Script } from '../support/fake-upstream.ts';
+import { PostgresServer } from '../support/postgres.ts';
 
 const RACER = fileURLToPath(new URL('racer.ts', import.meta.url));
 
@@ -42,31 +45,52 @@ class GreedyHost {
 }
 
 /** A workplace whose gateway has enough credit, with a model at such a host. */
-async function greedyPlace(t: TestContext): Promise<{ readonly place: Workplace; readonly host: GreedyHost }> {
+async function greedyPlace(
+  t: TestContext,
+  state = './state.db',
+): Promise<{ readonly place: Workplace; readonly host: GreedyHost }> {
   const upstream = await FakeUpstream.start();
   t.after(() => upstream.close());
   const host = new GreedyHost();
   upstream.follow(host.script);
   const address = `http://127.0.0.1:${upstream.port}/v1`;
   const provider = `  host: { kind: openai, base_url: '${address}', models: { paid: { input: 10, output: 10 } } }\n`;
-  const place = new Workplace(t, `${CONFIG}${provider}`);
+  const place = new Workplace(t, `${CONFIG.replace('./state.db', state)}${provider}`);
   await place.run(['credit', 'add', '100']);
   return { place, host };
 }
 
 interface ReceiptJson {
   readonly key: { readonly id: string };
+  readonly outer: { readonly id: string } | null;
+  readonly inner_runs: number;
+  readonly requests: number;
+  readonly state: string;
   readonly leash: string | null;
   readonly cost_usd: string;
 }
 
-function receiptOf({ status, stderr }: Result): ReceiptJson {
+/** Those of the runs inside first. */
+function receiptsOf({ status, stderr }: Result): ReceiptJson[] {
   assert.equal(status, 0, stderr);
-  return JSON.parse(linesOf(stderr).at(-1) ?? '') as ReceiptJson;
+  const lines = linesOf(stderr).filter((line) => line.startsWith('{'));
+  return lines.map((line) => JSON.parse(line) as ReceiptJson);
+}
+
+function receiptOf(result: Result): ReceiptJson {
+  return receiptsOf(result).at(-1) ?? assert.fail(result.stderr);
 }
 
 const leash = (usd: string, ...command: readonly string[]) => ['run', '--max-usd', usd, '--json', '--', ...command];
+/** The same as a command. */
+const inner = (usd: string, ...command: readonly string[]) => [process.execPath, PROGRAM, ...leash(usd, ...command)];
 const race = (...words: readonly string[]) => [process.execPath, RACER, ...words];
+/** A command that runs another one so many times at once. */
+const times = (count: number, ...command: readonly string[]) => [
+  ...['sh', '-c', `for i in $(seq ${count}); do "$@" & done; wait`, 'times'],
+  ...command,
+];
+const nanosOf = ({ cost_usd: usd }: ReceiptJson) => parseUsd(usd) ?? assert.fail(usd);
 
 describe('racing requests without maxima', { concurrency: CONCURRENCY }, () => {
   for (const where of ['beside a running gateway', 'with a gateway of its own']) {
@@ -113,4 +137,81 @@ test('a leash caps output in the field that the host reads, and no key that run 
       { cap_output: isCapped },
     );
   }
+});
+
+describe('a run inside of a run', { concurrency: CONCURRENCY }, () => {
+  const OUTER = 50_000_000n;
+  let server: PostgresServer;
+  before(async () => {
+    server = await PostgresServer.start();
+  });
+  after(() => server.stop());
+
+  for (const where of ['beside a running gateway', 'with the gateway of the outer one', 'on a database']) {
+    test(`is part of the outer leash, however many race and whatever they may spend, ${where}`, async (t) => {
+      const { place, host } = await greedyPlace(
+        t,
+        where === 'on a database' ? await server.createDatabase() : './state.db',
+      );
+      if (where === 'beside a running gateway') await place.serve();
+      const racers = inner('0.04', ...inner('1', ...race(`${RACERS}`)));
+      const receipts = receiptsOf(await place.runAlone(leash('0.05', ...times(2, ...racers))));
+      const outer = receipts.pop() as ReceiptJson;
+      assert.ok(host.billedNanos >= OUTER - ONE_REQUEST, `billed too little to say anything: ${host.billedNanos}`);
+      assert.ok(host.billedNanos < OUTER + ONE_REQUEST, `billed ${host.billedNanos}`);
+      assert.equal(nanosOf(outer), host.billedNanos);
+      assert.deepEqual([outer.outer, outer.inner_runs, outer.requests], [null, 4, host.maxima.length]);
+      const middle = receipts.filter((receipt) => receipt.outer?.id === outer.key.id);
+      assert.deepEqual(
+        middle.map(({ inner_runs: runs }) => runs),
+        [1, 1],
+      );
+      assert.equal(
+        middle.reduce((sum, receipt) => sum + nanosOf(receipt), 0n),
+        host.billedNanos,
+      );
+      for (const receipt of middle) assert.ok(nanosOf(receipt) < 40_000_000n + ONE_REQUEST, receipt.cost_usd);
+      assert.equal((await place.run(['audit'])).status, 0);
+    });
+  }
+
+  test('takes its models and its time from the outer one, and is refused what that does not have', async (t) => {
+    const { place } = await greedyPlace(t);
+    place.write('other.yaml', CONFIG);
+    const run = `'${process.execPath}' '${PROGRAM}' run --max-usd 1`;
+    const script = [
+      'echo "$INF_GW_RUN"; echo "$INF_GW_URL"',
+      `${run} --name inner --for 2h -- true`,
+      `${run} --allow mock/echo -- true`,
+      `cd /; ${run} -c '${place.directory}/other.yaml' -- true`,
+    ];
+    const options = ['--max-usd', '0.5', '--allow', 'host/paid', '--for', '1h', '--name', 'outer'];
+    const { stdout, stderr } = await place.runAlone(['run', ...options, '--', 'sh', '-c', script.join(';')]);
+    assert.match(stderr, /^note: the run around this one has 0.50 USD left, which bounds this one as well$/m);
+    assert.match(stderr, /^inside of +outer \(key_\w+\)$/m);
+    assert.match(stderr, /^error: --allow mock\/echo: the run around this one, outer, may not call it$/m);
+    assert.match(stderr, /^error: this is inside of another `inf-gw run`, .*: leave --config out$/m);
+    assert.match(stderr, /^inside it +1 run, counted above$/m);
+    const [outer, made] = await place.json<KeyJson[]>('keys', 'list');
+    assert.deepEqual([made?.name, made?.allowlist, made?.expires_at], ['inner', ['host/paid'], outer?.expires_at]);
+
+    const [variable = '', url = ''] = linesOf(stdout);
+    Object.assign(place.environment, { INF_GW_RUN: variable, INF_GW_URL: url });
+    for (const [value, message] of [
+      [variable, /the run around this one has ended: its key outer is not in force any more/],
+      [variable.replace(/^\w+/, 'key_none'), /the run around this one has no key key_none in .*state\.db/],
+      ['anything', /INF_GW_RUN and INF_GW_URL are not as `inf-gw run` sets them/],
+    ] as const) {
+      place.environment.INF_GW_RUN = value;
+      const late = await place.run(leash('1', 'true'));
+      assert.deepEqual([late.status, message.test(late.stderr)], [1, true], late.stderr);
+    }
+  });
+
+  test('finds the gateway of one that has no config', async (t) => {
+    const place = new Workplace(t, null);
+    place.environment.XDG_STATE_HOME = join(place.directory, 'state');
+    const [first, last] = receiptsOf(await place.runAlone(leash('1', ...inner('1', 'true'))));
+    assert.deepEqual([first?.outer?.id, first?.state, last?.inner_runs], [last?.key.id, last?.state, 1]);
+  });
 });

@@ -1,7 +1,8 @@
 /** The parts of `run`: its words, its receipt, the environment of a command, and how its gateway is found. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { configOfKeys, reachable, withoutGatewayKeys } from '../../src/cli/run/gateway.ts';
+import { configOfKeys, withoutGatewayKeys } from '../../src/cli/run/config-of-keys.ts';
+import { reachable } from '../../src/cli/run/gateway.ts';
 import { type Facts, leashOf, receiptLines } from '../../src/cli/run/receipt.ts';
 import { commandEnvironment } from '../../src/cli/run/variables.ts';
 import { secretVariablesIn } from '../../src/config/secret-variables.ts';
@@ -32,6 +33,8 @@ const ROW = {
 };
 const FACTS: Facts = {
   key: { id: 'key_01', name: 'agent' },
+  outer: undefined,
+  inner: 0,
   command: 'claude',
   ending: { status: 143, signal: 'SIGTERM', problem: undefined },
   startedAtMs: 0,
@@ -168,6 +171,8 @@ test('without a config the providers whose keys are set are active, and the budg
   const config = configOfKeys(withoutGatewayKeys(environment), '/state');
   const names = config.providers.map(({ name }) => name).filter((name) => name !== 'mock');
   assert.deepEqual(names, ['openai', 'google']);
+  const models = config.providers.flatMap((provider) => provider.models);
+  assert.ok(models.every(({ defaultOutput, maxOutput = 8_192 }) => defaultOutput === Math.min(8_192, maxOutput)));
   assert.deepEqual([config.creditEnforced, config.statePath, config.path], [false, '/state/inf-gw.db', undefined]);
 });
 

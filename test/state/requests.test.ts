@@ -103,6 +103,14 @@ onEachStore((open) => {
       assert.deepEqual(end?.failure, failure);
     });
 
+    test('in flight counts for its key, until it has ended', async (t) => {
+      const stage = await open(t);
+      const [key, other] = [await makeKey(stage.state), await makeKey(stage.state)];
+      for (const { id } of [key, key, other]) await stage.hold(holdOf(id));
+      await enter(stage, holdOf(key.id));
+      assert.equal(await stage.state.requests.countOpen(key.id), 2);
+    });
+
     test('in flight is found by its id, and has no end', async (t) => {
       const stage = await open(t);
       const key = await makeKey(stage.state, { name: 'app' });

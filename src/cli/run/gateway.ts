@@ -4,44 +4,71 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { activeProviders } from '../../config/example.ts';
-import { type LoadOptions, loadConfig, parseWithoutFile } from '../../config/load.ts';
+import { type LoadOptions, loadConfig } from '../../config/load.ts';
 import { readSnapshot } from '../../control/client.ts';
 import { type Snapshot, socketPathOf } from '../../control/protocol.ts';
 import { formatAddress } from '../../core/address.ts';
-import { isWellFormedKey } from '../../core/api-key.ts';
 import { UserError } from '../../core/errors.ts';
 import { PROGRAM } from '../../core/program.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import { isLocked } from '../../state/open.ts';
 import { notice, remark } from '../output.ts';
+import { withStateOf } from '../state.ts';
+import { configOfKeys, withoutGatewayKeys } from './config-of-keys.ts';
+import { type OuterRun, outerRun } from './outer.ts';
 
 export interface LeashGateway {
   /** Of the gateway's state. Nothing is to be expected of the rest while another process serves. */
   readonly config: Config;
   /** Where clients on this machine reach it. */
   readonly url: string;
+  /** The key of the run around this one, whose gateway it is. */
+  readonly outerId?: string;
   /** Errors of the gateway itself, if it is in this process. */
   readonly errors: readonly string[];
-  /** What a key is doing now. */
-  activityOf(keyId: string): Promise<Activity>;
+  /** What keys are doing now. */
+  activityOf(keyIds: readonly string[]): Promise<Activity>;
   /** Stops it if it is in this process; what is in flight is aborted and settled. */
   stop(): Promise<void>;
 }
 
 export interface Activity {
   readonly inFlight: number;
-  /** In the last 60 seconds. */
-  readonly refused: number;
+  /** In the last 60 seconds; undefined where only another process knows. */
+  readonly refused: number | undefined;
 }
-
-const IDLE: Activity = { inFlight: 0, refused: 0 };
 
 /** Throws a UserError if there is no gateway and none can be started. */
 export async function gatewayFor(options: LoadOptions): Promise<LeashGateway> {
+  const outer = outerRun(options);
+  if (outer !== undefined) return gatewayOf(outer);
   const config = loadConfig(options);
-  const snapshot = await readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 });
+  const snapshot = await snapshotOf(config);
   if (snapshot !== undefined) return runningGateway(config, snapshot);
   return config.path === undefined ? startWithoutConfig(options.environment) : startOn(config);
+}
+
+/** Undefined if no gateway runs there. That of a `run` does not answer others. */
+function snapshotOf(config: Config): Promise<Snapshot | undefined> {
+  return readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 });
+}
+
+/** The gateway of the run around this one, whether it is in that process or not. */
+async function gatewayOf({ config, url, keyId }: OuterRun): Promise<LeashGateway> {
+  const snapshot = await snapshotOf(config);
+  if (snapshot !== undefined) return { ...runningGateway(config, snapshot), outerId: keyId };
+  return {
+    config,
+    url,
+    outerId: keyId,
+    errors: [],
+    activityOf: (keyIds) =>
+      withStateOf(config, async ({ requests }) => {
+        const open = await Promise.all(keyIds.map((id) => requests.countOpen(id)));
+        return { inFlight: open.reduce((sum, each) => sum + each, 0), refused: undefined };
+      }),
+    stop: async () => {},
+  };
 }
 
 function runningGateway(config: Config, { address, draining }: Snapshot): LeashGateway {
@@ -51,18 +78,19 @@ function runningGateway(config: Config, { address, draining }: Snapshot): LeashG
     config,
     url: `http://${reachable(address)}`,
     errors: [],
-    activityOf: async (keyId) => {
-      const query = { keyIds: [keyId], maxLive: 0, maxEnded: 0 };
-      const snapshot = await readSnapshot(socketPathOf(config), query);
-      return activityIn(snapshot, keyId);
-    },
+    activityOf: async (keyIds) =>
+      activityIn(await readSnapshot(socketPathOf(config), { keyIds, maxLive: 0, maxEnded: 0 })),
     stop: async () => {},
   };
 }
 
-function activityIn(snapshot: Snapshot | undefined, keyId: string): Activity {
-  const row = snapshot?.keys.find(({ id }) => id === keyId);
-  return row === undefined ? IDLE : { inFlight: row.open, refused: row.refused };
+/** Of the keys that a snapshot was asked for. */
+function activityIn(snapshot: Snapshot | undefined): Activity & { readonly refused: number } {
+  const keys = snapshot?.keys ?? [];
+  return {
+    inFlight: keys.reduce((sum, { open }) => sum + open, 0),
+    refused: keys.reduce((sum, { refused }) => sum + refused, 0),
+  };
 }
 
 /** Where a gateway that listens on this address can be reached from its own machine. */
@@ -112,18 +140,6 @@ async function startWithoutConfig(environment: NodeJS.ProcessEnv): Promise<Leash
   );
 }
 
-/** A key of a gateway, such as that of a `run` around this one, is none of a provider, and no provider may get it. */
-export function withoutGatewayKeys(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([, value = '']) => !isWellFormedKey(value.trim())));
-}
-
-/** A config with the providers whose keys are set, in which nothing but the budgets of keys bounds what is spent. */
-export function configOfKeys(environment: NodeJS.ProcessEnv, folder: string): Config {
-  const providers = activeProviders(environment).map(({ text }) => text);
-  const text = `state: ./inf-gw.db\ncredit: off\nproviders:\n${providers.join('\n\n')}\n`;
-  return parseWithoutFile(text, environment, folder);
-}
-
 /** Makes the folder. Throws a UserError if it cannot. */
 function stateFolder({ XDG_STATE_HOME: named = '' }: NodeJS.ProcessEnv, number: number): string {
   const folder = isAbsolute(named) ? named : join(homedir(), '.local', 'state');
@@ -161,11 +177,11 @@ async function start(config: Config): Promise<LeashGateway> {
     config,
     url: `http://${formatAddress({ host: address, port })}`,
     errors: kept.errors,
-    activityOf: async (keyId) => {
+    activityOf: async (keyIds) => {
       if (afterStop !== undefined) return afterStop;
-      const snapshot = await gateway.snapshot({ ...NOTHING_BUT_KEYS, keyIds: [keyId] });
+      const snapshot = await gateway.snapshot({ ...NOTHING_BUT_KEYS, keyIds });
       // Those included that are not admitted yet.
-      return { ...activityIn(snapshot, keyId), inFlight: await gateway.inFlight() };
+      return { ...activityIn(snapshot), inFlight: await gateway.inFlight() };
     },
     stop: async () => {
       afterStop = { inFlight: await gateway.stop(0), refused: 0 };

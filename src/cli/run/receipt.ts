@@ -15,6 +15,10 @@ import type { Ending } from './child.ts';
 /** What a receipt is made of. */
 export interface Facts {
   readonly key: { readonly id: string; readonly name: string };
+  /** The key of the run around it. */
+  readonly outer: { readonly id: string; readonly name: string } | undefined;
+  /** How many runs there were inside of it. Their requests count as its own, but for refusals. */
+  readonly inner: number;
   readonly command: string;
   readonly ending: Ending;
   readonly startedAtMs: number;
@@ -40,9 +44,16 @@ export type Leash = 'budget' | 'time' | null;
 
 const SPENT = 'spend_limit_reached';
 
-export function leashOf({ refusals, failed, endedAtMs, expiresAtMs }: Facts): Leash {
-  if (refusals.some(({ code }) => code === SPENT) || failed.some(({ end }) => end?.outcome === SPENT)) return 'budget';
+export function leashOf(facts: Facts): Leash {
+  const { key, refusals, failed, endedAtMs, expiresAtMs } = facts;
+  const wasCut = failed.some(({ keyId, end }) => keyId === key.id && end?.outcome === SPENT);
+  if (wasCut || refusals.some(({ code }) => code === SPENT) || isSpent(facts)) return 'budget';
   return expiresAtMs !== null && endedAtMs >= expiresAtMs ? 'time' : null;
+}
+
+/** Requests of runs inside of it may have spent it. */
+function isSpent({ total, budgetNanos }: Facts): boolean {
+  return budgetNanos !== null && total.costNanos >= budgetNanos;
 }
 
 export function receiptLines(facts: Facts, look: Look): string[] {
@@ -62,6 +73,8 @@ export function receiptLines(facts: Facts, look: Look): string[] {
       : []),
     ...facts.errors.map((error): Field => ['gateway', marked(error, 'bad')]),
     ['key', `${facts.key.name} (${facts.key.id}), disabled`],
+    ...(facts.outer === undefined ? [] : [['inside of', `${facts.outer.name} (${facts.outer.id})`] as const]),
+    ...(facts.inner === 0 ? [] : [['inside it', `${counted(facts.inner, 'run')}, counted above`] as const]),
     ['journal', facts.statePath],
   ];
   const table = models.length === 0 ? [] : ['', ...tableLines(usageTable(models, 'model', look), look)];
@@ -72,7 +85,12 @@ function leashText(facts: Facts) {
   const leash = leashOf(facts);
   switch (leash) {
     case 'budget':
-      return marked('its budget stopped it', 'warn');
+      return marked(
+        isSpent(facts) || facts.outer === undefined
+          ? 'its budget stopped it'
+          : 'the budget of a run around it stopped it',
+        'warn',
+      );
     case 'time':
       return marked(`its time ended at ${isoTime(facts.expiresAtMs ?? 0)}`, 'warn');
     case null:
@@ -124,6 +142,8 @@ export function receiptJson(facts: Facts) {
     started_at: isoTime(facts.startedAtMs),
     ended_at: isoTime(facts.endedAtMs),
     key: { id: key.id, name: key.name },
+    outer: facts.outer === undefined ? null : { id: facts.outer.id, name: facts.outer.name },
+    inner_runs: facts.inner,
     budget_usd: facts.budgetNanos === null ? null : formatUsd(facts.budgetNanos),
     expires_at: facts.expiresAtMs === null ? null : isoTime(facts.expiresAtMs),
     leash: leashOf(facts),

@@ -1,26 +1,24 @@
 /** `run`: a command with a throwaway key that has a budget and a time, and a receipt at the end. */
-import { randomInt } from 'node:crypto';
 import { basename } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { secretVariables } from '../../config/secret-variables.ts';
-import { utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import { counted } from '../../core/plural.ts';
-import { commandLine, PROGRAM } from '../../core/program.ts';
+import { PROGRAM } from '../../core/program.ts';
 import { readExpiry } from '../../operator/budgets.ts';
-import { exactUsd } from '../../operator/format.ts';
 import { type Reader, readAmountAboveZero, readKeyName } from '../../operator/input.ts';
-import { checkKeyName, type KeyRecord } from '../../state/keys.ts';
+import type { KeyRecord } from '../../state/keys.ts';
 import { parseModelIds, parseWith } from '../arguments.ts';
-import { warnOfUnknownModels } from '../key-view.ts';
-import { createKey } from '../keys.ts';
 import { jsonLine, notice, remark, remarkLines, remarkLook } from '../output.ts';
-import { globalOptions, loadOptions, type State, variablesOf, withStateOf } from '../state.ts';
+import { globalOptions, loadOptions, variablesOf, withStateOf } from '../state.ts';
 import { type Ending, runCommand, Signals, statusOf } from './child.ts';
+import { idsOnLeash, readFacts } from './facts.ts';
 import { gatewayFor, type LeashGateway } from './gateway.ts';
-import { type Facts, receiptJson, receiptLines } from './receipt.ts';
+import { createLeash } from './leash.ts';
+import { runVariable } from './outer.ts';
+import { receiptJson, receiptLines } from './receipt.ts';
 import { commandEnvironment, type Secrets } from './variables.ts';
 
 interface RunOptions {
@@ -61,6 +59,7 @@ export function registerRun(program: Command): void {
       'after',
       `\nThe command finds the gateway by OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the like, and never sees the keys of your providers.
 Where no gateway runs, this one serves on a free port until the command ends; without a config, for the providers whose keys are set.
+Requests without a maximum of output tokens get the default of their model. A run inside of a run is part of the outer leash.
 Exit status: that of the command, 128 + n after signal n, 127 if it is not found.
 \nExamples:\n  inf-gw run --max-usd 2 -- claude\n  inf-gw run --max-usd 0.50 --for 2h --allow openai/gpt-5.4 -- aider --model openai/openai/gpt-5.4`,
     )
@@ -102,14 +101,10 @@ interface Terms extends RunOptions {
   readonly timeMs: number;
 }
 
-/** How often it is checked whether requests in flight have ended, and refusals are in the journal, in milliseconds. */
+/** How often it is checked whether requests in flight have ended, in milliseconds. */
 const CHECK_MS = 50;
 /** Nobody is told that he has to wait before he notices, in milliseconds. */
 const UNNOTICED_MS = 1_000;
-/** How long refusals that another gateway has counted may take to be in the journal, in milliseconds. */
-const REFUSALS_MS = 2_000;
-/** Of how many failed requests the causes are read. */
-const MOST_FAILED = 1_000;
 
 /** A command on its leash, from its key to its receipt. */
 class Run {
@@ -122,7 +117,6 @@ class Run {
   /** Aborted by a signal that does not reach the command, since that has not started yet or has ended. */
   readonly #stopped = new AbortController();
   readonly #startedAtMs = Date.now();
-  readonly #expiresAtMs: number;
 
   constructor(gateway: LeashGateway, words: readonly string[], file: string, terms: Terms, isJson: boolean) {
     this.#gateway = gateway;
@@ -130,21 +124,22 @@ class Run {
     this.#file = file;
     this.#terms = terms;
     this.#isJson = isJson;
-    this.#expiresAtMs = this.#startedAtMs + terms.timeMs;
     this.#signals.onStop = (signal) => this.#stopped.abort(signal);
   }
 
   /** From the key to the receipt. Throws a UserError if there can be no key; the gateway is stopped then. */
   async whole(): Promise<Ending> {
-    const { config } = this.#gateway;
+    const { config, outerId } = this.#gateway;
+    const { maxUsd, allow, name } = this.#terms;
+    const terms = { maxUsd, allow, name, expiresAtMs: this.#startedAtMs + this.#terms.timeMs };
     let made: { readonly record: KeyRecord; readonly secret: string };
     try {
-      made = await withStateOf(config, (state) => this.#createKey(state), { creates: true });
+      made = await withStateOf(config, (state) => createLeash(this.#file, terms, outerId, state), { creates: true });
     } catch (error) {
       await this.#gateway.stop();
       throw error;
     }
-    const ending = await this.#command(made.secret);
+    const ending = await this.#command(made.record, made.secret);
     try {
       await this.#settle(made.record, ending);
     } catch (error) {
@@ -154,22 +149,12 @@ class Run {
     return ending;
   }
 
-  async #createKey(state: State): Promise<{ readonly record: KeyRecord; readonly secret: string }> {
-    const { maxUsd, allow, name = defaultName(this.#file) } = this.#terms;
-    warnOfUnknownModels(allow ?? [], state);
-    await warnOfCredit(maxUsd, state);
-    const budgets = [{ period: 'total', limitNanos: maxUsd }];
-    const leash = { outerIds: [] };
-    return createKey(name, { allowlist: allow, budgets, expiresAtMs: this.#expiresAtMs, leash }, state);
-  }
-
-  async #command(secret: string): Promise<Ending> {
+  async #command({ id }: KeyRecord, secret: string): Promise<Ending> {
     const { signal } = this.#stopped;
     if (signal.aborted) return { status: statusOf(signal.reason), signal: signal.reason, problem: undefined };
-    const access = { url: this.#gateway.url, key: secret };
-    const secrets = secretsOf(this.#gateway.config);
-    const environment = commandEnvironment(process.env, this.#file, access, secrets);
-    const ending = await runCommand(this.#words, environment, this.#signals);
+    const { url, config } = this.#gateway;
+    const environment = commandEnvironment(process.env, this.#file, { url, key: secret }, secretsOf(config));
+    const ending = await runCommand(this.#words, { ...environment, ...runVariable(id, config) }, this.#signals);
     if (ending.problem !== undefined) notice(`error: cannot run ${this.#file}: ${ending.problem}`);
     return ending;
   }
@@ -177,27 +162,31 @@ class Run {
   /** Ends the key, lets what is in flight end, and prints the receipt. */
   async #settle(key: KeyRecord, ending: Ending): Promise<void> {
     const gateway = this.#gateway;
+    const ended = { gateway, key, command: basename(this.#file), ending, startedAtMs: this.#startedAtMs };
     const endedAtMs = Date.now();
     try {
-      // Whatever an operator has done with it meanwhile.
-      await withStateOf(gateway.config, ({ keys }) => keys.setState(key.id, 'disabled'));
-      await this.#untilIdle(key);
+      const ids = await withStateOf(gateway.config, async (state) => {
+        // Whatever an operator has done with it meanwhile.
+        await state.keys.setState(key.id, 'disabled');
+        return idsOnLeash(key, state);
+      });
+      await this.#untilIdle(ids);
     } finally {
       await gateway.stop();
     }
-    const facts = await withStateOf(gateway.config, (state) => this.#facts(key, ending, endedAtMs, state));
+    const facts = await withStateOf(gateway.config, (state) => readFacts({ ...ended, endedAtMs }, state));
     if (ending.problem !== undefined) return;
     if (this.#isJson) process.stderr.write(jsonLine(receiptJson(facts)));
     else remarkLines(receiptLines(facts, remarkLook()));
   }
 
   /** Waits for requests in flight, as long as a gateway that shuts down does, or until a signal comes. */
-  async #untilIdle({ id }: KeyRecord): Promise<void> {
+  async #untilIdle(keyIds: readonly string[]): Promise<void> {
     const { drainMs } = this.#gateway.config.timeouts;
     const startedAtMs = performance.now();
     let isTold = false;
     while (!this.#stopped.signal.aborted) {
-      const { inFlight } = await this.#gateway.activityOf(id);
+      const { inFlight } = await this.#gateway.activityOf(keyIds);
       const waitedMs = performance.now() - startedAtMs;
       if (inFlight === 0 || waitedMs >= drainMs) return;
       if (waitedMs >= UNNOTICED_MS && !isTold) {
@@ -209,72 +198,6 @@ class Run {
       await setTimeout(CHECK_MS);
     }
   }
-
-  async #facts(key: KeyRecord, ending: Ending, endedAtMs: number, state: State): Promise<Facts> {
-    const query = { keyId: key.id, model: undefined, sinceMs: undefined, untilMs: undefined };
-    const refusals = await this.#refusals(key, state);
-    // An operator may have changed them while the command ran.
-    const { budgets, expiresAtMs } = (await state.keys.findWithDeleted(key.id)) ?? key;
-    const { inFlight } = await this.#gateway.activityOf(key.id);
-    const [{ rows: totals }, { rows: models }, failed] = await Promise.all([
-      state.usage.report({ ...query, by: undefined }),
-      state.usage.report({ ...query, by: 'model' }),
-      state.requests.list({ keyId: key.id, sinceMs: undefined, errors: true, limit: MOST_FAILED }),
-    ]);
-    const [total] = totals;
-    if (total === undefined) throw new Error('a report without groups has no row');
-    return {
-      key,
-      command: basename(this.#file),
-      ending,
-      startedAtMs: this.#startedAtMs,
-      endedAtMs,
-      budgetNanos: budgets.find(({ period }) => period === 'total')?.limitNanos ?? null,
-      expiresAtMs,
-      statePath: this.#gateway.config.statePath,
-      total,
-      models,
-      failed,
-      refusals,
-      inFlight,
-      errors: this.#gateway.errors,
-    };
-  }
-
-  /** The refusals of all months of the command. A running gateway writes them a little later than it answers. */
-  async #refusals({ id }: KeyRecord, { usage }: State) {
-    const startedAtMs = performance.now();
-    const months = new Set([utcMonth(this.#startedAtMs), utcMonth(Date.now())]);
-    while (true) {
-      const { refused } = await this.#gateway.activityOf(id);
-      const rows = (await Promise.all([...months].map((month) => usage.refusalsOf(id, month)))).flat();
-      const written = rows.reduce((sum, { requests }) => sum + requests, 0);
-      if (written >= refused || performance.now() - startedAtMs >= REFUSALS_MS) return rows;
-      await setTimeout(CHECK_MS);
-    }
-  }
-}
-
-/** Credit may end a command before its budget does. */
-async function warnOfCredit(budgetNanos: Nanos, { config, account }: State): Promise<void> {
-  if (!config.creditEnforced) return;
-  const { balanceNanos } = await account.balance();
-  if (balanceNanos >= budgetNanos) return;
-  remark(
-    `note: the balance of ${exactUsd(balanceNanos)} USD is less than the budget; add to it with \`${commandLine('credit add 10', config.path)}\``,
-  );
-}
-
-const RANDOM_CHARACTERS = 6;
-/** What is kept of a long name of a command. */
-const MOST_CHARACTERS = 40;
-
-function defaultName(file: string): string {
-  const random = randomInt(36 ** RANDOM_CHARACTERS)
-    .toString(36)
-    .padStart(RANDOM_CHARACTERS, '0');
-  const name = `${[...basename(file)].slice(0, MOST_CHARACTERS).join('')}-${random}`;
-  return checkKeyName(name) === undefined ? name : `run-${random}`;
 }
 
 function secretsOf(config: Config): Secrets {

@@ -56,6 +56,11 @@ export class PostgresRequests implements Requests {
     };
   }
 
+  async countOpen(keyId: string): Promise<number> {
+    const text = 'SELECT count(*) AS requests FROM inf_gw.holds WHERE key_id = $1';
+    return Number((await this.#database.run(text, [keyId]))[0]?.requests);
+  }
+
   async find(id: string): Promise<RequestRecord | undefined> {
     const { run } = this.#database;
     return (

@@ -84,6 +84,10 @@ export class RequestStore {
     };
   }
 
+  countOpen(keyId: string): number {
+    return this.#database.prepare('SELECT count(*) FROM holds WHERE key_id = ?').pluck().get(keyId) as number;
+  }
+
   find(id: string): RequestRecord | undefined {
     return (
       this.#findByRequestId(requestIdOf(id)) ??

@@ -1,0 +1,104 @@
+/** The key of a command on a leash: what it may do, and what it takes from the run around it. */
+import { randomInt } from 'node:crypto';
+import { basename } from 'node:path';
+import { UserError } from '../../core/errors.ts';
+import type { Nanos } from '../../core/money.ts';
+import { commandLine } from '../../core/program.ts';
+import { exactUsd } from '../../operator/format.ts';
+import { checkKeyName, isGone, type KeyRecord } from '../../state/keys.ts';
+import { warnOfUnknownModels } from '../key-view.ts';
+import { createKey } from '../keys.ts';
+import { remark } from '../output.ts';
+import type { State } from '../state.ts';
+
+export interface LeashTerms {
+  readonly maxUsd: Nanos;
+  readonly expiresAtMs: number;
+  /** Undefined for every model. */
+  readonly allow: readonly string[] | undefined;
+  /** Undefined for that of the command, and a random part. */
+  readonly name: string | undefined;
+}
+
+/** Makes the key of a command, inside of the run whose key is `outerId`. Throws a UserError if there can be none. */
+export async function createLeash(
+  file: string,
+  { maxUsd, expiresAtMs, allow, name = defaultName(file) }: LeashTerms,
+  outerId: string | undefined,
+  state: State,
+): Promise<{ readonly record: KeyRecord; readonly secret: string }> {
+  const budgets = [{ period: 'total', limitNanos: maxUsd }];
+  if (outerId === undefined) {
+    warnOfUnknownModels(allow ?? [], state);
+    await warnOfCredit(maxUsd, state);
+    return createKey(name, { allowlist: allow, budgets, expiresAtMs, leash: { outerIds: [] } }, state);
+  }
+  const outer = await outerKey(outerId, state);
+  const outerIds = [outer.id, ...(outer.leash?.outerIds ?? [])];
+  await warnOfOuter(maxUsd, outerIds, state);
+  const terms = {
+    allowlist: allowedWithin(outer, allow),
+    budgets,
+    expiresAtMs: Math.min(expiresAtMs, outer.expiresAtMs ?? expiresAtMs),
+    leash: { outerIds },
+  };
+  return createKey(name, terms, state);
+}
+
+async function outerKey(id: string, { keys, config, nowMs }: State): Promise<KeyRecord> {
+  const outer = await keys.findWithDeleted(id);
+  if (outer?.leash === undefined) {
+    throw new UserError(
+      `the run around this one has no key ${id} in ${config.statePath}, where its gateway keeps them`,
+    );
+  }
+  if (outer.state === 'enabled' && !isGone(outer, nowMs)) return outer;
+  throw new UserError(`the run around this one has ended: its key ${outer.name} is not in force any more`);
+}
+
+/** A run inside of another may call what that may call. Throws a UserError if it is to call more. */
+function allowedWithin(
+  { allowlist, name }: KeyRecord,
+  allow: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (allowlist === null) return allow;
+  const beyond = allow?.find((model) => !allowlist.includes(model));
+  if (beyond === undefined) return allow ?? allowlist;
+  throw new UserError(`--allow ${beyond}: the run around this one, ${name}, may not call it`);
+}
+
+/** A run around this one may end a command before its own budget does. */
+async function warnOfOuter(budgetNanos: Nanos, outerIds: readonly string[], { keys, budgets, nowMs }: State) {
+  const found = await Promise.all(outerIds.map((id) => keys.find(id)));
+  const outer = found.filter((key) => key !== undefined);
+  const spends = await budgets.spentBy(outer, nowMs);
+  const totals = outer.flatMap(({ id }) => spends.get(id) ?? []).filter(({ period }) => period === 'total');
+  const left = totals.map(({ limitNanos, chargedNanos }) => limitNanos - chargedNanos);
+  const least = left.reduce((a, b) => (b < a ? b : a), budgetNanos);
+  if (least >= budgetNanos) return;
+  remark(
+    `note: the run around this one has ${exactUsd(least > 0n ? least : 0n)} USD left, which bounds this one as well`,
+  );
+}
+
+/** Credit may end a command before its budget does. */
+async function warnOfCredit(budgetNanos: Nanos, { config, account }: State): Promise<void> {
+  if (!config.creditEnforced) return;
+  const { balanceNanos } = await account.balance();
+  if (balanceNanos >= budgetNanos) return;
+  remark(
+    `note: the balance of ${exactUsd(balanceNanos)} USD is less than the budget; add to it with \`${commandLine('credit add 10', config.path)}\``,
+  );
+}
+
+const RANDOM_CHARACTERS = 6;
+/** What is kept of a long name of a command. */
+const MOST_CHARACTERS = 40;
+
+function defaultName(file: string): string {
+  const random = randomInt(36 ** RANDOM_CHARACTERS)
+    .toString(36)
+    .padStart(RANDOM_CHARACTERS, '0');
+  const name = `${[...basename(file)].slice(0, MOST_CHARACTERS).join('')}-${random}`;
+  return checkKeyName(name) === undefined ? name : `run-${random}`;
+}

@@ -1,0 +1,48 @@
+/** The run around this one: what it tells the runs inside of it, by a variable of its command. */
+import { statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { type LoadOptions, loadConfig } from '../../config/load.ts';
+import { UserError } from '../../core/errors.ts';
+import { PROGRAM } from '../../core/program.ts';
+import { configOfKeys, withoutGatewayKeys } from './config-of-keys.ts';
+
+const VARIABLE = 'INF_GW_RUN';
+
+/** A run that this one is inside of. */
+export interface OuterRun {
+  readonly keyId: string;
+  /** Where clients reach its gateway, without a path. */
+  readonly url: string;
+  /** Of its gateway. */
+  readonly config: Config;
+}
+
+/** What a run tells those inside of it: the id of its key, and the config of its gateway or, where it has none, the folder of its state. */
+export function runVariable(keyId: string, { path, statePath }: Config): NodeJS.ProcessEnv {
+  return { [VARIABLE]: `${keyId}:${path ?? dirname(statePath)}` };
+}
+
+/** Undefined if this run is inside of none. Throws a UserError if it is to use another gateway, or the variables are not those of a run. */
+export function outerRun({ path: named, environment, directory }: LoadOptions): OuterRun | undefined {
+  const { [VARIABLE]: value = '', INF_GW_URL: url } = environment;
+  if (value === '') return undefined;
+  const [, keyId, place] = /^(key_\w+):(.+)$/s.exec(value) ?? [];
+  if (keyId === undefined || place === undefined || url === undefined || !URL.canParse(url)) {
+    throw new UserError(
+      `${VARIABLE} and INF_GW_URL are not as \`${PROGRAM} run\` sets them for its command; unset them to run without a run around this one`,
+    );
+  }
+  if (named !== undefined && resolve(directory, named) !== place) {
+    throw new UserError(
+      `this is inside of another \`${PROGRAM} run\`, whose leash only holds at its own gateway: leave --config out`,
+    );
+  }
+  return { keyId, url, config: configAt(place, environment, directory) };
+}
+
+function configAt(place: string, environment: NodeJS.ProcessEnv, directory: string): Config {
+  const isFolder = statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder) return configOfKeys(withoutGatewayKeys(environment), place);
+  return loadConfig({ path: place, environment, directory });
+}
