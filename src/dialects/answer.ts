@@ -18,6 +18,8 @@ export interface AnswerFacts {
   readonly serviceTier: unknown;
   /** The model that the upstream says it used. */
   readonly model?: unknown;
+  /** An error after which the input is billed, although no usage is reported. */
+  readonly isInputBilled?: true;
 }
 
 /** Nothing of interest. */

@@ -109,7 +109,7 @@ export type Judgement =
   | { readonly kind: 'part'; readonly value: Fields; readonly facts: AnswerFacts; readonly isHidden: boolean }
   /** The final event. It may also be the last part. */
   | { readonly kind: 'end'; readonly value?: Fields; readonly facts?: AnswerFacts }
-  /** The host reports that the request has failed. `value`: what it says. */
-  | { readonly kind: 'error'; readonly value: unknown }
+  /** The host reports that the request has failed. `value`: what it says; `facts`: of work all the same. */
+  | { readonly kind: 'error'; readonly value: unknown; readonly facts: AnswerFacts | undefined }
   /** Not an event of this dialect. */
   | { readonly kind: 'invalid' };

@@ -7,7 +7,7 @@ import { sampleInput } from '../dialects/input.ts';
 import type { Log } from '../observe/log.ts';
 import type { RequestEnd } from '../observe/monitor.ts';
 import { larger, type Metered, withToolCalls } from '../relay/meter.ts';
-import { NO_WORK, type RelayResult } from '../relay/relay.ts';
+import type { RelayResult } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import type { Admitted } from './admitted.ts';
@@ -20,7 +20,7 @@ export async function endOf(
   counter: TokenCounter,
 ): Promise<RequestEnd & { readonly price: string }> {
   const { usage: reported, source } = await usageOf(metered, routes[0].hosted.request, counter);
-  const usage = metered === NO_WORK ? reported : withUnreportedCalls(reported, routes[0].hosted.request);
+  const usage = isAnswered(metered) ? withUnreportedCalls(reported, routes[0].hosted.request) : reported;
   const model = dispatch?.model ?? asked;
   const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
@@ -36,6 +36,11 @@ export async function endOf(
     served,
     failure,
   };
+}
+
+/** False if the host did no work, or has only read the input. */
+function isAnswered({ source, usage }: Metered): boolean {
+  return source !== 'counted' || usage.completionTokens > 0;
 }
 
 /** Hosts of chat completions report no calls of their tools: each that a request allows counts. */

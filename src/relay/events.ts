@@ -38,7 +38,10 @@ export interface StreamError {
   readonly kind: 'error';
   readonly error: ClientError;
   readonly note: string;
-  /** The upstream itself reported the error. As its first event, this means that it did no work. */
+  /**
+   * The upstream itself reported the error. As its first event, this means that it did no work,
+   * unless it says so.
+   */
   readonly isReported: boolean;
 }
 
@@ -73,6 +76,7 @@ export class EventReader {
     const judged = this.#options.reader.judge(event);
     if (judged.kind === 'invalid') return this.#invalid('an event is not a JSON object');
     if (judged.kind === 'error') {
+      if (judged.facts !== undefined) this.#meter.readError(judged.facts);
       const error = errorForErrorValue(judged.value, 'error_event', this.#options.secrets);
       return { kind: 'error', error, note: 'the upstream sent an error event', isReported: true };
     }

@@ -4,20 +4,21 @@
  */
 import type { ClientError } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
+import { parseJson } from '../core/json.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import { errorFacts } from '../dialects/error-facts.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { isRejection } from '../upstream/retry.ts';
 import { holdsSecret, type Secrets } from '../wire/secrets.ts';
 import {
   isAboutTheOperator,
-  readErrorBody,
   readErrorValue,
   statusIn,
   type UpstreamWords,
   WITHHELD_STATUSES,
   wordsForClients,
 } from '../wire/upstream-error.ts';
-import type { Meter } from './meter.ts';
+import type { Meter, Metered } from './meter.ts';
 import { NO_WORK, type RelayResult } from './relay.ts';
 
 /** Statuses with which a host says that the request itself is invalid. */
@@ -25,21 +26,35 @@ const INVALID_REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
 /** A longer error response is not read to its end. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
-/** Relays a response with an error status. If it is complete, the upstream did no work. */
+/** Relays a response with an error status. */
 export async function relayErrorResponse(
   attempt: Attempt,
   status: number,
   meter: Meter,
-  secrets: Secrets,
+  { dialect, secrets }: { readonly dialect: Dialect; readonly secrets: Secrets },
 ): Promise<RelayResult> {
-  const body = await readAll(attempt, MAX_ERROR_BYTES);
-  if (body === undefined) attempt.abort();
-  const words = body === undefined ? undefined : readErrorBody(body.toString('utf8'));
+  const body = await readErrorBody(attempt);
+  const value = body && parseJson(body.toString('utf8'))?.value;
   return {
-    metered: body === undefined ? meter.figuresOfPart() : NO_WORK,
-    termination: { kind: 'error', error: errorForStatus(status, words, secrets) },
+    metered: body === undefined ? meter.figuresOfPart() : meteredByError(value, dialect, meter),
+    termination: { kind: 'error', error: errorForStatus(status, readErrorValue(value), secrets) },
     note: `the upstream answered ${status}${HINTS[status] ?? ''}`,
   };
+}
+
+/** The whole body of an error response; undefined if it is too long. */
+export async function readErrorBody(attempt: Attempt): Promise<Buffer | undefined> {
+  const body = await readAll(attempt, MAX_ERROR_BYTES);
+  if (body === undefined) attempt.abort();
+  return body;
+}
+
+/** What a complete error is charged: the work that it speaks of. One that speaks of none proves that none was done. */
+export function meteredByError(value: unknown, dialect: Dialect, meter: Meter): Metered {
+  const facts = errorFacts(value, dialect.readAnswer);
+  if (facts === undefined) return NO_WORK;
+  meter.readError(facts);
+  return meter.figuresOfPart();
 }
 
 /** Hints for the operator. The upstream's message is not logged, since it may quote the prompt. */

@@ -10,9 +10,9 @@ import { withoutSecrets } from '../wire/answer-secrets.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { excessOf, MAX_RESPONSE_PARTS } from '../wire/structure.ts';
 import { isErrorValue } from '../wire/upstream-error.ts';
-import { errorForErrorValue, errorForInvalidResponse, readAll } from './failures.ts';
+import { errorForErrorValue, errorForInvalidResponse, meteredByError, readAll } from './failures.ts';
 import type { Meter } from './meter.ts';
-import { NO_WORK, type RelayResult } from './relay.ts';
+import type { RelayResult } from './relay.ts';
 
 /** The longest response that is accepted. The longest ones hold images in base64. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
@@ -46,9 +46,8 @@ export async function relayJson(attempt: Attempt, meter: Meter, options: JsonOpt
   if (!isObject(answer)) return invalid('the response is not a JSON object');
   const facts = dialect.readAnswer(answer);
   if (isErrorValue(answer) && !facts.choices) {
-    if (facts.usage !== undefined) meter.read(facts);
     return {
-      metered: facts.usage === undefined ? NO_WORK : meter.figures(),
+      metered: meteredByError(answer, dialect, meter),
       termination: { kind: 'error', error: errorForErrorValue(answer, 'error_answer', secrets) },
       note: 'the upstream sent an error with status 200',
     };

@@ -33,6 +33,8 @@ export class Meter {
   #isReportUnusable = false;
   /** The report came with the end of the response or after it. */
   #isReportFinal = false;
+  /** Of output, where none is reported. */
+  #leastOutput = 1;
   #firstId: unknown;
   #serviceTier: string | undefined;
   #model: unknown;
@@ -78,6 +80,20 @@ export class Meter {
     if (facts.usage !== undefined || !this.complete) this.#isReportFinal = facts.usage !== undefined && this.complete;
   }
 
+  /**
+   * Reads what an error of the host says of its work. Its report is final if nothing was written;
+   * else it may cover less.
+   */
+  readError(facts: AnswerFacts): void {
+    this.read(facts);
+    const isNothingWritten = this.#written.tokensAtMost === 0;
+    if (isNothingWritten && facts.usage !== undefined) this.#isReportFinal = true;
+    if (isNothingWritten && facts.isInputBilled === true) {
+      this.hasRead = true;
+      this.#leastOutput = 0;
+    }
+  }
+
   /** Counts bytes that were relayed without being parsed. */
   readUnparsed(bytes: number): void {
     this.hasRead = true;
@@ -120,7 +136,8 @@ export class Meter {
 
   /**
    * The figures of a complete response: as reported, otherwise estimated from what was relayed. An
-   * upstream that was reached is assumed to have read the input and written at least one token.
+   * upstream that was reached is assumed to have read the input and written at least one token,
+   * unless its error says that it only read.
    */
   figures(): Metered {
     return this.#reported === undefined
@@ -146,7 +163,7 @@ export class Meter {
   }
 
   #counted(): Metered {
-    const completionTokens = Math.max(1, this.#written.tokens);
+    const completionTokens = Math.max(this.#leastOutput, this.#written.tokens);
     const counted = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
     const usage = withToolCalls(counted, this.#toolCalls);
     return { ...this.#known, usage, source: 'counted', written: this.#written, earlyReport: undefined };

@@ -34,7 +34,7 @@ async function relayByHead(
   meter: Meter,
   options: RelayOptions,
 ): Promise<RelayResult> {
-  if (head.status < 200 || head.status > 299) return relayErrorResponse(attempt, head.status, meter, options.secrets);
+  if (head.status < 200 || head.status > 299) return relayErrorResponse(attempt, head.status, meter, options);
   if (head.contentEncoding !== undefined) {
     attempt.abort();
     return invalidResponse(meter, options.dialect, 'the response is compressed, although identity was requested');

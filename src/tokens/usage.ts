@@ -5,7 +5,8 @@ import type { TextSample } from '../wire/text-sample.ts';
 import type { TokenCounter } from './counter.ts';
 
 /**
- * Counts input and output, at least one token of output. What cannot be counted stays as estimated.
+ * Counts input and output: at least one token of output, unless the estimate has none. What cannot be
+ * counted stays as estimated.
  */
 export async function countUsage(
   counter: TokenCounter,
@@ -17,11 +18,12 @@ export async function countUsage(
     countSample(counter, input.text),
     countSample(counter, written),
   ]);
+  const leastOutput = Math.min(1, estimate.completionTokens);
   return {
     promptTokens: inputTokens === undefined ? estimate.promptTokens : inputTokens + input.extraTokens,
     cachedTokens: 0,
     ...(estimate.parts && { parts: estimate.parts }),
-    completionTokens: outputTokens === undefined ? estimate.completionTokens : Math.max(1, outputTokens),
+    completionTokens: outputTokens === undefined ? estimate.completionTokens : Math.max(leastOutput, outputTokens),
   };
 }
 

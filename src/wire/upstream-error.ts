@@ -2,7 +2,7 @@
  * Parses upstream errors in the formats that hosts use, and decides which messages a client may
  * read.
  */
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject } from '../core/json.ts';
 import { holdsSecret, type Secrets } from './secrets.ts';
 
 /** The content of an upstream's error. */
@@ -19,12 +19,6 @@ const MAX_SEARCHED_CHARACTERS = 8_000;
 /** Longer than any helpful message. */
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
-/** Parses the body of an error response. Undefined if it has no message. */
-export function readErrorBody(text: string): UpstreamWords | undefined {
-  const parsed = parseJson(text);
-  return parsed === undefined ? undefined : readErrorValue(parsed.value);
-}
-
 /**
  * True if a parsed response is an error, whatever its status. Some hosts send it unwrapped, as
  * `{object: "error"}`.
@@ -35,7 +29,7 @@ export function isErrorValue(value: unknown): boolean {
 
 /**
  * Parses `{error: {message, …}}`, `{error: text}`, `{message, …}`, `{detail: …}`, or an array of
- * any of these.
+ * any of these. Undefined if there is no message.
  */
 export function readErrorValue(value: unknown, levels = MAX_ERROR_LEVELS): UpstreamWords | undefined {
   if (levels === 0) return undefined;

@@ -5,6 +5,7 @@ import type { JsonBody } from '../../wire/body.ts';
 import { DONE, DONE_EVENT, dataEvent, MAX_EVENT_BYTES, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
 import type { Dialect, Judgement, StreamReader } from '../dialect.ts';
+import { errorFacts } from '../error-facts.ts';
 import { readChunk, readCompletion } from './answer.ts';
 import { type ChatRequest, checkChat } from './check.ts';
 import { editBody } from './edit.ts';
@@ -33,7 +34,8 @@ const READER: StreamReader = {
   judge({ data = '', name }: SseEvent): Judgement {
     if (data.trim() === DONE) return { kind: 'end' };
     const value = parseJson(data)?.value;
-    if (name === 'error' || isErrorValue(value)) return { kind: 'error', value: value ?? data };
+    if (name === 'error' || isErrorValue(value))
+      return { kind: 'error', value: value ?? data, facts: errorFacts(value, readChunk) };
     if (!isObject(value)) return { kind: 'invalid' };
     const facts = readChunk(value);
     return { kind: 'part', value, facts, isHidden: facts.hasUsage && (facts.choices ?? 0) === 0 };

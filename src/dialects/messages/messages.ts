@@ -6,6 +6,7 @@ import { isErrorValue } from '../../wire/upstream-error.ts';
 import { type AnswerFacts, NO_FACTS } from '../answer.ts';
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialect.ts';
 import { withFields } from '../edit.ts';
+import { errorFacts } from '../error-facts.ts';
 import { readMessage, readUsage, textsOf } from './answer.ts';
 import { checkMessages } from './check.ts';
 import { messagesErrorBody } from './errors.ts';
@@ -45,7 +46,10 @@ class MessagesStream implements StreamReader {
 
   judge({ data = '', name }: SseEvent): Judgement {
     const value = parseJson(data)?.value;
-    if (name === 'error' || isErrorValue(value)) return { kind: 'error', value: value ?? data };
+    if (name === 'error' || isErrorValue(value)) {
+      const facts = errorFacts(value, ({ usage }) => this.#withUsage(usage, false, []));
+      return { kind: 'error', value: value ?? data, facts };
+    }
     if (!isObject(value)) return { kind: 'invalid' };
     // Clients go by the name of an event or by its type.
     const facts = this.#factsOf(value, value.type ?? name);

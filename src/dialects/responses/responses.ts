@@ -5,6 +5,7 @@ import { namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { type AnswerFacts, NO_FACTS } from '../answer.ts';
 import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { withFields } from '../edit.ts';
+import { errorFacts } from '../error-facts.ts';
 import { readResponse } from './answer.ts';
 import { checkResponses } from './check.ts';
 import { walkResponses } from './input.ts';
@@ -54,11 +55,11 @@ class ResponsesStream implements StreamReader {
 
   judge({ data = '', name }: SseEvent): Judgement {
     const value = parseJson(data)?.value;
-    if (!isObject(value)) return name === 'error' ? { kind: 'error', value: data } : { kind: 'invalid' };
+    if (!isObject(value)) return name === 'error' ? this.#failed(data) : { kind: 'invalid' };
     const { type, response } = value;
     if (isObject(response)) this.#remember(response);
-    if (type === 'error' || name === 'error' || (type === undefined && value.error)) return { kind: 'error', value };
-    if (type === 'response.failed') return { kind: 'error', value: isObject(response) ? response : value };
+    if (type === 'error' || name === 'error' || (type === undefined && value.error)) return this.#failed(value);
+    if (type === 'response.failed') return this.#failed(isObject(response) ? response : value);
     if (type === 'response.completed' || type === 'response.incomplete') {
       return { kind: 'end', value, facts: this.#lastFacts(response) };
     }
@@ -67,6 +68,10 @@ class ResponsesStream implements StreamReader {
     this.#hasWritten ||= facts.progress.length > 0;
     this.#hasCalls ||= facts.toolCalls !== undefined;
     return { kind: 'part', value, facts, isHidden: false };
+  }
+
+  #failed(value: unknown): Judgement {
+    return { kind: 'error', value, facts: errorFacts(value, (response) => this.#lastFacts(response)) };
   }
 
   #lastFacts(response: unknown): AnswerFacts {
