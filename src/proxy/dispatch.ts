@@ -19,14 +19,11 @@ import { fullBudget, onRequest, onRetry } from '../upstream/retry.ts';
 import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import { attemptFailureOf } from './attempt-failure.ts';
 import type { Route } from './plan.ts';
-import { rejectionOf, withoutClientRetry } from './rejection.ts';
+import { rejectionOf, withoutClientRetry, workBefore } from './rejection.ts';
 import { traceAttempt, traceEnd, traceHead } from './trace-attempt.ts';
 
 /** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
 const DRAIN_AFTER_DISCONNECT_MS = 60_000;
-/** How long the body of a rejection is read, so that its connection can be reused. */
-const REJECTION_DRAIN_MS = 1_000;
-
 export interface DispatcherParts {
   /** The active providers, by name. */
   readonly providers: ReadonlyMap<string, Provider>;
@@ -104,8 +101,8 @@ export class Dispatch {
   #attempt: Attempt | undefined;
   #attemptStartedAtMs = 0;
   #attempts = 0;
-  /** For each rejection that came over a connection: whether it was read to its end. */
-  readonly #rejections: Promise<boolean>[] = [];
+  /** True once a rejection was not complete. */
+  #mayHaveWorked = false;
   #aborted = false;
   #isOver = false;
   #drainTimer: NodeJS.Timeout | undefined;
@@ -182,8 +179,9 @@ export class Dispatch {
       while (target !== undefined) {
         const result = await this.#try(target);
         if (result.kind === 'answered') {
-          return this.#attempts > 1 ? await this.#afterRetries(result.relayed) : result.relayed;
+          return this.#attempts > 1 ? this.#afterRetries(result.relayed) : result.relayed;
         }
+        this.#logRetry(result.next);
         target = result.next;
       }
       return this.#noneAvailable();
@@ -194,11 +192,10 @@ export class Dispatch {
   }
 
   /** Only a complete rejection proves that no work was done: after any other, the request is not free. */
-  async #afterRetries(relayed: RelayResult): Promise<RelayResult> {
+  #afterRetries(relayed: RelayResult): RelayResult {
     const result = withoutClientRetry(relayed);
-    if (relayed.metered !== NO_WORK) return result;
-    const areComplete = (await Promise.all(this.#rejections)).every((isComplete) => isComplete);
-    return areComplete ? result : { ...result, metered: this.#request.meter.figuresOfPart() };
+    if (relayed.metered !== NO_WORK || !this.#mayHaveWorked) return result;
+    return { ...result, metered: this.#request.meter.figuresOfPart() };
   }
 
   async #try(target: Target): Promise<AttemptResult> {
@@ -229,8 +226,9 @@ export class Dispatch {
       failure = rejection?.failure;
       if (rejection?.isOfUpstream) for (const { model } of this.#request.routes) this.#triedFor(model).add(member);
       const next = rejection && this.#takeNext();
-      if (next !== undefined) {
-        if (attempt.sent) this.#rejections.push(attempt.drain(REJECTION_DRAIN_MS));
+      const work = next && attempt.sent ? await workBefore(attempt, hosted.request.dialect) : 'none';
+      if (next !== undefined && work !== 'billed' && !this.#aborted) {
+        this.#mayHaveWorked ||= work === 'unknown';
         return { kind: 'rejected', next };
       }
       relayed = await relayResponse(attempt, sink, meter, {
@@ -253,14 +251,17 @@ export class Dispatch {
 
   /** The next target after a rejection, for one retry of the budget. Undefined where there may be no further attempt. */
   #takeNext(): Target | undefined {
-    const { retry, log } = this.#dispatcher.parts;
+    const { retry } = this.#dispatcher.parts;
     if (this.#aborted || this.#attempts >= retry.attempts) return undefined;
     const next = this.#find('available');
-    if (next === undefined || !this.#dispatcher.takeRetry()) return undefined;
+    return next !== undefined && this.#dispatcher.takeRetry() ? next : undefined;
+  }
+
+  #logRetry(next: Target): void {
     const { requestId } = this.#request;
     const [from, to] = [this.#target, next].map((target) => `${target?.member.name} for ${target?.route.model.id}`);
-    log.info({ request_id: requestId, from, to }, `${requestId}: rejected by ${from}; retrying at ${to}`);
-    return next;
+    const fields = { request_id: requestId, from, to };
+    this.#dispatcher.parts.log.info(fields, `${requestId}: rejected by ${from}; retrying at ${to}`);
   }
 
   #find(among: Among): Target | undefined {

@@ -1,6 +1,10 @@
 /** Which answers of an upstream prove that it did not take a request, so that another may be tried. */
 import { causeOf } from '../core/failure.ts';
+import { parseJson } from '../core/json.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { errorFacts } from '../dialects/error-facts.ts';
 import type { AttemptFailure } from '../observe/failure-causes.ts';
+import { readErrorBody } from '../relay/failures.ts';
 import type { RelayResult } from '../relay/relay.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { isRejection } from '../upstream/retry.ts';
@@ -23,6 +27,28 @@ export async function rejectionOf(attempt: Attempt): Promise<Rejection | undefin
     if (!(error instanceof UpstreamFailure)) throw error;
     if (attempt.sent || attempt.wasAborted) return undefined;
     return { failure: { cause: error.kind, message: error.message }, isOfUpstream: true };
+  }
+}
+
+/** How long a rejection is read before the next upstream is tried. Hosts send one at once. */
+const REJECTION_MS = 1_000;
+
+/**
+ * Whether the upstream says that it has worked before it rejected a request, and bills that; `unknown` if the rejection
+ * is not complete. It can be read again.
+ */
+export async function workBefore(attempt: Attempt, dialect: Dialect): Promise<'none' | 'billed' | 'unknown'> {
+  const timer = setTimeout(() => attempt.abort(), REJECTION_MS);
+  try {
+    const body = await readErrorBody(attempt);
+    if (body === undefined) return 'unknown';
+    attempt.unread(body);
+    return errorFacts(parseJson(body.toString('utf8'))?.value, dialect.readAnswer) === undefined ? 'none' : 'billed';
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    return 'unknown';
+  } finally {
+    clearTimeout(timer);
   }
 }
 

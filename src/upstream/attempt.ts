@@ -104,6 +104,11 @@ export class Attempt {
     return chunk;
   }
 
+  /** Gives bytes back, to be read again. Nobody may be reading. */
+  unread(bytes: Buffer): void {
+    if (bytes.length > 0) this.#chunks.unshift(bytes);
+  }
+
   /** Aborts the attempt and closes its connection, which tells the upstream to stop. */
   abort(kind: 'aborted' | 'stopped' = 'aborted'): void {
     this.fail(new UpstreamFailure(kind, kind === 'aborted' ? 'aborted by the gateway' : 'stopped by the operator'));
@@ -111,15 +116,14 @@ export class Attempt {
 
   /**
    * Reads and discards the rest of the response, for a limited time, so that the connection can be
-   * reused. Resolves with whether the response was complete.
+   * reused. Never rejects.
    */
-  async drain(milliseconds: number): Promise<boolean> {
+  async drain(milliseconds: number): Promise<void> {
     const timer = setTimeout(() => this.abort(), milliseconds);
     try {
       while ((await this.next()) !== undefined) {}
-      return true;
     } catch {
-      return false;
+      // Then the connection is closed.
     } finally {
       clearTimeout(timer);
     }

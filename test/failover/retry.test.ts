@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { chunk, completion, event } from '../support/answers.ts';
+import { answering, chunk, completion, event } from '../support/answers.ts';
 import { CONCURRENCY } from '../support/cli.ts';
 import { assertError } from '../support/expect.ts';
 import type { FakeUpstream, Script } from '../support/fake-upstream.ts';
@@ -209,6 +209,26 @@ describe('the error message of an upstream', { concurrency: CONCURRENCY }, () =>
         assertError(other, 400, 'invalid_request');
         assertNoSecret(stage, other);
       }));
+  }
+});
+
+describe('a rejection by an upstream that has worked before', { concurrency: CONCURRENCY }, () => {
+  const error = { message: 'Overloaded after all.' };
+  const usage = { prompt_tokens: 10, completion_tokens: 5 };
+  for (const status of REFUSALS) {
+    for (const stream of [false, true]) {
+      const what = `${status} ${stream ? 'to a stream ' : ''}with usage`;
+      test(`${what} is charged by it, and not tried at another upstream, which would bill it again`, () =>
+        withStage(2, {}, async (stage) => {
+          stage.follow(answering({ error, usage }, status), serving('from the second'));
+          const key = stage.key();
+          const reply = await stage.ask(key, { stream });
+          assert.match(assertError(reply, 502, 'upstream_error'), /Overloaded after all/);
+          assert.deepEqual(stage.asked, [1, 0]);
+          const row = await stage.row(key);
+          assert.deepEqual([row.source, row.cost_nanos, row.attempts], ['reported', SERVED_COST, 1]);
+        }));
+    }
   }
 });
 
