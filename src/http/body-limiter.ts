@@ -1,6 +1,6 @@
 /**
  * Bounds what one key can cost the others with its request bodies: those it may have in reading at a
- * time, and the large ones that were read in vain.
+ * time, and the large ones that it does not pay for.
  */
 import { rateLimited } from '../core/errors.ts';
 import type { BodyRefusal } from './body.ts';
@@ -18,12 +18,13 @@ export const FULL_BODIES_IN_READING = 4;
 export const MIN_BYTES_IN_READING = 16 * 1024 * 1024;
 
 /**
- * How many bytes of large bodies that are refused a key may send per second, in the long run.
- * Parsing takes a millisecond per 50 KB at worst, so refused bodies take a tenth of a thread at most.
+ * How many bytes of large bodies that are refused, or whose tokens are only counted, a key may send
+ * per second, in the long run. Parsing takes a millisecond per 50 KB at worst, so such bodies take a
+ * tenth of a thread at most.
  */
-export const REFUSED_BYTES_PER_SECOND = 4 * 1024 * 1024;
+export const UNPAID_BYTES_PER_SECOND = 4 * 1024 * 1024;
 /** How many of the maximum size it may send beyond that before it has to wait. */
-export const FULL_BODIES_REFUSED = 2;
+export const FULL_BODIES_UNPAID = 2;
 
 /** Slots and bytes become free when a body has been read, and nobody knows when. */
 const SOON_S = 1;
@@ -38,14 +39,14 @@ export interface ReadingBounds {
 interface KeyLoad {
   bodies: number;
   bytes: number;
-  /** The bytes of refused large bodies that have not been forgiven yet, at `atMs`. */
-  refusedBytes: number;
+  /** The bytes of unpaid large bodies that have not been forgiven yet, at `atMs`. */
+  unpaidBytes: number;
   atMs: number;
 }
 
 export class BodyLimiter {
   readonly #nowMs: () => number;
-  /** Keys with bodies in reading, or with refused ones. Bounded by the number of keys. */
+  /** Keys with bodies in reading, or with unpaid ones. Bounded by the number of keys. */
   readonly #loads = new Map<string, KeyLoad>();
 
   constructor(nowMs = () => performance.now()) {
@@ -62,14 +63,14 @@ export class BodyLimiter {
     });
   }
 
-  /** A body was read in vain: its request is refused. */
-  countRefused(keyId: string, bytes: number): void {
-    if (bytes > LARGE_BODY_BYTES) this.#loadOf(keyId).refusedBytes += bytes;
+  /** A body was read whose request costs nothing: it is refused, or only asks for a count. */
+  countUnpaid(keyId: string, bytes: number): void {
+    if (bytes > LARGE_BODY_BYTES) this.#loadOf(keyId).unpaidBytes += bytes;
   }
 
   #loadOf(keyId: string): KeyLoad {
     const nowMs = this.#nowMs();
-    const load = this.#loads.get(keyId) ?? { bodies: 0, bytes: 0, refusedBytes: 0, atMs: nowMs };
+    const load = this.#loads.get(keyId) ?? { bodies: 0, bytes: 0, unpaidBytes: 0, atMs: nowMs };
     forgive(load, nowMs);
     this.#loads.set(keyId, load);
     return load;
@@ -77,13 +78,13 @@ export class BodyLimiter {
 
   #forgetIfUnused(keyId: string, load: KeyLoad): void {
     forgive(load, this.#nowMs());
-    if (load.bodies === 0 && load.refusedBytes === 0) this.#loads.delete(keyId);
+    if (load.bodies === 0 && load.unpaidBytes === 0) this.#loads.delete(keyId);
   }
 }
 
 function forgive(load: KeyLoad, nowMs: number): void {
-  const forgivenBytes = ((nowMs - load.atMs) / 1000) * REFUSED_BYTES_PER_SECOND;
-  load.refusedBytes = Math.max(0, load.refusedBytes - forgivenBytes);
+  const forgivenBytes = ((nowMs - load.atMs) / 1000) * UNPAID_BYTES_PER_SECOND;
+  load.unpaidBytes = Math.max(0, load.unpaidBytes - forgivenBytes);
   load.atMs = nowMs;
 }
 
@@ -111,10 +112,10 @@ export class BodyInReading {
   }
 
   #refusedBefore(before: number, bytes: number): BodyRefusal | undefined {
-    const excessBytes = this.#load.refusedBytes - this.#bounds.maxBodyBytes * FULL_BODIES_REFUSED;
+    const excessBytes = this.#load.unpaidBytes - this.#bounds.maxBodyBytes * FULL_BODIES_UNPAID;
     if (excessBytes <= 0 || bytes <= LARGE_BODY_BYTES || before > LARGE_BODY_BYTES) return undefined;
-    const retryAfterS = Math.ceil(excessBytes / REFUSED_BYTES_PER_SECOND);
-    const message = 'Too many large requests of this key were refused in the last seconds.';
+    const retryAfterS = Math.ceil(excessBytes / UNPAID_BYTES_PER_SECOND);
+    const message = 'Too many large requests of this key were refused, or only counted, in the last seconds.';
     return { error: rateLimited(message, retryAfterS), reason: 'refused_bodies' };
   }
 

@@ -50,8 +50,12 @@ export class LedgerClient implements LedgerControl {
     return this.#ask({ kind: 'identify', keyHash });
   }
 
-  admitListing(keyHash: string): Promise<ListingAdmission> {
-    return this.#ask({ kind: 'admit_listing', keyHash });
+  admitListing(keyHash: string, countId?: string): Promise<ListingAdmission> {
+    return this.#ask({ kind: 'admit_listing', keyHash, countId });
+  }
+
+  async endCount(countId: string): Promise<void> {
+    await this.#ask({ kind: 'end_count', countId });
   }
 
   forecast(question: AdmissionQuestion): Promise<AdmissionForecast> {

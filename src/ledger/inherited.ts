@@ -1,13 +1,15 @@
 /** The open requests of earlier processes, whose commands come through ports that stand for them. */
 import type { MessagePort } from 'node:worker_threads';
 import type { PortHandover } from './handover.ts';
-import { isAdmitted } from './protocol.ts';
+import { type Command, isAdmitted, isCountBegun } from './protocol.ts';
 import type { DecidedCommand } from './responder.ts';
 
 export class InheritedRequests {
   readonly #byPort = new Map<MessagePort, Set<string>>();
   readonly #portOf = new Map<string, MessagePort>();
   readonly #closed = new Set<MessagePort>();
+  /** Those of them that are counts of tokens, of which the next process is told nothing. */
+  readonly #counts = new Set<string>();
 
   add(port: MessagePort, requestIds: readonly string[]): void {
     this.#byPort.set(port, new Set(requestIds));
@@ -19,8 +21,10 @@ export class InheritedRequests {
     if (this.#byPort.size === 0) return;
     for (const { envelope, port, answer } of batch) {
       const { command } = envelope;
-      if (isAdmitted(command, answer)) this.#open(port, command);
+      if (command.kind === 'admit' && isAdmitted(command, answer)) this.#open(port, command.request.requestId);
+      else if (isCountBegun(command, answer)) this.#openCount(port, command.countId);
       else if (command.kind === 'settle') this.#end(command.settlement.requestId);
+      else if (command.kind === 'end_count') this.#end(command.countId);
       else if (command.kind === 'charge_held') this.#end(command.requestId);
     }
   }
@@ -35,33 +39,48 @@ export class InheritedRequests {
     return this.#closed;
   }
 
-  /** Takes what is open of closed ports. `isAwaited` says of one that commands from it are still to be decided. */
-  takeOrphans(isAwaited: (port: MessagePort) => boolean): string[] {
-    return [...this.#closed].flatMap((port) => {
+  /**
+   * Takes what is open of closed ports: the commands that end it. `isAwaited` says of one that commands from it are still
+   * to be decided.
+   */
+  takeOrphans(isAwaited: (port: MessagePort) => boolean): Command[] {
+    const ids = [...this.#closed].flatMap((port) => {
       if (isAwaited(port)) return [];
       this.#closed.delete(port);
       const ids = [...(this.#byPort.get(port) ?? [])];
       this.#byPort.delete(port);
       return ids;
     });
+    return ids.map((id) =>
+      this.#counts.delete(id) ? { kind: 'end_count', countId: id } : { kind: 'charge_held', requestId: id },
+    );
   }
 
   /** The open requests of each port. */
   handOver(numberOf: (port: MessagePort) => number): PortHandover[] {
-    return [...this.#byPort].map(([port, ids]) => ({ port: numberOf(port), requestIds: [...ids] }));
+    return [...this.#byPort].map(([port, ids]) => ({
+      port: numberOf(port),
+      requestIds: [...ids].filter((id) => !this.#counts.has(id)),
+    }));
   }
 
-  #open(port: MessagePort, command: DecidedCommand['envelope']['command']): void {
+  #open(port: MessagePort, id: string): boolean {
     const open = this.#byPort.get(port);
-    if (open === undefined || command.kind !== 'admit') return;
-    open.add(command.request.requestId);
-    this.#portOf.set(command.request.requestId, port);
+    if (open === undefined) return false;
+    open.add(id);
+    this.#portOf.set(id, port);
+    return true;
   }
 
-  #end(requestId: string): void {
-    const port = this.#portOf.get(requestId);
+  #openCount(port: MessagePort, countId: string): void {
+    if (this.#open(port, countId)) this.#counts.add(countId);
+  }
+
+  #end(id: string): void {
+    const port = this.#portOf.get(id);
     if (port === undefined) return;
-    this.#portOf.delete(requestId);
-    this.#byPort.get(port)?.delete(requestId);
+    this.#portOf.delete(id);
+    this.#counts.delete(id);
+    this.#byPort.get(port)?.delete(id);
   }
 }

@@ -165,10 +165,9 @@ export class LedgerThread {
   #chargeOrphans(): void {
     const orphans = this.#inherited.takeOrphans((port) => this.#queue.some((queued) => queued.port === port));
     if (orphans.length === 0) return;
-    for (const requestId of orphans) {
-      this.#queue.push({ envelope: { ticket: 0, command: { kind: 'charge_held', requestId } }, port: this.#main });
-    }
-    send(this.#main, { kind: 'charged_held', requests: orphans.length });
+    for (const command of orphans) this.#queue.push({ envelope: { ticket: 0, command }, port: this.#main });
+    const charged = orphans.filter(({ kind }) => kind === 'charge_held');
+    if (charged.length > 0) send(this.#main, { kind: 'charged_held', requests: charged.length });
   }
 
   /** Ends all that was begun, and decides nothing until it is known who does. */

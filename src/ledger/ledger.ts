@@ -58,6 +58,8 @@ export interface EnabledKey {
   readonly concurrency: number;
   /** Whether `run` has made it, so that the output of its requests is capped. Never changes. */
   readonly isLeashed: boolean;
+  /** Requests that it may have in flight besides those that are. */
+  readonly freeSlots: number;
   /** Why any request would be refused now, however small: if it costs something, and if it is free. */
   readonly refusal: Refusal | undefined;
   readonly refusalIfFree: Refusal | undefined;
@@ -197,8 +199,13 @@ export interface Ledger {
   readonly storageFault: string | undefined;
   /** What the key with this hash may do now. Takes nothing from its limits. */
   identify(keyHash: string): Promise<Identity>;
-  /** Admits a request for the list of models, which has a window of its own. */
-  admitListing(keyHash: string): Promise<ListingAdmission>;
+  /**
+   * Admits a request for the list of models, which has a window of its own. With an id: a count of
+   * tokens in that window, which also takes a slot until `endCount`. All or nothing.
+   */
+  admitListing(keyHash: string, countId?: string): Promise<ListingAdmission>;
+  /** Frees the slot of a count that was admitted. While the file cannot be written, the promise stays pending. */
+  endCount(countId: string): Promise<void>;
   /** What `admit` would say. Takes nothing. */
   forecast(question: AdmissionQuestion): Promise<AdmissionForecast>;
   /** All or nothing: a refusal takes no window, no slot and no money. */
@@ -281,6 +288,8 @@ export type ListingAdmission =
       readonly limit: number;
       readonly figures: RateFigures;
     }
+  /** A count of tokens finds no slot. The figures are those of requests, which have the slots. */
+  | { readonly kind: 'busy'; readonly keyId: string; readonly limit: number; readonly figures: RateFigures }
   | {
       readonly kind: 'admitted';
       readonly keyId: string;

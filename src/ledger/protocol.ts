@@ -23,7 +23,9 @@ import type {
 
 export type Command =
   | { readonly kind: 'identify'; readonly keyHash: string }
-  | { readonly kind: 'admit_listing'; readonly keyHash: string }
+  /** With an id: for a count of tokens, which takes a slot. */
+  | { readonly kind: 'admit_listing'; readonly keyHash: string; readonly countId?: string | undefined }
+  | { readonly kind: 'end_count'; readonly countId: string }
   | { readonly kind: 'forecast'; readonly question: AdmissionQuestion }
   | { readonly kind: 'admit'; readonly request: AdmissionRequest }
   | { readonly kind: 'settle'; readonly settlement: Settlement }
@@ -48,15 +50,25 @@ export function isAdmitted({ kind }: Command, answer: Answer): boolean {
   return kind === 'admit' && (answer as Admission).admitted;
 }
 
+/** Whether a count of tokens has taken its slot. */
+export function isCountBegun(
+  command: Command,
+  answer: Answer,
+): command is Extract<Command, { kind: 'admit_listing' }> & { readonly countId: string } {
+  if (command.kind !== 'admit_listing' || command.countId === undefined) return false;
+  return (answer as ListingAdmission).kind === 'admitted';
+}
+
 /** Whether a command waits while the store cannot be written. All others fail. */
 export function waitsForStore({ kind }: Command): boolean {
-  return kind === 'settle' || kind === 'grow' || kind === 'free_slot' || kind === 'charge_held';
+  return ['settle', 'grow', 'free_slot', 'end_count', 'charge_held'].includes(kind);
 }
 
 /** The answer to each kind of command. */
 export interface Answers {
   identify: Identity;
   admit_listing: ListingAdmission;
+  end_count: undefined;
   forecast: AdmissionForecast;
   admit: Admission;
   settle: RateFigures;

@@ -15,6 +15,9 @@ export function refused(error: ClientError, reason: string = error.code): Refuse
   return { error, reason };
 }
 
+/** A slot is free when a request ends, and nobody knows when. */
+const SLOT_SOON_S = 1;
+
 export type ListingAccess =
   | {
       readonly ok: true;
@@ -24,12 +27,12 @@ export type ListingAccess =
     }
   | { readonly ok: false; readonly refused: Refused };
 
-/** Identifies the key of a listing, and takes an entry of its window. */
-export async function admitListing(ledger: Ledger, exchange: Exchange): Promise<ListingAccess> {
+/** Identifies the key of a listing, and takes an entry of its window; with an id, also the slot of a count. */
+export async function admitListing(ledger: Ledger, exchange: Exchange, countId?: string): Promise<ListingAccess> {
   const no = (error: ClientError, reason?: string) => ({ ok: false, refused: refused(error, reason) }) as const;
   const credential = credentialOf(exchange.request.headers);
   if (!credential.ok) return no(credential.error);
-  const admission = await ledger.admitListing(credential.keyHash);
+  const admission = await ledger.admitListing(credential.keyHash, countId);
   exchange.showLimits(admission.figures);
   if (admission.kind === 'unknown') return no(INVALID_API_KEY);
   exchange.identifyKey(admission.keyId);
@@ -39,6 +42,10 @@ export async function admitListing(ledger: Ledger, exchange: Exchange): Promise<
     case 'limited': {
       const message = `The limit of ${admission.limit} model listings per minute is reached.`;
       return no(rateLimited(message, admission.retryAfterS), 'model_listings_per_minute');
+    }
+    case 'busy': {
+      const message = `The limit of ${admission.limit} concurrent requests is reached.`;
+      return no(rateLimited(message, SLOT_SOON_S), 'concurrency');
     }
     case 'admitted':
       return { ok: true, ...admission, reading: { ...admission, refusal: undefined } };

@@ -217,7 +217,7 @@ export class Pipeline {
   ): void {
     const { keyId } = exchange;
     if (keyId !== undefined) {
-      this.#parts.bodies.countRefused(keyId, exchange.bodyBytes);
+      this.#parts.bodies.countUnpaid(keyId, exchange.bodyBytes);
       this.#parts.ledger.countRefusal({ keyId, code: error.code, reason });
       const { requestId: id, model = '' } = exchange;
       this.#parts.monitor.refuse({ id, keyId, model, code: error.code, reason, cause });

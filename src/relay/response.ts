@@ -34,16 +34,36 @@ async function relayByHead(
   meter: Meter,
   options: RelayOptions,
 ): Promise<RelayResult> {
-  if (head.status < 200 || head.status > 299) return relayErrorResponse(attempt, head.status, meter, options);
-  if (head.contentEncoding !== undefined) {
-    attempt.abort();
-    return invalidResponse(meter, options.dialect, 'the response is compressed, although identity was requested');
-  }
   const isEventStream = /^\s*text\/event-stream\b/i.test(head.contentType);
-  if (options.stream && isEventStream) return relayStream(attempt, sink, meter, options);
-  const relayed = await relayJson(attempt, meter, options);
+  if (options.stream && isEventStream && isReadable(head)) return relayStream(attempt, sink, meter, options);
+  const relayed = await relayWholeByHead(head, attempt, meter, options);
   // A client that expects events could not read a plain completion.
   if (options.stream && relayed.termination.kind === 'json')
     return invalidResponse(meter, options.dialect, 'the response is a completion, although a stream was requested');
   return relayed;
+}
+
+function isReadable({ status, contentEncoding }: ResponseHead): boolean {
+  return status >= 200 && status <= 299 && contentEncoding === undefined;
+}
+
+/** Relays a response that is no stream. */
+export async function relayWhole(attempt: Attempt, meter: Meter, options: JsonOptions): Promise<RelayResult> {
+  try {
+    return await relayWholeByHead(await attempt.head(), attempt, meter, options);
+  } catch (error) {
+    return relayFailure(attempt, error, meter);
+  }
+}
+
+async function relayWholeByHead(
+  head: ResponseHead,
+  attempt: Attempt,
+  meter: Meter,
+  options: JsonOptions,
+): Promise<RelayResult> {
+  if (head.status < 200 || head.status > 299) return relayErrorResponse(attempt, head.status, meter, options);
+  if (isReadable(head)) return relayJson(attempt, meter, options);
+  attempt.abort();
+  return invalidResponse(meter, options.dialect, 'the response is compressed, although identity was requested');
 }

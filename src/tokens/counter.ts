@@ -14,16 +14,27 @@ const MAX_QUEUED_CHARACTERS = 256 * 1024;
 /** The tokenizer takes 75 MB once loaded, twice that after long unbroken texts. The thread ends after so long unused. */
 const IDLE_MS = 300_000;
 
+/** What a count is for: money waits for those of a charge, which go first. */
+export type Purpose = 'charge' | 'courtesy';
+
 interface Queued extends CountOrder {
   readonly characters: number;
+}
+
+/** Counts that are still awaited, in order. Bounded by the requests in flight. */
+interface Queue {
+  readonly orders: Queued[];
+  characters: number;
 }
 
 export class TokenCounter {
   readonly #countMs: number;
   readonly #tickets = new Tickets<number | undefined>();
-  /** Counts that are still awaited, in order. Bounded by the requests that are being settled. */
-  readonly #queue: Queued[] = [];
-  #queuedCharacters = 0;
+  /** In the order of their purposes. The length of one keeps nothing out of another. */
+  readonly #queues: Readonly<Record<Purpose, Queue>> = {
+    charge: { orders: [], characters: 0 },
+    courtesy: { orders: [], characters: 0 },
+  };
   #thread: Worker | undefined;
   /** True while the thread is counting, even if nobody awaits the result any more. */
   #isBusy = false;
@@ -39,13 +50,18 @@ export class TokenCounter {
    * The tokens of all texts together, each times its factor if it has one; undefined if they were
    * not counted in time. Never rejects.
    */
-  async count(texts: readonly string[], factors: readonly number[] = []): Promise<number | undefined> {
-    if (this.#closed || this.#queuedCharacters > MAX_QUEUED_CHARACTERS) return undefined;
+  async count(
+    texts: readonly string[],
+    factors: readonly number[] = [],
+    purpose: Purpose = 'charge',
+  ): Promise<number | undefined> {
+    const queue = this.#queues[purpose];
+    if (this.#closed || queue.characters > MAX_QUEUED_CHARACTERS) return undefined;
     const characters = texts.reduce((sum, text) => sum + text.length, 0);
     const { ticket, reply } = this.#tickets.take();
     const timer = setTimeout(() => this.#settle(ticket, undefined), this.#countMs);
-    this.#queue.push({ order: ticket, texts, factors, characters });
-    this.#queuedCharacters += characters;
+    queue.orders.push({ order: ticket, texts, factors, characters });
+    queue.characters += characters;
     if (!this.#isBusy) this.#sendNext();
     const tokens = await reply;
     clearTimeout(timer);
@@ -62,7 +78,7 @@ export class TokenCounter {
   /** One order at a time, so that the thread never works on one that is no longer awaited. */
   #sendNext(): void {
     clearTimeout(this.#idleTimer);
-    const [next] = this.#queue;
+    const next = this.#queues.charge.orders[0] ?? this.#queues.courtesy.orders[0];
     if (next === undefined) {
       this.#idleTimer = setTimeout(() => void this.#thread?.terminate(), IDLE_MS).unref();
       return;
@@ -89,9 +105,11 @@ export class TokenCounter {
   }
 
   #settle(order: number, tokens: number | undefined): void {
-    const index = this.#queue.findIndex((each) => each.order === order);
-    const [found] = index < 0 ? [] : this.#queue.splice(index, 1);
-    this.#queuedCharacters -= found?.characters ?? 0;
+    for (const queue of Object.values(this.#queues)) {
+      const index = queue.orders.findIndex((each) => each.order === order);
+      const [found] = index < 0 ? [] : queue.orders.splice(index, 1);
+      queue.characters -= found?.characters ?? 0;
+    }
     this.#tickets.resolve(order, tokens);
   }
 
@@ -99,6 +117,7 @@ export class TokenCounter {
     if (this.#thread !== thread) return;
     this.#thread = undefined;
     this.#isBusy = false;
-    for (const { order } of [...this.#queue]) this.#settle(order, undefined);
+    const orders = Object.values(this.#queues).flatMap((queue) => queue.orders);
+    for (const { order } of orders) this.#settle(order, undefined);
   }
 }

@@ -2,7 +2,7 @@
 import type { TokenUsage } from '../core/usage.ts';
 import type { InputSample } from '../dialects/input.ts';
 import type { TextSample } from '../wire/text-sample.ts';
-import type { TokenCounter } from './counter.ts';
+import type { Purpose, TokenCounter } from './counter.ts';
 
 /**
  * Counts input and output: at least one token of output, unless the estimate has none. What cannot be
@@ -28,8 +28,12 @@ export async function countUsage(
 }
 
 /** The tokens of a text of which there is a sample; undefined if they were not counted in time. */
-export async function countSample(counter: TokenCounter, text: TextSample): Promise<number | undefined> {
+export async function countSample(
+  counter: TokenCounter,
+  text: TextSample,
+  purpose?: Purpose,
+): Promise<number | undefined> {
   const { texts, factors } = text.sample();
-  const tokens = texts.length === 0 ? 0 : await counter.count(texts, factors);
+  const tokens = texts.length === 0 ? 0 : await counter.count(texts, factors, purpose);
   return tokens === undefined ? undefined : text.tokensOfWhole(tokens);
 }

@@ -86,6 +86,18 @@ export class Member {
     return stateOf(this.#breaker, nowMs);
   }
 
+  /** Whether nothing is known that speaks against asking it for a model. */
+  isWell(model: string): boolean {
+    const nowMs = this.#nowMs();
+    const ofModel = this.#modelBackoffs.get(model)?.backoff ?? NO_BACKOFF;
+    return stateOf(this.#breaker, nowMs) === 'closed' && isOver(this.#backoff, nowMs) && isOver(ofModel, nowMs);
+  }
+
+  /** Sends a request that is no work for the upstream: how it ends is not held against it, nor to its credit. */
+  attemptAside(call: UpstreamCall): Attempt {
+    return this.#upstream.attempt(call);
+  }
+
   /** Sends a request; call `release` once it is over. */
   attempt(call: UpstreamCall): Attempt {
     const { model } = call;
@@ -188,6 +200,13 @@ export class Provider {
   next(model: string, among: Among): Member | undefined {
     const choice = this.#choose(model, this.members, among);
     return choice && this.members[choice.index];
+  }
+
+  /** The upstream to ask aside, if there is one that is well. Changes nothing. */
+  wellFor(model: string): Member | undefined {
+    const well = this.members.filter((member) => member.isWell(model));
+    const choice = this.#choose(model, well, 'available');
+    return choice && well[choice.index];
   }
 
   #choose(model: string, members: readonly Member[], among: Among): Choice | undefined {

@@ -1,4 +1,4 @@
-/** `POST /v1/messages` at a host that speaks it: the bytes of both ways, the money, the ends, and counting tokens. */
+/** `POST /v1/messages` at a host that speaks it: the bytes of both ways, the money, and the ends. */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import type { Script } from '../support/fake-upstream.ts';
@@ -236,41 +236,6 @@ describe('a stream of a message', () => {
     assert.deepEqual([type, error.type, error.code], ['error', 'api_error', 'upstream_error']);
     assert.equal(request_id, reply.headers.get('x-request-id'));
     assert.equal(gateway.rows(key)[0]?.cost_nanos, 0);
-  });
-});
-
-describe('counting tokens', () => {
-  const path = '/v1/messages/count_tokens';
-
-  test('asks the host, costs nothing and leaves no row', async () => {
-    const key = gateway.key();
-    gateway.upstream.follow((call) => call.answer(200, { input_tokens: 77 }));
-    const reply = await post(key, { max_tokens: undefined }, {}, path);
-    assert.deepEqual([reply.status, JSON.parse(reply.text)], [200, { input_tokens: 77 }]);
-    assert.equal((await gateway.upstream.call()).path, `/base${path}`);
-    assert.deepEqual(gateway.rows(key), []);
-    assert.ok(reply.headers.has('x-ratelimit-limit-requests'));
-  });
-
-  test('is done by the gateway where the host cannot', async () => {
-    gateway.upstream.follow((call) => call.answer(404, { error: { message: 'no such path' } }));
-    const reply = await post(gateway.key(), { max_tokens: undefined }, {}, path);
-    const { input_tokens: tokens } = JSON.parse(reply.text);
-    assert.ok(tokens >= 3 && tokens <= 15, `${tokens} tokens`);
-  });
-
-  test('refuses an invalid body before it counts in the window of the listings', async () => {
-    const key = gateway.key();
-    const before = (await post(key, { messages: [] }, {}, path)).headers.get('x-ratelimit-remaining-requests');
-    const reply = await post(key, { messages: [] }, {}, path);
-    assert.deepEqual([reply.status, reply.headers.get('x-ratelimit-remaining-requests')], [400, before]);
-  });
-
-  test('is refused in the window of the listings', async () => {
-    const key = gateway.key({ state: 'disabled' } as never);
-    gateway.setState(key, 'disabled');
-    const reply = await post(key, {}, {}, path);
-    assert.deepEqual([reply.status, reply.error.code], [403, 'api_key_disabled']);
   });
 });
 

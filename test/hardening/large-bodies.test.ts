@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, afterEach, describe, mock, test } from 'node:test';
-import { FULL_BODIES_IN_READING, FULL_BODIES_REFUSED, LARGE_BODY_BYTES } from '../../src/http/body-limiter.ts';
+import { FULL_BODIES_IN_READING, FULL_BODIES_UNPAID, LARGE_BODY_BYTES } from '../../src/http/body-limiter.ts';
 import { PROCESS_MEMORY } from '../../src/http/memory.ts';
 import { answering, completion } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
@@ -144,6 +144,22 @@ describe('a large body is refused before it is read if', () => {
   });
 });
 
+test('large bodies whose tokens are only counted, which is free, are read as often as refused ones', async () => {
+  const [attacker, other] = [poor.key(LIMITS), poor.key(LIMITS)];
+  const body = bodyOf(MAX - 1_000, {
+    padding: undefined,
+    messages: [{ role: 'user', content: 'x'.repeat(MAX - 1_000) }],
+  });
+  const count = async (key: TestKey, sent: string) => {
+    const path = '/v1/messages/count_tokens';
+    return (await poor.request(path, { key, method: 'POST', body: sent })).status;
+  };
+  const statuses: number[] = [];
+  for (let i = 0; i < FULL_BODIES_UNPAID + 3; i++) statuses.push(await count(attacker, body));
+  assert.deepEqual(statuses, [...Array(FULL_BODIES_UNPAID + 1).fill(200), 429, 429]);
+  assert.deepEqual([await count(attacker, chat()), await count(other, body)], [200, 200]);
+});
+
 test('large bodies that are refused are read only so often, and other keys and small bodies as ever', async () => {
   const [attacker, other] = [gateway.key(LIMITS), gateway.key(LIMITS)];
   gateway.upstream.follow(answering(completion('hi')));
@@ -153,7 +169,7 @@ test('large bodies that are refused are read only so often, and other keys and s
     for (let i = 0; i < count; i++) all.push((await gateway.complete(attacker, wrong)).status);
     return all;
   };
-  const [read, unread] = [FULL_BODIES_REFUSED + 1, 5];
+  const [read, unread] = [FULL_BODIES_UNPAID + 1, 5];
   assert.deepEqual(await statuses(read + unread), [...Array(read).fill(404), ...Array(unread).fill(429)]);
   const refused = await gateway.complete(attacker, bodyOf(MAX - 1_000));
   assertError(refused, 429, 'rate_limited');

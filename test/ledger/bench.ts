@@ -187,6 +187,14 @@ export class LedgerBench {
   list(key: BenchKey): Promise<ListingAdmission> {
     return this.one({ kind: 'admit_listing', keyHash: key.hash });
   }
+
+  beginCount(key: BenchKey, countId: string): Promise<ListingAdmission> {
+    return this.one({ kind: 'admit_listing', keyHash: key.hash, countId });
+  }
+
+  async endCount(countId: string): Promise<void> {
+    await this.process([{ kind: 'end_count', countId }]);
+  }
 }
 
 /** As the ledger's thread does. */

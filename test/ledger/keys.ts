@@ -1,7 +1,7 @@
 /** What keys may do: allowlists, edits that are in force at once, identity, listings and slots. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Admission } from '../../src/ledger/ledger.ts';
+import type { Admission, ListingAdmission } from '../../src/ledger/ledger.ts';
 import { type BenchKey, LedgerBench, type OpenStore, USD } from './bench.ts';
 
 interface Edit {
@@ -239,5 +239,40 @@ function testListings(openStore: OpenStore): void {
     assert.equal((await bench.list(deleted)).kind, 'unknown');
     assert.equal((await bench.list({ ...deleted, hash: '00' })).kind, 'unknown');
     assert.equal((await bench.list(disabled)).kind, 'disabled');
+  });
+
+  test('a count of tokens has a slot until it ends; without one it takes nothing, and listings need none', async (t) => {
+    const bench = await LedgerBench.of(t, openStore, { concurrency: 2 });
+    const [key, other] = [await bench.newKey(), await bench.newKey()];
+    const request = await bench.admit(key);
+    assert.equal((await bench.beginCount(key, 'c1')).kind, 'admitted');
+    const stored = await bench.store.dump();
+    for (let i = 0; i < 3; i++) {
+      const busy = await bench.beginCount(key, 'c2');
+      assert.ok(busy.kind === 'busy');
+      assert.deepEqual([busy.keyId, busy.limit, busy.figures.remainingRequests], [key.id, 2, 599]);
+    }
+    assert.deepEqual(await bench.store.dump(), stored);
+    assert.equal((await bench.list(key)).figures.remainingRequests, 5_998);
+    assert.equal((await bench.beginCount(other, 'c3')).kind, 'admitted');
+    await bench.endCount('c1');
+    assert.equal((await bench.beginCount(key, 'c2')).kind, 'admitted');
+    await bench.endCount('c2');
+    await bench.settle(request);
+    const batch = ['c4', 'c5', 'c6'].map((countId) => ({ kind: 'admit_listing', keyHash: key.hash, countId }) as const);
+    const kinds = (await bench.process(batch)).map((answer) => (answer as ListingAdmission).kind);
+    assert.deepEqual(kinds, ['admitted', 'admitted', 'busy']);
+  });
+
+  test('a count is refused as any listing is, and one that has not begun has no slot to free', async (t) => {
+    const bench = await LedgerBench.of(t, openStore, { concurrency: 1, modelsRpm: 1 });
+    const [key, disabled] = [await bench.newKey(), await bench.newKey()];
+    await bench.store.operator.keys.setState(disabled.id, 'disabled');
+    assert.equal((await bench.beginCount(disabled, 'c1')).kind, 'disabled');
+    assert.equal((await bench.beginCount({ ...key, hash: '00' }, 'c1')).kind, 'unknown');
+    await bench.list(key);
+    assert.equal((await bench.beginCount(key, 'c1')).kind, 'limited');
+    await bench.endCount('c1');
+    await bench.admit(key);
   });
 }

@@ -5,11 +5,13 @@
 
 import type { RecentEntry } from '../../state/journal.ts';
 import type { KeyHandover } from '../handover.ts';
-import type { KeyActivity } from '../ledger.ts';
+import type { KeyActivity, LedgerSnapshot } from '../ledger.ts';
 import { Activity } from './activity.ts';
 
 export class ActivityTable {
   readonly #byKey = new Map<string, Activity>();
+  /** The key of each count of tokens in flight. */
+  readonly #counts = new Map<string, string>();
 
   of(keyId: string): Activity {
     let activity = this.#byKey.get(keyId);
@@ -18,6 +20,20 @@ export class ActivityTable {
       this.#byKey.set(keyId, activity);
     }
     return activity;
+  }
+
+  beginCount(countId: string, keyId: string): void {
+    this.#counts.set(countId, keyId);
+    this.of(keyId).counts++;
+  }
+
+  /** Returns its key; undefined if it is not known here, since an earlier process has begun it. */
+  endCount(countId: string): string | undefined {
+    const keyId = this.#counts.get(countId);
+    if (keyId === undefined) return undefined;
+    this.#counts.delete(countId);
+    this.of(keyId).counts--;
+    return keyId;
   }
 
   /** Fills the windows with the requests of the last minute before a start. */
@@ -53,11 +69,13 @@ export class ActivityTable {
     }
   }
 
-  /**
-   * The busiest keys by requests in the last minute, `most` of them at most. One pass: there may be
-   * 100,000 keys.
-   */
-  busiest(most: number, nowMs: number): KeyActivity[] {
+  /** The busiest keys, `most` of them at most, and these. */
+  snapshot(keyIds: readonly string[], most: number, nowMs: number): Pick<LedgerSnapshot, 'busiest' | 'keys'> {
+    return { busiest: this.#busiest(most, nowMs), keys: this.#figures(keyIds, nowMs) };
+  }
+
+  /** By requests in the last minute. One pass: there may be 100,000 keys. */
+  #busiest(most: number, nowMs: number): KeyActivity[] {
     const top: { keyId: string; requests: number }[] = [];
     for (const [keyId, activity] of this.#byKey) {
       const requests = activity.requests.total(nowMs);
@@ -67,14 +85,14 @@ export class ActivityTable {
       top.splice(place < 0 ? top.length : place, 0, { keyId, requests });
       if (top.length > most) top.pop();
     }
-    return this.figures(
+    return this.#figures(
       top.map(({ keyId }) => keyId),
       nowMs,
     );
   }
 
   /** The figures of these keys. Keys that were not used since the start are left out. */
-  figures(keyIds: readonly string[], nowMs: number): KeyActivity[] {
+  #figures(keyIds: readonly string[], nowMs: number): KeyActivity[] {
     return keyIds.flatMap((keyId) => {
       const activity = this.#byKey.get(keyId);
       if (activity === undefined) return [];

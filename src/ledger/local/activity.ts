@@ -26,6 +26,8 @@ export class Activity {
    */
   readonly tokens = new SlidingWindow();
   readonly listings = new SlidingWindow();
+  /** Counts of tokens in flight. */
+  counts = 0;
   /** In order of admission. */
   readonly #leases = new Map<string, Lease>();
   #openTokens = 0;
@@ -39,7 +41,7 @@ export class Activity {
 
   /** The slots that are taken. */
   get slots(): number {
-    return this.#slots;
+    return this.#slots + this.counts;
   }
 
   open(lease: Lease): void {

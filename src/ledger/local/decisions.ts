@@ -16,7 +16,6 @@ import type {
   Growth,
   Identity,
   LedgerSettings,
-  LedgerSnapshot,
   ListingAdmission,
 } from '../ledger.ts';
 import { type Answer, BUSIEST_KEYS, type Command } from '../protocol.ts';
@@ -135,7 +134,9 @@ export class Decisions {
       case 'identify':
         return this.#identify(command.keyHash);
       case 'admit_listing':
-        return this.#admitListing(command.keyHash);
+        return this.#admitListing(command);
+      case 'end_count':
+        return this.#endCount(command.countId);
       case 'admit':
         return this.#admit(command.request);
       case 'forecast': {
@@ -155,8 +156,10 @@ export class Decisions {
       case 'configure':
         this.#configure(command.settings);
         return undefined;
-      case 'snapshot':
-        return this.#snapshot(command.keyIds);
+      case 'snapshot': {
+        const activities = this.#activities.snapshot(command.keyIds, BUSIEST_KEYS, this.#clock.monotonicMs());
+        return { balanceNanos: this.#balanceNanos, heldNanos: this.#leases.heldNanos, ...activities };
+      }
       case 'count_refusal':
         return undefined;
     }
@@ -177,14 +180,19 @@ export class Decisions {
     return identify(key && this.#facts(key, this.#activities.of(key.record.id)), this.#settings);
   }
 
-  #admitListing(keyHash: string): ListingAdmission {
+  #admitListing({ keyHash, countId }: Extract<Command, { kind: 'admit_listing' }>): ListingAdmission {
     const now = { wallMs: this.#clock.wallMs(), nowMs: this.#clock.monotonicMs() };
-    const admission = admitListing(this.#known(keyHash), this.#activities, this.#settings, now);
-    if (admission.kind === 'admitted') {
-      const { listings } = this.#activities.of(admission.keyId);
-      this.#undo.push(() => listings.undoAdd());
-    }
+    const admission = admitListing(this.#known(keyHash), this.#activities, this.#settings, now, countId);
+    if (admission.kind !== 'admitted') return admission;
+    const { listings } = this.#activities.of(admission.keyId);
+    this.#undo.push(() => listings.undoAdd());
+    if (countId !== undefined) this.#undo.push(() => this.#activities.endCount(countId));
     return admission;
+  }
+
+  #endCount(countId: string): undefined {
+    const keyId = this.#activities.endCount(countId);
+    if (keyId !== undefined) this.#undo.push(() => this.#activities.beginCount(countId, keyId));
   }
 
   /** The key with that hash, unless it is refused as if there were none. */
@@ -302,15 +310,5 @@ export class Decisions {
   #replace(before: Lease, after: Lease, activity: Activity): void {
     this.#leases.replace(before, after, activity);
     this.#undo.push(() => this.#leases.replace(after, before, activity));
-  }
-
-  #snapshot(keyIds: readonly string[]): LedgerSnapshot {
-    const nowMs = this.#clock.monotonicMs();
-    return {
-      balanceNanos: this.#balanceNanos,
-      heldNanos: this.#leases.heldNanos,
-      busiest: this.#activities.busiest(BUSIEST_KEYS, nowMs),
-      keys: this.#activities.figures(keyIds, nowMs),
-    };
   }
 }

@@ -1,7 +1,8 @@
-/** What a client may do without a request for a completion: be identified, and list the models. */
+/** What a client may do without a request for a completion: be identified, list the models, and count tokens. */
 import type { Limits } from '../../core/limits.ts';
 import { untouchedFigures } from '../figures.ts';
 import type { Identity, KeyAccount, ListingAdmission } from '../ledger.ts';
+import type { Activity } from './activity.ts';
 import type { ActivityTable } from './activity-table.ts';
 import { type AdmissionFacts, refusalOfLeast, waitForListing } from './admission.ts';
 import type { CachedKey } from './key-cache.ts';
@@ -16,15 +17,20 @@ export function identify(facts: AdmissionFacts | undefined, defaults: Limits): I
   const refusal = refusalOfLeast(facts, 1n);
   const refusalIfFree = refusal && refusalOfLeast(facts, 0n);
   const terms = { allowlist, concurrency: limits.concurrency, isLeashed: key.leash !== undefined };
-  return { kind: 'enabled', keyId, ...terms, refusal, refusalIfFree, figures };
+  const freeSlots = freeSlotsOf(activity, limits);
+  return { kind: 'enabled', keyId, ...terms, freeSlots, refusal, refusalIfFree, figures };
 }
 
-/** Takes an entry of the window of listings where it admits one. `key` is undefined for an unknown client. */
+/**
+ * Takes an entry of the window of listings where it admits one, and with an id the slot of a count. `key` is undefined
+ * for an unknown client.
+ */
 export function admitListing(
   key: CachedKey | undefined,
   activities: ActivityTable,
   defaults: Limits,
   { wallMs, nowMs }: Pick<AdmissionFacts, 'wallMs' | 'nowMs'>,
+  countId: string | undefined,
 ): ListingAdmission {
   if (key === undefined) {
     return { kind: 'unknown', figures: untouchedFigures('listings', defaults) };
@@ -36,15 +42,24 @@ export function admitListing(
   if (state === 'disabled') return { kind: 'disabled', keyId, figures: figures() };
   const retryAfterS = waitForListing({ activity, limits, nowMs });
   if (retryAfterS > 0) return { kind: 'limited', keyId, retryAfterS, limit: limits.modelsRpm, figures: figures() };
+  const requests = activity.figures('requests', limits, nowMs);
+  const freeSlots = freeSlotsOf(activity, limits);
+  if (countId !== undefined && freeSlots === 0)
+    return { kind: 'busy', keyId, limit: limits.concurrency, figures: requests };
   activity.listings.add(nowMs, 1);
+  if (countId !== undefined) activities.beginCount(countId, keyId);
   const account: KeyAccount = {
     name: key.record.name,
     spendLimitNanos: key.record.spendLimitNanos,
     chargedNanos: key.chargedNanos,
     budgets: key.budgets?.spends(wallMs) ?? [],
     expiresAtMs: key.record.expiresAtMs,
-    requests: activity.figures('requests', limits, nowMs),
-    freeSlots: Math.max(0, limits.concurrency - activity.slots),
+    requests,
+    freeSlots,
   };
   return { kind: 'admitted', keyId, allowlist, concurrency: limits.concurrency, account, figures: figures() };
+}
+
+function freeSlotsOf({ slots }: Activity, { concurrency }: Limits): number {
+  return Math.max(0, concurrency - slots);
 }

@@ -112,7 +112,7 @@ function answerToListing(
     budgets: key.budgets,
     expiresAtMs: key.expiresAtMs,
     requests: figuresOf(key.used, key.rpm, key.tpm),
-    freeSlots: Math.max(0, key.concurrency - key.slots),
+    freeSlots: freeSlotsOf(key),
   };
   const { allowlist, concurrency } = key;
   return { kind: 'admitted', keyId, allowlist, concurrency, account, figures };
@@ -129,9 +129,14 @@ function answerToIdentity(
   const figures = figuresOf(ask.used, key.rpm, key.tpm);
   if (ask.code === 2) return { kind: 'disabled', keyId, figures };
   const { allowlist, concurrency } = key;
+  const freeSlots = freeSlotsOf(key);
   const refusal = refusalOf(ask, key, decided);
   const refusalIfFree = refusal && refusalOf(askAt(decided, position + 1), key, decided);
-  return { kind: 'enabled', keyId, allowlist, concurrency, isLeashed, refusal, refusalIfFree, figures };
+  return { kind: 'enabled', keyId, allowlist, concurrency, isLeashed, freeSlots, refusal, refusalIfFree, figures };
+}
+
+function freeSlotsOf({ concurrency, slots }: DecidedKey): number {
+  return Math.max(0, concurrency - slots);
 }
 
 /** What is held, `decide` does not say: the engine adds it. */

@@ -16,6 +16,8 @@ import { RefusalCounts } from '../refusal-counts.ts';
 import { answersOf } from './answers.ts';
 import { type KeyLookup, place } from './batch.ts';
 import { ClockGuard } from './clock-guard.ts';
+import { Counts } from './counts.ts';
+import { CLOCK_FAULT, ClockStepError, LATE_FAULT, LateBatchError } from './faults.ts';
 
 /**
  * All gateways wait for each other's batches. At 128 commands a batch takes some 10 ms of the
@@ -45,26 +47,6 @@ const CLOCK_STEPPED = 'IG003';
 /** How often a batch is sent that comes so late that the clock may as well have stepped. */
 const MOST_SENDS = 2;
 
-/** Nothing may be admitted, because the windows of the last minute cannot be trusted. */
-class ClockStepError extends Error {}
-
-/** Nothing of a batch was decided: it came too late, again and again. */
-class LateBatchError extends Error {}
-
-const LATE_FAULT: StorageFault = {
-  message:
-    'the database is slow: more than a second passed until it began with a request; look for load on its machine, on this ' +
-    'one, and on the network between them',
-  kind: 'other',
-};
-
-const CLOCK_FAULT: StorageFault = {
-  message:
-    'the clock of the database server has stepped by more than a second; nothing is admitted for a minute, until the ' +
-    'windows are right again; let NTP slew that clock and not step it',
-  kind: 'other',
-};
-
 export class SharedEngine implements Engine {
   readonly maxBatch = MAX_BATCH;
   readonly needsFlush: boolean;
@@ -80,6 +62,7 @@ export class SharedEngine implements Engine {
   #settled: string[] = [];
   /** Admissions that may be in the database, but whose clients were told that they failed. */
   readonly #doubtful = new Set<string>();
+  readonly #counts = new Counts();
   #partitionsAtMs = 0;
   readonly #clockGuard = new ClockGuard();
 
@@ -203,10 +186,15 @@ export class SharedEngine implements Engine {
         return open && Number(open.admittedUs / 1_000n);
       },
     };
-    const placed = place(commands, lookup);
+    const refused = await this.#counts.refused(commands, lookup, this.#settings, (batch) => this.#ask(batch));
+    const placed = place(
+      commands.filter((command) => !refused.has(command)),
+      lookup,
+    );
     const { batch } = placed;
     const decided = batch.keys.length === 0 ? NOTHING_DECIDED : await this.#ask(batch);
-    const answers = answersOf(placed, decided, this.#settings);
+    const given = answersOf(placed, decided, this.#settings).values();
+    const answers = commands.map((command) => refused.get(command) ?? given.next().value);
     for (const command of commands) await this.#settleLate(command, decided);
     for (const [index, command] of commands.entries()) {
       if (command.kind === 'configure') this.#settings = command.settings;
@@ -263,6 +251,7 @@ export class SharedEngine implements Engine {
 
   /** Keeps account of the open requests. */
   #follow(command: Command, answer: Answer, { atUs }: Decided): void {
+    this.#counts.follow(command, answer);
     if (command.kind === 'admit' && isAdmitted(command, answer)) {
       const { requestId, keyHash, model, holdNanos } = command.request;
       const { id: keyId } = this.#keys.get(keyHash) as KnownKey;

@@ -5,10 +5,10 @@ import {
   type BodyInReading,
   BodyLimiter,
   FULL_BODIES_IN_READING,
-  FULL_BODIES_REFUSED,
+  FULL_BODIES_UNPAID,
   LARGE_BODY_BYTES,
   MIN_BODIES_IN_READING,
-  REFUSED_BYTES_PER_SECOND,
+  UNPAID_BYTES_PER_SECOND,
 } from '../../../src/http/body-limiter.ts';
 
 const MAX = 8 * LARGE_BODY_BYTES;
@@ -74,17 +74,17 @@ describe('a key may have in reading', () => {
   }
 });
 
-describe('after large bodies that were refused', () => {
-  const refuse = (bytes: number) => limiter.countRefused('a', bytes);
-  const FREE = FULL_BODIES_REFUSED * MAX;
+describe('after large bodies that cost their key nothing', () => {
+  const refuse = (bytes: number) => limiter.countUnpaid('a', bytes);
+  const FREE = FULL_BODIES_UNPAID * MAX;
 
   test('of two times the maximum size the next one is still read', () => {
-    for (let i = 0; i < FULL_BODIES_REFUSED; i++) refuse(MAX);
+    for (let i = 0; i < FULL_BODIES_UNPAID; i++) refuse(MAX);
     assert.ok(isRead(begin('a', MAX)));
   });
 
   test('beyond that, large ones wait for exactly as long as Retry-After says, and small ones do not', () => {
-    refuse(FREE + 3 * REFUSED_BYTES_PER_SECOND);
+    refuse(FREE + 3 * UNPAID_BYTES_PER_SECOND);
     const body = limiter.open('a', BOUNDS);
     assert.deepEqual([body.grow(LARGE_BODY_BYTES), body.grow(LARGE_BODY_BYTES + 1)?.error.retryAfterS], [undefined, 3]);
     body.close();

@@ -68,6 +68,18 @@ describe('a batch that cannot be written', () => {
     assert.equal(bench.list(key).kind, 'admitted');
   });
 
+  test('undoes its counts of tokens, begun or ended', (t) => {
+    const bench = openBench(t, { concurrency: 1 });
+    const key = bench.newKey();
+    const begin: Command = { kind: 'admit_listing', keyHash: key.hash, countId: 'c1' };
+    assert.throws(() => bench.engine.process([begin, broken(bench)]));
+    bench.engine.process([begin]);
+    assert.throws(() => bench.engine.process([{ kind: 'end_count', countId: 'c1' }, broken(bench)]));
+    assert.equal(bench.refuse(key).reason, 'concurrency');
+    bench.engine.process([{ kind: 'end_count', countId: 'c1' }]);
+    bench.admit(key);
+  });
+
   test('undoes its charges', (t) => {
     const bench = openBench(t);
     bench.addCredit(100n);

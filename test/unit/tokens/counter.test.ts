@@ -80,6 +80,29 @@ describe('the token counter', () => {
     assert.equal(await shared.count(['Hello']), countTokens('Hello'));
   });
 
+  test('counts for charges first, and lets no count for anything else keep them waiting or out', async (t) => {
+    const counter = openCounter(t);
+    const long = 'word '.repeat(60 * 1024);
+    const order: string[] = [];
+    const note = (what: string, counted: Promise<unknown>) => counted.then(() => order.push(what));
+    const counts = [
+      note('in progress', counter.count([long], [], 'courtesy')),
+      note('refused', counter.count(['a'], [], 'courtesy')),
+      note('a charge', counter.count(['Hello'])),
+      note('another', counter.count(['Hello'])),
+    ];
+    await Promise.all(counts);
+    assert.deepEqual(order, ['refused', 'in progress', 'a charge', 'another']);
+    const later = [
+      counter.count(['a'], [], 'courtesy'),
+      counter.count(['b'], [], 'courtesy'),
+      counter.count(['c'], [], 'charge'),
+    ];
+    const ends: number[] = [];
+    await Promise.all(later.map((counted, index) => counted.then(() => ends.push(index))));
+    assert.deepEqual(ends, [0, 2, 1]);
+  });
+
   test('returns no count if its timeout comes first', async (t) => {
     const counter = openCounter(t, 0);
     // Starting the thread and loading the tokenizer takes longer than that on any machine.

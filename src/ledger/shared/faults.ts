@@ -1,0 +1,22 @@
+/** The faults of a shared state that the engine notices, and the database does not report. */
+import type { StorageFault } from '../../state/storage-fault.ts';
+
+/** Nothing may be admitted, because the windows of the last minute cannot be trusted. */
+export class ClockStepError extends Error {}
+
+/** Nothing of a batch was decided: it came too late, again and again. */
+export class LateBatchError extends Error {}
+
+export const LATE_FAULT: StorageFault = {
+  message:
+    'the database is slow: more than a second passed until it began with a request; look for load on its machine, on this ' +
+    'one, and on the network between them',
+  kind: 'other',
+};
+
+export const CLOCK_FAULT: StorageFault = {
+  message:
+    'the clock of the database server has stepped by more than a second; nothing is admitted for a minute, until the ' +
+    'windows are right again; let NTP slew that clock and not step it',
+  kind: 'other',
+};
