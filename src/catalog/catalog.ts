@@ -1,6 +1,6 @@
 /** The catalog: the models in the config. */
 
-import type { DialectName } from '../core/dialects.ts';
+import type { DialectName, RefusedHeader } from '../core/dialects.ts';
 import { type ModelTerms, providerOf } from '../core/model-terms.ts';
 
 /** A model that clients can name. */
@@ -12,6 +12,8 @@ export interface Model extends ModelTerms {
   readonly active: boolean;
   /** Names of fields that requests to its provider may not have. */
   readonly refuseFields: readonly string[];
+  /** Headers that they may not have. */
+  readonly refuseHeaders: readonly RefusedHeader[];
   /** What its host speaks. */
   readonly dialects: readonly DialectName[];
 }
@@ -21,6 +23,7 @@ export interface CatalogSource {
   readonly name: string;
   readonly missingVariable: string | undefined;
   readonly refuseFields: readonly string[];
+  readonly refuseHeaders: readonly RefusedHeader[];
   readonly dialects: readonly DialectName[];
   readonly models: readonly (ModelTerms & { readonly name: string })[];
 }
@@ -40,6 +43,7 @@ export class Catalog {
         provider: provider.name,
         active: provider.missingVariable === undefined,
         refuseFields: provider.refuseFields,
+        refuseHeaders: provider.refuseHeaders,
         dialects: provider.dialects,
       })),
     );

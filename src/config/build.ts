@@ -128,6 +128,7 @@ class ConfigBuilder {
       timeouts: this.#timeouts(parsed),
       models: this.#models(name, parsed),
       refuseFields: parsed.refuse_fields,
+      refuseHeaders: parsed.refuse_headers,
       dialects: parsed.dialects ?? DEFAULT_DIALECTS[parsed.kind],
       missingVariable: undefined,
     };

@@ -5,7 +5,7 @@
 
 import type { ListenAddress } from '../core/address.ts';
 import type { AlertTarget } from '../core/alert-targets.ts';
-import type { AuthScheme, DialectName } from '../core/dialects.ts';
+import type { AuthScheme, DialectName, RefusedHeader } from '../core/dialects.ts';
 import type { Limits } from '../core/limits.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
 import type { Durability, RetryPolicy, Timeouts, UpstreamTimeouts } from '../core/settings.ts';
@@ -22,6 +22,8 @@ interface ProviderBase {
   readonly models: readonly ModelConfig[];
   /** Names of fields that requests to the provider may not have. */
   readonly refuseFields: readonly string[];
+  /** Headers that requests to the provider may not have. */
+  readonly refuseHeaders: readonly RefusedHeader[];
   /** What its hosts speak. */
   readonly dialects: readonly DialectName[];
   /**

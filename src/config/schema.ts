@@ -5,6 +5,7 @@ import { MAX_CONCURRENCY, MAX_RPM, MAX_TPM } from '../core/limits.ts';
 import { alertsSchema } from './alerts-schema.ts';
 import { faultOfOrigin } from './origin.ts';
 import { modelName, price, prices, providerName, serviceTiers, text, wholeNumber } from './price-schema.ts';
+import { refusedHeaders } from './refused-headers.ts';
 import { parseDays, parseDuration, parseListen, parseMemory, parseShare, parseSize } from './units.ts';
 
 /** A string that `parse` can read; `expected` is the message if it cannot. */
@@ -125,6 +126,7 @@ const httpProvider = {
   headers: z.record(z.string(), text, { error: () => 'expected a map of header names to strings' }).optional(),
   stream_usage: onOff('on', 'expected on or off').default('on'),
   refuse_fields: fieldNames,
+  refuse_headers: refusedHeaders,
   on_disconnect: z.enum(['abort', 'drain'], { error: () => 'expected abort or drain' }).default('abort'),
   timeouts: upstreamTimeouts.optional(),
   models,
@@ -136,6 +138,7 @@ const mockProvider = z.strictObject({
   kind: z.literal('mock'),
   dialects,
   refuse_fields: fieldNames,
+  refuse_headers: refusedHeaders,
   timeouts: upstreamTimeouts.optional(),
   models,
 });

@@ -6,3 +6,18 @@ export const DIALECT_NAMES = ['chat', 'responses', 'embeddings', 'messages'] as 
 export type AuthScheme = 'bearer' | 'api-key' | 'x-api-key';
 
 export type DialectName = (typeof DIALECT_NAMES)[number];
+
+/** The headers of a client that reach a host of its dialect, in lower case. */
+export const DIALECT_HEADERS: Readonly<Record<DialectName, readonly string[]>> = {
+  chat: [],
+  responses: ['openai-beta'],
+  embeddings: [],
+  messages: ['anthropic-version', 'anthropic-beta'],
+};
+
+/** One of these headers that requests to a provider may not have. In lower case. */
+export interface RefusedHeader {
+  readonly name: string;
+  /** Only with this value, or one that begins with it if it ends with `*`; undefined for any. */
+  readonly value: string | undefined;
+}

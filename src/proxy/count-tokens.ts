@@ -34,7 +34,7 @@ export async function countTokens(parts: PipelineParts, exchange: Exchange): Pro
   if (reading === undefined) return refusedOf(await admitListing(ledger, exchange));
   exchange.identifyKey(reading.keyId);
   const body = await readBody(exchange, reading, bodies, catalog);
-  const resolution = resolveRequest(catalog, COUNT_TOKENS, body);
+  const resolution = resolveRequest(catalog, COUNT_TOKENS, body, exchange.headers(COUNT_TOKENS.headers));
   exchange.nameModel(resolution.modelName);
   const permission = permit(resolution, reading.allowlist, catalog);
   if (!permission.ok) return refused(permission.error);

@@ -175,7 +175,7 @@ export class Pipeline {
   }
 
   #resolve(exchange: Exchange, dialect: Dialect, body: Buffer): Resolution {
-    const resolution = resolveRequest(this.#parts.catalog, dialect, body);
+    const resolution = resolveRequest(this.#parts.catalog, dialect, body, exchange.headers(dialect.headers));
     exchange.nameModel(resolution.modelName);
     return resolution;
   }

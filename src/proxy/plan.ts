@@ -2,6 +2,7 @@
 import type { Model } from '../catalog/catalog.ts';
 import { expectedCost, hasPriceFor, pricesFor, unpricedTool } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
+import { headerProblem } from '../catalog/refused-headers.ts';
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
@@ -89,12 +90,21 @@ export type Targeting =
   | { readonly ok: true; readonly target: Target }
   | { readonly ok: false; readonly problem: string };
 
-/** What a valid request becomes for a model, which it must be able to reach, or what keeps it from being sent there. */
-export function targetFor(request: ModelRequest, model: Model): Targeting {
+/**
+ * What a valid request becomes for a model, which it must be able to reach, or what keeps it from being sent there.
+ * `headers`: those of its dialect, which reach the host unless the request is translated.
+ */
+export function targetFor(
+  request: ModelRequest,
+  model: Model,
+  headers: Readonly<Record<string, string>> = {},
+): Targeting {
   const hosting = hostRequest(request, model.dialects, model);
   if (!hosting.ok) return hosting;
-  const problem = problemAt(hosting.hosted.request, model);
-  return problem === undefined ? { ok: true, target: { model, ...hosting.hosted } } : { ok: false, problem };
+  const { hosted } = hosting;
+  const sentHeaders = hosted.response === undefined ? headers : {};
+  const problem = problemAt(hosted.request, model) ?? headerProblem(model, sentHeaders);
+  return problem === undefined ? { ok: true, target: { model, ...hosted } } : { ok: false, problem };
 }
 
 /** A field that the provider refuses, or that has no price. */

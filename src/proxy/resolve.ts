@@ -15,6 +15,7 @@ export type Resolution =
       readonly modelName: string;
       readonly model: Model;
       readonly request: ModelRequest;
+      readonly headers: DialectHeaders;
       readonly target: Target;
     }
   | {
@@ -25,8 +26,16 @@ export type Resolution =
       readonly error: ClientError;
     };
 
-/** Parses, checks and resolves a body, once. Which key sent it does not matter here. */
-export function resolveRequest(catalog: Catalog, dialect: Dialect, bytes: Buffer): Resolution {
+/** The headers of a client that reach a host of its dialect, by their names in lower case. */
+export type DialectHeaders = Readonly<Record<string, string>>;
+
+/** Parses, checks and resolves a request, once. Which key sent it does not matter here. */
+export function resolveRequest(
+  catalog: Catalog,
+  dialect: Dialect,
+  bytes: Buffer,
+  headers: DialectHeaders = {},
+): Resolution {
   const read = readJsonBody(bytes);
   if (!read.ok) return invalid(undefined, undefined, read.problem);
   const { model: id } = read.body.fields;
@@ -37,9 +46,9 @@ export function resolveRequest(catalog: Catalog, dialect: Dialect, bytes: Buffer
   const checked = dialect.check(read.body, id);
   if (!checked.ok) return invalid(id, model, checked.problem, checked.details);
   const { request } = checked;
-  const targeting = targetFor(request, model);
+  const targeting = targetFor(request, model, headers);
   if (!targeting.ok) return invalid(id, model, targeting.problem);
-  return { ok: true, modelName: id, model, request, target: targeting.target };
+  return { ok: true, modelName: id, model, request, headers, target: targeting.target };
 }
 
 /** A request that its key may send: to the model it names, or to the fallbacks that the key may use and that can take it. */
@@ -59,11 +68,11 @@ export function permit(resolution: Resolution, allowlist: readonly string[] | nu
     return { ok: false, error: modelNotAllowed(model.id) };
   }
   if (!resolution.ok) return { ok: false, error: resolution.error };
-  const { request, target } = resolution;
+  const { request, headers, target } = resolution;
   const fallbacks = catalog
     .fallbacks(target.model, allowlist)
     .filter(({ dialects }) => isReachable(request.dialect.name, dialects))
-    .map((each) => targetFor(request, each))
+    .map((each) => targetFor(request, each, headers))
     .flatMap((targeting) => (targeting.ok ? [targeting.target] : []));
   return { ok: true, permitted: { request, targets: [target, ...fallbacks] } };
 }

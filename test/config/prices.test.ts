@@ -1,4 +1,4 @@
-/** Prices with conditions, and fields that a provider refuses, in the config. */
+/** Prices with conditions, and fields and headers that a provider refuses, in the config. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Prices } from '../../src/core/model-terms.ts';
@@ -47,8 +47,24 @@ test('a provider names the fields that it refuses', () => {
   );
 });
 
+test('a provider names the headers that it refuses, at all or with a value, quoted or as YAML reads it', () => {
+  const entries =
+    'OpenAI-Beta, "Anthropic-Beta: Fast-Mode-*", anthropic-beta: context-1m-2025-08-07, anthropic-version';
+  assert.deepEqual(load(provider(`refuse_headers: [${entries}],`, 'input: 1, output: 1')).providers[0]?.refuseHeaders, [
+    { name: 'openai-beta', value: undefined },
+    { name: 'anthropic-beta', value: 'fast-mode-*' },
+    { name: 'anthropic-beta', value: 'context-1m-2025-08-07' },
+    { name: 'anthropic-version', value: undefined },
+  ]);
+});
+
 const WRONG: readonly (readonly [text: string, problem: RegExp])[] = [
   [provider('refuse_fields: models,', 'input: 1, output: 1'), /refuse_fields: expected a list of field names/],
+  [provider('refuse_headers: openai-beta,', 'input: 1, output: 1'), /refuse_headers: expected a list of headers/],
+  ...['x-other', '"anthropic-beta:"', '"anthropic-beta: a, b"', 'openai-beta: 5', '[]', '""', '{}'].map(
+    (entry) =>
+      [provider(`refuse_headers: [${entry}],`, 'input: 1, output: 1'), /refuse_headers\.0: expected one of/] as const,
+  ),
   [provider('', 'input: 1, output: 1, above: { input: 1, output: 1 }'), /above\.tokens: expected a whole number/],
   [provider('', 'input: 1, output: 1, above: 5'), /above: expected tokens and prices/],
   [provider('', 'input: 1, output: 1, service_tiers: { priority: 5 }'), /priority: expected/],

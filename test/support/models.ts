@@ -26,6 +26,7 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     provider,
     active: true,
     refuseFields: [],
+    refuseHeaders: [],
     dialects: ['chat'],
     upstream: name.join('/'),
     ...flatPrices(0n),

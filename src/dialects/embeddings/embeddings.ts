@@ -1,4 +1,5 @@
 /** The embeddings dialect: `POST /v1/embeddings`. */
+import { DIALECT_HEADERS } from '../../core/dialects.ts';
 import { errorBody } from '../../core/errors.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { DONE_EVENT, dataEvent, MAX_EVENT_BYTES } from '../../wire/sse.ts';
@@ -12,7 +13,7 @@ export const EMBEDDINGS: Dialect = {
   name: 'embeddings',
   title: 'embeddings',
   path: '/embeddings',
-  headers: [],
+  headers: DIALECT_HEADERS.embeddings,
   maximumField: undefined,
   maxEventBytes: MAX_EVENT_BYTES,
   answerFields: new Set(['object', 'data', 'model', 'usage']),

@@ -1,4 +1,5 @@
 /** The messages dialect: `POST /v1/messages`, as Anthropic's hosts speak it. */
+import { DIALECT_HEADERS } from '../../core/dialects.ts';
 import type { ClientError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { MAX_EVENT_BYTES, namedEvent, type SseEvent } from '../../wire/sse.ts';
@@ -17,7 +18,7 @@ export const MESSAGES: Dialect = {
   name: 'messages',
   title: 'messages',
   path: '/messages',
-  headers: ['anthropic-version', 'anthropic-beta'],
+  headers: DIALECT_HEADERS.messages,
   maximumField: 'max_tokens',
   maxEventBytes: MAX_EVENT_BYTES,
   answerFields: new Set(

@@ -1,4 +1,5 @@
 /** The responses dialect: `POST /v1/responses`. */
+import { DIALECT_HEADERS } from '../../core/dialects.ts';
 import { type ClientError, errorBody } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { namedEvent, type SseEvent } from '../../wire/sse.ts';
@@ -18,7 +19,7 @@ export const RESPONSES: Dialect = {
   name: 'responses',
   title: 'responses',
   path: '/responses',
-  headers: ['openai-beta'],
+  headers: DIALECT_HEADERS.responses,
   maximumField: 'max_output_tokens',
   maxEventBytes: MAX_RESPONSE_EVENT_BYTES,
   answerFields: new Set(
