@@ -19,6 +19,9 @@ const UNUSED_TOOLS: readonly (readonly [name: string, nanos: bigint])[] = [
   'advisor',
 ].map((name) => [name, 0n]);
 
+/** What the mock provider reads costs nothing unless it is given a price. */
+const MOCK_CONTEXT_WINDOW = 128_000;
+
 /** In place of the name of a model: every model of the provider that has a price in the price file. */
 export const WILDCARD = '*';
 
@@ -27,7 +30,9 @@ type Fields = ParsedProvider['models'][string];
 type PricedFields = Fields & Pick<PriceEntry, 'input' | 'output'>;
 
 /** What the entry for all models may have: what the price file does not say. */
-const WILDCARD_FIELDS: ReadonlySet<string> = new Set(['tools', 'default_output', 'hold_output', 'ignore_fields']);
+const WILDCARD_FIELDS: ReadonlySet<string> = new Set([
+  ...['tools', 'default_output', 'hold_output', 'ignore_fields', 'image_tokens', 'page_tokens', 'remote_files'],
+]);
 
 export interface BuiltModels {
   readonly models: readonly ModelConfig[];
@@ -123,7 +128,7 @@ function checkWildcard(template: Fields, prices: PriceSource, addProblem: AddPro
 }
 
 /**
- * Whether every price is there. For what is written to the cache of a provider of kind anthropic, the price
+ * Whether everything is there that what it says needs. For what is written to the cache of a provider of kind anthropic, the price
  * of input would be too low.
  */
 function isComplete(
@@ -133,6 +138,10 @@ function isComplete(
   addProblem: AddProblem,
   warn: (name: string, why: string) => void,
 ): boolean {
+  if (fields.remote_files !== undefined && fields.context_window === undefined) {
+    addProblem([name, 'remote_files'], 'expected context_window beside it, which is held for what cannot be seen');
+    return false;
+  }
   if (kind !== 'anthropic') return true;
   const tiers = Object.entries(fields.service_tiers).map(([tier, prices]) => ({
     path: [name, 'service_tiers', tier],
@@ -171,7 +180,10 @@ function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): M
     pricesOf: fields.pricesOf,
     tools,
     serviceTiers: new Map(Object.entries(fields.service_tiers).map(([name, tier]) => [name, tierPrices(tier)])),
-    contextWindow: fields.context_window,
+    contextWindow: fields.context_window ?? (kind === 'mock' ? MOCK_CONTEXT_WINDOW : undefined),
+    imageTokens: fields.image_tokens,
+    pageTokens: fields.page_tokens,
+    remoteFiles: fields.remote_files !== undefined,
     maxOutput: fields.max_output,
     defaultOutput: Math.min(fields.default_output, fields.max_output ?? fields.default_output),
     fallback: fields.fallback,

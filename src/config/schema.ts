@@ -83,6 +83,10 @@ const fieldNames = z
   .array(text, { error: () => 'expected a list of field names, such as  [models, route]' })
   .default([]);
 
+const imageTokens = z.union([wholeNumber(1), z.strictObject({ base: wholeNumber(0), tile: wholeNumber(1) })], {
+  error: () => 'expected the most tokens of an image, such as 1600, or its tiles, such as  { base: 85, tile: 170 }',
+});
+
 /** Of a model in the config, whose prices may be in the price file. */
 const model = prices.extend({
   input: price.optional(),
@@ -90,6 +94,9 @@ const model = prices.extend({
   upstream: text.optional(),
   service_tiers: serviceTiers.default({}),
   context_window: wholeNumber(1).optional(),
+  image_tokens: imageTokens.optional(),
+  page_tokens: wholeNumber(1).optional(),
+  remote_files: z.literal('context', { error: () => 'expected context, or nothing' }).optional(),
   max_output: wholeNumber(1).optional(),
   default_output: wholeNumber(1).default(512),
   hold_output: wholeNumber(1).optional(),

@@ -27,7 +27,25 @@ export interface LongContextPrices extends Pick<Prices, 'input' | 'cachedInput' 
   readonly tokens: number;
 }
 
-export interface ModelTerms extends Prices {
+/** How a model counts an image by its tiles, as OpenAI publishes it: `base`, and `tile` for each. */
+export interface ImageTiles {
+  readonly base: number;
+  readonly tile: number;
+}
+
+/** What the input tokens of attachments go by. */
+export interface InputTerms {
+  /** The most tokens of an image; undefined for the dearest that is known of any model. */
+  readonly imageTokens: number | ImageTiles | undefined;
+  /** The most tokens of a page of a PDF; undefined to hold the context window for one. */
+  readonly pageTokens: number | undefined;
+  /** Whether input may be named that the gateway cannot see, for which the context window is held. */
+  readonly remoteFiles: boolean;
+  /** The most tokens of input and output together; undefined if the config does not say. */
+  readonly contextWindow: number | undefined;
+}
+
+export interface ModelTerms extends Prices, InputTerms {
   /** The day of the price file that its prices come from, such as `2026-11-22`; undefined for those of the config. */
   readonly pricesOf: string | undefined;
   /** The name that the upstream has for the model. */
@@ -36,8 +54,6 @@ export interface ModelTerms extends Prices {
   readonly serviceTiers: ReadonlyMap<string, Prices>;
   /** The most output tokens of one answer; undefined if unlimited. */
   readonly maxOutput: number | undefined;
-  /** The most tokens of input and output together; undefined if the config does not say. Only shown. */
-  readonly contextWindow: number | undefined;
   /** The output tokens to hold money for if a request declares no maximum. */
   readonly defaultOutput: number;
   /** The most output tokens to hold money for when a stream begins; undefined for all that it may write. */

@@ -5,6 +5,7 @@
 import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { JsonBody } from '../wire/body.ts';
+import type { ImageSize } from '../wire/media/image-size.ts';
 import type { SseEvent } from '../wire/sse.ts';
 import type { AnswerFacts } from './answer.ts';
 
@@ -31,6 +32,31 @@ export interface ModelRequest {
   readonly cacheWrite: CacheLifetime | undefined;
   /** The host's own tools that it may call, by the names that prices have, and the most calls of each. */
   readonly hostTools: ReadonlyMap<string, number>;
+}
+
+/** The object that an attachment is in, and the field of it that holds the data or the name. */
+export interface Place {
+  readonly holder: Fields;
+  readonly field: string;
+}
+
+/** Something in an input that is not text. */
+export type Attachment =
+  /** `size`: undefined if it cannot be told, as for one that the host is to fetch. */
+  | { readonly kind: 'image'; readonly size: ImageSize | undefined; readonly isFetched?: true }
+  /** `seconds`: how long it can be at most. */
+  | { readonly kind: 'audio'; readonly seconds: number }
+  /** A PDF whose pages were counted. */
+  | ({ readonly kind: 'pages'; readonly pages: number } & Place)
+  /** Data of which nobody can say how many tokens a host makes. */
+  | ({ readonly kind: 'opaque' } & Place)
+  /** A name for state or content that the gateway cannot see: a file at the host, or an address for it to fetch. */
+  | ({ readonly kind: 'reference' } & Place);
+
+/** Gets what an input holds, as it is walked. */
+export interface InputVisitor {
+  text(text: string): void;
+  attachment(attachment: Attachment): void;
 }
 
 /** The longest lifetime that a request asks for. */
@@ -75,8 +101,8 @@ export interface Dialect {
 
   /** Validates every field that the gateway acts on, and reports the first problem. */
   check(body: JsonBody, model: string): Checked;
-  /** Passes every text of the input to `onText`. Returns the tokens of everything that is not text. */
-  walkInput(request: ModelRequest, onText: (text: string) => void): number;
+  /** Passes every text and attachment of the input to `visit`. Returns the tokens of the format itself. */
+  walkInput(request: ModelRequest, visit: InputVisitor): number;
   /** The request body for a host. */
   edit(request: ModelRequest, fields: UpstreamFields): string;
 

@@ -1,31 +1,59 @@
 /** Estimates the input tokens of a request before it is sent, and samples its text for exact counting. */
 import { isObject } from '../core/json.ts';
+import type { InputTerms } from '../core/model-terms.ts';
 import { TextSample } from '../wire/text-sample.ts';
 import { estimateTokensOf } from '../wire/token-estimate.ts';
-import type { Fields, ModelRequest } from './dialect.ts';
+import { attachmentTokens, type Reading, referenceIn } from './attachments.ts';
+import type { Attachment, Fields, InputVisitor, ModelRequest } from './dialect.ts';
 
 /** The overhead of a format per message: its role, and what separates it from the next one. */
 export const TOKENS_PER_MESSAGE = 3;
-/** About a 1-megapixel image at the more expensive hosts. */
-const TOKENS_PER_IMAGE = 1_600;
-/** The slowest MP3 (8 kbit/s), at the ten tokens per second that OpenAI counts. */
-const AUDIO_BYTES_PER_TOKEN = 100;
-/** A dense PDF: 5 KB and 600 tokens per page. */
-const FILE_BYTES_PER_TOKEN = 8;
-/** Its length is not known: a PDF of 100 pages, the most that hosts took for long. */
-const TOKENS_PER_REMOTE_FILE = 60_000;
 
-/** The estimated input tokens of a request: of everything in its body that a host may make tokens of. */
-export function estimateInput(request: ModelRequest): number {
-  const { textTokens, otherTokens } = inputParts(request);
-  return textTokens + otherTokens;
+/** What an input consists of. */
+export interface InputParts {
+  /** The estimated tokens of its texts. */
+  readonly textTokens: number;
+  /** What comes with each message, and tokens that the client has counted itself. */
+  readonly formatTokens: number;
+  readonly attachments: readonly Attachment[];
 }
 
-/** What an estimate consists of: texts, and what is not text, such as images and what comes with each message. */
-export function inputParts(request: ModelRequest): { readonly textTokens: number; readonly otherTokens: number } {
+/** An input before its texts are weighed. */
+export interface Input extends Omit<InputParts, 'textTokens'> {
+  readonly texts: readonly string[];
+}
+
+/** Everything in the body that a host may make tokens of. */
+export function readInput(request: ModelRequest): Input {
   const texts: string[] = [];
-  const otherTokens = request.dialect.walkInput(request, (text) => texts.push(text));
-  return { textTokens: estimateTokensOf(texts), otherTokens };
+  const attachments: Attachment[] = [];
+  const formatTokens = request.dialect.walkInput(request, {
+    text: (text) => texts.push(text),
+    attachment: (attachment) => attachments.push(attachment),
+  });
+  return { texts, formatTokens, attachments };
+}
+
+/** The same with the estimated tokens of its texts. */
+export function inputParts(request: ModelRequest): InputParts {
+  const { texts, ...others } = readInput(request);
+  return { ...others, textTokens: estimateTokensOf(texts) };
+}
+
+/** The estimated input tokens at a model. What cannot be counted is held at the whole context window. */
+export function tokensAt({ textTokens, formatTokens, attachments }: InputParts, terms: InputTerms): number {
+  return withAttachments(textTokens + formatTokens, attachments, terms);
+}
+
+function withAttachments(tokens: number, attachments: readonly Attachment[], terms: InputTerms): number {
+  let sum = tokens;
+  let isBounded = true;
+  for (const attachment of attachments) {
+    const own = attachmentTokens(attachment, terms);
+    if (own === undefined) isBounded = false;
+    else sum += own;
+  }
+  return isBounded ? sum : Math.max(sum, terms.contextWindow ?? 0);
 }
 
 /** A request's input for counting: its text, and the tokens of everything that is not text. */
@@ -34,13 +62,15 @@ export interface InputSample {
   readonly extraTokens: number;
 }
 
-export function sampleInput(request: ModelRequest): InputSample {
+export function sampleInput(request: ModelRequest, terms: InputTerms): InputSample {
   const text = new TextSample();
-  const extraTokens = request.dialect.walkInput(request, (piece) => text.add(piece));
-  return { text, extraTokens };
+  const attachments: Attachment[] = [];
+  const formatTokens = request.dialect.walkInput(request, {
+    text: (piece) => text.add(piece),
+    attachment: (attachment) => attachments.push(attachment),
+  });
+  return { text, extraTokens: withAttachments(formatTokens, attachments, terms) };
 }
-
-export type OnText = (text: string) => void;
 
 /** The fields at the top level of a body that are not messages. */
 export interface FieldKinds {
@@ -52,81 +82,95 @@ export interface FieldKinds {
   readonly walked: ReadonlySet<string>;
 }
 
-/** Passes on the texts of the fields that are not messages. */
-export function walkFields(fields: Fields, { settings, unnamed, walked }: FieldKinds, onText: OnText): void {
+/** Passes on the texts of the fields that are not messages, and what unknown ones name. */
+export function walkFields(fields: Fields, { settings, unnamed, walked }: FieldKinds, visit: InputVisitor): void {
   for (const [name, value] of Object.entries(fields)) {
     if (settings.has(name) || walked.has(name)) continue;
-    if (!unnamed.has(name)) onText(name);
-    if (typeof value === 'string') onText(value);
+    const isKnown = unnamed.has(name);
+    if (!isKnown) visit.text(name);
+    if (typeof value === 'string') visit.text(value);
     // Hosts show definitions to the model as text much like this.
-    else if (typeof value === 'object' && value !== null) onText(JSON.stringify(value));
+    else if (typeof value === 'object' && value !== null) {
+      visit.text(JSON.stringify(value));
+      if (!isKnown) findReferences(value, visit);
+    }
+  }
+  const reference = referenceIn(fields);
+  if (reference !== undefined) visit.attachment(reference);
+}
+
+/** The recursion is bounded by MAX_JSON_DEPTH. */
+function findReferences(value: unknown, visit: InputVisitor): void {
+  if (Array.isArray(value)) for (const item of value) findReferences(item, visit);
+  else if (isObject(value)) {
+    const reference = referenceIn(value);
+    if (reference !== undefined) visit.attachment(reference);
+    for (const item of Object.values(value)) findReferences(item, visit);
   }
 }
 
-/** Data in base64 within an object: what it stands for, and the rest of the object. */
-export interface Attachment {
-  /** `remote_file`: a document that the host is to fetch. */
-  readonly kind: 'image' | 'audio' | 'file' | 'remote_file';
-  readonly data: unknown;
-  readonly others: Fields;
-}
+/**
+ * What an object within a message is, if it does not count by its members alone. `name`: of the field that it is the value
+ * of; with `[]` of the array that it is in.
+ */
+export type ReadObject = (name: string, value: Fields) => Reading | undefined;
 
-/** The attachment that an object holds, if it holds one. `name`: of the field that it is the value of, otherwise empty. */
-export type ReadAttachment = (name: string, value: Fields) => Attachment | undefined;
-
-const ATTACHMENT_TOKENS: Readonly<Record<Attachment['kind'], (base64Length: number) => number>> = {
-  image: () => TOKENS_PER_IMAGE,
-  audio: (length) => Math.ceil((length * 3) / 4 / AUDIO_BYTES_PER_TOKEN),
-  remote_file: () => TOKENS_PER_REMOTE_FILE,
-  file: (length) => Math.ceil((length * 3) / 4 / FILE_BYTES_PER_TOKEN),
-};
-
-/** Passes on the texts of a message, but for its role. Returns the tokens of its attachments. */
-export function walkMessage(message: Fields, readAttachment: ReadAttachment, onText: OnText): number {
-  let tokens = TOKENS_PER_MESSAGE;
+/** Passes on the texts and attachments of a message, but for its role. Returns what comes with a message. */
+export function walkMessage(message: Fields, readObject: ReadObject, visit: InputVisitor): number {
+  const walk = new Walk(readObject, visit);
+  walk.reference(message);
   for (const [name, value] of Object.entries(message)) {
     // Known roles alone get this far.
     if (name === 'role') continue;
-    if (name !== 'content') onText(name);
-    tokens += walkValue('', value, readAttachment, onText);
+    if (name !== 'content') visit.text(name);
+    walk.member(name, value);
   }
-  return tokens;
+  return TOKENS_PER_MESSAGE;
 }
 
-/** Passes on every text and name within the value of a field. The recursion is bounded by MAX_JSON_DEPTH. */
-function walkValue(field: string, value: unknown, readAttachment: ReadAttachment, onText: OnText): number {
-  if (typeof value === 'string') onText(value);
-  else if (typeof value === 'number') onText(String(value));
-  else if (Array.isArray(value)) {
-    return value.reduce<number>((sum, item) => sum + walkValue('', item, readAttachment, onText), 0);
-  } else if (isObject(value)) return walkObject(field, value, readAttachment, onText);
-  return 0;
-}
+/** What past answers say of their sources and of what they have made: it names things, and brings none of them in. */
+const MENTIONS: ReadonlySet<string> = new Set(['annotations', 'citations', 'results']);
+const MENTIONING: ReadonlySet<unknown> = new Set(['code_execution_output', 'bash_code_execution_output']);
 
-function walkObject(field: string, value: Fields, readAttachment: ReadAttachment, onText: OnText): number {
-  const attachment = readAttachment(field, value);
-  if (attachment === undefined) return walkMembers(value, readAttachment, onText);
-  const { kind, data, others } = attachment;
-  const length = base64Length(data);
-  // An image that the host is to fetch, say.
-  const rest = length === undefined ? walkValue(field, data, readAttachment, onText) : 0;
-  return ATTACHMENT_TOKENS[kind](length ?? 0) + rest + walkMembers(others, readAttachment, onText);
-}
+/** Passes on every text and name within a value. The recursion is bounded by MAX_JSON_DEPTH. */
+class Walk {
+  readonly #readObject: ReadObject;
+  readonly #visit: InputVisitor;
+  #isMention = false;
 
-function walkMembers(value: Fields, readAttachment: ReadAttachment, onText: OnText): number {
-  return Object.entries(value).reduce((sum, [name, item]) => {
-    onText(name);
-    return sum + walkValue(name, item, readAttachment, onText);
-  }, 0);
-}
+  constructor(readObject: ReadObject, visit: InputVisitor) {
+    this.#readObject = readObject;
+    this.#visit = visit;
+  }
 
-const DATA_URL = /^data:[^,]{0,200};base64,/;
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+  member(name: string, value: unknown): void {
+    const wasMention = this.#isMention;
+    this.#isMention ||= MENTIONS.has(name);
+    this.#value(name, value);
+    this.#isMention = wasMention;
+  }
 
-/** The length of data in base64, by itself or in a data URL. Undefined for anything else, which is text. */
-function base64Length(data: unknown): number | undefined {
-  if (typeof data !== 'string') return undefined;
-  const start = DATA_URL.exec(data)?.[0].length ?? 0;
-  const base64 = start === 0 ? data : data.slice(start);
-  return BASE64.test(base64) ? base64.length : undefined;
+  #value(name: string, value: unknown): void {
+    if (typeof value === 'string') this.#visit.text(value);
+    else if (typeof value === 'number') this.#visit.text(String(value));
+    else if (Array.isArray(value))
+      for (const item of value) this.#value(name.endsWith('[]') ? name : `${name}[]`, item);
+    else if (isObject(value)) this.#object(name, value);
+  }
+
+  reference(value: Fields): void {
+    const reference = this.#isMention || MENTIONING.has(value.type) ? undefined : referenceIn(value);
+    if (reference !== undefined) this.#visit.attachment(reference);
+  }
+
+  #object(name: string, value: Fields): void {
+    this.reference(value);
+    const reading = this.#readObject(name, value);
+    for (const attachment of reading?.attachments ?? []) this.#visit.attachment(attachment);
+    for (const text of reading?.texts ?? []) this.#visit.text(text);
+    for (const [member, item] of Object.entries(reading?.others ?? value)) {
+      this.#visit.text(member);
+      this.member(member, item);
+    }
+  }
 }

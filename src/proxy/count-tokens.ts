@@ -65,7 +65,7 @@ async function count(
   const counted = target.response === undefined ? await countAtHost(dispatcher, exchange, target) : undefined;
   if (counted !== undefined) exchange.serveBy(target.model.id);
   if (counted !== undefined || exchange.gone) return counted ?? { kind: 'client_gone' };
-  const body = JSON.stringify({ input_tokens: await countInput(counter, request) });
+  const body = JSON.stringify({ input_tokens: await countInput(counter, request, target.model) });
   return { kind: 'json', body: Buffer.from(body) };
 }
 

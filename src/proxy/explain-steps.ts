@@ -38,7 +38,8 @@ export function requestStep({ request, targets }: Permitted): ExplainedStep {
 }
 
 export function estimateStep({ request, targets }: Permitted, plan: Plan): ExplainedStep {
-  const { textTokens, otherTokens } = inputParts(request);
+  const { textTokens } = inputParts(request);
+  const otherTokens = plan.inputTokens - textTokens;
   const [{ model, request: sent }] = targets;
   const declared = sent.maxOutput;
   const why =

@@ -74,8 +74,9 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   trail.add(requestStep(permitted));
 
   const isCapped = parts.capOutput || standing.isLeashed;
-  const plans = plansFor(permitted.request, permitted.targets, isCapped);
-  const { plan, refusal, now } = await decide(parts, keyId, permitted, plans);
+  const planning = plansFor(permitted.request, permitted.targets, isCapped);
+  if (!planning.ok) return trail.refuse('estimate', { code: 'invalid_request', message: planning.problem });
+  const { plan, refusal, now } = await decide(parts, keyId, permitted, planning.plans);
   if (now === undefined) return trail.refuse('key', INVALID_API_KEY);
   trail.add(estimateStep(permitted, plan), priceStep(plan), holdStep(permitted, plan, isCapped));
   trail.add(...checkSteps(now, plan, refusal));

@@ -21,10 +21,10 @@ import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import type { Refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
-import { admissionRequest, type Plans, plansFor } from './plan.ts';
+import { admissionRequest, type Planning, type Plans, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { causeOf, errorForRefusal } from './refusals.ts';
-import { permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
+import { type Permitted, permit, permittedByAdmission, type Resolution, resolveRequest } from './resolve.ts';
 import { ExchangeSink, finish } from './respond.ts';
 import { endOf, logNote } from './settlement.ts';
 import { showKey } from './show-key.ts';
@@ -122,7 +122,8 @@ export class Pipeline {
     let key = this.#knownKeys.get(keyHash);
     const early = key && (await this.#resolveAtHand(exchange, dialect, key));
     let permitted = early && permittedByAdmission(early);
-    if (permitted === undefined) {
+    let planning = permitted && this.#plan(permitted, key);
+    if (permitted === undefined || !planning?.ok) {
       const identity = await ledger.identify(keyHash);
       exchange.showLimits(identity.figures);
       if (identity.kind === 'unknown') {
@@ -140,12 +141,13 @@ export class Pipeline {
         return this.#refuse(exchange, permission.error);
       }
       permitted = permission.permitted;
+      planning = this.#plan(permitted, key);
     }
+    if (!planning.ok) return this.#refuse(exchange, { code: 'invalid_request', message: planning.problem });
 
     this.#unsettled.enter();
     try {
-      const plans = plansFor(permitted.request, permitted.targets, this.#parts.capOutput || key?.isLeashed === true);
-      const admitted = await this.#admit(exchange, keyHash, permitted.request, plans);
+      const admitted = await this.#admit(exchange, keyHash, permitted.request, planning.plans);
       if (admitted !== undefined) await this.#serve(admitted);
     } finally {
       this.#unsettled.leave();
@@ -178,6 +180,10 @@ export class Pipeline {
     const resolution = resolveRequest(this.#parts.catalog, dialect, body, exchange.headers(dialect.headers));
     exchange.nameModel(resolution.modelName);
     return resolution;
+  }
+
+  #plan({ request, targets }: Permitted, key: KnownKey | undefined): Planning {
+    return plansFor(request, targets, this.#parts.capOutput || key?.isLeashed === true);
   }
 
   /** Asks the ledger for a lease, with the fallbacks of the model and then without. Undefined once the request is refused. */

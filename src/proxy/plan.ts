@@ -5,8 +5,9 @@ import { priceText } from '../catalog/price-text.ts';
 import { headerProblem } from '../catalog/refused-headers.ts';
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
+import { attachmentProblem, pathTo } from '../dialects/attachments.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
-import { estimateInput } from '../dialects/input.ts';
+import { type InputParts, inputParts, tokensAt } from '../dialects/input.ts';
 import type { AdmissionRequest } from '../ledger/ledger.ts';
 import { type HostRequest, hostRequest } from '../translate/translate.ts';
 import { foldCase } from '../wire/names.ts';
@@ -39,26 +40,51 @@ export interface Plan {
 
 export type Plans = readonly [Plan, ...Plan[]];
 
+/** `problem`: what keeps the model that was asked for from taking this input. */
+export type Planning = { readonly ok: true; readonly plans: Plans } | { readonly ok: false; readonly problem: string };
+
 /**
  * The plans to ask admission for, in order: for `models` together (the maximum over them, since admission must hold
  * whichever serves), then for the first alone, so that its fallbacks never keep it from being served. A declared maximum
- * counts up to what the first model can give; only fallbacks that can give it take part.
+ * counts up to what the first model can give; only fallbacks that can give it and take the input take part.
  */
 export function plansFor(
   request: ModelRequest,
   [asked, ...fallbacks]: readonly [Target, ...Target[]],
   capOutput: boolean,
-): Plans {
-  const inputTokens = Math.max(estimateInput(request), ...translated(asked, fallbacks).map(estimateInput));
-  const plan = (target: Target) => planForOne(request, target, inputTokens, capOutput);
-  const alone = plan(asked);
-  const others = fallbacks.filter(({ model }) => canGive(model, request.maxOutput)).map(plan);
-  return others.length === 0 ? [alone] : [others.reduce(combine, alone), alone];
+): Planning {
+  const parts = inputParts(request);
+  const first = inputAt(request, parts, asked);
+  if (typeof first === 'string') return { ok: false, problem: first };
+  const alone = planForOne(request, asked, first, capOutput);
+  const others = fallbacks
+    .filter(({ model }) => canGive(model, request.maxOutput))
+    .map((target) => ({ target, tokens: inputAt(request, parts, target) }))
+    .filter((each): each is { target: Target; tokens: number } => typeof each.tokens === 'number');
+  if (others.length === 0) return { ok: true, plans: [alone] };
+  const most = Math.max(first, ...others.map(({ tokens }) => tokens));
+  const plans = [asked, ...others.map(({ target }) => target)].map((target) =>
+    planForOne(request, target, most, capOutput),
+  );
+  return { ok: true, plans: [plans.reduce(combine), alone] };
 }
 
-/** The requests as hosts of another dialect get them: a translation may make more tokens of an input. */
-function translated(...targets: readonly [Target, readonly Target[]]): ModelRequest[] {
-  return targets.flat().flatMap(({ request, response }) => (response === undefined ? [] : [request]));
+/** The input tokens at a model, also as its host gets them: a translation may make more. Or what it cannot take. */
+function inputAt(
+  request: ModelRequest,
+  parts: InputParts,
+  { model, response, request: sent }: Target,
+): number | string {
+  const inputs = [{ body: request.body, parts }];
+  if (response !== undefined) inputs.push({ body: sent.body, parts: inputParts(sent) });
+  for (const { body, parts } of inputs) {
+    const found = attachmentProblem(parts.attachments, model);
+    if (found === undefined) continue;
+    const { holder, field } = found.place;
+    const path = pathTo(holder, body.fields);
+    return `${path === '' ? '' : `${path}.`}${printableName(field)}: ${found.why}`;
+  }
+  return Math.max(...inputs.map(({ parts }) => tokensAt(parts, model)));
 }
 
 function planForOne(

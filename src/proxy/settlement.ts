@@ -1,6 +1,7 @@
 /** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
+import type { InputTerms } from '../core/model-terms.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { sampleInput } from '../dialects/input.ts';
@@ -19,9 +20,9 @@ export async function endOf(
   { metered, termination }: RelayResult,
   counter: TokenCounter,
 ): Promise<RequestEnd & { readonly price: string }> {
-  const { usage: reported, source } = await usageOf(metered, routes[0].hosted.request, counter);
-  const usage = isAnswered(metered) ? withUnreportedCalls(reported, routes[0].hosted.request) : reported;
   const model = dispatch?.model ?? asked;
+  const { usage: reported, source } = await usageOf(metered, routes[0].hosted.request, model, counter);
+  const usage = isAnswered(metered) ? withUnreportedCalls(reported, routes[0].hosted.request) : reported;
   const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
   const { served, firstByteMs } = dispatch ?? {};
@@ -51,11 +52,12 @@ function withUnreportedCalls(usage: TokenUsage, { dialect, hostTools }: ModelReq
 async function usageOf(
   metered: Metered,
   request: ModelRequest,
+  model: InputTerms,
   counter: TokenCounter,
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
   const { usage, written, earlyReport } = metered;
   if (written === undefined) return metered;
-  const counted = await countUsage(counter, usage, sampleInput(request), written);
+  const counted = await countUsage(counter, usage, sampleInput(request, model), written);
   return larger(earlyReport, earlyReport === undefined ? withUnreportedWrites(counted, request) : counted);
 }
 

@@ -1,5 +1,7 @@
 /** Counts the input of a request for a client that asks for nothing else. */
+import type { InputTerms } from '../core/model-terms.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
+import { readInput, tokensAt } from '../dialects/input.ts';
 import { TextSample } from '../wire/text-sample.ts';
 import type { TokenCounter } from './counter.ts';
 import { countSample } from './usage.ts';
@@ -13,12 +15,11 @@ const MAX_SAMPLED_CHARACTERS = 1024 * 1024;
 const PIECE_CHARACTERS = 4 * 1024;
 
 /** The input tokens. Where the tokenizer has other work, the estimate of what was sampled stands. */
-export async function countInput(counter: TokenCounter, request: ModelRequest): Promise<number> {
-  const texts: string[] = [];
-  const otherTokens = request.dialect.walkInput(request, (text) => texts.push(text));
+export async function countInput(counter: TokenCounter, request: ModelRequest, terms: InputTerms): Promise<number> {
+  const { texts, ...others } = readInput(request);
   const { sample, factor } = sampleOf(texts);
   const tokens = (await countSample(counter, sample, 'courtesy')) ?? sample.tokens;
-  return Math.ceil(tokens * factor) + otherTokens;
+  return tokensAt({ ...others, textTokens: Math.ceil(tokens * factor) }, terms);
 }
 
 /** A sample of texts, and how often it is contained in them. */

@@ -37,6 +37,9 @@ export function testModel(id: string, more: Partial<Model> = {}): Model {
     holdOutput: undefined,
     ignoreFields: [],
     contextWindow: undefined,
+    imageTokens: undefined,
+    pageTokens: undefined,
+    remoteFiles: false,
     fallback: [],
     ...more,
   };

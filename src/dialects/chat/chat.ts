@@ -23,7 +23,7 @@ export const CHAT: Dialect = {
   answerFields: new Set('id object created model choices usage service_tier system_fingerprint'.split(' ')),
   check: (body: JsonBody, model: string) => checkChat(CHAT, body, model),
   // What checkChat has made.
-  walkInput: (request, onText) => walkChat(request as ChatRequest, onText),
+  walkInput: (request, visit) => walkChat(request as ChatRequest, visit),
   edit: editBody,
   readAnswer: readCompletion,
   startStream: () => READER,

@@ -11,6 +11,7 @@ import {
   flag,
   foreignMaxima,
   number,
+  promptCacheLifetime,
   text,
   wholeNumber,
 } from '../checks.ts';
@@ -52,8 +53,7 @@ export function checkChat(
       choices: (fields.n ?? 1) as number,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: hasAudio(fields),
-      // A host may cache what it likes.
-      cacheWrite: '5m',
+      cacheWrite: promptCacheLifetime(fields, fields.messages as readonly unknown[]),
       hostTools: isObject(fields.web_search_options) ? ONE_SEARCH : NO_TOOLS,
     },
   };

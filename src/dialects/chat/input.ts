@@ -1,7 +1,9 @@
 /** The input of a chat-completions request: its texts and attachments. */
 
-import type { Fields } from '../dialect.ts';
-import { type Attachment, type FieldKinds, type OnText, walkFields, walkMessage } from '../input.ts';
+import { isObject } from '../../core/json.ts';
+import { type Reading, readData, readUnknownPart } from '../attachments.ts';
+import type { Fields, InputVisitor } from '../dialect.ts';
+import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
 import type { ChatRequest } from './check.ts';
 
 const FIELDS: FieldKinds = {
@@ -39,24 +41,41 @@ const FIELDS: FieldKinds = {
   walked: new Set(['messages']),
 };
 
-/** Passes every text to `onText`, and returns the tokens of everything that is not text. */
-export function walkChat({ body, messages }: ChatRequest, onText: OnText): number {
-  walkFields(body.fields, FIELDS, onText);
+/** Passes every text and attachment to `visit`, and returns what comes with each message. */
+export function walkChat({ body, messages }: ChatRequest, visit: InputVisitor): number {
+  walkFields(body.fields, FIELDS, visit);
   let tokens = 0;
-  for (const message of messages) tokens += walkMessage(message, readAttachment, onText);
+  for (const message of messages) tokens += walkMessage(message, readObject, visit);
   return tokens;
 }
 
-/** Where the format has attachments. */
-const DATA_FIELDS: Readonly<Record<string, { readonly kind: Attachment['kind']; readonly field: string }>> = {
+/** Parts of the format and of hosts, of which the others can only be texts. */
+const KNOWN_PARTS: ReadonlySet<unknown> = new Set(['text', 'refusal', 'image_url', 'input_audio', 'file', 'thinking']);
+
+/** Where the format has attachments: in the member of a part that is named like it. */
+const DATA_FIELDS: Readonly<Record<string, { readonly kind: 'image' | 'audio' | 'file'; readonly field: string }>> = {
   image_url: { kind: 'image', field: 'url' },
   input_audio: { kind: 'audio', field: 'data' },
   file: { kind: 'file', field: 'file_data' },
 };
 
-function readAttachment(name: string, value: Fields): Attachment | undefined {
-  const found = Object.hasOwn(DATA_FIELDS, name) ? DATA_FIELDS[name] : undefined;
-  if (found === undefined) return undefined;
-  const { [found.field]: data, ...others } = value;
-  return { kind: found.kind, data, others };
+function readObject(name: string, value: Fields): Reading | undefined {
+  // What the model has said, which the host keeps.
+  if (name === 'audio' && value.id !== undefined) {
+    return { attachments: [{ kind: 'reference', holder: value, field: 'id' }], texts: [], others: value };
+  }
+  const data = dataFieldOf(name);
+  if (data !== undefined)
+    return value[data.field] === undefined ? undefined : readData({ holder: value, field: data.field }, data.kind);
+  if (name !== 'content[]') return undefined;
+  const { type } = value;
+  if (!KNOWN_PARTS.has(type)) return readUnknownPart(value);
+  // Some hosts take the data without an object around it.
+  const bare = dataFieldOf(type);
+  const isBare = bare !== undefined && value[type as string] !== undefined && !isObject(value[type as string]);
+  return isBare ? readData({ holder: value, field: type as string }, bare.kind) : undefined;
+}
+
+function dataFieldOf(name: unknown): (typeof DATA_FIELDS)[string] | undefined {
+  return typeof name === 'string' && Object.hasOwn(DATA_FIELDS, name) ? DATA_FIELDS[name] : undefined;
 }

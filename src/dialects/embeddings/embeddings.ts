@@ -5,9 +5,9 @@ import type { JsonBody } from '../../wire/body.ts';
 import { DONE_EVENT, dataEvent, MAX_EVENT_BYTES } from '../../wire/sse.ts';
 import { readUsage } from '../chat/answer.ts';
 import { type Check, type Checks, caseVariant, firstProblem, foreignMaxima, text, wholeNumber } from '../checks.ts';
-import type { Checked, Dialect, Fields, ModelRequest } from '../dialect.ts';
+import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from '../dialect.ts';
 import { withFields } from '../edit.ts';
-import { type FieldKinds, type OnText, walkFields } from '../input.ts';
+import { type FieldKinds, walkFields } from '../input.ts';
 
 export const EMBEDDINGS: Dialect = {
   name: 'embeddings',
@@ -90,12 +90,12 @@ const FIELDS: FieldKinds = {
 };
 
 /** Tokens that the client has counted itself count as they are. */
-function walkInput({ body: { fields } }: ModelRequest, onText: OnText): number {
-  walkFields(fields, FIELDS, onText);
+function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
+  walkFields(fields, FIELDS, visit);
   const inputs = Array.isArray(fields.input) ? fields.input : [fields.input];
   let tokens = 0;
   for (const input of inputs) {
-    if (typeof input === 'string') onText(input);
+    if (typeof input === 'string') visit.text(input);
     else tokens += Array.isArray(input) ? input.length : 1;
   }
   return tokens;

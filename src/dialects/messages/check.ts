@@ -6,11 +6,13 @@ import { foldCase } from '../../wire/names.ts';
 import {
   type Check,
   type Checks,
+  COMPACTION,
   caseVariant,
   firstProblem,
   flag,
   foreignMaxima,
   number,
+  PRICED,
   refused,
   text,
   wholeNumber,
@@ -52,7 +54,6 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
 
 const STATE = 'the provider would keep it for all keys of this gateway';
 const THREADS_UNSUPPORTED = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };
-const PRICED = 'changes the price, and this gateway has none for it; leave it out';
 
 /** Refuses all values but those that ask for what is usual. */
 function usual(name: string, values: readonly unknown[], why: string): Check {
@@ -82,6 +83,11 @@ const CHECKS: Checks = Object.entries<Check>({
     value === undefined || (Array.isArray(value) && value.length === 0)
       ? undefined
       : 'mcp_servers: their answers would be input that this gateway cannot estimate; leave them out',
+  context_management: (value) => {
+    const edits = isObject(value) && Array.isArray(value.edits) ? value.edits : [];
+    const index = edits.findIndex((edit) => isObject(edit) && String(edit.type).startsWith('compact'));
+    return index < 0 ? undefined : `context_management.edits[${index}]: ${COMPACTION}`;
+  },
   container: (value) =>
     typeof value === 'string' || (isObject(value) && value.id !== undefined && value.id !== null)
       ? 'container: a container at the provider would be shared by all keys; leave its id out'
@@ -112,21 +118,7 @@ function contentProblem(content: unknown, where: string): string | undefined {
   if (!Array.isArray(content)) return `${field}: expected a string or an array of blocks`;
   const invalid = content.findIndex((block) => !isObject(block) || typeof block.type !== 'string');
   if (invalid >= 0) return `${field}[${invalid}]: expected an object with a type`;
-  const file = content.findIndex(hasFileId);
-  return file < 0
-    ? undefined
-    : `${field}[${file}]: a file at the provider would be shared by all keys; send its data instead`;
-}
-
-/**
- * Whether a block, or anything within it but what a model has written, names a file that the host
- * keeps. The recursion is bounded by MAX_JSON_DEPTH.
- */
-function hasFileId(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(hasFileId);
-  if (!isObject(value)) return false;
-  if (typeof value.file_id === 'string' && (value.type === 'file' || value.type === 'container_upload')) return true;
-  return Object.entries(value).some(([name, item]) => name !== 'input' && hasFileId(item));
+  return undefined;
 }
 
 function expectedContent(where: string): string {

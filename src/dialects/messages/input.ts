@@ -1,7 +1,8 @@
 /** The input of a messages request: its texts and attachments. */
 import { isObject } from '../../core/json.ts';
-import type { Fields, ModelRequest } from '../dialect.ts';
-import { type Attachment, type FieldKinds, type OnText, walkFields, walkMessage } from '../input.ts';
+import { FETCHED_IMAGE, type Reading, readData, readUnknownPart } from '../attachments.ts';
+import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
+import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set([
@@ -27,35 +28,52 @@ const FIELDS: FieldKinds = {
   walked: new Set(['messages', 'system']),
 };
 
-export function walkMessages({ body: { fields } }: ModelRequest, onText: OnText): number {
-  walkFields(fields, FIELDS, onText);
+export function walkMessages({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
+  walkFields(fields, FIELDS, visit);
   let tokens = 0;
   if (fields.system !== undefined && fields.system !== null) {
-    tokens += walkMessage({ content: fields.system }, readAttachment, onText);
+    tokens += walkMessage({ content: fields.system }, readObject, visit);
   }
-  for (const message of fields.messages as readonly Fields[]) tokens += walkMessage(message, readAttachment, onText);
+  for (const message of fields.messages as readonly Fields[]) tokens += walkMessage(message, readObject, visit);
   return tokens;
 }
+
+/** Blocks of the format. Those of the host's tools have addresses in them, whose contents are beside them. */
+const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
+  ...['text', 'image', 'document', 'search_result', 'thinking', 'redacted_thinking', 'compaction', 'container_upload'],
+  ...['tool_use', 'tool_result', 'tool_reference', 'tool_addition', 'tool_removal', 'fallback', 'browser_state'],
+  ...['server_tool_use', 'mcp_tool_use', 'mcp_tool_listing', 'mcp_tool_result', 'advisor_tool_result'],
+  ...['web_search_tool_result', 'web_search_result', 'web_fetch_tool_result', 'tool_search_tool_result'],
+  ...['code_execution_tool_result', 'bash_code_execution_tool_result', 'text_editor_code_execution_tool_result'],
+  ...['code_execution_output', 'bash_code_execution_output'],
+]);
 
 /**
  * Images and documents have a source: data in base64, an address, or a text. The input of a call is
  * text to a model, whatever it looks like.
  */
-function readAttachment(_name: string, block: Fields): Attachment | undefined {
+function readObject(name: string, block: Fields): Reading | undefined {
   const { input, ...others } = block;
-  // No base64, so it counts as the text that it is.
-  if (typeof input === 'object' && input !== null) return { kind: 'file', data: JSON.stringify({ input }), others };
-  const { source } = block;
-  if (!isObject(source)) return undefined;
-  const isImage = block.type === 'image';
-  if (!isImage && block.type !== 'document') return undefined;
-  if (source.type === 'base64') {
-    const { data, ...rest } = source;
-    const isPicture = isImage && String(source.media_type).startsWith('image/');
-    return { kind: isPicture ? 'image' : 'file', data, others: { ...block, source: rest } };
+  if (typeof input === 'object' && input !== null) {
+    return { attachments: [], texts: [JSON.stringify({ input })], others };
   }
-  // The length of an image does not matter, wherever it is.
-  if (isImage) return { kind: 'image', data: undefined, others: block };
-  const isRemote = source.type === 'url' || source.type === 'file';
-  return isRemote ? { kind: 'remote_file', data: undefined, others: block } : undefined;
+  if (block.type === 'image' || block.type === 'document') return readSource(block, block.type);
+  return name !== 'content[]' || KNOWN_BLOCKS.has(block.type) ? undefined : readUnknownPart(block);
+}
+
+function readSource(block: Fields, type: 'image' | 'document'): Reading | undefined {
+  const { source } = block;
+  const expected = type === 'image' ? 'image' : 'file';
+  if (!isObject(source)) return undefined;
+  if (source.type === 'base64') {
+    const reading = readData({ holder: source, field: 'data' }, expected, String(source.media_type));
+    return { ...reading, others: { ...block, source: reading.others } };
+  }
+  if (source.type === 'url') {
+    const reading = readData({ holder: source, field: 'url' }, expected);
+    // Whatever stands there, its host fetches it.
+    if (type === 'image') return { ...reading, others: { ...block, source: reading.others } };
+    return { attachments: [{ kind: 'reference', holder: source, field: 'url' }], texts: [], others: block };
+  }
+  return type === 'image' ? { attachments: [FETCHED_IMAGE], texts: [], others: block } : undefined;
 }

@@ -6,11 +6,14 @@ import { foldCase } from '../../wire/names.ts';
 import {
   type Check,
   type Checks,
+  COMPACTION,
   caseVariant,
   firstProblem,
   flag,
   foreignMaxima,
   number,
+  PRICED,
+  promptCacheLifetime,
   refused,
   text,
   wholeNumber,
@@ -36,8 +39,7 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
       choices: 1,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: false,
-      // A host may cache what it likes.
-      cacheWrite: '5m',
+      cacheWrite: promptCacheLifetime(fields, Array.isArray(fields.input) ? fields.input : []),
       hostTools: hostTools(fields),
     },
   };
@@ -60,6 +62,22 @@ const CHECKS: Checks = Object.entries<Check>({
   top_p: number('top_p', 0, 1),
   tools: checkTools,
   max_tool_calls: wholeNumber('max_tool_calls', 0),
+  multi_agent: (value) =>
+    value === undefined || (isObject(value) && value.enabled === false)
+      ? undefined
+      : 'multi_agent: its agents have no bound for which this gateway could hold money; leave it out',
+  context_management: (value) =>
+    value === undefined || (Array.isArray(value) && value.length === 0)
+      ? undefined
+      : `context_management: ${COMPACTION}`,
+  reasoning: (value) =>
+    isObject(value) && ![undefined, null, 'standard'].includes(value.mode as undefined)
+      ? `reasoning.mode: ${PRICED}`
+      : undefined,
+  prompt_cache_options: (value) =>
+    isObject(value) && typeof value.comparison_response_id === 'string'
+      ? `prompt_cache_options.comparison_response_id: ${STATE}`
+      : undefined,
   service_tier: text('service_tier'),
 });
 
@@ -87,18 +105,9 @@ function itemProblem(item: Fields, where: string): string | undefined {
   if (isReference || !(type || role)) {
     return `${where}: an item_reference is refused (clients send none with store: false), since ${STATE}`;
   }
-  const file = filePath(item);
-  if (file === undefined) return undefined;
-  return `${where}${file}.file_id: a file at the provider would be shared by all keys; send its data instead`;
-}
-
-/** Where an item names a file that the host keeps: `.content[0]`. */
-function filePath(item: Fields): string | undefined {
-  for (const field of ['content', 'output'] as const) {
-    const parts = item[field];
-    if (!Array.isArray(parts)) continue;
-    const index = parts.findIndex((part) => isObject(part) && typeof part.file_id === 'string');
-    if (index >= 0) return `.${field}[${index}]`;
+  // Without its result a host looks for the image among those that it keeps.
+  if (type === 'image_generation_call' && typeof item.result !== 'string') {
+    return `${where}.result: expected the image itself, since ${STATE}`;
   }
   return undefined;
 }

@@ -1,14 +1,8 @@
 /** The input of a responses request: its texts and attachments. */
 import { isObject } from '../../core/json.ts';
-import type { Fields, ModelRequest } from '../dialect.ts';
-import {
-  type Attachment,
-  type FieldKinds,
-  type OnText,
-  type ReadAttachment,
-  walkFields,
-  walkMessage,
-} from '../input.ts';
+import { type Reading, readData, readUnknownPart, referenceIn } from '../attachments.ts';
+import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
+import { type FieldKinds, type ReadObject, walkFields, walkMessage } from '../input.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set([
@@ -33,16 +27,16 @@ const FIELDS: FieldKinds = {
   walked: new Set(['input']),
 };
 
-export function walkResponses({ body: { fields } }: ModelRequest, onText: OnText): number {
-  walkFields(fields, FIELDS, onText);
+export function walkResponses({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
+  walkFields(fields, FIELDS, visit);
   const { input } = fields;
   const items: readonly Fields[] = typeof input === 'string' ? [{ content: input }] : (input as readonly Fields[]);
   let tokens = 0;
   for (const item of items) {
     const { role } = item;
     // The roles of the format are within what each message counts.
-    if (role !== undefined && !ROLES.includes(role)) onText(JSON.stringify(role));
-    tokens += walkMessage(item, attachmentsIn(item), onText);
+    if (role !== undefined && !ROLES.includes(role)) visit.text(JSON.stringify(role));
+    tokens += walkMessage(item, objectsIn(item), visit);
   }
   return tokens;
 }
@@ -50,11 +44,11 @@ export function walkResponses({ body: { fields } }: ModelRequest, onText: OnText
 const ROLES: readonly unknown[] = ['user', 'assistant', 'system', 'developer'];
 
 /** The format has attachments in the content of messages and in the outputs of tools. All else is text. */
-function attachmentsIn(item: Fields): ReadAttachment {
+function objectsIn(item: Fields): ReadObject {
   const isOutput = typeof item.type === 'string' && item.type.endsWith('_output');
   const value = isOutput ? item.output : isMessage(item) ? item.content : undefined;
   const parts = new Set((Array.isArray(value) ? value : [value]).filter(isObject));
-  return (_, part) => (parts.has(part) ? readAttachment(part) : undefined);
+  return (_, part) => (parts.has(part) ? readPart(part) : undefined);
 }
 
 /** A message may have no type. */
@@ -62,19 +56,34 @@ function isMessage({ type }: Fields): boolean {
   return type === 'message' || type === undefined || type === null || type === '';
 }
 
-function readAttachment(part: Fields): Attachment | undefined {
-  const { type } = part;
-  if (type === 'input_image' || type === 'computer_screenshot') {
-    const { image_url: data, ...others } = part;
-    return { kind: 'image', data, others };
+const TEXT_PARTS: ReadonlySet<unknown> = new Set([
+  ...['input_text', 'output_text', 'summary_text', 'reasoning_text', 'text', 'refusal'],
+  ...['stdout', 'stderr', 'logs'],
+]);
+
+function readPart(part: Fields): Reading | undefined {
+  switch (part.type) {
+    case 'input_image':
+    case 'computer_screenshot':
+      return readData({ holder: part, field: 'image_url' }, 'image');
+    case 'input_file':
+      return readFile(part);
+    case 'input_audio': {
+      const { input_audio: audio } = part;
+      if (!isObject(audio)) return readUnknownPart(part);
+      const reading = readData({ holder: audio, field: 'data' }, 'audio');
+      return { ...reading, others: { ...part, input_audio: reading.others } };
+    }
+    default:
+      return TEXT_PARTS.has(part.type) ? undefined : readUnknownPart(part);
   }
-  if (type !== 'input_file') return undefined;
-  const { file_data: data, ...others } = part;
-  // Data beside an address counts as text: hosts may read either.
-  if (hasText(part.file_url) || hasText(part.file_id)) return { kind: 'remote_file', data: undefined, others: part };
-  return { kind: hasText(data) ? 'file' : 'remote_file', data, others };
 }
 
-function hasText(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== '';
+/** Data beside an address counts as well: hosts may read either. Without data it is elsewhere, whatever says where. */
+function readFile(part: Fields): Reading | undefined {
+  if (typeof part.file_data === 'string' && part.file_data !== '') {
+    return readData({ holder: part, field: 'file_data' }, 'file');
+  }
+  if (referenceIn(part) !== undefined) return undefined;
+  return { attachments: [{ kind: 'reference', holder: part, field: 'file_data' }], texts: [], others: part };
 }

@@ -1,7 +1,7 @@
 /** The mock provider: scripts the answers of a host, or its failures, offline. Pure. */
 import type { DialectName } from '../../core/dialects.ts';
 import type { ModelRequest } from '../../dialects/dialect.ts';
-import { estimateInput } from '../../dialects/input.ts';
+import { inputParts, tokensAt } from '../../dialects/input.ts';
 import type { Answer, MockContext, MockDialect, MockUsage, Part, StreamWriter } from './answer.ts';
 import { CHAT_MOCK } from './chat.ts';
 import { DIRECTIVES, type Directives, readDirectives } from './directives.ts';
@@ -114,9 +114,12 @@ function argumentsOf({ kind }: MockTool, json: string): string {
   return kind === 'custom' && typeof input === 'string' ? input : json;
 }
 
+/** It sees no attachments; each counts as for any model of which nothing is known. */
+const TERMS = { imageTokens: undefined, pageTokens: undefined, remoteFiles: false, contextWindow: undefined };
+
 function usageOf(request: ModelRequest, parts: readonly Part[], directives: Directives): MockUsage {
   const count = (counted: readonly Part[]) => counted.reduce((sum, { pieces }) => sum + pieces.length, 0);
-  const input = estimateInput(request);
+  const input = tokensAt(inputParts(request), TERMS);
   const cacheRead = Math.min(directives.cacheReadTokens, input);
   return {
     input,

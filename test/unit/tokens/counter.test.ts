@@ -10,6 +10,7 @@ import { TokenCounter } from '../../../src/tokens/counter.ts';
 import { countUsage } from '../../../src/tokens/usage.ts';
 import { TextSample } from '../../../src/wire/text-sample.ts';
 import { runNode, Workplace } from '../../support/cli.ts';
+import { testModel } from '../../support/models.ts';
 import { chatRequest } from '../dialects/chat/chat.ts';
 
 /** Names of special tokens: each is a single token unless it is counted as text. */
@@ -155,7 +156,8 @@ describe('the token counter', () => {
 
 describe('unreported usage', () => {
   const ESTIMATE = { promptTokens: 77, cachedTokens: 0, completionTokens: 88 };
-  const input = sampleInput(chatRequest({ model: 'p/m', messages: [{ role: 'user', content: 'How are you?' }] }));
+  const request = chatRequest({ model: 'p/m', messages: [{ role: 'user', content: 'How are you?' }] });
+  const input = sampleInput(request, testModel('p/m'));
 
   test('is what the tokenizer counts of input and output, plus the overhead of the format', async () => {
     const written = new TextSample();

@@ -5,6 +5,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { ModelRequest } from '../../../src/dialects/dialect.ts';
 import { TokenCounter } from '../../../src/tokens/counter.ts';
 import { countInput } from '../../../src/tokens/input.ts';
+import { testModel } from '../../support/models.ts';
 import { messagesRequest } from '../dialects/messages/messages.ts';
 
 const counter = new TokenCounter(60_000);
@@ -24,6 +25,8 @@ function request(contents: readonly string[]): ModelRequest {
   return messagesRequest({ messages: contents.map((content) => ({ role: 'user', content })) });
 }
 
+const MODEL = testModel('p/m');
+
 function assertNear(counted: number, tokens: number, share: number): void {
   const error = Math.abs(counted / tokens - 1);
   assert.ok(error <= share, `${counted} counted of ${tokens}: ${(100 * error).toFixed(1)}%`);
@@ -31,7 +34,10 @@ function assertNear(counted: number, tokens: number, share: number): void {
 
 describe('the tokens of an input', () => {
   test('are those of the tokenizer, plus the overhead of the format', async () => {
-    assert.equal(await countInput(counter, request(['How are you?', 'Fine.'])), countTokens('How are you?Fine.') + 6);
+    assert.equal(
+      await countInput(counter, request(['How are you?', 'Fine.']), MODEL),
+      countTokens('How are you?Fine.') + 6,
+    );
   });
 
   const CASES: readonly (readonly [what: string, contents: readonly string[], tokens: number])[] = [
@@ -50,11 +56,11 @@ describe('the tokens of an input', () => {
   ];
   for (const [what, contents, tokens] of CASES) {
     test(`are near the truth for ${what}`, async () => {
-      assertNear(await countInput(counter, request(contents)), tokens, 0.1);
+      assertNear(await countInput(counter, request(contents), MODEL), tokens, 0.1);
     });
 
     test(`are estimated where the tokenizer has other work, for ${what}`, async () => {
-      assertNear(await countInput(busy, request(contents)), tokens, 1);
+      assertNear(await countInput(busy, request(contents), MODEL), tokens, 1);
     });
   }
 
@@ -75,7 +81,7 @@ describe('the tokens of an input', () => {
         return undefined;
       },
     } as unknown as TokenCounter;
-    await countInput(noting, { ...inner, dialect });
+    await countInput(noting, { ...inner, dialect }, MODEL);
     assert.equal(walks, 1);
     assert.ok(characters > 0 && characters < 128 * 1024, `${characters}`);
   });

@@ -1,16 +1,20 @@
 /** The estimate of a request's input: which of its texts and names count, and what attachments come to. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { estimateInput, sampleInput } from '../../../../src/dialects/input.ts';
+import type { Attachment } from '../../../../src/dialects/dialect.ts';
+import { inputParts, sampleInput } from '../../../../src/dialects/input.ts';
 import { estimateTokensOf } from '../../../../src/wire/token-estimate.ts';
+import { pngOf } from '../../../support/media.ts';
+import { testModel } from '../../../support/models.ts';
 import { chatRequest } from './chat.ts';
 
 const IMAGE = 1_600;
-/** 45,000 bytes of data. */
+const MODEL = testModel('p/m', { imageTokens: IMAGE });
+/** 45,000 bytes of data that are nothing that is known. */
 const DATA = 'A'.repeat(60_000);
 const DATA_URL = `data:image/png;base64,${DATA}`;
-const AUDIO = 450;
-const FILE = 5_625;
+const PNG = pngOf(10, 10).toString('base64');
+const PDF = Buffer.from('%PDF-1.7').toString('base64');
 const TEXT = 'The quick brown fox jumps over the lazy dog. ';
 
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] });
@@ -18,8 +22,14 @@ const image = (url: unknown) => ({ type: 'image_url', image_url: { url } });
 /** The names and values of an image part, besides its address. */
 const IMAGE_NAMES = ['type', 'image_url', 'image_url'];
 
-/** The fields of a request besides its model, the texts and names that count, and the tokens of the rest. */
-const ROWS: readonly (readonly [what: string, fields: object, texts: readonly string[], tokens: number])[] = [
+/** The fields of a request besides its model, the texts and names that count, the tokens of messages, and the attachments. */
+const ROWS: readonly (readonly [
+  what: string,
+  fields: object,
+  texts: readonly string[],
+  tokens: number,
+  ...attachments: readonly Attachment['kind'][],
+])[] = [
   ['an empty text', user(''), [''], 3],
   ['a text', user(TEXT), [TEXT], 3],
   ['two messages', { messages: [...user(TEXT).messages, ...user('x').messages] }, [TEXT, 'x'], 6],
@@ -30,39 +40,115 @@ const ROWS: readonly (readonly [what: string, fields: object, texts: readonly st
     ['type', 'text', 'text', 'x', 'weight', '17'],
     3,
   ],
-  ['an image as a data URL', user([image(DATA_URL)]), IMAGE_NAMES, 3 + IMAGE],
-  ['an image in bare base64', user([image(DATA)]), IMAGE_NAMES, 3 + IMAGE],
+  ['an image as a data URL', user([image(DATA_URL)]), IMAGE_NAMES, 3, 'image'],
+  ['an image in bare base64', user([image(DATA)]), IMAGE_NAMES, 3, 'image'],
   [
     'an image by its address',
     user([image('https://a.example/b.png')]),
     [...IMAGE_NAMES, 'https://a.example/b.png'],
-    3 + IMAGE,
+    3,
+    'image',
   ],
   [
     'a text in place of an image',
     user([image(`${DATA_URL} and more`)]),
     [...IMAGE_NAMES, `${DATA_URL} and more`],
-    3 + IMAGE,
+    3,
+    'image',
   ],
   [
-    'audio, by its size',
+    'audio that is none',
     user([{ type: 'input_audio', input_audio: { data: DATA, format: 'wav' } }]),
     ['type', 'input_audio', 'input_audio', 'format', 'wav'],
-    3 + AUDIO,
+    3,
+    'opaque',
   ],
   [
-    'a file, by its size',
-    user([{ type: 'file', file: { filename: 'a.pdf', file_data: DATA_URL } }]),
-    ['type', 'file', 'file', 'filename', 'a.pdf'],
-    3 + FILE,
+    'a file',
+    user([{ type: 'file', file: { filename: 'a.docx', file_data: `data:application/zip;base64,${DATA}` } }]),
+    ['type', 'file', 'file', 'filename', 'a.docx'],
+    3,
+    'opaque',
+  ],
+  [
+    'a file that is a text',
+    user([{ type: 'file', file: { file_data: `data:text/plain;base64,${Buffer.from(TEXT).toString('base64')}` } }]),
+    ['type', 'file', 'file', TEXT],
+    3,
+  ],
+  ['a file that is an image', user([{ type: 'file', file: { file_data: PNG } }]), ['type', 'file', 'file'], 3, 'image'],
+  ['a PDF that says it is an image', user([image(`data:image/png;base64,${PDF}`)]), IMAGE_NAMES, 3, 'opaque'],
+  [
+    'a file by its id',
+    user([{ type: 'file', file: { file_id: 'f' } }]),
+    ['type', 'file', 'file', 'file_id', 'f'],
+    3,
+    'reference',
+  ],
+  [
+    'a file by its address',
+    user([{ type: 'file', file: { file_data: 'https://a.example/b' } }]),
+    ['type', 'file', 'file', 'https://a.example/b'],
+    3,
+    'reference',
+  ],
+  ['an image at a path', user([image('/etc/b.png')]), [...IMAGE_NAMES, '/etc/b.png'], 3, 'reference'],
+  ['an image at a file URL', user([image('file:///b.png')]), [...IMAGE_NAMES, 'file:///b.png'], 3, 'reference'],
+  [
+    'an image without an object around it',
+    user([{ type: 'image_url', image_url: 'https://a.example/b.png' }]),
+    ['type', 'image_url', 'https://a.example/b.png'],
+    3,
+    'image',
+  ],
+  [
+    'audio that was spoken',
+    { messages: [{ role: 'assistant', audio: { id: 'a' } }] },
+    ['audio', 'id', 'a'],
+    3,
+    'reference',
+  ],
+  [
+    'a video',
+    user([{ type: 'video_url', video_url: { url: 'x' } }]),
+    ['type', 'video_url', 'video_url', 'url', 'x'],
+    3,
+    'reference',
+  ],
+  [
+    'an address in a part of an unknown type',
+    user([{ type: 'page', page: { at: ['https://a.example'] } }]),
+    ['type', 'page', 'page', 'at', 'https://a.example'],
+    3,
+    'reference',
+  ],
+  [
+    'an address in a text',
+    user([{ type: 'text', text: 'https://a.example' }]),
+    ['type', 'text', 'text', 'https://a.example'],
+    3,
+  ],
+  [
+    'a file that an answer has cited',
+    { messages: [{ role: 'assistant', content: '', annotations: [{ file_id: 'f' }] }] },
+    ['', 'annotations', 'file_id', 'f'],
+    3,
+  ],
+  [
+    'a file in a field of which the gateway knows nothing',
+    { ...user(''), attachments: [{ file_id: 'f' }] },
+    ['', 'attachments', '[{"file_id":"f"}]'],
+    3,
+    'reference',
   ],
   ['a text that begins like a data URL', user(`data:;base64,${TEXT}`), [`data:;base64,${TEXT}`], 3],
   ['a data URL in a text', user(DATA_URL), [DATA_URL], 3],
   [
-    'base64 where the format has no attachment',
+    'base64 in a part of an unknown type',
     user([{ type: 'image', source: { data: DATA } }]),
     ['type', 'image', 'source', 'data', DATA],
     3,
+    'opaque',
   ],
   ['an answer without text', { messages: [{ role: 'assistant', content: null }] }, [], 3],
   ['a name', { messages: [{ role: 'user', name: TEXT, content: '' }] }, ['name', TEXT, ''], 3],
@@ -97,14 +183,19 @@ const ROWS: readonly (readonly [what: string, fields: object, texts: readonly st
 ];
 
 describe('the estimated input of', () => {
-  for (const [what, fields, texts, tokens] of ROWS) {
+  for (const [what, fields, texts, tokens, ...attachments] of ROWS) {
     test(what, () => {
       const request = chatRequest({ model: 'p/m', ...fields });
-      assert.equal(estimateInput(request), estimateTokensOf(texts) + tokens);
-      const sample = sampleInput(request);
+      const parts = inputParts(request);
+      assert.deepEqual(
+        { ...parts, attachments: parts.attachments.map(({ kind }) => kind) },
+        { textTokens: estimateTokensOf(texts), formatTokens: tokens, attachments },
+      );
+      const sample = sampleInput(request, MODEL);
+      const images = attachments.filter((kind) => kind === 'image').length;
       assert.deepEqual(
         [sample.text.sample().texts.toSorted(), sample.extraTokens],
-        [texts.filter(Boolean).toSorted(), tokens],
+        [texts.filter(Boolean).toSorted(), tokens + images * IMAGE],
       );
     });
   }

@@ -45,21 +45,14 @@ describe("the host's tools in a messages request", () => {
   }
 });
 
-const FILE = { type: 'document', source: { type: 'file', file_id: 'file_1' } };
-const nested = (content: unknown) => ({ type: 'document', source: { type: 'content', content } });
-
 /** The fields of a request, and how its problem begins; undefined if it is valid. */
 const PROBLEMS: readonly (readonly [what: string, fields: object, problem: RegExp | undefined])[] = [
-  ['a file', user(FILE), /^messages\[0\]\.content\[0\]: a file at the provider/],
-  ['a file in a result', user({ type: 'tool_result', tool_use_id: 'a', content: [FILE] }), /a file at the provider/],
-  ['a file in an image in a document', user(nested([{ ...FILE, type: 'image' }])), /a file at the provider/],
   [
-    'a file in a document in a result',
-    user({ type: 'tool_result', tool_use_id: 'a', content: [nested([nested([FILE])])] }),
-    /a file at the provider/,
+    'compaction',
+    { context_management: { edits: [{ type: 'compact_20260112' }] } },
+    /^context_management\.edits\[0\]: /,
   ],
-  ['a file in the input of a call', user({ type: 'tool_use', id: 'a', name: 'b', input: FILE }), undefined],
-  ['a file that a call made', user({ type: 'code_execution_output', file_id: 'file_1' }), undefined],
+  ['other edits', { context_management: { edits: [{ type: 'clear_thinking_20251015' }] } }, undefined],
   ['servers', { mcp_servers: [{ type: 'url', name: 'a', url: 'https://a.example' }] }, /^mcp_servers: /],
   ['servers that are no list', { mcp_servers: {} }, /^mcp_servers: /],
   ['no servers', { mcp_servers: [] }, undefined],

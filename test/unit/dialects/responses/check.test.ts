@@ -10,6 +10,7 @@ const VALID: readonly object[] = [
   { type: 'message', role: 'system', content: 'x' },
   { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' },
   { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', role: null },
+  { type: 'image_generation_call', id: 'ig_1', result: 'AAAA' },
 ];
 
 const REFUSED: readonly (readonly [item: object, problem: RegExp])[] = [
@@ -21,10 +22,7 @@ const REFUSED: readonly (readonly [item: object, problem: RegExp])[] = [
   [{ type: 0, id: 'msg_1' }, /^input\[0\]: an item_reference/],
   [{ type: false, id: 'msg_1' }, /^input\[0\]: an item_reference/],
   [{ Type: 'item_reference', role: 'user', id: 'msg_1' }, /^input\[0\]\.Type: differs from input\[0\]\.type/],
-  [
-    { role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] },
-    /^input\[0\]\.content\[0\]\.file_id: a file at the provider/,
-  ],
+  [{ type: 'image_generation_call', id: 'ig_1' }, /^input\[0\]\.result: expected the image itself/],
 ];
 
 describe('the items of an input', () => {
@@ -39,6 +37,53 @@ describe('the items of an input', () => {
       const result = checked({ input: [item] });
       assert.ok(!result.ok);
       assert.match(result.problem, problem);
+    });
+  }
+});
+
+/** Fields at the top level, and how their problem begins; undefined if they are valid. */
+const FIELDS: readonly (readonly [fields: object, problem: RegExp | undefined])[] = [
+  [{ multi_agent: { enabled: true } }, /^multi_agent: /],
+  [{ multi_agent: {} }, /^multi_agent: /],
+  [{ multi_agent: { enabled: false } }, undefined],
+  [{ multi_agent: null }, undefined],
+  [{ context_management: [{ type: 'compaction' }] }, /^context_management: /],
+  [{ context_management: [] }, undefined],
+  [{ reasoning: { mode: 'pro' } }, /^reasoning\.mode: /],
+  [{ reasoning: { mode: 'standard', effort: 'high' } }, undefined],
+  [{ prompt_cache_options: { comparison_response_id: 'resp_1' } }, /^prompt_cache_options\.comparison_response_id: /],
+  [{ prompt_cache_options: { ttl: '12h', comparison_response_id: null } }, undefined],
+];
+
+describe('what would be billed beside an answer is refused:', () => {
+  for (const [fields, problem] of FIELDS) {
+    test(`${JSON.stringify(fields)} is ${problem === undefined ? 'valid' : 'refused'}`, () => {
+      const result = checked(fields);
+      if (problem === undefined) assert.ok(result.ok, result.ok ? '' : result.problem);
+      else assert.match(result.ok ? '' : result.problem, problem);
+    });
+  }
+});
+
+/** What a host may keep for twelve hours is held as such. */
+const LIFETIMES: readonly (readonly [fields: object, lifetime: '5m' | '1h'])[] = [
+  [{}, '5m'],
+  [{ prompt_cache_options: { ttl: '30m' } }, '5m'],
+  [{ prompt_cache_options: { ttl: '12h' } }, '1h'],
+  [
+    {
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'x', prompt_cache_breakpoint: { ttl: '12h' } }] }],
+    },
+    '1h',
+  ],
+  [{ input: [{ role: 'user', content: [{ type: 'input_text', text: 'x', prompt_cache_breakpoint: {} }] }] }, '5m'],
+];
+
+describe('the lifetime of what is written to a cache:', () => {
+  for (const [fields, lifetime] of LIFETIMES) {
+    test(`${lifetime} for ${JSON.stringify(fields)}`, () => {
+      const result = checked(fields);
+      assert.equal(result.ok && result.request.cacheWrite, lifetime);
     });
   }
 });

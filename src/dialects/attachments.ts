@@ -1,0 +1,223 @@
+/** Attachments: what each is, as its host would see it, and the tokens to hold for it. */
+import { isObject } from '../core/json.ts';
+import type { InputTerms } from '../core/model-terms.ts';
+import { audioSeconds } from '../wire/media/audio.ts';
+import { type ImageSize, imageSize } from '../wire/media/image-size.ts';
+import { dearestImageTokens, tileTokens } from '../wire/media/image-tokens.ts';
+import { kindOf } from '../wire/media/kind.ts';
+import { pdfPages } from '../wire/media/pdf.ts';
+import { foldCase } from '../wire/names.ts';
+import type { Attachment, Fields, Place } from './dialect.ts';
+
+/** The most tokens that known hosts make of a second of audio: Gemini's 32. OpenAI's make 10. */
+const TOKENS_PER_SECOND = 32;
+
+/** The tokens to hold for an attachment; undefined where only the context window bounds them. */
+export function attachmentTokens(attachment: Attachment, terms: InputTerms): number | undefined {
+  switch (attachment.kind) {
+    case 'image':
+      return imageTokens(attachment.size, attachment.isFetched === true, terms);
+    case 'audio':
+      return Math.ceil(attachment.seconds * TOKENS_PER_SECOND);
+    case 'pages':
+      return terms.pageTokens === undefined ? undefined : attachment.pages * terms.pageTokens;
+    case 'opaque':
+    case 'reference':
+      return undefined;
+  }
+}
+
+/** What gpt-4o-mini makes of its largest image: 2,833 and 8 tiles at 5,667. No model with a maximum for images has a higher one. */
+const MOST_IMAGE_TOKENS = 48_169;
+
+function imageTokens(size: ImageSize | undefined, isFetched: boolean, terms: InputTerms): number {
+  const { imageTokens, contextWindow } = terms;
+  if (typeof imageTokens === 'number') return imageTokens;
+  if (imageTokens !== undefined) return tileTokens(size, imageTokens);
+  if (size !== undefined) return dearestImageTokens(size);
+  // Some models have no maximum. Data whose header nobody can read is no image to them.
+  return Math.max(MOST_IMAGE_TOKENS, (isFetched ? contextWindow : undefined) ?? 0);
+}
+
+/** The first attachment that keeps an input from a model, and why. */
+export function attachmentProblem(
+  attachments: readonly Attachment[],
+  terms: InputTerms,
+): { readonly place: Place; readonly why: string } | undefined {
+  for (const attachment of attachments) {
+    if (attachment.kind === 'reference' && !terms.remoteFiles) return { place: attachment, why: UNSEEN };
+    const isBounded = attachmentTokens(attachment, terms) !== undefined || terms.contextWindow !== undefined;
+    if (!isBounded) return { place: attachment as Place, why: UNBOUNDED };
+  }
+  return undefined;
+}
+
+const UNSEEN =
+  'it names state or content that this gateway cannot see, and so cannot price; send the data itself in its place, or have `remote_files: context` set for this model';
+const UNBOUNDED =
+  'this gateway cannot tell how many tokens it has; send text or images in its place, or have `context_window` set for this model';
+
+/** What an object in an input is besides the members that count as text. */
+export interface Reading {
+  readonly attachments: readonly Attachment[];
+  /** Counts as text. */
+  readonly texts: readonly string[];
+  /** The members that count by their names and values. */
+  readonly others: Fields;
+}
+
+/** What data at `place` stands for: in base64, by itself or in a data URL; an address; or a text. */
+export function readData(place: Place, expected: 'image' | 'audio' | 'file', mediaType?: string): Reading {
+  const { [place.field]: data, ...others } = place.holder;
+  const found = base64In(data);
+  if (found !== undefined) {
+    const declared = (mediaType ?? found.mediaType ?? `${expected}/*`).toLowerCase();
+    return { ...readBytes(Buffer.from(found.base64, 'base64'), declared, place, expected), others };
+  }
+  const attachments: Attachment[] = [];
+  if (isName(data)) attachments.push(isFetchedImage(data, expected) ? FETCHED_IMAGE : { kind: 'reference', ...place });
+  else if (expected === 'image') attachments.push(UNSEEN_IMAGE);
+  // A text in the place of data counts as the text that it is.
+  return { attachments, texts: typeof data === 'string' ? [data] : [], others };
+}
+
+const UNSEEN_IMAGE: Attachment = { kind: 'image', size: undefined };
+export const FETCHED_IMAGE: Attachment = { ...UNSEEN_IMAGE, isFetched: true };
+
+/** An image costs the same wherever it is, but for its size. */
+function isFetchedImage(data: string, expected: string): boolean {
+  return expected === 'image' && /^https?:\/\//i.test(data);
+}
+
+/**
+ * Goes by what the bytes are, since a host may: a PDF that says it is an image is one. `declared`: the media type that
+ * the client gives.
+ */
+function readBytes(
+  bytes: Buffer,
+  declared: string,
+  place: Place,
+  expected: 'image' | 'audio' | 'file',
+): Pick<Reading, 'attachments' | 'texts'> {
+  const only = (attachment: Attachment) => ({ attachments: [attachment], texts: [] });
+  switch (kindOf(bytes)) {
+    case 'pdf': {
+      const pages = pdfPages(bytes);
+      return only(pages === undefined ? { kind: 'opaque', ...place } : { kind: 'pages', pages, ...place });
+    }
+    case 'png':
+    case 'jpeg':
+    case 'gif':
+    case 'webp':
+      return only({ kind: 'image', size: imageSize(bytes) });
+    case 'wav':
+    case 'mp3': {
+      const seconds = audioSeconds(bytes);
+      return only(seconds === undefined ? { kind: 'opaque', ...place } : { kind: 'audio', seconds });
+    }
+    case 'text':
+      return { attachments: expected === 'image' ? [UNSEEN_IMAGE] : [], texts: [bytes.toString('utf8')] };
+    case 'other':
+      return only(declared.startsWith('image/') ? UNSEEN_IMAGE : { kind: 'opaque', ...place });
+  }
+}
+
+const DATA_URL = /^data:([^,;]{0,100})[^,]{0,200};base64,/i;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** Data in base64, by itself or in a data URL; undefined for anything else. */
+function base64In(data: unknown): { readonly base64: string; readonly mediaType: string | undefined } | undefined {
+  if (typeof data !== 'string') return undefined;
+  const match = DATA_URL.exec(data);
+  const base64 = match === null ? data : data.slice(match[0].length);
+  return BASE64.test(base64) ? { base64, mediaType: match?.[1] || undefined } : undefined;
+}
+
+const ADDRESS = /^\s*(?!data:)[a-z][a-z0-9+.-]{1,30}:\S/i;
+/** Of a file at the host: absolute, or relative to something. */
+const PATH = /^\s*(?:[/~\\]|\.{1,2}[/\\]|[a-z]:[/\\])/i;
+
+/** Whether a string is an address or a path, by which a host might find something. */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && (ADDRESS.test(value) || PATH.test(value));
+}
+
+/** The members by which the formats name what is elsewhere. */
+const REFERENCES: ReadonlySet<string> = new Set([
+  'file_id',
+  'file_ids',
+  'file_url',
+  'file_uri',
+  'video_url',
+  'audio_url',
+  'document_url',
+  'container_id',
+  'vector_store_id',
+  'vector_store_ids',
+]);
+
+/** The member of an object that names something the gateway cannot see; undefined if none does. */
+export function referenceIn(holder: Fields): Attachment | undefined {
+  for (const field of Object.keys(holder)) {
+    if (REFERENCES.has(foldCase(field)) && !isEmpty(holder[field])) return { kind: 'reference', holder, field };
+  }
+  return undefined;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
+}
+
+/** Longer strings of base64 in parts of an unknown kind may be a film or a sound, and not a name. */
+const LONG_BASE64 = 256;
+
+/**
+ * What a part of an unknown kind may make its host fetch or decode. Its texts count as such: only addresses, paths and data
+ * are more than they seem.
+ */
+export function readUnknownPart(part: Fields): Reading {
+  const attachments: Attachment[] = [];
+  findData(part, attachments);
+  return { attachments, texts: [], others: part };
+}
+
+/** The recursion is bounded by MAX_JSON_DEPTH. */
+function findData(holder: Fields, found: Attachment[]): void {
+  for (const [field, value] of Object.entries(holder)) findDataIn(value, { holder, field }, found);
+}
+
+function findDataIn(value: unknown, place: Place, found: Attachment[]): void {
+  if (isName(value)) found.push({ kind: 'reference', ...place });
+  else if (isData(value)) found.push({ kind: 'opaque', ...place });
+  else if (Array.isArray(value)) for (const item of value) findDataIn(item, place, found);
+  else if (isObject(value)) findData(value, found);
+}
+
+function isData(value: unknown): boolean {
+  const found = base64In(value);
+  return found !== undefined && (found.mediaType !== undefined || found.base64.length >= LONG_BASE64);
+}
+
+/** Where an object is within a body, such as `messages[0].content[1]`; empty for the body itself, or if it is not there. */
+export function pathTo(holder: Fields, body: unknown, path = ''): string {
+  return pathIn(holder, body, path) ?? '';
+}
+
+function pathIn(holder: Fields, value: unknown, path: string): string | undefined {
+  if (value === holder) return path;
+  if (Array.isArray(value)) return firstPath(value.entries(), (index) => `${path}[${index}]`, holder);
+  if (!isObject(value)) return undefined;
+  return firstPath(Object.entries(value), (name) => (path === '' ? name : `${path}.${name}`), holder);
+}
+
+function firstPath<Key>(
+  members: Iterable<readonly [Key, unknown]>,
+  pathOf: (key: Key) => string,
+  holder: Fields,
+): string | undefined {
+  for (const [key, item] of members) {
+    const found = typeof item === 'object' && item !== null ? pathIn(holder, item, pathOf(key)) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
