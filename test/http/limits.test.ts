@@ -4,7 +4,14 @@ import test, { after, afterEach, describe } from 'node:test';
 import { answering, chunk, completion, DONE, USAGE } from '../support/answers.ts';
 import { assertError, ratesOf } from '../support/expect.ts';
 import { chat, type Reply, startTestGateway, type TestKey } from '../support/gateway.ts';
+import { pngOf } from '../support/media.ts';
 import { until } from '../support/wait.ts';
+
+/** One tile: 2,833 and 5,667 tokens at gpt-4o-mini. */
+const IMAGE = {
+  type: 'image_url',
+  image_url: { url: `data:image/png;base64,${pngOf(512, 512).toString('base64')}` },
+};
 
 const gateway = await startTestGateway();
 after(() => gateway.stop());
@@ -73,7 +80,11 @@ describe('tokens per minute', () => {
     ['the larger of two maxima', { max_tokens: 300, max_completion_tokens: 200 }, 305],
     ['a maximum for each choice', { max_tokens: 200, n: 3 }, 605],
     ['no more than the model can give', { max_tokens: 1_000_000 }, 1005],
-    ['1,600 for an image, however large', { messages: [{ role: 'user', content: [imageOf(50_000)] }] }, 1608],
+    [
+      'for an image what its dearest reader makes of its size',
+      { messages: [{ role: 'user', content: [IMAGE] }] },
+      8_508,
+    ],
     ['its tools', { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }, 26],
   ];
   for (const [name, fields, tokens] of RESERVED) {
@@ -183,7 +194,3 @@ describe('requests at once', () => {
     assert.equal(await stream.text(), chunk('hi') + chunk('', 'stop') + DONE);
   });
 });
-
-function imageOf(bytes: number) {
-  return { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(bytes)}` } };
-}
