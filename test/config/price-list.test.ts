@@ -45,6 +45,11 @@ const IMPORTED: readonly (readonly [name: string, fields: string, entry: object]
       audio_output: '20.00',
     },
   ],
+  [
+    'what is kept for twelve hours has the price of what is kept long',
+    `${CHAT}, "cache_creation_input_token_cost": 2e-07, "cache_creation_input_token_cost_above_12hr": 4e-07`,
+    { ...BASE, cache_write: '0.20', cache_write_1h: '0.40' },
+  ],
   ['an optional price of zero is that of input', `${CHAT}, "cache_creation_input_token_cost": 0.0`, BASE],
   [
     'long requests have prices of their own',

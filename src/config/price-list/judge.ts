@@ -64,6 +64,9 @@ export function judge(fields: ListEntry, isAnthropic: boolean, bundlesSearch: bo
   return { ok: true, entry };
 }
 
+/** Writes to a cache that are kept longer than usual: an hour at Anthropic's hosts, twelve at OpenAI's. */
+const LONG_WRITES = ['cache_creation_input_token_cost_above_1hr', 'cache_creation_input_token_cost_above_12hr'];
+
 type PriceFields = ReadonlyMap<string, Nanos>;
 
 /** Every price of an entry, in nanodollars per million; undefined if one of them is negative or no number. */
@@ -115,7 +118,7 @@ function pricesAt(
     cached_input: optional('cache_read_input_token_cost'),
     output,
     cache_write: optional('cache_creation_input_token_cost'),
-    cache_write_1h: optional('cache_creation_input_token_cost_above_1hr'),
+    cache_write_1h: LONG_WRITES.map(optional).find((price) => price !== undefined),
     audio_input: optional('input_cost_per_audio_token'),
     audio_output: optional('output_cost_per_audio_token'),
     tools: {},
@@ -136,7 +139,7 @@ function pricesAt(
   const isSaid =
     others.length === 0 &&
     fits(result.cache_write, at('cache_creation_input_token_cost')) &&
-    fits(result.cache_write_1h ?? result.cache_write, at('cache_creation_input_token_cost_above_1hr'));
+    LONG_WRITES.every((name) => fits(result.cache_write_1h ?? result.cache_write, at(name)));
   return isSaid ? { ...result, above } : undefined;
 }
 
