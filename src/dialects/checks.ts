@@ -1,8 +1,7 @@
 /** Checks of fields that dialects share. */
-import { isObject } from '../core/json.ts';
 import { printableName } from '../core/printable.ts';
 import { findCaseVariant } from '../wire/names.ts';
-import type { CacheLifetime, Fields } from './dialect.ts';
+import type { Fields } from './dialect.ts';
 
 /** Returns the problem with a value, or undefined. */
 export type Check = (value: unknown, fields: Fields) => string | undefined;
@@ -59,25 +58,6 @@ export function refused(name: string, why: string): Check {
 
 /** Why a field is refused that changes a price. */
 export const PRICED = 'changes the price, and this gateway has none for it; leave it out';
-export const COMPACTION =
-  'the host would go over the whole input once more, for which this gateway holds nothing; compact the conversation in a request of its own';
-
-/** The lifetimes that hosts of OpenAI's formats bill as an ordinary write. */
-const USUAL_LIFETIMES: readonly unknown[] = [undefined, null, '30m'];
-
-/**
- * How long a host may keep what it caches of a chat or responses request: it may cache what it likes, and keeps it for
- * longer only where the request says so, for all of it or at the end of a part. `messages`: with content or output.
- */
-export function promptCacheLifetime(fields: Fields, messages: readonly unknown[]): CacheLifetime {
-  const isLong = (options: unknown) => isObject(options) && !USUAL_LIFETIMES.includes(options.ttl);
-  const isPartLong = (part: unknown) => isObject(part) && isLong(part.prompt_cache_breakpoint);
-  const isMessageLong = (message: unknown) =>
-    isObject(message) &&
-    (isPartLong(message) ||
-      [message.content, message.output].some((parts) => Array.isArray(parts) && parts.some(isPartLong)));
-  return isLong(fields.prompt_cache_options) || messages.some(isMessageLong) ? '1h' : '5m';
-}
 
 /** The maxima of other dialects: a host might read one that the gateway has not checked. */
 export function foreignMaxima(own: string): readonly (readonly [field: string, check: Check])[] {

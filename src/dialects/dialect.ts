@@ -30,6 +30,8 @@ export interface ModelRequest {
   readonly hasAudio: boolean;
   /** How long the host may keep what the request writes to its prompt cache; undefined if it writes nothing. */
   readonly cacheWrite: CacheLifetime | undefined;
+  /** From so many tokens on, its host summarizes the conversation before it goes on; undefined if it does not. */
+  readonly summarizesAbove: number | undefined;
   /** The host's own tools that it may call, by the names that prices have, and the most calls of each. */
   readonly hostTools: ReadonlyMap<string, number>;
 }

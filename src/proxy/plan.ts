@@ -11,6 +11,7 @@ import { type InputParts, inputParts, tokensAt } from '../dialects/input.ts';
 import type { AdmissionRequest } from '../ledger/ledger.ts';
 import { type HostRequest, hostRequest } from '../translate/translate.ts';
 import { foldCase } from '../wire/names.ts';
+import { readTokens } from './summary.ts';
 
 /** A model that a request can go to, and the request for its host. */
 export interface Target extends HostRequest {
@@ -87,12 +88,7 @@ function inputAt(
   return Math.max(...inputs.map(({ parts }) => tokensAt(parts, model)));
 }
 
-function planForOne(
-  request: ModelRequest,
-  { model, ...hosted }: Target,
-  inputTokens: number,
-  capOutput: boolean,
-): Plan {
+function planForOne(request: ModelRequest, { model, ...hosted }: Target, estimated: number, capOutput: boolean): Plan {
   // A translation may have written a maximum that the host needs.
   const sent = hosted.request;
   const declared = sent.maxOutput;
@@ -102,6 +98,8 @@ function planForOne(
   const outputTokens = request.stream ? Math.min(most, model.holdOutput ?? most) : most;
   const capTokens = capOutput ? perChoice : undefined;
   const isBounded = declared !== undefined || capTokens !== undefined;
+  const longest = isBounded ? most : (model.maxOutput ?? Number.MAX_SAFE_INTEGER);
+  const inputTokens = readTokens(sent, estimated, longest);
   return {
     inputTokens,
     outputTokens,

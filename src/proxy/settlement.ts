@@ -1,8 +1,8 @@
 /** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
-import type { InputTerms } from '../core/model-terms.ts';
-import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
+import type { InputTerms, Prices } from '../core/model-terms.ts';
+import type { TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { sampleInput } from '../dialects/input.ts';
 import type { Log } from '../observe/log.ts';
@@ -13,6 +13,7 @@ import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import type { Admitted } from './admitted.ts';
 import { errorOf, outcomeOf } from './respond.ts';
+import { asHeld, withLifetimes } from './unreported.ts';
 
 /** Counts the tokens if the upstream did not report them. */
 export async function endOf(
@@ -21,10 +22,11 @@ export async function endOf(
   counter: TokenCounter,
 ): Promise<RequestEnd & { readonly price: string }> {
   const model = dispatch?.model ?? asked;
-  const { usage: reported, source } = await usageOf(metered, routes[0].hosted.request, model, counter);
-  const usage = isAnswered(metered) ? withUnreportedCalls(reported, routes[0].hosted.request) : reported;
   const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
+  const sent = routes[0].hosted.request;
+  const { usage: reported, source } = await usageOf(metered, sent, model, prices, counter);
+  const usage = isAnswered(metered) ? withUnreportedCalls(reported, sent) : reported;
   const { served, firstByteMs } = dispatch ?? {};
   const { failure } = errorOf(termination) ?? {};
   return {
@@ -53,21 +55,13 @@ async function usageOf(
   metered: Metered,
   request: ModelRequest,
   model: InputTerms,
+  prices: Prices,
   counter: TokenCounter,
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
-  const { usage, written, earlyReport } = metered;
-  if (written === undefined) return metered;
+  const { usage, source, written, earlyReport } = metered;
+  if (written === undefined) return { usage: withLifetimes(usage, request), source };
   const counted = await countUsage(counter, usage, sampleInput(request, model), written);
-  return larger(earlyReport, earlyReport === undefined ? withUnreportedWrites(counted, request) : counted);
-}
-
-/** Nobody says how much a request has written to the prompt cache: all of its input, at the price that it was held at. */
-function withUnreportedWrites(usage: TokenUsage, { dialect, cacheWrite }: ModelRequest): TokenUsage {
-  // Only messages mark what is to be written. Elsewhere a host may cache what it likes, and seldom bills it.
-  if (dialect.name !== 'messages' || cacheWrite === undefined) return usage;
-  const { promptTokens, parts = NO_PARTS } = usage;
-  const written = { [cacheWrite === '1h' ? 'cacheWrite1hTokens' : 'cacheWriteTokens']: promptTokens };
-  return { ...usage, parts: { ...parts, ...written } };
+  return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices) : counted);
 }
 
 const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';

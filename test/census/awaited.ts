@@ -4,8 +4,7 @@ import { expand } from './rows.ts';
 /** By format, and whether the table is that of requests or of answers. */
 export const AWAITED: Readonly<Record<string, readonly string[]>> = {
   'chat request': expand(`messages[assistant]: .audio .audio.id content[file]: .file.file_data .file.file_id
-    prediction prediction[content] .content web_search_options.search_context_size=high
-    content[text|image_url]: .prompt_cache_breakpoint.ttl=12h`),
+    prediction prediction[content] .content web_search_options.search_context_size=high`),
   'chat answer': expand('[assistant]: .audio.data [chat.completion.chunk]: .choices.delta.audio.data'),
   'responses request': expand(`content[input_file]: .file_data .file_url output[input_file]: .file_data .file_url
     output[computer_screenshot]: .file_id input[code_interpreter_call]: .container_id container[auto]: .file_ids
@@ -14,9 +13,7 @@ export const AWAITED: Readonly<Record<string, readonly string[]>> = {
     tools[image_generation]: .input_image_mask.file_id .model .size .quality .complexity .frame_count .partial_images .svg
     .input_fidelity=high .output_format=gif|svg container[auto]: .memory_limit=4g|16g|64g
     environment[container_auto]: .memory_limit=4g|16g|64g
-    tools[web_search|web_search_2025_08_26|web_search_preview|web_search_preview_2025_03_11]: .search_context_size=high
-    multi_agent context_management prompt_cache_options.comparison_response_id prompt_cache_options.ttl=12h
-    content[input_image|input_text]: .prompt_cache_breakpoint.ttl=12h output[input_image|input_text]: .prompt_cache_breakpoint.ttl=12h`),
+    tools[web_search|web_search_2025_08_26|web_search_preview|web_search_preview_2025_03_11]: .search_context_size=high`),
   'responses answer': expand(`content[output_text]: .text content[refusal]: .refusal content[reasoning_text]: .text
     summary[summary_text]: .text output[reasoning]: .encrypted_content output[compaction]: .encrypted_content
     content[encrypted_content]: .encrypted_content output[function_call]: .name .arguments output[custom_tool_call]: .name .input
@@ -25,10 +22,10 @@ export const AWAITED: Readonly<Record<string, readonly string[]>> = {
     operation[create_file|update_file]: .diff .path operation[delete_file]: .path action[exec]: .command action[type]: .text
     action[search]: .queries .query action[open_page]: .url action[find_in_page]: .url .pattern output[file_search_call]: .queries
     output[image_generation_call]: .revised_prompt output[function_call_output]: .name
-    [response]: .tool_usage.web_search.num_requests .usage.input_tokens_details.cache_write_tokens_details.ttl_12h_tokens`),
+    [response]: .tool_usage.web_search.num_requests`),
   'messages request':
     expand(`content[document]: .source source[base64]: .data source[url] .url container.skills skills[anthropic|custom]
-    thinking thinking[adaptive|enabled] .display thinking[between_tools] edits[compact_20260112] .instructions .pause_after_compaction .trigger
+    thinking thinking[adaptive|enabled] .display thinking[between_tools]
     tools[advisor_20260301] .model .caching .max_tokens .max_uses .name .cache_control .allowed_callers .defer_loading .strict
     tools tools[browser_toolset_20260801|computer_toolset_20260801] .configs [*].cache_control`),
   'messages answer':

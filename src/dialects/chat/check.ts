@@ -3,6 +3,7 @@
 import { isObject } from '../../core/json.ts';
 import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
+import { longestLifetimeOfOpenAi } from '../cache-lifetime.ts';
 import {
   type Check,
   type Checks,
@@ -11,7 +12,6 @@ import {
   flag,
   foreignMaxima,
   number,
-  promptCacheLifetime,
   text,
   wholeNumber,
 } from '../checks.ts';
@@ -35,7 +35,7 @@ export function checkChat(
   const { fields } = body;
   const variant = findVariant(body);
   if (variant !== undefined) return { ok: false, problem: variant };
-  const problem = firstProblem(fields, CHECKS);
+  const problem = firstProblem(fields, CHECKS) ?? longWriteProblem(fields);
   if (problem !== undefined) return { ok: false, problem };
   const options = fields.stream_options as Fields | null | undefined;
   const maxima = [fields.max_completion_tokens, fields.max_tokens].filter((value) => typeof value === 'number');
@@ -53,7 +53,9 @@ export function checkChat(
       choices: (fields.n ?? 1) as number,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: hasAudio(fields),
-      cacheWrite: promptCacheLifetime(fields, fields.messages as readonly unknown[]),
+      // A host may cache what it likes.
+      cacheWrite: '5m',
+      summarizesAbove: undefined,
       hostTools: isObject(fields.web_search_options) ? ONE_SEARCH : NO_TOOLS,
     },
   };
@@ -110,6 +112,12 @@ function findVariant({ members, fields }: JsonBody): string | undefined {
     caseVariant('', names, ACTED_ON) ??
     (isObject(options) ? caseVariant('stream_options.', Object.keys(options), ACTED_ON_IN_STREAM_OPTIONS) : undefined)
   );
+}
+
+/** Usage in this format does not tell what was written for long. */
+function longWriteProblem(fields: Fields): string | undefined {
+  if (longestLifetimeOfOpenAi(fields) === '5m') return undefined;
+  return 'prompt_cache_breakpoint.ttl: expected 30m: what is kept longer costs more, and usage would not say how much it is';
 }
 
 /** Parts of a message that are never audio. */

@@ -65,6 +65,7 @@ function checkEmbeddings(body: JsonBody, model: string): Checked {
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: false,
       cacheWrite: undefined,
+      summarizesAbove: undefined,
       hostTools: new Map(),
     },
   };

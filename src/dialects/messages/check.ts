@@ -2,11 +2,11 @@
 import { isObject } from '../../core/json.ts';
 import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
-import { foldCase } from '../../wire/names.ts';
+import { countOf } from '../answer.ts';
+import { longestLifetime } from '../cache-lifetime.ts';
 import {
   type Check,
   type Checks,
-  COMPACTION,
   caseVariant,
   firstProblem,
   flag,
@@ -17,7 +17,7 @@ import {
   text,
   wholeNumber,
 } from '../checks.ts';
-import type { CacheLifetime, Checked, Dialect, Fields } from '../dialect.ts';
+import type { Checked, Dialect } from '../dialect.ts';
 import { hostTools } from './tools.ts';
 
 /** Several times what any host accepts. */
@@ -46,7 +46,8 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
       choices: 1,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: false,
-      cacheWrite: cacheLifetime(fields),
+      cacheWrite: longestLifetime(fields, ['cache_control'], '5m'),
+      summarizesAbove: summarizesAbove(fields.context_management),
       hostTools: hostTools(fields),
     },
   };
@@ -83,11 +84,6 @@ const CHECKS: Checks = Object.entries<Check>({
     value === undefined || (Array.isArray(value) && value.length === 0)
       ? undefined
       : 'mcp_servers: their answers would be input that this gateway cannot estimate; leave them out',
-  context_management: (value) => {
-    const edits = isObject(value) && Array.isArray(value.edits) ? value.edits : [];
-    const index = edits.findIndex((edit) => isObject(edit) && String(edit.type).startsWith('compact'));
-    return index < 0 ? undefined : `context_management.edits[${index}]: ${COMPACTION}`;
-  },
   container: (value) =>
     typeof value === 'string' || (isObject(value) && value.id !== undefined && value.id !== null)
       ? 'container: a container at the provider would be shared by all keys; leave its id out'
@@ -134,26 +130,10 @@ function checkTools(value: unknown): string | undefined {
   return invalid < 0 ? undefined : `tools[${invalid}]: expected an object, with a type that is a string`;
 }
 
-/**
- * The longest lifetime that a `cache_control` anywhere in the request asks for, under a name in any
- * case. The recursion is bounded by MAX_JSON_DEPTH.
- */
-function cacheLifetime(value: unknown): CacheLifetime | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  let longest: CacheLifetime | undefined;
-  for (const [name, item] of Object.entries(value)) {
-    const isControl = name.length === CACHE_CONTROL.length && foldCase(name) === CACHE_CONTROL && isObject(item);
-    const found = isControl ? ttlOf(item) : cacheLifetime(item);
-    if (found === '1h') return found;
-    longest ??= found;
-  }
-  return longest;
-}
-
-const CACHE_CONTROL = 'cache_control';
-
-/** Anything but the five minutes that hosts take for granted counts as an hour. */
-function ttlOf(control: Fields): CacheLifetime {
-  const lifetimes = Object.entries(control).filter(([name]) => foldCase(name) === 'ttl');
-  return lifetimes.every(([, ttl]) => ttl === null || ttl === '5m') ? '5m' : '1h';
+/** The least threshold of an edit that does more than take input away. */
+function summarizesAbove(management: unknown): number | undefined {
+  const edits = isObject(management) && Array.isArray(management.edits) ? management.edits.filter(isObject) : [];
+  const others = edits.filter(({ type }) => typeof type !== 'string' || !type.startsWith('clear_'));
+  if (others.length === 0) return undefined;
+  return Math.min(...others.map(({ trigger }) => (isObject(trigger) && countOf(trigger.value)) || 0));
 }

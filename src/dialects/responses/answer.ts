@@ -43,10 +43,12 @@ function readUsage(usage: unknown, hostCalls: readonly string[]): TokenUsage | u
   if (promptTokens + completionTokens === 0) return undefined;
   const details = isObject(usage.input_tokens_details) ? usage.input_tokens_details : {};
   const cachedTokens = Math.min(promptTokens, countOf(details.cached_tokens) ?? 0);
-  const cacheWriteTokens = Math.min(promptTokens - cachedTokens, countOf(details.cache_write_tokens) ?? 0);
+  const lifetimes = isObject(details.cache_write_tokens_details) ? details.cache_write_tokens_details : {};
+  const written = Math.min(promptTokens - cachedTokens, countOf(details.cache_write_tokens) ?? 0);
+  const cacheWrite1hTokens = Math.min(written, countOf(lifetimes.ttl_12h_tokens) ?? 0);
   const toolCalls = countsOf(hostCalls);
-  const hasParts = cacheWriteTokens > 0 || Object.keys(toolCalls).length > 0;
-  const parts = { ...NO_PARTS, cacheWriteTokens, toolCalls };
+  const hasParts = written > 0 || Object.keys(toolCalls).length > 0;
+  const parts = { ...NO_PARTS, cacheWriteTokens: written - cacheWrite1hTokens, cacheWrite1hTokens, toolCalls };
   return { promptTokens, cachedTokens, completionTokens, ...(hasParts && { parts }) };
 }
 

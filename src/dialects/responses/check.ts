@@ -3,17 +3,17 @@ import { isObject } from '../../core/json.ts';
 import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { foldCase } from '../../wire/names.ts';
+import { countOf } from '../answer.ts';
+import { longestLifetimeOfOpenAi } from '../cache-lifetime.ts';
 import {
   type Check,
   type Checks,
-  COMPACTION,
   caseVariant,
   firstProblem,
   flag,
   foreignMaxima,
   number,
   PRICED,
-  promptCacheLifetime,
   refused,
   text,
   wholeNumber,
@@ -39,7 +39,8 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
       choices: 1,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: false,
-      cacheWrite: promptCacheLifetime(fields, Array.isArray(fields.input) ? fields.input : []),
+      cacheWrite: longestLifetimeOfOpenAi(fields),
+      summarizesAbove: summarizesAbove(fields),
       hostTools: hostTools(fields),
     },
   };
@@ -62,23 +63,19 @@ const CHECKS: Checks = Object.entries<Check>({
   top_p: number('top_p', 0, 1),
   tools: checkTools,
   max_tool_calls: wholeNumber('max_tool_calls', 0),
-  multi_agent: (value) =>
-    value === undefined || (isObject(value) && value.enabled === false)
-      ? undefined
-      : 'multi_agent: its agents have no bound for which this gateway could hold money; leave it out',
-  context_management: (value) =>
-    value === undefined || (Array.isArray(value) && value.length === 0)
-      ? undefined
-      : `context_management: ${COMPACTION}`,
   reasoning: (value) =>
     isObject(value) && ![undefined, null, 'standard'].includes(value.mode as undefined)
       ? `reasoning.mode: ${PRICED}`
       : undefined,
+  service_tier: text('service_tier'),
+  multi_agent: (value) =>
+    value === undefined || (isObject(value) && value.enabled === false)
+      ? undefined
+      : 'multi_agent: agents without number would each have an input of their own; leave it out',
   prompt_cache_options: (value) =>
     isObject(value) && typeof value.comparison_response_id === 'string'
       ? `prompt_cache_options.comparison_response_id: ${STATE}`
       : undefined,
-  service_tier: text('service_tier'),
 });
 
 const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name)]);
@@ -127,4 +124,10 @@ function hostTools(fields: Fields): ReadonlyMap<string, number> {
   const maximum = (fields.max_tool_calls ?? 0) as number;
   const calls = maximum >= 1 ? Math.min(maximum, MAX_CALLS) : DEFAULT_CALLS;
   return new Map(Array.from(hostToolsOf(fields), (name) => [name, calls]));
+}
+
+/** The least threshold of an entry in `context_management`; without one the host has its own. */
+function summarizesAbove({ context_management: entries }: Fields): number | undefined {
+  if (!Array.isArray(entries) || entries.length === 0) return undefined;
+  return Math.min(...entries.map((entry) => (isObject(entry) && countOf(entry.compact_threshold)) || 0));
 }

@@ -84,5 +84,8 @@ function formatFields(format: TextSettings['format']): Fields {
 }
 
 function sayCacheOptions(value: unknown, findings: Findings): Fields {
-  return { prompt_cache_options: readCacheOptions(value, findings) };
+  const { ttl = '30m', ...options } = readCacheOptions(value, findings);
+  if (ttl === '30m') return { prompt_cache_options: value };
+  findings.ignore('prompt_cache_options.ttl');
+  return { prompt_cache_options: options };
 }

@@ -69,10 +69,9 @@ export const CHAT_REQUEST = [
   free('it costs no more than its text', 'web_search_options.user_location user_location[approximate] .approximate.**'),
   priced('a tier has prices of its own under `service_tiers`', 'service_tier=fast|flex|priority|scale'),
   free('the ordinary prices', 'service_tier service_tier=auto|default'),
-  held(
-    'a long cache write: the price `cache_write_1h`',
+  refused(
+    'a long cache write costs more, and usage would not say how much it was',
     'content[text|image_url|input_audio|file]: .prompt_cache_breakpoint.ttl=12h',
-    'long_write',
   ),
   free(
     'a cache write of the ordinary kind, which is held for all of the input',

@@ -29,6 +29,7 @@ export function translate(fields: Fields, maxOutput?: number): TranslatedRequest
     serviceTier: undefined,
     hasAudio: false,
     cacheWrite: undefined,
+    summarizesAbove: undefined,
     hostTools: new Map(),
   };
   return MESSAGES_TO_CHAT.request(request, { maxOutput, defaultOutput: 512 });

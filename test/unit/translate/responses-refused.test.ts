@@ -40,7 +40,7 @@ const EVERYWHERE: readonly Case[] = [
   ['stream_options.x', { stream_options: { x: 1 } }],
   ['prompt_cache_options', { prompt_cache_options: 1 }],
   ['prompt_cache_options.prewarm', { prompt_cache_options: { prewarm: true } }],
-  ['prompt_cache_options.comparison_response_id', { prompt_cache_options: { comparison_response_id: 'r' } }],
+  ['prompt_cache_options.x', { prompt_cache_options: { x: 1 } }],
   ['reasoning', { reasoning: 'high' }],
   ['reasoning.effort', { reasoning: { effort: 1 } }],
   ['reasoning.mode', { reasoning: { mode: 'pro' } }],

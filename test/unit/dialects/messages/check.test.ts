@@ -47,12 +47,6 @@ describe("the host's tools in a messages request", () => {
 
 /** The fields of a request, and how its problem begins; undefined if it is valid. */
 const PROBLEMS: readonly (readonly [what: string, fields: object, problem: RegExp | undefined])[] = [
-  [
-    'compaction',
-    { context_management: { edits: [{ type: 'compact_20260112' }] } },
-    /^context_management\.edits\[0\]: /,
-  ],
-  ['other edits', { context_management: { edits: [{ type: 'clear_thinking_20251015' }] } }, undefined],
   ['servers', { mcp_servers: [{ type: 'url', name: 'a', url: 'https://a.example' }] }, /^mcp_servers: /],
   ['servers that are no list', { mcp_servers: {} }, /^mcp_servers: /],
   ['no servers', { mcp_servers: [] }, undefined],

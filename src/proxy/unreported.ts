@@ -1,0 +1,31 @@
+/** What a host bills of the input, and does not report, or not exactly. */
+import type { Prices } from '../core/model-terms.ts';
+import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
+import { readTokens } from './summary.ts';
+
+/** The usage of a request that nobody reports: its input as it was held, with what was summarized and written to a cache. */
+export function asHeld(usage: TokenUsage, request: ModelRequest, prices: Prices): TokenUsage {
+  const promptTokens = readTokens(request, usage.promptTokens, usage.completionTokens);
+  return withWrites({ ...usage, promptTokens }, request, prices);
+}
+
+/** Nobody says how much a request has written to the prompt cache: all of its input. */
+function withWrites(usage: TokenUsage, { dialect, cacheWrite }: ModelRequest, prices: Prices): TokenUsage {
+  // Only messages mark what is to be written. Elsewhere a host may cache what it likes, and bills it only at a price of its own.
+  const isBilled = dialect.name === 'messages' || prices.cacheWrite > prices.input;
+  if (cacheWrite === undefined || !isBilled) return usage;
+  const { promptTokens, parts = NO_PARTS } = usage;
+  const written = { [cacheWrite === '1h' ? 'cacheWrite1hTokens' : 'cacheWriteTokens']: promptTokens };
+  return { ...usage, parts: { ...parts, ...written } };
+}
+
+/** A report that does not say what was written for long: all that was written, if the request asks for that. */
+export function withLifetimes(usage: TokenUsage, { dialect, cacheWrite }: ModelRequest): TokenUsage {
+  const { parts } = usage;
+  if (parts === undefined || dialect.name === 'messages' || cacheWrite !== '1h' || parts.cacheWrite1hTokens > 0) {
+    return usage;
+  }
+  const { cacheWriteTokens } = parts;
+  return { ...usage, parts: { ...parts, cacheWriteTokens: 0, cacheWrite1hTokens: cacheWriteTokens } };
+}
