@@ -35,9 +35,10 @@ export async function relayErrorResponse(
 ): Promise<RelayResult> {
   const body = await readErrorBody(attempt);
   const value = body && parseJson(body.toString('utf8'))?.value;
+  const words = readErrorValue(value);
   return {
     metered: body === undefined ? meter.figuresOfPart() : meteredByError(value, dialect, meter),
-    termination: { kind: 'error', error: errorForStatus(status, readErrorValue(value), secrets) },
+    termination: { kind: 'error', error: errorForStatus(status, words, secrets) },
     note: `the upstream answered ${status}${HINTS[status] ?? ''}`,
   };
 }

@@ -115,7 +115,8 @@ function attempt(fields: Fields, format: Format, model: Model = PRICED): Attempt
   if (!checked.ok) return checked;
   const targeting = targetFor(checked.request, model);
   if (!targeting.ok) return targeting;
-  return { nanos: Number(plansFor(checked.request, [targeting.target], false)[0].holdNanos) };
+  const planning = plansFor(checked.request, [targeting.target], false);
+  return planning.ok ? { nanos: Number(planning.plans[0].holdNanos) } : planning;
 }
 
 function refusalOf(tried: Attempt): string | undefined {
