@@ -28,7 +28,7 @@ const HOW_TO_READ = [
   '**worst**: how far the attack came when the figures were last recorded; **at most** is what the test lets pass.',
   '**times what was held**: what the host billed over the money held when the request reached it. Estimates are at least 0.9 of what o200k_base counts, hence 1.12.',
   `**times what was charged and one step**: what the host billed over the charge. A step is what a hold grows by: the model's \`default_output\` for each choice, here ${DEFAULT_OUTPUT} tokens.`,
-  '**times the balance, the spend limit, the token window**: what the host billed over that limit. Where a request may pass it by one step or by one request, that is in the figure at most.',
+  '**times the balance, the spend limit, the budget, the token window**: what the host billed over that limit. Where a request may pass it by one step or by one request, that is in the figure at most.',
 ];
 
 const REMAINS = [
@@ -59,7 +59,7 @@ ${rowsOf(family).join('\n')}
 
 # What attackers try
 
-A key is in the hands of whoever sends with it. This page lists what a sender, or a host, can try against the limits of a gateway, and how far each attack comes: ${count} attacks, each in \`test/hostile/\`, against a real gateway and a host that bills truthfully by o200k_base. \`npm run test:hostile\` runs them, and then composes 20,000 attacks out of the same tricks: fields, spellings, repeats, encodings, maxima, choices, races, and leaving at every point. Of each it checks that the host billed no more than ${COUNT_ERROR} times the charge and one step, and that balance, spend limit, token window, allowlist and slots held.
+A key is in the hands of whoever sends with it. This page lists what a sender, or a host, can try against the limits of a gateway, and how far each attack comes: ${count} attacks, each in \`test/hostile/\`, against a real gateway and a host that bills truthfully by o200k_base. \`npm run test:hostile\` runs them, and then composes 20,000 attacks out of the same tricks: fields, spellings, repeats, encodings, maxima, choices, races, and leaving at every point. \`npm run test:hostile-dialects\` does so in all dialects, with files, references, tools of the host and prices of their own. Of each it is checked that the host billed no more than ${COUNT_ERROR} times the charge and one step, and that balance, spend limit, token window, allowlist and slots held.
 
 How to read the tables:
 

@@ -1,51 +1,36 @@
 /**
- * Composes attacks in the dialects: where text, pictures and marks of the cache stand, what the
- * request says of its price, when its client leaves, and when and how its host reports.
+ * Composes attacks in the dialects: where text, files and marks of the cache stand, what is named
+ * that the host fetches, which of its tools it runs, what the request says of its price, when its
+ * client leaves, and what its host does.
  */
 import { type Composition, jsonLeave, settingsFor, textsFor } from '../hostile/compose.ts';
-import { LEAVING_POINTS, type LeavingPoint } from '../hostile/conversation.ts';
+import { LEAVING_POINTS } from '../hostile/conversation.ts';
 import type { Fields } from '../hostile/names.ts';
 import { DEFAULT_OUTPUT } from '../hostile/site.ts';
-import { ALL_ALPHABETS } from '../hostile/texts.ts';
-import { piecesFor } from '../hostile/writing.ts';
 import type { Random } from '../support/random.ts';
 import { ATTACHMENT_PLACES } from './attacks/attachments.ts';
 import { CACHE_PLACES, CONTROLS } from './attacks/caches.ts';
 import { TEXT_PLACES } from './attacks/estimates.ts';
 import { THINKING } from './attacks/leaving.ts';
 import { OWN_SPELLINGS, SPELLINGS } from './attacks/names.ts';
-import { search } from './attacks/prices.ts';
-import type { Conduct, Report } from './dialogue.ts';
-import type { ModelName } from './pricing.ts';
+import { conductFor, type Draft, isNative, isSpeaking } from './conduct.ts';
+import type { DialectName } from './dialogue.ts';
+import { FILE_PLACES, PDF_PLACES, PICTURE_PLACES, SOUND_PLACES } from './places/packed.ts';
+import { REFERENCE_PLACES } from './places/references.ts';
+import { SWITCH_PLACES } from './places/switches.ts';
+import type { Place } from './places/texts.ts';
+import { TOOL_PLACES } from './places/tools.ts';
+import { MODELS, type ModelName } from './pricing.ts';
 import { ALL, asks, type Direction, MAXIMA, providerOf, type Request, shown, user } from './requests.ts';
 
 const CHAT: Direction = { client: 'chat', host: 'chat' };
 const DIRECTIONS: readonly Direction[] = [CHAT, ...ALL];
 
-/** Models with terms of their own are in three attacks of ten. */
-const SPECIAL_MODELS: readonly ModelName[] = ['growing', 'tooled', 'caching', 'long'];
+/** Models with terms of their own are in half of the attacks. */
+const SPECIAL_MODELS = (Object.keys(MODELS) as ModelName[]).filter((name) => name !== 'cheap');
 /** With a maximum of another dialect these are refused. */
 const FOREIGN_MAXIMA = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_tokens_to_sample'];
 const DECLARED = [1, 7, DEFAULT_OUTPUT - 1, DEFAULT_OUTPUT, 200, 350, 900, 5_000];
-/** Most tokens that a model is asked to write. */
-const MOST_WRITTEN = 900;
-const REPORTS: readonly Report[] = [
-  ...(['end', 'end', 'end', 'late', 'each event', 'early', 'never'] as const),
-  ...[-1, 1.5, 1e12, '7'].map((impossible) => ({ impossible })),
-];
-
-/** A request as it is being composed. */
-interface Draft {
-  readonly direction: Direction;
-  readonly model: ModelName;
-  readonly isStream: boolean;
-  readonly leaves: LeavingPoint;
-  /** The maximum that it declares, if any. */
-  readonly maximum: number | undefined;
-  /** Whether it asks for thinking. */
-  readonly thinks: boolean;
-}
-
 export class DialectComposer {
   readonly #texts: readonly string[];
 
@@ -56,7 +41,7 @@ export class DialectComposer {
   compose(random: Random): Composition<Request> {
     const tricks: string[] = [];
     const direction: Direction = { ...random.pick(DIRECTIONS), reading: random.chance(0.3) ? 'go' : 'exact' };
-    const model = random.chance(0.3) ? random.pick(SPECIAL_MODELS) : 'cheap';
+    const model = random.chance(0.5) ? random.pick(SPECIAL_MODELS) : 'cheap';
     tricks.push(shown(direction), model);
     const isRace = random.chance(0.4);
     const template = this.#request(direction, model, random, tricks);
@@ -86,11 +71,8 @@ export class DialectComposer {
     const { direction, isStream, maximum } = draft;
     const { client } = direction;
     const fields: Fields = { ...user(client, random.pick(this.#texts)) };
-    for (const [kind, places] of [
-      ['text', TEXT_PLACES[client]],
-      ['attachment', ATTACHMENT_PLACES[client]],
-    ] as const) {
-      if (!random.chance(kind === 'text' ? 0.5 : 0.15)) continue;
+    for (const [kind, chance, places] of placesFor(draft)) {
+      if (!random.chance(chance)) continue;
       const [where, more] = random.pick(places);
       tricks.push(`${kind}: ${where}`);
       Object.assign(fields, more);
@@ -106,14 +88,30 @@ export class DialectComposer {
   }
 }
 
+/** What a request may hold or name, and in which share of requests it does. */
+function placesFor({ direction: { client }, model }: Draft): readonly (readonly [string, number, readonly Place[]])[] {
+  const isSeeing = SEEING_MODELS.has(model);
+  return [
+    ['text', 0.5, TEXT_PLACES[client]],
+    ['attachment', 0.15, ATTACHMENT_PLACES[client]],
+    ['named', model === 'fetching' ? 0.5 : 0.03, REFERENCE_PLACES[client]],
+    ['PDF', model === 'paged' || model === 'windowless' ? 0.5 : 0.03, PDF_PLACES[client]],
+    ['file', 0.03, FILE_PLACES[client]],
+    ['pictures', isSeeing ? 0.6 : 0.03, PICTURE_PLACES[client]],
+    ['sound', model === 'speaking' || model === 'attentive' ? 0.4 : 0.02, client === 'chat' ? SOUND_PLACES : NONE],
+    ['tool', model === 'tooled' ? 0.6 : 0.02, TOOL_PLACES[client]],
+  ];
+}
+
+const SEEING_MODELS: ReadonlySet<ModelName> = new Set(['tiles', 'patches', 'unsaid', 'boundless']);
+const NONE: readonly Place[] = [['nowhere', {}]];
+
 interface Trick {
   readonly name: string;
   readonly chance: number;
   applies(draft: Draft): boolean;
   more(draft: Draft, random: Random): Fields;
 }
-
-const isNative = ({ direction: { client, host } }: Draft) => client === host;
 
 const TRICKS: readonly Trick[] = [
   {
@@ -129,15 +127,27 @@ const TRICKS: readonly Trick[] = [
     more: () => ({ prompt_cache_key: 'a' }),
   },
   {
-    name: 'search',
-    chance: 0.5,
-    applies: (draft) => isNative(draft) && draft.model === 'tooled' && draft.direction.client !== 'chat',
-    more: ({ direction: { client } }, random) => searchIn(client, random),
+    name: 'a switch in another case',
+    chance: 0.03,
+    applies: ({ direction: { client, reading } }) => client === 'chat' && reading === 'go',
+    more: (_, random) => inCapitals(random.pick(SWITCH_PLACES)[1]),
+  },
+  {
+    name: 'a prediction',
+    chance: 0.05,
+    applies: ({ direction: { client } }) => client === 'chat',
+    more: (_, random) => ({ prediction: { type: 'content', content: 'one two '.repeat(random.between(1, 500)) } }),
+  },
+  {
+    name: 'speech',
+    chance: 0.8,
+    applies: (draft) => isSpeaking(draft),
+    more: () => ({ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } }),
   },
   {
     name: 'service_tier',
     chance: 0.4,
-    applies: ({ model }) => model === 'tooled',
+    applies: ({ model }) => model === 'tooled' || model === 'tiered',
     more: (_, random) => ({ service_tier: random.pick(['priority', 'flex', 'auto']) }),
   },
   {
@@ -150,7 +160,7 @@ const TRICKS: readonly Trick[] = [
     name: 'thinking',
     chance: 1,
     applies: ({ thinks }) => thinks,
-    more: ({ direction: { client } }) => THINKING[client],
+    more: ({ direction: { client } }, random) => random.pick(ASKING[client]),
   },
   {
     name: 'foreign maximum',
@@ -167,45 +177,18 @@ const TRICKS: readonly Trick[] = [
   },
 ];
 
-function searchIn(client: Direction['client'], random: Random): Fields {
-  if (client === 'messages') return { tools: [{ ...search, ...(random.chance(0.7) && { max_uses: 3 }) }] };
-  return { tools: [{ type: 'web_search' }], ...(random.chance(0.7) && { max_tool_calls: 3 }) };
-}
+/** How a request asks for thinking. */
+const ASKING: Readonly<Record<DialectName, readonly Fields[]>> = {
+  chat: [{ reasoning_effort: 'high' }, { reasoning_effort: 'low' }],
+  messages: [
+    THINKING.messages,
+    { thinking: { type: 'adaptive' } },
+    { thinking: { type: 'adaptive', display: 'omitted' } },
+  ],
+  responses: [THINKING.responses, { reasoning: { effort: 'low' } }],
+};
 
-function conductFor(draft: Draft, random: Random): Partial<Conduct> {
-  const { isStream, leaves, maximum, thinks, direction } = draft;
-  const field = random.pick(fieldsOf(draft, random));
-  const isShown = field !== 'thinking' || thinks || direction.client === direction.host;
-  const alphabet = random.pick(ALL_ALPHABETS);
-  const report = random.pick(REPORTS);
-  const tokens = random.pick(isShown ? [1, 20, DEFAULT_OUTPUT, 250, MOST_WRITTEN] : [1, 20, DEFAULT_OUTPUT]);
-  const most = Math.min(tokens, maximum ?? tokens);
-  const canHide = maximum !== undefined && maximum > most && isHiddenReported(draft, report);
-  return {
-    alphabet,
-    field,
-    tokens: most,
-    hidden: canHide && random.chance(0.5) ? random.between(1, maximum - most) : 0,
-    report,
-    // A hold cannot grow within an event, so none is longer than a step.
-    piecesAtOnce: piecesFor(
-      alphabet,
-      isShown ? random.pick([1, DEFAULT_OUTPUT / 4, DEFAULT_OUTPUT / 2]) : DEFAULT_OUTPUT / 2,
-    ),
-    // Of a stream that is left on its arrival nobody has seen any search.
-    searches: isStream && leaves === 'arrival' ? 0 : random.pick([0, 1, 3, 10]),
-  };
-}
-
-/** A host waits for a client that reads nothing, such as thinking that it has not asked for. */
-function fieldsOf({ thinks, direction: { client, host } }: Draft, random: Random): readonly Conduct['field'][] {
-  const isShown = thinks || client === host || random.chance(0.1);
-  return isShown ? ['text', 'call', 'thinking'] : ['text', 'call'];
-}
-
-/** Whether thinking that is never sent is reported: nobody else knows of it. */
-function isHiddenReported({ direction, model, isStream, leaves }: Draft, report: Report): boolean {
-  // A stream whose hold may grow can be cut before its report.
-  if (model === 'growing' || (report !== 'end' && report !== 'late')) return false;
-  return !isStream || leaves === 'never' || (leaves === 'finish reason' && direction.host === 'messages');
+/** Fields with names that only a host that reads them without case knows. */
+function inCapitals(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.toUpperCase(), value]));
 }

@@ -1,6 +1,7 @@
 /** One request, as its sender and the truthful host know it: what the host is to do with it. */
 import { type Bill, Conversation, type LeavingPoint } from '../hostile/conversation.ts';
 import type { Alphabet } from '../hostile/texts.ts';
+import type { HostCall } from './host-tools.ts';
 
 /** The dialects that take attacks here. */
 export type DialectName = 'chat' | 'messages' | 'responses';
@@ -19,11 +20,30 @@ export type Report =
   /** Figures that no request can have. */
   | { readonly impossible: unknown };
 
+/** Where a model writes: in the usual places of all dialects, or in one that only some hosts have. */
+export type Field = 'text' | 'thinking' | 'call' | (typeof UNUSUAL_FIELDS)[DialectName][number];
+
+export const UNUSUAL_FIELDS = {
+  /** Sound with its words, thinking as an object, and thinking within the content. */
+  chat: ['speech', 'thinking details', 'thinking parts'],
+  /** Of what is compacted, or thought and not shown, there is a sealed copy as long as the text. */
+  messages: ['compaction', 'sealed compaction', 'signature', 'redacted thinking'],
+  /** The same of reasoning; code for a container. */
+  responses: ['reasoning text', 'sealed reasoning', 'code'],
+} as const;
+
+/** How an answer ends. */
+export type End =
+  | 'whole'
+  /** With an error after all that was written, and a report. */
+  | 'failed'
+  /** Before it begins: the host has read the input, and bills that alone. */
+  | 'filtered';
+
 /** What the host does, whatever the request says. */
 export interface Conduct {
   readonly alphabet: Alphabet;
-  /** Where the model writes. */
-  readonly field: 'text' | 'thinking' | 'call';
+  readonly field: Field;
   /** How many tokens it writes, unless the request sets a maximum that the host reads. */
   readonly tokens: number;
   /** Tokens of thinking that the host bills and does not send. */
@@ -31,8 +51,15 @@ export interface Conduct {
   readonly report: Report;
   /** How many pieces of its text the host writes in one event. */
   readonly piecesAtOnce: number;
-  /** How often the model searches the web, if the request has that tool. */
-  readonly searches: number;
+  /** How often the model calls each of the host's tools, if the request has any. */
+  readonly calls: number;
+  /** How many pages it opens beside its searches. */
+  readonly opened: number;
+  /** Tokens of input that each call, and each page, brings in. */
+  readonly found: number;
+  /** Whether the model writes anything else than the request predicts: then what it predicts is billed as output. */
+  readonly isUnpredicted: boolean;
+  readonly end: End;
   /** An earlier pass over the conversation, which is billed with the answer. */
   readonly pass: { readonly input: number; readonly output: number } | undefined;
 }
@@ -44,7 +71,11 @@ const CONDUCT: Conduct = {
   hidden: 0,
   report: 'end',
   piecesAtOnce: 8,
-  searches: 0,
+  calls: 0,
+  opened: 0,
+  found: 0,
+  isUnpredicted: false,
+  end: 'whole',
   pass: undefined,
 };
 
@@ -52,7 +83,13 @@ const CONDUCT: Conduct = {
 export interface HostBill extends Bill {
   /** How long its host keeps its input in the prompt cache; undefined if it is not written there. */
   readonly cached: '5m' | '1h' | undefined;
-  readonly searches: number;
+  /** Of its own tools. */
+  readonly calls: readonly HostCall[];
+  /** What those cost together, in nanodollars. */
+  readonly callNanos: number;
+  /** Of the tokens of input and output, those of sound. */
+  readonly audioInput: number;
+  audioOutput: number;
 }
 
 export class Dialogue extends Conversation {

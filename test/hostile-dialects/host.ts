@@ -5,15 +5,17 @@
  */
 import { ABORT_PATIENCE_MS, type Conversation, nextMoment, within } from '../hostile/conversation.ts';
 import { type Fields, folded, type Reading, readRequest } from '../hostile/names.ts';
+import { tokensIn } from '../hostile/tokens.ts';
 import { Writing } from '../hostile/writing.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import type { Conduct, DialectName, Dialogue, HostBill } from './dialogue.ts';
-import { costOf, MAX_OUTPUT } from './pricing.ts';
-import { inputTokens } from './prompt.ts';
+import { callsOf, SWITCHES } from './host-tools.ts';
+import { CONTEXT_WINDOW, costOf, MAX_OUTPUT } from './pricing.ts';
+import { promptOf } from './prompt.ts';
 import { CHAT } from './speech/chat.ts';
 import { MESSAGES } from './speech/messages.ts';
 import { RESPONSES } from './speech/responses.ts';
-import type { Order, Speech } from './speech/speech.ts';
+import { type Order, SPOKEN_TOKENS, type Speech } from './speech/speech.ts';
 
 const SPEECHES: Readonly<Record<DialectName, Speech>> = { chat: CHAT, messages: MESSAGES, responses: RESPONSES };
 
@@ -24,10 +26,8 @@ const MAXIMA = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max
 /** The names that hosts act on, of all dialects. */
 const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'system', 'input', 'instructions', 'tools', 'stream', 'stream_options', 'service_tier'],
-  ...['n', 'functions', 'user', 'metadata', 'cache_control', 'thinking', 'max_tool_calls', ...MAXIMA],
+  ...['n', 'functions', 'user', 'metadata', 'cache_control', 'thinking', 'max_tool_calls', ...MAXIMA, ...SWITCHES],
 ]);
-/** A request without a maximum of searches gets this many at most. */
-const MOST_SEARCHES = 10;
 /** Turns of the event loop after which the gateway has noticed that a client left. */
 const TURNS = 12;
 
@@ -38,6 +38,8 @@ export class DialectHost {
   strangers = 0;
   /** Called with each request that arrives, before anything is written. */
   onArrival: (conversation: Conversation) => void = () => {};
+  /** Answers begin once all of these are resolved. */
+  readonly #gates = new Set<Promise<void>>();
 
   private constructor(upstream: FakeUpstream) {
     this.upstream = upstream;
@@ -63,6 +65,16 @@ export class DialectHost {
     this.#dialogues.delete(id);
   }
 
+  /** Begins no answer until the returned function is called. */
+  holdAnswers(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#gates.add(promise);
+    return () => {
+      this.#gates.delete(promise);
+      resolve();
+    };
+  }
+
   async #answer(call: UpstreamCall): Promise<void> {
     // The fake upstream would keep every call until the end of the test.
     this.upstream.calls.length = 0;
@@ -78,10 +90,29 @@ export class DialectHost {
     const order = orderOf(call, dialogue, fields, { reading, dialect });
     dialogue.arrived(order.bill);
     this.onArrival(dialogue);
-    if (fields.stream === true) await writeStream(order, speech);
+    await Promise.all(this.#gates);
+    if (dialogue.conduct.end === 'filtered') filter(order);
+    else if (fields.stream === true) await writeStream(order, speech);
     else await writeJson(order, speech);
     order.bill.isFinal = true;
   }
+}
+
+/** What Azure answers where it does not like an input. It bills it all the same. */
+const FILTERED = {
+  error: {
+    message: 'The response was filtered due to the prompt triggering a content management policy.',
+    type: null,
+    param: 'prompt',
+    code: 'content_filter',
+    status: 400,
+    innererror: { code: 'ResponsibleAIPolicyViolation', content_filter_result: { violence: { filtered: true } } },
+  },
+};
+
+function filter({ call, bill }: Order): void {
+  bill.to = nextMoment();
+  call.answer(400, FILTERED);
 }
 
 interface Manner {
@@ -96,42 +127,36 @@ function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { readi
   const declared = names.map((name) => fields[name]).filter((value) => typeof value === 'number');
   const declaredOutput = declared.length === 0 ? undefined : Math.max(...declared);
   const most = Math.min(conduct.tokens, declaredOutput ?? MAX_OUTPUT, MAX_OUTPUT);
+  const { tokens, audioTokens } = promptOf(dialect, fields);
+  const calls = callsOf({ dialect, reading, fields }, conduct);
+  const taken = tokens + calls.length * conduct.found + (conduct.pass?.input ?? 0);
+  const inputTokens = Math.min(taken, CONTEXT_WINDOW - most);
   const bill: HostBill = {
     model: String(fields.model),
     reading,
-    inputTokens: inputTokens(dialect, fields) + (conduct.pass?.input ?? 0),
+    inputTokens,
+    audioInput: Math.min(audioTokens, inputTokens),
     declaredOutput,
     heldOutput: declaredOutput ?? 0,
     serviceTier: typeof fields.service_tier === 'string' ? fields.service_tier : undefined,
     choices: 1,
     isStream: fields.stream === true,
     cached: dialect === 'messages' ? lifetimeIn(fields, reading) : undefined,
-    searches: Math.min(conduct.searches, mostSearches(fields, reading)),
+    calls,
+    callNanos: calls.reduce((sum, { nanos }) => sum + nanos, 0),
     from: nextMoment(),
     to: Number.POSITIVE_INFINITY,
     outputTokens: 0,
+    audioOutput: 0,
     outputNanos: 0,
     costNanos: 0,
     isFinal: false,
   };
   bill.costNanos = costOf(bill);
-  bill.outputNanos = costOf({ ...bill, outputTokens: 1 }) - costOf({ ...bill, outputTokens: 0 });
-  return { call, dialogue, fields, bill, writing: new Writing(conduct.alphabet, most, 0) };
-}
-
-/** How often the model may search: never without the tool, which items of the input can add. */
-function mostSearches({ tools, input, max_tool_calls: most }: Fields, reading: Reading): number {
-  const added = (Array.isArray(input) ? input : []).map((item) => item.tools);
-  const declared = [tools, ...added].flatMap((each) => (Array.isArray(each) ? (each as Fields[]) : []));
-  const found = declared
-    .map((tool) => (reading === 'go' ? foldedNames(tool) : tool))
-    .filter(({ type }) => String(type).startsWith('web_search'));
-  return found.reduce<number>((sum, tool) => sum + Number(tool.max_uses ?? most ?? MOST_SEARCHES), 0);
-}
-
-/** Of several names that differ by case alone, the last one counts. */
-function foldedNames(object: Fields): Fields {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [folded(name), value]));
+  const [outputTokens, audioOutput] = conduct.field === 'speech' ? [1, 1] : [1, 0];
+  bill.outputNanos = costOf({ ...bill, outputTokens, audioOutput }) - costOf({ ...bill, outputTokens: 0 });
+  const mostWritten = conduct.field === 'speech' ? Math.floor(most / (1 + SPOKEN_TOKENS)) : most;
+  return { call, dialogue, fields, bill, writing: new Writing(conduct.alphabet, mostWritten, 0) };
 }
 
 /** The longest lifetime that a request asks for anywhere. A host that reads names without case sees more of them. */
@@ -146,9 +171,25 @@ function lifetimeIn(value: unknown, reading: Reading): '5m' | '1h' | undefined {
   return found.includes('1h') ? '1h' : found.find((each) => each !== undefined);
 }
 
-function enter({ dialogue: { conduct }, bill, writing }: Order): void {
-  bill.outputTokens = writing.written.tokens + conduct.hidden + (conduct.pass?.output ?? 0);
+function enter({ dialogue: { conduct }, fields, bill, writing }: Order): void {
+  const written = writing.written.tokens;
+  bill.audioOutput = conduct.field === 'speech' ? SPOKEN_TOKENS * written : 0;
+  const hidden = Math.min(conduct.hidden, thinkingBudget(fields));
+  const unseen = hidden + (conduct.pass?.output ?? 0) + (conduct.isUnpredicted ? predictedIn(fields) : 0);
+  bill.outputTokens = written + bill.audioOutput + unseen;
   bill.costNanos = costOf(bill);
+}
+
+/** The most that a model may think, if the request says so. */
+function thinkingBudget({ thinking }: Fields): number {
+  const { type, budget_tokens: most } = (thinking ?? {}) as Fields;
+  return type === 'enabled' && typeof most === 'number' ? most : Number.POSITIVE_INFINITY;
+}
+
+/** Tokens of what the request predicts. */
+function predictedIn({ prediction }: Fields): number {
+  const { content } = (prediction ?? {}) as Fields;
+  return content === undefined ? 0 : tokensIn(typeof content === 'string' ? content : JSON.stringify(content));
 }
 
 /** What the host reports, at the beginning or in the end. */
@@ -170,7 +211,10 @@ async function writeJson(order: Order, speech: Speech): Promise<void> {
     await turns();
   }
   bill.to = nextMoment();
-  call.answer(200, speech.answer(order, reportOf(order, speech, false)));
+  const usage = reportOf(order, speech, false);
+  if (dialogue.conduct.end === 'whole') return call.answer(200, speech.answer(order, usage));
+  const { status, body } = speech.failedAnswer(order, usage);
+  call.answer(status, body);
 }
 
 async function writeStream(order: Order, speech: Speech): Promise<void> {
@@ -213,7 +257,8 @@ async function writeStream(order: Order, speech: Speech): Promise<void> {
     await turns();
   }
   bill.to = dialogue.leftAt ?? nextMoment();
-  call.send(speech.end(order, reportOf(order, speech, true)));
+  const report = reportOf(order, speech, true);
+  call.send(conduct.end === 'whole' ? speech.end(order, report) : speech.failure(order, report));
   call.end();
 }
 

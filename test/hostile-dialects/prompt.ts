@@ -1,19 +1,15 @@
 /**
- * What a truthful host of messages or responses bills for a request's input: every text that becomes
- * part of the prompt, by its tokens, and attachments by their kind.
+ * What a truthful host bills for a request's input: every text that becomes part of the prompt, by its
+ * tokens, and everything else by what it is.
  */
 import { inputTokens as chatTokens } from '../hostile/bill.ts';
 import type { Fields } from '../hostile/names.ts';
 import { tokensIn } from '../hostile/tokens.ts';
 import type { DialectName } from './dialogue.ts';
+import { Media } from './media.ts';
 
 /** What the format adds to each message. */
 const TOKENS_PER_MESSAGE = 3;
-const TOKENS_PER_IMAGE = 1_600;
-/** A dense PDF: 5 KB and 600 tokens per page. */
-const FILE_BYTES_PER_TOKEN = 8;
-/** A PDF of 100 pages, at an address. */
-const TOKENS_PER_REMOTE_FILE = 60_000;
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
@@ -27,8 +23,6 @@ interface Format {
   readonly names: ReadonlySet<string>;
   /** Of these, those whose values are words of the format. */
   readonly values: ReadonlySet<string>;
-  /** The tokens of an attachment; undefined for anything else. */
-  attachment(value: Fields): number | undefined;
 }
 
 const SETTINGS =
@@ -42,7 +36,6 @@ const FORMATS: Readonly<Record<'messages' | 'responses', Format>> = {
       'role content type text source media_type data url title context citations tool_use_id id name input is_error thinking signature cache_control',
     ),
     values: words('role type media_type tool_use_id id citations is_error signature cache_control'),
-    attachment: messagesAttachment,
   },
   responses: {
     talk: words('input instructions'),
@@ -51,14 +44,34 @@ const FORMATS: Readonly<Record<'messages' | 'responses', Format>> = {
       'role content type text image_url detail file_data file_url filename call_id id name arguments output input status summary encrypted_content',
     ),
     values: words('role type detail call_id id status'),
-    attachment: responsesAttachment,
   },
 };
 
-/** Tokens that a host takes in. `fields` are those of the request, by the names that the host reads. */
-export function inputTokens(dialect: DialectName, fields: Fields): number {
-  if (dialect === 'chat') return chatTokensOf(fields);
-  const format = FORMATS[dialect];
+/** What of a request may name what a host fetches, or hold what it unpacks. */
+const WITH_MEDIA = words('messages system input tools container cached_content');
+
+/** What a host takes in. */
+export interface Prompt {
+  readonly tokens: number;
+  /** Those of them that are sound. */
+  readonly audioTokens: number;
+}
+
+/** `fields` are those of the request, by the names that the host reads. */
+export function promptOf(dialect: DialectName, fields: Fields): Prompt {
+  const media = new Media(String(fields.model));
+  const texts = Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => {
+      if (!WITH_MEDIA.has(name)) return [[name, value]];
+      const { [name]: left } = media.without({ [name]: value }) as Fields;
+      return left === undefined ? [] : [[name, left]];
+    }),
+  );
+  const shown = dialect === 'chat' ? chatTokensOf(texts) : tokensOf(FORMATS[dialect], texts);
+  return { tokens: shown + media.tokens, audioTokens: media.audioTokens };
+}
+
+function tokensOf(format: Format, fields: Fields): number {
   let tokens = 0;
   for (const [name, value] of Object.entries(fields)) {
     if (format.settings.has(name)) continue;
@@ -69,25 +82,9 @@ export function inputTokens(dialect: DialectName, fields: Fields): number {
   return tokens;
 }
 
-/** Hosts of chat show tools to the model as text, too. */
-function chatTokensOf({ messages, tools, ...others }: Fields): number {
-  const shownTools = tools === undefined ? 0 : tokensIn(JSON.stringify(tools));
-  return chatTokens({ ...others, messages: withoutFiles(messages) }) + fileTokens(messages) + shownTools;
-}
-
-/** The parts of chat messages. */
-function partsOf(messages: unknown): Fields[] {
-  return (messages as Fields[]).flatMap(({ content }) => (Array.isArray(content) ? content : []));
-}
-
-/** Files in chat: their names are text. */
-function fileTokens(messages: unknown): number {
-  const data = partsOf(messages).flatMap(({ type, file }) => (type === 'file' ? [(file as Fields).file_data] : []));
-  return data.reduce<number>((sum, each) => sum + (tokensOfFile(each) ?? tokensIn(String(each))), 0);
-}
-
-function withoutFiles(messages: unknown): unknown {
-  return JSON.parse(JSON.stringify(messages, (name, value) => (name === 'file_data' ? undefined : value)));
+/** Hosts of chat show tools to the model as text, too. What is predicted is output. */
+function chatTokensOf({ tools, prediction: _, ...others }: Fields): number {
+  return chatTokens(others) + (tools === undefined ? 0 : tokensIn(JSON.stringify(tools)));
 }
 
 function talkTokens(value: unknown, format: Format): number {
@@ -102,51 +99,13 @@ function textTokens(value: unknown, format: Format): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textTokens(item, format), 0);
   if (typeof value !== 'object' || value === null) return 0;
   const fields = value as Fields;
-  const attached = format.attachment(fields);
-  let tokens = attached ?? 0;
+  let tokens = 0;
   for (const [name, item] of Object.entries(fields)) {
     if (!format.names.has(name)) tokens += tokensIn(name);
-    if (format.values.has(name) || (attached !== undefined && ATTACHED.has(name))) continue;
+    if (format.values.has(name)) continue;
     // What a tool is called with is shown as it is: as JSON.
     tokens +=
       fields.type === 'tool_use' && name === 'input' ? tokensIn(JSON.stringify(item)) : textTokens(item, format);
   }
   return tokens;
-}
-
-/** Fields that hold what is attached. */
-const ATTACHED = words('source image_url file_data file_url');
-
-function messagesAttachment({ type, source }: Fields): number | undefined {
-  if (typeof source !== 'object' || source === null || (type !== 'image' && type !== 'document')) return undefined;
-  const { type: kind, data } = source as Fields;
-  if (kind === 'url') return type === 'image' ? TOKENS_PER_IMAGE : TOKENS_PER_REMOTE_FILE;
-  const bytes = kind === 'base64' ? bytesIn(data) : undefined;
-  if (bytes === undefined) return undefined;
-  return type === 'image' ? TOKENS_PER_IMAGE : Math.floor(bytes / FILE_BYTES_PER_TOKEN);
-}
-
-const DATA_URL = /^data:[\w/+.-]{0,100};base64,/;
-
-function responsesAttachment({ type, image_url: image, file_data: data, file_url: url }: Fields): number | undefined {
-  if (type === 'input_file') {
-    if (typeof url === 'string' && url !== '') return TOKENS_PER_REMOTE_FILE;
-    return tokensOfFile(data);
-  }
-  if (type !== 'input_image' || typeof image !== 'string') return undefined;
-  const isImage = image.startsWith('https://') || bytesIn(image.replace(DATA_URL, '')) !== undefined;
-  return isImage ? TOKENS_PER_IMAGE : undefined;
-}
-
-/** Undefined for anything but base64, which is text. */
-function tokensOfFile(data: unknown): number | undefined {
-  const bytes = bytesIn(String(data).replace(DATA_URL, ''));
-  return bytes === undefined ? undefined : Math.floor(bytes / FILE_BYTES_PER_TOKEN);
-}
-
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-
-/** How many bytes base64 stands for; undefined for anything else, which is text. */
-function bytesIn(data: unknown): number | undefined {
-  return typeof data === 'string' && BASE64.test(data) ? (data.length / 4) * 3 : undefined;
 }

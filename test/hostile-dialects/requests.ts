@@ -2,7 +2,7 @@
 import type { LeavingPoint } from '../hostile/conversation.ts';
 import type { Fields, Reading } from '../hostile/names.ts';
 import { countOf, MIDDLE_PIECES } from '../hostile/sender.ts';
-import type { Conduct, DialectName } from './dialogue.ts';
+import type { Conduct, DialectName, Field } from './dialogue.ts';
 import type { ModelName } from './pricing.ts';
 
 /** A client's dialect, its host's, and how that reads names. */
@@ -87,9 +87,16 @@ const MARKS: Readonly<Record<DialectName, { readonly text: string; readonly fini
   responses: { text: '.delta\n', finish: 'event: response.output_item.done' },
 };
 
+/** What it reads with each text of what is written elsewhere. */
+const UNUSUAL_MARKS: Partial<Record<Field, string>> = {
+  'redacted thinking': '"type":"redacted_thinking"',
+  'sealed reasoning': 'event: response.output_item.done',
+};
+
 /** Whether a client that leaves at this point leaves now. */
-export function isReached(client: DialectName, leaves: LeavingPoint): (text: string) => boolean {
-  const { text: mark, finish } = MARKS[client];
+export function isReached(client: DialectName, leaves: LeavingPoint, field: Field = 'text'): (text: string) => boolean {
+  const { text: usual, finish } = MARKS[client];
+  const mark = UNUSUAL_MARKS[field] ?? usual;
   switch (leaves) {
     case 'first piece':
       return (text) => text.includes(mark);

@@ -62,26 +62,44 @@ export class DialectSite {
   }
 
   /** Sends a request to its end, or until its client leaves. */
-  async send(key: TestKey, request: Request): Promise<Outcome> {
-    const { client, conduct, leaves = 'never' } = request;
+  send(key: TestKey, request: Request): Promise<Outcome> {
+    return this.#send(key, request, this.#announce(key, request));
+  }
+
+  /** Sends several at once. The host answers none before it has all that are not refused. */
+  async race(key: TestKey, requests: readonly Request[]): Promise<Outcome[]> {
+    const release = this.host.holdAnswers();
+    const arrivals: Promise<unknown>[] = [];
+    const sendings = requests.map((request) => {
+      const dialogue = this.#announce(key, request);
+      const sending = this.#send(key, request, dialogue);
+      arrivals.push(Promise.race([dialogue.arrival, sending]));
+      return sending;
+    });
+    await Promise.all(arrivals);
+    release();
+    return Promise.all(sendings);
+  }
+
+  #announce(key: TestKey, { conduct, leaves }: Request): Dialogue {
     const dialogue = this.host.expect(new Dialogue(`sent-${++this.#sent}`, conduct, leaves));
     this.#keys.set(dialogue, key);
+    return dialogue;
+  }
+
+  async #send(key: TestKey, request: Request, dialogue: Dialogue): Promise<Outcome> {
+    const { client, conduct, leaves = 'never' } = request;
     const received = await send({
       port: this.gateway.port,
       secret: key.secret,
       path: PATHS[client],
       body: signed(request, dialogue.id),
       conversation: dialogue,
-      isReached: isReached(client, leaves),
+      isReached: isReached(client, leaves, conduct?.field),
     });
     // Of a client that left, the request may still be on the way to the host.
     if (dialogue.bills.length > 0 || received.status !== 0) this.host.forget(dialogue);
     return { ...received, conversation: dialogue };
-  }
-
-  /** Sends several at once. */
-  race(key: TestKey, requests: readonly Request[]): Promise<Outcome[]> {
-    return Promise.all(requests.map((request) => this.send(key, request)));
   }
 
   /** Waits until nothing of these keys is in flight, and every host has made its bill. */

@@ -2,6 +2,7 @@
  * The form of an attack: what it tries to pass, the figure that says how far it came, and the most
  * that figure may be.
  */
+import type { DialectSite } from '../hostile-dialects/site.ts';
 import { LONG_INPUT_TOKENS } from './pricing.ts';
 import type { HostileSite, SiteOptions } from './site.ts';
 import type { Scope } from './workshop.ts';
@@ -10,6 +11,7 @@ import type { Scope } from './workshop.ts';
 export type Target =
   | 'balance'
   | 'spend limit'
+  | 'budget'
   | 'token window'
   | 'allowlist'
   | 'slot'
@@ -39,6 +41,8 @@ export interface WorkshopLike {
   /** Attacks on memory use bodies of full size, which the tests of every day do not. */
   readonly isLong: boolean;
   site(name: SiteName): Promise<HostileSite>;
+  /** A gateway before hosts of all dialects. */
+  dialects(): Promise<DialectSite>;
 }
 
 /** The configs of the sites. */

@@ -4,10 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { MAX_TPM } from '../../src/core/limits.ts';
 import { Site, type SiteKey } from '../control/site.ts';
 import { completion } from '../support/answers.ts';
 import { SERVE } from '../support/cli.ts';
+import { Random } from '../support/random.ts';
 import { RawConnection } from '../support/raw.ts';
+import { textOf } from './texts.ts';
 import type { Scope } from './workshop.ts';
 
 /** Linux counts processor time in these. */
@@ -67,6 +70,41 @@ async function answerTo(site: Site, key: SiteKey, body: string): Promise<void> {
       `Authorization: Bearer ${key.secret}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
   await connection.rest();
+}
+
+/** Processor time for counting the tokens of a body, over that of a request with the same one. */
+export async function cpuOfCount(scope: Scope, bytes: number): Promise<number> {
+  const site = await Site.open(scope, {}, SERVE);
+  const prices = { input: 0, output: 0, cache_write: 0, cache_write_1h: 0 };
+  const host = site.host({ kind: 'anthropic', models: { model: prices } });
+  await site.reload({ providers: { host } });
+  const usage = { input_tokens: 10, output_tokens: 5 };
+  site.upstream.follow((call) => {
+    if (call.path.includes('count_tokens')) return call.answer(404, { error: { message: 'no such path' } });
+    call.answer(200, {
+      id: 'msg_1',
+      type: 'message',
+      content: [{ type: 'text', text: 'hi' }],
+      stop_reason: 'end_turn',
+      usage,
+    });
+  });
+  const text = textOf('prose', bytes, new Random(1));
+  const body = JSON.stringify({ model: 'host/model', max_tokens: 10, messages: [{ role: 'user', content: text }] });
+  const limits = { tpm: MAX_TPM, spendLimitNanos: null };
+  const sending = (key: SiteKey, path: string) => () =>
+    fetch(`${site.serving.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key.secret}` },
+      body,
+    }).then(async (response) => assert.equal(response.status, 200, await response.text()));
+  const serve = sending(site.key(limits), '/v1/messages');
+  const count = sending(site.key({ ...limits, spendLimitNanos: 0n }), '/v1/messages/count_tokens');
+  await serve();
+  const controlMs = await leastCpuMs(() => cpuMsDuring(site, serve));
+  const attackMs = await cpuMsDuring(site, count);
+  await site.stop();
+  return attackMs / Math.max(MS_PER_TICK, controlMs);
 }
 
 /**

@@ -1,25 +1,37 @@
 /** All attacks, and how far each came when the figures were last recorded. */
 import { fileURLToPath } from 'node:url';
 import type { Family } from './attack.ts';
+import { BUDGETS } from './attacks/budgets.ts';
 import { ESTIMATES } from './attacks/estimates.ts';
+import { FAILURES } from './attacks/failures.ts';
+import { HOST_TOOLS } from './attacks/host-tools.ts';
 import { LEAVING } from './attacks/leaving.ts';
 import { MAXIMA } from './attacks/maxima.ts';
 import { NAMES } from './attacks/names.ts';
 import { NEIGHBOURS } from './attacks/neighbours.ts';
+import { PACKED } from './attacks/packed.ts';
 import { PRICES } from './attacks/prices.ts';
+import { REFERENCES } from './attacks/references.ts';
 import { SPECIAL_PRICES_FAMILY } from './attacks/special-prices.ts';
 import { STREAMS } from './attacks/streams.ts';
 import { TERMINAL } from './attacks/terminal.ts';
+import { UNSEEN } from './attacks/unseen.ts';
 import { WORDS } from './attacks/words.ts';
 
 export const FAMILIES: readonly Family[] = [
   ESTIMATES,
+  REFERENCES,
+  PACKED,
   MAXIMA,
   NAMES,
   STREAMS,
+  UNSEEN,
   LEAVING,
+  FAILURES,
   PRICES,
   SPECIAL_PRICES_FAMILY,
+  HOST_TOOLS,
+  BUDGETS,
   WORDS,
   NEIGHBOURS,
   TERMINAL,

@@ -1,4 +1,5 @@
 /** Opens what attacks need, once, and closes all of it in the end. */
+import { DialectSite } from '../hostile-dialects/site.ts';
 import { SITES, type SiteName, type WorkshopLike } from './attack.ts';
 import { HostileSite } from './site.ts';
 
@@ -11,6 +12,7 @@ export class Workshop implements WorkshopLike {
   readonly scope: Scope;
   readonly isLong: boolean;
   readonly #sites = new Map<SiteName, Promise<HostileSite>>();
+  #dialects: Promise<DialectSite> | undefined;
 
   constructor(scope: Scope, isLong = false) {
     this.scope = scope;
@@ -25,8 +27,17 @@ export class Workshop implements WorkshopLike {
     return opening;
   }
 
-  async #open(name: SiteName): Promise<HostileSite> {
-    const site = await HostileSite.open(SITES[name]);
+  dialects(): Promise<DialectSite> {
+    this.#dialects ??= this.#stopping(DialectSite.open());
+    return this.#dialects;
+  }
+
+  #open(name: SiteName): Promise<HostileSite> {
+    return this.#stopping(HostileSite.open(SITES[name]));
+  }
+
+  async #stopping<Site extends { stop(): Promise<void> }>(opening: Promise<Site>): Promise<Site> {
+    const site = await opening;
     this.scope.after(() => site.stop());
     return site;
   }

@@ -83,6 +83,11 @@ export class Writing {
     return Array.from({ length: count }, () => this.next() ?? '').join('');
   }
 
+  /** Tokens of all pieces so far, each counted by itself. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
   /** Writes all that may be written. */
   rest(): void {
     while (this.next() !== undefined);

@@ -88,7 +88,7 @@ const searched = WAYS.flatMap(([what, direction, fields]) =>
       what: `searches ${what} are held and charged${stream ? ', streamed' : ''}`,
       fields: { stream, [MAXIMA[direction.client]]: 50, ...fields },
       model: 'tooled',
-      conduct: { tokens: 50, searches: SEARCHES },
+      conduct: { tokens: 50, calls: SEARCHES },
     }),
   ),
 );
@@ -103,7 +103,7 @@ const left = NATIVE.map((direction) =>
     what: 'searches of a stream that is left are paid for',
     fields: { stream: true, [MAXIMA[direction.client]]: 500, ...searching(direction) },
     model: 'tooled',
-    conduct: { tokens: 500, searches: 10 },
+    conduct: { tokens: 500, calls: 10 },
     leaves: 'first piece',
   }),
 );
@@ -117,7 +117,7 @@ const unreported = NATIVE.flatMap((direction) =>
         what: `searches beside a report of ${JSON.stringify(report)} are charged${stream ? ', streamed' : ''}`,
         fields: { stream, [MAXIMA[direction.client]]: 50, ...searching(direction) },
         model: 'tooled',
-        conduct: { tokens: 50, searches: 3, report },
+        conduct: { tokens: 50, calls: 3, report },
       }),
     ),
   ),
@@ -128,7 +128,7 @@ const leftOut = TRANSLATED.filter(({ client }) => client !== 'chat').map((direct
     direction,
     what: "a search that only the client's own host could make costs nothing",
     fields: { [MAXIMA[direction.client]]: 50, ...searching(direction) },
-    conduct: { tokens: 50, searches: SEARCHES },
+    conduct: { tokens: 50, calls: SEARCHES },
   }),
 );
 
@@ -164,7 +164,7 @@ const together = holds({
     tools: [{ ...search, max_uses: 7 }],
   },
   model: 'tooled',
-  conduct: { tokens: 500, searches: 7 },
+  conduct: { tokens: 500, calls: 7 },
 });
 
 const iterations = ALL.filter(({ host }) => host === 'messages').flatMap((direction) =>

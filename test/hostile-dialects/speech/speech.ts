@@ -1,5 +1,5 @@
 /** What a truthful host says in a dialect: whole answers, and the events of a stream. */
-
+import { createCipheriv } from 'node:crypto';
 import type { Fields } from '../../hostile/names.ts';
 import type { Writing } from '../../hostile/writing.ts';
 import type { UpstreamCall } from '../../support/fake-upstream.ts';
@@ -29,6 +29,20 @@ export interface Speech {
   finish(order: Order): string;
   /** The report, if there is one, and the end. */
   end(order: Order, usage: Fields | undefined): string;
+  /** In place of the end: an error, with the report if there is one. */
+  failure(order: Order, usage: Fields | undefined): string;
+  /** The same in place of a whole answer. */
+  failedAnswer(order: Order, usage: Fields | undefined): { readonly status: number; readonly body: Fields };
+}
+
+/** Tokens of sound for one of its words: twenty in a second. */
+export const SPOKEN_TOKENS = 6;
+
+const CIPHER = { name: 'aes-256-ctr', key: Buffer.alloc(32), start: Buffer.alloc(16) };
+
+/** What a host sends instead of a text that nobody may read: as long as the text, in base64. */
+export function sealed(text: string): string {
+  return createCipheriv(CIPHER.name, CIPHER.key, CIPHER.start).update(text).toString('base64');
 }
 
 /** An event with a name, as all dialects but chat have them. */

@@ -2,11 +2,12 @@
  * Attacks of one key on all others: on the model that they share, on memory, and on the event loop.
  */
 import { answering, completion } from '../../support/answers.ts';
+import { inParallel, Workplace } from '../../support/cli.ts';
 import { chat, startTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { until } from '../../support/wait.ts';
 import type { Attack, Family } from '../attack.ts';
 import { memoryOfBodies } from '../bodies.ts';
-import { cpuOfAnswer, cpuOfRefusedBodies } from '../processor.ts';
+import { cpuOfAnswer, cpuOfCount, cpuOfRefusedBodies } from '../processor.ts';
 
 const PAUSE_S = 600;
 const REJECTIONS = 10;
@@ -43,6 +44,89 @@ const rejections: Attack = {
       await gateway.stop();
     }
   },
+};
+
+const OTHERS = 20;
+const COUNTED = JSON.stringify({ model: 'fake/echo', messages: [{ role: 'user', content: 'Hello' }] });
+const ANSWER = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: 'hi' }],
+  stop_reason: 'end_turn',
+};
+const MESSAGES_HOST = {
+  kind: 'anthropic',
+  models: { echo: { input: 1, output: 1, cache_write: 1, cache_write_1h: 1, max_output: 100 } },
+};
+
+/** How many requests of another key fail once the host has told a key that may spend nothing not to count so often. */
+async function failedAfterCounting(gateway: TestGateway): Promise<number> {
+  const [attacker, other] = [gateway.key({ spendLimitNanos: 0n }), gateway.key({ rpm: 1_000_000 })];
+  gateway.upstream.follow((call) => {
+    if (!call.path.endsWith('/count_tokens'))
+      return call.answer(200, { ...ANSWER, usage: { input_tokens: 5, output_tokens: 5 } });
+    call.answer(429, { error: { message: 'slow down' } }, { 'retry-after': String(PAUSE_S) });
+  });
+  const count = () => gateway.request('/v1/messages/count_tokens', { method: 'POST', key: attacker, body: COUNTED });
+  for (let sent = 0; sent < REJECTIONS; sent++) await count();
+  let failed = 0;
+  for (let sent = 0; sent < OTHERS; sent++) {
+    await count();
+    const body = JSON.stringify({ ...JSON.parse(COUNTED), max_tokens: 10 });
+    const { status } = await gateway.request('/v1/messages', { method: 'POST', key: other, body });
+    if (status !== 200) failed++;
+  }
+  return failed;
+}
+
+const counting: Attack = {
+  claim: 'a host that counts no more tokens for one key serves all others',
+  passes: 'other keys',
+  tries: `has tokens counted by a key that may spend nothing, until the host answers 429 with \`Retry-After: ${PAUSE_S}\``,
+  unit: `of ${OTHERS} requests of others that fail`,
+  most: 0,
+  async run() {
+    const gateway = await startTestGateway({ provider: MESSAGES_HOST });
+    try {
+      return await failedAfterCounting(gateway);
+    } finally {
+      await gateway.stop();
+    }
+  },
+};
+
+/** More names than have sums of their own in a month. */
+const NAMES = 1_001;
+const NAMES_AT_ONCE = 8;
+
+const names: Attack = {
+  claim: 'the names of one key take no places from those of others',
+  passes: 'other keys',
+  tries: `sends requests for ${NAMES} users, and then another key one for its own`,
+  unit: 'of one user of another key without a sum of its own',
+  most: 0,
+  async run({ scope }) {
+    const place = new Workplace(scope);
+    const [attacker, other] = [await place.createKey('a', '--rpm', '100000'), await place.createKey('b')];
+    const serving = await place.serveHere();
+    const send = async (key: string, user: string) => (await serving.chat(key, { model: 'mock/echo', user })).text();
+    const users = Array.from({ length: NAMES }, (_, index) => `user-${index}`);
+    await inParallel(users, (user) => send(attacker.key, user), NAMES_AT_ONCE);
+    await send(other.key, 'somebody');
+    await serving.stop();
+    const rows = await place.json<readonly { readonly user: string }[]>('usage', '--by', 'user');
+    return rows.some(({ user }) => user === 'somebody') ? 0 : 1;
+  },
+};
+
+const counts: Attack = {
+  claim: 'counting the tokens of a large body costs no more than serving it',
+  passes: 'event loop',
+  tries: 'has the tokens of a body of 16 MB counted by a key that may spend nothing',
+  unit: 'times the processor time of a request with that body',
+  most: 2,
+  run: ({ scope }) => cpuOfCount(scope, 16 * 1024 ** 2),
 };
 
 const BODIES = 48;
@@ -100,5 +184,8 @@ const answers: Attack[] = ANSWERS.map(([what, stream, choices]) => ({
 export const NEIGHBOURS: Family = {
   title: 'One key against all others',
   about: 'All keys share the models, the memory and the event loop of a gateway. What one of them can take is bounded.',
-  attacks: [rejections, ...bodies, refused, ...answers],
+  attacks: [rejections, counting, names, ...bodies, refused, counts, ...answers],
 };
+
+/** Those that are short, and whose figures do not depend on how busy the machine is. */
+export const QUICK_NEIGHBOURS: Family = { ...NEIGHBOURS, attacks: [rejections, counting] };

@@ -1,24 +1,90 @@
 /**
  * Attacks with what changes a price: where the config has no price for it, the request is refused.
  */
-import type { Family } from '../attack.ts';
-import { billedOverCharged, OVER_CHARGED } from '../measures.ts';
+import { terms } from '../../hostile-dialects/terms.ts';
+import { startTestGateway } from '../../support/gateway.ts';
+import type { Attack, Family } from '../attack.ts';
+import { billedOverCharged, billedOverHeld, OVER_CHARGED, OVER_HELD } from '../measures.ts';
+import { LONG_INPUT_TOKENS } from '../pricing.ts';
 import { asks } from '../site.ts';
+import { bounded, CHAT, MESSAGES } from './dialect-requests.ts';
+
+const unpriced = [false, true].map(
+  (stream): Attack => ({
+    claim: `a service tier without a price is not served at the standard one${stream ? ', in a stream either' : ''}`,
+    passes: 'balance',
+    tries: `\`service_tier: "priority"\`${stream ? ' on a stream' : ''}, where the config has no price for it`,
+    ...OVER_CHARGED,
+    run: async (workshop) =>
+      billedOverCharged(await workshop.site('plain'), {
+        body: asks('exact', { service_tier: 'priority', stream }),
+        wish: { tokens: 1_500 },
+      }),
+  }),
+);
+
+const LONG = { messages: [{ role: 'user', content: 'one '.repeat(LONG_INPUT_TOKENS + 500) }] };
+
+/** At hosts, a service tier multiplies the price that an input has by its length. */
+const tiered = [CHAT, MESSAGES].flatMap((direction) =>
+  ['priority', 'flex'].flatMap((tier): readonly Attack[] => {
+    const request = bounded(direction, 1_000, { service_tier: tier, ...LONG }, 'tiered', {
+      conduct: { tokens: 1_000 },
+    });
+    const tries = `a long input with \`service_tier: "${tier}"\`, in ${direction.client}, where the config has prices for either`;
+    return [
+      {
+        claim: `a long input at the tier ${tier}, in ${direction.client}, is held at the price of both`,
+        passes: 'balance',
+        tries,
+        ...OVER_HELD,
+        run: async (workshop) => billedOverHeld(await workshop.dialects(), request),
+      },
+      {
+        claim: `a long input at the tier ${tier}, in ${direction.client}, is charged at the price of both`,
+        passes: 'balance',
+        tries,
+        ...OVER_CHARGED,
+        run: async (workshop) => billedOverCharged(await workshop.dialects(), request),
+      },
+    ];
+  }),
+);
+
+const BETA = 'anthropic-beta';
+const HOST = {
+  kind: 'anthropic',
+  models: { echo: { input: 1, output: 1, cache_write: 1, cache_write_1h: 1, max_output: 100 } },
+  ...terms({ refuse_headers: [BETA] }),
+};
+
+/** How often a host reads a header that changes what it bills. */
+const header: Attack = {
+  claim: 'a header that changes a price reaches no host whose provider refuses it',
+  passes: 'balance',
+  tries: `\`${BETA}: context-1m-2025-08-07\`, at a provider with \`refuse_headers\``,
+  unit: 'requests that reached the host',
+  most: 0,
+  async run() {
+    const gateway = await startTestGateway({ provider: HOST });
+    try {
+      gateway.upstream.follow((call) => call.answer(400, { error: { message: 'no' } }));
+      const body = JSON.stringify({
+        model: 'fake/echo',
+        max_tokens: 1,
+        messages: [{ role: 'user', content: 'Hello' }],
+      });
+      const headers = { [BETA]: 'context-1m-2025-08-07' };
+      await gateway.request('/v1/messages', { method: 'POST', key: gateway.key(), body, headers });
+      return gateway.upstream.calls.length;
+    } finally {
+      await gateway.stop();
+    }
+  },
+};
 
 export const PRICES: Family = {
   title: 'Prices with conditions',
   about: 'Some fields make a request more expensive at the host. What has no price in the config is refused.',
-  attacks: [
-    ...[false, true].map((stream) => ({
-      claim: `a service tier without a price is not served at the standard one${stream ? ', in a stream either' : ''}`,
-      passes: 'balance' as const,
-      tries: `\`service_tier: "priority"\`${stream ? ' on a stream' : ''}, where the config has no price for it`,
-      ...OVER_CHARGED,
-      run: async (workshop: Parameters<Family['attacks'][number]['run']>[0]) =>
-        billedOverCharged(await workshop.site('plain'), {
-          body: asks('exact', { service_tier: 'priority', stream }),
-          wish: { tokens: 1_500 },
-        }),
-    })),
-  ],
+  attacks: [...unpriced, ...tiered, header],
 };

@@ -67,8 +67,28 @@ const bySender: Attack = {
   },
 };
 
+/** What a program for tables reads as a formula, or as the end of a cell. */
+const FORMULAS = ['=1+1', '+1+1', '-1+1', '@SUM(1)', '\t=1+1', '\r=1+1'];
+
+const bySheet: Attack = {
+  claim: 'the name of a user is no formula in a table',
+  passes: 'terminal',
+  tries: 'sends requests for users whose names are formulas; the operator opens the table of usage',
+  unit: 'formulas in the table',
+  most: 0,
+  async run({ scope }: WorkshopLike) {
+    const place = new Workplace(scope);
+    const { key } = await place.createKey('app');
+    const serving = await place.serveHere();
+    for (const user of FORMULAS) await (await serving.chat(key, { model: 'mock/echo', user })).text();
+    await serving.stop();
+    const { stdout } = await place.run(['usage', '--by', 'user', '--csv']);
+    return (stdout.match(/^"?[=+\-@\t\r]/gm) ?? []).length;
+  },
+};
+
 export const TERMINAL: Family = {
   title: 'The terminal of the operator',
-  about: 'Names of models and notes are printed by commands and the dashboard.',
-  attacks: [...byCommand, bySender],
+  about: 'Names of models, users and notes are printed by commands and the dashboard.',
+  attacks: [...byCommand, bySender, bySheet],
 };
