@@ -80,6 +80,12 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
   ]);
 }
 
+/** What a million tokens of output cost in a request with so many estimated tokens of input: of text, and of audio. */
+export function outputPrices(prices: Prices, inputTokens: number): { readonly text: Nanos; readonly audio: Nanos } {
+  const { output, audioOutput } = pricesAtLength(prices, inputTokens / LEAST_ESTIMATE);
+  return { text: output, audio: audioOutput };
+}
+
 const NO_EXTRAS: Extras = { hasAudio: false, cacheWrite: undefined, hostTools: new Map() };
 
 /** Whether a request to the model can cost nothing. */

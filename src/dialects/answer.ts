@@ -32,13 +32,45 @@ export const NO_FACTS: AnswerFacts = {
   serviceTier: undefined,
 };
 
+/** What a model has written. */
+export interface Output {
+  /** Text, thinking, refusals and tool calls. */
+  readonly written: readonly string[];
+  /** Bytes of text that cannot be read here, such as encrypted thinking. */
+  readonly unseenBytes: number;
+  /** Bytes of audio, as its format packs it. */
+  readonly audioBytes: number;
+}
+
 /** What an answer or an event contains of one choice. */
-export interface ChoiceProgress {
+export interface ChoiceProgress extends Output {
   readonly index: number;
   /** Whether it is complete: it has its finish reason. */
   readonly finished: boolean;
-  /** The model's output: text, reasoning, refusals and tool calls. */
-  readonly written: readonly string[];
+}
+
+export const NO_OUTPUT: Output = { written: [], unseenBytes: 0, audioBytes: 0 };
+
+/** Several outputs as one. */
+export function together(outputs: readonly Output[]): Output {
+  return {
+    written: outputs.flatMap(({ written }) => written),
+    unseenBytes: outputs.reduce((sum, { unseenBytes }) => sum + unseenBytes, 0),
+    audioBytes: outputs.reduce((sum, { audioBytes }) => sum + audioBytes, 0),
+  };
+}
+
+/** The bytes that base64 stands for; 0 for what is no string. */
+export function bytesOfBase64(data: unknown): number {
+  return typeof data === 'string' ? Math.floor((data.length * 3) / 4) : 0;
+}
+
+/**
+ * The bytes of text that something encrypted stands for, beyond those of it that are shown: what its base64 holds. That
+ * is never too little, and too much by a signature.
+ */
+export function unseenBytesOf(encrypted: unknown, shownBytes = 0): number {
+  return Math.max(0, bytesOfBase64(encrypted) - shownBytes);
 }
 
 /** A reported count: a whole number from 0 to {@link MAX_REPORTED_TOKENS}, otherwise undefined. */

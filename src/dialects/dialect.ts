@@ -28,6 +28,8 @@ export interface ModelRequest {
   readonly serviceTier: string | undefined;
   /** Whether its input or output may be audio, which can have prices of its own. */
   readonly hasAudio: boolean;
+  /** Bytes of audio that are a token of output. */
+  readonly audioBytesPerToken: number;
   /** How long the host may keep what the request writes to its prompt cache; undefined if it writes nothing. */
   readonly cacheWrite: CacheLifetime | undefined;
   /** From so many tokens on, its host summarizes the conversation before it goes on; undefined if it does not. */

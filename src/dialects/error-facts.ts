@@ -27,7 +27,9 @@ export function errorFacts(value: unknown, read: (answer: Fields) => AnswerFacts
 
 /** Of the choices, only what was written: none of them is finished by an error. */
 function ofError(facts: AnswerFacts): AnswerFacts {
-  const written = facts.progress.filter((choice) => choice.written.some((text) => text !== ''));
+  const written = facts.progress.filter(
+    ({ written, unseenBytes, audioBytes }) => written.some((text) => text !== '') || unseenBytes + audioBytes > 0,
+  );
   return { ...facts, progress: written.map((choice) => ({ ...choice, finished: false })) };
 }
 

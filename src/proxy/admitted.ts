@@ -4,7 +4,7 @@ import { pricesFor, usageCost } from '../catalog/cost.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { LiveRequest } from '../observe/monitor.ts';
-import type { Meter } from '../relay/meter.ts';
+import { Meter } from '../relay/meter.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Plan, Route } from './plan.ts';
 
@@ -20,6 +20,19 @@ export interface Admitted {
   readonly meter: Meter;
   /** Undefined until it is sent upstream. */
   dispatch?: Dispatch;
+}
+
+/** `fallbacks`: the ids of the models that admission allows besides the one that was asked for. */
+export function admittedRequest(
+  exchange: Exchange,
+  request: ModelRequest,
+  plan: Plan,
+  fallbacks: readonly string[] = [],
+): Admitted {
+  const [asked, ...others] = plan.routes;
+  const routes = [asked, ...others.filter(({ model }) => fallbacks.includes(model.id))] as const;
+  const meter = new Meter(plan.inputTokens, request.audioBytesPerToken);
+  return { exchange, request, model: asked.model, routes, plan, meter };
 }
 
 export function liveRequestOf(admitted: Admitted): LiveRequest {

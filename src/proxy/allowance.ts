@@ -1,8 +1,8 @@
 /** What a stream may write: as much as is held for it. The hold grows with it, from what is left. */
 import type { Model } from '../catalog/catalog.ts';
-import { expectedCost, pricesFor } from '../catalog/cost.ts';
+import { expectedCost, outputPrices, pricesFor } from '../catalog/cost.ts';
 import type { ClientError } from '../core/errors.ts';
-import type { Nanos } from '../core/money.ts';
+import { costRoundedUp, type Nanos } from '../core/money.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Meter } from '../relay/meter.ts';
@@ -24,13 +24,17 @@ export interface AllowanceOptions {
   readonly counter: TokenCounter;
 }
 
-/** Enough to give the price of a token exactly. */
-const MANY_TOKENS = 1_000_000;
+const MILLION = 1_000_000;
 
 export class StreamAllowance implements Allowance {
   readonly #options: AllowanceOptions;
+  readonly audioWeight: number;
   /** What a hold grows by at a time. */
   readonly #stepTokens: number;
+  /** Of the input. */
+  readonly #inputNanos: Nanos;
+  /** Nanodollars for a million tokens of text. */
+  readonly #price: Nanos;
   /** Output tokens that the hold covers. */
   #coveredTokens: number;
   #holdNanos: Nanos;
@@ -40,6 +44,12 @@ export class StreamAllowance implements Allowance {
   constructor(options: AllowanceOptions) {
     this.#options = options;
     this.#stepTokens = options.model.defaultOutput * options.request.choices;
+    const { model, request, inputTokens } = options;
+    const prices = pricesFor(model, request.serviceTier);
+    const { text, audio } = outputPrices(prices, inputTokens);
+    this.#inputNanos = expectedCost(prices, inputTokens, 0, request);
+    this.#price = text === 0n ? audio : text;
+    this.audioWeight = this.#price === 0n ? 1 : Number(audio) / Number(this.#price);
     this.#holdNanos = options.holdNanos;
     this.#coveredTokens = this.#coveredBy(options.holdNanos);
   }
@@ -50,8 +60,9 @@ export class StreamAllowance implements Allowance {
 
   async extend(meter: Meter): Promise<ClientError | undefined> {
     let isCounted = false;
-    while (meter.outputTokens > this.tokens) {
-      const refusal = await this.#grow(meter.outputTokens - this.tokens);
+    const written = () => meter.outputTokens(this.audioWeight);
+    while (written() > this.tokens) {
+      const refusal = await this.#grow(written() - this.tokens);
       if (refusal === undefined) continue;
       // Before a stream is cut, its tokens are counted: the estimate may be too high.
       if (isCounted) return refusal;
@@ -77,18 +88,17 @@ export class StreamAllowance implements Allowance {
 
   async #count(meter: Meter): Promise<void> {
     const counted = await countSample(this.#options.counter, meter.written);
-    if (counted !== undefined) this.#excessTokens = Math.max(0, meter.outputTokens - meter.outputTokensIf(counted));
+    if (counted === undefined) return;
+    const excess = meter.outputTokens(this.audioWeight) - meter.outputTokensIf(counted, this.audioWeight);
+    this.#excessTokens = Math.max(0, excess);
   }
 
   #costOf(outputTokens: number): Nanos {
-    const { model, request, inputTokens } = this.#options;
-    return expectedCost(pricesFor(model, request.serviceTier), inputTokens, outputTokens, request);
+    return this.#inputNanos + costRoundedUp([{ tokens: outputTokens, nanosPerMillion: this.#price }]);
   }
 
   #coveredBy(holdNanos: Nanos): number {
-    const input = this.#costOf(0);
-    const price = this.#costOf(MANY_TOKENS) - input;
-    if (price === 0n) return Number.POSITIVE_INFINITY;
-    return Math.max(0, Number(((holdNanos - input) * BigInt(MANY_TOKENS)) / price));
+    if (this.#price === 0n) return Number.POSITIVE_INFINITY;
+    return Math.max(0, Number(((holdNanos - this.#inputNanos) * BigInt(MILLION)) / this.#price));
   }
 }

@@ -9,9 +9,8 @@ import type { Exchange } from '../http/exchange.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { RequestFacts } from '../observe/monitor.ts';
 import { SHUTTING_DOWN } from '../relay/failures.ts';
-import { Meter } from '../relay/meter.ts';
 import { NO_WORK, type RelayResult, type Termination } from '../relay/relay.ts';
-import { type Admitted, liveRequestOf } from './admitted.ts';
+import { type Admitted, admittedRequest, liveRequestOf } from './admitted.ts';
 import { StreamAllowance } from './allowance.ts';
 import { countTokens } from './count-tokens.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -194,11 +193,7 @@ export class Pipeline {
       const admission = await this.#parts.ledger.admit(admissionRequest(requestId, hash, request.stream, plan));
       trace?.answerAdmission(admission.admitted ? 'admitted' : admission.refusal.reason);
       exchange.showLimits(admission.figures);
-      if (admission.admitted) {
-        const [asked, ...others] = plan.routes;
-        const routes = [asked, ...others.filter(({ model }) => admission.fallbacks?.includes(model.id))] as const;
-        return { exchange, request, model: asked.model, routes, plan, meter: new Meter(plan.inputTokens) };
-      }
+      if (admission.admitted) return admittedRequest(exchange, request, plan, admission.fallbacks);
       if (plan !== plans.at(-1)) continue;
       const { refusal } = admission;
       if (refusal.reason === 'unknown_key') this.#forgetKey(exchange, hash);

@@ -5,6 +5,7 @@
 
 import { NO_PARTS, type TokenUsage, type UsageParts, type UsageSource } from '../core/usage.ts';
 import { type AnswerFacts, quotableId } from '../dialects/answer.ts';
+import { audioBytesPerToken } from '../dialects/audio-output.ts';
 import { TextSample } from '../wire/text-sample.ts';
 
 export interface Metered {
@@ -29,6 +30,8 @@ const MAX_CHOICES = 128;
 
 export class Meter {
   readonly #estimatedInput: number;
+  readonly #bytesPerAudioToken: number;
+  #audioBytes = 0;
   #reported: TokenUsage | undefined;
   #isReportUnusable = false;
   /** The report came with the end of the response or after it. */
@@ -47,8 +50,9 @@ export class Meter {
   readonly #finished = new Set<number>();
 
   /** `estimatedInput`: tokens of the input, in case no usage is reported. */
-  constructor(estimatedInput: number) {
+  constructor(estimatedInput: number, bytesPerAudioToken = audioBytesPerToken()) {
     this.#estimatedInput = estimatedInput;
+    this.#bytesPerAudioToken = bytesPerAudioToken;
   }
 
   /** Reads a whole completion. Its text matters only where it reports no usage. */
@@ -68,8 +72,10 @@ export class Meter {
     this.#model ??= facts.model;
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
     for (const name of facts.toolCalls ?? []) this.#toolCalls.set(name, (this.#toolCalls.get(name) ?? 0) + 1);
-    for (const { index, finished, written } of facts.progress) {
+    for (const { index, finished, written, unseenBytes, audioBytes } of facts.progress) {
       for (const text of written) this.#written.add(text, index);
+      this.#written.addUnparsed(unseenBytes);
+      this.#audioBytes += audioBytes;
       if (finished) {
         if (this.#finished.size < MAX_CHOICES) this.#finished.add(index);
         this.#unfinished.delete(index);
@@ -101,22 +107,30 @@ export class Meter {
   }
 
   /**
-   * The output tokens so far: by the estimate, or as reported where that is more. Reports that
-   * come with the end do not count: nothing is left to stop.
+   * The output so far, in tokens of text: by the estimate, or as reported where that is more. Reports that come with
+   * the end do not count: nothing is left to stop. `audioWeight`: how many tokens of text one of audio stands for.
    */
-  get outputTokens(): number {
-    return this.outputTokensIf(this.#written.tokens);
+  outputTokens(audioWeight: number): number {
+    return this.outputTokensIf(this.#written.tokens, audioWeight);
   }
 
-  /** The same with another estimate. */
-  outputTokensIf(estimate: number): number {
-    if (this.#reported === undefined || this.complete) return estimate;
-    return Math.max(estimate, this.#reported.completionTokens);
+  /** The same with another estimate of the text. */
+  outputTokensIf(estimate: number, audioWeight: number): number {
+    const tokens = this.#audioBytes === 0 ? estimate : estimate + audioWeight * this.#audioTokens;
+    if (this.#reported === undefined || this.complete) return tokens;
+    const { completionTokens, parts = NO_PARTS } = this.#reported;
+    return Math.max(tokens, completionTokens + (audioWeight - 1) * parts.audioOutputTokens);
   }
 
   /** Whether more was written than that many tokens. Cheap as long as it is clearly less. */
-  hasWrittenMoreThan(tokens: number): boolean {
-    return this.outputTokensIf(this.#written.tokensAtMost) > tokens && this.outputTokens > tokens;
+  hasWrittenMoreThan(tokens: number, audioWeight: number): boolean {
+    return (
+      this.outputTokensIf(this.#written.tokensAtMost, audioWeight) > tokens && this.outputTokens(audioWeight) > tokens
+    );
+  }
+
+  get #audioTokens(): number {
+    return Math.ceil(this.#audioBytes / this.#bytesPerAudioToken);
   }
 
   /** What was written so far, for counting its tokens. */
@@ -163,9 +177,9 @@ export class Meter {
   }
 
   #counted(): Metered {
-    const completionTokens = Math.max(this.#leastOutput, this.#written.tokens);
+    const completionTokens = Math.max(this.#leastOutput, this.#written.tokens + this.#audioTokens);
     const counted = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
-    const usage = withToolCalls(counted, this.#toolCalls);
+    const usage = withAudio(withToolCalls(counted, this.#toolCalls), this.#audioTokens);
     return { ...this.#known, usage, source: 'counted', written: this.#written, earlyReport: undefined };
   }
 
@@ -188,14 +202,21 @@ export function larger(
   counted: TokenUsage,
 ): { readonly usage: TokenUsage; readonly source: UsageSource } {
   if (reported === undefined) return { usage: counted, source: 'counted' };
-  const calls = Object.entries(counted.parts?.toolCalls ?? {});
-  if (reported.completionTokens >= counted.completionTokens) {
-    return { usage: withToolCalls(reported, calls), source: 'reported' };
-  }
+  const { toolCalls, audioOutputTokens } = counted.parts ?? NO_PARTS;
+  const withParts = (usage: TokenUsage) =>
+    withAudio(withToolCalls(usage, Object.entries(toolCalls)), audioOutputTokens);
   const { completionTokens } = counted;
+  if (reported.completionTokens >= completionTokens) return { usage: withParts(reported), source: 'reported' };
   const promptTokens = Math.max(reported.promptTokens, counted.promptTokens);
-  const usage = withToolCalls({ ...reported, promptTokens, completionTokens }, calls);
-  return { usage, source: 'counted' };
+  return { usage: withParts({ ...reported, promptTokens, completionTokens }), source: 'counted' };
+}
+
+/** The usage with as many tokens of its output as audio, at least. */
+function withAudio(usage: TokenUsage, audioTokens: number): TokenUsage {
+  const { parts = NO_PARTS } = usage;
+  return parts.audioOutputTokens >= audioTokens
+    ? usage
+    : { ...usage, parts: { ...parts, audioOutputTokens: audioTokens } };
 }
 
 /** The usage with as many calls of each tool, at least. */

@@ -40,12 +40,21 @@ export interface StreamSink {
 export interface Allowance {
   /** Output tokens. */
   readonly tokens: number;
+  /** How many of them one of audio stands for. */
+  readonly audioWeight: number;
   /**
    * Holds more for a stream that has written more than that. Resolves with the error that it is to
    * end with if there is no money left.
    */
   extend(meter: Meter): Promise<ClientError | undefined>;
 }
+
+/** For what costs nothing. */
+export const NO_BOUND: Allowance = {
+  tokens: Number.POSITIVE_INFINITY,
+  audioWeight: 1,
+  extend: async () => undefined,
+};
 
 /** The upstream did no work: nothing is charged. */
 export const NO_WORK: Metered = {

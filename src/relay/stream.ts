@@ -132,7 +132,10 @@ class StreamRelay {
     for (const [index, event] of events.entries()) {
       const known = index === 0 ? actionOfFirst : undefined;
       const action = known ?? this.#reader.read(event, this.#insideEvent);
-      if (known === undefined && this.#meter.hasWrittenMoreThan(this.#options.allowance.tokens)) {
+      if (
+        known === undefined &&
+        this.#meter.hasWrittenMoreThan(this.#options.allowance.tokens, this.#options.allowance.audioWeight)
+      ) {
         return { forwarded, end: undefined, waiting: { events: events.slice(index), action } };
       }
       if (action.kind === 'forward')

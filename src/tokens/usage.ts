@@ -6,7 +6,7 @@ import type { Purpose, TokenCounter } from './counter.ts';
 
 /**
  * Counts input and output: at least one token of output, unless the estimate has none. What cannot be
- * counted stays as estimated.
+ * counted stays as estimated. Audio is in the estimate.
  */
 export async function countUsage(
   counter: TokenCounter,
@@ -14,6 +14,7 @@ export async function countUsage(
   input: InputSample,
   written: TextSample,
 ): Promise<TokenUsage> {
+  const { parts } = estimate;
   const [inputTokens, outputTokens] = await Promise.all([
     countSample(counter, input.text),
     countSample(counter, written),
@@ -22,8 +23,11 @@ export async function countUsage(
   return {
     promptTokens: inputTokens === undefined ? estimate.promptTokens : inputTokens + input.extraTokens,
     cachedTokens: 0,
-    ...(estimate.parts && { parts: estimate.parts }),
-    completionTokens: outputTokens === undefined ? estimate.completionTokens : Math.max(leastOutput, outputTokens),
+    ...(parts && { parts }),
+    completionTokens:
+      outputTokens === undefined
+        ? estimate.completionTokens
+        : Math.max(leastOutput, outputTokens + (parts?.audioOutputTokens ?? 0)),
   };
 }
 

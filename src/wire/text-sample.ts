@@ -219,3 +219,8 @@ function cutAt(text: string, limit: number): number {
 function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
+
+/** As many bytes that are not parsed as stand for these tokens, rounded up. */
+export function bytesOfTokens(tokens: number): number {
+  return Math.ceil(tokens * BYTES_PER_TOKEN);
+}

@@ -7,7 +7,7 @@ import { CHAT } from '../../src/dialects/chat/chat.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { Dispatcher } from '../../src/proxy/dispatch.ts';
 import { Meter } from '../../src/relay/meter.ts';
-import type { StreamSink } from '../../src/relay/relay.ts';
+import { NO_BOUND, type StreamSink } from '../../src/relay/relay.ts';
 import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';
 import { type Member, Provider } from '../../src/upstream/provider.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
@@ -15,7 +15,6 @@ import { NO_SECRETS } from '../../src/wire/secrets.ts';
 import { completion } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
 import { flatPrices, testModel } from '../support/models.ts';
-import { NO_BOUND } from '../support/unbounded.ts';
 
 const HEAD = { contentType: 'application/json', contentEncoding: undefined, retryAfter: undefined };
 const SINK: StreamSink = { started: false, gone: false, start() {}, write: () => undefined };

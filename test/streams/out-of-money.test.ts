@@ -32,7 +32,7 @@ async function charged(stream: string, tokens: number, dialect: Partial<typeof C
     ...dialect,
     showUsage: false,
     keepAliveMs: undefined,
-    allowance: { tokens, extend: async () => OUT_OF_MONEY },
+    allowance: { tokens, audioWeight: 1, extend: async () => OUT_OF_MONEY },
   });
   attempt.push(Buffer.from(stream));
   attempt.end();

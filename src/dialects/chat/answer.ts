@@ -1,12 +1,10 @@
-/**
- * Extracts what the gateway needs from a completion or a stream chunk: usage, progress, output
- * text.
- */
+/** Extracts what the gateway needs from a completion or a stream chunk: usage and progress. */
 
 import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage, type UsageParts } from '../../core/usage.ts';
 import { type AnswerFacts, countOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
+import { readOutput } from './output.ts';
 
 /** Reads a completion. */
 export function readCompletion(answer: Fields): AnswerFacts {
@@ -22,11 +20,9 @@ export function readChunk(chunk: Fields): AnswerFacts {
 function readChoices(answer: Fields, messageOf: (choice: Fields) => unknown): AnswerFacts {
   const choices = Array.isArray(answer.choices) ? answer.choices.filter(isObject) : undefined;
   const progress = (choices ?? []).map((choice, position) => {
-    const written: string[] = [];
-    addWritten(messageOf(choice), written);
-    addText(choice.text, written);
+    const output = readOutput(messageOf(choice), choice.text);
     const index = typeof choice.index === 'number' ? choice.index : position;
-    return { index, finished: typeof choice.finish_reason === 'string' && choice.finish_reason !== '', written };
+    return { index, finished: typeof choice.finish_reason === 'string' && choice.finish_reason !== '', ...output };
   });
   return {
     usage: readUsage(answer.usage),
@@ -72,30 +68,4 @@ function readParts(
   const audioOutputTokens = Math.min(left.completionTokens, countOf(output.audio_tokens) ?? 0);
   if (cacheWriteTokens + audioInputTokens + audioOutputTokens === 0) return undefined;
   return { ...NO_PARTS, cacheWriteTokens, audioInputTokens, audioOutputTokens };
-}
-
-const WRITTEN_FIELDS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
-
-/** Adds all output of the model in a message or a delta. */
-function addWritten(message: unknown, to: string[]): void {
-  if (!isObject(message)) return;
-  for (const field of WRITTEN_FIELDS) addText(message[field], to);
-  addCall(message.function_call, to);
-  if (!Array.isArray(message.tool_calls)) return;
-  for (const call of message.tool_calls) if (isObject(call)) addCall(call.function ?? call.custom, to);
-}
-
-function addCall(call: unknown, to: string[]): void {
-  if (!isObject(call)) return;
-  addText(call.name, to);
-  addText(call.arguments, to);
-  addText(call.input, to);
-}
-
-/** Adds content: a string, or an array of parts with text. */
-function addText(value: unknown, to: string[]): void {
-  if (typeof value === 'string') to.push(value);
-  else if (Array.isArray(value)) {
-    for (const part of value) if (isObject(part) && typeof part.text === 'string') to.push(part.text);
-  }
 }

@@ -3,6 +3,7 @@
 import { isObject } from '../../core/json.ts';
 import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
+import { audioBytesPerToken } from '../audio-output.ts';
 import { longestLifetimeOfOpenAi } from '../cache-lifetime.ts';
 import {
   type Check,
@@ -53,6 +54,7 @@ export function checkChat(
       choices: (fields.n ?? 1) as number,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: hasAudio(fields),
+      audioBytesPerToken: audioBytesPerToken(isObject(fields.audio) ? fields.audio.format : undefined),
       // A host may cache what it likes.
       cacheWrite: '5m',
       summarizesAbove: undefined,

@@ -3,6 +3,7 @@ import { DIALECT_HEADERS } from '../../core/dialects.ts';
 import { errorBody } from '../../core/errors.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { DONE_EVENT, dataEvent, MAX_EVENT_BYTES } from '../../wire/sse.ts';
+import { audioBytesPerToken } from '../audio-output.ts';
 import { readUsage } from '../chat/answer.ts';
 import { type Check, type Checks, caseVariant, firstProblem, foreignMaxima, text, wholeNumber } from '../checks.ts';
 import type { Checked, Dialect, Fields, InputVisitor, ModelRequest } from '../dialect.ts';
@@ -64,6 +65,7 @@ function checkEmbeddings(body: JsonBody, model: string): Checked {
       choices: 1,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: false,
+      audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: undefined,
       summarizesAbove: undefined,
       hostTools: new Map(),

@@ -1,35 +1,25 @@
 /** Reads messages and their usage. */
 import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import { type AnswerFacts, countOf } from '../answer.ts';
+import { type AnswerFacts, countOf, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
+import { outputOfBlock } from './output.ts';
 import { hostCallsOf } from './tools.ts';
 
 export function readMessage(answer: Fields): AnswerFacts {
   const isMessage = Array.isArray(answer.content);
   const finished = typeof answer.stop_reason === 'string';
-  const written = isMessage ? (answer.content as unknown[]).flatMap(textsOf) : [];
   const usage = isObject(answer.usage) ? answer.usage : {};
   return {
     usage: readUsage(answer.usage),
     hasUsage: isObject(answer.usage),
     choices: isMessage ? 1 : undefined,
-    progress: isMessage ? [{ index: 0, finished, written }] : [],
+    progress: isMessage ? [{ index: 0, finished, ...together((answer.content as unknown[]).map(outputOfBlock)) }] : [],
     toolCalls: isMessage ? (answer.content as unknown[]).flatMap(hostCallsOf) : [],
     id: answer.id,
     serviceTier: usage.service_tier,
     model: answer.model,
   };
-}
-
-const TEXT_FIELDS = ['text', 'thinking', 'partial_json', 'name'] as const;
-
-/** What a model has written in a block or in a delta of one. */
-export function textsOf(block: unknown): string[] {
-  if (!isObject(block)) return [];
-  const texts = TEXT_FIELDS.map((field) => block[field]).filter((text) => typeof text === 'string' && text !== '');
-  if (isObject(block.input) && Object.keys(block.input).length > 0) texts.push(JSON.stringify(block.input));
-  return texts as string[];
 }
 
 /** What is billed, by the names of the fields in a sum. */

@@ -3,6 +3,7 @@ import { isObject } from '../../core/json.ts';
 import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { countOf } from '../answer.ts';
+import { audioBytesPerToken } from '../audio-output.ts';
 import { longestLifetime } from '../cache-lifetime.ts';
 import {
   type Check,
@@ -46,6 +47,7 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
       choices: 1,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: false,
+      audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: longestLifetime(fields, ['cache_control'], '5m'),
       summarizesAbove: summarizesAbove(fields.context_management),
       hostTools: hostTools(fields),

@@ -4,14 +4,15 @@ import type { ClientError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { MAX_EVENT_BYTES, namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
-import { type AnswerFacts, NO_FACTS } from '../answer.ts';
+import { type AnswerFacts, NO_FACTS, NO_OUTPUT, type Output, together } from '../answer.ts';
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
-import { readMessage, readUsage, textsOf } from './answer.ts';
+import { readMessage, readUsage } from './answer.ts';
 import { checkMessages } from './check.ts';
 import { messagesErrorBody } from './errors.ts';
 import { walkMessages } from './input.ts';
+import { BlockReader, outputOfBlock } from './output.ts';
 import { hostCallsOf } from './tools.ts';
 
 export const MESSAGES: Dialect = {
@@ -38,6 +39,7 @@ export const MESSAGES: Dialect = {
 class MessagesStream implements StreamReader {
   readonly #requestId: string;
   #usage: Fields = {};
+  readonly #blocks = new BlockReader();
   /** Some hosts send the start twice. */
   #hasStarted = false;
 
@@ -48,7 +50,7 @@ class MessagesStream implements StreamReader {
   judge({ data = '', name }: SseEvent): Judgement {
     const value = parseJson(data)?.value;
     if (name === 'error' || isErrorValue(value)) {
-      const facts = errorFacts(value, ({ usage }) => this.#withUsage(usage, false, []));
+      const facts = errorFacts(value, ({ usage }) => this.#withUsage(usage, false, NO_OUTPUT));
       return { kind: 'error', value: value ?? data, facts };
     }
     if (!isObject(value)) return { kind: 'invalid' };
@@ -66,24 +68,24 @@ class MessagesStream implements StreamReader {
         const blocks = Array.isArray(message.content) && !this.#hasStarted ? message.content : [];
         this.#hasStarted = true;
         const finished = blocks.length > 0 && typeof message.stop_reason === 'string';
-        const facts = this.#withUsage(message.usage, finished, blocks.flatMap(textsOf));
+        const facts = this.#withUsage(message.usage, finished, together(blocks.map(outputOfBlock)));
         return { ...facts, toolCalls: blocks.flatMap(hostCallsOf), id: message.id, model: message.model };
       }
       case 'content_block_start':
-        return { ...written(textsOf(event.content_block)), toolCalls: hostCallsOf(event.content_block) };
+        return { ...factsOf(this.#blocks.begin(event.content_block)), toolCalls: hostCallsOf(event.content_block) };
       case 'content_block_delta':
-        return written(textsOf(event.delta));
+        return factsOf(this.#blocks.add(event.delta));
       case 'message_delta': {
         const delta = isObject(event.delta) ? event.delta : {};
-        return this.#withUsage(event.usage, typeof delta.stop_reason === 'string', []);
+        return this.#withUsage(event.usage, typeof delta.stop_reason === 'string', NO_OUTPUT);
       }
       default:
         return NO_FACTS;
     }
   }
 
-  #withUsage(usage: unknown, finished: boolean, texts: readonly string[]): AnswerFacts {
-    const progress = [{ index: 0, finished, written: texts }];
+  #withUsage(usage: unknown, finished: boolean, output: Output): AnswerFacts {
+    const progress = [{ index: 0, finished, ...output }];
     if (!isObject(usage)) return { ...NO_FACTS, progress };
     const reported = Object.entries(usage).filter(([, value]) => value !== null && value !== undefined);
     this.#usage = { ...this.#usage, ...Object.fromEntries(reported) };
@@ -105,6 +107,7 @@ class MessagesStream implements StreamReader {
   }
 }
 
-function written(texts: readonly string[]): AnswerFacts {
-  return texts.length === 0 ? NO_FACTS : { ...NO_FACTS, progress: [{ index: 0, finished: false, written: texts }] };
+function factsOf(output: Output): AnswerFacts {
+  const isEmpty = output.written.length === 0 && output.unseenBytes === 0;
+  return isEmpty ? NO_FACTS : { ...NO_FACTS, progress: [{ index: 0, finished: false, ...output }] };
 }

@@ -1,8 +1,9 @@
 /** Reads responses and their usage. */
 import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import { type AnswerFacts, countOf } from '../answer.ts';
+import { type AnswerFacts, countOf, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
+import { outputOfItem } from './output.ts';
 import { hostToolOfItem } from './tools.ts';
 
 /** A response that has failed is no answer, even with an empty output. */
@@ -15,21 +16,12 @@ export function readResponse(response: Fields): AnswerFacts {
     usage: readUsage(response.usage, toolCalls),
     hasUsage: isObject(response.usage),
     choices: output === undefined || hasFailed ? undefined : 1,
-    progress: output === undefined ? [] : [{ index: 0, finished, written: output.flatMap(textsOf) }],
+    progress: output === undefined ? [] : [{ index: 0, finished, ...together(output.map(outputOfItem)) }],
     toolCalls,
     id: response.id,
     serviceTier: response.service_tier,
     model: response.model,
   };
-}
-
-const TEXT_FIELDS = ['text', 'refusal', 'name', 'arguments', 'input'] as const;
-
-/** What a model has written in an item of the output. */
-function textsOf(item: Fields): string[] {
-  const parts = [item.content, item.summary].filter(Array.isArray).flat().filter(isObject);
-  const texts = [item, ...parts].flatMap((part) => TEXT_FIELDS.map((field) => part[field]));
-  return texts.filter((text) => typeof text === 'string' && text !== '') as string[];
 }
 
 /** The reported usage, if it is usable: whole numbers, not all zero. Calls of the host's tools are counted. */

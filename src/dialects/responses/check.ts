@@ -4,6 +4,7 @@ import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { foldCase } from '../../wire/names.ts';
 import { countOf } from '../answer.ts';
+import { audioBytesPerToken } from '../audio-output.ts';
 import { longestLifetimeOfOpenAi } from '../cache-lifetime.ts';
 import {
   type Check,
@@ -39,6 +40,7 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
       choices: 1,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hasAudio: false,
+      audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: longestLifetimeOfOpenAi(fields),
       summarizesAbove: summarizesAbove(fields),
       hostTools: hostTools(fields),

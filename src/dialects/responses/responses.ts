@@ -3,13 +3,14 @@ import { DIALECT_HEADERS } from '../../core/dialects.ts';
 import { type ClientError, errorBody } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { namedEvent, type SseEvent } from '../../wire/sse.ts';
-import { type AnswerFacts, NO_FACTS } from '../answer.ts';
+import { type AnswerFacts, NO_FACTS, NO_OUTPUT } from '../answer.ts';
 import type { Dialect, Fields, Judgement, ModelRequest, StreamReader, UpstreamFields } from '../dialect.ts';
 import { withFields } from '../edit.ts';
 import { errorFacts } from '../error-facts.ts';
 import { readResponse } from './answer.ts';
 import { checkResponses } from './check.ts';
 import { walkResponses } from './input.ts';
+import { ItemReader } from './output.ts';
 import { hostToolOfItem } from './tools.ts';
 
 /** Some events repeat all instructions and tools of the request, or hold whole images. */
@@ -49,6 +50,7 @@ class ResponsesStream implements StreamReader {
   #createdAt = 0;
   #model = '';
   #sequenceNumber = 0;
+  readonly #items = new ItemReader();
   /** Whether deltas have come: then the last event repeats them. */
   #hasWritten = false;
   /** The same of calls of the host's tools. */
@@ -65,7 +67,7 @@ class ResponsesStream implements StreamReader {
       return { kind: 'end', value, facts: this.#lastFacts(response) };
     }
     if (typeof value.sequence_number === 'number') this.#sequenceNumber = value.sequence_number + 1;
-    const facts = factsOf(value);
+    const facts = this.#factsOf(value);
     this.#hasWritten ||= facts.progress.length > 0;
     this.#hasCalls ||= facts.toolCalls !== undefined;
     return { kind: 'part', value, facts, isHidden: false };
@@ -75,11 +77,20 @@ class ResponsesStream implements StreamReader {
     return { kind: 'error', value, facts: errorFacts(value, (response) => this.#lastFacts(response)) };
   }
 
+  #factsOf(event: Fields): AnswerFacts {
+    const { type, response, item } = event;
+    if (isObject(response)) return { ...NO_FACTS, id: response.id };
+    const output = this.#items.read(event);
+    const call = type === 'response.output_item.added' && isObject(item) ? hostToolOfItem(item) : undefined;
+    const facts = call === undefined ? NO_FACTS : { ...NO_FACTS, toolCalls: [call] };
+    return output === NO_OUTPUT ? facts : { ...facts, progress: [{ index: 0, finished: false, ...output }] };
+  }
+
   #lastFacts(response: unknown): AnswerFacts {
     const whole = isObject(response) ? readResponse(response) : NO_FACTS;
     const facts = this.#hasCalls ? { ...whole, toolCalls: [] } : whole;
     if (!this.#hasWritten) return facts;
-    return { ...facts, progress: facts.progress.map((choice) => ({ ...choice, written: [] })) };
+    return { ...facts, progress: facts.progress.map((choice) => ({ ...choice, ...NO_OUTPUT })) };
   }
 
   #remember({ id, created_at: createdAt, model }: Fields): void {
@@ -108,14 +119,4 @@ class ResponsesStream implements StreamReader {
   completion(): string {
     return '';
   }
-}
-
-function factsOf({ type, delta, response, item }: Fields): AnswerFacts {
-  if (isObject(response)) return { ...NO_FACTS, id: response.id };
-  const isText = typeof delta === 'string' && typeof type === 'string' && type.endsWith('.delta');
-  const name = type === 'response.output_item.added' && isObject(item) ? item.name : undefined;
-  const written = [isText ? delta : undefined, name].filter((text) => typeof text === 'string');
-  const call = type === 'response.output_item.added' && isObject(item) ? hostToolOfItem(item) : undefined;
-  const facts = call === undefined ? NO_FACTS : { ...NO_FACTS, toolCalls: [call] };
-  return written.length === 0 ? facts : { ...facts, progress: [{ index: 0, finished: false, written }] };
 }

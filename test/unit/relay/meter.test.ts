@@ -69,6 +69,18 @@ const ROWS: readonly {
     source: 'reported',
   },
   {
+    what: 'the bytes of thinking that is encrypted',
+    chunks: [piece(FIVE), { choices: [{ index: 0, delta: { reasoning_details: [{ data: 'S'.repeat(25) }] } }] }],
+    tokens: [INPUT, 10],
+    source: 'counted',
+  },
+  {
+    what: 'the duration of what it says',
+    chunks: [piece(FIVE), { choices: [{ index: 0, delta: { audio: { data: 'A'.repeat(3_200 * 5) } } }] }],
+    tokens: [INPUT, 10],
+    source: 'counted',
+  },
+  {
     what: 'the estimate of all choices',
     chunks: [piece(FIVE, null, 0), piece(FIVE, null, 1)],
     tokens: [INPUT, 10],

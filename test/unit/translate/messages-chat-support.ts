@@ -28,6 +28,7 @@ export function translate(fields: Fields, maxOutput?: number): TranslatedRequest
     choices: 1,
     serviceTier: undefined,
     hasAudio: false,
+    audioBytesPerToken: 2_400,
     cacheWrite: undefined,
     summarizesAbove: undefined,
     hostTools: new Map(),

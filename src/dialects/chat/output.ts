@@ -1,0 +1,84 @@
+/** What a model has written in a message or in a delta of one: in OpenAI's fields, and in those of other hosts. */
+import { isObject } from '../../core/json.ts';
+import { bytesOfTokens } from '../../wire/text-sample.ts';
+import { bytesOfBase64, type Output, unseenBytesOf } from '../answer.ts';
+import type { Fields } from '../dialect.ts';
+
+/** A string, or an array of parts with text. Hosts of open models have the thinking in one of the latter two. */
+const TEXT_FIELDS = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
+
+/** The most that a host bills for an image: OpenAI's largest in the highest quality. */
+const TOKENS_PER_IMAGE = 6_240;
+
+/** An output while it is being read. */
+interface Draft {
+  readonly written: string[];
+  unseenBytes: number;
+  audioBytes: number;
+}
+
+/**
+ * `text`: that of a choice of the older completions. Citations and results of searches are no output: `annotations`,
+ * `citations`, `search_results`. `logprobs` repeats it.
+ */
+export function readOutput(message: unknown, text: unknown): Output {
+  const draft: Draft = { written: [], unseenBytes: 0, audioBytes: 0 };
+  if (isObject(message)) addMessage(message, draft);
+  addText(text, draft);
+  return draft;
+}
+
+function addMessage(message: Fields, to: Draft): void {
+  for (const field of TEXT_FIELDS) addText(message[field], to);
+  addCall(message.function_call, to);
+  for (const call of listOf(message.tool_calls)) {
+    addCall(call.function ?? call.custom, to);
+    addSignature(call.extra_content, to);
+  }
+  addSignature(message.extra_content, to);
+  // Of the tools that Groq's compound models have run: what they have brought in is none.
+  for (const { arguments: written } of listOf(message.executed_tools)) addText(written, to);
+  addReasoning(message.reasoning_details, typeof message.reasoning === 'string', to);
+  to.unseenBytes += bytesOfTokens(listOf(message.images).length * TOKENS_PER_IMAGE);
+  if (!isObject(message.audio)) return;
+  addText(message.audio.transcript, to);
+  to.audioBytes += bytesOfBase64(message.audio.data);
+}
+
+function addCall(call: unknown, to: Draft): void {
+  if (!isObject(call)) return;
+  addText(call.name, to);
+  addText(call.arguments, to);
+  addText(call.input, to);
+}
+
+/** OpenRouter's thinking. `isShown`: whether its text is in another field, too. */
+function addReasoning(details: unknown, isShown: boolean, to: Draft): void {
+  for (const { text, summary, data } of listOf(details)) {
+    to.unseenBytes += unseenBytesOf(data);
+    if (isShown) continue;
+    addText(text, to);
+    addText(summary, to);
+  }
+}
+
+/** Gemini's encrypted thinking, with a call or with text. */
+function addSignature(extra: unknown, to: Draft): void {
+  if (isObject(extra) && isObject(extra.google)) to.unseenBytes += unseenBytesOf(extra.google.thought_signature);
+}
+
+/** Adds content: a string, or an array of parts with text. Those of Mistral's thinking hold such parts. */
+function addText(value: unknown, to: Draft): void {
+  if (typeof value === 'string') to.written.push(value);
+  else if (Array.isArray(value)) {
+    for (const part of value.flatMap((each) => (isObject(each) ? [each, ...listOf(each.thinking)] : []))) {
+      if (typeof part.text === 'string') to.written.push(part.text);
+    }
+  }
+}
+
+const NONE: readonly Fields[] = [];
+
+function listOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : NONE;
+}
