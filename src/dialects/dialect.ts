@@ -26,6 +26,11 @@ export interface ModelRequest {
   /** The number of answers requested. */
   readonly choices: number;
   readonly serviceTier: string | undefined;
+  /**
+   * The most tokens per choice that its host may bill for thinking that it does not show; infinite if it says no bound,
+   * undefined if it is up to the model.
+   */
+  readonly hiddenThinking: number | undefined;
   /** Whether its input or output may be audio, which can have prices of its own. */
   readonly hasAudio: boolean;
   /** Bytes of audio that are a token of output. */

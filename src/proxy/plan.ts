@@ -12,6 +12,7 @@ import type { AdmissionRequest } from '../ledger/ledger.ts';
 import { type HostRequest, hostRequest } from '../translate/translate.ts';
 import { foldCase } from '../wire/names.ts';
 import { readTokens } from './summary.ts';
+import { hiddenThinking } from './thinking.ts';
 
 /** A model that a request can go to, and the request for its host. */
 export interface Target extends HostRequest {
@@ -94,8 +95,9 @@ function planForOne(request: ModelRequest, { model, ...hosted }: Target, estimat
   const declared = sent.maxOutput;
   const perChoice = Math.min(declared ?? model.defaultOutput, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
   const most = perChoice * request.choices;
-  // The hold of a stream grows with what it writes.
-  const outputTokens = request.stream ? Math.min(most, model.holdOutput ?? most) : most;
+  // The hold of a stream grows with what it shows.
+  const atFirst = (model.holdOutput ?? most) + hiddenThinking(sent, model) * request.choices;
+  const outputTokens = request.stream ? Math.min(most, atFirst) : most;
   const capTokens = capOutput ? perChoice : undefined;
   const isBounded = declared !== undefined || capTokens !== undefined;
   const longest = isBounded ? most : (model.maxOutput ?? Number.MAX_SAFE_INTEGER);

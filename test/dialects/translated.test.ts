@@ -5,6 +5,11 @@ import { completion } from '../support/answers.ts';
 import { startTestGateway } from '../support/gateway.ts';
 
 const PRICES = { input: 1, cached_input: 0.1, output: 5, cache_write: 1.25, cache_write_1h: 2 };
+const CLAUDE = {
+  echo: { ...PRICES, max_output: 2_000, hold_output: 50 },
+  thinker: { ...PRICES, upstream: 'claude-sonnet-5', max_output: 2_000, hold_output: 50 },
+  open: PRICES,
+};
 const gateway = await startTestGateway({
   provider: {
     dialects: ['chat'],
@@ -15,7 +20,7 @@ const gateway = await startTestGateway({
   },
 });
 const claude = await startTestGateway({
-  provider: { kind: 'anthropic', models: { echo: { ...PRICES, max_output: 2_000, hold_output: 50 }, open: PRICES } },
+  provider: { kind: 'anthropic', models: CLAUDE },
 });
 after(async () => {
   await gateway.stop();
@@ -107,15 +112,32 @@ describe('a chat completion for a host of messages', () => {
     });
   }
 
-  test('that is streamed is held for no more than hold_output', async () => {
-    const key = claude.key();
-    let held = 0n;
-    claude.upstream.follow((call) => {
-      held = claude.heldNanos(key);
-      call.answer(529, { type: 'error', error: { type: 'overloaded_error', message: 'x' } });
-    });
-    await post(claude, '/v1/messages', { ...MESSAGE, max_tokens: 1_500, stream: true }, key);
-    assert.ok(held > 250_000n && held < 300_000n, `${held} nanodollars`);
+  describe('that is streamed is held for hold_output, and for all thinking that may be hidden:', () => {
+    const STREAMS: readonly (readonly [path: string, fields: object, outputTokens: number])[] = [
+      ['messages', {}, 50],
+      ['messages', { thinking: { type: 'disabled' } }, 50],
+      ['messages', { thinking: { type: 'enabled', budget_tokens: 1_024 } }, 1_074],
+      ['messages', { thinking: { type: 'adaptive' } }, 1_500],
+      ['messages', { model: 'fake/thinker' }, 1_500],
+      ['messages', { model: 'fake/thinker', thinking: { type: 'disabled' } }, 50],
+      // It knows no budgets, and some hosts pass over them.
+      ['messages', { model: 'fake/thinker', thinking: { type: 'enabled', budget_tokens: 1_024 } }, 1_500],
+      ['chat/completions', {}, 50],
+      ['chat/completions', { reasoning_effort: 'high' }, 1_500],
+    ];
+    for (const [path, fields, outputTokens] of STREAMS) {
+      test(`${outputTokens} tokens of ${path} with ${JSON.stringify(fields)}`, async () => {
+        const key = claude.key();
+        let held = 0;
+        claude.upstream.follow((call) => {
+          held = Number(claude.heldNanos(key));
+          call.answer(529, { type: 'error', error: { type: 'overloaded_error', message: 'x' } });
+        });
+        await post(claude, `/v1/${path}`, { ...MESSAGE, max_tokens: 1_500, stream: true, ...fields }, key);
+        const input = held - outputTokens * 5_000;
+        assert.ok(input > 1_000 && input < 100_000, `${held} nanodollars`);
+      });
+    }
   });
 
   test('is held at the price of what its parts ask to be cached', async () => {

@@ -17,6 +17,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Dialect, Fields, ModelRequest } from '../dialect.ts';
+import { CHAT_THINKING_FIELDS, hiddenThinkingOfChat } from '../thinking.ts';
 
 /** A validated chat-completions request. */
 export interface ChatRequest extends ModelRequest {
@@ -53,6 +54,7 @@ export function checkChat(
       maxOutput: maxima.length === 0 ? undefined : Math.min(Math.max(...maxima), MAX_DECLARED_TOKENS),
       choices: (fields.n ?? 1) as number,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
+      hiddenThinking: hiddenThinkingOfChat(fields),
       hasAudio: hasAudio(fields),
       audioBytesPerToken: audioBytesPerToken(isObject(fields.audio) ? fields.audio.format : undefined),
       // A host may cache what it likes.
@@ -104,6 +106,7 @@ const ACTED_ON: ReadonlySet<string> = new Set([
   'response_format',
   'modalities',
   'audio',
+  ...CHAT_THINKING_FIELDS,
 ]);
 const ACTED_ON_IN_STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage']);
 

@@ -64,6 +64,7 @@ function checkEmbeddings(body: JsonBody, model: string): Checked {
       maxOutput: 0,
       choices: 1,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
+      hiddenThinking: 0,
       hasAudio: false,
       audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: undefined,

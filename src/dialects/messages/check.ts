@@ -19,6 +19,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Checked, Dialect } from '../dialect.ts';
+import { hiddenThinkingOfMessages } from '../thinking.ts';
 import { hostTools } from './tools.ts';
 
 /** Several times what any host accepts. */
@@ -46,6 +47,7 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
       maxOutput: Math.min(maximum as number, MAX_TPM),
       choices: 1,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
+      hiddenThinking: hiddenThinkingOfMessages(fields),
       hasAudio: false,
       audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: longestLifetime(fields, ['cache_control'], '5m'),

@@ -20,6 +20,7 @@ import {
   wholeNumber,
 } from '../checks.ts';
 import type { Checked, Dialect, Fields } from '../dialect.ts';
+import { hiddenThinkingOfResponses } from '../thinking.ts';
 import { hostToolsOf } from './tools.ts';
 
 export function checkResponses(dialect: Dialect, body: JsonBody, model: string): Checked {
@@ -39,6 +40,7 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
       maxOutput: typeof maximum === 'number' ? Math.min(maximum, MAX_TPM) : undefined,
       choices: 1,
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
+      hiddenThinking: hiddenThinkingOfResponses(fields),
       hasAudio: false,
       audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: longestLifetimeOfOpenAi(fields),
@@ -80,7 +82,7 @@ const CHECKS: Checks = Object.entries<Check>({
       : undefined,
 });
 
-const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name)]);
+const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name), 'reasoning']);
 
 function checkInput(value: unknown): string | undefined {
   if (typeof value === 'string') return undefined;

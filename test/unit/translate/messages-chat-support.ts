@@ -27,6 +27,7 @@ export function translate(fields: Fields, maxOutput?: number): TranslatedRequest
     maxOutput: typeof fields.max_tokens === 'number' ? fields.max_tokens : undefined,
     choices: 1,
     serviceTier: undefined,
+    hiddenThinking: undefined,
     hasAudio: false,
     audioBytesPerToken: 2_400,
     cacheWrite: undefined,

@@ -1,0 +1,56 @@
+/**
+ * What a request says of how much its model may think: the most tokens that a host may bill for thinking beyond what it
+ * shows of it, or undefined where that is up to the model.
+ */
+import { isObject } from '../core/json.ts';
+import type { Fields } from './dialect.ts';
+
+/** Thinking without a bound of its own. */
+const UNBOUNDED = Number.POSITIVE_INFINITY;
+
+/** The fields of chat by which hosts switch thinking on and off. Only the first is known to those that hide it. */
+const SWITCHES = ['reasoning_effort', 'reasoning', 'thinking', 'enable_thinking', 'thinking_budget'] as const;
+/** Fields that may hold such switches. */
+const HOLDERS = ['thinking_config', 'chat_template_kwargs', 'extra_body'] as const;
+export const CHAT_THINKING_FIELDS: readonly string[] = [...SWITCHES, ...HOLDERS];
+
+export function hiddenThinkingOfChat(fields: Fields): number | undefined {
+  const given = CHAT_THINKING_FIELDS.map((name) => fields[name] ?? undefined).filter((value) => value !== undefined);
+  if (!given.every(isOff)) return UNBOUNDED;
+  // A host that does not know another switch goes on as it likes.
+  return fields.reasoning_effort === 'none' ? 0 : undefined;
+}
+
+/** `reasoning` of responses. At most a summary of it is shown. */
+export function hiddenThinkingOfResponses({ reasoning }: Fields): number | undefined {
+  if (reasoning === undefined || reasoning === null) return undefined;
+  return isObject(reasoning) && reasoning.effort === 'none' && isPlain(reasoning, ['effort', 'summary'])
+    ? 0
+    : UNBOUNDED;
+}
+
+/** The fields of a thinking that is bounded. */
+const BOUNDED = ['type', 'budget_tokens', 'display', 'block_binding'];
+
+/** `thinking` of messages. It is summed up, or left out. */
+export function hiddenThinkingOfMessages({ thinking }: Fields): number | undefined {
+  if (thinking === undefined || thinking === null) return undefined;
+  if (!isObject(thinking) || !isPlain(thinking, BOUNDED)) return UNBOUNDED;
+  const { type, budget_tokens: budget } = thinking;
+  if (type === 'disabled') return 0;
+  return type === 'enabled' && Number.isSafeInteger(budget) && (budget as number) >= 0 ? (budget as number) : UNBOUNDED;
+}
+
+/** Hosts may read names in any case, and others than these. */
+function isPlain(value: Fields, names: readonly string[]): boolean {
+  return Object.keys(value).every((name) => names.includes(name));
+}
+
+const OFF: readonly unknown[] = [false, 0, 'none', 'disabled'];
+
+/** The recursion is bounded by MAX_JSON_DEPTH. */
+function isOff(value: unknown): boolean {
+  if (!isObject(value)) return OFF.includes(value);
+  const members = Object.values(value);
+  return members.length > 0 && members.every(isOff);
+}

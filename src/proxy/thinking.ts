@@ -1,0 +1,13 @@
+/** How much a model may think that its host bills and does not show. */
+import type { Model } from '../catalog/catalog.ts';
+import { thinksUnlessTold } from '../catalog/thinkers.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
+
+/**
+ * The most tokens per choice; infinite if nothing but the maximum of the request bounds them. A model that thinks by
+ * itself may not know the bound of a request.
+ */
+export function hiddenThinking({ hiddenThinking: said }: ModelRequest, { upstream }: Model): number {
+  if (said === 0) return 0;
+  return thinksUnlessTold(upstream) ? Number.POSITIVE_INFINITY : (said ?? 0);
+}
