@@ -33,6 +33,8 @@ export interface ModelRequest {
   readonly hiddenThinking: number | undefined;
   /** Whether its input or output may be audio, which can have prices of its own. */
   readonly hasAudio: boolean;
+  /** The estimated tokens of a predicted answer. Those that a choice does not use are billed as output of it. */
+  readonly predictedTokens: number;
   /** Bytes of audio that are a token of output. */
   readonly audioBytesPerToken: number;
   /** How long the host may keep what the request writes to its prompt cache; undefined if it writes nothing. */

@@ -97,7 +97,8 @@ function planForOne(request: ModelRequest, { model, ...hosted }: Target, estimat
   const most = perChoice * request.choices;
   // The hold of a stream grows with what it shows.
   const atFirst = (model.holdOutput ?? most) + hiddenThinking(sent, model) * request.choices;
-  const outputTokens = request.stream ? Math.min(most, atFirst) : most;
+  const shownTokens = request.stream ? Math.min(most, atFirst) : most;
+  const outputTokens = shownTokens + sent.predictedTokens * request.choices;
   const capTokens = capOutput ? perChoice : undefined;
   const isBounded = declared !== undefined || capTokens !== undefined;
   const longest = isBounded ? most : (model.maxOutput ?? Number.MAX_SAFE_INTEGER);

@@ -60,8 +60,13 @@ async function usageOf(
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
   const { usage, source, written, earlyReport } = metered;
   if (written === undefined) return { usage: withLifetimes(usage, request), source };
-  const counted = await countUsage(counter, usage, sampleInput(request, model), written);
+  const counted = withPrediction(await countUsage(counter, usage, sampleInput(request, model), written), request);
   return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices) : counted);
+}
+
+/** Nobody says how much of a prediction was rejected, which is billed as output: all of it, as it was held. */
+function withPrediction(usage: TokenUsage, { predictedTokens, choices }: ModelRequest): TokenUsage {
+  return { ...usage, completionTokens: usage.completionTokens + predictedTokens * choices };
 }
 
 const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';

@@ -3,6 +3,7 @@
 import { isObject } from '../../core/json.ts';
 import { MAX_TPM } from '../../core/limits.ts';
 import type { JsonBody } from '../../wire/body.ts';
+import { estimateTokens } from '../../wire/token-estimate.ts';
 import { audioBytesPerToken } from '../audio-output.ts';
 import { longestLifetimeOfOpenAi } from '../cache-lifetime.ts';
 import {
@@ -56,6 +57,7 @@ export function checkChat(
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hiddenThinking: hiddenThinkingOfChat(fields),
       hasAudio: hasAudio(fields),
+      predictedTokens: predictedTokens(fields.prediction),
       audioBytesPerToken: audioBytesPerToken(isObject(fields.audio) ? fields.audio.format : undefined),
       // A host may cache what it likes.
       cacheWrite: '5m',
@@ -106,6 +108,7 @@ const ACTED_ON: ReadonlySet<string> = new Set([
   'response_format',
   'modalities',
   'audio',
+  'prediction',
   ...CHAT_THINKING_FIELDS,
 ]);
 const ACTED_ON_IN_STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage']);
@@ -132,6 +135,13 @@ function hasAudio({ messages, modalities, audio }: Fields): boolean {
   if (isObject(audio) || (Array.isArray(modalities) && modalities.includes('audio'))) return true;
   const isAudible = (part: Fields) => !SILENT_PARTS.includes(part.type);
   return (messages as readonly Fields[]).some(({ content }) => Array.isArray(content) && content.some(isAudible));
+}
+
+/** A text, or parts of one. */
+function predictedTokens(prediction: unknown): number {
+  const content = isObject(prediction) ? prediction.content : undefined;
+  if (content === undefined) return 0;
+  return estimateTokens(typeof content === 'string' ? content : JSON.stringify(content));
 }
 
 function checkMessages(value: unknown): string | undefined {

@@ -66,6 +66,7 @@ function checkEmbeddings(body: JsonBody, model: string): Checked {
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hiddenThinking: 0,
       hasAudio: false,
+      predictedTokens: 0,
       audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: undefined,
       summarizesAbove: undefined,

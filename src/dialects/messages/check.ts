@@ -49,6 +49,7 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hiddenThinking: hiddenThinkingOfMessages(fields),
       hasAudio: false,
+      predictedTokens: 0,
       audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: longestLifetime(fields, ['cache_control'], '5m'),
       summarizesAbove: summarizesAbove(fields.context_management),

@@ -42,6 +42,7 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
       serviceTier: (fields.service_tier ?? undefined) as string | undefined,
       hiddenThinking: hiddenThinkingOfResponses(fields),
       hasAudio: false,
+      predictedTokens: 0,
       audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: longestLifetimeOfOpenAi(fields),
       summarizesAbove: summarizesAbove(fields),

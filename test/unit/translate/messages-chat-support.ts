@@ -29,6 +29,7 @@ export function translate(fields: Fields, maxOutput?: number): TranslatedRequest
     serviceTier: undefined,
     hiddenThinking: undefined,
     hasAudio: false,
+    predictedTokens: 0,
     audioBytesPerToken: 2_400,
     cacheWrite: undefined,
     summarizesAbove: undefined,
