@@ -42,8 +42,13 @@ const DISCRIMINATORS = ['type', 'object', 'role'];
 /** Several times what the types need. */
 const MAX_SAMPLE_DEPTH = 8;
 
-/** Kinds that would be refused, and stand for others only where there are none. */
-const UNUSUAL: ReadonlySet<string> = new Set(['mcp_tool_reference', 'mcp_toolset_reference']);
+/** Kinds that would be refused, or need a price of their own, and stand for others only where there are none. */
+const UNUSUAL: ReadonlySet<string> = new Set([
+  'advisor_20260301',
+  'browser_toolset_20260801',
+  'mcp_tool_reference',
+  'mcp_toolset_reference',
+]);
 
 /** Figures that are parts of others, and so smaller. */
 const PART_OF_OTHERS = /_details|cache_creation/;

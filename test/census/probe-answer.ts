@@ -17,7 +17,7 @@ export function answerFault(format: Format, row: Row, name: Name, isEvent: boole
 }
 
 const VALUES: Readonly<Record<Alternative['kind'], readonly unknown[]>> = {
-  string: ['a', 'b b b', ''],
+  string: ['a', 'b b b', 'c'.repeat(100), ''],
   number: [3, 5_000],
   boolean: [true, false],
   null: [null],

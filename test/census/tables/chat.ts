@@ -115,8 +115,8 @@ export const CHAT_ANSWER = [
     'output: audio is counted by its length as it comes, at the price of audio',
     '[assistant]: .audio .audio.data [chat.completion.chunk]: .choices.delta.audio .choices.delta.audio.data',
   ),
-  free(
-    'the words of audio that is counted by its length',
+  actedOn(
+    'output: the words of audio are written as text beside it',
     '[assistant]: .audio.transcript [chat.completion.chunk]: .choices.delta.audio.transcript',
   ),
   actedOn('billed by these figures', `[chat.completion|chat.completion.chunk]: ${USAGE} ${DETAILS}`),

@@ -15,14 +15,14 @@ export const MESSAGES_ANSWER = [
   actedOn(
     'billed by these figures',
     `[message|message_delta]: .usage .usage.input_tokens .usage.output_tokens .usage.iterations
-    iterations[message|compaction|fallback_message] .input_tokens .output_tokens .cache_read_input_tokens .cache_creation_input_tokens
+    iterations[message|compaction|fallback_message|advisor_message] .input_tokens .output_tokens .cache_read_input_tokens .cache_creation_input_tokens
     .cache_creation`,
   ),
   priced(
     'a part of the usage with a price of its own',
     `[message|message_delta]: .usage.cache_read_input_tokens .usage.cache_creation_input_tokens
     [message]: .usage.cache_creation .usage.cache_creation.ephemeral_5m_input_tokens .usage.cache_creation.ephemeral_1h_input_tokens
-    iterations[message|compaction|fallback_message]: .cache_creation.ephemeral_5m_input_tokens .cache_creation.ephemeral_1h_input_tokens`,
+    iterations[message|compaction|fallback_message|advisor_message]: .cache_creation.ephemeral_5m_input_tokens .cache_creation.ephemeral_1h_input_tokens`,
   ),
   priced(
     'the calls that are billed',
@@ -35,9 +35,8 @@ export const MESSAGES_ANSWER = [
   ),
   free(
     'requests that would have it are refused',
-    `iterations[advisor_message].** content[advisor_tool_result] .content
-    content[advisor_result|advisor_redacted_result|advisor_tool_result_error].** content[mcp_tool_result] .content .is_error
-    content[mcp_tool_listing].** [message]: .usage.speed .usage.inference_geo iterations[fallback_message]: .model content[fallback].**`,
+    `content[mcp_tool_result] .content .is_error
+    content[mcp_tool_listing].** [message]: .usage.speed .usage.inference_geo content[fallback].**`,
   ),
   free('it only lowers the price', '[message|message_delta]: .usage.fallback_credit.**'),
   actedOn(
@@ -50,13 +49,25 @@ export const MESSAGES_ANSWER = [
     'output: it stands for thinking that is not shown',
     'delta[signature_delta] .signature content[thinking]: .signature content[redacted_thinking] .data delta[thinking_delta]: .estimated_tokens',
   ),
+  actedOn(
+    'output of another model: its text is counted, or what stands for it',
+    'content[advisor_tool_result] .content content[advisor_result] .text content[advisor_redacted_result] .encrypted_content',
+  ),
+  free(
+    'how advice has ended',
+    'content[advisor_result|advisor_redacted_result]: .stop_reason content[advisor_tool_result_error].**',
+  ),
   free(
     'it stands for the text beside it',
     'content[compaction]: .signature .tool_changes tool_changes[tool_addition|tool_removal].**',
   ),
+  actedOn(
+    'output: some tokens for each citation, but none for what it quotes',
+    'delta[citations_delta] .citation content[text]: .citations',
+  ),
   free(
-    'citations are not billed',
-    'delta[citations_delta] .citation content[text]: .citations citations[char_location|content_block_location|page_location|search_result_location|web_search_result_location].**',
+    'what is quoted is not billed',
+    'citations[char_location|content_block_location|page_location|search_result_location|web_search_result_location].**',
   ),
   free(
     'what a tool has found or answered: input, which is held with the call',

@@ -29,6 +29,11 @@ export const MESSAGES_REQUEST = [
   actedOn('it decides the provider and the prices', 'model'),
   actedOn('checked, and the estimate goes through them', 'messages messages[assistant|system|user]'),
   actedOn('it decides how the answer is read', 'stream'),
+  actedOn(
+    'held or priced as what it is among `tools`',
+    'content[tool_addition|tool_removal] .tool tool[tool_definition] .definition',
+  ),
+  free('it names a tool', 'tool[tool_reference].**'),
   held('the output that it declares', 'max_tokens', 'output'),
   held(
     'text of the input',
@@ -62,8 +67,7 @@ export const MESSAGES_REQUEST = [
   free('it makes the image no larger', 'content[image]: .transformations.**'),
   held(
     'definitions are text of the input; the client runs these tools, or they cost nothing beside their tokens',
-    `tools ${CLIENT_TOOLS} tool_choice tool_choice[any|auto|none|tool].** content[tool_addition] .tool content[tool_removal] .tool
-    tool[tool_definition] .definition tool[tool_reference].**
+    `tools ${CLIENT_TOOLS} tool_choice tool_choice[any|auto|none|tool].**
     output_format output_format[json_schema].** output_config output_config.format format[json_schema].** stop_sequences`,
   ),
   priced(

@@ -70,29 +70,28 @@ export const RESPONSES_ANSWER = [
   actedOn('output: audio is counted by its length as it comes, at the price of audio', '[response.audio.delta] .delta'),
   actedOn(
     'output: its text is counted once it is whole, unless deltas had it',
-    `[response.output_item.done] .item output[message] .content output[reasoning] .summary .content .encrypted_content
+    `[response.output_text.done] .text [response.refusal.done] .refusal [response.reasoning_text.done] .text
+    [response.reasoning_summary_text.done] .text [response.reasoning_summary_part.added|response.reasoning_summary_part.done] .part
+    [response.function_call_arguments.done] .arguments [response.custom_tool_call_input.done] .input
+    [response.mcp_call_arguments.done] .arguments [response.code_interpreter_call_code.done] .code
+    [response.shell_call_command.added] .command [response.shell_call_command.done] .command
+    [response.content_part.added] .part [response.content_part.done] .part [response.output_item.done] .item output[message] .content output[reasoning] .summary .content .encrypted_content
     content[output_text] .text content[refusal] .refusal content[reasoning_text] .text summary[summary_text] .text
     output[function_call] .arguments .name output[custom_tool_call] .input .name output[mcp_call] .arguments .name
     output[mcp_approval_request] .arguments .name output[tool_search_call] .arguments output[code_interpreter_call] .code
     output[program] .code output[apply_patch_call] .operation operation[create_file|update_file|delete_file] .path
     operation[create_file|update_file]: .diff output[computer_call] .action .actions
     action[click|double_click|drag|keypress|move|scroll|type|wait|screenshot|exec|find_in_page|open_page|search]
-    action[type]: .text action[exec]: .command action[find_in_page]: .pattern .url action[open_page]: .url action[search]: .queries .query
-    output[local_shell_call] .action output[shell_call] .action .action.commands output[web_search_call] .action
-    output[file_search_call] .queries output[multi_agent_call] .arguments output[agent_message] .content
-    content[encrypted_content] .encrypted_content output[compaction] .encrypted_content
-    output[image_generation_call] .revised_prompt`,
+    action[type]: .text action[exec]: .command .env.** .timeout_ms .user .working_directory action[click]: .button .x .y .keys
+    action[double_click]: .keys .x .y action[drag]: .path.** .keys action[keypress]: .keys action[move]: .x .y .keys
+    action[scroll]: .scroll_x .scroll_y .x .y .keys action[find_in_page]: .pattern .url action[open_page]: .url action[search]: .queries .query
+    output[local_shell_call] .action output[shell_call] .action .action.commands .action.max_output_length .action.timeout_ms output[web_search_call] .action
+    output[file_search_call] .queries output[multi_agent_call] .arguments output[agent_message] .content output[compaction] .encrypted_content
+    output[image_generation_call] .revised_prompt output[function_call_output]: .name`,
   ),
   priced('a call of one of the host’s tools, by the price of its name', '[response.output_item.added] .item'),
-  free(
-    'said again by the item or by the deltas',
-    `[response.output_text.done] .text [response.refusal.done] .refusal [response.reasoning_text.done] .text
-    [response.reasoning_summary_text.done] .text [response.reasoning_summary_part.added|response.reasoning_summary_part.done] .part
-    [response.function_call_arguments.done] .arguments [response.custom_tool_call_input.done] .input
-    [response.mcp_call_arguments.done] .arguments [response.code_interpreter_call_code.done] .code
-    [response.shell_call_command.added] .command [response.shell_call_command.done] .command
-    [response.content_part.added] .part [response.content_part.done] .part [response]: .output_text`,
-  ),
+  free('a request that would have it is refused', 'content[encrypted_content] .encrypted_content'),
+  free('made by the library of what is in the output', '[response]: .output_text'),
   free(
     'within the price of its tool',
     `output[image_generation_call]: .result .svg_usage.** [response.image_generation_call.partial_image] .partial_image_b64`,
@@ -100,7 +99,7 @@ export const RESPONSES_ANSWER = [
   free(
     'what a tool has found or answered: input, which is held with the call',
     `output[additional_tools] .role .tools.** output[apply_patch_call_output] .output output[custom_tool_call_output] .output
-    output[function_call_output] .output .name .namespace output[local_shell_call_output] .output output[mcp_approval_response] .approval_request_id .approve .reason
+    output[function_call_output] .output .namespace output[local_shell_call_output] .output output[mcp_approval_response] .approval_request_id .approve .reason
     output[mcp_list_tools] .server_label .tools.** .error output[multi_agent_call_output] .output .action output[program_output] .result
     output[shell_call_output] .output .output.outcome .output.stderr .output.stdout .output.created_by outcome[exit] .exit_code outcome[timeout]
     output[tool_search_output] .tools.** output[computer_call_output] .output output[computer_screenshot] .file_id .image_url
@@ -137,15 +136,14 @@ export const RESPONSES_ANSWER = [
     [*].approval_request_id [*].item_id [*].output_index [*].content_index [*].summary_index [*].command_index [*].sequence_number
     [*].param caller[direct|program].** output[message]: .role .phase output[program]: .fingerprint output[multi_agent_call]: .action
     output[tool_search_call|tool_search_output]: .execution output[code_interpreter_call]: .container_id
-    output[shell_call]: .environment action[exec]: .timeout_ms .user .working_directory`,
+    output[shell_call]: .environment`,
   ),
   free(
     'it costs nothing',
     `[response]: .created_at .completed_at .incomplete_details.** .moderation.** .prompt_cache_diagnostics.** .error.misalignment.** .error.param .error.type
     output[image_generation_call]: .action .background .error.** .output_format .quality .size output[computer_call]: .pending_safety_checks.**
-    output[computer_call_output]: .acknowledged_safety_checks.** output[shell_call]: .action.max_output_length .action.timeout_ms
-    output[shell_call_output]: .max_output_length environment[container_reference|local].** action[exec]: .env.** action[click]: .button .x .y .keys action[double_click]: .keys .x .y
-    action[drag]: .path.** .keys action[keypress]: .keys action[move]: .x .y .keys action[scroll]: .scroll_x .scroll_y .x .y .keys
+    output[computer_call_output]: .acknowledged_safety_checks.** 
+    output[shell_call_output]: .max_output_length environment[container_reference|local].**
     [response.shell_call_command.delta]: .obfuscation [response.image_generation_call.partial_image]: .partial_image_index .background
     .output_format .quality .size`,
   ),

@@ -101,7 +101,7 @@ export const RESPONSES_REQUEST = [
   priced(
     'it changes the price of its tool: a price under `tools` for the variant, or 400',
     `container[auto]: .memory_limit .memory_limit=4g|16g|64g environment[container_auto]: .memory_limit .memory_limit=4g|16g|64g
-    tools[image_generation]: .model .size .quality .partial_images .input_fidelity .input_fidelity=high .complexity .output_format
+    tools[image_generation]: .model .size .size=1024x1024|1024x1536|1536x1024 .quality .quality=high|low|max|medium|xhigh .partial_images .input_fidelity .input_fidelity=high .complexity .output_format
     .output_format=gif|svg .frame_count .svg.**
     tools[web_search|web_search_2025_08_26|web_search_preview|web_search_preview_2025_03_11]: .search_context_size .search_context_size=high`,
     'variant',
@@ -109,7 +109,7 @@ export const RESPONSES_REQUEST = [
   free(
     'within the price of its tool',
     `container[auto]: .memory_limit=1g environment[container_auto]: .memory_limit=1g
-    tools[image_generation]: .action .input_fidelity=low .output_format=jpeg|png|webp
+    tools[image_generation]: .action .size=auto .quality=auto .input_fidelity=low .output_format=jpeg|png|webp
     tools[web_search|web_search_2025_08_26|web_search_preview|web_search_preview_2025_03_11]: .search_context_size=low|medium
     tools[web_search_preview|web_search_preview_2025_03_11]: .search_content_types tools[web_search|web_search_2025_08_26]: .external_web_access .filters .filters.allowed_domains
     tools[web_search|web_search_2025_08_26|web_search_preview|web_search_preview_2025_03_11]: .user_location user_location[approximate] .city .country .region .timezone
