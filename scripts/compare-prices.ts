@@ -183,4 +183,12 @@ function main([file]: readonly string[]): void {
   else process.exitCode = 1;
 }
 
-if (import.meta.main) main(process.argv.slice(2));
+if (import.meta.main) {
+  try {
+    main(process.argv.slice(2));
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}
