@@ -1,7 +1,9 @@
 /** What requests cost, and what is held for them. Pure. */
+import type { HostTool, ToolCalls } from '../core/host-tools.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import { costRoundedUp, type Nanos } from '../core/money.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
+import { dearestCall, foundTokens, toolsFor } from './tool-cost.ts';
 
 /** The tiers at which every model has its ordinary prices. */
 const ORDINARY_TIERS: readonly string[] = ['auto', 'default', 'standard', 'standard_only'];
@@ -26,11 +28,11 @@ export function tierOf(model: ModelTerms, requested: string | undefined, served?
   return tier !== undefined && model.serviceTiers.has(tier) ? tier : undefined;
 }
 
-/** The cost of a request. The sum is rounded up once, to the nanodollar. */
-export function usageCost(prices: Prices, usage: TokenUsage): Nanos {
+/** The cost of a request that made these calls of tools. The sum is rounded up once, to the nanodollar. */
+export function usageCost(prices: Prices, usage: TokenUsage, calls: readonly ToolCalls[] = []): Nanos {
   const { promptTokens, cachedTokens, completionTokens, parts = NO_PARTS } = usage;
-  const { cacheWriteTokens, cacheWrite1hTokens, audioInputTokens, audioOutputTokens, toolCalls } = parts;
-  const { input, cachedInput, output, cacheWrite, cacheWrite1h, audioInput, audioOutput, tools } = pricesAtLength(
+  const { cacheWriteTokens, cacheWrite1hTokens, audioInputTokens, audioOutputTokens } = parts;
+  const { input, cachedInput, output, cacheWrite, cacheWrite1h, audioInput, audioOutput } = pricesAtLength(
     prices,
     promptTokens,
   );
@@ -43,12 +45,12 @@ export function usageCost(prices: Prices, usage: TokenUsage): Nanos {
     { tokens: audioInputTokens, nanosPerMillion: audioInput },
     { tokens: completionTokens - audioOutputTokens, nanosPerMillion: output },
     { tokens: audioOutputTokens, nanosPerMillion: audioOutput },
-    ...Object.entries(toolCalls).map(([name, calls]) => callsOf(calls, tools.get(name))),
+    ...calls.map(({ count, of, reported }) => callsOf(count, dearestCall(prices, of, reported).call)),
   ]);
 }
 
 /** What so many calls of a tool cost, in the terms of tokens. */
-function callsOf(calls: number, nanosPerCall: Nanos = 0n) {
+function callsOf(calls: number, nanosPerCall: Nanos) {
   return { tokens: calls * 1_000_000, nanosPerMillion: nanosPerCall };
 }
 
@@ -61,22 +63,24 @@ export interface Extras {
   readonly hasAudio: boolean;
   /** How long its host may keep what it writes to its prompt cache; undefined if it writes nothing. */
   readonly cacheWrite: '5m' | '1h' | undefined;
-  /** The most calls of each of the host's own tools. */
-  readonly hostTools: ReadonlyMap<string, number>;
+  /** The host's own tools that it may call. */
+  readonly hostTools: readonly HostTool[];
 }
 
 /** What to hold for a request: its cost if all of its input had the highest price that input can have. */
 export function expectedCost(prices: Prices, inputTokens: number, outputTokens: number, extras: Extras): Nanos {
   const { hasAudio, cacheWrite: lifetime, hostTools } = extras;
-  const { input, output, audioInput, audioOutput, tools, ...writes } = pricesAtLength(
+  // What tools find is input, too.
+  const found = foundTokens(prices, hostTools);
+  const { input, output, audioInput, audioOutput, ...writes } = pricesAtLength(
     prices,
-    inputTokens / LEAST_ESTIMATE,
+    inputTokens / LEAST_ESTIMATE + found,
   );
   const cacheWrite = lifetime === undefined ? input : lifetime === '5m' ? writes.cacheWrite : writes.cacheWrite1h;
   return costRoundedUp([
-    { tokens: inputTokens, nanosPerMillion: highest(input, cacheWrite, hasAudio ? audioInput : input) },
+    { tokens: inputTokens + found, nanosPerMillion: highest(input, cacheWrite, hasAudio ? audioInput : input) },
     { tokens: outputTokens, nanosPerMillion: highest(output, hasAudio ? audioOutput : output) },
-    ...Array.from(hostTools, ([name, calls]) => callsOf(calls, tools.get(name))),
+    ...hostTools.map((tool) => callsOf(tool.calls, dearestCall(prices, [tool]).call)),
   ]);
 }
 
@@ -86,16 +90,10 @@ export function outputPrices(prices: Prices, inputTokens: number): { readonly te
   return { text: output, audio: audioOutput };
 }
 
-const NO_EXTRAS: Extras = { hasAudio: false, cacheWrite: undefined, hostTools: new Map() };
-
 /** Whether a request to the model can cost nothing. */
 export function mayBeFree(model: ModelTerms): boolean {
-  return [model, ...model.serviceTiers.values()].some((prices) => expectedCost(prices, 1, 1, NO_EXTRAS) === 0n);
-}
-
-/** The price of the host's own tools that has none; undefined if all have one. */
-export function unpricedTool(model: ModelTerms, { hostTools }: Pick<Extras, 'hostTools'>): string | undefined {
-  return [...hostTools.keys()].find((name) => !model.tools.has(name));
+  const extras: Extras = { hasAudio: false, cacheWrite: undefined, hostTools: toolsFor(model, []) };
+  return [model, ...model.serviceTiers.values()].some((prices) => expectedCost(prices, 1, 1, extras) === 0n);
 }
 
 /** The prices of a request with so many input tokens. */

@@ -4,10 +4,12 @@
  * `0.15/0.075/0.6 tier=flex above=200000 of=2026-11-22`. Pure.
  */
 
+import type { ToolCalls } from '../core/host-tools.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import { pricesAtLength, tierOf } from './cost.ts';
+import { dearestCall } from './tool-cost.ts';
 
 /** What decides on the price of a request, besides its model. */
 export interface PriceFacts {
@@ -18,6 +20,8 @@ export interface PriceFacts {
   readonly inputTokens: number;
   /** What has prices of its own; undefined if nothing has. */
   readonly parts?: TokenUsage['parts'];
+  /** Calls of the host's own tools. */
+  readonly calls?: readonly ToolCalls[];
 }
 
 /** `0.15/0.075/0.6` of prices that apply at any length: nearly every request has those. */
@@ -31,6 +35,7 @@ export function priceText(model: ModelTerms, facts: PriceFacts): string {
   if (tier !== undefined) text += ` tier=${tier}`;
   if (prices !== listed) text += ` above=${listed.above?.tokens}`;
   if (facts.parts !== undefined) text += partsText(prices, facts.parts);
+  if (facts.calls !== undefined) text += callsText(prices, facts.calls);
   return model.pricesOf === undefined ? text : `${text} of=${model.pricesOf}`;
 }
 
@@ -44,20 +49,21 @@ function baseText(prices: Prices): string {
 
 /** The prices of what there was. */
 function partsText(prices: Prices, parts: NonNullable<TokenUsage['parts']>): string {
-  const { cacheWriteTokens, cacheWrite1hTokens, audioInputTokens, audioOutputTokens, toolCalls } = {
-    ...NO_PARTS,
-    ...parts,
-  };
+  const { cacheWriteTokens, cacheWrite1hTokens, audioInputTokens, audioOutputTokens } = { ...NO_PARTS, ...parts };
   const extras: readonly (readonly [name: string, price: Nanos | undefined])[] = [
     ['cache_write', cacheWriteTokens > 0 ? prices.cacheWrite : undefined],
     ['cache_write_1h', cacheWrite1hTokens > 0 ? prices.cacheWrite1h : undefined],
     ['audio_input', audioInputTokens > 0 ? prices.audioInput : undefined],
     ['audio_output', audioOutputTokens > 0 ? prices.audioOutput : undefined],
-    ...Object.entries(toolCalls).map(
-      ([tool, calls]) => [`tools.${tool}`, calls > 0 ? prices.tools.get(tool) : undefined] as const,
-    ),
   ];
   return extras.map(([name, price]) => (price === undefined ? '' : ` ${name}=${plainUsd(price)}`)).join('');
+}
+
+/** The price of each kind of call that there was: `tools.web_search=0.01`. */
+function callsText(prices: Prices, calls: readonly ToolCalls[]): string {
+  const dearest = calls.map(({ of, reported }) => dearestCall(prices, of, reported)).filter(({ text }) => text !== '');
+  const texts = new Set(dearest.map(({ text, call }) => ` tools.${text}=${plainUsd(call)}`));
+  return [...texts].join('');
 }
 
 /** Without zeros at the end. */

@@ -5,19 +5,7 @@ import type { AddProblem } from './document.ts';
 import { entriesOf, entryIn, type PriceEntry, type PriceSource } from './price-file.ts';
 import { type ParsedPrices, PRICE_EXPECTED } from './price-schema.ts';
 import type { ParsedProvider } from './schema.ts';
-
-const UNUSED_TOOLS: readonly (readonly [name: string, nanos: bigint])[] = [
-  'web_search',
-  'file_search',
-  'code_interpreter',
-  'code_execution',
-  'image_generation',
-  'web_fetch',
-  'mcp',
-  'shell',
-  'programmatic_tool_calling',
-  'advisor',
-].map((name) => [name, 0n]);
+import { toolPrices, UNUSED_TOOLS } from './tool-prices.ts';
 
 /** What the mock provider reads costs nothing unless it is given a price. */
 const MOCK_CONTEXT_WINDOW = 128_000;
@@ -166,13 +154,12 @@ function isComplete(
 
 function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): ModelConfig {
   const prices = toPrices(fields);
-  // The mock provider never calls them.
   const tools = kind === 'mock' ? new Map([...UNUSED_TOOLS, ...prices.tools]) : prices.tools;
   // A tier changes the prices of tokens; a call of a tool costs the same unless it says otherwise.
-  const tierPrices = (tier: ParsedPrices): Prices => ({
-    ...toPrices(tier),
-    tools: new Map([...tools, ...Object.entries(tier.tools)]),
-  });
+  const tierPrices = (tier: ParsedPrices): Prices => {
+    const own = toPrices(tier);
+    return { ...own, tools: new Map([...tools, ...own.tools]) };
+  };
   return {
     name,
     upstream: fields.upstream ?? name,
@@ -200,7 +187,7 @@ function toPrices({ above, ...fields }: ParsedPrices): Prices {
     output: fields.output,
     cacheWrite: fields.cache_write ?? fields.input,
     cacheWrite1h: fields.cache_write_1h ?? fields.cache_write ?? fields.input,
-    tools: new Map(Object.entries(fields.tools)),
+    tools: toolPrices(fields.tools),
     audioInput: fields.audio_input ?? fields.input,
     audioOutput: fields.audio_output ?? fields.output,
     above: above && {

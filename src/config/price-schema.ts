@@ -23,7 +23,7 @@ export const PRICE_EXPECTED =
   'expected a price in USD per million tokens: a number of at least 0, with at most nine decimals';
 /** USD per million tokens, as nanodollars per million tokens. */
 export const price = usd(PRICE_EXPECTED);
-const toolPrice = usd('expected a price in USD a call: a number of at least 0, with at most nine decimals');
+const callPrice = usd('expected a price in USD a call: a number of at least 0, with at most nine decimals');
 
 /** An amount in USD, as nanodollars. */
 function usd(expected: string) {
@@ -36,6 +36,31 @@ function usd(expected: string) {
     return z.NEVER;
   });
 }
+
+const perCall = { call: callPrice, tokens: wholeNumber(0).optional() };
+/** What the journal can show of a field: `memory_limit:4g`. */
+const FIELD_VALUE = /^[!-~]{1,64}$/;
+const VALUE_EXPECTED = 'expected the value of a field of the tool: a text without spaces, a number, true or false';
+const fieldValue = z
+  .union([z.string(), z.number(), z.boolean()], { error: () => VALUE_EXPECTED })
+  .transform(String)
+  .refine((value) => FIELD_VALUE.test(value), VALUE_EXPECTED);
+const toolVariant = z
+  .object(perCall, { error: () => 'expected fields and their price, such as  { memory_limit: 4g, call: 0.12 }' })
+  .catchall(fieldValue)
+  .refine(
+    (variant) => Object.keys(variant).some((name) => !(name in perCall)),
+    'expected at least one field of the tool, such as  { memory_limit: 4g, call: 0.12 }',
+  );
+const TOOL_EXPECTED = 'expected USD a call, or a map such as  { call: 0.01, tokens: 8000, variants: [ … ] }';
+/** A number alone is the price of a call. */
+const toolPrice = z.preprocess(
+  (value) => (typeof value === 'number' ? { call: value } : value),
+  z.strictObject(
+    { ...perCall, variants: z.array(toolVariant, { error: () => 'expected a list of variants' }).default([]) },
+    { error: () => TOOL_EXPECTED },
+  ),
+);
 
 const basePrices = { input: price, cached_input: price.optional(), output: price };
 export const prices = z.strictObject({
@@ -72,3 +97,4 @@ export const providerName = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'expected a provider name of letters, digits, dot, dash or underscore');
 
 export type ParsedPrices = z.infer<typeof prices>;
+export type ParsedTool = ParsedPrices['tools'][string];

@@ -17,14 +17,32 @@ export interface Prices {
   readonly cacheWrite1h: Nanos;
   readonly audioInput: Nanos;
   readonly audioOutput: Nanos;
-  /** The price of a call of each of the host's own tools, in nanodollars. */
-  readonly tools: ReadonlyMap<string, Nanos>;
+  /** The prices of the host's own tools. */
+  readonly tools: ReadonlyMap<string, ToolPrice>;
   /** The prices of a request with more input tokens than `tokens`; undefined if they do not change. */
   readonly above: LongContextPrices | undefined;
 }
 
 export interface LongContextPrices extends Pick<Prices, 'input' | 'cachedInput' | 'output'> {
   readonly tokens: number;
+}
+
+/** What a call of a tool costs. */
+export interface CallPrice {
+  /** Nanodollars a call. */
+  readonly call: Nanos;
+  /** Input tokens that one call may bring in. */
+  readonly tokens: number;
+}
+
+/** The price of a tool: for the usual values of its fields, and for others. */
+export interface ToolPrice extends CallPrice {
+  readonly variants: readonly ToolVariant[];
+}
+
+/** The price of a call when some fields of the tool have these values. */
+export interface ToolVariant extends CallPrice {
+  readonly fields: ReadonlyMap<string, string>;
 }
 
 /** How a model counts an image by its tiles, as OpenAI publishes it: `base`, and `tile` for each. */

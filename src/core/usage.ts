@@ -18,7 +18,7 @@ export interface UsageParts {
   readonly cacheWrite1hTokens: number;
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
-  /** Calls of the host's own tools, by their names. */
+  /** Calls of the host's own tools that the host counts, by their names. */
   readonly toolCalls: Readonly<Record<string, number>>;
 }
 

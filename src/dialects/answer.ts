@@ -1,4 +1,6 @@
 /** What the gateway needs to know of an answer or of an event of a stream, in any dialect. */
+import type { ToolCall } from '../core/host-tools.ts';
+import { isObject } from '../core/json.ts';
 import { MAX_REPORTED_TOKENS, type TokenUsage } from '../core/usage.ts';
 
 /** What one answer, or one event of a stream, contains. */
@@ -10,8 +12,8 @@ export interface AnswerFacts {
   /** The number of choices; undefined if this is no answer. */
   readonly choices: number | undefined;
   readonly progress: readonly ChoiceProgress[];
-  /** Calls of the host's own tools that begin here, by their names. */
-  readonly toolCalls?: readonly string[];
+  /** Calls of the host's own tools, as far as they are known here. */
+  readonly toolCalls?: readonly ToolCall[];
   /** The upstream's id of the answer. */
   readonly id: unknown;
   /** The service tier that the upstream says it used. */
@@ -78,6 +80,13 @@ export function countOf(value: unknown): number | undefined {
   const isValid =
     typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_REPORTED_TOKENS;
   return isValid ? value : undefined;
+}
+
+/** The calls of tools that a report counts: `{web_search_requests: 2}` is two of `web_search`, by the ending `_requests`. */
+export function reportedCalls(counts: unknown, ending: string): Record<string, number> {
+  if (!isObject(counts)) return {};
+  const named = Object.entries(counts).filter(([name]) => name.endsWith(ending));
+  return Object.fromEntries(named.map(([name, count]) => [name.slice(0, -ending.length), countOf(count) ?? 0]));
 }
 
 /** Visible ASCII. Nobody could type any other id. */

@@ -4,6 +4,7 @@
  */
 import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
+import type { HostTool } from '../core/host-tools.ts';
 import type { JsonBody } from '../wire/body.ts';
 import type { ImageSize } from '../wire/media/image-size.ts';
 import type { SseEvent } from '../wire/sse.ts';
@@ -41,8 +42,8 @@ export interface ModelRequest {
   readonly cacheWrite: CacheLifetime | undefined;
   /** From so many tokens on, its host summarizes the conversation before it goes on; undefined if it does not. */
   readonly summarizesAbove: number | undefined;
-  /** The host's own tools that it may call, by the names that prices have, and the most calls of each. */
-  readonly hostTools: ReadonlyMap<string, number>;
+  /** The host's own tools that it may call. */
+  readonly hostTools: readonly HostTool[];
 }
 
 /** The object that an attachment is in, and the field of it that holds the data or the name. */

@@ -2,9 +2,16 @@
 import type { JsonBody } from '../wire/body.ts';
 import { applyEdits, type Edit, type Member } from '../wire/members.ts';
 
-/** The text of a body, which has a field, with these fields set, and without one other. `values`: as JSON. */
-export function withFields({ text, members }: JsonBody, values: ReadonlyMap<string, string>, without?: string): string {
-  const edits: Edit[] = [];
+/**
+ * The text of a body, which has a field, with these fields set, and without one other. `values`: as JSON. `within`: edits
+ * of other fields.
+ */
+export function withFields(
+  { text, members }: JsonBody,
+  values: ReadonlyMap<string, string>,
+  { without, within = [] }: { readonly without?: string | undefined; readonly within?: readonly Edit[] } = {},
+): string {
+  const edits: Edit[] = [...within];
   const added: string[] = [];
   for (const [key, value] of values) {
     const member = members.find((each) => each.key === key);

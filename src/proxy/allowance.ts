@@ -1,7 +1,9 @@
 /** What a stream may write: as much as is held for it. The hold grows with it, from what is left. */
 import type { Model } from '../catalog/catalog.ts';
 import { expectedCost, outputPrices, pricesFor } from '../catalog/cost.ts';
+import { toolsFor } from '../catalog/tool-cost.ts';
 import type { ClientError } from '../core/errors.ts';
+import type { HostTool, ToolCall } from '../core/host-tools.ts';
 import { costRoundedUp, type Nanos } from '../core/money.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -10,6 +12,7 @@ import type { Allowance } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countSample } from '../tokens/usage.ts';
 import { outOfMoney } from './refusals.ts';
+import { withCalls } from './tool-calls.ts';
 
 export interface AllowanceOptions {
   readonly requestId: string;
@@ -32,12 +35,14 @@ export class StreamAllowance implements Allowance {
   /** What a hold grows by at a time. */
   readonly #stepTokens: number;
   /** Of the input. */
-  readonly #inputNanos: Nanos;
+  #inputNanos: Nanos;
   /** Nanodollars for a million tokens of text. */
   readonly #price: Nanos;
   /** Output tokens that the hold covers. */
   #coveredTokens: number;
   #holdNanos: Nanos;
+  /** The calls of tools that the hold covers. */
+  #tools: readonly HostTool[];
   /** By how much the estimate of what was written is too high. */
   #excessTokens = 0;
 
@@ -45,9 +50,9 @@ export class StreamAllowance implements Allowance {
     this.#options = options;
     this.#stepTokens = options.model.defaultOutput * options.request.choices;
     const { model, request, inputTokens } = options;
-    const prices = pricesFor(model, request.serviceTier);
-    const { text, audio } = outputPrices(prices, inputTokens);
-    this.#inputNanos = expectedCost(prices, inputTokens, 0, request);
+    const { text, audio } = outputPrices(pricesFor(model, request.serviceTier), inputTokens);
+    this.#tools = toolsFor(model, request.hostTools);
+    this.#inputNanos = this.#inputCost();
     this.#price = text === 0n ? audio : text;
     this.audioWeight = this.#price === 0n ? 1 : Number(audio) / Number(this.#price);
     this.#holdNanos = options.holdNanos;
@@ -58,8 +63,17 @@ export class StreamAllowance implements Allowance {
     return this.#coveredTokens + this.#excessTokens;
   }
 
+  coversCalls(calls: readonly ToolCall[]): boolean {
+    return withCalls(this.#tools, calls) === this.#tools;
+  }
+
   async extend(meter: Meter): Promise<ClientError | undefined> {
     let isCounted = false;
+    if (!this.coversCalls(meter.calls)) {
+      this.#tools = withCalls(this.#tools, meter.calls);
+      this.#inputNanos = this.#inputCost();
+      this.#coveredTokens = this.#coveredBy(this.#holdNanos);
+    }
     const written = () => meter.outputTokens(this.audioWeight);
     while (written() > this.tokens) {
       const refusal = await this.#grow(written() - this.tokens);
@@ -75,7 +89,8 @@ export class StreamAllowance implements Allowance {
   /** Holds whole steps for that many more tokens, or as much of them as is left. */
   async #grow(moreTokens: number): Promise<ClientError | undefined> {
     const { requestId, ledger } = this.#options;
-    const outputTokens = this.#coveredTokens + Math.ceil(moreTokens / this.#stepTokens) * this.#stepTokens;
+    const steps = Math.ceil(moreTokens / this.#stepTokens);
+    const outputTokens = Math.max(0, this.#coveredTokens + steps * this.#stepTokens);
     const cost = this.#costOf(outputTokens);
     const holdNanos = cost > this.#holdNanos ? cost : this.#holdNanos;
     const grant = await ledger.grow({ requestId, outputTokens, holdNanos });
@@ -93,12 +108,19 @@ export class StreamAllowance implements Allowance {
     this.#excessTokens = Math.max(0, excess);
   }
 
+  #inputCost(): Nanos {
+    const { model, request, inputTokens } = this.#options;
+    return expectedCost(pricesFor(model, request.serviceTier), inputTokens, 0, { ...request, hostTools: this.#tools });
+  }
+
   #costOf(outputTokens: number): Nanos {
     return this.#inputNanos + costRoundedUp([{ tokens: outputTokens, nanosPerMillion: this.#price }]);
   }
 
+  /** Less than none where it does not even cover the input and the calls. */
   #coveredBy(holdNanos: Nanos): number {
-    if (this.#price === 0n) return Number.POSITIVE_INFINITY;
-    return Math.max(0, Number(((holdNanos - this.#inputNanos) * BigInt(MILLION)) / this.#price));
+    const left = holdNanos - this.#inputNanos;
+    if (this.#price === 0n) return left < 0n ? -1 : Number.POSITIVE_INFINITY;
+    return Number((left * BigInt(MILLION)) / this.#price);
   }
 }

@@ -1,8 +1,9 @@
 /** What a request is expected to use, before it is admitted: the tokens to reserve and the money to hold. */
 import type { Model } from '../catalog/catalog.ts';
-import { expectedCost, hasPriceFor, pricesFor, unpricedTool } from '../catalog/cost.ts';
+import { expectedCost, hasPriceFor, pricesFor } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
 import { headerProblem } from '../catalog/refused-headers.ts';
+import { foundTokens, toolProblem, toolsFor } from '../catalog/tool-cost.ts';
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import { attachmentProblem, pathTo } from '../dialects/attachments.ts';
@@ -103,11 +104,13 @@ function planForOne(request: ModelRequest, { model, ...hosted }: Target, estimat
   const isBounded = declared !== undefined || capTokens !== undefined;
   const longest = isBounded ? most : (model.maxOutput ?? Number.MAX_SAFE_INTEGER);
   const inputTokens = readTokens(sent, estimated, longest);
+  const prices = pricesFor(model, sent.serviceTier);
+  const hostTools = toolsFor(model, sent.hostTools);
   return {
     inputTokens,
     outputTokens,
-    reservedTokens: inputTokens + (isBounded ? outputTokens : 0),
-    holdNanos: expectedCost(pricesFor(model, sent.serviceTier), inputTokens, outputTokens, sent),
+    reservedTokens: inputTokens + foundTokens(prices, hostTools) + (isBounded ? outputTokens : 0),
+    holdNanos: expectedCost(prices, inputTokens, outputTokens, { ...sent, hostTools }),
     price: priceText(model, { requestedTier: sent.serviceTier, inputTokens }),
     routes: [{ model, hosted, capTokens }],
   };
@@ -140,9 +143,8 @@ function problemAt({ body, serviceTier, hostTools }: ModelRequest, model: Model)
     const tiers = ['auto', 'default', ...model.serviceTiers.keys()];
     return `service_tier: this model has no price for ${JSON.stringify(serviceTier)}; expected one of ${tiers.join(', ')}`;
   }
-  const tool = unpricedTool(model, { hostTools });
-  if (tool !== undefined)
-    return `tools: this model has no price for a call of ${tool}; leave the tool out, or have its price set`;
+  const problem = toolProblem(pricesFor(model, serviceTier), toolsFor(model, hostTools));
+  if (problem !== undefined) return problem;
   if (model.refuseFields.length === 0) return undefined;
   const refused = new Set(model.refuseFields.map(foldCase));
   const field = body.members.find(({ key }) => refused.has(foldCase(key)));

@@ -1,18 +1,20 @@
 /** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
+import { foundByCalls, toolsFor } from '../catalog/tool-cost.ts';
 import type { InputTerms, Prices } from '../core/model-terms.ts';
 import type { TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { sampleInput } from '../dialects/input.ts';
 import type { Log } from '../observe/log.ts';
 import type { RequestEnd } from '../observe/monitor.ts';
-import { larger, type Metered, withToolCalls } from '../relay/meter.ts';
+import { larger, type Metered } from '../relay/meter.ts';
 import type { RelayResult } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countUsage } from '../tokens/usage.ts';
 import type { Admitted } from './admitted.ts';
 import { errorOf, outcomeOf } from './respond.ts';
+import { chargedCalls } from './tool-calls.ts';
 import { asHeld, withLifetimes } from './unreported.ts';
 
 /** Counts the tokens if the upstream did not report them. */
@@ -22,19 +24,24 @@ export async function endOf(
   counter: TokenCounter,
 ): Promise<RequestEnd & { readonly price: string }> {
   const model = dispatch?.model ?? asked;
+  const sent = (routes.find((route) => route.model === model) ?? routes[0]).hosted.request;
   const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
-  const sent = routes[0].hosted.request;
-  const { usage: reported, source } = await usageOf(metered, sent, model, prices, counter);
-  const usage = isAnswered(metered) ? withUnreportedCalls(reported, sent) : reported;
+  const calls = isAnswered(metered) ? chargedCalls(toolsFor(model, sent.hostTools), metered.calls, metered.usage) : [];
+  const { usage, source } = await usageOf(
+    metered,
+    sent,
+    { model, prices, foundTokens: foundByCalls(prices, calls) },
+    counter,
+  );
   const { served, firstByteMs } = dispatch ?? {};
   const { failure } = errorOf(termination) ?? {};
   return {
     outcome: outcomeOf(termination),
     usage,
     source,
-    costNanos: usageCost(prices, usage),
-    price: priceText(model, { ...tiers, inputTokens: usage.promptTokens, parts: usage.parts }),
+    costNanos: usageCost(prices, usage, calls),
+    price: priceText(model, { ...tiers, inputTokens: usage.promptTokens, parts: usage.parts, calls }),
     firstByteMs,
     served,
     failure,
@@ -46,21 +53,25 @@ function isAnswered({ source, usage }: Metered): boolean {
   return source !== 'counted' || usage.completionTokens > 0;
 }
 
-/** Hosts of chat completions report no calls of their tools: each that a request allows counts. */
-function withUnreportedCalls(usage: TokenUsage, { dialect, hostTools }: ModelRequest): TokenUsage {
-  return dialect.name === 'chat' ? withToolCalls(usage, hostTools) : usage;
+interface Terms {
+  readonly model: InputTerms;
+  readonly prices: Prices;
+  /** What calls of the host's tools may have brought in, which is input that nobody here can count. */
+  readonly foundTokens: number;
 }
 
 async function usageOf(
   metered: Metered,
   request: ModelRequest,
-  model: InputTerms,
-  prices: Prices,
+  { model, prices, foundTokens }: Terms,
   counter: TokenCounter,
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
   const { usage, source, written, earlyReport } = metered;
   if (written === undefined) return { usage: withLifetimes(usage, request), source };
-  const counted = withPrediction(await countUsage(counter, usage, sampleInput(request, model), written), request);
+  const input = sampleInput(request, model);
+  const estimate = { ...usage, promptTokens: usage.promptTokens + foundTokens };
+  const sample = { ...input, extraTokens: input.extraTokens + foundTokens };
+  const counted = withPrediction(await countUsage(counter, estimate, sample, written), request);
   return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices) : counted);
 }
 

@@ -3,7 +3,8 @@
  * relayed.
  */
 
-import { NO_PARTS, type TokenUsage, type UsageParts, type UsageSource } from '../core/usage.ts';
+import { billedCalls, type ToolCall } from '../core/host-tools.ts';
+import { NO_PARTS, type TokenUsage, type UsageSource } from '../core/usage.ts';
 import { type AnswerFacts, quotableId } from '../dialects/answer.ts';
 import { audioBytesPerToken } from '../dialects/audio-output.ts';
 import { TextSample } from '../wire/text-sample.ts';
@@ -11,6 +12,8 @@ import { TextSample } from '../wire/text-sample.ts';
 export interface Metered {
   readonly usage: TokenUsage;
   readonly source: UsageSource;
+  /** The calls of the host's own tools that were seen. */
+  readonly calls: readonly ToolCall[];
   /** The output, for counting its tokens; undefined if nothing is to be counted. */
   readonly written: TextSample | undefined;
   /** A report that may have come too early: the larger of it and the count is charged. */
@@ -24,6 +27,8 @@ export interface Metered {
   /** The model that the upstream says it used. */
   readonly model: string | undefined;
 }
+
+const NO_CALLS: readonly ToolCall[] = [];
 
 /** The most choices that a request can ask for. */
 const MAX_CHOICES = 128;
@@ -41,7 +46,8 @@ export class Meter {
   #firstId: unknown;
   #serviceTier: string | undefined;
   #model: unknown;
-  readonly #toolCalls = new Map<string, number>();
+  /** By their ids: what was seen last of a call says most. */
+  readonly #calls = new Map<string, ToolCall>();
   readonly #written = new TextSample();
   /** True once any part of a response was read: the upstream has done work. */
   hasRead = false;
@@ -71,7 +77,7 @@ export class Meter {
     this.#firstId ??= facts.id;
     this.#model ??= facts.model;
     if (typeof facts.serviceTier === 'string') this.#serviceTier = facts.serviceTier;
-    for (const name of facts.toolCalls ?? []) this.#toolCalls.set(name, (this.#toolCalls.get(name) ?? 0) + 1);
+    for (const call of facts.toolCalls ?? []) this.#calls.set(call.id, call);
     for (const { index, finished, written, unseenBytes, audioBytes } of facts.progress) {
       for (const text of written) this.#written.add(text, index);
       this.#written.addUnparsed(unseenBytes);
@@ -138,6 +144,11 @@ export class Meter {
     return this.#written;
   }
 
+  /** The calls so far of the host's own tools that are billed. */
+  get calls(): readonly ToolCall[] {
+    return this.#calls.size === 0 ? NO_CALLS : billedCalls(this.#calls.values());
+  }
+
   /** How many choices have their finish reason. */
   get finishedChoices(): number {
     return this.#finished.size;
@@ -158,7 +169,7 @@ export class Meter {
       ? this.#counted()
       : {
           ...this.#known,
-          usage: withToolCalls(this.#reported, this.#toolCalls),
+          usage: this.#reported,
           source: 'reported',
           written: undefined,
           earlyReport: undefined,
@@ -179,12 +190,13 @@ export class Meter {
   #counted(): Metered {
     const completionTokens = Math.max(this.#leastOutput, this.#written.tokens + this.#audioTokens);
     const counted = { promptTokens: this.#estimatedInput, cachedTokens: 0, completionTokens };
-    const usage = withAudio(withToolCalls(counted, this.#toolCalls), this.#audioTokens);
+    const usage = withAudio(counted, this.#audioTokens);
     return { ...this.#known, usage, source: 'counted', written: this.#written, earlyReport: undefined };
   }
 
-  get #known(): Pick<Metered, 'isReportUnusable' | 'serviceTier' | 'completionId' | 'model'> {
+  get #known(): Pick<Metered, 'calls' | 'isReportUnusable' | 'serviceTier' | 'completionId' | 'model'> {
     return {
+      calls: this.calls,
       isReportUnusable: this.#isReportUnusable,
       serviceTier: this.#serviceTier,
       completionId: quotableId(this.#firstId),
@@ -202,9 +214,7 @@ export function larger(
   counted: TokenUsage,
 ): { readonly usage: TokenUsage; readonly source: UsageSource } {
   if (reported === undefined) return { usage: counted, source: 'counted' };
-  const { toolCalls, audioOutputTokens } = counted.parts ?? NO_PARTS;
-  const withParts = (usage: TokenUsage) =>
-    withAudio(withToolCalls(usage, Object.entries(toolCalls)), audioOutputTokens);
+  const withParts = (usage: TokenUsage) => withAudio(usage, counted.parts?.audioOutputTokens ?? 0);
   const { completionTokens } = counted;
   if (reported.completionTokens >= completionTokens) return { usage: withParts(reported), source: 'reported' };
   const promptTokens = Math.max(reported.promptTokens, counted.promptTokens);
@@ -217,16 +227,4 @@ function withAudio(usage: TokenUsage, audioTokens: number): TokenUsage {
   return parts.audioOutputTokens >= audioTokens
     ? usage
     : { ...usage, parts: { ...parts, audioOutputTokens: audioTokens } };
-}
-
-/** The usage with as many calls of each tool, at least. */
-export function withToolCalls(usage: TokenUsage, calls: Iterable<readonly [name: string, count: number]>): TokenUsage {
-  const { parts = NO_PARTS } = usage;
-  const missing = [...calls].filter(([name, count]) => count > callsOf(parts, name));
-  if (missing.length === 0) return usage;
-  return { ...usage, parts: { ...parts, toolCalls: { ...parts.toolCalls, ...Object.fromEntries(missing) } } };
-}
-
-function callsOf({ toolCalls }: UsageParts, name: string): number {
-  return Object.hasOwn(toolCalls, name) ? (toolCalls[name] as number) : 0;
 }

@@ -3,6 +3,7 @@
  * settlement.
  */
 import type { ClientError } from '../core/errors.ts';
+import type { ToolCall } from '../core/host-tools.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import type { Meter, Metered } from './meter.ts';
 
@@ -42,8 +43,10 @@ export interface Allowance {
   readonly tokens: number;
   /** How many of them one of audio stands for. */
   readonly audioWeight: number;
+  /** Whether what is held covers these calls of the host's own tools. */
+  coversCalls(calls: readonly ToolCall[]): boolean;
   /**
-   * Holds more for a stream that has written more than that. Resolves with the error that it is to
+   * Holds more for a stream that has written more than that, or called more. Resolves with the error that it is to
    * end with if there is no money left.
    */
   extend(meter: Meter): Promise<ClientError | undefined>;
@@ -53,6 +56,7 @@ export interface Allowance {
 export const NO_BOUND: Allowance = {
   tokens: Number.POSITIVE_INFINITY,
   audioWeight: 1,
+  coversCalls: () => true,
   extend: async () => undefined,
 };
 
@@ -60,6 +64,7 @@ export const NO_BOUND: Allowance = {
 export const NO_WORK: Metered = {
   usage: NO_USAGE,
   source: 'counted',
+  calls: [],
   written: undefined,
   earlyReport: undefined,
   isReportUnusable: false,

@@ -132,10 +132,7 @@ class StreamRelay {
     for (const [index, event] of events.entries()) {
       const known = index === 0 ? actionOfFirst : undefined;
       const action = known ?? this.#reader.read(event, this.#insideEvent);
-      if (
-        known === undefined &&
-        this.#meter.hasWrittenMoreThan(this.#options.allowance.tokens, this.#options.allowance.audioWeight)
-      ) {
+      if (known === undefined && this.#isBeyondAllowance()) {
         return { forwarded, end: undefined, waiting: { events: events.slice(index), action } };
       }
       if (action.kind === 'forward')
@@ -148,6 +145,14 @@ class StreamRelay {
       if (action.kind === 'done') return { forwarded, end: action.instead ?? event.bytes };
     }
     return { forwarded, end: undefined };
+  }
+
+  #isBeyondAllowance(): boolean {
+    const { allowance } = this.#options;
+    return (
+      this.#meter.hasWrittenMoreThan(allowance.tokens, allowance.audioWeight) ||
+      !allowance.coversCalls(this.#meter.calls)
+    );
   }
 
   /**

@@ -50,6 +50,58 @@ export function membersOf(text: string, start: number): Member[] {
   return members;
 }
 
+/** Where each element of the array begins that starts at `start`. The text must be valid JSON. Throws a NestingError. */
+function elementsOf(text: string, start: number): number[] {
+  const starts: number[] = [];
+  let at = skipSpace(text, skipSpace(text, start) + 1);
+  while (text.charCodeAt(at) !== CLOSE_BRACKET) {
+    starts.push(at);
+    at = skipSpace(text, endOfValue(text, at));
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+  }
+  return starts;
+}
+
+/** Finds objects within a text, which must be valid JSON, and reads each object and array on the way once. */
+export class ObjectEditor {
+  readonly #text: string;
+  readonly #members = new Map<number, readonly Member[]>();
+  readonly #elements = new Map<number, readonly number[]>();
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /**
+   * Sets a member of the object at this path, as JSON.parse reads the text. `value`: as JSON. Throws a
+   * NestingError.
+   */
+  set(path: readonly (string | number)[], key: string, value: string): Edit {
+    const start = path.reduce<number>((at, step) => this.#step(at, step), 0);
+    const members = this.#membersAt(start);
+    const member = members.findLast((each) => each.key === key);
+    if (member !== undefined) return { start: member.valueStart, end: member.valueEnd, replacement: value };
+    const at = skipSpace(this.#text, start) + 1;
+    const separator = members.length === 0 ? '' : ',';
+    return { start: at, end: at, replacement: `${JSON.stringify(key)}:${value}${separator}` };
+  }
+
+  #step(start: number, step: string | number): number {
+    if (typeof step === 'string') {
+      return (this.#membersAt(start).findLast(({ key }) => key === step) as Member).valueStart;
+    }
+    const known = this.#elements.get(start) ?? elementsOf(this.#text, start);
+    this.#elements.set(start, known);
+    return known[step] as number;
+  }
+
+  #membersAt(start: number): readonly Member[] {
+    const known = this.#members.get(start) ?? membersOf(this.#text, start);
+    this.#members.set(start, known);
+    return known;
+  }
+}
+
 /** Replaces the text from `start` to `end`, exclusive, with `replacement`. */
 export interface Edit {
   readonly start: number;

@@ -198,7 +198,7 @@ test('a call of a tool costs the same in every service tier, unless that says ot
   const model = `{ input: 1, output: 1, tools: { web_search: 0.01 }, service_tiers: ${tiers} }`;
   const { providers } = load(`providers: { p: { kind: openai, base_url: "http://h/v1", models: { m: ${model} } } }`);
   const [{ serviceTiers }] = (providers[0] as ProviderConfig).models as [ModelConfig];
-  const calls = ['priority', 'flex'].map((tier) => serviceTiers.get(tier)?.tools.get('web_search'));
+  const calls = ['priority', 'flex'].map((tier) => serviceTiers.get(tier)?.tools.get('web_search')?.call);
   assert.deepEqual(calls, [10_000_000n, 20_000_000n]);
 });
 

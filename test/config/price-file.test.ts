@@ -41,7 +41,7 @@ describe('a price file', () => {
     prices('a: { input: 1, output: 2 }, b: { input: 1, output: 2, max_output: 100, context_window: 9 }');
     assert.deepEqual(served('"*": {}, a: { input: 3, output: 4 }'), ['p/a 3.00/4.00', 'p/b 1.00/2.00 2026-11-22']);
     const [b] = load(config('b: { max_output: 50, tools: { web_search: 0.01 } }')).providers[0]?.models ?? [];
-    assert.deepEqual([b?.maxOutput, b?.contextWindow, b?.tools.get('web_search')], [50, 9, 10_000_000n]);
+    assert.deepEqual([b?.maxOutput, b?.contextWindow, b?.tools.get('web_search')?.call], [50, 9, 10_000_000n]);
   });
 
   test('has the prices of models that the config lists without, by the name at the host', () => {
@@ -121,7 +121,11 @@ test('a config that cannot use its price file is an error', () => {
   for (const [text, problem] of WRONG) assert.match(problemsOf(text).join('\n'), problem);
 });
 
-const ENTRY = { input: 150_000_000n, cached_input: 1n, output: 600_000_000n, tools: { web_search: 10_000_000n } };
+const TOOLS = {
+  web_search: { call: 10_000_000n, tokens: 8_000, variants: [{ search_context_size: 'high', call: 25_000_000n }] },
+  mcp: { call: 0n, variants: [] },
+};
+const ENTRY = { input: 150_000_000n, cached_input: 1n, output: 600_000_000n, tools: TOOLS };
 const FILE = {
   importedAt: '2026-11-22T08:30:00Z',
   source: 'list "x".json',

@@ -19,6 +19,7 @@ const CHAT = '"mode": "chat", "input_cost_per_token": 1.5e-07, "output_cost_per_
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return formatUsd(value);
   if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(plain);
   const members = Object.entries(value).filter(([, each]) => each !== undefined);
   return Object.fromEntries(members.map(([name, each]) => [name, plain(each)]));
 }
@@ -28,6 +29,10 @@ function judged(fields: string, { isAnthropic = false, bundlesSearch = false } =
 }
 
 const BASE = { input: '0.15', output: '0.60', tools: {}, service_tiers: {} };
+
+const search = (call: string, high: string) => ({
+  web_search: { call, variants: [{ search_context_size: 'high', call: high }] },
+});
 
 const IMPORTED: readonly (readonly [name: string, fields: string, entry: object])[] = [
   ['a price a token becomes one a million, exactly', CHAT, BASE],
@@ -62,9 +67,14 @@ const IMPORTED: readonly (readonly [name: string, fields: string, entry: object]
     { ...BASE, service_tiers: { flex: { input: '0.075000', output: '0.30', tools: {} } } },
   ],
   [
-    'a search costs what the costliest does',
+    'a search costs what one of medium size does, and one of high size has a price of its own',
+    `${CHAT}, "search_context_cost_per_query": {"search_context_size_low": 0.01, "search_context_size_medium": 0.02, "search_context_size_high": 0.05}`,
+    { ...BASE, tools: search('0.02', '0.05') },
+  ],
+  [
+    'a search costs what the costliest does where the list has no medium size',
     `${CHAT}, "search_context_cost_per_query": {"search_context_size_low": 0.01, "search_context_size_high": 0.05}`,
-    { ...BASE, tools: { web_search: '0.05' } },
+    { ...BASE, tools: search('0.05', '0.05') },
   ],
   [
     'limits come along',

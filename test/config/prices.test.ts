@@ -40,6 +40,36 @@ describe('a model', () => {
   });
 });
 
+describe('the price of a tool', () => {
+  const toolOf = (tools: string, name = 'shell') =>
+    modelOf(`input: 1, output: 4, tools: { ${tools} }`)?.tools.get(name);
+
+  test('is a number, USD a call, which brings in what calls of the tool may', () => {
+    assert.deepEqual(toolOf('web_search: 0.01', 'web_search'), { call: million(10), tokens: 10_000, variants: [] });
+    assert.equal(toolOf('web_fetch: 0', 'web_fetch')?.tokens, 125_000);
+  });
+
+  test('or says what a call brings in, and what it costs by fields of the tool', () => {
+    const variants = '[{ memory_limit: 4g, call: 0.12 }, { memory_limit: 64g, gpu: true, n: 2, call: 2, tokens: 9 }]';
+    assert.deepEqual(toolOf(`shell: { call: 0.03, tokens: 5, variants: ${variants} }`), {
+      call: million(30),
+      tokens: 5,
+      variants: [
+        { call: million(120), tokens: 5, fields: new Map([['memory_limit', '4g']]) },
+        {
+          call: million(2_000),
+          tokens: 9,
+          fields: new Map([
+            ['memory_limit', '64g'],
+            ['gpu', 'true'],
+            ['n', '2'],
+          ]),
+        },
+      ],
+    });
+  });
+});
+
 test('a provider names the fields that it refuses', () => {
   assert.deepEqual(
     load(provider('refuse_fields: [models, route],', 'input: 1, output: 1')).providers[0]?.refuseFields,
@@ -74,6 +104,20 @@ const WRONG: readonly (readonly [text: string, problem: RegExp])[] = [
   ],
   [provider('', 'input: 1, output: 1, service_tiers: { flex: { input: 1 } }'), /flex\.output: expected a price/],
   [provider('', 'input: 1, output: 1, cache_write: -1'), /cache_write: expected a price/],
+  ...(
+    [
+      ['-1', /tools\.shell\.call: expected a price in USD a call/],
+      ['abc', /tools\.shell: expected USD a call, or a map such as/],
+      ['{ tokens: 5 }', /tools\.shell\.call: expected a price in USD a call/],
+      ['{ call: 1, tokens: -1 }', /tools\.shell\.tokens: expected a whole number from 0/],
+      ['{ call: 1, price: 2 }', /tools\.shell\.price: unknown key/],
+      ['{ call: 1, variants: { memory_limit: 4g } }', /tools\.shell\.variants: expected a list of variants/],
+      ['{ call: 1, variants: [{ memory_limit: 4g }] }', /variants\.0\.call: expected a price in USD a call/],
+      ['{ call: 1, variants: [{ call: 1 }] }', /variants\.0: expected at least one field of the tool/],
+      ['{ call: 1, variants: [{ size: [1], call: 1 }] }', /variants\.0\.size: expected the value of a field/],
+      ['{ call: 1, variants: [{ size: "a b", call: 1 }] }', /variants\.0\.size: expected the value of a field/],
+    ] as const
+  ).map(([tool, problem]) => [provider('', `input: 1, output: 1, tools: { shell: ${tool} }`), problem] as const),
 ];
 
 describe('the config is refused for', () => {

@@ -168,7 +168,7 @@ describe('a message', () => {
   test('is not sent where a tool of the host has no price', async () => {
     const reply = await post(gateway.key(), { tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] });
     assert.deepEqual([reply.status, reply.error.code], [400, 'invalid_request']);
-    assert.match(reply.error.message, /tools: .*code_execution/);
+    assert.match(reply.error.message, /^tools\[0\]: .*code_execution/);
   });
 });
 

@@ -243,7 +243,7 @@ describe('the fields of a body', () => {
     { tools: [] },
     tool({ name: 'f' }),
     tool({ name: 'f', parameters: {}, strict: true, description: 'x' }),
-    { tools: [{ type: 'custom', custom: { name: 'x' } }, { type: 'web_search' }] },
+    { tools: [{ type: 'custom', custom: { name: 'x' } }] },
   ];
   for (const fields of taken) {
     test(`${JSON.stringify(fields)} is accepted`, async () => {

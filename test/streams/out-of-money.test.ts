@@ -6,6 +6,7 @@ import { Meter } from '../../src/relay/meter.ts';
 import { relayStream } from '../../src/relay/stream.ts';
 import { Attempt } from '../../src/upstream/attempt.ts';
 import { chunk, DONE } from '../support/answers.ts';
+import { countsOf } from '../support/tools.ts';
 import { CHAT_STREAM, UNBOUNDED } from '../support/unbounded.ts';
 
 const OUT_OF_MONEY = { code: 'insufficient_credit', message: 'No more.' } as const;
@@ -32,13 +33,13 @@ async function charged(stream: string, tokens: number, dialect: Partial<typeof C
     ...dialect,
     showUsage: false,
     keepAliveMs: undefined,
-    allowance: { tokens, audioWeight: 1, extend: async () => OUT_OF_MONEY },
+    allowance: { tokens, audioWeight: 1, coversCalls: () => true, extend: async () => OUT_OF_MONEY },
   });
   attempt.push(Buffer.from(stream));
   attempt.end();
   const { termination, metered } = await ending;
   assert.ok(termination.kind === 'stream_end' && termination.error === OUT_OF_MONEY);
-  return { usage: metered.usage, text: Buffer.concat(received).toString('utf8') };
+  return { ...metered, text: Buffer.concat(received).toString('utf8') };
 }
 
 describe('of a stream that is cut in the middle of what has arrived', () => {
@@ -55,7 +56,6 @@ describe('of a stream that is cut in the middle of what has arrived', () => {
     const start = JSON.stringify({ type: 'content_block_start', index: 0, content_block: block });
     const stream = `event: content_block_start\ndata: ${start}\n\n`.repeat(3);
     const messages = { dialect: MESSAGES, reader: MESSAGES.startStream('req_1') };
-    const { usage } = await charged(stream, 1, messages);
-    assert.deepEqual(usage.parts?.toolCalls, { web_search: 3 });
+    assert.deepEqual(countsOf(await charged(stream, 1, messages)), { web_search: 3 });
   });
 });

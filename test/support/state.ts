@@ -32,6 +32,7 @@ export interface Row {
   readonly by_user: string | null;
   readonly by_tag: string | null;
   readonly by_app: string | null;
+  readonly price: string | null;
 }
 
 export type KeySettings = Partial<OwnLimits> &

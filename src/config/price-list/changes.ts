@@ -2,7 +2,7 @@
 import { formatUsd, type Nanos } from '../../core/money.ts';
 import type { ModelConfig, ProviderConfig } from '../config.ts';
 import { entriesOf, entryIn, type PriceEntry, type PriceTable } from '../price-file.ts';
-import type { ParsedPrices } from '../price-schema.ts';
+import type { ParsedPrices, ParsedTool } from '../price-schema.ts';
 
 /**
  * `config`: the model has another price in the config, which wins. `gone`: it has a price in the present price
@@ -106,8 +106,21 @@ function ofPrices({ above, tools, ...prices }: ParsedPrices, prefix: string): Re
       [`${prefix}above.tokens`]: String(above.tokens),
       ...usdOf({ input: above.input, cached_input: above.cached_input, output: above.output }, `${prefix}above.`),
     }),
-    ...usdOf(tools, `${prefix}tools.`),
+    ...Object.assign({}, ...Object.entries(tools).map(([name, tool]) => ofTool(tool, `${prefix}tools.${name}`))),
   };
+}
+
+/** `tools.web_search`, and for a variant `tools.web_search(search_context_size:high)`. */
+function ofTool({ call, tokens, variants }: ParsedTool, field: string): Record<string, string> {
+  const ofVariants = variants.map(({ call: price, tokens: brought, ...fields }) => {
+    const values = Object.entries(fields).map(([name, value]) => `${name}:${value}`);
+    return ofCall(price, brought, `${field}(${values.join(',')})`);
+  });
+  return Object.assign(ofCall(call, tokens, field), ...ofVariants);
+}
+
+function ofCall(call: Nanos, tokens: number | undefined, field: string): Record<string, string> {
+  return { [field]: formatUsd(call), ...(tokens !== undefined && { [`${field}.tokens`]: String(tokens) }) };
 }
 
 function usdOf(prices: Readonly<Record<string, Nanos | undefined>>, prefix = ''): Record<string, string> {

@@ -1,7 +1,7 @@
 /** What an entry of the price list costs in the terms of the config, or why it is not imported. Pure. */
 import { type Nanos, tokenPriceRoundedUp } from '../../core/money.ts';
 import type { PriceEntry } from '../price-file.ts';
-import type { ParsedPrices } from '../price-schema.ts';
+import type { ParsedPrices, ParsedTool } from '../price-schema.ts';
 import { Decimal, type ListEntry } from './list.ts';
 
 /** Why entries are not imported, by what is said of them. */
@@ -47,13 +47,13 @@ export function judge(fields: ListEntry, isAnthropic: boolean, bundlesSearch: bo
   if (input === 0n || (output === 0n && !isEmbedding)) return no('zero');
   if (hasOtherUnits(prices)) return no('other_unit');
   if (hasCostlierTokens(prices, input, output)) return no('special_tokens');
-  if (bundlesSearch && searchPrice(fields) !== undefined) return no('search');
+  if (bundlesSearch && searchTool(fields) !== undefined) return no('search');
   const base = pricesAt(prices, '', { input, output });
   if (base === undefined || Array.isArray(fields.tiered_pricing)) return no('lengths');
   const isComplete = (each: ParsedPrices) =>
     !isAnthropic || (each.cache_write !== undefined && each.cache_write_1h !== undefined);
   if (!isComplete(base)) return no('cache_writes');
-  const search = searchPrice(fields);
+  const search = searchTool(fields);
   const entry: PriceEntry = {
     ...base,
     tools: search === undefined ? {} : { web_search: search },
@@ -111,7 +111,7 @@ function pricesAt(
   prices: PriceFields,
   suffix: string,
   { input, output }: { readonly input: Nanos; readonly output: Nanos },
-): (Omit<ParsedPrices, 'tools'> & { tools: Record<string, Nanos> }) | undefined {
+): ParsedPrices | undefined {
   const optional = (name: string) => prices.get(name + suffix) || undefined;
   const result = {
     input,
@@ -179,15 +179,22 @@ function atLeast(price: Nanos | undefined, least: Nanos): Nanos | undefined {
   return price === undefined || price > least ? price : least;
 }
 
-/** USD a search, the costliest of its sizes, in nanodollars. */
-function searchPrice({ search_context_cost_per_query: bySize }: ListEntry): Nanos | undefined {
+/** A search costs what one of medium size does, which is the usual one; one of high size has a price of its own. */
+function searchTool({ search_context_cost_per_query: bySize }: ListEntry): ParsedTool | undefined {
   if (typeof bySize !== 'object' || bySize === null) return undefined;
-  const prices = Object.values(bySize).flatMap((each) => {
+  const prices = Object.entries(bySize).flatMap(([name, each]) => {
     const perMillion = each instanceof Decimal ? tokenPriceRoundedUp(each.text) : undefined;
-    return perMillion === undefined || perMillion <= 0n ? [] : [(perMillion + 999_999n) / 1_000_000n];
+    return perMillion === undefined || perMillion <= 0n ? [] : [{ name, nanos: (perMillion + 999_999n) / 1_000_000n }];
   });
-  return prices.reduce<Nanos | undefined>((most, each) => (most === undefined || each > most ? each : most), undefined);
+  const costliest = (of: typeof prices) => of.reduce((most, { nanos }) => (nanos > most ? nanos : most), 0n);
+  if (prices.length === 0) return undefined;
+  const others = prices.filter(({ name }) => name !== 'search_context_size_high');
+  const hasMedium = others.some(({ name }) => name === 'search_context_size_medium');
+  const high = { ...HIGH, call: costliest(prices) } as ParsedTool['variants'][number];
+  return { call: costliest(hasMedium ? others : prices), variants: [high] };
 }
+
+const HIGH: Readonly<Record<string, string>> = { search_context_size: 'high' };
 
 function tokensIn(value: unknown): number | undefined {
   const tokens = value instanceof Decimal ? Number(value.text) : Number.NaN;

@@ -40,6 +40,8 @@ function flowMap(fields: Readonly<Record<string, unknown>>): string | undefined 
 function valueText(value: unknown): string | undefined {
   if (typeof value === 'bigint') return formatUsd(value).replace(/\.?0+$/, '');
   if (typeof value === 'number') return String(value);
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (Array.isArray(value)) return value.length === 0 ? undefined : `[${value.map(valueText).join(', ')}]`;
   return typeof value === 'object' && value !== null ? flowMap(value as Record<string, unknown>) : undefined;
 }
 

@@ -2,7 +2,7 @@
 
 import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage, type UsageParts } from '../../core/usage.ts';
-import { type AnswerFacts, countOf } from '../answer.ts';
+import { type AnswerFacts, countOf, reportedCalls } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 import { readOutput } from './output.ts';
 
@@ -66,6 +66,9 @@ function readParts(
   const cacheWriteTokens = Math.min(left.promptTokens, countOf(input.cache_write_tokens) ?? 0);
   const audioInputTokens = Math.min(left.promptTokens - cacheWriteTokens, countOf(input.audio_tokens) ?? 0);
   const audioOutputTokens = Math.min(left.completionTokens, countOf(output.audio_tokens) ?? 0);
-  if (cacheWriteTokens + audioInputTokens + audioOutputTokens === 0) return undefined;
-  return { ...NO_PARTS, cacheWriteTokens, audioInputTokens, audioOutputTokens };
+  // OpenRouter's.
+  const toolCalls = reportedCalls(usage.server_tool_use, '_requests');
+  const hasCalls = Object.keys(toolCalls).length > 0;
+  if (cacheWriteTokens + audioInputTokens + audioOutputTokens === 0 && !hasCalls) return undefined;
+  return { ...NO_PARTS, cacheWriteTokens, audioInputTokens, audioOutputTokens, toolCalls };
 }

@@ -19,6 +19,7 @@ import {
 } from '../checks.ts';
 import type { Dialect, Fields, ModelRequest } from '../dialect.ts';
 import { CHAT_THINKING_FIELDS, hiddenThinkingOfChat } from '../thinking.ts';
+import { hostToolsOf, SWITCH_NAMES } from './tools.ts';
 
 /** A validated chat-completions request. */
 export interface ChatRequest extends ModelRequest {
@@ -62,7 +63,7 @@ export function checkChat(
       // A host may cache what it likes.
       cacheWrite: '5m',
       summarizesAbove: undefined,
-      hostTools: isObject(fields.web_search_options) ? ONE_SEARCH : NO_TOOLS,
+      hostTools: hostToolsOf(fields),
     },
   };
 }
@@ -72,9 +73,6 @@ export function checkChat(
  * be set.
  */
 const MAX_DECLARED_TOKENS = MAX_TPM;
-const NO_TOOLS: ReadonlyMap<string, number> = new Map();
-/** Chat models that search do so once for each request, and report no calls. */
-const ONE_SEARCH: ReadonlyMap<string, number> = new Map([['web_search', 1]]);
 /** Several times what any host accepts. */
 export const MAX_MESSAGES = 10_000;
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
@@ -104,7 +102,7 @@ const ACTED_ON: ReadonlySet<string> = new Set([
   'model',
   ...CHECKS.map(([name]) => name),
   'functions',
-  'web_search_options',
+  ...SWITCH_NAMES,
   'response_format',
   'modalities',
   'audio',

@@ -17,7 +17,7 @@ export function editBody(request: ModelRequest, fields: UpstreamFields): string 
   values.set(cap.field, String(cap.tokens));
   // Some hosts refuse a request with two.
   const other = MAXIMA.find((name) => name !== cap.field && typeof body.fields[name] === 'number');
-  return withFields(body, values, other);
+  return withFields(body, values, { without: other });
 }
 
 const MAXIMA = ['max_completion_tokens', 'max_tokens'];

@@ -70,7 +70,7 @@ function checkEmbeddings(body: JsonBody, model: string): Checked {
       audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: undefined,
       summarizesAbove: undefined,
-      hostTools: new Map(),
+      hostTools: [],
     },
   };
 }

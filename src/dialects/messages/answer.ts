@@ -1,7 +1,7 @@
 /** Reads messages and their usage. */
 import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import { type AnswerFacts, countOf, together } from '../answer.ts';
+import { type AnswerFacts, countOf, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 import { outputOfBlock } from './output.ts';
 import { hostCallsOf } from './tools.ts';
@@ -15,7 +15,7 @@ export function readMessage(answer: Fields): AnswerFacts {
     hasUsage: isObject(answer.usage),
     choices: isMessage ? 1 : undefined,
     progress: isMessage ? [{ index: 0, finished, ...together((answer.content as unknown[]).map(outputOfBlock)) }] : [],
-    toolCalls: isMessage ? (answer.content as unknown[]).flatMap(hostCallsOf) : [],
+    toolCalls: isMessage ? (answer.content as unknown[]).flatMap((block, index) => hostCallsOf(block, index)) : [],
     id: answer.id,
     serviceTier: usage.service_tier,
     model: answer.model,
@@ -55,7 +55,7 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
   const completionTokens = Math.max(top.output, sum.output);
   const promptTokens = countOf(input + cachedTokens + written);
   if (promptTokens === undefined || promptTokens + completionTokens === 0) return undefined;
-  const toolCalls = toolCallsOf(usage.server_tool_use);
+  const toolCalls = reportedCalls(usage.server_tool_use, '_requests');
   const hasParts = written > 0 || Object.keys(toolCalls).length > 0;
   const parts = { ...NO_PARTS, cacheWriteTokens: written - cacheWrite1hTokens, cacheWrite1hTokens, toolCalls };
   return { promptTokens, cachedTokens, completionTokens, ...(hasParts && { parts }) };
@@ -80,11 +80,4 @@ function sumOf(reports: readonly Fields[]): Sum | undefined {
 /** NaN if it is impossible, which makes a sum so. */
 function figureOf(value: unknown): number {
   return countOf(value ?? 0) ?? Number.NaN;
-}
-
-/** `{web_search_requests: 2}` is two calls of `web_search`. */
-function toolCallsOf(usage: unknown): Record<string, number> {
-  if (!isObject(usage)) return {};
-  const calls = Object.entries(usage).map(([name, count]) => [name.replace(/_requests$/, ''), countOf(count) ?? 0]);
-  return Object.fromEntries(calls.filter(([, count]) => (count as number) > 0));
 }

@@ -20,7 +20,7 @@ import {
 } from '../checks.ts';
 import type { Checked, Dialect } from '../dialect.ts';
 import { hiddenThinkingOfMessages } from '../thinking.ts';
-import { hostTools } from './tools.ts';
+import { findTools, hostTools, maximumProblem } from './tools.ts';
 
 /** Several times what any host accepts. */
 const MAX_MESSAGES = 100_000;
@@ -30,7 +30,8 @@ const ROLES: readonly unknown[] = ['user', 'assistant', 'system'];
 export function checkMessages(dialect: Dialect, body: JsonBody, model: string, without?: number): Checked {
   const { fields } = body;
   const names = body.members.map(({ key }) => key);
-  const problem = caseVariant('', names, ACTED_ON) ?? firstProblem(fields, CHECKS);
+  const tools = findTools(fields);
+  const problem = caseVariant('', names, ACTED_ON) ?? firstProblem(fields, CHECKS) ?? maximumProblem(tools);
   const maximum = fields.max_tokens ?? without;
   if (problem === undefined && maximum === undefined) return { ok: false, problem: MAXIMUM_EXPECTED };
   // With these, Anthropic's own client sends the whole conversation instead.
@@ -53,7 +54,7 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
       audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: longestLifetime(fields, ['cache_control'], '5m'),
       summarizesAbove: summarizesAbove(fields.context_management),
-      hostTools: hostTools(fields),
+      hostTools: hostTools(tools),
     },
   };
 }

@@ -1,6 +1,7 @@
 /** The messages dialect: `POST /v1/messages`, as Anthropic's hosts speak it. */
 import { DIALECT_HEADERS } from '../../core/dialects.ts';
 import type { ClientError } from '../../core/errors.ts';
+import type { ToolCall } from '../../core/host-tools.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { MAX_EVENT_BYTES, namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { isErrorValue } from '../../wire/upstream-error.ts';
@@ -13,7 +14,7 @@ import { checkMessages } from './check.ts';
 import { messagesErrorBody } from './errors.ts';
 import { walkMessages } from './input.ts';
 import { BlockReader, outputOfBlock } from './output.ts';
-import { hostCallsOf } from './tools.ts';
+import { hostCallsOf, maximumEdits } from './tools.ts';
 
 export const MESSAGES: Dialect = {
   name: 'messages',
@@ -29,7 +30,10 @@ export const MESSAGES: Dialect = {
   ),
   check: (body, model) => checkMessages(MESSAGES, body, model),
   walkInput: walkMessages,
-  edit: ({ body }, { model }) => withFields(body, new Map([['model', JSON.stringify(model)]])),
+  edit: ({ body, hostTools }, { model }) =>
+    withFields(body, new Map([['model', JSON.stringify(model)]]), {
+      within: hostTools.length === 0 ? [] : maximumEdits(body),
+    }),
   readAnswer: readMessage,
   startStream: (requestId) => new MessagesStream(requestId),
   errorBody: messagesErrorBody,
@@ -40,6 +44,7 @@ class MessagesStream implements StreamReader {
   readonly #requestId: string;
   #usage: Fields = {};
   readonly #blocks = new BlockReader();
+  #blockCount = 0;
   /** Some hosts send the start twice. */
   #hasStarted = false;
 
@@ -69,10 +74,15 @@ class MessagesStream implements StreamReader {
         this.#hasStarted = true;
         const finished = blocks.length > 0 && typeof message.stop_reason === 'string';
         const facts = this.#withUsage(message.usage, finished, together(blocks.map(outputOfBlock)));
-        return { ...facts, toolCalls: blocks.flatMap(hostCallsOf), id: message.id, model: message.model };
+        return {
+          ...facts,
+          toolCalls: blocks.flatMap((block) => this.#callsIn(block)),
+          id: message.id,
+          model: message.model,
+        };
       }
       case 'content_block_start':
-        return { ...factsOf(this.#blocks.begin(event.content_block)), toolCalls: hostCallsOf(event.content_block) };
+        return { ...factsOf(this.#blocks.begin(event.content_block)), toolCalls: this.#callsIn(event.content_block) };
       case 'content_block_delta':
         return factsOf(this.#blocks.add(event.delta));
       case 'message_delta': {
@@ -82,6 +92,12 @@ class MessagesStream implements StreamReader {
       default:
         return NO_FACTS;
     }
+  }
+
+  /** Each block comes once. */
+  #callsIn(block: unknown): readonly ToolCall[] {
+    this.#blockCount++;
+    return hostCallsOf(block, this.#blockCount);
   }
 
   #withUsage(usage: unknown, finished: boolean, output: Output): AnswerFacts {

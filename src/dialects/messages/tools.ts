@@ -1,7 +1,20 @@
 /** The tools that a messages request declares, and those among them that the host runs itself. */
+import { DEFAULT_CALLS, type HostTool, mostCalls, type ToolCall } from '../../core/host-tools.ts';
 import { isObject } from '../../core/json.ts';
+import { MAX_TPM } from '../../core/limits.ts';
+import type { JsonBody } from '../../wire/body.ts';
+import { type Edit, ObjectEditor } from '../../wire/members.ts';
 import { foldCase } from '../../wire/names.ts';
 import type { Fields } from '../dialect.ts';
+import {
+  COMMON_FIELDS,
+  type Path,
+  pathText,
+  readTool,
+  type ToolFields,
+  type ToolReference,
+  toolFields,
+} from '../host-tools.ts';
 
 /**
  * Tools of the format that the client runs, or that cost nothing beside their tokens, and what
@@ -12,59 +25,135 @@ const FREE_TOOLS: ReadonlySet<string> = new Set([
   'bash',
   'text_editor',
   'computer',
+  'computer_toolset',
+  'browser_toolset',
   'memory',
   'tool_search_tool_regex',
   'tool_search_tool_bm25',
   'tool_definition',
   'tool_reference',
 ]);
-/** The most calls of one of the host's tools to hold money for, where a request sets no maximum. */
-const DEFAULT_CALLS = 10;
-const MAX_CALLS = 10_000;
 
-/** The host's own tools, and the most calls of each. Messages can declare more of them than `tools` does. */
-export function hostTools({ tools, messages, system }: Fields): ReadonlyMap<string, number> {
-  const calls = new Map<string, number>();
-  addTools(calls, tools);
-  findTools(calls, [messages, system]);
-  return calls;
+const BOUNDED_FIELDS = `${COMMON_FIELDS} max_uses`;
+const SITE_FIELDS = `${BOUNDED_FIELDS} allowed_domains blocked_domains response_inclusion`;
+
+/** The fields of the tools, as Anthropic documents them. The price of an advisor is that of its model. */
+const KINDS: ReadonlyMap<string, ToolFields> = new Map([
+  ['web_search', toolFields(`${SITE_FIELDS} user_location`)],
+  ['web_fetch', toolFields(`${SITE_FIELDS} citations url_sources use_cache max_content_tokens`)],
+  ['advisor', toolFields(BOUNDED_FIELDS)],
+  ['code_execution', toolFields(COMMON_FIELDS)],
+  ['mcp_toolset', toolFields(`${COMMON_FIELDS} mcp_server_name configs default_config tools`)],
+]);
+const OTHERS = toolFields(BOUNDED_FIELDS);
+/** Those that take a maximum of calls. */
+const BOUNDED: ReadonlySet<string> = new Set(['web_search', 'web_fetch', 'advisor']);
+
+/** A tool of the host, and where it is. */
+export interface FoundTool {
+  readonly name: string;
+  readonly tool: Fields;
+  readonly path: Path;
+}
+
+export function hostTools(found: readonly FoundTool[]): readonly HostTool[] {
+  return found.map(({ name, tool, path }) => ({
+    name,
+    calledAs: name,
+    where: pathText(path),
+    calls: mostCalls(tool.max_uses),
+    isReported: true,
+    settings: readTool(tool, path, KINDS.get(name) ?? OTHERS).settings,
+    tokens: tokensOf(tool),
+  }));
+}
+
+/** What a page may bring in, for a host that keeps to it. */
+function tokensOf({ max_content_tokens: most }: Fields): number {
+  return typeof most === 'number' ? Math.min(Math.max(0, Math.ceil(most)), MAX_TPM) : 0;
+}
+
+/** The problem with a maximum of calls that hosts might read as another. */
+export function maximumProblem(found: readonly FoundTool[]): string | undefined {
+  const invalid = found.find(({ tool: { max_uses: most } }) => !isAbsent(most) && !isMaximum(most));
+  return invalid && `${pathText(invalid.path)}.max_uses: expected a whole number of at least 1`;
+}
+
+function isMaximum(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1;
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+/** Writes the calls that money is held for into tools that set no maximum. */
+export function maximumEdits({ text, fields }: JsonBody): readonly Edit[] {
+  const editor = new ObjectEditor(text);
+  return findTools(fields)
+    .filter(({ name, tool }) => BOUNDED.has(name) && isAbsent(tool.max_uses))
+    .map(({ path }) => editor.set(path, 'max_uses', String(DEFAULT_CALLS)));
+}
+
+/** What the host's tools in a request, and the container that they run in, refer to. */
+export function toolReferences(fields: Fields): readonly ToolReference[] {
+  const { container } = fields;
+  const ofContainer = isObject(container) ? readTool(container, ['container'], OTHERS).references : [];
+  const ofTools = findTools(fields).flatMap(({ tool, path }) => readTool(tool, path, OTHERS).references);
+  return [...ofTools, ...ofContainer];
 }
 
 /** The members that hold tools, as in `{type: "tool_addition", tool: {type: "tool_definition", definition}}`. */
-const HOLDERS = ['tool', 'tools', 'definition'] as const;
+const HOLDERS: readonly string[] = ['tool', 'tools', 'definition'];
 
-/** Finds tools anywhere but in what a model has written. The recursion is bounded by MAX_JSON_DEPTH. */
-function findTools(calls: Map<string, number>, value: unknown): void {
-  if (Array.isArray(value)) for (const item of value) findTools(calls, item);
-  else if (isObject(value)) {
-    for (const [name, item] of Object.entries(value)) {
-      if (typeof item !== 'object' || item === null || name === 'input') continue;
-      if (HOLDERS.some((holder) => isNamed(name, holder))) addTools(calls, item);
-      else findTools(calls, item);
+/** The host's own tools. Messages can declare more of them than `tools` does. */
+export function findTools({ tools, messages, system }: Fields): readonly FoundTool[] {
+  const finder = new ToolFinder();
+  finder.add(tools, 'tools');
+  finder.find(messages, 'messages');
+  finder.find(system, 'system');
+  return finder.found;
+}
+
+/** Walks values. The recursion is bounded by MAX_JSON_DEPTH. */
+class ToolFinder {
+  readonly found: FoundTool[] = [];
+  readonly #path: (string | number)[] = [];
+
+  /** Finds tools anywhere but in what a model has written. */
+  find(value: unknown, key: string | number): void {
+    if (typeof value !== 'object' || value === null) return;
+    this.#path.push(key);
+    if (Array.isArray(value)) for (const [index, item] of value.entries()) this.find(item, index);
+    else {
+      for (const [name, item] of Object.entries(value)) {
+        if (isHolder(name)) this.add(item, name);
+        else if (name !== 'input') this.find(item, name);
+      }
     }
+    this.#path.pop();
+  }
+
+  /** Adds a tool or several, and those within them. Types end with a date, such as `web_search_20250305`. */
+  add(value: unknown, key: string | number): void {
+    this.#path.push(key);
+    if (Array.isArray(value)) for (const [index, item] of value.entries()) this.add(item, index);
+    else if (isObject(value)) {
+      for (const [member, item] of Object.entries(value)) {
+        if (isNamed(member, 'type') && typeof item === 'string') this.#addNamed(item.replace(/_\d{8}$/, ''), value);
+        if (isHolder(member)) this.add(item, member);
+      }
+    }
+    this.#path.pop();
+  }
+
+  #addNamed(name: string, tool: Fields): void {
+    if (!FREE_TOOLS.has(name)) this.found.push({ name, tool, path: [...this.#path] });
   }
 }
 
-/** Adds a tool or several, and those within them. Types end with a date, such as `web_search_20250305`. */
-function addTools(calls: Map<string, number>, value: unknown): void {
-  if (Array.isArray(value)) for (const item of value) addTools(calls, item);
-  if (!isObject(value)) return;
-  for (const type of membersOf(value, 'type')) {
-    if (typeof type !== 'string') continue;
-    const name = type.replace(/_\d{8}$/, '');
-    if (!FREE_TOOLS.has(name)) calls.set(name, (calls.get(name) ?? 0) + mostCallsOf(value));
-  }
-  for (const holder of HOLDERS) for (const item of membersOf(value, holder)) addTools(calls, item);
-}
-
-function mostCallsOf(tool: Fields): number {
-  const maxima = membersOf(tool, 'max_uses').filter((most) => Number.isSafeInteger(most) && (most as number) >= 1);
-  return maxima.length === 0 ? DEFAULT_CALLS : Math.min(Math.max(...(maxima as number[])), MAX_CALLS);
-}
-
-/** The values of a member, under its name in any case. */
-function membersOf(value: Fields, member: string): unknown[] {
-  return Object.entries(value).flatMap(([name, item]) => (isNamed(name, member) ? [item] : []));
+function isHolder(name: string): boolean {
+  return HOLDERS.some((holder) => isNamed(name, holder));
 }
 
 function isNamed(name: string, member: string): boolean {
@@ -77,8 +166,9 @@ const CALL_NAMES: ReadonlyMap<string, string> = new Map([
   ['text_editor_code_execution', 'code_execution'],
 ]);
 
-/** A call that the host runs itself, and bills, is a block of its own. */
-export function hostCallsOf(block: unknown): readonly string[] {
+/** A call that the host runs itself, and bills, is a block of its own. `id`: by which it is known here. */
+export function hostCallsOf(block: unknown, id: string | number): readonly ToolCall[] {
   if (!isObject(block) || block.type !== 'server_tool_use' || typeof block.name !== 'string') return [];
-  return [CALL_NAMES.get(block.name) ?? block.name];
+  const { name } = block;
+  return [{ id: String(id), name: CALL_NAMES.get(name) ?? name, reported: {}, isBilled: true }];
 }

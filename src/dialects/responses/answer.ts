@@ -1,19 +1,19 @@
 /** Reads responses and their usage. */
 import { isObject } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
-import { type AnswerFacts, countOf, together } from '../answer.ts';
+import { type AnswerFacts, countOf, reportedCalls, together } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 import { outputOfItem } from './output.ts';
-import { hostToolOfItem } from './tools.ts';
+import { hostCallOfItem } from './tools.ts';
 
 /** A response that has failed is no answer, even with an empty output. */
 export function readResponse(response: Fields): AnswerFacts {
   const output = Array.isArray(response.output) ? response.output.filter(isObject) : undefined;
   const hasFailed = response.status === 'failed' || Boolean(response.error);
   const finished = response.status === 'completed' || response.status === 'incomplete';
-  const toolCalls = (output ?? []).flatMap((item) => hostToolOfItem(item) ?? []);
+  const toolCalls = (output ?? []).flatMap((item, index) => hostCallOfItem(item, index) ?? []);
   return {
-    usage: readUsage(response.usage, toolCalls),
+    usage: readUsage(response.usage, response.tool_usage),
     hasUsage: isObject(response.usage),
     choices: output === undefined || hasFailed ? undefined : 1,
     progress: output === undefined ? [] : [{ index: 0, finished, ...together(output.map(outputOfItem)) }],
@@ -24,8 +24,8 @@ export function readResponse(response: Fields): AnswerFacts {
   };
 }
 
-/** The reported usage, if it is usable: whole numbers, not all zero. Calls of the host's tools are counted. */
-function readUsage(usage: unknown, hostCalls: readonly string[]): TokenUsage | undefined {
+/** The reported usage, if it is usable: whole numbers, not all zero. */
+function readUsage(usage: unknown, toolUsage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
   const promptTokens = countOf(usage.input_tokens);
   const reported = countOf(usage.output_tokens ?? 0);
@@ -38,14 +38,15 @@ function readUsage(usage: unknown, hostCalls: readonly string[]): TokenUsage | u
   const lifetimes = isObject(details.cache_write_tokens_details) ? details.cache_write_tokens_details : {};
   const written = Math.min(promptTokens - cachedTokens, countOf(details.cache_write_tokens) ?? 0);
   const cacheWrite1hTokens = Math.min(written, countOf(lifetimes.ttl_12h_tokens) ?? 0);
-  const toolCalls = countsOf(hostCalls);
+  const toolCalls = { ...searchesIn(toolUsage), ...reportedCalls(usage.server_side_tool_usage_details, '_calls') };
   const hasParts = written > 0 || Object.keys(toolCalls).length > 0;
   const parts = { ...NO_PARTS, cacheWriteTokens: written - cacheWrite1hTokens, cacheWrite1hTokens, toolCalls };
   return { promptTokens, cachedTokens, completionTokens, ...(hasParts && { parts }) };
 }
 
-function countsOf(names: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return counts;
+/** The searches that OpenAI bills. */
+function searchesIn(toolUsage: unknown): Record<string, number> {
+  const search = isObject(toolUsage) ? toolUsage.web_search : undefined;
+  const count = isObject(search) ? countOf(search.num_requests) : undefined;
+  return count === undefined ? {} : { web_search: count };
 }

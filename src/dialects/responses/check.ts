@@ -46,7 +46,7 @@ export function checkResponses(dialect: Dialect, body: JsonBody, model: string):
       audioBytesPerToken: audioBytesPerToken(),
       cacheWrite: longestLifetimeOfOpenAi(fields),
       summarizesAbove: summarizesAbove(fields),
-      hostTools: hostTools(fields),
+      hostTools: hostToolsOf(fields),
     },
   };
 }
@@ -120,17 +120,6 @@ function checkTools(value: unknown): string | undefined {
   const invalid = value.findIndex((tool) => !isObject(tool) || typeof tool.type !== 'string');
   return invalid < 0 ? undefined : `tools[${invalid}]: expected an object with a type`;
 }
-
-/** The most calls of one of the host's tools to hold money for, where a request sets no maximum. */
-const DEFAULT_CALLS = 10;
-const MAX_CALLS = 10_000;
-
-function hostTools(fields: Fields): ReadonlyMap<string, number> {
-  const maximum = (fields.max_tool_calls ?? 0) as number;
-  const calls = maximum >= 1 ? Math.min(maximum, MAX_CALLS) : DEFAULT_CALLS;
-  return new Map(Array.from(hostToolsOf(fields), (name) => [name, calls]));
-}
-
 /** The least threshold of an entry in `context_management`; without one the host has its own. */
 function summarizesAbove({ context_management: entries }: Fields): number | undefined {
   if (!Array.isArray(entries) || entries.length === 0) return undefined;

@@ -1,6 +1,7 @@
 /** The responses dialect: `POST /v1/responses`. */
 import { DIALECT_HEADERS } from '../../core/dialects.ts';
 import { type ClientError, errorBody } from '../../core/errors.ts';
+import { DEFAULT_CALLS } from '../../core/host-tools.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { namedEvent, type SseEvent } from '../../wire/sse.ts';
 import { type AnswerFacts, NO_FACTS, NO_OUTPUT } from '../answer.ts';
@@ -11,7 +12,7 @@ import { readResponse } from './answer.ts';
 import { checkResponses } from './check.ts';
 import { walkResponses } from './input.ts';
 import { ItemReader } from './output.ts';
-import { hostToolOfItem } from './tools.ts';
+import { hostCallOfItem } from './tools.ts';
 
 /** Some events repeat all instructions and tools of the request, or hold whole images. */
 const MAX_RESPONSE_EVENT_BYTES = 64 * 1024 * 1024;
@@ -36,9 +37,15 @@ export const RESPONSES: Dialect = {
   errorBody,
 };
 
-/** A host that keeps answers keeps them for every key, so each request says that it should not. */
-function editBody({ body }: ModelRequest, { model, cap }: UpstreamFields): string {
+/**
+ * A host that keeps answers keeps them for every key, so each request says that it should not. Its tools may be called
+ * as often as money is held for.
+ */
+function editBody({ body, hostTools }: ModelRequest, { model, cap }: UpstreamFields): string {
   const values = new Map([['model', JSON.stringify(model)]]);
+  if (hostTools.length > 0 && typeof body.fields.max_tool_calls !== 'number') {
+    values.set('max_tool_calls', String(DEFAULT_CALLS));
+  }
   if (body.fields.store !== false) values.set('store', 'false');
   if (cap !== undefined) values.set(cap.field, String(cap.tokens));
   return withFields(body, values);
@@ -78,10 +85,12 @@ class ResponsesStream implements StreamReader {
   }
 
   #factsOf(event: Fields): AnswerFacts {
-    const { type, response, item } = event;
+    const { type, response, item, output_index: index } = event;
     if (isObject(response)) return { ...NO_FACTS, id: response.id };
     const output = this.#items.read(event);
-    const call = type === 'response.output_item.added' && isObject(item) ? hostToolOfItem(item) : undefined;
+    // Only an item that is done says what it was.
+    const hasCall = (type === 'response.output_item.added' || type === 'response.output_item.done') && isObject(item);
+    const call = hasCall ? hostCallOfItem(item, index) : undefined;
     const facts = call === undefined ? NO_FACTS : { ...NO_FACTS, toolCalls: [call] };
     return output === NO_OUTPUT ? facts : { ...facts, progress: [{ index: 0, finished: false, ...output }] };
   }

@@ -6,6 +6,7 @@ import { expectedCost, hasPriceFor, pricesFor, usageCost } from '../../../src/ca
 import type { Prices } from '../../../src/core/model-terms.ts';
 import { NO_PARTS, type TokenUsage, type UsageParts } from '../../../src/core/usage.ts';
 import { flatPrices, testModel } from '../../support/models.ts';
+import { hostTool, toolPrice } from '../../support/tools.ts';
 
 const USD = 1_000_000_000n;
 /** Every price is another, in USD per million tokens, so that a wrong one shows. */
@@ -15,7 +16,7 @@ const PRICES: Prices = {
   output: 40n * USD,
   cacheWrite: 12n * USD,
   cacheWrite1h: 15n * USD,
-  tools: new Map([['web_search', 7_000n]]),
+  tools: new Map([['web_search', toolPrice(7_000n, { tokens: 100 })]]),
   audioInput: 30n * USD,
   audioOutput: 80n * USD,
   above: { tokens: 1_000, input: 20n * USD, cachedInput: 2n * USD, output: 60n * USD },
@@ -37,7 +38,6 @@ const COSTS: readonly (readonly [what: string, usage: TokenUsage, nanos: bigint]
   ['output', usage({ completionTokens: 5 }), thousands(200)],
   ['input written to the cache', usage({ promptTokens: 5 }, { cacheWriteTokens: 3 }), thousands(20 + 36)],
   ['input written to the cache for an hour', usage({ promptTokens: 5 }, { cacheWrite1hTokens: 3 }), thousands(20 + 45)],
-  ['calls of the tools of the host', usage({ promptTokens: 1 }, { toolCalls: { web_search: 3 } }), thousands(10 + 21)],
   ['audio input', usage({ promptTokens: 5 }, { audioInputTokens: 2 }), thousands(30 + 60)],
   ['audio output', usage({ completionTokens: 5 }, { audioOutputTokens: 4 }), thousands(40 + 320)],
   // Above 1,000 tokens all input costs twice as much, and so does what is written to the cache.
@@ -102,17 +102,20 @@ test('a hold covers a request of its size, whatever kinds its tokens turn out to
       tokens,
       fc.boolean(),
       fc.constantFrom('5m', '1h'),
-      (input, output, a, b, c, d, hasAudio, cacheWrite) => {
+      fc.nat({ max: 12 }),
+      (input, output, a, b, c, d, hasAudio, cacheWrite, calls) => {
         const cachedTokens = Math.min(a, input);
         const written = Math.min(b, input - cachedTokens);
         const audioInputTokens = hasAudio ? Math.min(c, input - cachedTokens - written) : 0;
         const audioOutputTokens = hasAudio ? Math.min(d, output) : 0;
         const writes = cacheWrite === '5m' ? { cacheWriteTokens: written } : { cacheWrite1hTokens: written };
-        const parts = { ...writes, audioInputTokens, audioOutputTokens, toolCalls: { web_search: 2 } };
-        const used = usage({ promptTokens: input, cachedTokens, completionTokens: output }, parts);
+        const parts = { ...writes, audioInputTokens, audioOutputTokens };
+        const found = calls * 100;
+        const used = usage({ promptTokens: input + found, cachedTokens, completionTokens: output }, parts);
+        const search = hostTool('web_search', { calls });
         assert.ok(
-          expectedCost(PRICES, input, output, { hasAudio, cacheWrite, hostTools: new Map([['web_search', 2]]) }) >=
-            usageCost(PRICES, used),
+          expectedCost(PRICES, input, output, { hasAudio, cacheWrite, hostTools: [search] }) >=
+            usageCost(PRICES, used, [{ count: calls, of: [search], reported: {} }]),
         );
       },
     ),

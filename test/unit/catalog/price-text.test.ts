@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type PriceFacts, priceText } from '../../../src/catalog/price-text.ts';
 import { readPriceText } from '../../../src/core/charged-price.ts';
+import type { ToolSetting } from '../../../src/core/host-tools.ts';
 import type { Prices } from '../../../src/core/model-terms.ts';
 import { NO_PARTS } from '../../../src/core/usage.ts';
 import { testModel } from '../../support/models.ts';
+import { hostTool, setting, toolPrice } from '../../support/tools.ts';
 
 const usd = (thousandths: number) => BigInt(thousandths) * 1_000_000n;
 const MODEL = testModel('p/m', {
@@ -14,7 +16,13 @@ const MODEL = testModel('p/m', {
   output: usd(600),
   cacheWrite: usd(190),
   audioInput: usd(10_000),
-  tools: new Map([['web_search', usd(10)]]),
+  tools: new Map([
+    ['web_search', toolPrice(usd(10))],
+    [
+      'shell',
+      toolPrice(usd(30), { variants: [{ fields: new Map([['memory_limit', '4g']]), call: usd(120), tokens: 0 }] }),
+    ],
+  ]),
   above: { tokens: 1_000, input: usd(300), cachedInput: usd(150), output: usd(900) },
 });
 const FLEX = testModel('p/m', {
@@ -22,6 +30,12 @@ const FLEX = testModel('p/m', {
   serviceTiers: new Map<string, Prices>([['flex', { ...MODEL, input: usd(70), above: undefined }]]),
 });
 const DATED = testModel('p/m', { ...MODEL, pricesOf: '2026-11-22' });
+
+const calls = (name: string, ...settings: ToolSetting[]) => ({
+  count: 1,
+  of: [hostTool(name, { settings })],
+  reported: {},
+});
 
 const TEXTS: readonly (readonly [model: typeof MODEL, facts: Partial<PriceFacts>, text: string])[] = [
   [MODEL, {}, '0.15/0.075/0.6'],
@@ -35,8 +49,13 @@ const TEXTS: readonly (readonly [model: typeof MODEL, facts: Partial<PriceFacts>
   [MODEL, { parts: NO_PARTS }, '0.15/0.075/0.6'],
   [
     MODEL,
-    { parts: { ...NO_PARTS, cacheWriteTokens: 1, audioInputTokens: 2, toolCalls: { web_search: 1 } } },
+    { parts: { ...NO_PARTS, cacheWriteTokens: 1, audioInputTokens: 2 }, calls: [calls('web_search')] },
     '0.15/0.075/0.6 cache_write=0.19 audio_input=10 tools.web_search=0.01',
+  ],
+  [
+    MODEL,
+    { calls: [calls('shell', setting('memory_limit', '4g')), calls('shell'), calls('shell')] },
+    '0.15/0.075/0.6 tools.shell(memory_limit:4g)=0.12 tools.shell=0.03',
   ],
 ];
 

@@ -33,7 +33,7 @@ export function translate(fields: Fields, maxOutput?: number): TranslatedRequest
     audioBytesPerToken: 2_400,
     cacheWrite: undefined,
     summarizesAbove: undefined,
-    hostTools: new Map(),
+    hostTools: [],
   };
   return MESSAGES_TO_CHAT.request(request, { maxOutput, defaultOutput: 512 });
 }

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fields } from '../../../src/dialects/dialect.ts';
+import { countsOf } from '../../support/tools.ts';
 import { CLIENTS, type Relayed, relayed, type Speaker } from './recordings.ts';
 import { READERS, type Reading } from './sdk-readings.ts';
 
@@ -188,7 +189,7 @@ describe('the meter', () => {
     const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} };
     const content = [search, { type: 'text', text: 'one two three' }];
     const { metered } = await read('messages', named(started({ content, stop_reason: 'end_turn', usage: {} })));
-    assert.deepEqual(metered.usage.parts?.toolCalls, { web_search: 1 });
+    assert.deepEqual(countsOf(metered), { web_search: 1 });
     assert.equal(metered.source, 'counted');
     assert.ok(metered.usage.completionTokens >= 3);
   });

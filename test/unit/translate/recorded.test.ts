@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Meter, type Metered } from '../../../src/relay/meter.ts';
 import { Random } from '../../support/random.ts';
+import { countsOf } from '../../support/tools.ts';
 import {
   ANSWERS,
   answered,
@@ -93,9 +94,9 @@ function expected({ host, name }: Recording, client: Speaker, original: Reading)
   return { ...original, ...LOST[name], usage };
 }
 
-function assertMetered({ name }: Recording, original: Reading, { usage: metered, source }: Metered): void {
-  const { promptTokens, cachedTokens, completionTokens, parts } = metered;
-  assert.deepEqual(parts?.toolCalls ?? {}, TOOL_CALLS[name] ?? {});
+function assertMetered({ name }: Recording, original: Reading, { usage, calls, source }: Metered): void {
+  const { promptTokens, cachedTokens, completionTokens, parts } = usage;
+  assert.deepEqual(countsOf({ usage, calls }), TOOL_CALLS[name] ?? {});
   assert.equal(source, original.usage === undefined ? 'counted' : 'reported');
   if (original.usage === undefined) return;
   const { reasoning: _, ...billed } = { ...original.usage, ...BILLED[name] };

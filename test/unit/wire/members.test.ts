@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { applyEdits, MAX_JSON_DEPTH, membersOf, NestingError } from '../../../src/wire/members.ts';
+import { applyEdits, MAX_JSON_DEPTH, membersOf, NestingError, ObjectEditor } from '../../../src/wire/members.ts';
 import { randomObject } from './random-json.ts';
 
 describe('the members of an object', () => {
@@ -49,4 +49,28 @@ test('edits are applied in the order of their offsets, whatever order they are g
   ];
   assert.equal(applyEdits('abcdefgh', edits), '>abfgI');
   assert.equal(applyEdits('abcdefgh', []), 'abcdefgh');
+});
+
+/** The paths of all objects within a value. */
+function pathsOf(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const within = Array.isArray(value)
+    ? value.flatMap((item, index) => pathsOf(item, [...path, index]))
+    : Object.entries(value).flatMap(([key, item]) => pathsOf(item, [...path, key]));
+  return Array.isArray(value) ? within : [path, ...within];
+}
+
+test('a member is set in any object within a text, as JSON.parse reads it, and nothing else changes', () => {
+  fc.assert(
+    fc.property(randomObject, fc.nat(), fc.constantFrom('a', 'max_uses', ''), ({ text }, choice, key) => {
+      const expected = JSON.parse(text);
+      const paths = pathsOf(expected);
+      const path = paths[choice % paths.length] as readonly string[];
+      const object = path.reduce((at, step) => at[step], expected);
+      Object.defineProperty(object, key, { value: 10, enumerable: true, writable: true, configurable: true });
+      const edit = new ObjectEditor(text).set(path, key, '10');
+      assert.deepEqual(JSON.parse(applyEdits(text, [edit])), expected);
+    }),
+    { numRuns: 1_000 },
+  );
 });

@@ -1,0 +1,129 @@
+/** What calls of the host's own tools cost, and which of them have no price. Pure. */
+import type { HostTool, ToolCalls, ToolSetting, ToolUse } from '../core/host-tools.ts';
+import { MAX_TPM } from '../core/limits.ts';
+import type { CallPrice, ModelTerms, Prices, ToolPrice, ToolVariant } from '../core/model-terms.ts';
+import { toolsRunBy } from './model-tools.ts';
+
+/** The tools that a request to a model may call: those it asks for, and those that the model runs unasked. */
+export function toolsFor({ upstream }: Pick<ModelTerms, 'upstream'>, asked: readonly HostTool[]): readonly HostTool[] {
+  const unasked = toolsRunBy(upstream).filter(({ calledAs }) => !asked.some((tool) => tool.calledAs === calledAs));
+  return unasked.length === 0 ? asked : [...asked, ...unasked];
+}
+
+/** Many times what any host has. */
+const MAX_TOOLS = 100;
+
+/** The first tool, or field of one, that has no price. Undefined if all have one. */
+export function toolProblem(prices: Prices, tools: readonly HostTool[]): string | undefined {
+  const excess = tools[MAX_TOOLS];
+  if (excess !== undefined) return `${excess.where}: expected at most ${MAX_TOOLS} of the provider's own tools`;
+  for (const { name, where, settings } of tools) {
+    const price = prices.tools.get(name);
+    if (price === undefined) {
+      return `${where}: this model has no price for a call of ${name}; leave the tool out, or have its price set`;
+    }
+    if (fittingPrices(price, settings).length > 0) continue;
+    const { field, value, where: at } = unpricedSetting(price, settings);
+    return `${at}: this model has no price for ${name} with ${field} ${value}; leave it out, or have its price set`;
+  }
+  return undefined;
+}
+
+/** The setting to blame: one that no variant has, else the last of those that none has together. */
+function unpricedSetting({ variants }: ToolPrice, settings: readonly ToolSetting[]): ToolSetting {
+  const unusual = settings.filter(({ value, isUsual }) => value !== undefined && !isUsual);
+  const unknown = unusual.find(({ field, value }) => !variants.some(({ fields }) => fields.get(field) === value));
+  return (unknown ?? unusual.at(-1)) as ToolSetting;
+}
+
+/** The prices that calls with these settings may have; none if no price is for them. */
+function fittingPrices(price: ToolPrice, settings: readonly ToolSetting[]): readonly ToolVariant[] {
+  const all = allPrices(price);
+  // What costs nothing costs nothing however it is set.
+  if (all.every(({ call, tokens }) => call === 0n && tokens === 0)) return all;
+  const unusual = settings.filter(({ value, isUsual }) => value !== undefined && !isUsual);
+  const has = (field: string, value: string | undefined) =>
+    settings.some((each) => each.field === field && each.value === value);
+  const fitting = all.filter(
+    ({ fields }) =>
+      unusual.every(({ field, value }) => fields.get(field) === value) &&
+      [...fields].every(([field, value]) => has(field, value) || has(field, undefined)),
+  );
+  const certain = fitting.filter(({ fields }) => [...fields].every(([field, value]) => has(field, value)));
+  return fitting.filter((each) => !certain.some((other) => isNarrower(other, each)));
+}
+
+/** Whether a price is for what another one is for, and says more of it. */
+function isNarrower({ fields }: ToolVariant, { fields: wider }: ToolVariant): boolean {
+  return fields.size > wider.size && [...wider].every(([field, value]) => fields.get(field) === value);
+}
+
+/** The price without variants first. */
+function allPrices({ variants, ...base }: ToolPrice): readonly ToolVariant[] {
+  return [{ ...base, fields: NO_FIELDS }, ...variants];
+}
+
+const NO_FIELDS: ReadonlyMap<string, string> = new Map();
+
+/** What a call costs, and brings in, at most. */
+export interface DearestCall extends CallPrice {
+  /** Such as `web_search`, or `image_generation(quality:high,size:1024x1024)` for a variant. */
+  readonly text: string;
+}
+
+/**
+ * The dearest that a call of one of these tools can be. `reported`: how the host says that the tool was set. Where no
+ * price is for that, any of them may be. A tool without a price costs nothing.
+ */
+export function dearestCall(
+  prices: Prices,
+  uses: readonly ToolUse[],
+  reported: ToolCalls['reported'] = {},
+): DearestCall {
+  let dearest: DearestCall = { call: 0n, tokens: 0, text: '' };
+  for (const { name, settings, tokens: asked } of uses) {
+    const price = prices.tools.get(name);
+    if (price === undefined) continue;
+    const fitting = fittingPrices(price, asReported(price, settings, reported));
+    for (const { call, tokens, fields } of fitting.length > 0 ? fitting : allPrices(price)) {
+      const isDearer = dearest.text === '' || call > dearest.call;
+      dearest = {
+        call: isDearer ? call : dearest.call,
+        tokens: Math.max(dearest.tokens, tokens, asked),
+        text: isDearer ? variantText(name, fields) : dearest.text,
+      };
+    }
+  }
+  return dearest;
+}
+
+/** The settings with what the host reports of those that decide on the price. */
+function asReported(
+  { variants }: ToolPrice,
+  settings: readonly ToolSetting[],
+  reported: ToolCalls['reported'],
+): readonly ToolSetting[] {
+  const changed = Object.entries(reported)
+    .filter(([field]) => variants.some(({ fields }) => fields.has(field)))
+    .filter(([field, value]) => !settings.some((each) => each.field === field && each.value === value))
+    .map(([field, value]) => ({ field, value, isUsual: false, where: field }));
+  return [...settings.filter(({ field }) => !changed.some((each) => each.field === field)), ...changed];
+}
+
+function variantText(name: string, fields: ReadonlyMap<string, string>): string {
+  if (fields.size === 0) return name;
+  const values = [...fields].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([field, value]) => `${field}:${value}`);
+  return `${name}(${values.join(',')})`;
+}
+
+/** The most input tokens that the tools of a request may bring in. */
+export function foundTokens(prices: Prices, tools: readonly HostTool[]): number {
+  const tokens = tools.reduce((sum, tool) => sum + tool.calls * dearestCall(prices, [tool]).tokens, 0);
+  // More than any limit lets through.
+  return Math.min(tokens, MAX_TPM);
+}
+
+/** The most input tokens that calls may have brought in. */
+export function foundByCalls(prices: Prices, calls: readonly ToolCalls[]): number {
+  return calls.reduce((sum, { count, of, reported }) => sum + count * dearestCall(prices, of, reported).tokens, 0);
+}

@@ -1,0 +1,76 @@
+/** The tools that hosts run themselves: which a request may call, and which were called. */
+
+/** A field of a tool that can change the price of its calls. */
+export interface ToolSetting {
+  /** The name that variants of a price have for it: `memory_limit`. */
+  readonly field: string;
+  /** Undefined where the request leaves it to the host. */
+  readonly value: string | undefined;
+  /** Whether a price that says nothing of the field is for this value. */
+  readonly isUsual: boolean;
+  /** Such as `tools[0].container.memory_limit`. */
+  readonly where: string;
+}
+
+/** A tool by its name in prices, and how it is set. */
+export interface ToolUse {
+  readonly name: string;
+  readonly settings: readonly ToolSetting[];
+  /** Input tokens that the request lets a call bring in; 0 where it does not say. */
+  readonly tokens: number;
+}
+
+/** A tool of the host that a request may call. */
+export interface HostTool extends ToolUse {
+  /** Where the request asks for it, such as `tools[0]`. */
+  readonly where: string;
+  /** The name that its calls have in answers. */
+  readonly calledAs: string;
+  /** The most calls. */
+  readonly calls: number;
+  /** Whether answers show its calls. Where they do not, all calls count that a request may make. */
+  readonly isReported: boolean;
+}
+
+/** A call that an answer shows. */
+export interface ToolCall {
+  /** The same call may be shown several times, with what is known of it then. */
+  readonly id: string;
+  /** The container that it ran in, which is billed once. */
+  readonly container?: string;
+  readonly name: string;
+  /** The values that the host says the fields of the tool had. */
+  readonly reported: Readonly<Record<string, string>>;
+  /** Whether the host bills it: a page that is opened is no search. */
+  readonly isBilled: boolean;
+}
+
+/** Calls to be charged, which cost the same. */
+export interface ToolCalls extends Pick<ToolCall, 'reported'> {
+  readonly count: number;
+  /** What they may be calls of: the dearest counts. */
+  readonly of: readonly ToolUse[];
+}
+
+/** The most calls of one tool to hold money for, where a request sets no maximum. It is written where its format has one. */
+export const DEFAULT_CALLS = 10;
+/** A larger maximum counts as this. */
+export const MAX_CALLS = 10_000;
+
+/** The calls of a tool that a request allows. `maximum`: what it says, of any type. */
+export function mostCalls(maximum: unknown): number {
+  const isMaximum = typeof maximum === 'number' && maximum >= 1;
+  return isMaximum ? Math.min(Math.ceil(maximum), MAX_CALLS) : DEFAULT_CALLS;
+}
+
+/** What is billed of the calls of an answer: one of those that share a container. */
+export function billedCalls(calls: Iterable<ToolCall>): readonly ToolCall[] {
+  const containers = new Set<string>();
+  return [...calls].filter(({ name, container, isBilled }) => {
+    if (container === undefined || !isBilled) return isBilled;
+    const key = `${name} ${container}`;
+    const isFirst = !containers.has(key);
+    containers.add(key);
+    return isFirst;
+  });
+}
