@@ -1,5 +1,5 @@
 /** Turns the models of a parsed file into those of the config. */
-import type { Prices } from '../core/model-terms.ts';
+import type { LongContextPrices, Prices } from '../core/model-terms.ts';
 import type { ModelConfig } from './config.ts';
 import type { AddProblem } from './document.ts';
 import { entriesOf, entryIn, type PriceEntry, type PriceSource } from './price-file.ts';
@@ -158,7 +158,7 @@ function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): M
   // A tier changes the prices of tokens; a call of a tool costs the same unless it says otherwise.
   const tierPrices = (tier: ParsedPrices): Prices => {
     const own = toPrices(tier);
-    return { ...own, tools: new Map([...tools, ...own.tools]) };
+    return { ...own, above: own.above ?? aboveOfTier(prices, own), tools: new Map([...tools, ...own.tools]) };
   };
   return {
     name,
@@ -177,6 +177,20 @@ function toModel(name: string, fields: Sourced, kind: ParsedProvider['kind']): M
     holdOutput: fields.hold_output,
     ignoreFields: fields.ignore_fields,
   };
+}
+
+/**
+ * The prices of long requests in a tier that does not state them: as much above its own as in the ordinary tier, and
+ * no less than there, since not every vendor has the tier for long requests.
+ */
+function aboveOfTier({ above, ...ordinary }: Prices, tier: Prices): LongContextPrices | undefined {
+  if (above === undefined) return undefined;
+  const price = (kind: 'input' | 'cachedInput' | 'output') => {
+    const base = ordinary[kind];
+    const scaled = base === 0n ? tier[kind] : (tier[kind] * above[kind] + base - 1n) / base;
+    return scaled > above[kind] ? scaled : above[kind];
+  };
+  return { tokens: above.tokens, input: price('input'), cachedInput: price('cachedInput'), output: price('output') };
 }
 
 /** A price that is not set is that of ordinary input or output. */

@@ -70,6 +70,30 @@ describe('the price of a tool', () => {
   });
 });
 
+describe('a service tier', () => {
+  const above = 'above: { tokens: 200000, input: 3, cached_input: 0.2, output: 6 }';
+  const aboveOf = (tier: string) =>
+    modelOf(`input: 1, cached_input: 0.1, output: 4, ${above}, service_tiers: { t: { ${tier} } }`)?.serviceTiers.get(
+      't',
+    )?.above;
+
+  test('that is dearer has prices of long requests that are dearer by as much', () => {
+    const expected = { tokens: 200_000, input: million(6_000), cachedInput: million(400), output: million(12_000) };
+    assert.deepEqual(aboveOf('input: 2, cached_input: 0.2, output: 8'), expected);
+  });
+
+  test('that is cheaper has them no cheaper than the model, since not every vendor has the tier for long requests', () => {
+    const expected = { tokens: 200_000, input: million(3_000), cachedInput: million(200), output: million(6_000) };
+    assert.deepEqual(aboveOf('input: 0.5, cached_input: 0.05, output: 2'), expected);
+  });
+
+  test('has those that it states', () => {
+    const stated = 'input: 0.5, output: 2, above: { tokens: 100, input: 1, output: 3 }';
+    const expected = { tokens: 100, input: million(1_000), cachedInput: million(1_000), output: million(3_000) };
+    assert.deepEqual(aboveOf(stated), expected);
+  });
+});
+
 test('a provider names the fields that it refuses', () => {
   assert.deepEqual(
     load(provider('refuse_fields: [models, route],', 'input: 1, output: 1')).providers[0]?.refuseFields,
