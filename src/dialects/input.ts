@@ -5,6 +5,7 @@ import { TextSample } from '../wire/text-sample.ts';
 import { estimateTokensOf } from '../wire/token-estimate.ts';
 import { attachmentTokens, type Reading, referenceIn } from './attachments.ts';
 import type { Attachment, Fields, InputVisitor, ModelRequest } from './dialect.ts';
+import type { ToolReference } from './host-tools.ts';
 
 /** The overhead of a format per message: its role, and what separates it from the next one. */
 export const TOKENS_PER_MESSAGE = 3;
@@ -97,6 +98,11 @@ export function walkFields(fields: Fields, { settings, unnamed, walked }: FieldK
   }
   const reference = referenceIn(fields);
   if (reference !== undefined) visit.attachment(reference);
+}
+
+/** Passes on what the host's tools in a body name. */
+export function visitToolReferences(fields: Fields, references: readonly ToolReference[], visit: InputVisitor): void {
+  for (const { where } of references) visit.attachment({ kind: 'reference', holder: fields, field: where });
 }
 
 /** The recursion is bounded by MAX_JSON_DEPTH. */

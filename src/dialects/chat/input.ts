@@ -3,8 +3,9 @@
 import { isObject } from '../../core/json.ts';
 import { type Reading, readData, readUnknownPart } from '../attachments.ts';
 import type { Fields, InputVisitor } from '../dialect.ts';
-import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
+import { type FieldKinds, visitToolReferences, walkFields, walkMessage } from '../input.ts';
 import type { ChatRequest } from './check.ts';
+import { toolReferences } from './tools.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set([
@@ -44,6 +45,7 @@ const FIELDS: FieldKinds = {
 /** Passes every text and attachment to `visit`, and returns what comes with each message. */
 export function walkChat({ body, messages }: ChatRequest, visit: InputVisitor): number {
   walkFields(body.fields, FIELDS, visit);
+  visitToolReferences(body.fields, toolReferences(body.fields), visit);
   let tokens = 0;
   for (const message of messages) tokens += walkMessage(message, readObject, visit);
   return tokens;

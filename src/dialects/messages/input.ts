@@ -2,7 +2,8 @@
 import { isObject } from '../../core/json.ts';
 import { FETCHED_IMAGE, type Reading, readData, readUnknownPart } from '../attachments.ts';
 import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
-import { type FieldKinds, walkFields, walkMessage } from '../input.ts';
+import { type FieldKinds, visitToolReferences, walkFields, walkMessage } from '../input.ts';
+import { toolReferences } from './tools.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set([
@@ -30,6 +31,7 @@ const FIELDS: FieldKinds = {
 
 export function walkMessages({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
   walkFields(fields, FIELDS, visit);
+  visitToolReferences(fields, toolReferences(fields), visit);
   let tokens = 0;
   if (fields.system !== undefined && fields.system !== null) {
     tokens += walkMessage({ content: fields.system }, readObject, visit);

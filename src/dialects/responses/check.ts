@@ -14,7 +14,6 @@ import {
   flag,
   foreignMaxima,
   number,
-  PRICED,
   refused,
   text,
   wholeNumber,
@@ -68,10 +67,6 @@ const CHECKS: Checks = Object.entries<Check>({
   top_p: number('top_p', 0, 1),
   tools: checkTools,
   max_tool_calls: wholeNumber('max_tool_calls', 0),
-  reasoning: (value) =>
-    isObject(value) && ![undefined, null, 'standard'].includes(value.mode as undefined)
-      ? `reasoning.mode: ${PRICED}`
-      : undefined,
   service_tier: text('service_tier'),
   multi_agent: (value) =>
     value === undefined || (isObject(value) && value.enabled === false)

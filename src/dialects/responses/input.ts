@@ -2,7 +2,8 @@
 import { isObject } from '../../core/json.ts';
 import { type Reading, readData, readUnknownPart, referenceIn } from '../attachments.ts';
 import type { Fields, InputVisitor, ModelRequest } from '../dialect.ts';
-import { type FieldKinds, type ReadObject, walkFields, walkMessage } from '../input.ts';
+import { type FieldKinds, type ReadObject, visitToolReferences, walkFields, walkMessage } from '../input.ts';
+import { toolReferences } from './tools.ts';
 
 const FIELDS: FieldKinds = {
   settings: new Set([
@@ -29,6 +30,7 @@ const FIELDS: FieldKinds = {
 
 export function walkResponses({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
   walkFields(fields, FIELDS, visit);
+  visitToolReferences(fields, toolReferences(fields), visit);
   const { input } = fields;
   const items: readonly Fields[] = typeof input === 'string' ? [{ content: input }] : (input as readonly Fields[]);
   let tokens = 0;

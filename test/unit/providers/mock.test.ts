@@ -57,7 +57,9 @@ for (const dialect of TEXT_DIALECTS) {
       assert.equal(choices, 1);
       assert.deepEqual([usage?.completionTokens, usage?.cachedTokens], [7, 0]);
       assert.ok((usage?.promptTokens ?? 0) > 0);
-      assert.deepEqual(progress, [{ index: 0, finished: true, written: ['word word word word word word word'] }]);
+      assert.deepEqual(progress, [
+        { index: 0, finished: true, written: ['word word word word word word word'], unseenBytes: 0, audioBytes: 0 },
+      ]);
     });
 
     test('ends at the maximum of output, and says so', () => {

@@ -47,8 +47,6 @@ const FIELDS: readonly (readonly [fields: object, problem: RegExp | undefined])[
   [{ multi_agent: {} }, /^multi_agent: /],
   [{ multi_agent: { enabled: false } }, undefined],
   [{ multi_agent: null }, undefined],
-  [{ reasoning: { mode: 'pro' } }, /^reasoning\.mode: /],
-  [{ reasoning: { mode: 'standard', effort: 'high' } }, undefined],
   [{ prompt_cache_options: { comparison_response_id: 'resp_1' } }, /^prompt_cache_options\.comparison_response_id: /],
   [{ prompt_cache_options: { ttl: '12h', comparison_response_id: null } }, undefined],
 ];
