@@ -72,7 +72,7 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
   const { hasAudio, cacheWrite: lifetime, hostTools } = extras;
   // What tools find is input, too.
   const found = foundTokens(prices, hostTools);
-  const { input, output, audioInput, audioOutput, ...writes } = pricesAtLength(
+  const { input, cachedInput, output, audioInput, audioOutput, ...writes } = pricesAtLength(
     prices,
     inputTokens / LEAST_ESTIMATE + found,
   );
@@ -80,6 +80,11 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
   return costRoundedUp([
     { tokens: inputTokens + found, nanosPerMillion: highest(input, cacheWrite, hasAudio ? audioInput : input) },
     { tokens: outputTokens, nanosPerMillion: highest(output, hasAudio ? audioOutput : output) },
+    // After a call the host goes on from the beginning, which is in its cache if it has one.
+    ...hostTools.map(({ calls }) => ({
+      tokens: calls * inputTokens,
+      nanosPerMillion: lifetime === undefined ? input : cachedInput,
+    })),
     ...hostTools.map((tool) => callsOf(tool.calls, dearestCall(prices, [tool]).call)),
   ]);
 }

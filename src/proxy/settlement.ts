@@ -28,12 +28,8 @@ export async function endOf(
   const tiers = { requestedTier: request.serviceTier, servedTier: metered.serviceTier };
   const prices = pricesFor(model, tiers.requestedTier, tiers.servedTier);
   const calls = isAnswered(metered) ? chargedCalls(toolsFor(model, sent.hostTools), metered.calls, metered.usage) : [];
-  const { usage, source } = await usageOf(
-    metered,
-    sent,
-    { model, prices, foundTokens: foundByCalls(prices, calls) },
-    counter,
-  );
+  const work = { calls: calls.reduce((sum, { count }) => sum + count, 0), foundTokens: foundByCalls(prices, calls) };
+  const { usage, source } = await usageOf(metered, sent, { model, prices, work }, counter);
   const { served, firstByteMs } = dispatch ?? {};
   const { failure } = errorOf(termination) ?? {};
   return {
@@ -53,26 +49,38 @@ function isAnswered({ source, usage }: Metered): boolean {
   return source !== 'counted' || usage.completionTokens > 0;
 }
 
+/** What calls of the host's tools do to the input. */
+interface ToolWork {
+  /** After each the host reads the input again. */
+  readonly calls: number;
+  /** What they may have brought in, which nobody here can count. */
+  readonly foundTokens: number;
+}
+
 interface Terms {
   readonly model: InputTerms;
   readonly prices: Prices;
-  /** What calls of the host's tools may have brought in, which is input that nobody here can count. */
-  readonly foundTokens: number;
+  readonly work: ToolWork;
 }
 
 async function usageOf(
   metered: Metered,
   request: ModelRequest,
-  { model, prices, foundTokens }: Terms,
+  { model, prices, work }: Terms,
   counter: TokenCounter,
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
   const { usage, source, written, earlyReport } = metered;
   if (written === undefined) return { usage: withLifetimes(usage, request), source };
-  const input = sampleInput(request, model);
-  const estimate = { ...usage, promptTokens: usage.promptTokens + foundTokens };
-  const sample = { ...input, extraTokens: input.extraTokens + foundTokens };
-  const counted = withPrediction(await countUsage(counter, estimate, sample, written), request);
+  const read = withToolWork(await countUsage(counter, usage, sampleInput(request, model), written), work, request);
+  const counted = withPrediction(read, request);
   return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices) : counted);
+}
+
+/** As it was held: what was read again comes from the cache, if the host may have one. */
+function withToolWork(usage: TokenUsage, { calls, foundTokens }: ToolWork, { cacheWrite }: ModelRequest): TokenUsage {
+  const readAgain = calls * usage.promptTokens;
+  const promptTokens = usage.promptTokens + readAgain + foundTokens;
+  return { ...usage, promptTokens, cachedTokens: cacheWrite === undefined ? 0 : readAgain };
 }
 
 /** Nobody says how much of a prediction was rejected, which is billed as output: all of it, as it was held. */

@@ -15,8 +15,8 @@ function withWrites(usage: TokenUsage, { dialect, cacheWrite }: ModelRequest, pr
   // Only messages mark what is to be written. Elsewhere a host may cache what it likes, and bills it only at a price of its own.
   const isBilled = dialect.name === 'messages' || prices.cacheWrite > prices.input;
   if (cacheWrite === undefined || !isBilled) return usage;
-  const { promptTokens, parts = NO_PARTS } = usage;
-  const written = { [cacheWrite === '1h' ? 'cacheWrite1hTokens' : 'cacheWriteTokens']: promptTokens };
+  const { promptTokens, cachedTokens, parts = NO_PARTS } = usage;
+  const written = { [cacheWrite === '1h' ? 'cacheWrite1hTokens' : 'cacheWriteTokens']: promptTokens - cachedTokens };
   return { ...usage, parts: { ...parts, ...written } };
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { billedCalls, type ToolCall } from '../core/host-tools.ts';
-import { NO_PARTS, type TokenUsage, type UsageSource } from '../core/usage.ts';
+import { cacheWritesOf, NO_PARTS, type TokenUsage, type UsageSource } from '../core/usage.ts';
 import { type AnswerFacts, quotableId } from '../dialects/answer.ts';
 import { audioBytesPerToken } from '../dialects/audio-output.ts';
 import { TextSample } from '../wire/text-sample.ts';
@@ -218,7 +218,10 @@ export function larger(
   const { completionTokens } = counted;
   if (reported.completionTokens >= completionTokens) return { usage: withParts(reported), source: 'reported' };
   const promptTokens = Math.max(reported.promptTokens, counted.promptTokens);
-  return { usage: withParts({ ...reported, promptTokens, completionTokens }), source: 'counted' };
+  const cachedTokens = Math.max(reported.cachedTokens, counted.cachedTokens);
+  const most = promptTokens - cacheWritesOf(reported);
+  const usage = { ...reported, promptTokens, cachedTokens: Math.min(cachedTokens, most), completionTokens };
+  return { usage: withParts(usage), source: 'counted' };
 }
 
 /** The usage with as many tokens of its output as audio, at least. */

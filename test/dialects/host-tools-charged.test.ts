@@ -125,9 +125,36 @@ describe('a stream', () => {
     connection.leave();
     const row = await gateway.row(key);
     assert.equal(row.source, 'counted');
-    assert.ok(row.prompt_tokens > 2_000 && row.prompt_tokens < 2_050, `${row.prompt_tokens}`);
-    assert.equal(row.cost_nanos, row.prompt_tokens * 1_000 + row.completion_tokens * 2_000 + 2 * CENT);
+    // Its input was read once, and once more from the cache after each call.
+    const { prompt_tokens: input, cached_tokens: again } = row;
+    assert.ok(again > 10 && input === 1.5 * again + 2_000, `${input} and ${again}`);
+    assert.equal(row.cost_nanos, (input - again) * 1_000 + again * 100 + row.completion_tokens * 2_000 + 2 * CENT);
   });
+
+  for (const [what, control, price] of [
+    ['with a cache', { cache_control: { type: 'ephemeral' } }, 100],
+    ['without one', {}, 1_000],
+  ] as const) {
+    test(`of messages that breaks off, ${what}, is charged for its calls and for reading its input again`, async () => {
+      const key = gateway.key();
+      const block = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} };
+      const { usage, ...start } = ANSWERS.messages() as { readonly usage: object };
+      gateway.upstream.follow(
+        streaming(
+          event('message_start', { message: { ...start, stop_reason: null } }),
+          event('content_block_start', { index: 0, content_block: block }),
+        ),
+      );
+      const tool = { type: 'web_search_20250305', name: 'web_search', ...control };
+      await post(gateway, key, 'messages', { tools: [tool], stream: true, system: 'word '.repeat(1_000) });
+      const row = await gateway.row(key);
+      const input = price === 100 ? row.cached_tokens : (row.prompt_tokens - 1_000) / 2;
+      assert.ok(input > 1_000, `${input}`);
+      assert.equal(row.prompt_tokens, 2 * input + 1_000);
+      const tokens = (input + 1_000) * 1_000 + input * price + row.completion_tokens * 2_000;
+      assert.equal(row.cost_nanos, tokens + CENT);
+    });
+  }
 
   test('holds more before it relays a call beyond those held', () =>
     withGateway(CONFIG, async (own) => {
@@ -162,8 +189,9 @@ describe('a stream', () => {
     gateway.upstream.follow(streaming(chunk('Hi', 'stop'), DONE));
     await post(gateway, key, 'chat', { enable_search: true, stream: true });
     const row = await gateway.row(key);
-    assert.equal(row.cost_nanos, row.prompt_tokens * 1_000 + row.completion_tokens * 2_000 + CENT);
-    assert.ok(row.prompt_tokens > 1_000, `${row.prompt_tokens}`);
+    const { prompt_tokens: input, cached_tokens: again } = row;
+    assert.equal(row.cost_nanos, (input - again) * 1_000 + again * 100 + row.completion_tokens * 2_000 + CENT);
+    assert.ok(input > 1_000, `${input}`);
   });
 });
 
@@ -171,5 +199,5 @@ test('the journal has the price of each kind of call', async () => {
   const key = gateway.key();
   gateway.upstream.follow((call) => call.answer(200, ANSWERS.responses({ output: [ran('a', 'c1')] })));
   await post(gateway, key, 'responses', { tools: [code({ memory_limit: '4g' })] });
-  assert.equal((await gateway.row(key)).price, '1/1/2 tools.code_interpreter(memory_limit:4g)=0.12');
+  assert.equal((await gateway.row(key)).price, '1/0.1/2 tools.code_interpreter(memory_limit:4g)=0.12');
 });

@@ -8,26 +8,39 @@ const gateway = await startTestGateway(CONFIG);
 after(() => gateway.stop());
 afterEach(() => gateway.assertSettled());
 
-/** The dialect, the fields of a request, and what it holds beyond one without them, in nanodollars. */
-const HELD: readonly (readonly [name: Name, fields: object, nanos: number])[] = [
-  ['responses', { tools: [SEARCH] }, 10 * (CENT + 1_000_000)],
-  ['responses', { tools: [SEARCH], max_tool_calls: 2 }, 2 * (CENT + 1_000_000)],
-  ['responses', { tools: [{ ...SEARCH, search_context_size: 'high' }], max_tool_calls: 1 }, 2 * CENT + 4_000_000],
-  ['responses', { tools: [code({ memory_limit: '1g' })], max_tool_calls: 1 }, 3 * CENT],
-  ['responses', { tools: [code({ memory_limit: '4g' })], max_tool_calls: 1 }, 12 * CENT],
-  ['responses', { tools: [{ type: 'image_generation' }], max_tool_calls: 1 }, 20 * CENT],
-  ['messages', { tools: [{ ...SEARCH, max_uses: 2 }] }, 2 * (CENT + 1_000_000)],
-  ['messages', { tools: [{ ...FETCH, max_uses: 3 }] }, 3 * 2_000_000],
-  ['messages', { tools: [{ ...FETCH, max_uses: 3, max_content_tokens: 5_000 }] }, 3 * 5_000_000],
-  ['chat', { tools: [SEARCH] }, CENT + 1_000_000],
-  ['chat', { web_search_options: { search_context_size: 'high' } }, 2 * CENT + 4_000_000],
-  ['chat', { enable_search: true }, CENT + 1_000_000],
+const CACHED = { cache_control: { type: 'ephemeral' } };
+
+/**
+ * The dialect, the fields of a request, how many calls it holds, and for each what that holds, in nanodollars. After each
+ * call all input is read again: from the cache if there is one, at 100 nanodollars a token.
+ */
+const HELD: readonly (readonly [name: Name, fields: object, calls: number, nanos: number, again: number])[] = [
+  ['responses', { tools: [SEARCH] }, 10, CENT + 1_000_000, 100],
+  ['responses', { tools: [SEARCH], max_tool_calls: 2 }, 2, CENT + 1_000_000, 100],
+  [
+    'responses',
+    { tools: [{ ...SEARCH, search_context_size: 'high' }], max_tool_calls: 3 },
+    3,
+    2 * CENT + 4_000_000,
+    100,
+  ],
+  ['responses', { tools: [code({ memory_limit: '1g' })], max_tool_calls: 1 }, 1, 3 * CENT, 100],
+  ['responses', { tools: [code({ memory_limit: '4g' })], max_tool_calls: 1 }, 1, 12 * CENT, 100],
+  ['responses', { tools: [{ type: 'image_generation' }], max_tool_calls: 1 }, 1, 20 * CENT, 100],
+  ['messages', { tools: [{ ...SEARCH, max_uses: 2 }] }, 2, CENT + 1_000_000, 1_000],
+  ['messages', { tools: [{ ...SEARCH, max_uses: 2, ...CACHED }] }, 2, CENT + 1_000_000, 100],
+  ['messages', { tools: [{ ...FETCH, max_uses: 3 }] }, 3, 2_000_000, 1_000],
+  ['messages', { tools: [{ ...FETCH, max_uses: 3, max_content_tokens: 5_000 }] }, 3, 5_000_000, 1_000],
+  ['chat', { tools: [SEARCH] }, 1, CENT + 1_000_000, 100],
+  ['chat', { web_search_options: { search_context_size: 'high' } }, 1, 2 * CENT + 4_000_000, 100],
+  ['chat', { enable_search: true }, 1, CENT + 1_000_000, 100],
   // The price says no tokens.
-  ['chat', { tools: [{ type: 'oracle' }] }, CENT + 10_000_000],
+  ['chat', { tools: [{ type: 'oracle' }] }, 1, CENT + 10_000_000, 100],
 ];
+const TEXT = 'many words '.repeat(500);
 
 describe('a request holds what calls of tools cost, and what they may bring in', () => {
-  for (const [name, fields, nanos] of HELD) {
+  for (const [name, fields, calls, nanos, again] of HELD) {
     test(`${name}: ${JSON.stringify(fields)}`, async () => {
       const key = gateway.key();
       const held: number[] = [];
@@ -36,10 +49,12 @@ describe('a request holds what calls of tools cost, and what they may bring in',
         call.answer(200, ANSWERS[name]());
       });
       // The same text, in a field that hosts may read, but no tool.
-      for (const each of [fields, { x: fields }]) await post(gateway, key, name, each);
+      for (const each of [fields, { x: fields }]) await post(gateway, key, name, { ...each, y: TEXT });
       const [withTools = 0, without = 0] = held;
+      const input = (without - 10 * 2_000) / 1_000;
+      const expected = calls * (nanos + input * again);
       // Within the estimate of the text of the fields themselves.
-      assert.ok(Math.abs(withTools - without - nanos) < 20_000, `${withTools - without} for ${nanos}`);
+      assert.ok(Math.abs(withTools - without - expected) < 50_000, `${withTools - without} for ${expected}`);
     });
   }
 

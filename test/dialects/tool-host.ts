@@ -2,9 +2,10 @@
 import { completion } from '../support/answers.ts';
 import type { TestGateway, TestKey } from '../support/gateway.ts';
 
-/** USD per million tokens: 1,000 and 2,000 nanodollars a token. A call of a tool costs as many cents as it says. */
+/** USD per million tokens: 1,000, 100 and 2,000 nanodollars a token. */
 const MODEL = {
   input: 1,
+  cached_input: 0.1,
   output: 2,
   default_output: 100,
   tools: {

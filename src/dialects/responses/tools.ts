@@ -89,9 +89,33 @@ export function hostToolsOf(fields: Fields): readonly HostTool[] {
 
 const CALLED_AS: ReadonlyMap<string, string> = new Map([['web_search_preview', 'web_search']]);
 
-/** What the host's tools in a request refer to. */
+/** What the host's tools in a request refer to, and past calls of them in its input. */
 export function toolReferences(fields: Fields): readonly ToolReference[] {
-  return toolsIn(fields).flatMap(({ name, tool, path }) => readTool(tool, path, KINDS.get(name) ?? OTHERS).references);
+  const tools = toolsIn(fields);
+  const names = new Set(tools.map(({ name }) => name));
+  const items = Array.isArray(fields.input) ? fields.input : [];
+  return [
+    ...tools.flatMap(({ name, tool, path }) => readTool(tool, path, KINDS.get(name) ?? OTHERS).references),
+    ...items.flatMap((item, index) => (isObject(item) ? referencesOfCall(item, names, ['input', index]) : [])),
+  ];
+}
+
+/** A tool goes on in the container of a past call; a picture that was made is at the host unless the request holds it. */
+function referencesOfCall(item: Fields, tools: ReadonlySet<string>, path: Path): readonly ToolReference[] {
+  const name = hostToolOfItem(item) ?? '';
+  if (name === 'image_generation' && typeof item.result !== 'string') {
+    return [{ where: pathText([...path, 'id']), what: 'an image at the provider' }];
+  }
+  if (!tools.has(name)) return [];
+  const holders = [
+    { holder: item, at: path },
+    { holder: item.environment, at: [...path, 'environment'] },
+  ];
+  return holders.flatMap(({ holder, at }) =>
+    isObject(holder) && typeof holder.container_id === 'string'
+      ? [{ where: pathText([...at, 'container_id']), what: 'a container at the provider' }]
+      : [],
+  );
 }
 
 /** A tool of the host, and where it is. */

@@ -145,6 +145,30 @@ describe('what a tool refers to', () => {
   }
 });
 
+/** An item of the input, and the field of it that refers to something if the request has the tools. */
+const PAST_CALLS: readonly (readonly [item: object, field: string | undefined])[] = [
+  [{ type: 'code_interpreter_call', id: 'a', container_id: 'cntr_1' }, 'container_id'],
+  [{ type: 'shell_call', environment: { container_id: 'cntr_1' } }, 'environment.container_id'],
+  [{ type: 'shell_call', environment: { type: 'local', container_id: 'cntr_1' } }, undefined],
+  [{ type: 'image_generation_call', id: 'ig_1' }, 'id'],
+  [{ type: 'image_generation_call', id: 'ig_1', result: 'AAAA' }, undefined],
+  [{ type: 'web_search_call', id: 'ws_1' }, undefined],
+  [{ type: 'file_search_call', id: 'fs_1', results: [{ file_id: 'file_1' }] }, undefined],
+];
+
+describe('what a past call refers to', () => {
+  const tools = [{ type: 'code_interpreter' }, { type: 'shell' }, SEARCH];
+  const fieldsOf = (fields: object) => toolReferences(responsesRequest(fields).body.fields).map(({ where }) => where);
+  for (const [item, field] of PAST_CALLS) {
+    test(JSON.stringify(item), () => {
+      assert.deepEqual(fieldsOf({ tools, input: [item] }), field === undefined ? [] : [`input[0].${field}`]);
+    });
+  }
+  test('is nothing if no tool of the request goes on in its container', () => {
+    assert.deepEqual(fieldsOf({ input: [{ type: 'code_interpreter_call', container_id: 'cntr_1' }] }), []);
+  });
+});
+
 const MAXIMA: readonly (readonly [maximum: unknown, calls: number])[] = [
   [undefined, 10],
   [null, 10],
