@@ -25,7 +25,7 @@ describe('a message is refused that', () => {
     [
       'names a file of the host',
       { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }] }] },
-      /^messages\[0\]\.content\[0\]: a file/,
+      /^messages\[0\]\.content\[0\]\.source\.file_id: it names/,
     ],
     ['has two maxima', { max_completion_tokens: 5 }, /^max_completion_tokens: /],
   ] as const) {
