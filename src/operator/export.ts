@@ -44,12 +44,20 @@ export function usageJson(row: UsageRow, by: UsageGroup | undefined): Record<str
   };
 }
 
-/** Comma-separated values with a header line; values are quoted where they need it. */
+/**
+ * Comma-separated values with a header line; values are quoted where they need it. Names come from clients, and a
+ * spreadsheet would run one that looks like a formula: an apostrophe before it makes it a text.
+ */
 export function usageCsv(rows: readonly UsageRow[], by: UsageGroup | undefined): string {
   const lines = [usageFields(by), ...rows.map((row) => Object.values(usageJson(row, by)).map(String))];
   return lines.map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
 }
 
+const FORMULA = /^[=+\-@\t\r]/;
+/** A plain number is no formula, also a negative one. */
+const NUMBER = /^-?\d+(?:\.\d+)?$/;
+
 function csvCell(cell: string): string {
-  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  const text = FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
