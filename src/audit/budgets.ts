@@ -6,30 +6,28 @@ interface BudgetDialect {
   table(name: 'budgets' | 'budget_steps' | 'journal' | 'sealed_days'): string;
   /** The largest of some integers. */
   readonly greatest: string;
-  /** The end of the text `day` in milliseconds since 1970. */
-  endOfDay(day: string): string;
   /** Keeps the result of a common table. */
   readonly materialized: string;
 }
 
 /**
  * The steps of each window from its first that must be exact. Those before have left it, were filled with sums by day,
- * or are of days whose rows were dropped. Days, weeks and totals have no sums of their own: they read those by day and month.
+ * or have rows that were dropped. Days, weeks and totals have no sums of their own: they read those by day and month.
  */
-export function budgetQueries({ table, greatest, endOfDay, materialized }: BudgetDialect): {
+export function budgetQueries({ table, greatest, materialized }: BudgetDialect): {
   readonly count: string;
   readonly differences: string;
 } {
   const step = 'b.window_s * 10';
   const windows = `WITH newest AS (SELECT key_id, window_s, max(at_ms) AS at_ms FROM ${table('budget_steps')} GROUP BY key_id, window_s),
-  dropped AS (SELECT key_id, ${endOfDay('max(day)')} AS to_ms FROM ${table('sealed_days')} GROUP BY key_id),
+  dropped AS (SELECT key_id, max(settled_to_ms) AS to_ms FROM ${table('sealed_days')} GROUP BY key_id),
   windows AS ${materialized} (SELECT b.key_id, b.window_s, ${greatest}(b.exact_from_ms, coalesce(n.at_ms - b.window_s * 1000, 0),
-      coalesce((d.to_ms + ${step} - 1) / (${step}) * (${step}), 0)) AS from_ms
+      coalesce((d.to_ms / (${step}) + 1) * (${step}), 0)) AS from_ms
     FROM ${table('budgets')} b LEFT JOIN newest n ON n.key_id = b.key_id AND n.window_s = b.window_s
       LEFT JOIN dropped d ON d.key_id = b.key_id WHERE b.window_s IS NOT NULL),
-  ended AS ${materialized} (SELECT b.key_id, b.window_s, j.admitted_at_ms / (${step}) * (${step}) AS at_ms, sum(j.cost_nanos) AS nanos
+  ended AS ${materialized} (SELECT b.key_id, b.window_s, j.settled_at_ms / (${step}) * (${step}) AS at_ms, sum(j.cost_nanos) AS nanos
     FROM ${table('journal')} j CROSS JOIN windows b
-    WHERE j.admitted_at_ms >= (SELECT min(from_ms) FROM windows) AND b.key_id = j.key_id AND j.admitted_at_ms >= b.from_ms
+    WHERE EXISTS (SELECT 1 FROM windows) AND b.key_id = j.key_id AND j.settled_at_ms >= b.from_ms
     GROUP BY 1, 2, 3 HAVING sum(j.cost_nanos) > 0),
   stored AS ${materialized} (SELECT s.key_id, s.window_s, s.at_ms, s.cost_nanos AS nanos
     FROM ${table('budget_steps')} s JOIN windows b ON b.key_id = s.key_id AND b.window_s = s.window_s

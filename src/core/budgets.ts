@@ -2,7 +2,7 @@
 import { DAY_MS, isoTime } from './clock.ts';
 import { formatUsd, type Nanos } from './money.ts';
 
-/** A limit on what requests cost that were admitted in one period. */
+/** A limit on what requests cost that were admitted in one period, or that ended in a sliding one. */
 export interface Budget {
   /** `day`, `week` or `total`, or the length of a sliding window as it was set: `24h`. */
   readonly period: string;
@@ -90,7 +90,7 @@ export function calendarPeriod(
 
 /**
  * A sliding window counts in steps of a hundredth of its length, so that it takes a hundred sums however many requests
- * it has. What was admitted in a step leaves when the last moment of the step does: up to one percent late, never early.
+ * it has. What ended in a step leaves when the last moment of the step does: up to one percent late, never early.
  */
 const STEPS = 100;
 /** The steps of a window that are kept in memory at most: some have left. */
@@ -107,7 +107,7 @@ export function stepOf(wallMs: number, windowS: number): number {
   return Math.floor(wallMs / step) * step;
 }
 
-/** When what was admitted in the step that begins at `atMs` has left the window. */
+/** When what ended in the step that begins at `atMs` has left the window. */
 export function leavesAtMs(atMs: number, windowS: number): number {
   return atMs + stepMs(windowS) + windowS * 1_000;
 }

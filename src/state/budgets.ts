@@ -35,21 +35,37 @@ export function budgetDifference(before: readonly Budget[], after: readonly Budg
  */
 export const MOST_FILL_ROWS = 100_000;
 
-/** Where a new window begins: everything that may count was admitted from then on. */
+/** Requests that took longer than this have an index of their own, `journal_of_long_requests`, by their end. */
+const LONG_MS = 300_000;
+
+/**
+ * Selects the rows of the journal that ended then or later. An index by their end would cost every request: these were
+ * admitted then, or a little before it, or they took so long that there are few of them.
+ */
+export function endedSince(columns: string, journal: string, since: string): string {
+  return `SELECT ${columns} FROM ${journal} WHERE admitted_at_ms >= ${since} - ${LONG_MS} AND settled_at_ms >= ${since}
+      AND settled_at_ms - admitted_at_ms <= ${LONG_MS}
+    UNION ALL SELECT ${columns} FROM ${journal} WHERE settled_at_ms - admitted_at_ms > ${LONG_MS} AND settled_at_ms >= ${since}`;
+}
+
+/** Where a new window begins: everything that may count ended from then on. */
 export function windowStartMs(windowS: number, wallMs: number): number {
   return stepOf(wallMs, windowS) - windowS * 1_000;
 }
 
+/** How long after its day a request may end of which no more than the day of its admission is known. */
+const OVERTIME_MS = 3_600_000;
+
 /** The days whose sums may count in a window. */
 export function daysOfWindow(windowS: number, wallMs: number): string[] {
-  const first = Math.floor(windowStartMs(windowS, wallMs) / DAY_MS);
+  const first = Math.floor((windowStartMs(windowS, wallMs) - OVERTIME_MS) / DAY_MS);
   const days = Math.floor(wallMs / DAY_MS) - first + 1;
   return Array.from({ length: days }, (_, i) => utcDay((first + i) * DAY_MS));
 }
 
-/** The step that the cost of a day is put into where no more is known: the last of the day. So it never leaves early. */
+/** The step that the cost of a day is put into where no more is known: the last possible one. So it never leaves early. */
 export function lastStepOf(day: string, windowS: number, wallMs: number): number {
-  return stepOf(Math.min(Date.parse(day) + DAY_MS - 1, wallMs), windowS);
+  return stepOf(Math.min(Date.parse(day) + DAY_MS + OVERTIME_MS - 1, wallMs), windowS);
 }
 
 /** From when on the steps of a window are exact if it was filled with sums by day. */

@@ -42,7 +42,7 @@ export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   credit_entries: { text: ['note'], integers: ['id', 'at_ms', 'amount_nanos', 'balance_nanos'] },
   usage_months: { text: ['month', ...SUMS.text], integers: [...SUMS.integers, 'last_at_ms'] },
   usage_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },
-  sealed_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },
+  sealed_days: { text: ['day', ...SUMS.text], integers: [...SUMS.integers, 'settled_to_ms'] },
   usage_names: { text: ['month', 'kind', 'name'], integers: ['id'] },
   usage_name_days: { text: ['day', 'kind', 'name', 'key_id', 'model'], integers: SUM_FIGURES },
   refusals: { text: ['month', 'key_id', 'code', 'reason'], integers: ['requests', 'last_at_ms'] },

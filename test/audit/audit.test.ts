@@ -118,7 +118,7 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   ],
   [
     'sealed sums of rows that still exist',
-    `INSERT INTO sealed_days SELECT * FROM usage_days`,
+    `INSERT INTO sealed_days SELECT *, 0 FROM usage_days`,
     'sums by day',
     /requests is 2, but the journal has 4/,
   ],

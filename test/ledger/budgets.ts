@@ -153,7 +153,7 @@ export function testBudgets(openStore: OpenStore): void {
       await bench.store.advance(HOUR_MS);
       assert.equal((await bench.refuse(key)).reason, 'money_spoken_for');
       assert.equal((await bench.grow(id, 101n)).granted, false);
-      await bench.settle(id, { costNanos: 100n });
+      await bench.settle(id, { costNanos: 99n });
       await bench.admit(key);
     });
 
@@ -216,10 +216,10 @@ function testKeptBudgets(openStore: OpenStore): void {
     await bench.store.advance(2 * DAY_MS);
     await spend(bench, key, 5n);
     await bench.store.engine.dropOldRows();
-    // What was spent at noon is taken to have been spent at the end of that day.
+    // What was spent at noon is taken to have been spent an hour after that day.
     await bench.store.operator.keys.setLimits(key.id, { budgets: () => [budget('50h', 45n)] }, bench.clock.wallMs());
     const stepMs = 50 * 36_000;
-    const lastStep = Math.floor((MIDNIGHT - 1) / stepMs) * stepMs;
+    const lastStep = Math.floor((MIDNIGHT + HOUR_MS - 1) / stepMs) * stepMs;
     const frees = lastStep + stepMs + 50 * HOUR_MS;
     assert.deepEqual(await bench.refuse(key), reached('50h', 45n, frees));
     await bench.store.advance(frees - bench.clock.wallMs());

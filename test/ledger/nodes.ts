@@ -135,7 +135,7 @@ export function testNodes(database: SharedDatabase): void {
         spentBy: LATE,
         ...tokens(700, 20),
       });
-      await store.advance(5_000);
+      await store.advance(40_000);
       await onceBack(bench, other, [{ kind: 'settle', settlement }]);
       await onceBack(bench, other, [{ kind: 'settle', settlement }]).catch(() => {});
       const [row, ...more] = await store.rows('journal');
@@ -152,6 +152,9 @@ export function testNodes(database: SharedDatabase): void {
         rows.map(({ requests, costNanos }) => [requests, costNanos]),
         [[1, 90n]],
       );
+      // A sliding budget has what was charged now, and no more of what was held before.
+      const steps = await store.database.read('SELECT at_ms, cost_nanos FROM inf_gw.budget_steps WHERE cost_nanos > 0');
+      assert.deepEqual(steps, [{ at_ms: BigInt(NOON + 36_000), cost_nanos: 90n }]);
       // In the window, too, what it used stands for what was held, dated now.
       const { figures } = await bench.identify(key);
       assert.deepEqual([figures.remainingTokens, figures.resetTokensS], [10_000 - 10 - 720, 60]);

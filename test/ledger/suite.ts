@@ -11,6 +11,7 @@ import { compareWithNaiveLedger } from './model.ts';
 import { testNames } from './names.ts';
 import { testPrices } from './prices.ts';
 import { testRefusals } from './refusals.ts';
+import { testSlidingBudgets } from './sliding.ts';
 import { testWaits } from './waits.ts';
 
 /** `runs`: how many random histories. */
@@ -21,6 +22,7 @@ export function testConformance(openStore: OpenStore, runs: number): void {
   testGrowth(openStore);
   testBudgets(openStore);
   testLeashes(openStore);
+  testSlidingBudgets(openStore);
   testForecasts(openStore);
   testPrices(openStore);
   testNames(openStore);

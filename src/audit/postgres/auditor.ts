@@ -19,7 +19,7 @@ import { type DatabaseFindings, DatabaseWalk } from './journal.ts';
 import { heldCheck, keyStateCheck, partitionsCheck, windowsCheck } from './shared.ts';
 
 /** The version of the tables that this auditor can read. */
-const KNOWN_VERSION = 6;
+const KNOWN_VERSION = 7;
 
 const ENDED = 'EXISTS (SELECT FROM inf_gw.journal j WHERE j.request_id = h.request_id)';
 const HOLDS = `SELECT request_id, hold_nanos, input_tokens, output_tokens, node_id::bigint AS node_id,
@@ -36,7 +36,6 @@ const LAST_ID = `SELECT last_value FROM pg_sequences WHERE schemaname = 'inf_gw'
 const BUDGETS = budgetQueries({
   table: (name) => `inf_gw.${name}`,
   greatest: 'greatest',
-  endOfDay: (day) => `(extract(epoch FROM (${day} || ' 00:00:00+00')::timestamptz + interval '1 day') * 1000)::bigint`,
   materialized: 'MATERIALIZED',
 });
 

@@ -19,12 +19,11 @@ import { nameQueries } from '../names.ts';
 import { JournalWalk } from './journal.ts';
 
 /** The schema version that this auditor can read. */
-export const KNOWN_VERSION = 10n;
+export const KNOWN_VERSION = 11n;
 
 const BUDGETS = budgetQueries({
   table: (name) => name,
   greatest: 'max',
-  endOfDay: (day) => `CAST(strftime('%s', ${day}, '+1 day') AS INTEGER) * 1000`,
   materialized: 'MATERIALIZED',
 });
 

@@ -260,16 +260,16 @@ export class Decisions {
 
   #settle(settlement: Settlement): RateFigures {
     const { lease, activity } = this.#leases.get(settlement.requestId);
-    const nowMs = this.#clock.monotonicMs();
+    const [nowMs, wallMs] = [this.#clock.monotonicMs(), this.#clock.wallMs()];
     // Before the charge is recorded: a key read afterwards would already include it, and it would
     // count twice.
     const key = this.#keys.byId(lease.hold.keyId);
-    this.#store.settle(lease.hold, settlement, this.#clock.wallMs());
+    this.#store.settle(lease.hold, settlement, wallMs);
     this.#leases.remove(lease, activity);
     this.#undo.push(() => this.#leases.add(lease, activity));
     if (activity.countTokens(settlement.usage, nowMs)) this.#undo.push(() => activity.tokens.undoAdd());
     // Of the key not to be undone: a rollback forgets all keys.
-    if (key !== undefined) chargeKey(key, lease, settlement.costNanos);
+    if (key !== undefined) chargeKey(key, lease, wallMs, settlement.costNanos);
     this.#balanceNanos -= settlement.costNanos;
     this.#undo.push(() => {
       this.#balanceNanos += settlement.costNanos;

@@ -69,11 +69,11 @@ export class KeyBudgets {
     return this.#day === utcDay(wallMs);
   }
 
-  /** Counts the charge for a request that was admitted then. */
-  add(admittedAtMs: number, nanos: Nanos): void {
+  /** Counts the charge for a request: by its admission, and in sliding windows from its end. */
+  add(admittedAtMs: number, settledAtMs: number, nanos: Nanos): void {
     for (const entry of this.#entries) {
       if (entry.kind === 'sliding') {
-        addToStep(entry.steps, entry.windowS, stepOf(admittedAtMs, entry.windowS), nanos);
+        addToStep(entry.steps, entry.windowS, stepOf(settledAtMs, entry.windowS), nanos);
       } else if (isWithin(entry, admittedAtMs)) entry.chargedNanos += nanos;
     }
   }

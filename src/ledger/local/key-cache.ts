@@ -20,10 +20,10 @@ export interface CachedKey {
   readonly budgets: KeyBudgets | LeashBudgets | undefined;
 }
 
-/** Counts the charge of a request, in the periods in which it was admitted. */
-export function chargeKey(key: CachedKey, { month, hold }: Lease, nanos: Nanos): void {
+/** Counts the charge of a request that was settled then. */
+export function chargeKey(key: CachedKey, { month, hold }: Lease, settledAtMs: number, nanos: Nanos): void {
   if (key.month === month) key.chargedNanos += nanos;
-  key.budgets?.add(hold.admittedAtMs, nanos);
+  key.budgets?.add(hold.admittedAtMs, settledAtMs, nanos);
 }
 
 /** When the cache is full it is cleared. A key takes about 1 KB. */

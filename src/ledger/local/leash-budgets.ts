@@ -19,8 +19,8 @@ export class LeashBudgets implements Pick<KeyBudgets, 'isCurrent' | 'add' | 'spe
   }
 
   /** Counts a charge on every leash that the key is on. */
-  add(admittedAtMs: number, nanos: Nanos): void {
-    this.own?.add(admittedAtMs, nanos);
+  add(admittedAtMs: number, settledAtMs: number, nanos: Nanos): void {
+    this.own?.add(admittedAtMs, settledAtMs, nanos);
     for (const budgets of this.#outer()) budgets.addToTotal(nanos);
   }
 

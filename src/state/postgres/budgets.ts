@@ -5,6 +5,7 @@ import {
   type Budgets,
   budgetDifference,
   daysOfWindow,
+  endedSince,
   exactAfterMs,
   lastStepOf,
   MOST_FILL_ROWS,
@@ -78,19 +79,20 @@ export async function writeBudgets(
 async function fill(run: Run, keyId: string, windowS: number, wallMs: number): Promise<number> {
   const sinceMs = windowStartMs(windowS, wallMs);
   const [count] = await run(
-    'SELECT count(*) AS rows FROM (SELECT FROM inf_gw.journal WHERE admitted_at_ms >= $1 LIMIT $2) j',
+    `SELECT count(*) AS rows FROM (${endedSince('1', 'inf_gw.journal', '$1::bigint')} LIMIT $2) j`,
     [sinceMs, MOST_FILL_ROWS + 1],
   );
   const days = daysOfWindow(windowS, wallMs);
   const dropped = await run(
-    'SELECT 1::bigint AS one FROM inf_gw.sealed_days WHERE key_id = $1 AND day = ANY ($2) LIMIT 1',
-    [keyId, days],
+    `SELECT 1::bigint AS one FROM inf_gw.sealed_days WHERE key_id = $1 AND day = ANY ($2) AND settled_to_ms >= $3 LIMIT 1`,
+    [keyId, days, sinceMs],
   );
   if (Number(count?.rows) <= MOST_FILL_ROWS && dropped.length === 0) {
     await run(
       `INSERT INTO inf_gw.budget_steps (key_id, window_s, at_ms, cost_nanos)
-         SELECT key_id, $1::bigint, admitted_at_ms / $2::bigint * $2::bigint, sum(cost_nanos) FROM inf_gw.journal
-         WHERE admitted_at_ms >= $3 AND key_id = $4 GROUP BY 1, 3 HAVING sum(cost_nanos) > 0`,
+         SELECT key_id, $1::bigint, settled_at_ms / $2::bigint * $2::bigint, sum(cost_nanos)
+         FROM (${endedSince('key_id, settled_at_ms, cost_nanos', 'inf_gw.journal', '$3::bigint')}) j
+         WHERE key_id = $4 GROUP BY 1, 3 HAVING sum(cost_nanos) > 0`,
       [windowS, stepMs(windowS), sinceMs, keyId],
     );
     return sinceMs;

@@ -104,7 +104,7 @@ export class PostgresRequests implements Requests {
       if (request.end === undefined) return { kind: 'in_flight' };
       const { source } = request.end;
       if (source !== 'held') return { kind: 'not_held', source };
-      await charge(run, request, costNanos - request.end.costNanos);
+      await charge(run, request, request.end.settledAtMs, costNanos - request.end.costNanos);
       await run(
         'UPDATE inf_gw.journal SET cost_nanos = $1, corrected_at_ms = $2 WHERE request_id = $3 AND admitted_at_ms = $4',
         [costNanos, wallMs, request.id, request.admittedAtMs],
@@ -143,7 +143,12 @@ async function monthsWith(run: Run, condition: string, sinceMs: number): Promise
 }
 
 /** Adds an amount, possibly negative, to the cost of a held request wherever it was charged. */
-async function charge(run: Run, { keyId, model, admittedAtMs }: RequestRecord, nanos: Nanos): Promise<void> {
+async function charge(
+  run: Run,
+  { keyId, model, admittedAtMs }: RequestRecord,
+  settledAtMs: number,
+  nanos: Nanos,
+): Promise<void> {
   const changes = [
     ['usage_days', 'day', utcDay(admittedAtMs)],
     ['usage_months', 'month', utcMonth(admittedAtMs)],
@@ -160,7 +165,7 @@ async function charge(run: Run, { keyId, model, admittedAtMs }: RequestRecord, n
     keyId,
     utcMonth(admittedAtMs),
   ]);
-  await run('SELECT inf_gw.add_to_steps($1, $2, $3)::text', [keyId, admittedAtMs, nanos]);
+  await run('SELECT inf_gw.add_to_steps($1, $2, $3)::text', [keyId, settledAtMs, nanos]);
   await run('UPDATE inf_gw.account SET balance_nanos = balance_nanos - $1', [nanos]);
 }
 

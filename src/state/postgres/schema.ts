@@ -1,7 +1,7 @@
 /** The numbered steps from an empty database to today's tables, and the functions that work on them. */
 import { GATEWAY_FUNCTIONS, RIGHTS } from './rights.ts';
 import { ALERT_TABLES, ALERTS } from './schema/alerts.ts';
-import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
+import { BUDGET_TABLES, BUDGETS, SETTLED_STEPS } from './schema/budgets.ts';
 import { DECIDE } from './schema/decide.ts';
 import { GROW } from './schema/grow.ts';
 import { LEASH_TABLES, LEASHES } from './schema/leashes.ts';
@@ -23,6 +23,7 @@ export const MIGRATIONS: readonly string[] = [
   ALERT_TABLES,
   NAME_TABLES,
   LEASH_TABLES,
+  SETTLED_STEPS,
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;

@@ -7,6 +7,7 @@ import {
   periodOf,
   slidingSpend,
   stepMs,
+  stepOf,
   windowSOf,
 } from '../../core/budgets.ts';
 import { DAY_MS, utcDay } from '../../core/clock.ts';
@@ -15,6 +16,7 @@ import {
   type BudgetedKey,
   budgetDifference,
   daysOfWindow,
+  endedSince,
   exactAfterMs,
   lastStepOf,
   MOST_FILL_ROWS,
@@ -117,27 +119,23 @@ export function writeBudgets(
 /** Fills a new window with what the key has spent before. Returns from when on its steps are exact. */
 function fill(database: Sqlite, keyId: string, windowS: number, wallMs: number): number {
   const sinceMs = windowStartMs(windowS, wallMs);
-  const count = (sql: string, ...values: (string | number)[]) =>
-    database
-      .prepare(sql)
-      .pluck()
-      .get(...values) as number;
-  const rows = count(
-    'SELECT count(*) FROM (SELECT 1 FROM journal WHERE admitted_at_ms >= ? LIMIT ?)',
-    sinceMs,
-    MOST_FILL_ROWS + 1,
-  );
+  const rows = database
+    .prepare(`SELECT count(*) FROM (${endedSince('1', 'journal', '$since')} LIMIT $most)`)
+    .pluck()
+    .get({ since: sinceMs, most: MOST_FILL_ROWS + 1 }) as number;
   const days = daysOfWindow(windowS, wallMs);
-  const isDropped = database.prepare('SELECT 1 FROM sealed_days WHERE day = ? AND key_id = ? LIMIT 1').pluck();
-  if (rows <= MOST_FILL_ROWS && !days.some((day) => isDropped.get(day, keyId) === 1)) {
-    const step = stepMs(windowS);
+  const isDropped = database
+    .prepare('SELECT 1 FROM sealed_days WHERE day = ? AND key_id = ? AND settled_to_ms >= ? LIMIT 1')
+    .pluck();
+  if (rows <= MOST_FILL_ROWS && !days.some((day) => isDropped.get(day, keyId, sinceMs) === 1)) {
     database
       .prepare(
         `INSERT INTO budget_steps (key_id, window_s, at_ms, cost_nanos)
-           SELECT key_id, $window, admitted_at_ms / $step * $step AS at_ms, sum(cost_nanos) FROM journal
-           WHERE admitted_at_ms >= $since AND key_id = $key GROUP BY 3 HAVING sum(cost_nanos) > 0`,
+           SELECT key_id, $window, settled_at_ms / $step * $step AS at_ms, sum(cost_nanos)
+           FROM (${endedSince('key_id, settled_at_ms, cost_nanos', 'journal', '$since')})
+           WHERE key_id = $key GROUP BY 3 HAVING sum(cost_nanos) > 0`,
       )
-      .run({ window: BigInt(windowS), step: BigInt(step), since: sinceMs, key: keyId });
+      .run({ window: BigInt(windowS), step: BigInt(stepMs(windowS)), since: BigInt(sinceMs), key: keyId });
     return sinceMs;
   }
   const reader = new BudgetReader(database);
@@ -157,10 +155,10 @@ function stepAdder(database: Sqlite): Statement {
 }
 
 /**
- * Adds an amount, possibly negative, to the sliding windows of a key at the admission of a request. What a window knows
- * by day only may be less there: it then counts too much, and not too little. The caller holds the lock.
+ * Adds an amount, possibly negative, to the sliding windows of a key at the end of a request. What a window knows by
+ * day only may be less there: it then counts too much, and not too little. The caller holds the lock.
  */
-export function correctSteps(database: Sqlite, keyId: string, admittedAtMs: number, nanos: Nanos): void {
+export function correctSteps(database: Sqlite, keyId: string, settledAtMs: number, nanos: Nanos): void {
   database
     .prepare(
       `INSERT INTO budget_steps (key_id, window_s, at_ms, cost_nanos)
@@ -168,7 +166,7 @@ export function correctSteps(database: Sqlite, keyId: string, admittedAtMs: numb
            WHERE key_id = $key AND window_s IS NOT NULL
          ON CONFLICT DO UPDATE SET cost_nanos = max(0, cost_nanos + $nanos)`,
     )
-    .run({ key: keyId, at: BigInt(admittedAtMs), nanos });
+    .run({ key: keyId, at: BigInt(settledAtMs), nanos });
 }
 
 /** A sliding window of a key, and the newest step that was written of it. */
@@ -199,15 +197,14 @@ export class StepWriter {
     this.#drop = database.prepare('DELETE FROM budget_steps WHERE key_id = ? AND window_s = ? AND at_ms <= ?');
   }
 
-  /** Counts the cost of a request that has ended. */
-  add(keyId: string, admittedAtMs: number, costNanos: Nanos): void {
+  /** Counts the cost of a request that was settled then. */
+  add(keyId: string, settledAtMs: number, costNanos: Nanos): void {
     const windows = this.#windowsFor(keyId);
     if (windows.length === 0 || costNanos === 0n) return;
     for (const window of windows) {
       const name = `${keyId} ${window.windowS}`;
       const pending = this.#pending.get(name) ?? { keyId, window, steps: new Map<number, Nanos>() };
-      const step = stepMs(window.windowS);
-      const atMs = Math.floor(admittedAtMs / step) * step;
+      const atMs = stepOf(settledAtMs, window.windowS);
       pending.steps.set(atMs, (pending.steps.get(atMs) ?? 0n) + costNanos);
       this.#pending.set(name, pending);
     }

@@ -114,7 +114,7 @@ export class Journal {
     const summand = { keyId, model, source, admittedAtMs, isError, ...tokens, costNanos };
     this.#sums.add(summand);
     if (spentBy !== undefined) this.#nameSums.add(spentBy, summand);
-    this.#steps.add(keyId, admittedAtMs, costNanos);
+    this.#steps.add(keyId, wallMs, costNanos);
   }
 
   /**

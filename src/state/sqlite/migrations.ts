@@ -234,4 +234,14 @@ export const MIGRATIONS: readonly string[] = [
   ALERT_TABLES,
   NAME_TABLES,
   LEASH_TABLES,
+  `
+  -- A few requests take long: with them, all that ended since a moment are found by their admission.
+  CREATE INDEX journal_of_long_requests ON journal (settled_at_ms) WHERE settled_at_ms - admitted_at_ms > 300000;
+  -- When the last of them was settled. Not known of rows that were dropped before.
+  ALTER TABLE sealed_days ADD COLUMN settled_to_ms INTEGER NOT NULL DEFAULT 0;
+  -- Steps were by time of admission, and are by time of settlement now.
+  UPDATE budgets SET exact_from_ms
+    = max(exact_from_ms, coalesce(((SELECT max(settled_at_ms) FROM journal) / (window_s * 10) + 1) * (window_s * 10), 0))
+    WHERE window_s IS NOT NULL;
+  `,
 ];

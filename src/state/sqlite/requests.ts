@@ -107,7 +107,7 @@ export class RequestStore {
       if (request.end === undefined) return { kind: 'in_flight' };
       const { source } = request.end;
       if (source !== 'held') return { kind: 'not_held', source };
-      this.#charge(request, costNanos - request.end.costNanos);
+      this.#charge(request, request.end.settledAtMs, costNanos - request.end.costNanos);
       this.#database
         .prepare('UPDATE journal SET cost_nanos = ?, corrected_at_ms = ? WHERE request_id = ?')
         .run(costNanos, wallMs, request.id);
@@ -118,7 +118,7 @@ export class RequestStore {
   /**
    * Adds an amount, possibly negative, to the cost of a held request in the sums and the balance.
    */
-  #charge({ keyId, model, admittedAtMs }: RequestRecord, nanos: Nanos): void {
+  #charge({ keyId, model, admittedAtMs }: RequestRecord, settledAtMs: number, nanos: Nanos): void {
     const changes = [
       ['usage_days', 'day', utcDay(admittedAtMs)],
       ['usage_months', 'month', utcMonth(admittedAtMs)],
@@ -130,7 +130,7 @@ export class RequestStore {
         )
         .run(nanos, value, keyId, model);
     }
-    correctSteps(this.#database, keyId, admittedAtMs, nanos);
+    correctSteps(this.#database, keyId, settledAtMs, nanos);
     this.#database.prepare('UPDATE account SET balance_nanos = balance_nanos - ?').run(nanos);
   }
 

@@ -7,9 +7,11 @@ import { ADD_FIGURES, ADMISSION_DAY } from './sql.ts';
 const STEP_ROWS = 1_000;
 
 const ROWS = 'id IN (SELECT value FROM json_each($ids))';
-const SEAL = `INSERT INTO sealed_days (day, ${SUM_COLUMNS}) SELECT day, ${SUM_NAMES}, ${sumsOf(SUM_FIGURES)}
-  FROM (SELECT ${ADMISSION_DAY} AS day, ${SUM_NAMES}, ${ROW_FIGURES} FROM journal WHERE ${ROWS})
-  GROUP BY day, ${SUM_NAMES} ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`;
+const SEAL = `INSERT INTO sealed_days (day, ${SUM_COLUMNS}, settled_to_ms)
+  SELECT day, ${SUM_NAMES}, ${sumsOf(SUM_FIGURES)}, max(settled_at_ms)
+  FROM (SELECT ${ADMISSION_DAY} AS day, ${SUM_NAMES}, ${ROW_FIGURES}, settled_at_ms FROM journal WHERE ${ROWS})
+  GROUP BY day, ${SUM_NAMES}
+  ON CONFLICT DO UPDATE SET ${ADD_FIGURES}, settled_to_ms = max(settled_to_ms, excluded.settled_to_ms)`;
 
 /**
  * Drops the oldest of the rows that were admitted before `beforeMs`, at most as many as one step

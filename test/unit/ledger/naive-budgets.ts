@@ -6,9 +6,17 @@ export interface NaiveBudget {
   readonly limitNanos: bigint;
 }
 
+/** What a request was charged, by the times of its admission and of its end. */
+export interface NaiveCharge {
+  readonly month: string;
+  readonly atMs: number;
+  readonly endedAtMs: number;
+  readonly nanos: bigint;
+}
+
 interface Spender {
   readonly budgets: readonly NaiveBudget[];
-  readonly charges: readonly { readonly atMs: number; readonly nanos: bigint }[];
+  readonly charges: readonly NaiveCharge[];
 }
 
 interface NaiveRoom extends NaiveBudget {
@@ -36,16 +44,16 @@ export function naiveRooms(
   return inOrder.map((budget) => {
     const { period, limitNanos } = budget;
     const chargedAt = (timeMs: number) =>
-      charges.reduce((sum, charge) => sum + (counts(period, charge.atMs, atMs, timeMs) ? charge.nanos : 0n), 0n);
+      charges.reduce((sum, charge) => sum + (counts(period, charge, atMs, timeMs) ? charge.nanos : 0n), 0n);
     const charged = chargedAt(nowMs);
     const isFixed = period === 'day' || period === 'week';
-    const holding = open.filter((each) => !isFixed || counts(period, each.atMs, atMs, nowMs));
+    const holding = open.filter((each) => !isFixed || endOf(period, each.atMs) === endOf(period, atMs));
     const held = holding.reduce((sum, { request }) => sum + request.holdNanos, 0n);
     const isReached = charged >= limitNanos;
     const times =
       period === 'day' || period === 'week'
         ? [endOf(period, atMs)]
-        : charges.map((charge) => leaves(period, charge.atMs));
+        : charges.map((charge) => leaves(period, charge.endedAtMs));
     const free = times.filter((timeMs) => isFixed || chargedAt(timeMs) < limitNanos);
     const freesAtMs = limitNanos === 0n || free.length === 0 || period === 'total' ? null : Math.min(...free);
     return {
@@ -83,17 +91,17 @@ export function naiveSpendRefusal(
 }
 
 /** Whether a charge counts at `timeMs`, for a request that was admitted at `atMs`. */
-function counts(period: string, chargeAtMs: number, atMs: number, timeMs: number): boolean {
+function counts(period: string, charge: NaiveCharge, atMs: number, timeMs: number): boolean {
   if (period === 'total') return true;
-  if (period === 'day' || period === 'week') return endOf(period, chargeAtMs) === endOf(period, atMs);
-  return leaves(period, chargeAtMs) > timeMs;
+  if (period === 'day' || period === 'week') return endOf(period, charge.atMs) === endOf(period, atMs);
+  return leaves(period, charge.endedAtMs) > timeMs;
 }
 
 /** A hundredth of the window, or less, after it should. */
-function leaves(period: string, chargeAtMs: number): number {
+function leaves(period: string, endedAtMs: number): number {
   const stepMs = (SECONDS[period] ?? Number.POSITIVE_INFINITY) * 10;
   if (stepMs === Number.POSITIVE_INFINITY) return stepMs;
-  return (Math.floor(chargeAtMs / stepMs) + 1) * stepMs + 100 * stepMs;
+  return (Math.floor(endedAtMs / stepMs) + 1) * stepMs + 100 * stepMs;
 }
 
 function endOf(period: 'day' | 'week', atMs: number): number {

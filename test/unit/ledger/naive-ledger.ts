@@ -7,7 +7,7 @@ import { utcMonth } from '../../../src/core/clock.ts';
 import type { RateFigures } from '../../../src/core/limits.ts';
 import type { Settlement } from '../../../src/core/settlement.ts';
 import type { AdmissionRequest, Grant, Growth, LedgerSettings, Refusal } from '../../../src/ledger/ledger.ts';
-import { type NaiveBudget, naiveRooms, naiveSpendRefusal } from './naive-budgets.ts';
+import { type NaiveBudget, type NaiveCharge, naiveRooms, naiveSpendRefusal } from './naive-budgets.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -32,8 +32,7 @@ export interface NaiveKey {
   /** When its requests were admitted. */
   requestsAtMs: number[];
   tokens: { atMs: number; tokens: number }[];
-  /** By the time of admission. */
-  charges: { month: string; atMs: number; nanos: bigint }[];
+  charges: NaiveCharge[];
 }
 
 export class NaiveLedger {
@@ -152,7 +151,7 @@ export class NaiveLedger {
     this.open = this.open.filter((open) => open !== ended);
     const tokens = settlement.usage.promptTokens + settlement.usage.completionTokens;
     ended.key.tokens.push({ atMs: nowMs, tokens });
-    ended.key.charges.push({ month: ended.month, atMs: ended.atMs, nanos: settlement.costNanos });
+    ended.key.charges.push({ month: ended.month, atMs: ended.atMs, endedAtMs: nowMs, nanos: settlement.costNanos });
     this.balanceNanos -= settlement.costNanos;
   }
 

@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { utcMonth } from '../../../src/core/clock.ts';
+import type { KeyRecord } from '../../../src/state/keys.ts';
+import { BudgetReader } from '../../../src/state/sqlite/budgets.ts';
 import { openDatabase, type Sqlite } from '../../../src/state/sqlite/database.ts';
+import { KeyStore } from '../../../src/state/sqlite/keys.ts';
 import { lockState } from '../../../src/state/sqlite/lock.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { openState } from '../../../src/state/sqlite/open-state.ts';
@@ -16,15 +19,15 @@ import { assertBooksBalance } from '../../support/books.ts';
 import { type OldRow, writeFirstVersion } from '../../support/first-version.ts';
 import { NOON } from '../ledger/bench.ts';
 
-/** A file as a version after the first one left it, opened by the current program. */
-function openedVersion(t: TestContext, version: number) {
+/** A file as a version after the first one left it, opened by the current program. `work` is what that version did. */
+function openedVersion(t: TestContext, version: number, work = '') {
   const directory = mkdtempSync(join(tmpdir(), 'inf-gw-migrations-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const path = join(directory, 'state.db');
   const { rows } = writeFirstVersion(path, NOON);
   const old = new DatabaseSync(path);
   const steps = MIGRATIONS.slice(1, version).join('\n');
-  old.exec(`BEGIN; ${steps}; PRAGMA user_version = ${version}; COMMIT`);
+  old.exec(`BEGIN; ${steps}; ${work}; PRAGMA user_version = ${version}; COMMIT`);
   old.close();
   const { database } = openDatabase(path);
   t.after(() => database.close());
@@ -82,6 +85,27 @@ describe('a file of the second version', () => {
     assert.deepEqual([request?.model, request?.requestedModel], [row?.model, row?.model]);
     assert.deepEqual([request?.end?.upstream, request?.end?.attempts], [undefined, undefined]);
     await assertAgrees(database, path);
+  });
+});
+
+/** All requests took an hour, and a sliding budget has counted them from their admission. */
+const ADMITTED_STEPS = `UPDATE journal SET settled_at_ms = admitted_at_ms + 3600000;
+  INSERT INTO budgets SELECT id, '10d', 5, 864000, 0 FROM keys WHERE state = 'enabled';
+  INSERT INTO budget_steps SELECT key_id, 864000, admitted_at_ms / 8640000 * 8640000, sum(cost_nanos)
+    FROM journal JOIN budgets USING (key_id) GROUP BY 1, 3`;
+
+describe('a file whose sliding budgets count requests from their admission', () => {
+  test('agrees with itself, and goes on with what was counted', async (t) => {
+    const { database, rows, path } = openedVersion(t, 9, ADMITTED_STEPS);
+    await assertAgrees(database, path);
+    const key = new KeyStore(database).find('old') as KeyRecord;
+    const since = (Math.floor(NOON / 8_640_000) - 100) * 8_640_000;
+    const counted = rows.filter(({ keyId, atMs }) => keyId === key.id && atMs >= since);
+    const spent = new BudgetReader(database).spentBy([key], NOON).get(key.id);
+    assert.equal(
+      spent?.[0]?.chargedNanos,
+      counted.reduce((sum, { costNanos }) => sum + costNanos, 0n),
+    );
   });
 });
 

@@ -32,6 +32,21 @@ CREATE TABLE inf_gw.budget_steps (
 const STEP_MS = 'b.window_s * 10';
 const COUNTS_MS = 'b.window_s * 1010';
 
+/** A step of the tables: it is never changed once it was released. */
+export const SETTLED_STEPS = `
+-- Nothing is decided meanwhile.
+SELECT FROM inf_gw.account FOR UPDATE;
+-- A few requests take long: with them, all that ended since a moment are found by their admission.
+CREATE INDEX journal_of_long_requests ON inf_gw.journal (settled_at_ms) WHERE settled_at_ms - admitted_at_ms > 300000;
+-- When the last of them was settled. Not known of rows that were dropped before.
+ALTER TABLE inf_gw.sealed_days ADD COLUMN settled_to_ms bigint NOT NULL DEFAULT 0;
+-- Steps were by time of admission, and are by time of settlement now.
+UPDATE inf_gw.budgets b SET exact_from_ms = greatest(b.exact_from_ms,
+    ((SELECT last_us FROM inf_gw.account) / 1000 / (${STEP_MS}) + 1) * (${STEP_MS})) WHERE b.window_s IS NOT NULL;
+-- Its parameter gets another name.
+DROP FUNCTION IF EXISTS inf_gw.add_to_steps(text, bigint, bigint);
+`;
+
 export const BUDGETS = `
 -- What keys have spent of their budgets: of the day and week of p_at_us, and of sliding windows now. A total counts for all
 -- keys on the leash of a key, and the others for the key alone. An open request counts in a sliding window however old it is. The budget is free at frees_ms if nothing is added: now if it is not reached, NULL
@@ -95,24 +110,24 @@ BEGIN
     INTO least_nanos, reached FROM inf_gw.bounding_spends(ARRAY[p_key_id], p_admitted_us, p_now_us) s;
 END $$;
 
--- Adds an amount, possibly negative, to the sliding windows of a key, at the admission of a request. What a window knows by
--- day only may be less there: it then counts too much, and not too little. The caller holds the lock.
-CREATE OR REPLACE FUNCTION inf_gw.add_to_steps(p_key_id text, p_admitted_ms bigint, p_nanos bigint) RETURNS void LANGUAGE plpgsql AS $$
+-- Adds an amount, possibly negative, to the sliding windows of a key, at the end of a request. What a window knows by day
+-- only may be less there: it then counts too much, and not too little. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.add_to_steps(p_key_id text, p_settled_ms bigint, p_nanos bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
-    SELECT b.key_id, b.window_s, p_admitted_ms / (${STEP_MS}) * (${STEP_MS}), greatest(0, p_nanos) FROM inf_gw.budgets b
+    SELECT b.key_id, b.window_s, p_settled_ms / (${STEP_MS}) * (${STEP_MS}), greatest(0, p_nanos) FROM inf_gw.budgets b
     WHERE b.key_id = p_key_id AND b.window_s IS NOT NULL
     ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = greatest(0, u.cost_nanos + p_nanos);
 END $$;
 `;
 
 /**
- * Parts of the statement that ends requests, after `d` which has them: adds their costs to the sliding windows of their
- * keys, and drops what has left.
+ * Parts of the statement that ends requests at `p_us`, after `d` which has them: adds their costs to the sliding windows
+ * of their keys, and drops what has left.
  */
 export const STEPS_OF_ENDED = `steps AS (
     INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
-    SELECT b.key_id, b.window_s, d.admitted_us / 1000 / (${STEP_MS}) * (${STEP_MS}), sum(d.cost)
+    SELECT b.key_id, b.window_s, p_us / 1000 / (${STEP_MS}) * (${STEP_MS}), sum(d.cost)
     FROM d JOIN inf_gw.budgets b ON b.key_id = d.key_id AND b.window_s IS NOT NULL WHERE d.cost > 0 GROUP BY 1, 2, 3
     ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = u.cost_nanos + excluded.cost_nanos
     RETURNING key_id, window_s, at_ms

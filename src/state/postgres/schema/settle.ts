@@ -106,6 +106,7 @@ BEGIN
     -- The window gets what was used for what was held. Its entry has microseconds, and the row milliseconds.
     PERFORM inf_gw.take_from_window(v_old.key_id, v_old.settled_at_ms * 1000, v_old.settled_at_ms * 1000 + 999, 0,
       v_old.prompt_tokens + v_old.completion_tokens);
+    PERFORM inf_gw.add_to_steps(v_old.key_id, v_old.settled_at_ms, -v_old.cost_nanos);
     p_key_id := v_old.key_id; p_requested_model := coalesce(v_old.requested_model, v_old.model);
     p_admitted_us := v_old.admitted_at_ms * 1000; p_hold_nanos := v_old.hold_nanos;
     v_model := coalesce(p_model, p_requested_model);
@@ -124,7 +125,7 @@ BEGIN
   UPDATE inf_gw.account SET balance_nanos = balance_nanos - v_charge, last_us = v_us;
   UPDATE inf_gw.key_state SET charged_nanos = charged_nanos + v_charge
     WHERE key_id = p_key_id AND month = inf_gw.utc_month(p_admitted_us);
-  IF v_charge <> 0 THEN PERFORM inf_gw.add_to_steps(p_key_id, p_admitted_us / 1000, v_charge); END IF;
+  PERFORM inf_gw.add_to_steps(p_key_id, v_us / 1000, p_cost);
   IF v_tokens > 0 THEN
     INSERT INTO inf_gw.window_entries (key_id, at_us, requests, tokens, listings) VALUES (p_key_id, v_us, 0, v_tokens, 0);
     UPDATE inf_gw.key_state SET window_tokens = window_tokens + v_tokens, last_tokens_us = v_us WHERE key_id = p_key_id;

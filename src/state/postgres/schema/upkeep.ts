@@ -50,12 +50,14 @@ BEGIN
     DELETE FROM inf_gw.journal j USING old
     WHERE j.request_id = old.request_id AND j.admitted_at_ms = old.admitted_at_ms RETURNING j.*
   ), sealed AS (
-    INSERT INTO inf_gw.sealed_days AS u (day, ${SUM_COLUMNS})
+    INSERT INTO inf_gw.sealed_days AS u (day, ${SUM_COLUMNS}, settled_to_ms)
     SELECT inf_gw.utc_day(admitted_at_ms / 86400000 * 86400000000), key_id, model, source, count(*),
       count(*) FILTER (WHERE outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
-      sum(coalesce(cache_write_tokens, 0)), sum(completion_tokens), sum(cost_nanos)
+      sum(coalesce(cache_write_tokens, 0)), sum(completion_tokens), sum(cost_nanos),
+      max(settled_at_ms)
     FROM gone GROUP BY admitted_at_ms / 86400000, key_id, model, source
-    ON CONFLICT (key_id, day, model, source) DO UPDATE SET ${ADD_FIGURES}
+    ON CONFLICT (key_id, day, model, source) DO UPDATE
+      SET ${ADD_FIGURES}, settled_to_ms = greatest(u.settled_to_ms, excluded.settled_to_ms)
   )
   SELECT count(*) INTO v_rows FROM gone;
   RETURN v_rows = p_most;
