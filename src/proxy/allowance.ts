@@ -1,126 +1,220 @@
-/** What a stream may write: as much as is held for it. The hold grows with it, from what is left. */
-import type { Model } from '../catalog/catalog.ts';
-import { expectedCost, outputPrices, pricesFor } from '../catalog/cost.ts';
+/**
+ * What a stream may write: as much as is held for it. The hold grows ahead of it, by its pace, from what is left, so that
+ * the stream need not wait; and where nothing is left, that is known before all that is held is used up.
+ */
 import { toolsFor } from '../catalog/tool-cost.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { HostTool, ToolCall } from '../core/host-tools.ts';
-import { costRoundedUp, type Nanos } from '../core/money.ts';
-import type { ModelRequest } from '../dialects/dialect.ts';
+import type { Nanos } from '../core/money.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Meter } from '../relay/meter.ts';
 import type { Allowance } from '../relay/relay.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { countSample } from '../tokens/usage.ts';
+import { Coverage, type CoverageOptions } from './coverage.ts';
+import { type GrowthTimes, Pace } from './pace.ts';
 import { outOfMoney } from './refusals.ts';
 import { withCalls } from './tool-calls.ts';
 
-export interface AllowanceOptions {
+export interface AllowanceOptions extends CoverageOptions {
   readonly requestId: string;
-  readonly request: ModelRequest;
   /** What admission has held. */
   readonly holdNanos: Nanos;
-  /** The estimated input that the hold covers. */
-  readonly inputTokens: number;
-  /** The model that serves. */
-  readonly model: Model;
   readonly ledger: Ledger;
   readonly counter: TokenCounter;
+  readonly growthTimes: GrowthTimes;
 }
 
-const MILLION = 1_000_000;
+/** About how long it takes to count the tokens of a stream that nothing more can be held for, in milliseconds. */
+const COUNT_MS = 100;
+/** A stream is not slower than this for the count before it is cut. */
+const MOST_COUNT_MS = 800;
+/** How long a refusal is believed: money may come back. */
+const REFUSAL_MS = 500;
+/** Fewer tokens than this are not worth another look, or another count. */
+const FEW_TOKENS = 16;
+/** The estimate is at least so much of a real count. */
+const LEAST_ESTIMATE = 0.9;
+/** Hosts have other tokenizers: a count up to so many times the maximum says nothing against one that obeys it. */
+const MOST_OF_MAXIMUM = 1.25;
 
 export class StreamAllowance implements Allowance {
-  readonly #options: AllowanceOptions;
+  askAt = -1;
+  excessTokens = 0;
   readonly audioWeight: number;
+  readonly #options: AllowanceOptions;
+  /** The calls of tools that the hold is to cover. */
+  #tools: readonly HostTool[];
+  #coverage: Coverage;
   /** What a hold grows by at a time. */
   readonly #stepTokens: number;
-  /** Of the input. */
-  #inputNanos: Nanos;
-  /** Nanodollars for a million tokens of text. */
-  readonly #price: Nanos;
-  /** Output tokens that the hold covers. */
-  #coveredTokens: number;
+  readonly #pace = new Pace();
   #holdNanos: Nanos;
-  /** The calls of tools that the hold covers. */
-  #tools: readonly HostTool[];
-  /** By how much the estimate of what was written is too high. */
-  #excessTokens = 0;
+  /** The host has written more than the maximum that it was told. */
+  #isBeyondMaximum = false;
+  #growing: Promise<void> | undefined;
+  /** Why the last growth was refused, if it was. */
+  #refusal: ClientError | undefined;
+  #answeredAtMs = 0;
+  #counting: Promise<boolean> | undefined;
+  /** What was written when it was last counted: by the estimate, and of texts by the count. */
+  #estimated = 0;
+  #counted = 0;
 
   constructor(options: AllowanceOptions) {
     this.#options = options;
     this.#stepTokens = options.model.defaultOutput * options.request.choices;
-    const { model, request, inputTokens } = options;
-    const { text, audio } = outputPrices(pricesFor(model, request.serviceTier), inputTokens);
-    this.#tools = toolsFor(model, request.hostTools);
-    this.#inputNanos = this.#inputCost();
-    this.#price = text === 0n ? audio : text;
-    this.audioWeight = this.#price === 0n ? 1 : Number(audio) / Number(this.#price);
     this.#holdNanos = options.holdNanos;
-    this.#coveredTokens = this.#coveredBy(options.holdNanos);
-  }
-
-  get tokens(): number {
-    return this.#coveredTokens + this.#excessTokens;
+    this.#tools = toolsFor(options.model, options.request.hostTools);
+    this.#coverage = new Coverage(options, this.#tools);
+    this.audioWeight = this.#coverage.audioWeight;
+    this.#askSoon();
   }
 
   coversCalls(calls: readonly ToolCall[]): boolean {
     return withCalls(this.#tools, calls) === this.#tools;
   }
 
-  async extend(meter: Meter): Promise<ClientError | undefined> {
-    let isCounted = false;
+  ask(meter: Meter): Promise<ClientError | undefined> | undefined {
     if (!this.coversCalls(meter.calls)) {
       this.#tools = withCalls(this.#tools, meter.calls);
-      this.#inputNanos = this.#inputCost();
-      this.#coveredTokens = this.#coveredBy(this.#holdNanos);
+      this.#coverage = new Coverage(this.#options, this.#tools);
     }
-    const written = () => meter.outputTokens(this.audioWeight);
-    while (written() > this.tokens) {
-      const refusal = await this.#grow(written() - this.tokens);
-      if (refusal === undefined) continue;
-      // Before a stream is cut, its tokens are counted: the estimate may be too high.
-      if (isCounted) return refusal;
-      await this.#count(meter);
-      isCounted = true;
+    if (this.#isFull) {
+      this.#checkMaximum(meter);
+      return undefined;
     }
+    const written = meter.outputTokens(this);
+    this.#pace.add(performance.now(), written);
+    if (written > this.#coveredTokens) return this.#wait(meter);
+    this.#lookAhead(meter, written);
     return undefined;
   }
 
-  /** Holds whole steps for that many more tokens, or as much of them as is left. */
-  async #grow(moreTokens: number): Promise<ClientError | undefined> {
-    const { requestId, ledger } = this.#options;
-    const steps = Math.ceil(moreTokens / this.#stepTokens);
-    const outputTokens = Math.max(0, this.#coveredTokens + steps * this.#stepTokens);
-    const cost = this.#costOf(outputTokens);
-    const holdNanos = cost > this.#holdNanos ? cost : this.#holdNanos;
+  /** With the next event, or once there may be more than the request allows. */
+  #askSoon(): void {
+    this.askAt = this.#isFull ? LEAST_ESTIMATE * this.#mostOfMaximum : -1;
+  }
+
+  get #coveredTokens(): number {
+    return this.#coverage.tokensIn(this.#holdNanos);
+  }
+
+  /** All that the request allows is held, as far as its host obeys. */
+  get #isFull(): boolean {
+    const { mostNanos } = this.#coverage;
+    return !this.#isBeyondMaximum && mostNanos !== undefined && this.#holdNanos >= mostNanos;
+  }
+
+  get #mostOfMaximum(): number {
+    return MOST_OF_MAXIMUM * this.#coverage.mostTokens;
+  }
+
+  /** Begins to hold more if the answer might be late otherwise, and says when to look again. */
+  #lookAhead(meter: Meter, written: number): void {
+    const covered = this.#coveredTokens;
+    const ahead = this.#pace.tokensIn(2 * this.#options.growthTimes.ms + COUNT_MS);
+    const startAt = covered - ahead;
+    if (written > startAt && this.#growing === undefined && this.#refusal === undefined) {
+      // Before a stream is cut its tokens are counted, and that takes a while, too.
+      const counted = async () => this.#refusal !== undefined && this.#count(meter);
+      this.#grow(written + ahead).then(counted, ignore);
+    }
+    const isAsking = this.#growing !== undefined || this.#refusal !== undefined;
+    this.askAt = isAsking ? covered : Math.min(startAt, written + Math.max(FEW_TOKENS, (startAt - written) / 2));
+  }
+
+  /** For a stream that has used up what is held. */
+  async #wait(meter: Meter): Promise<ClientError | undefined> {
+    const untilMs = performance.now() + Math.min(MOST_COUNT_MS, this.#pace.msFor(this.#stepTokens));
+    for (;;) {
+      await this.#growing;
+      const written = meter.outputTokens(this);
+      if (this.#isFull || written <= this.#coveredTokens) return undefined;
+      const isNews = this.#refusal !== undefined && performance.now() - this.#answeredAtMs < REFUSAL_MS;
+      if (!isNews) await this.#grow(written);
+      else if (!(await this.#isCounted(meter, untilMs))) return this.#refusal;
+    }
+  }
+
+  /** Holds more, in whole steps, for so many tokens, or as much of that as is left. */
+  #grow(toward: number): Promise<void> {
+    this.#growing = this.#growNow(toward).finally(() => {
+      this.#growing = undefined;
+      this.#askSoon();
+    });
+    return this.#growing;
+  }
+
+  async #growNow(toward: number): Promise<void> {
+    const { requestId, ledger, growthTimes } = this.#options;
+    const { mostNanos = 0n } = this.#coverage;
+    const steps = Math.max(1, Math.ceil((toward - this.#coveredTokens) / this.#stepTokens));
+    const cost = this.#coverage.nanosFor(this.#coveredTokens + steps * this.#stepTokens);
+    // Never more than all that the request allows, while its host obeys.
+    const holdNanos = this.#holdNanos < mostNanos && mostNanos < cost ? mostNanos : cost;
+    const startedAtMs = performance.now();
+    const outputTokens = this.#coverage.outputIn(holdNanos);
     const grant = await ledger.grow({ requestId, outputTokens, holdNanos });
-    if (!grant.granted) return outOfMoney(grant.refusal);
-    this.#holdNanos = grant.holdNanos;
-    const covered = grant.holdNanos === holdNanos ? outputTokens : this.#coveredBy(grant.holdNanos);
-    this.#coveredTokens = Math.max(this.#coveredTokens, covered);
-    return undefined;
+    this.#answeredAtMs = performance.now();
+    growthTimes.add(this.#answeredAtMs - startedAtMs);
+    if (grant.granted) this.#holdNanos = grant.holdNanos;
+    this.#refusal = grant.granted ? undefined : outOfMoney(grant.refusal);
   }
 
-  async #count(meter: Meter): Promise<void> {
-    const counted = await countSample(this.#options.counter, meter.written);
-    if (counted === undefined) return;
-    const excess = meter.outputTokens(this.audioWeight) - meter.outputTokensIf(counted, this.audioWeight);
-    this.#excessTokens = Math.max(0, excess);
+  /** Counts what was written since the last count. False if that is next to nothing, or takes too long. */
+  async #isCounted(meter: Meter, untilMs: number): Promise<boolean> {
+    if (this.#counting === undefined && meter.written.tokens - this.#estimated < FEW_TOKENS) return false;
+    return within(untilMs - performance.now(), this.#count(meter));
   }
 
-  #inputCost(): Nanos {
-    const { model, request, inputTokens } = this.#options;
-    return expectedCost(pricesFor(model, request.serviceTier), inputTokens, 0, { ...request, hostTools: this.#tools });
+  /** False if it takes too long. */
+  #count(meter: Meter): Promise<boolean> {
+    this.#counting ??= this.#countNow(meter).finally(() => {
+      this.#counting = undefined;
+    });
+    return this.#counting;
   }
 
-  #costOf(outputTokens: number): Nanos {
-    return this.#inputNanos + costRoundedUp([{ tokens: outputTokens, nanosPerMillion: this.#price }]);
+  async #countNow({ written }: Meter): Promise<boolean> {
+    const { tokens, unparsedTokens } = written;
+    const counted = await countSample(this.#options.counter, written);
+    if (counted === undefined) return false;
+    this.#estimated = tokens;
+    this.#counted = counted - unparsedTokens;
+    this.excessTokens = Math.max(0, tokens - counted);
+    return true;
   }
 
-  /** Less than none where it does not even cover the input and the calls. */
-  #coveredBy(holdNanos: Nanos): number {
-    const left = holdNanos - this.#inputNanos;
-    if (this.#price === 0n) return left < 0n ? -1 : Number.POSITIVE_INFINITY;
-    return Number((left * BigInt(MILLION)) / this.#price);
+  /**
+   * A stream whose maximum is held is not cut because an estimate is too high: only what is counted shows that its host
+   * writes more than it was told. The stream does not wait for that.
+   */
+  #checkMaximum(meter: Meter): void {
+    this.askAt = Number.POSITIVE_INFINITY;
+    void this.#count(meter).then((isCounted) => {
+      const left = this.#mostOfMaximum - meter.outputTokensIf(this.#counted, this.audioWeight);
+      if (isCounted && left < 0) {
+        this.#isBeyondMaximum = true;
+        this.#askSoon();
+      } else {
+        const more = isCounted ? LEAST_ESTIMATE * left : 0;
+        this.askAt = meter.outputTokens(this) + Math.max(this.#stepTokens, more);
+      }
+    });
   }
 }
+
+/** Whether work is done, and that within so many milliseconds. */
+async function within(milliseconds: number, work: Promise<boolean>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(late.resolve, milliseconds, false);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The next event asks again, or its answer says what is wrong. */
+function ignore(): void {}

@@ -148,7 +148,7 @@ export class Dispatch {
   /** Aborts the current attempt; there is no other. */
   abort(kind: 'aborted' | 'stopped' = 'aborted'): void {
     this.#aborted = true;
-    this.#attempt?.abort(kind);
+    void this.#attempt?.stop(kind);
   }
 
   /**
@@ -169,7 +169,7 @@ export class Dispatch {
   }
 
   #abortAfter(milliseconds: number): void {
-    this.#drainTimer = setTimeout(() => this.#attempt?.abort(), milliseconds);
+    this.#drainTimer = setTimeout(() => void this.#attempt?.stop(), milliseconds);
   }
 
   /** Relays all but the last bytes, which wait for the settlement. */

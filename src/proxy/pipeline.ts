@@ -19,6 +19,7 @@ import { type KnownKey, KnownKeys } from './known-keys.ts';
 import { logLeftOut } from './left-out.ts';
 import { listModels } from './list-models.ts';
 import type { Refused } from './listing.ts';
+import { GrowthTimes } from './pace.ts';
 import type { PipelineParts } from './parts.ts';
 import { admissionRequest, type Planning, type Plans, plansFor } from './plan.ts';
 import { readBody } from './read-body.ts';
@@ -37,6 +38,7 @@ export class Pipeline {
   readonly #unsettled = new InProgress();
   /** Requests of any kind that are being answered, including those whose body is still arriving. */
   readonly #answering = new InProgress();
+  readonly #growthTimes = new GrowthTimes();
   #stopping = false;
 
   constructor(parts: PipelineParts) {
@@ -232,6 +234,7 @@ export class Pipeline {
     const { requestId } = exchange;
     const { ledger, counter } = this.#parts;
     const { commit } = ledger;
+    const growthTimes = this.#growthTimes;
     if (exchange.gone)
       return { metered: NO_WORK, termination: { kind: 'client_gone' }, note: 'the client left before dispatch' };
     if (this.#stopping)
@@ -247,8 +250,8 @@ export class Pipeline {
       trace: exchange.trace,
       routes,
       meter,
-      allowance: ({ model, hosted }) =>
-        new StreamAllowance({ ...plan, requestId, request: hosted.request, model, ledger, counter }),
+      allowance: ({ model, hosted: { request }, maximumTokens }) =>
+        new StreamAllowance({ ...plan, requestId, request, model, maximumTokens, ledger, counter, growthTimes }),
       sink: new ExchangeSink(exchange, {
         serves: () => admitted.dispatch,
         mayBegin: () => ledger.flushed(commit),

@@ -26,6 +26,8 @@ export interface Route {
   readonly hosted: HostRequest;
   /** The maximum of output tokens to write where the request lacks the one that its host reads; undefined for no cap. */
   readonly capTokens: number | undefined;
+  /** The most output that its host may write, over all choices; undefined if it is told no maximum. */
+  readonly maximumTokens: number | undefined;
 }
 
 /** What a request is expected to use, and where it may go. */
@@ -112,7 +114,7 @@ function planForOne(request: ModelRequest, { model, ...hosted }: Target, estimat
     reservedTokens: inputTokens + foundTokens(prices, hostTools) + (isBounded ? outputTokens : 0),
     holdNanos: expectedCost(prices, inputTokens, outputTokens, { ...sent, hostTools }),
     price: priceText(model, { requestedTier: sent.serviceTier, inputTokens }),
-    routes: [{ model, hosted, capTokens }],
+    routes: [{ model, hosted, capTokens, maximumTokens: isBounded ? most : undefined }],
   };
 }
 

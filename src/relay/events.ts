@@ -1,7 +1,6 @@
 /** Reads the events of a stream: what each is to the meter, and what the client gets of it. */
 import type { ClientError } from '../core/errors.ts';
-import { NO_FACTS } from '../dialects/answer.ts';
-import type { Dialect, Fields, StreamReader } from '../dialects/dialect.ts';
+import type { Dialect, Fields, Judgement, StreamReader } from '../dialects/dialect.ts';
 import type { StreamTranslator } from '../translate/translation.ts';
 import { withoutSecrets } from '../wire/answer-secrets.ts';
 import { holdsCredential, holdsVerbatim, type Secrets } from '../wire/secrets.ts';
@@ -62,42 +61,44 @@ export class EventReader {
 
   /** `isWithin`: whether an earlier piece of the same event was read. */
   read(event: SseEvent, isWithin: boolean): EventAction {
+    const judged = this.meter(event, isWithin);
+    if (judged === 'unparsed') return this.#readUnparsed(event.bytes.toString('latin1'), isPiece(event, isWithin));
+    if (typeof judged === 'string') return this.#invalid(`an event exceeds the limit of JSON ${judged}`);
+    if (judged.kind === 'invalid') return this.#invalid('an event is not a JSON object');
+    if (judged.kind === 'error') {
+      const error = errorForErrorValue(judged.value, 'error_event', this.#options.secrets);
+      return { kind: 'error', error, note: 'the upstream sent an error event', isReported: true };
+    }
+    if (judged.kind === 'part' && judged.isHidden && !this.#options.showUsage) return { kind: 'hide' };
+    const { value } = judged;
+    return value === undefined ? this.#done() : this.#forward(event, value, judged.kind === 'end');
+  }
+
+  /** Meters an event, and judges it: `unparsed`, or by which limit of JSON it is too large, if it cannot be parsed. */
+  meter(event: SseEvent, isWithin: boolean): Judgement | 'unparsed' | 'depth' | 'parts' {
     if (event.data === undefined || event.data.trim() === '') {
-      const isPiece = !event.complete || isWithin;
-      if (isPiece) this.#meter.readUnparsed(event.bytes.length);
-      return this.#readUnparsed(event.bytes.toString('latin1'), isPiece);
+      if (isPiece(event, isWithin)) this.#meter.readUnparsed(event.bytes.length);
+      return 'unparsed';
     }
     // Each part takes a byte at least.
     const excess = event.bytes.length > MAX_EVENT_PARTS ? excessOf(event.bytes, MAX_EVENT_PARTS) : undefined;
     if (excess !== undefined) {
       this.#meter.readUnparsed(event.bytes.length);
-      return this.#invalid(`an event exceeds the limit of JSON ${excess}`);
+      return excess;
     }
     const judged = this.#options.reader.judge(event);
-    if (judged.kind === 'invalid') return this.#invalid('an event is not a JSON object');
-    if (judged.kind === 'error') {
-      if (judged.facts !== undefined) this.#meter.readError(judged.facts);
-      const error = errorForErrorValue(judged.value, 'error_event', this.#options.secrets);
-      return { kind: 'error', error, note: 'the upstream sent an error event', isReported: true };
-    }
-    const { value, facts } = judged;
-    if (facts !== undefined) this.#meter.read(facts);
-    if (judged.kind === 'part' && judged.isHidden && !this.#options.showUsage) return { kind: 'hide' };
-    return value === undefined ? this.#done() : this.#forward(event, value, judged.kind === 'end');
+    const facts = 'facts' in judged ? judged.facts : undefined;
+    if (facts !== undefined && judged.kind === 'error') this.#meter.readError(facts);
+    else if (facts !== undefined) this.#meter.read(facts);
+    return judged;
   }
 
-  /**
-   * Meters the calls of the host's tools in events that are not sent any more: money is held for
-   * them from the beginning. Nothing is left for more text.
-   */
-  meterCalls(events: readonly SseEvent[]): void {
-    for (const event of events) {
-      // No event of a call is larger, and another might take long to parse.
-      if (event.data === undefined || event.bytes.length > MAX_EVENT_PARTS) continue;
-      const judged = this.#options.reader.judge(event);
-      const { toolCalls } = ('facts' in judged ? judged.facts : undefined) ?? NO_FACTS;
-      if (toolCalls !== undefined) this.#meter.read({ ...NO_FACTS, toolCalls });
-    }
+  /** Meters events that are not sent any more. `isWithin`, and the result: whether the first, or the next, is within one. */
+  meterAll(events: readonly SseEvent[], isWithin: boolean): boolean {
+    return events.reduce((within, event) => {
+      this.meter(event, within);
+      return !event.complete;
+    }, isWithin);
   }
 
   /** A final event without content. */
@@ -132,4 +133,9 @@ export class EventReader {
   #invalid(note: string): StreamError {
     return { kind: 'error', error: errorForInvalidResponse(this.#options.dialect, note), note, isReported: false };
   }
+}
+
+/** Whether an event without data is a piece of one that is too long, and not a comment. */
+function isPiece({ complete }: SseEvent, isWithin: boolean): boolean {
+  return !complete || isWithin;
 }

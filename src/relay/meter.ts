@@ -28,6 +28,14 @@ export interface Metered {
   readonly model: string | undefined;
 }
 
+/** How output is measured while it is being written. */
+export interface Scale {
+  /** How many tokens of text one of audio stands for. */
+  readonly audioWeight: number;
+  /** By how much the estimate of the text is too high, as far as that is known. */
+  readonly excessTokens: number;
+}
+
 const NO_CALLS: readonly ToolCall[] = [];
 
 /** The most choices that a request can ask for. */
@@ -114,25 +122,24 @@ export class Meter {
 
   /**
    * The output so far, in tokens of text: by the estimate, or as reported where that is more. Reports that come with
-   * the end do not count: nothing is left to stop. `audioWeight`: how many tokens of text one of audio stands for.
+   * the end do not count: nothing is left to stop.
    */
-  outputTokens(audioWeight: number): number {
-    return this.outputTokensIf(this.#written.tokens, audioWeight);
+  outputTokens({ audioWeight, excessTokens }: Scale): number {
+    return this.outputTokensIf(this.#written.tokens - excessTokens, audioWeight);
   }
 
-  /** The same with another estimate of the text. */
-  outputTokensIf(estimate: number, audioWeight: number): number {
-    const tokens = this.#audioBytes === 0 ? estimate : estimate + audioWeight * this.#audioTokens;
+  /** The same with another figure for the text. */
+  outputTokensIf(textTokens: number, audioWeight: number): number {
+    const tokens = this.#audioBytes === 0 ? textTokens : textTokens + audioWeight * this.#audioTokens;
     if (this.#reported === undefined || this.complete) return tokens;
     const { completionTokens, parts = NO_PARTS } = this.#reported;
     return Math.max(tokens, completionTokens + (audioWeight - 1) * parts.audioOutputTokens);
   }
 
   /** Whether more was written than that many tokens. Cheap as long as it is clearly less. */
-  hasWrittenMoreThan(tokens: number, audioWeight: number): boolean {
-    return (
-      this.outputTokensIf(this.#written.tokensAtMost, audioWeight) > tokens && this.outputTokens(audioWeight) > tokens
-    );
+  hasWrittenMoreThan(tokens: number, scale: Scale): boolean {
+    const atMost = this.#written.tokensAtMost - scale.excessTokens;
+    return this.outputTokensIf(atMost, scale.audioWeight) > tokens && this.outputTokens(scale) > tokens;
   }
 
   get #audioTokens(): number {

@@ -5,7 +5,7 @@
 import type { ClientError } from '../core/errors.ts';
 import type { ToolCall } from '../core/host-tools.ts';
 import { NO_USAGE } from '../core/usage.ts';
-import type { Meter, Metered } from './meter.ts';
+import type { Meter, Metered, Scale } from './meter.ts';
 
 /** How the response to the client ends. Its final bytes wait for the settlement. */
 export type Termination =
@@ -38,26 +38,25 @@ export interface StreamSink {
 }
 
 /** What a stream may write before more money must be held for it. */
-export interface Allowance {
-  /** Output tokens. */
-  readonly tokens: number;
-  /** How many of them one of audio stands for. */
-  readonly audioWeight: number;
-  /** Whether what is held covers these calls of the host's own tools. */
+export interface Allowance extends Scale {
+  /** Once more tokens than this were written, it is to be asked. */
+  readonly askAt: number;
+  /** Whether what is held covers these calls of the host's own tools; if not, it is to be asked, too. */
   coversCalls(calls: readonly ToolCall[]): boolean;
   /**
-   * Holds more for a stream that has written more than that, or called more. Resolves with the error that it is to
-   * end with if there is no money left.
+   * Whether the stream may go on. Undefined if it may, for now. Otherwise all that is held is used up, and the stream
+   * has to wait: the promise resolves when it may go on, or with the error that it is to end with.
    */
-  extend(meter: Meter): Promise<ClientError | undefined>;
+  ask(meter: Meter): Promise<ClientError | undefined> | undefined;
 }
 
 /** For what costs nothing. */
 export const NO_BOUND: Allowance = {
-  tokens: Number.POSITIVE_INFINITY,
+  askAt: Number.POSITIVE_INFINITY,
   audioWeight: 1,
+  excessTokens: 0,
+  ask: () => undefined,
   coversCalls: () => true,
-  extend: async () => undefined,
 };
 
 /** The upstream did no work: nothing is charged. */

@@ -30,6 +30,9 @@ const MAX_PREAMBLE_BYTES = 64 * 1024;
 /** How long a stream is drained after its final event, so that its connection can be reused. */
 const DRAIN_MS = 1_000;
 
+/** What the frame of an event takes beside its text, and a little of that. */
+const UNFINISHED_BYTES = 1_024;
+
 /** How long a stream is read on after its finish reason, for its report and its final event. */
 export const REPORT_MS = 2_000;
 
@@ -45,8 +48,15 @@ interface Batch {
   readonly forwarded: Buffer[];
   /** The bytes of the final event, or an error in its place; undefined if the stream goes on. */
   readonly end: Buffer | StreamError | Cut | undefined;
-  /** Events that must wait until more is held, and what to do with the first, which is metered. */
-  readonly waiting?: { readonly events: readonly SseEvent[]; readonly action: EventAction };
+  /**
+   * Events that must wait until more is held, and what to do with the first, which is metered. `answer`: the error that
+   * the stream is to end with if nothing is left.
+   */
+  readonly waiting?: {
+    readonly events: readonly SseEvent[];
+    readonly action: EventAction;
+    readonly answer: Promise<ClientError | undefined>;
+  };
 }
 
 /**
@@ -113,6 +123,7 @@ class StreamRelay {
       }
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
+      this.#meterUnfinished();
       return this.#incomplete(errorForFailure(error), error.message);
     }
     const rest = this.#splitter.end();
@@ -132,8 +143,9 @@ class StreamRelay {
     for (const [index, event] of events.entries()) {
       const known = index === 0 ? actionOfFirst : undefined;
       const action = known ?? this.#reader.read(event, this.#insideEvent);
-      if (known === undefined && this.#isBeyondAllowance()) {
-        return { forwarded, end: undefined, waiting: { events: events.slice(index), action } };
+      const answer = known === undefined ? this.#ask() : undefined;
+      if (answer !== undefined) {
+        return { forwarded, end: undefined, waiting: { events: events.slice(index), action, answer } };
       }
       if (action.kind === 'forward')
         this.#addEvent(
@@ -145,14 +157,6 @@ class StreamRelay {
       if (action.kind === 'done') return { forwarded, end: action.instead ?? event.bytes };
     }
     return { forwarded, end: undefined };
-  }
-
-  #isBeyondAllowance(): boolean {
-    const { allowance } = this.#options;
-    return (
-      this.#meter.hasWrittenMoreThan(allowance.tokens, allowance.audioWeight) ||
-      !allowance.coversCalls(this.#meter.calls)
-    );
   }
 
   /**
@@ -170,20 +174,49 @@ class StreamRelay {
     return end.kind === 'cut' ? this.#cut(end.error) : this.#failed(end);
   }
 
-  /** Holds more where a batch needs it, sending what comes before. Nothing waits in the result. */
+  /** Whether the stream may go on: undefined if it may, for now. */
+  #ask(): Promise<ClientError | undefined> | undefined {
+    const { allowance } = this.#options;
+    const isDue =
+      this.#meter.hasWrittenMoreThan(allowance.askAt, allowance) || !allowance.coversCalls(this.#meter.calls);
+    return isDue ? allowance.ask(this.#meter) : undefined;
+  }
+
+  /** Waits until more is held where a batch needs it, sending what comes before. Nothing waits in the result. */
   async #allow(batch: Batch): Promise<Batch> {
     let allowed = batch;
     while (allowed.waiting !== undefined) {
       const { forwarded, waiting } = allowed;
-      await this.#send(forwarded);
-      const error = await this.#options.allowance.extend(this.#meter);
-      if (error !== undefined) {
-        this.#reader.meterCalls(waiting.events.slice(1));
-        return { forwarded: [], end: { kind: 'cut', error } };
-      }
+      // The host is stopped at once, however far behind the client is.
+      const stopped = waiting.answer.then(async (error) => {
+        if (error !== undefined) await this.#stop(waiting.events);
+        return error;
+      });
+      const [error] = await Promise.all([stopped, this.#send(forwarded)]);
+      if (error !== undefined) return { forwarded: [], end: { kind: 'cut', error } };
       allowed = this.#read(waiting.events, waiting.action);
     }
     return allowed;
+  }
+
+  /** Stops the host, and meters all that has arrived, since it bills that. The first of the events has been metered. */
+  async #stop([first, ...others]: readonly SseEvent[]): Promise<void> {
+    void this.#attempt.stop();
+    let isWithin = this.#reader.meterAll(others, first?.complete === false);
+    try {
+      for (let chunk = await this.#attempt.next(); chunk !== undefined; chunk = await this.#attempt.next()) {
+        isWithin = this.#reader.meterAll(this.#splitter.push(chunk), isWithin);
+      }
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure)) throw error;
+    }
+    this.#meterUnfinished();
+  }
+
+  /** Meters what has arrived of an event: of a short one there is not enough to tell what is in it. */
+  #meterUnfinished(): void {
+    const bytes = this.#splitter.pendingBytes - UNFINISHED_BYTES;
+    if (bytes > 0) this.#meter.readUnparsed(bytes);
   }
 
   /**
@@ -241,7 +274,6 @@ class StreamRelay {
 
   /** Ends a stream for which no more money can be held. */
   async #cut(error: ClientError): Promise<RelayResult> {
-    this.#attempt.abort();
     await this.#send(this.#start());
     return this.#broken(error, `the stream was cut, since its hold could not grow: ${error.code}`);
   }

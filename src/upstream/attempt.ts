@@ -48,6 +48,17 @@ interface Source {
  */
 const HIGH_WATER_BYTES = 32 * 1024;
 
+/**
+ * What is taken in at most of a response that is stopped while nobody reads it, and for how long: what a system keeps of
+ * such a connection (Linux up to 6 MB), and what it takes to read that.
+ */
+const MAX_STOPPED_BYTES = 8 * 1024 * 1024;
+const MAX_STOPPED_MS = 250;
+/** The first turn of the event loop may have read what it reads. */
+const FIRST_TURNS = 2;
+/** A turn that brings less than about one read has brought all that had been waiting. */
+const ONE_READ_BYTES = 60 * 1024;
+
 /** Buffers between a source and a reader, and pauses the source while the reader is behind. */
 export class Attempt {
   /** True once the upstream may have begun to work. */
@@ -64,6 +75,11 @@ export class Attempt {
   #failure: UpstreamFailure | undefined;
   #source: Source | undefined;
   #paused = false;
+  /** More may wait in the connection than was read of it: the source was paused, and has not brought all that since. */
+  #isBehind = false;
+  /** How many bytes have arrived since it was last resumed. */
+  #resumedBytes = 0;
+  #isStopped = false;
   #onSent: () => void = () => {};
   #wake: (() => void) | undefined;
 
@@ -90,6 +106,7 @@ export class Attempt {
     while (this.#chunks.length === 0) {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#ended) return undefined;
+      if (this.#resumedBytes > 0 && this.#resumedBytes < ONE_READ_BYTES) this.#isBehind = false;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -97,10 +114,7 @@ export class Attempt {
     const chunk = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
     this.#chunks.length = 0;
     this.#bytes = 0;
-    if (this.#paused && this.#failure === undefined) {
-      this.#paused = false;
-      this.#source?.resume();
-    }
+    this.#resume();
     return chunk;
   }
 
@@ -112,6 +126,25 @@ export class Attempt {
   /** Aborts the attempt and closes its connection, which tells the upstream to stop. */
   abort(kind: 'aborted' | 'stopped' = 'aborted'): void {
     this.fail(new UpstreamFailure(kind, kind === 'aborted' ? 'aborted by the gateway' : 'stopped by the operator'));
+  }
+
+  /**
+   * Takes in what has already arrived, without waiting for more, and aborts: the upstream bills what it has written.
+   * Where the reader keeps up, nothing is left to take in.
+   */
+  async stop(kind: 'aborted' | 'stopped' = 'aborted'): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#resume();
+    const untilMs = performance.now() + MAX_STOPPED_MS;
+    const first = this.#resumedBytes;
+    let before = first;
+    for (let turn = 1; this.#isBehind && before - first < MAX_STOPPED_BYTES && performance.now() < untilMs; turn++) {
+      await new Promise(setImmediate);
+      if (turn >= FIRST_TURNS && this.#resumedBytes - before < ONE_READ_BYTES) break;
+      before = this.#resumedBytes;
+    }
+    this.abort(kind);
   }
 
   /**
@@ -154,8 +187,10 @@ export class Attempt {
     this.firstByteMs ??= Math.round(performance.now() - this.#startedAtMs);
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#bytes > HIGH_WATER_BYTES && !this.#paused) {
+    this.#resumedBytes += chunk.length;
+    if (this.#bytes > HIGH_WATER_BYTES && !this.#paused && !this.#isStopped) {
       this.#paused = true;
+      this.#isBehind = true;
       this.#source?.pause();
     }
     this.#notify();
@@ -174,6 +209,13 @@ export class Attempt {
     this.#head.reject(failure);
     this.#source?.abort();
     this.#notify();
+  }
+
+  #resume(): void {
+    if (!this.#paused || this.#failure !== undefined) return;
+    this.#paused = false;
+    this.#resumedBytes = 0;
+    this.#source?.resume();
   }
 
   #notify(): void {

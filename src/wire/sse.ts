@@ -52,6 +52,11 @@ export class SseSplitter {
     return events;
   }
 
+  /** How much there is of an event that is not complete. */
+  get pendingBytes(): number {
+    return this.#pending.length;
+  }
+
   /** The remaining event if the stream ends without a final blank line. */
   end(): SseEvent | undefined {
     if (this.#pending.length === 0) return undefined;

@@ -108,6 +108,11 @@ export class TextSample {
     return this.#weight / WEIGHT_PER_TOKEN + this.#openBytes + this.#unparsedBytes;
   }
 
+  /** The estimated tokens of what was not parsed, rounded up. */
+  get unparsedTokens(): number {
+    return tokensOfBytes(this.#unparsedBytes);
+  }
+
   /** What to count: the whole texts while they are short, else blocks from all over them. */
   sample(): Sample {
     const unfinished = Array.from(this.#open.values(), (block) => {
@@ -127,7 +132,7 @@ export class TextSample {
 
   /** The tokens of everything, from those counted in the sample. Unparsed bytes are estimated. */
   tokensOfWhole(counted: number): number {
-    return Math.ceil(counted) + tokensOfBytes(this.#unparsedBytes);
+    return Math.ceil(counted) + this.unparsedTokens;
   }
 
   #idOf(number: number | undefined): number {

@@ -12,7 +12,7 @@ import { Attempt, UpstreamFailure } from '../../src/upstream/attempt.ts';
 import { type Member, Provider } from '../../src/upstream/provider.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
 import { NO_SECRETS } from '../../src/wire/secrets.ts';
-import { completion } from '../support/answers.ts';
+import { chunk, completion } from '../support/answers.ts';
 import { chat } from '../support/gateway.ts';
 import { flatPrices, testModel } from '../support/models.ts';
 
@@ -31,6 +31,14 @@ function answer(attempt: Attempt, status: number, body: unknown): void {
 
 /** A request that is dispatched to these hosts in turn. */
 function dispatched(...hosts: readonly Host[]) {
+  return dispatchedAs({}, ...hosts);
+}
+
+/** The same with these fields, at a provider that may stop streams whose clients leave. */
+function dispatchedAs(
+  { onDisconnect = 'drain', ...fields }: { onDisconnect?: 'abort' | 'drain'; stream?: boolean },
+  ...hosts: readonly Host[]
+) {
   const upstreams = hosts.map((host, i) => ({
     name: `p#${i + 1}`,
     weight: 1,
@@ -44,7 +52,7 @@ function dispatched(...hosts: readonly Host[]) {
       close: async () => {},
     },
   }));
-  const provider = new Provider(upstreams, { onDisconnect: 'drain', tracksHealth: true });
+  const provider = new Provider(upstreams, { onDisconnect, tracksHealth: true });
   const visits: (readonly [string, string | undefined])[] = [];
   const dispatcher = new Dispatcher({
     providers: new Map([['p', provider]]),
@@ -53,22 +61,23 @@ function dispatched(...hosts: readonly Host[]) {
     log: { info() {} } as unknown as Log,
     onAttempt: (upstream, failure) => visits.push([upstream, failure?.message]),
   });
-  const read = readJsonBody(Buffer.from(chat()));
+  const read = readJsonBody(Buffer.from(chat(fields)));
   assert.ok(read.ok);
   const checked = CHAT.check(read.body, MODEL.id);
   assert.ok(checked.ok);
   const hosted = { request: checked.request, response: undefined, ignored: [] };
-  const routes = [{ model: MODEL, hosted, capTokens: undefined }] as const;
+  const routes = [{ model: MODEL, hosted, capTokens: undefined, maximumTokens: undefined }] as const;
+  const meter = new Meter(1);
   const dispatch = dispatcher.dispatch({
     requestId: 'req_1',
     request: checked.request,
     headers: {},
     routes,
-    meter: new Meter(1),
+    meter,
     sink: SINK,
     allowance: () => NO_BOUND,
   });
-  return { dispatch, visits, members: provider.members as readonly Member[] };
+  return { dispatch, meter, visits, members: provider.members as readonly Member[] };
 }
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
@@ -104,6 +113,27 @@ describe('a dispatch', () => {
       members.map(({ inFlight }) => inFlight),
       [0, 0, 0],
     );
+  });
+
+  test('whose client leaves while it is behind meters what its host has sent by then', async () => {
+    let isPaused = false;
+    const waiting = chunk('one two three four '.repeat(50));
+    const { dispatch, meter } = dispatchedAs({ stream: true, onDisconnect: 'abort' }, (attempt) => {
+      attempt.begin({
+        pause() {
+          isPaused = true;
+        },
+        resume: () => void setImmediate(() => attempt.push(Buffer.from(waiting))),
+        abort() {},
+      });
+      attempt.receiveHead({ ...HEAD, contentType: 'text/event-stream', status: 200 });
+      attempt.push(Buffer.from(chunk('x').repeat(500)));
+    });
+    const run = dispatch.run();
+    dispatch.clientLeft();
+    await run;
+    assert.ok(isPaused);
+    assert.ok(meter.figuresOfPart().usage.completionTokens >= 0.9 * 200);
   });
 
   test('counts the time to the first byte from its start, even if the last response came at once', async () => {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import test, { after, describe } from 'node:test';
 import { answering, chunk, completion, DONE, usageChunk } from '../support/answers.ts';
-import type { Script, UpstreamCall } from '../support/fake-upstream.ts';
-import { chat, type GatewayOptions, type Reply, type TestGateway, withGateway } from '../support/gateway.ts';
+import type { Script } from '../support/fake-upstream.ts';
+import { type Followed, Followers } from '../support/follower.ts';
+import { chat, type GatewayOptions, type Reply, type Row, type TestGateway, withGateway } from '../support/gateway.ts';
 import { oneGateway } from '../support/one-gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 import { costOfCounted, outputTokens } from '../support/tokens.ts';
@@ -32,6 +33,7 @@ function writing(chunks: number, text = TEN, end = chunk('', 'stop') + DONE): Sc
 }
 
 const streamed = chat({ stream: true });
+const followers = new Followers();
 
 /** The code of the error line before the end of a cut stream; undefined if it was not cut. */
 function cutBy({ text, status }: Pick<Reply, 'text' | 'status'>): string | undefined {
@@ -44,19 +46,19 @@ function cutBy({ text, status }: Pick<Reply, 'text' | 'status'>): string | undef
 const spent = (gateway: TestGateway, before: bigint) => before - gateway.balanceNanos;
 
 describe('a stream without a declared maximum', () => {
-  test('is cut when the balance leaves nothing, and passes it by one event at most', () =>
+  test('is cut when the balance leaves nothing, and passes it by one event', () =>
     withGateway(usd(HOLD_NANOS + STEP_NANOS), async (gateway) => {
       const key = gateway.key();
-      gateway.upstream.follow(writing(500));
-      const reply = await gateway.complete(key, streamed);
+      gateway.upstream.follow(followers.writing(500, TEN));
+      const { written, ...reply } = await followers.send(gateway, key, {});
       assert.equal(cutBy(reply), 'insufficient_credit');
       const row = await gateway.row(key);
       assert.deepEqual([row.outcome, row.source], ['insufficient_credit', 'counted']);
+      // The last event was written, but not relayed.
+      assert.equal(reply.text.split(TEN).length - 1, written - 1);
+      assert.equal(row.completion_tokens, outputTokens(TEN.repeat(written)));
       const cost = spent(gateway, HOLD_NANOS + STEP_NANOS);
       assert.equal(Number(cost), row.cost_nanos);
-      // The last event was written, but not relayed.
-      const relayed = reply.text.split(TEN).length - 1;
-      assert.equal(row.completion_tokens, outputTokens(TEN.repeat(relayed + 1)));
       assert.ok(cost > HOLD_NANOS && cost <= HOLD_NANOS + STEP_NANOS + 20_000n, `${cost}`);
     }));
 
@@ -64,15 +66,25 @@ describe('a stream without a declared maximum', () => {
     onShared(async (gateway) => {
       const limit = 3n * STEP_NANOS;
       const key = gateway.key({ spendLimitNanos: limit });
-      gateway.upstream.follow(writing(500));
-      assert.equal(cutBy(await gateway.complete(key, streamed)), 'spend_limit_reached');
+      gateway.upstream.follow(followers.writing(500, TEN));
+      assert.equal(cutBy(await followers.send(gateway, key, {})), 'spend_limit_reached');
       const { cost_nanos, outcome } = await gateway.row(key);
       assert.equal(outcome, 'spend_limit_reached');
       assert.ok(cost_nanos >= Number(limit) && cost_nanos <= Number(limit) + 20_000, `${cost_nanos}`);
       assert.equal((await gateway.complete(key, streamed)).status, 402);
     }));
 
-  test('goes on while there is money, and its hold is what it was at the end', () =>
+  test('pays for all that its host has sent before it was cut', () =>
+    withGateway(usd(HOLD_NANOS + STEP_NANOS), async (gateway) => {
+      const key = gateway.key();
+      gateway.upstream.follow(writing(500));
+      const reply = await gateway.complete(key, streamed);
+      assert.equal(cutBy(reply), 'insufficient_credit');
+      assert.ok(reply.text.split(TEN).length - 1 <= 20);
+      assert.equal((await gateway.row(key)).completion_tokens, outputTokens(TEN.repeat(500)));
+    }));
+
+  test('goes on while there is money, and holds whole steps that cover it, some of them ahead', () =>
     onShared(async (gateway) => {
       const key = gateway.key();
       const goOn = Promise.withResolvers<void>();
@@ -84,14 +96,16 @@ describe('a stream without a declared maximum', () => {
         call.end();
       });
       const reply = gateway.complete(key, streamed);
-      await until(() => gateway.heldNanos(key) > HOLD_NANOS + STEP_NANOS);
-      assert.equal(gateway.heldNanos(key), HOLD_NANOS + 2n * STEP_NANOS);
+      await until(() => gateway.heldNanos(key) >= HOLD_NANOS + 2n * STEP_NANOS);
+      const held = gateway.heldNanos(key);
       goOn.resolve();
+      assert.equal((held - HOLD_NANOS) % STEP_NANOS, 0n);
+      assert.ok(held <= HOLD_NANOS + 6n * STEP_NANOS, `${held}`);
       const { text } = await reply;
       assert.equal(text.split(TEN).length - 1, 25);
       const row = await gateway.row(key);
       assert.deepEqual([row.outcome, row.cost_nanos], ['ok', costOfCounted(5, 250)]);
-      assert.equal((row as unknown as { hold_nanos: number }).hold_nanos, Number(HOLD_NANOS + 2n * STEP_NANOS));
+      assert.ok((row as unknown as { hold_nanos: number }).hold_nanos >= Number(held));
     }));
 
   test('of several choices grows by a step for each', () =>
@@ -108,8 +122,9 @@ describe('a stream without a declared maximum', () => {
       });
       const reply = gateway.complete(key, chat({ stream: true, n: 2 }));
       await until(() => gateway.heldNanos(key) > HOLD_NANOS + STEP_NANOS);
-      assert.equal(gateway.heldNanos(key), HOLD_NANOS + 3n * STEP_NANOS);
+      const grown = gateway.heldNanos(key) - HOLD_NANOS - STEP_NANOS;
       goOn.resolve();
+      assert.equal(grown % (2n * STEP_NANOS), 0n);
       await reply;
     }));
 
@@ -134,14 +149,14 @@ describe('a stream without a declared maximum', () => {
     }));
 });
 
-test('before a stream is cut its tokens are counted: one that declares its maximum is not cut by the estimate', () =>
+test('before a stream is cut its tokens are counted', () =>
   withGateway(usd(HOLD_NANOS), async (gateway) => {
     const key = gateway.key();
-    // 100 tokens; by its bytes they would be 180.
-    const long = ' international'.repeat(50) + ' responsibilities'.repeat(50);
+    // 90 tokens; by the estimate they would be 162.
+    const long = ' international'.repeat(45) + ' responsibilities'.repeat(45);
     gateway.upstream.follow(writing(1, long));
-    assert.equal(cutBy(await gateway.complete(key, chat({ stream: true, max_tokens: 100 }))), undefined);
-    assert.equal((await gateway.row(key)).completion_tokens, 100);
+    assert.equal(cutBy(await gateway.complete(key, streamed)), undefined);
+    assert.equal((await gateway.row(key)).completion_tokens, 90);
   }));
 
 describe('holds do not grow', () => {
@@ -189,23 +204,17 @@ test('a fallback holds what its own prices cost', () =>
       );
       await gateway.complete(key, streamed);
       const { hold_nanos } = (await gateway.row(key)) as unknown as { hold_nanos: number };
-      assert.equal(hold_nanos, 5_000 + 40 * 20_000);
+      // Ten tokens at a time, for the thirty that it writes.
+      assert.equal((hold_nanos - 5_000) % (10 * 20_000), 0);
+      assert.ok(hold_nanos >= 5_000 + 30 * 20_000, `${hold_nanos}`);
     },
   ));
 
 describe('racing streams pass by one event each at most', () => {
   const RACING = 20;
-  const race = async (gateway: TestGateway, key: ReturnType<TestGateway['key']>) => {
-    gateway.upstream.follow(async (call: UpstreamCall) => {
-      call.stream();
-      for (let i = 0; i < 100; i++) {
-        call.send(chunk(TEN));
-        await new Promise(setImmediate);
-      }
-      call.send(chunk('', 'stop') + DONE);
-      call.end();
-    });
-    const replies = await Promise.all(Array.from({ length: RACING }, () => gateway.complete(key, streamed)));
+  const race = async (gateway: TestGateway, key: ReturnType<TestGateway['key']>): Promise<Followed[]> => {
+    gateway.upstream.follow(followers.writing(100, TEN));
+    const replies = await Promise.all(Array.from({ length: RACING }, () => followers.send(gateway, key, {})));
     await gateway.assertSettled();
     return replies.filter(({ status }) => status === 200);
   };
@@ -251,6 +260,59 @@ test('a stream whose client has left is cut all the same where it is read on', (
     await until(async () => (await gateway.inFlight()) === 0);
     left.resolve();
     await (await gateway.upstream.call()).closed;
-    const { cost_nanos } = await gateway.row(key);
-    assert.ok(cost_nanos <= Number(HOLD_NANOS) + 20_000, `${cost_nanos}`);
+    assert.equal((await gateway.row(key)).completion_tokens, outputTokens(`hi${TEN.repeat(100)}`));
   }));
+
+describe('a stream whose maximum is held', () => {
+  /** 100 tokens; by the estimate they are 180. */
+  const LONG = ' international'.repeat(50) + ' responsibilities'.repeat(50);
+  const maximum = (max_tokens: number, fields: object = {}) => ({ max_tokens, ...fields });
+
+  test('is not cut by the estimate', () =>
+    withGateway(usd(HOLD_NANOS), async (gateway) => {
+      const key = gateway.key();
+      gateway.upstream.follow(writing(1, LONG));
+      assert.equal(cutBy(await gateway.complete(key, chat({ stream: true, ...maximum(100) }))), undefined);
+      assert.equal((await gateway.row(key)).completion_tokens, 100);
+    }));
+
+  test('is not cut by the tokens of another tokenizer', () =>
+    withGateway(usd(HOLD_NANOS), async (gateway) => {
+      const key = gateway.key();
+      gateway.upstream.follow(followers.writing(12, TEN));
+      assert.equal(cutBy(await followers.send(gateway, key, maximum(100))), undefined);
+    }));
+
+  test('is cut where its host does not know the maximum', () =>
+    withGateway(usd(HOLD_NANOS), async (gateway) => {
+      const key = gateway.key();
+      gateway.upstream.follow(followers.writing(20_000, TEN));
+      const { written, ...reply } = await followers.send(gateway, key, maximum(100));
+      assert.equal(cutBy(reply), 'insufficient_credit');
+      const { completion_tokens } = await gateway.row(key);
+      assert.equal(completion_tokens, outputTokens(TEN.repeat(written)));
+    }));
+
+  test('grows beyond it while there is money', () =>
+    onShared(async (gateway) => {
+      const key = gateway.key();
+      gateway.upstream.follow(followers.writing(600, TEN));
+      const { written, ...reply } = await followers.send(gateway, key, maximum(100));
+      assert.equal(cutBy(reply), undefined);
+      const { hold_nanos, completion_tokens } = (await gateway.row(key)) as Row & { hold_nanos: number };
+      assert.equal(completion_tokens, outputTokens(TEN.repeat(written)));
+      assert.ok(hold_nanos > Number(HOLD_NANOS));
+    }));
+
+  test('holds it step by step, and no more than that, where it begins with less', () =>
+    withGateway(
+      { provider: { models: { echo: { input: 1, output: 2, default_output: 100, hold_output: 50 } } } },
+      async (gateway) => {
+        const key = gateway.key();
+        gateway.upstream.follow(followers.writing(35, TEN));
+        assert.equal(cutBy(await followers.send(gateway, key, maximum(350))), undefined);
+        const { hold_nanos } = (await gateway.row(key)) as Row & { hold_nanos: number };
+        assert.equal(hold_nanos, 5_000 + 350 * 2_000);
+      },
+    ));
+});

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { NO_OUTPUT } from '../../../src/dialects/answer.ts';
 import { DIALECTS } from '../../../src/dialects/dialects.ts';
 import { DIRECTIVES } from '../../../src/providers/mock/directives.ts';
 import type { Step } from '../../../src/providers/mock/mock.ts';
@@ -58,7 +59,7 @@ for (const dialect of TEXT_DIALECTS) {
       assert.deepEqual([usage?.completionTokens, usage?.cachedTokens], [7, 0]);
       assert.ok((usage?.promptTokens ?? 0) > 0);
       assert.deepEqual(progress, [
-        { index: 0, finished: true, written: ['word word word word word word word'], unseenBytes: 0, audioBytes: 0 },
+        { ...NO_OUTPUT, index: 0, finished: true, written: ['word word word word word word word'] },
       ]);
     });
 

@@ -1,0 +1,68 @@
+/** What a hold covers of the output that a stream shows, in tokens of text. Pure. */
+import type { Model } from '../catalog/catalog.ts';
+import { expectedCost, outputPrices, pricesFor } from '../catalog/cost.ts';
+import type { HostTool } from '../core/host-tools.ts';
+import { costRoundedUp, type Nanos } from '../core/money.ts';
+import type { ModelRequest } from '../dialects/dialect.ts';
+import { hiddenThinking } from './thinking.ts';
+
+const MILLION = 1_000_000n;
+
+export interface CoverageOptions {
+  /** As its host gets it. */
+  readonly request: ModelRequest;
+  /** The model that serves. */
+  readonly model: Model;
+  /** The estimated input that the hold covers. */
+  readonly inputTokens: number;
+  /** The most output that the request allows, over all choices; undefined if it does not say. */
+  readonly maximumTokens: number | undefined;
+}
+
+export class Coverage {
+  /** How many tokens of text one of audio stands for. */
+  readonly audioWeight: number;
+  /** What covers all that the request allows; undefined if nothing does. */
+  readonly mostNanos: Nanos | undefined;
+  /** All that the request allows a stream to show. */
+  readonly mostTokens: number;
+  /** Nanodollars for a million tokens of text. */
+  readonly #price: Nanos;
+  readonly #inputNanos: Nanos;
+  /** Output that is held for, and that a stream does not show: thinking and rejected predictions. */
+  readonly #unseenTokens: number;
+
+  /** `hostTools`: with the calls that the hold is to cover. */
+  constructor({ request, model, inputTokens, maximumTokens }: CoverageOptions, hostTools: readonly HostTool[]) {
+    const prices = pricesFor(model, request.serviceTier);
+    const { text, audio } = outputPrices(prices, inputTokens);
+    const cost = (outputTokens: number) => expectedCost(prices, inputTokens, outputTokens, { ...request, hostTools });
+    const predicted = request.predictedTokens * request.choices;
+    const hidden = hiddenThinking(request, model) * request.choices;
+    this.#price = text === 0n ? audio : text;
+    this.#inputNanos = cost(0);
+    this.#unseenTokens = predicted + (Number.isFinite(hidden) ? hidden : 0);
+    this.audioWeight = this.#price === 0n ? 1 : Number(audio) / Number(this.#price);
+    this.mostNanos = maximumTokens === undefined ? undefined : cost(maximumTokens + predicted);
+    this.mostTokens =
+      this.mostNanos === undefined ? Number.POSITIVE_INFINITY : this.outputIn(this.mostNanos) - predicted;
+  }
+
+  /** What must be held for a stream that shows so many tokens. */
+  nanosFor(tokens: number): Nanos {
+    const output = { tokens: tokens + this.#unseenTokens, nanosPerMillion: this.#price };
+    return this.#inputNanos + costRoundedUp([output]);
+  }
+
+  /** The tokens that a stream may show with a hold. */
+  tokensIn(holdNanos: Nanos): number {
+    return this.outputIn(holdNanos) - this.#unseenTokens;
+  }
+
+  /** All output that a hold covers, with what a stream does not show: less than none where it does not cover input and calls. */
+  outputIn(holdNanos: Nanos): number {
+    const left = holdNanos - this.#inputNanos;
+    if (this.#price === 0n) return left < 0n ? -1 : Number.POSITIVE_INFINITY;
+    return Number((left * MILLION) / this.#price);
+  }
+}
