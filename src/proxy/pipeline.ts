@@ -304,11 +304,8 @@ export class Pipeline {
     try {
       await work();
     } catch (error) {
-      if (error instanceof BodyError) {
-        if (error.refusal !== undefined) this.#refuse(exchange, error.refusal.error, error.refusal.reason);
-        return;
-      }
-      this.#fail(exchange, error, NOT_FORWARDED);
+      if (!(error instanceof BodyError)) this.#fail(exchange, error, NOT_FORWARDED);
+      else if (error.refusal !== undefined) this.#refuse(exchange, error.refusal.error, error.refusal.reason);
     } finally {
       this.#answering.leave();
     }
