@@ -1,7 +1,6 @@
 /** Prints the census of the tests as a page for readers: `npm run make:census-doc`. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { AWAITED } from '../test/census/awaited.ts';
 import type { Group, What } from '../test/census/rows.ts';
 import { PLACES, type Place } from '../test/census/table.ts';
 import { wrapProse } from './wrap.ts';
@@ -50,8 +49,6 @@ ${groups.map(rowText).join('\n')}
 `;
 }
 
-const AWAITING = Object.values(AWAITED).flat().length;
-
 /** The page, as docs/ holds it. */
 export function censusDoc(): string {
   const places = PLACES.filter(({ format, isRequest }) => !(format === 'count_tokens' && isRequest));
@@ -68,7 +65,7 @@ Every field of a request, every kind of content, tool and event, and every figur
 - **free**: it costs nothing, for the reason given.
 
 How names are written: \`usage.input_tokens\` is a field of a field. \`content[image]\` is what has the type \`image\`, wherever it stands; it was first found in a field \`content\`. Its fields follow it, as \`.source\`; a colon says that it has a row of its own elsewhere. \`[*]\` is every kind, \`=\` is followed by a value, and \`.**\` stands for all that is in a field. A request to count tokens has the names of one of messages, and only some of them.
-${AWAITING === 0 ? '' : `\nNot done yet: ${AWAITING} of these rows, which \`test/census/awaited.ts\` lists.\n`}
+
 ${places.map(placeText).join('\n')}`);
 }
 

@@ -42,16 +42,35 @@ const DISCRIMINATORS = ['type', 'object', 'role'];
 /** Several times what the types need. */
 const MAX_SAMPLE_DEPTH = 8;
 
-/** Kinds that would be refused, or need a price of their own, and stand for others only where there are none. */
+/** Kinds that would be refused, need a price of their own or hold the most, and stand for others only where there are none. */
 const UNUSUAL: ReadonlySet<string> = new Set([
   'advisor_20260301',
+  'base64',
   'browser_toolset_20260801',
+  'container_reference',
+  'file',
   'mcp_tool_reference',
   'mcp_toolset_reference',
+  'url',
 ]);
+
+/** A pixel, or what could be one, in base64. */
+export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ';
+const TEXT_FILE = { file_data: `data:text/plain;base64,${Buffer.from('A text').toString('base64')}` };
+
+/** What kinds say beyond what their types demand, or leave out: without data, or with a name of something at the host, they are refused. */
+const NEEDED: Readonly<Record<string, Fields>> = {
+  '[response]': { usage: { input_tokens: 1_000, output_tokens: 1_000 } },
+  'content[input_file]': TEXT_FILE,
+  'input[code_interpreter_call]': { container_id: null },
+  'input[image_generation_call]': { result: PIXEL },
+  'output[input_file]': TEXT_FILE,
+  'tools[code_interpreter]': { container: { type: 'auto' } },
+};
 
 /** Figures that are parts of others, and so smaller. */
 const PART_OF_OTHERS = /_details|cache_creation/;
+const MAXIMUM = /(?:max|budget)_tokens$/;
 
 /** Somewhere that a type stands. */
 interface Spot {
@@ -113,7 +132,11 @@ export function readNames(
       const path = `${spot.field}[${kind}]`;
       const say = (value: Fields) => wrap({ [discriminator.name]: kind, ...value });
       const others = fields.filter((field) => field !== discriminator);
-      add(path, { alternatives: [alternative], sample: () => least(others), say: (value) => say(value as Fields) });
+      add(path, {
+        alternatives: [alternative],
+        sample: () => least(others, path),
+        say: (value) => say(value as Fields),
+      });
       return readFields({ ...spot, path }, others, [type], say);
     });
   }
@@ -129,7 +152,11 @@ export function readNames(
       const path = spot.path === '' ? field : `${spot.path}.${field}`;
       const sayField = (value: unknown) => say({ ...least(fields, spot.path), [field === '*' ? 'any' : field]: value });
       const alternatives = types.alternativesOf(type);
-      add(path, { alternatives, sample: () => sample(alternatives, path), say: sayField });
+      add(path, {
+        alternatives,
+        sample: () => NEEDED[spot.path]?.[field] ?? sample(alternatives, path),
+        say: sayField,
+      });
       if (isWhole(path)) return [];
       return [{ type, path, field: SAME[field] ?? field, above, say: sayField }];
     });
@@ -138,9 +165,8 @@ export function readNames(
   /** The fields that an object needs. */
   function least(fields: readonly Field[], path = '', depth = 0): Fields {
     const needed = fields.filter(({ isOptional }) => !isOptional);
-    return Object.fromEntries(
-      needed.map(({ name, type }) => [name, leastOf(types.alternativesOf(type), `${path}.${name}`, depth)]),
-    );
+    const said = needed.map(({ name, type }) => [name, leastOf(types.alternativesOf(type), `${path}.${name}`, depth)]);
+    return { ...Object.fromEntries(said), ...NEEDED[path] };
   }
 
   function leastOf(alternatives: readonly Alternative[], path: string, depth: number): unknown {
@@ -164,8 +190,9 @@ export function readNames(
 
   function sampleOf({ kind, type, value }: Alternative, path: string, depth: number): unknown {
     if (kind === 'object') return least(types.fieldsOf(type), path, depth + 1);
-    const number = PART_OF_OTHERS.test(path) ? 10 : isRequest && !path.endsWith('max_tokens') ? 1 : 1_000;
-    return { text: value, string: 'text', number, boolean: true, unknown: {}, null: null }[kind];
+    const number = PART_OF_OTHERS.test(path) ? 10 : isRequest && !MAXIMUM.test(path) ? 1 : 1_000;
+    const string = path.endsWith('.image_url') ? `data:image/png;base64,${PIXEL}` : 'text';
+    return { text: value, string, number, boolean: true, unknown: {}, null: null }[kind];
   }
 }
 

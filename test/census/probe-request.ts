@@ -8,7 +8,7 @@ import { DIALECTS } from '../../src/dialects/dialects.ts';
 import { COUNT_TOKENS } from '../../src/dialects/messages/count-tokens.ts';
 import { plansFor, targetFor } from '../../src/proxy/plan.ts';
 import { readJsonBody } from '../../src/wire/body.ts';
-import type { Name } from './names.ts';
+import { type Name, PIXEL } from './names.ts';
 import type { Row, Shown } from './rows.ts';
 import type { Format } from './table.ts';
 
@@ -143,6 +143,8 @@ type Steps = readonly [less: unknown, more: unknown, tokens: number];
 const ABSENT = Symbol('absent');
 
 function holdFault(format: Format, { shown = 'text' }: Row, name: Name): string | undefined {
+  // A count of tokens has no output.
+  if (format === 'count_tokens' && shown === 'hidden') return undefined;
   const steps = STEPS[shown](name);
   if (steps === undefined) return undefined;
   const [less, more, tokens] = steps;
@@ -158,8 +160,8 @@ function holdFault(format: Format, { shown = 'text' }: Row, name: Name): string 
   return held >= tokens ? undefined : `${held} tokens more are held, not ${tokens}`;
 }
 
-/** A pixel, or what could be one, in base64. */
-const LITTLE_DATA = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ';
+/** The beginning of a PDF, whose pages nobody can count: it takes what the words leave of the context window. */
+const FILE_DATA = Buffer.from('%PDF-1.7').toString('base64');
 /** A minute and a half of audio, at the lowest rate that there is. */
 const AUDIO_DATA = 'AAAA'.repeat(40_000);
 
@@ -168,8 +170,8 @@ const STEPS: Readonly<Record<Shown, (name: Name) => Steps | undefined>> = {
   predicted: (name) => textSteps(name, 21 * WORD_TOKENS),
   output: (name) => (canBe(name, 'number') ? [1, 100, 1_000] : [ABSENT, undefined, 1_000]),
   hidden: () => [ABSENT, undefined, 10_000],
-  image: (name) => dataSteps(name, 'image/png', LITTLE_DATA, 1_500),
-  file: (name) => dataSteps(name, 'application/pdf', LITTLE_DATA, CONTEXT_WINDOW),
+  image: (name) => dataSteps(name, 'image/png', PIXEL, 1_500),
+  file: (name) => dataSteps(name, 'application/pdf', FILE_DATA, CONTEXT_WINDOW - 1_000),
   audio: (name) => dataSteps(name, 'audio/wav', AUDIO_DATA, 900),
   again: () => [ABSENT, undefined, WORD_TOKENS],
   write: () => [ABSENT, undefined, WORD_TOKENS],

@@ -51,9 +51,10 @@ export const CHAT_REQUEST = [
   ),
   held(
     'input, and once more as output, since rejected tokens are billed',
-    'prediction prediction[content] .content',
+    'prediction[content]: .content',
     'predicted',
   ),
+  held('text of the input, but for its content', 'prediction prediction[content]'),
   held('output at the price of audio', 'audio audio.format audio.voice audio.voice.id modalities=audio', 'output'),
   free('what every model writes', 'modalities modalities=text'),
   priced('a search with each request: the price `web_search`', 'web_search_options'),

@@ -90,6 +90,12 @@ export const RESPONSES_ANSWER = [
     output[image_generation_call] .revised_prompt output[function_call_output]: .name`,
   ),
   priced('a call of one of the host’s tools, by the price of its name', '[response.output_item.added] .item'),
+  actedOn(
+    'one call, however often it is said',
+    'output[code_interpreter_call|file_search_call|image_generation_call|mcp_call|multi_agent_call|program|shell_call|web_search_call]: .id',
+  ),
+  actedOn('calls in one container are billed once', 'output[code_interpreter_call]: .container_id'),
+  priced('the variant of the call that is billed', 'output[image_generation_call]: .output_format .quality .size'),
   free('a request that would have it is refused', 'content[encrypted_content] .encrypted_content'),
   free('made by the library of what is in the output', '[response]: .output_text'),
   free(
@@ -135,13 +141,12 @@ export const RESPONSES_ANSWER = [
     `[*].id [*].status [*].call_id [*].caller [*].agent.** [*].created_by [*].namespace [*].async [*].server_label [*].author [*].recipient
     [*].approval_request_id [*].item_id [*].output_index [*].content_index [*].summary_index [*].command_index [*].sequence_number
     [*].param caller[direct|program].** output[message]: .role .phase output[program]: .fingerprint output[multi_agent_call]: .action
-    output[tool_search_call|tool_search_output]: .execution output[code_interpreter_call]: .container_id
-    output[shell_call]: .environment`,
+    output[tool_search_call|tool_search_output]: .execution output[shell_call]: .environment`,
   ),
   free(
     'it costs nothing',
     `[response]: .created_at .completed_at .incomplete_details.** .moderation.** .prompt_cache_diagnostics.** .error.misalignment.** .error.param .error.type
-    output[image_generation_call]: .action .background .error.** .output_format .quality .size output[computer_call]: .pending_safety_checks.**
+    output[image_generation_call]: .action .background .error.** output[computer_call]: .pending_safety_checks.**
     output[computer_call_output]: .acknowledged_safety_checks.** 
     output[shell_call_output]: .max_output_length environment[container_reference|local].**
     [response.shell_call_command.delta]: .obfuscation [response.image_generation_call.partial_image]: .partial_image_index .background

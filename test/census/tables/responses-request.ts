@@ -69,8 +69,9 @@ export const RESPONSES_REQUEST = [
     `content[input_file]: .file_id .file_url output[input_file]: .file_id .file_url content[input_image]: .file_id
     output[input_image]: .file_id output[computer_screenshot]: .file_id input[item_reference] .id .agent.**
     input[code_interpreter_call]: .container_id environment[container_reference] .container_id environment[container_auto]: .file_ids
-    .skills skills[skill_reference] .skill_id .version skills[inline] .name .description .source source[base64] .data .media_type
-    container[auto]: .file_ids tools[image_generation]: .input_image_mask.file_id tools[file_search]: .vector_store_ids`,
+    .skills skills[skill_reference] .skill_id .version skills[inline].**
+    container[auto]: .file_ids tools[image_generation]: .input_image_mask.file_id tools[file_search]: .vector_store_ids
+    tools[mcp]: .connector_id .server_url .tunnel_id`,
   ),
   refused(
     'state at the provider would be shared by all keys',
@@ -117,8 +118,8 @@ export const RESPONSES_REQUEST = [
     tools[code_interpreter|shell]: .allowed_callers container[auto]: .network_policy environment[container_auto]: .network_policy
     network_policy[allowlist] .allowed_domains .domain_secrets.** network_policy[disabled]
     tools[image_generation]: .background .frame_duration_ms .input_image_mask .input_image_mask.image_url .moderation .output_compression
-    tools[mcp]: .server_label .allowed_callers .allowed_tools.** .authorization .connector_id .defer_loading .headers.** .require_approval.**
-    .server_description .server_url .tunnel_id`,
+    tools[mcp]: .server_label .allowed_callers .allowed_tools.** .authorization .defer_loading .headers.** .require_approval.**
+    .server_description`,
   ),
   priced('a tier has prices of its own under `service_tiers`', 'service_tier=fast|flex|priority|scale|ultrafast'),
   free('the ordinary prices', 'service_tier service_tier=auto|default'),
