@@ -93,8 +93,11 @@ export function calendarPeriod(
  * it has. What ended in a step leaves when the last moment of the step does: up to one percent late, never early.
  */
 const STEPS = 100;
-/** The steps of a window that are kept in memory at most: some have left. */
-const MOST_STEPS = 2 * STEPS;
+/**
+ * The steps of a window that are kept at most, the newest ones. Those that have left are among them, in case they have
+ * left by a clock that was ahead: in the window's length it adds a hundred, and so it drops none that still counts.
+ */
+export const MOST_STEPS = 2 * STEPS;
 
 /** The length of a step. */
 export function stepMs(windowS: number): number {

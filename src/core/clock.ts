@@ -17,6 +17,9 @@ export function machineMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
+/** A jump of a clock by more than this is a step, and not what network, rounding or slewing explain. */
+export const CLOCK_STEP_MS = 1_000;
+
 export const DAY_MS = 86_400_000;
 
 // Each request asks for the day several times, and formatting a date takes a microsecond.

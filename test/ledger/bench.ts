@@ -1,6 +1,7 @@
 /** What the conformance suite of the ledger needs of a store, and what tests say with it. */
 import assert from 'node:assert/strict';
 import { hashKey, mintKey } from '../../src/core/api-key.ts';
+import type { BudgetSpend } from '../../src/core/budgets.ts';
 import type { RateFigures } from '../../src/core/limits.ts';
 import type { Settlement } from '../../src/core/settlement.ts';
 import type { Engine } from '../../src/ledger/engine.ts';
@@ -16,7 +17,7 @@ import type {
   Refusal,
 } from '../../src/ledger/ledger.ts';
 import type { Answer, Command } from '../../src/ledger/protocol.ts';
-import type { NewKey } from '../../src/state/keys.ts';
+import type { KeyRecord, NewKey } from '../../src/state/keys.ts';
 import type { OpenState } from '../../src/state/state.ts';
 import { type BenchKey, HandClock, NOON, USD } from '../unit/ledger/bench.ts';
 
@@ -34,6 +35,8 @@ export interface Store {
   advance(milliseconds: number): Promise<void>;
   /** Sets the clock of a store in which nothing has happened yet. */
   setClock(wallMs: number): Promise<void>;
+  /** Sets the clocks that can be set, and no other. */
+  step(milliseconds: number): Promise<void>;
   /** The process ends at once, and another of its name starts that much later. */
   crash(downMs: number): Promise<void>;
   /** The process ends in an orderly way, and another of its name starts. */
@@ -205,6 +208,13 @@ async function flush(engine: Engine, waiting: readonly Command[]): Promise<void>
     engine.isLostWithFlush(waiting);
     throw error;
   }
+}
+
+/** What operators read of the budgets of a key. */
+export async function spendsOf(bench: LedgerBench, { id }: BenchKey): Promise<readonly BudgetSpend[]> {
+  const { keys, budgets } = bench.store.operator;
+  const record = (await keys.find(id)) as KeyRecord;
+  return (await budgets.spentBy([record], bench.clock.wallMs())).get(id) ?? [];
 }
 
 /** Usage of that many tokens. */

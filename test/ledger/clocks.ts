@@ -5,7 +5,7 @@ import { until } from '../support/wait.ts';
 import { LedgerBench, USD } from './bench.ts';
 import type { SharedDatabase, SharedStore } from './shared-store.ts';
 
-const SECOND_US = 1_000_000;
+const DAY_MS = 86_400_000;
 
 /** A gateway that has decided before, and so knows the clock of the database. */
 async function open(t: { after(work: () => Promise<void>): void }, database: SharedDatabase) {
@@ -16,23 +16,36 @@ async function open(t: { after(work: () => Promise<void>): void }, database: Sha
   return { bench, store: bench.store as SharedStore, key };
 }
 
-/** Sets the clock of the database, and no other. */
-const stepBy = (database: SharedDatabase, us: number) => database.read('UPDATE stage.world SET us = us + $1', [us]);
-
 export function testClocks(database: SharedDatabase): void {
   describe('the clock of the database', () => {
-    for (const us of [1.5 * SECOND_US, -1.5 * SECOND_US]) {
-      test(`that steps by ${us / SECOND_US} s closes the gateway for a minute`, async (t) => {
+    for (const ms of [1_500, -1_500]) {
+      test(`that steps by ${ms / 1_000} s closes the gateway for a minute`, async (t) => {
         const { bench, store, key } = await open(t, database);
-        await stepBy(database, us);
+        await store.step(ms);
         await assert.rejects(bench.admit(key), (error) => /stepped/.test(store.engine.faultOf(error)?.message ?? ''));
         assert.match(store.engine.fault?.message ?? '', /stepped/);
         await store.advance(60_000);
-        await stepBy(database, us);
         assert.equal(store.engine.fault, undefined);
         await bench.settle(await bench.admit(key));
       });
     }
+
+    test('that was ahead and came back hides no death: who died meanwhile is taken for dead', async (t) => {
+      const { bench, store, key } = await open(t, database);
+      const other = await store.startOther('second');
+      await bench.process([{ kind: 'admit', request: bench.request(key, { holdNanos: 5n }) }], other.engine);
+      await store.step(3 * DAY_MS);
+      await assert.rejects(bench.admit(key));
+      await store.advance(60_000);
+      await bench.settle(await bench.admit(key));
+      await other.kill();
+      await store.stepInSilence(-3 * DAY_MS);
+      await assert.rejects(bench.admit(key));
+      await store.advanceInSilence(60_000);
+      const [row] = await database.read('SELECT * FROM inf_gw.reap()');
+      assert.deepEqual([row?.names, row?.settled], [['second'], 1n]);
+      await bench.settle(await bench.admit(key));
+    });
 
     test('has not stepped when a batch was on its way for two seconds, and the batch is decided', async (t) => {
       const { bench, store, key } = await open(t, database);

@@ -60,6 +60,12 @@ export function testDatabase(database: SharedDatabase): void {
     const settlement = bench.settlement(request.requestId, { costNanos: 20n, ...tokens(5) });
     await bench.process([{ kind: 'settle', settlement }], engine);
     await bench.process([{ kind: 'settle', settlement }], engine).catch(() => {});
+    await store.step(-DAY_MS);
+    await assert.rejects(bench.process([{ kind: 'identify', keyHash: key.hash }], engine), (error) =>
+      /stepped/.test(engine.faultOf(error)?.message ?? ''),
+    );
+    await store.advance(60_000);
+    await bench.process([{ kind: 'identify', keyHash: key.hash }], engine);
     await engine.writeRefusals();
     await engine.maintain();
     await engine.dropOldRows();

@@ -71,6 +71,10 @@ class LocalStore implements Store {
     this.#clock.wall = wallMs;
   }
 
+  async step(milliseconds: number): Promise<void> {
+    this.#clock.wall += milliseconds;
+  }
+
   async crash(downMs: number): Promise<void> {
     this.#database.close();
     this.#clock.advance(downMs);

@@ -5,10 +5,9 @@ import type { Settlement } from '../../src/core/settlement.ts';
 import { untouchedFigures } from '../../src/ledger/figures.ts';
 import type { Admission, AdmissionRequest, Grant } from '../../src/ledger/ledger.ts';
 import type { Answer, Command } from '../../src/ledger/protocol.ts';
-import type { KeyRecord } from '../../src/state/keys.ts';
 import { naiveRooms } from '../unit/ledger/naive-budgets.ts';
 import { type NaiveKey, NaiveLedger } from '../unit/ledger/naive-ledger.ts';
-import { type BenchKey, LedgerBench, type OpenStore } from './bench.ts';
+import { type BenchKey, LedgerBench, type OpenStore, spendsOf } from './bench.ts';
 import { ask, budgets, change, end, KEYS } from './drawn-commands.ts';
 
 const TIER = { rpm: 6, tpm: 400, concurrency: 4 };
@@ -217,9 +216,7 @@ class Pair {
   /** What operators read of the budgets. */
   async #compareSpent({ real, naive }: KeyPair): Promise<void> {
     const wallMs = this.#bench.clock.wallMs();
-    const { operator } = this.#bench.store;
-    const record = (await operator.keys.find(real.id)) as KeyRecord;
-    const spent = (await operator.budgets.spentBy([record], wallMs)).get(real.id) ?? [];
+    const spent = await spendsOf(this.#bench, real);
     assert.deepEqual(
       spent.map(({ period, limitNanos, chargedNanos, freesAtMs }) => [period, limitNanos, chargedNanos, freesAtMs]),
       naiveRooms(naive, [], wallMs, wallMs).map((room) => [room.period, room.limitNanos, room.charged, room.freesAtMs]),

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Budget } from '../../src/core/budgets.ts';
 import type { Admission } from '../../src/ledger/ledger.ts';
-import type { KeyRecord } from '../../src/state/keys.ts';
-import { type BenchKey, LedgerBench, NOON, type OpenStore, USD } from './bench.ts';
+import { type BenchKey, LedgerBench, NOON, type OpenStore, spendsOf, USD } from './bench.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -36,10 +35,7 @@ async function spend(bench: LedgerBench, key: BenchKey, nanos: bigint, takesMs =
 
 /** What operators read of each budget. */
 async function spent(bench: LedgerBench, key: BenchKey): Promise<bigint[]> {
-  const { keys, budgets } = bench.store.operator;
-  const record = (await keys.find(key.id)) as KeyRecord;
-  const spends = (await budgets.spentBy([record], bench.clock.wallMs())).get(key.id) ?? [];
-  return spends.map(({ chargedNanos }) => chargedNanos);
+  return (await spendsOf(bench, key)).map(({ chargedNanos }) => chargedNanos);
 }
 
 /** Sends one request after the other for two minutes, each of which takes six seconds. Returns what they cost in all. */

@@ -6,7 +6,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Check } from '../../src/audit/audit.ts';
+import { auditDatabase, type Check } from '../../src/audit/audit.ts';
+import type { PostgresAddress } from '../../src/core/postgres-address.ts';
+import { openReader } from '../../src/state/postgres/long-session.ts';
 
 const SCRIPT = fileURLToPath(new URL('./auditor-process.ts', import.meta.url));
 
@@ -19,6 +21,20 @@ export function auditElsewhere(path: string): Promise<Check[]> {
   const answer = last.then(() => ask(path));
   last = answer.catch(() => {});
   return answer;
+}
+
+/**
+ * What the auditor finds in a shared state that does not agree. Which months have a partition is left out: they are those
+ * of the real clock.
+ */
+export async function sharedDifferences(address: PostgresAddress): Promise<string[]> {
+  const reader = await openReader(address);
+  try {
+    const checks = await auditDatabase(reader.run, { onProgress: () => {} });
+    return checks.flatMap(({ name, differences }) => (name === 'partitions' ? [] : differences));
+  } finally {
+    await reader.close();
+  }
 }
 
 async function ask(path: string): Promise<Check[]> {

@@ -99,6 +99,11 @@ export class Decisions {
     this.#undo = [];
   }
 
+  /** Keys are read again: what is stored of them has changed. */
+  forgetKeys(): void {
+    this.#keys.clear();
+  }
+
   /** Undoes what the batch has changed in memory. */
   rollBack(): void {
     for (const undo of this.#undo.reverse()) undo();
@@ -107,10 +112,7 @@ export class Decisions {
     this.#keys.clear();
   }
 
-  /**
-   * Throws an InvariantError if the totals in memory are not those of the file and of the open
-   * leases.
-   */
+  /** Throws an InvariantError if the totals in memory are not those of the file and of the open leases. */
   checkTotals(commands: number): void {
     const stored = this.#store.balance();
     invariant(
@@ -261,8 +263,7 @@ export class Decisions {
   #settle(settlement: Settlement): RateFigures {
     const { lease, activity } = this.#leases.get(settlement.requestId);
     const [nowMs, wallMs] = [this.#clock.monotonicMs(), this.#clock.wallMs()];
-    // Before the charge is recorded: a key read afterwards would already include it, and it would
-    // count twice.
+    // Before the charge is recorded: a key read afterwards would already include it, and it would count twice.
     const key = this.#keys.byId(lease.hold.keyId);
     this.#store.settle(lease.hold, settlement, wallMs);
     this.#leases.remove(lease, activity);

@@ -1,6 +1,6 @@
 /** The ledger's engine: decides batches of commands and writes each batch in one transaction. */
 
-import type { Clock } from '../../core/clock.ts';
+import { CLOCK_STEP_MS, type Clock } from '../../core/clock.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { LedgerStore } from '../../state/sqlite/ledger-store.ts';
 import { checkCommand } from '../checks.ts';
@@ -16,6 +16,8 @@ export class LedgerEngine {
   readonly #clock: Clock;
   readonly #refusals = new RefusalCounts();
   readonly #decisions: Decisions;
+  /** The latest time by the wall clock. */
+  #latestMs = Number.NEGATIVE_INFINITY;
 
   constructor(store: LedgerStore, settings: LedgerSettings, clock: Clock) {
     this.#store = store;
@@ -29,6 +31,7 @@ export class LedgerEngine {
    */
   recover(): LedgerSummary {
     const recoveredHolds = settleOpenHolds(this.#store, this.#clock.wallMs());
+    this.#store.countFutureNow(this.#clock.wallMs());
     this.#decisions.rebuild();
     return this.#summary(recoveredHolds);
   }
@@ -48,6 +51,7 @@ export class LedgerEngine {
       stored.size === handover.open.length && handover.open.every(({ hold }) => stored.has(hold.requestId)),
       () => `${stored.size} requests are open in the file and ${handover.open.length} in what was handed over`,
     );
+    this.#store.countFutureNow(this.#clock.wallMs());
     this.#decisions.adopt(handover, machineMs);
     return this.#summary(0);
   }
@@ -66,6 +70,7 @@ export class LedgerEngine {
     }
     try {
       for (const command of commands) checkCommand(command);
+      this.#followClock(lockWaitMs);
       const answers = commands.some(isWritten)
         ? this.#store.transaction(() => this.#decideAndWrite(commands), lockWaitMs)
         : this.#decisions.decideAll(commands);
@@ -100,6 +105,14 @@ export class LedgerEngine {
   dropOldRows(lockWaitMs?: number): boolean {
     if (this.journalRetentionMs === undefined) return false;
     return this.#store.dropOldRows(this.#clock.wallMs() - this.journalRetentionMs, lockWaitMs);
+  }
+
+  /** If the clock has come back: as at a start. */
+  #followClock(lockWaitMs: number | undefined): void {
+    const wallMs = this.#clock.wallMs();
+    const hasComeBack = wallMs < this.#latestMs - CLOCK_STEP_MS;
+    if (hasComeBack && this.#store.countFutureNow(wallMs, lockWaitMs)) this.#decisions.forgetKeys();
+    this.#latestMs = hasComeBack ? wallMs : Math.max(this.#latestMs, wallMs);
   }
 
   #summary(recoveredHolds: number): LedgerSummary {

@@ -2,10 +2,9 @@
  * Notices when the clock of the database steps ahead, by the clock of this process, which never
  * jumps. After a step, requests of the last minute would leave the windows too early.
  */
+import { CLOCK_STEP_MS } from '../../core/clock.ts';
 import { WINDOW_MS } from '../local/window.ts';
 
-/** A step that counts, beyond what network and rounding explain. */
-const STEP_MS = 1_000;
 /** How much two clocks may drift apart that run true. NTP slews by half of it at most. */
 const DRIFT = 0.001;
 
@@ -20,7 +19,7 @@ export class ClockGuard {
    */
   latestUs(nowMs: number): bigint | null {
     if (this.#last === undefined) return null;
-    const elapsedMs = (nowMs - this.#last.sentMs) * (1 + DRIFT) + STEP_MS;
+    const elapsedMs = (nowMs - this.#last.sentMs) * (1 + DRIFT) + CLOCK_STEP_MS;
     return this.#last.us + BigInt(Math.ceil(elapsedMs * 1_000));
   }
 

@@ -238,6 +238,8 @@ export class SharedEngine implements Engine {
       if (arrivedUs !== undefined && !this.#clockGuard.isStep(BigInt(arrivedUs), this.#clock.monotonicMs()))
         return 'late';
       this.#clockGuard.close(sentMs);
+      // It has stepped back: in a minute, decisions go on by the time that it shows now.
+      if (arrivedUs === undefined) await this.#store.followClock();
       throw new ClockStepError();
     }
   }

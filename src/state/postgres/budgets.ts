@@ -1,5 +1,6 @@
 /** Budgets in the database, as operators read and write them. */
 import { type Budget, type BudgetSpend, sortedBudgets, stepMs, windowSOf } from '../../core/budgets.ts';
+import { utcDay } from '../../core/clock.ts';
 import {
   type BudgetedKey,
   type Budgets,
@@ -75,13 +76,17 @@ export async function writeBudgets(
   }
 }
 
-/** Fills a new window with what the key has spent before. Returns from when on its steps are exact. */
+/**
+ * Fills a new window with what the key has spent before: what is dated in the future counts as now. Returns from when on
+ * its steps are exact.
+ */
 async function fill(run: Run, keyId: string, windowS: number, wallMs: number): Promise<number> {
   const sinceMs = windowStartMs(windowS, wallMs);
   const [count] = await run(
     `SELECT count(*) AS rows FROM (${endedSince('1', 'inf_gw.journal', '$1::bigint')} LIMIT $2) j`,
     [sinceMs, MOST_FILL_ROWS + 1],
   );
+  const latestMs = await latestEndMs(run, wallMs);
   const days = daysOfWindow(windowS, wallMs);
   const dropped = await run(
     `SELECT 1::bigint AS one FROM inf_gw.sealed_days WHERE key_id = $1 AND day = ANY ($2) AND settled_to_ms >= $3 LIMIT 1`,
@@ -90,17 +95,17 @@ async function fill(run: Run, keyId: string, windowS: number, wallMs: number): P
   if (Number(count?.rows) <= MOST_FILL_ROWS && dropped.length === 0) {
     await run(
       `INSERT INTO inf_gw.budget_steps (key_id, window_s, at_ms, cost_nanos)
-         SELECT key_id, $1::bigint, settled_at_ms / $2::bigint * $2::bigint, sum(cost_nanos)
+         SELECT key_id, $1::bigint, least(settled_at_ms, $5::bigint) / $2::bigint * $2::bigint, sum(cost_nanos)
          FROM (${endedSince('key_id, settled_at_ms, cost_nanos', 'inf_gw.journal', '$3::bigint')}) j
          WHERE key_id = $4 GROUP BY 1, 3 HAVING sum(cost_nanos) > 0`,
-      [windowS, stepMs(windowS), sinceMs, keyId],
+      [windowS, stepMs(windowS), sinceMs, keyId, wallMs],
     );
-    return sinceMs;
+    return latestMs > wallMs ? exactAfterMs(windowS, latestMs) : sinceMs;
   }
   const sums = await run(
-    `SELECT day, sum(cost_nanos) AS nanos FROM inf_gw.usage_days WHERE key_id = $1 AND day = ANY ($2) GROUP BY day
-       HAVING sum(cost_nanos) > 0`,
-    [keyId, days],
+    `SELECT day, sum(cost_nanos) AS nanos FROM inf_gw.usage_days WHERE key_id = $1 AND (day = ANY ($2) OR day > $3)
+       GROUP BY day HAVING sum(cost_nanos) > 0`,
+    [keyId, days, utcDay(wallMs)],
   );
   for (const { day, nanos } of sums) {
     await run(
@@ -109,5 +114,14 @@ async function fill(run: Run, keyId: string, windowS: number, wallMs: number): P
       [keyId, windowS, lastStepOf(day as string, windowS, wallMs), nanos as bigint],
     );
   }
-  return exactAfterMs(windowS, wallMs);
+  return exactAfterMs(windowS, latestMs);
+}
+
+/** When the last request ended, or now: later than now only after a clock that was ahead. */
+async function latestEndMs(run: Run, wallMs: number): Promise<number> {
+  const [row] = await run(
+    `SELECT max(settled_at_ms) AS at_ms FROM (${endedSince('settled_at_ms', 'inf_gw.journal', '$1::bigint')}) j`,
+    [wallMs],
+  );
+  return Math.max(Number(row?.at_ms ?? wallMs), wallMs);
 }

@@ -238,6 +238,11 @@ export class SharedLedgerStore {
     };
   }
 
+  /** Goes on by the clock of the database, after it was ahead and came back. */
+  async followClock(): Promise<void> {
+    await this.#aside('follow_clock', 'SELECT inf_gw.follow_clock()');
+  }
+
   /** Rejects if the database cannot be used. */
   async probe(): Promise<void> {
     await this.#aside('probe', 'SELECT 1');

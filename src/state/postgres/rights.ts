@@ -11,6 +11,7 @@ export const GATEWAY_FUNCTIONS = [
   'beat',
   'leave_node',
   'reap',
+  'follow_clock',
   'give_back',
   'count_refusals',
   'make_partitions',

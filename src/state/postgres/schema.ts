@@ -2,6 +2,7 @@
 import { GATEWAY_FUNCTIONS, RIGHTS } from './rights.ts';
 import { ALERT_TABLES, ALERTS } from './schema/alerts.ts';
 import { BUDGET_TABLES, BUDGETS, SETTLED_STEPS } from './schema/budgets.ts';
+import { CLOCK } from './schema/clock.ts';
 import { DECIDE } from './schema/decide.ts';
 import { GROW } from './schema/grow.ts';
 import { LEASH_TABLES, LEASHES } from './schema/leashes.ts';
@@ -54,6 +55,7 @@ export const FUNCTIONS = [
   UPKEEP,
   BUDGETS,
   LEASHES,
+  CLOCK,
   GROW,
   DECIDE,
   ALERTS,

@@ -4,13 +4,14 @@ import {
   type BudgetSpend,
   calendarPeriod,
   fixedSpend,
+  MOST_STEPS,
   periodOf,
   slidingSpend,
   stepMs,
   stepOf,
   windowSOf,
 } from '../../core/budgets.ts';
-import { DAY_MS, utcDay } from '../../core/clock.ts';
+import { CLOCK_STEP_MS, DAY_MS, utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
 import {
   type BudgetedKey,
@@ -116,9 +117,13 @@ export function writeBudgets(
   }
 }
 
-/** Fills a new window with what the key has spent before. Returns from when on its steps are exact. */
+/**
+ * Fills a new window with what the key has spent before: what is dated in the future counts as now. Returns from when on
+ * its steps are exact.
+ */
 function fill(database: Sqlite, keyId: string, windowS: number, wallMs: number): number {
   const sinceMs = windowStartMs(windowS, wallMs);
+  const latestMs = latestEndMs(database, wallMs);
   const rows = database
     .prepare(`SELECT count(*) FROM (${endedSince('1', 'journal', '$since')} LIMIT $most)`)
     .pluck()
@@ -131,20 +136,64 @@ function fill(database: Sqlite, keyId: string, windowS: number, wallMs: number):
     database
       .prepare(
         `INSERT INTO budget_steps (key_id, window_s, at_ms, cost_nanos)
-           SELECT key_id, $window, settled_at_ms / $step * $step AS at_ms, sum(cost_nanos)
+           SELECT key_id, $window, min(settled_at_ms, $now) / $step * $step AS at_ms, sum(cost_nanos)
            FROM (${endedSince('key_id, settled_at_ms, cost_nanos', 'journal', '$since')})
            WHERE key_id = $key GROUP BY 3 HAVING sum(cost_nanos) > 0`,
       )
-      .run({ window: BigInt(windowS), step: BigInt(stepMs(windowS)), since: BigInt(sinceMs), key: keyId });
-    return sinceMs;
+      .run({ key: keyId, ...integers({ window: windowS, step: stepMs(windowS), since: sinceMs, now: wallMs }) });
+    return latestMs > wallMs ? exactAfterMs(windowS, latestMs) : sinceMs;
   }
   const reader = new BudgetReader(database);
   const add = stepAdder(database);
-  for (const day of days) {
+  const later = database.prepare('SELECT DISTINCT day FROM usage_days WHERE day > ?').pluck();
+  for (const day of [...days, ...(later.all(utcDay(wallMs)) as string[])]) {
     const nanos = reader.chargedOnDays(keyId, Date.parse(day), Date.parse(day) + 1);
     if (nanos > 0n) add.run(keyId, windowS, lastStepOf(day, windowS, wallMs), nanos);
   }
-  return exactAfterMs(windowS, wallMs);
+  return exactAfterMs(windowS, latestMs);
+}
+
+/** When the last request ended, or now: later than now only after a clock that was ahead. */
+function latestEndMs(database: Sqlite, wallMs: number): number {
+  const latest = database
+    .prepare(`SELECT max(settled_at_ms) FROM (${endedSince('settled_at_ms', 'journal', '$now')})`)
+    .pluck()
+    .get({ now: wallMs }) as number | null;
+  return Math.max(latest ?? wallMs, wallMs);
+}
+
+/**
+ * Counts as now what sliding windows have in the future, because the clock was ahead and came back. Until it has passed
+ * the last of those times, the journal does not prove these windows. The caller holds the lock.
+ */
+export function countFutureNow(database: Sqlite, wallMs: number): void {
+  const future = database
+    .prepare(
+      `SELECT key_id, window_s, sum(cost_nanos) AS nanos, max(at_ms) AS last_ms FROM budget_steps WHERE at_ms > ?
+         GROUP BY key_id, window_s`,
+    )
+    .safeIntegers()
+    .all(wallMs) as { key_id: string; window_s: bigint; nanos: bigint; last_ms: bigint }[];
+  const remove = database.prepare('DELETE FROM budget_steps WHERE key_id = ? AND window_s = ? AND at_ms > ?');
+  const doubt = database.prepare(
+    'UPDATE budgets SET exact_from_ms = max(exact_from_ms, ?) WHERE key_id = ? AND window_s = ?',
+  );
+  const add = stepAdder(database);
+  for (const { key_id: keyId, window_s: windowS, nanos, last_ms: lastMs } of future) {
+    remove.run(keyId, windowS, wallMs);
+    add.run(keyId, windowS, stepOf(wallMs, Number(windowS)), nanos);
+    doubt.run(exactAfterMs(Number(windowS), Number(lastMs)), keyId, windowS);
+  }
+}
+
+/** Whether the journal has requests that end in the future, by more than a clock that runs true can explain. */
+export function hasFuture(database: Sqlite, wallMs: number): boolean {
+  return latestEndMs(database, wallMs) > wallMs + CLOCK_STEP_MS;
+}
+
+/** Integers as SQLite divides them. */
+function integers<T extends Record<string, number>>(values: T): Record<keyof T, bigint> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, BigInt(value)])) as never;
 }
 
 function stepAdder(database: Sqlite): Statement {
@@ -194,7 +243,10 @@ export class StepWriter {
       .prepare('SELECT window_s FROM budgets WHERE key_id = ? AND window_s IS NOT NULL')
       .pluck();
     this.#add = stepAdder(database);
-    this.#drop = database.prepare('DELETE FROM budget_steps WHERE key_id = ? AND window_s = ? AND at_ms <= ?');
+    this.#drop = database.prepare(
+      `DELETE FROM budget_steps WHERE key_id = $key AND window_s = $window AND at_ms <= (SELECT at_ms FROM budget_steps
+         WHERE key_id = $key AND window_s = $window ORDER BY at_ms DESC LIMIT 1 OFFSET ${MOST_STEPS})`,
+    );
   }
 
   /** Counts the cost of a request that was settled then. */
@@ -215,7 +267,7 @@ export class StepWriter {
     return this.#pending.get(`${keyId} ${windowS}`)?.steps ?? [];
   }
 
-  /** Writes everything that was added, and drops what has left. Belongs in the transaction that writes the requests. */
+  /** Writes everything that was added, and drops the oldest. Belongs in the transaction that writes the requests. */
   write(): void {
     for (const { keyId, window, steps } of this.#pending.values()) {
       const { windowS } = window;
@@ -223,7 +275,7 @@ export class StepWriter {
         this.#add.run(keyId, windowS, atMs, nanos);
         if (atMs <= window.newestMs) continue;
         window.newestMs = atMs;
-        this.#drop.run(keyId, windowS, atMs - stepMs(windowS) - windowS * 1_000);
+        this.#drop.run({ key: keyId, window: windowS });
       }
     }
     this.forget();

@@ -9,6 +9,7 @@ import type { HoldRow, RecentEntry } from '../journal.ts';
 import type { KeyRecord } from '../keys.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import type { RefusalCount } from '../usage.ts';
+import { countFutureNow, hasFuture } from './budgets.ts';
 import {
   assertDurability,
   assertKnownVersion,
@@ -162,6 +163,17 @@ export class LedgerStore {
   /** What the requests of a key came to, by the steps of a sliding window. A step may come twice. */
   windowSteps(keyId: string, windowS: number): Step[] {
     return this.#journal.windowSteps(keyId, windowS);
+  }
+
+  /**
+   * Where the clock was ahead and came back, counts what was spent meanwhile as spent now. Returns whether anything was.
+   * In a transaction of its own.
+   */
+  countFutureNow(wallMs: number, lockWaitMs?: number): boolean {
+    if (!hasFuture(this.#database, wallMs)) return false;
+    immediately(this.#database, () => countFutureNow(this.#database, wallMs), lockWaitMs);
+    this.#journal.forgetBudgets();
+    return true;
   }
 
   /** The key with that hash, in any state. */

@@ -131,6 +131,39 @@ test('while the ledger runs, a step of the wall clock changes nothing', (t) => {
   }
 });
 
+for (const [who, goOn] of [
+  ['a ledger that runs while the clock comes back', () => {}],
+  ['a process that takes over once the clock has come back', (bench: Bench) => bench.takeOver(1)],
+] as const) {
+  test(`${who} counts what was spent meanwhile as now`, (t) => {
+    const bench = openBench(t);
+    bench.addCredit(USD);
+    const key = bench.newKey({ budgets: [{ period: '1h', limitNanos: 100n }] });
+    bench.clock.wall += 3 * 3_600_000;
+    bench.settle(bench.admit(key, { holdNanos: 100n }), { costNanos: 100n });
+    bench.clock.wall -= 3 * 3_600_000;
+    goOn(bench);
+    assert.equal(bench.refuse(key).reason, 'spend_limit_reached');
+    bench.clock.advance(3_600_000 + 36_000);
+    bench.admit(key);
+  });
+}
+
+test('a sliding budget keeps no more steps than ever after the clock has come back', (t) => {
+  const bench = openBench(t);
+  const key = bench.newKey({ budgets: [{ period: '10s', limitNanos: USD }] });
+  const spend = () => bench.settle(bench.admit(key), { costNanos: 1n });
+  bench.clock.wall += 3_600_000;
+  spend();
+  bench.clock.wall -= 3_600_000;
+  for (let i = 0; i < 250; i++) {
+    bench.clock.advance(100);
+    spend();
+  }
+  const steps = bench.operator.database.prepare('SELECT count(*) FROM budget_steps').pluck().get();
+  assert.equal(steps, 200);
+});
+
 test('the first start reports that it created the file, and a later one does not', (t) => {
   const bench = openBench(t);
   assert.deepEqual(bench.summary, { created: true, balanceNanos: 0n, keys: 0, recoveredHolds: 0 });

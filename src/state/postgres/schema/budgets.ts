@@ -1,4 +1,5 @@
 /** Budgets of keys: their tables, what is spent of them, and the sums of sliding windows. */
+import { MOST_STEPS } from '../../../core/budgets.ts';
 
 export const BUDGET_TABLES = `
 -- From then on a key is refused as if it were deleted. NULL for never.
@@ -119,11 +120,29 @@ BEGIN
     WHERE b.key_id = p_key_id AND b.window_s IS NOT NULL
     ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = greatest(0, u.cost_nanos + p_nanos);
 END $$;
+
+-- Counts as now what sliding windows have in the future, because the clock was ahead and came back. Until it has passed the
+-- last of those times, the journal does not prove these windows. The caller holds the lock.
+CREATE OR REPLACE FUNCTION inf_gw.count_future_now(p_now_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  r record;
+BEGIN
+  FOR r IN
+    WITH future AS (DELETE FROM inf_gw.budget_steps s WHERE s.at_ms > p_now_ms RETURNING s.*)
+    SELECT key_id, window_s, sum(cost_nanos)::bigint AS nanos, max(at_ms) AS last_ms FROM future GROUP BY key_id, window_s
+  LOOP
+    INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
+      VALUES (r.key_id, r.window_s, p_now_ms / (r.window_s * 10) * (r.window_s * 10), r.nanos)
+      ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = u.cost_nanos + excluded.cost_nanos;
+    UPDATE inf_gw.budgets b SET exact_from_ms = greatest(b.exact_from_ms, r.last_ms + r.window_s * 10)
+      WHERE b.key_id = r.key_id AND b.window_s = r.window_s;
+  END LOOP;
+END $$;
 `;
 
 /**
  * Parts of the statement that ends requests at `p_us`, after `d` which has them: adds their costs to the sliding windows
- * of their keys, and drops what has left.
+ * of their keys, and drops the oldest where a step is new.
  */
 export const STEPS_OF_ENDED = `steps AS (
     INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
@@ -131,8 +150,11 @@ export const STEPS_OF_ENDED = `steps AS (
     FROM d JOIN inf_gw.budgets b ON b.key_id = d.key_id AND b.window_s IS NOT NULL WHERE d.cost > 0 GROUP BY 1, 2, 3
     ON CONFLICT (key_id, window_s, at_ms) DO UPDATE SET cost_nanos = u.cost_nanos + excluded.cost_nanos
     RETURNING key_id, window_s, at_ms
-  ), left_steps AS (
+  ), oldest_steps AS (
     DELETE FROM inf_gw.budget_steps s
-    USING (SELECT b.key_id, b.window_s, max(b.at_ms) - ${COUNTS_MS} AS to_ms FROM steps b GROUP BY b.key_id, b.window_s) n
-    WHERE s.key_id = n.key_id AND s.window_s = n.window_s AND s.at_ms <= n.to_ms
+    USING (SELECT n.key_id, n.window_s, (SELECT o.at_ms FROM inf_gw.budget_steps o WHERE o.key_id = n.key_id
+        AND o.window_s = n.window_s ORDER BY o.at_ms DESC OFFSET ${MOST_STEPS - 1} LIMIT 1) AS at_ms
+      FROM steps n WHERE NOT EXISTS (SELECT FROM inf_gw.budget_steps e WHERE e.key_id = n.key_id
+        AND e.window_s = n.window_s AND e.at_ms = n.at_ms)) x
+    WHERE s.key_id = x.key_id AND s.window_s = x.window_s AND s.at_ms <= x.at_ms
   )`;

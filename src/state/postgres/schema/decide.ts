@@ -252,7 +252,9 @@ BEGIN
       END IF;
       IF v_code = 0 AND a_kind[i] = 0 THEN
         k_requests[k] := k_requests[k] + 1; add_requests[k] := add_requests[k] + 1; v_last_request[k] := v_us;
-        k_slots[k] := k_slots[k] + 1; v_open[k] := v_open[k] + 1; v_newest[k] := v_us;
+        k_slots[k] := k_slots[k] + 1; v_open[k] := v_open[k] + 1;
+        -- One that is open may be dated later, from before the clock came back.
+        v_newest[k] := CASE WHEN v_open[k] > 1 THEN greatest(v_newest[k], v_us) ELSE v_us END;
         v_reserved[k] := v_reserved[k] + a_reserved[i];
         v_held_k[k] := v_held_k[k] + a_hold[i]; v_held := v_held + a_hold[i];
         v_budgets_leave[k] := v_budgets_leave[k] - a_hold[i];

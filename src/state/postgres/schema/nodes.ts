@@ -12,20 +12,20 @@ CREATE OR REPLACE FUNCTION inf_gw.join_node(p_name text, p_instance text, p_vers
   OUT node_id int, OUT epoch bigint, OUT settled bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  v_us bigint; v_node inf_gw.nodes;
+  v_us bigint; v_node inf_gw.nodes; v_has_earlier boolean;
 BEGIN
-  SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account FOR UPDATE;
-  v_us := greatest(v_us, inf_gw.now_us());
+  PERFORM 1 FROM inf_gw.account FOR UPDATE;
   settled := 0;
   SELECT * INTO v_node FROM inf_gw.nodes WHERE name = p_name;
-  IF FOUND AND v_node.instance <> p_instance THEN
-    -- p_alive_us: the caller has seen this sign of life, and none since.
-    IF v_node.alive_us > inf_gw.now_us() - ${SILENCE_US} AND v_node.alive_us <> p_alive_us THEN
-      RAISE EXCEPTION 'the node % is running', p_name USING ERRCODE = 'IG002', DETAIL = v_node.alive_us::text,
-        HINT = v_node.address;
-    END IF;
-    settled := inf_gw.settle_holds_of(v_node.id, v_us);
+  v_has_earlier := FOUND AND v_node.instance <> p_instance;
+  -- p_alive_us: the caller has seen this sign of life, and none since.
+  IF v_has_earlier AND v_node.alive_us > inf_gw.now_us() - ${SILENCE_US} AND v_node.alive_us <> p_alive_us THEN
+    RAISE EXCEPTION 'the node % is running', p_name USING ERRCODE = 'IG002', DETAIL = v_node.alive_us::text,
+      HINT = v_node.address;
   END IF;
+  PERFORM inf_gw.follow_clock();
+  SELECT greatest(inf_gw.now_us(), last_us) INTO v_us FROM inf_gw.account;
+  IF v_has_earlier THEN settled := inf_gw.settle_holds_of(v_node.id, v_us); END IF;
   INSERT INTO inf_gw.nodes AS n (name, instance, version, address, epoch, started_at_ms, alive_us)
   VALUES (p_name, p_instance, p_version, p_address, 1, v_us / 1000, v_us)
   ON CONFLICT (name) DO UPDATE SET instance = p_instance, version = p_version, address = p_address, epoch = n.epoch + 1,
