@@ -81,6 +81,8 @@ export async function buildExecutable(folder: string): Promise<string> {
       output,
       disableExperimentalSEAWarning: true,
       useCodeCache: true,
+      // bin/inf-gw.js says why. Other options may still come from NODE_OPTIONS.
+      execArgv: ['--disable-sigusr1'],
       assets: await bundle(parts),
     };
     writeFileSync(join(parts, 'config.json'), JSON.stringify(config));
