@@ -1,7 +1,7 @@
 /** The command line: registers the commands, and turns errors into lines and an exit status. */
 
 import { Command, CommanderError } from 'commander';
-import { closeInheritedDebugger } from '../core/debugger.ts';
+import { hardenEnvironment } from '../core/environment.ts';
 import { UserError } from '../core/errors.ts';
 import { VERSION } from '../core/program.ts';
 import { CANDIDATES } from './completion/places.ts';
@@ -114,7 +114,7 @@ export async function main(args: readonly string[]): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
   if (args[0] === CANDIDATES) return (await import('./completion/candidates.ts')).printCandidates(args.slice(1));
   try {
-    if (await closeInheritedDebugger()) notice('closed the debugger that NODE_OPTIONS had opened');
+    for (const line of await hardenEnvironment()) notice(line);
     const program = await buildProgram(args);
     await program.parseAsync(asksForHelpOfNothing(program, args) ? withoutHelp(args) : args, { from: 'user' });
   } catch (error) {

@@ -1,8 +1,14 @@
-/** No start of the gateway has a debugger, in which another user of the machine could read its keys. */
+/**
+ * What is left in the environment, or sent by others, weakens no start of the gateway: no debugger, in which another user of the
+ * machine could read its keys, and no provider without a valid certificate.
+ */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { Workplace } from '../support/cli.ts';
+import { FakeUpstream } from '../support/fake-upstream.ts';
 
 test('SIGUSR1 opens no debugger, with several threads too, and does not end the gateway', async (t) => {
   const place = new Workplace(t);
@@ -28,4 +34,23 @@ test('a debugger that NODE_OPTIONS opens is closed', async (t) => {
   });
   assert.ok(refused, 'the debugger accepts connections');
   assert.match(serving.text, /closed the debugger that NODE_OPTIONS had opened/);
+});
+
+test('NODE_TLS_REJECT_UNAUTHORIZED lets no host pass for a provider', async (t) => {
+  const pem = (name: string) => readFileSync(join(import.meta.dirname, '../faults/certificates', name), 'utf8');
+  const host = await FakeUpstream.start({ cert: pem('unknown.crt'), key: pem('host.key') });
+  t.after(() => host.close());
+  const place = new Workplace(
+    t,
+    `listen: 127.0.0.1:0
+providers:
+  host: { kind: openai, base_url: 'https://127.0.0.1:${host.port}/v1', models: { m: { input: 0, output: 0 } } }
+`,
+  );
+  const key = JSON.parse((await place.run(['keys', 'create', 'app', '--json'])).stdout).key as string;
+  place.environment.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+  const serving = await place.serve();
+  assert.equal(await serving.chatOutcome(key, { model: 'host/m' }), '502 upstream_error');
+  assert.match(serving.text, /ignored NODE_TLS_REJECT_UNAUTHORIZED=0/);
+  assert.equal(host.calls.length, 0);
 });
