@@ -1,15 +1,16 @@
 /** The client of the control socket, for commands and the dashboard. */
 import { lstatSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
+import { dirname } from 'node:path';
 import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
-import { ownUid } from '../core/files.ts';
+import { assertPrivate, ownUid } from '../core/files.ts';
 import { request } from '../core/node-http.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import {
   encodeQuery,
   type Greeting,
-  isShared,
+  isInPrivateFolder,
   type ModelRow,
   PATHS,
   type ReloadProblem,
@@ -19,6 +20,10 @@ import {
 
 /** How long an answer may take, in milliseconds. */
 const TIMEOUT_MS = 10_000;
+const SLOW = `no answer within ${TIMEOUT_MS / 1000} s`;
+/** A snapshot of 10,000 keys and all requests in flight has some 10 million. */
+const MAX_ANSWER_CHARACTERS = 64 * 1024 * 1024;
+const MAX_SHOWN_CHARACTERS = 200;
 /** Connection errors that mean that no gateway runs. */
 const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET']);
 
@@ -31,13 +36,13 @@ export async function readSnapshot(
   query: Partial<SnapshotQuery> = {},
 ): Promise<Snapshot | undefined> {
   const answer = await ask(socketPath, 'GET', `${PATHS.snapshot}?${encodeQuery(query)}`);
-  return answer && (JSON.parse(answer.text) as Snapshot);
+  return answer && (answer.value as Snapshot);
 }
 
 /** The models that the gateway serves; undefined if none runs, or it is too old to say. Throws a UserError as above. */
 export async function readModels(socketPath: string): Promise<readonly ModelRow[] | undefined> {
   const answer = await ask(socketPath, 'GET', PATHS.models, [200, 404]);
-  return answer?.status === 200 ? (JSON.parse(answer.text) as ModelRow[]) : undefined;
+  return answer?.status === 200 ? (answer.value as ModelRow[]) : undefined;
 }
 
 /**
@@ -47,7 +52,7 @@ export async function readModels(socketPath: string): Promise<readonly ModelRow[
 export async function reloadConfig(socketPath: string): Promise<boolean> {
   const answer = await ask(socketPath, 'POST', PATHS.reload, [200, 409]);
   if (answer === undefined) return false;
-  if (answer.status !== 200) throw new UserError((JSON.parse(answer.text) as ReloadProblem).lines);
+  if (answer.status !== 200) throw new UserError((answer.value as ReloadProblem).lines);
   return true;
 }
 
@@ -59,11 +64,11 @@ export async function askToHandOver(socketPath: string, offer: TakeoverOffer): P
   const query = new URLSearchParams(Object.entries(offer).map(([name, number]) => [name, String(number)]));
   const answer = await ask(socketPath, 'POST', `${PATHS.takeOver}?${query}`, [200, 404, 409]);
   if (answer === undefined) return undefined;
-  if (answer.status === 200) return JSON.parse(answer.text) as Greeting;
+  if (answer.status === 200) return answer.value as Greeting;
   throw new UserError(
     answer.status === 404
       ? 'the running gateway is too old to hand over; stop it, then start the new one'
-      : (JSON.parse(answer.text) as ReloadProblem).lines,
+      : (answer.value as ReloadProblem).lines,
   );
 }
 
@@ -81,7 +86,7 @@ export async function explainBody(
   const query = new URLSearchParams({ key: keyId, ...(path !== undefined && { path }) });
   const answer = await ask(socketPath, 'POST', `${PATHS.explain}?${query}`, [200, 404, 413], body);
   if (answer === undefined) return undefined;
-  if (answer.status === 200) return JSON.parse(answer.text) as Explanation;
+  if (answer.status === 200) return answer.value as Explanation;
   throw new UserError(
     answer.status === 413
       ? 'the body is larger than any that a gateway takes'
@@ -117,6 +122,7 @@ export function followGateway(
     response.setEncoding('utf8').on('data', (piece: string) => {
       const parts = (pending + piece).split('\n\n');
       pending = parts.pop() ?? '';
+      if (pending.length > MAX_ANSWER_CHARACTERS) call.destroy();
       for (const part of parts) if (!isClosed) events.onSnapshot(JSON.parse(part.slice('data: '.length)) as Snapshot);
     });
     response.once('close', end);
@@ -130,20 +136,25 @@ export function followGateway(
   };
 }
 
-/**
- * Anybody can create a socket in the temporary directory. Throws a UserError if another user owns
- * this one.
- */
+/** Throws a UserError if another user could have made the socket, or has. */
 function assertOwn(socketPath: string): void {
-  if (!isShared(socketPath)) return;
+  if (!isInPrivateFolder(socketPath)) return;
   const owner = lstatSync(socketPath, { throwIfNoEntry: false })?.uid;
-  if (owner === undefined || owner === ownUid()) return;
-  throw new UserError(`the control socket ${socketPath} belongs to another user; not connecting to it`);
+  if (owner === undefined) return;
+  if (owner !== ownUid()) {
+    throw new UserError(`the control socket ${socketPath} belongs to another user; not connecting to it`);
+  }
+  try {
+    assertPrivate(dirname(socketPath));
+  } catch (error) {
+    throw new UserError(`not connecting to the control socket ${socketPath}: ${(error as Error).message}`);
+  }
 }
 
 interface Answer {
   readonly status: number;
-  readonly text: string;
+  /** As JSON. */
+  readonly value: unknown;
 }
 
 /**
@@ -159,11 +170,11 @@ async function ask(
 ): Promise<Answer | undefined> {
   try {
     const response = await open(socketPath, method, path, body);
-    let text = '';
-    for await (const piece of response.setEncoding('utf8')) text += piece;
+    const text = await textOf(response);
     const { statusCode: status = 0 } = response;
-    if (!expected.includes(status)) throw new Error(`unexpected answer ${status} ${text}`);
-    return { status, text };
+    if (!expected.includes(status))
+      throw new Error(`unexpected answer ${status} ${text.slice(0, MAX_SHOWN_CHARACTERS)}`);
+    return { status, value: JSON.parse(text) as unknown };
   } catch (error) {
     if (error instanceof UserError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
@@ -172,11 +183,28 @@ async function ask(
   }
 }
 
+/** Whoever answers, it ends in time and within bounds. */
+async function textOf(response: IncomingMessage): Promise<string> {
+  const timer = setTimeout(() => response.destroy(new Error(SLOW)), TIMEOUT_MS);
+  try {
+    let text = '';
+    for await (const piece of response.setEncoding('utf8')) {
+      text += piece;
+      if (text.length > MAX_ANSWER_CHARACTERS)
+        throw new Error(`its answer has more than ${MAX_ANSWER_CHARACTERS} characters`);
+    }
+    return text;
+  } finally {
+    clearTimeout(timer);
+    response.destroy();
+  }
+}
+
 function open(socketPath: string, method: string, path: string, body?: Uint8Array): Promise<IncomingMessage> {
   assertOwn(socketPath);
   return new Promise((resolve, reject) => {
     const call = request({ socketPath, method, path, timeout: TIMEOUT_MS }, resolve);
-    call.once('timeout', () => call.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+    call.once('timeout', () => call.destroy(new Error(SLOW)));
     call.once('error', reject);
     call.end(body);
   });

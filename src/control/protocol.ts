@@ -1,8 +1,8 @@
 /** The protocol of the control socket: where the socket is, its paths, queries and answers. */
 import { createHash } from 'node:crypto';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { ListenAddress } from '../core/address.ts';
 import { ownUid, resolveLinks } from '../core/files.ts';
 import type { StateLocation } from '../core/state-location.ts';
@@ -21,35 +21,47 @@ import {
  */
 const MAX_SOCKET_BYTES = 103;
 
-/** Sockets in the temporary directory have names that begin with this. */
-const SHARED_PREFIX = `inf-gw-${ownUid()}-`;
-
 /** What a service manager makes for the gateway. It is the same for whoever runs a command. */
 const SERVICE_FOLDER = '/run/inf-gw';
+/** In the folders of a user, who may be several gateways. */
+const OWN_FOLDER = 'inf-gw';
 
 /**
- * The control socket of a gateway. With a state file it is beside that, or in the temporary
- * directory if that path is too long for a socket. With a database it is in the service's folder,
- * or in the temporary directory where there is none.
+ * The control socket of a gateway. With a state file it is beside that, unless that path is too long
+ * for a socket; otherwise it is in a folder that is closed to other users.
  */
 export function socketPathOf({ state, node }: { readonly state: StateLocation; readonly node: string }): string {
   switch (state.kind) {
     case 'file': {
       const path = resolveLinks(state.path);
       const beside = `${path}-control`;
-      return Buffer.byteLength(beside) <= MAX_SOCKET_BYTES ? beside : sharedPath(digestOf(path));
+      return Buffer.byteLength(beside) <= MAX_SOCKET_BYTES ? beside : privatePath(digestOf(path));
     }
     case 'postgres': {
       // Not the user: operators may sign in as another one than the gateway.
       const { host, port, database } = state.address;
-      const digest = digestOf(JSON.stringify([host, port, database, node]));
-      return isWritable(SERVICE_FOLDER) ? join(SERVICE_FOLDER, `${digest}-control`) : sharedPath(digest);
+      return privatePath(digestOf(JSON.stringify([host, port, database, node])));
     }
   }
 }
 
-function sharedPath(digest: string): string {
-  return join(tmpdir(), `${SHARED_PREFIX}${digest}-control`);
+/**
+ * In the first of the folders that has such a socket, or else that can be used: a gateway and a command of one user may
+ * have different environments.
+ */
+function privatePath(digest: string): string {
+  const paths = privateFolders(process.env).map((folder) => join(folder, `${digest}-control`));
+  return paths.find((path) => existsSync(path)) ?? (paths[0] as string);
+}
+
+/** The folders that there are for sockets, the best first: the last can always be made. */
+function privateFolders({ XDG_RUNTIME_DIR: given = '' }: NodeJS.ProcessEnv): string[] {
+  const runtime = [given, `/run/user/${ownUid()}`].filter((folder) => isAbsolute(folder) && isWritable(folder));
+  return [
+    ...(isWritable(SERVICE_FOLDER) ? [SERVICE_FOLDER] : []),
+    ...runtime.map((folder) => join(folder, OWN_FOLDER)),
+    join(tmpdir(), `${OWN_FOLDER}-${ownUid()}`),
+  ];
 }
 
 function digestOf(text: string): string {
@@ -65,9 +77,9 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Whether a socket is in a directory in which other users can create one too. */
-export function isShared(socketPath: string): boolean {
-  return basename(socketPath).startsWith(SHARED_PREFIX);
+/** Whether a socket is in one of the folders above, and not beside a state. */
+export function isInPrivateFolder(socketPath: string): boolean {
+  return privateFolders(process.env).includes(dirname(socketPath));
 }
 
 export const PATHS = {

@@ -1,13 +1,16 @@
 /** The server of the control socket: HTTP over a Unix socket that only its owner can open. */
-import { chmodSync, lstatSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { dirname } from 'node:path';
 import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
+import { assertPrivate, PRIVATE_MODE } from '../core/files.ts';
 import { createServer } from '../core/node-http.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import {
   decodeQuery,
   type Greeting,
+  isInPrivateFolder,
   type ModelRow,
   nextQuery,
   PATHS,
@@ -37,7 +40,7 @@ const MAX_FEEDS = 16;
 const MAX_BODY_BYTES = 300 * 1024 * 1024;
 /** The umask that leaves a socket open to its owner alone, and the mode that results. */
 const PRIVATE_MASK = 0o177;
-const PRIVATE_MODE = 0o600;
+const SOCKET_MODE = 0o600;
 
 export class ControlServer {
   readonly #path: string;
@@ -63,13 +66,14 @@ export class ControlServer {
    * created.
    */
   listen(): Promise<void> {
+    makePrivateFolder(this.#path);
     removeStale(this.#path);
     return new Promise((resolve, reject) => {
       this.#server.once('error', (error) => reject(cannotOpen(this.#path, error)));
       // The socket is created within this call, and must never be open to other users.
       const mask = process.umask(PRIVATE_MASK);
       this.#server.listen(this.#path, () => {
-        chmodSync(this.#path, PRIVATE_MODE);
+        chmodSync(this.#path, SOCKET_MODE);
         resolve();
       });
       process.umask(mask);
@@ -156,6 +160,18 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** In a folder that others could write to, they could take the name of the socket. */
+function makePrivateFolder(path: string): void {
+  if (!isInPrivateFolder(path)) return;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_MODE });
+    assertPrivate(dirname(path));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UserError(`cannot open the control socket: ${why}; name a folder of your own in XDG_RUNTIME_DIR`);
+  }
 }
 
 /** Removes the socket that a killed gateway left behind, but nothing that is not a socket. */

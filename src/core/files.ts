@@ -1,5 +1,6 @@
 /** Facts about files and their owners that need no open file. */
-import { realpathSync, statSync } from 'node:fs';
+import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 /** The size in bytes; 0 if the file does not exist or cannot be examined. */
 export function fileSize(path: string): number {
@@ -25,4 +26,26 @@ export function resolveLinks(path: string): string {
  */
 export function ownUid(): number {
   return process.getuid?.() ?? 0;
+}
+
+/** The mode of a folder that is closed to other users. */
+export const PRIVATE_MODE = 0o700;
+const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
+/** In such a folder users can rename and remove only what is their own. */
+const STICKY = 0o1000;
+
+/** Throws an Error unless the folder is closed to other users, and none of them can put another in its place. */
+export function assertPrivate(folder: string): void {
+  // Windows has neither ids nor modes; there the folders above are closed to other users anyway.
+  if (process.getuid === undefined) return;
+  const { uid, mode } = lstatSync(folder);
+  if (uid !== ownUid()) throw new Error(`${folder} belongs to another user`);
+  if ((mode & OTHERS) !== 0) throw new Error(`${folder} is open to other users; run chmod 700 ${folder}`);
+  for (let above = dirname(folder); ; above = dirname(above)) {
+    const { uid, mode } = lstatSync(above);
+    if (uid !== ownUid() && uid !== 0) throw new Error(`${above} belongs to another user`);
+    if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) throw new Error(`other users can write to ${above}`);
+    if (above === dirname(above)) return;
+  }
 }

@@ -5,7 +5,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -17,13 +16,7 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { ownUid } from './files.ts';
-
-const PRIVATE_MODE = 0o700;
-const OTHERS = 0o077;
-const OTHERS_WRITE = 0o022;
-/** In such a folder users can rename and remove only what is their own. */
-const STICKY = 0o1000;
+import { assertPrivate, ownUid, PRIVATE_MODE } from './files.ts';
 
 /** The folders to try in turn. The last is for users without a home. */
 export function cacheFolders(environment: NodeJS.ProcessEnv): string[] {
@@ -77,20 +70,5 @@ function place(path: string, contents: Uint8Array): void {
     if (!existsSync(path)) throw error;
   } finally {
     rmSync(made, { recursive: true, force: true });
-  }
-}
-
-/** Throws unless the folder is closed to other users, and none of them can put another in its place. */
-function assertPrivate(folder: string): void {
-  // Windows has neither ids nor modes; there the folders above are closed to other users anyway.
-  if (process.getuid === undefined) return;
-  const { uid, mode } = lstatSync(folder);
-  if (uid !== ownUid()) throw new Error(`${folder} belongs to another user`);
-  if ((mode & OTHERS) !== 0) throw new Error(`${folder} is open to other users; run chmod 700 ${folder}`);
-  for (let above = dirname(folder); ; above = dirname(above)) {
-    const { uid, mode } = lstatSync(above);
-    if (uid !== ownUid() && uid !== 0) throw new Error(`${above} belongs to another user`);
-    if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) throw new Error(`other users can write to ${above}`);
-    if (above === dirname(above)) return;
   }
 }

@@ -4,14 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { readSnapshot } from '../../src/control/client.ts';
 import { type Snapshot, socketPathOf } from '../../src/control/protocol.ts';
 import { type ControlHandlers, ControlServer } from '../../src/control/server.ts';
+import { UserError } from '../../src/core/errors.ts';
 import { parsePostgresAddress } from '../../src/core/postgres-address.ts';
 import type { SnapshotQuery } from '../../src/observe/worker-snapshot.ts';
 import { bounded, until } from '../support/wait.ts';
@@ -98,7 +100,7 @@ async function settle(): Promise<void> {
 }
 
 describe('the path of the socket', () => {
-  test('is beside the state file, or in the temporary directory if that path is too long for a socket', () => {
+  test('is beside the state file, or in a folder of its own if that path is too long for a socket', () => {
     const fitting = `/${'x'.repeat(103 - '/-control'.length)}`;
     const socketOf = (path: string) => socketPathOf({ state: { kind: 'file', path }, node: 'any' });
     assert.equal(socketOf(fitting), `${fitting}-control`);
@@ -124,6 +126,28 @@ describe('the path of the socket', () => {
     ];
     assert.equal(new Set([own, ...others]).size, 5);
     for (const path of [own, ...others]) assert.ok(Buffer.byteLength(path) <= 103, path);
+  });
+
+  test('is in a folder that is closed to others, or the gateway does not start and nobody asks it', async (t) => {
+    const folder = openFolder(t);
+    const before = process.env.XDG_RUNTIME_DIR;
+    process.env.XDG_RUNTIME_DIR = folder;
+    t.after(() => {
+      if (before === undefined) delete process.env.XDG_RUNTIME_DIR;
+      else process.env.XDG_RUNTIME_DIR = before;
+    });
+    const path = socketPathOf({ state: { kind: 'file', path: `/${'y'.repeat(200)}` }, node: 'any' });
+    assert.equal(dirname(path), join(folder, 'inf-gw'));
+    const server = new ControlServer(path, NOTHING);
+    await server.listen();
+    t.after(() => server.close());
+    assert.equal(statSync(dirname(path)).mode & 0o777, 0o700);
+    chmodSync(dirname(path), 0o777);
+    await assert.rejects(readSnapshot(path), /is open to other users; run chmod 700 /);
+    await assert.rejects(
+      async () => new ControlServer(path, NOTHING).listen(),
+      /name a folder of your own in XDG_RUNTIME_DIR/,
+    );
   });
 
   test('can be opened at the maximum length', async (t) => {
@@ -294,3 +318,29 @@ test('an error in a handler is a 500 answer with its message', async (t) => {
     assert.deepEqual([status, JSON.parse(text)], [500, { lines: ['no figures'] }], target);
   }
 });
+
+/** What answers in the place of a gateway, and what the asker is told. */
+const IMPOSTORS: readonly (readonly [what: string, answer: (response: ServerResponse) => void, told: RegExp])[] = [
+  ['no JSON', (response) => response.end('\x1b[2J'), /^the gateway at \S+ does not answer: Unexpected token/],
+  [
+    'more than anybody has room for',
+    (response) => {
+      const more = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(1024 * 1024, 0x20)));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    },
+    /^the gateway at \S+ does not answer: its answer has more than 67108864 characters$/,
+  ],
+];
+
+for (const [what, answer, told] of IMPOSTORS) {
+  test(`an impostor that answers with ${what} is found out`, async (t) => {
+    const path = join(openFolder(t), 'control');
+    const server = createServer((_, response) => answer(response)).listen(path);
+    t.after(() => server.close());
+    await once(server, 'listening');
+    await assert.rejects(readSnapshot(path), (error) => error instanceof UserError && told.test(error.lines.join()));
+  });
+}

@@ -72,17 +72,19 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
     });
   }
 
-  test('of a state file with a long path is in the temporary directory, and works as well', async (t) => {
+  test('of a state file with a long path is in a folder of its own, and works as well', async (t) => {
     const place = new Workplace(t, null);
-    place.environment.TMPDIR = place.directory;
+    place.environment.XDG_RUNTIME_DIR = place.directory;
+    const own = join(place.directory, 'inf-gw');
     const folder = join(place.directory, 'f'.repeat(80));
     mkdirSync(folder);
     place.write('config.yaml', CONFIG.replace('./state.db', join(folder, 'state.db')));
     const serving = await place.serve();
     const { address } = await place.json<{ address: string }>('status');
     assert.equal(`http://${address}`, serving.url);
-    const [name] = await place.json<{ reloaded: boolean }>('reload').then(() => sockets(place.directory));
-    const path = join(place.directory, name ?? '');
+    const [name] = await place.json<{ reloaded: boolean }>('reload').then(() => sockets(own));
+    const path = join(own, name ?? '');
+    assert.equal(lstatSync(own).mode & 0o777, 0o700);
     assert.equal(lstatSync(path).mode & 0o777, 0o600);
     assert.equal(await serving.stop(), 0);
     assert.equal(existsSync(path), false);
@@ -147,5 +149,5 @@ describe('the control socket', { concurrency: CONCURRENCY }, () => {
 });
 
 function sockets(folder: string): string[] {
-  return readdirSync(folder).filter((name) => /^inf-gw-.*-control$/.test(name));
+  return readdirSync(folder).filter((name) => /^[0-9a-f]{16}-control$/.test(name));
 }
