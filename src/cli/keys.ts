@@ -50,7 +50,12 @@ interface CreateOptions {
 
 export function registerKeys(program: Command): void {
   const keys = program.command('keys').description('manage API keys');
+  registerCreate(keys);
+  registerViews(keys);
+  registerChanges(keys);
+}
 
+function registerCreate(keys: Command): void {
   keys
     .command('create')
     .description('create a key and print it; it is shown only once')
@@ -70,7 +75,9 @@ export function registerKeys(program: Command): void {
     .action((name: string, options: CreateOptions, command: Command) =>
       withState(command, (state) => create(name, options, command, state), { creates: true }),
     );
+}
 
+function registerViews(keys: Command): void {
   keys
     .command('list')
     .description('list keys, with their limits and this month’s usage')
@@ -96,7 +103,9 @@ export function registerKeys(program: Command): void {
     .action((key: string, options: { refusals?: true }, command: Command) =>
       withState(command, async (state) => show(keyOrThrow(await state.keys.find(key), key), options, command, state)),
     );
+}
 
+function registerChanges(keys: Command): void {
   for (const [verb, keyState, description] of [
     ['enable', 'enabled', 'enable a key that was disabled'],
     ['disable', 'disabled', 'refuse a key until it is enabled again'],
