@@ -60,24 +60,13 @@ export interface ListenerEvents {
 /** The value of the `Expect` header. */
 type Expectation = 'nothing' | 'continue' | 'unknown';
 
-/** A request that came before the one ahead of it was answered. */
-interface Pipelined {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly expectation: Expectation;
-}
-
 interface ConnectionState {
   /** The response to its last request, until that is closed. */
   open: ServerResponse | undefined;
-  /** In their order. */
-  readonly pipelined: Pipelined[];
   /** The last request that was answered before its whole body had arrived. */
   unread: IncomingMessage | undefined;
 }
 
-/** The most requests of a connection that wait behind another one: clients that pipeline at all send a few. */
-const MAX_PIPELINED = 16;
 /** How often rejections are reported, in milliseconds. */
 const PRESSURE_REPORT_MS = 2_000;
 /** `Retry-After` of a rejection, in seconds. How long the pressure lasts is unknown. */
@@ -128,9 +117,7 @@ export class Listener {
     this.#server.maxHeadersCount = 0;
     this.#server.maxConnections = options.maxConnections + SURPLUS_CONNECTIONS;
     this.#server.on('connection', (socket) => {
-      this.#states.set(socket, { open: undefined, pipelined: [], unread: undefined });
-      // Each pipelined response listens for its end.
-      socket.setMaxListeners(0);
+      this.#states.set(socket, { open: undefined, unread: undefined });
       this.#connections.add(socket);
       socket.once('close', () => this.#leaving?.check());
     });
@@ -210,30 +197,7 @@ export class Listener {
     this.#overload.stop();
   }
 
-  /**
-   * One request of a connection at a time: whatever comes behind it waits. A sender of very many would otherwise have
-   * all of them worked on at once, before anybody else's.
-   */
   #onRequest(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {
-    const { socket } = request;
-    if (this.#isFree(socket)) return this.#serve(request, response, expectation);
-    const { pipelined } = this.#stateOf(socket);
-    if (pipelined.push({ request, response, expectation }) > MAX_PIPELINED) {
-      pipelined.length = 0;
-      socket.destroy();
-    }
-  }
-
-  /** The turn of the next request that waits: not at once, so that other connections have theirs first. */
-  #serveNext(socket: Socket): void {
-    setImmediate(() => {
-      const { open, pipelined } = this.#stateOf(socket);
-      const next = open === undefined && !socket.destroyed ? pipelined.shift() : undefined;
-      if (next !== undefined) this.#serve(next.request, next.response, next.expectation);
-    });
-  }
-
-  #serve(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {
     const { socket } = request;
     // Anything after the last request of a connection must be ignored: it could be smuggled.
     if (this.#stateOf(socket).open?.shouldKeepAlive === false || !socket.writable) return;
@@ -304,9 +268,6 @@ export class Listener {
     response.once('close', () => {
       this.#open.remove(place);
       if (state.open === response) state.open = undefined;
-      // Nothing follows the last answer of a connection.
-      if (!response.shouldKeepAlive) state.pipelined.length = 0;
-      if (state.pipelined.length > 0) this.#serveNext(socket);
       if (!request.complete) state.unread = request;
       if (response.shouldKeepAlive) this.#markIdle(request);
       this.#events.onClose(exchange);
@@ -322,12 +283,7 @@ export class Listener {
   #markIdle(request: IncomingMessage): void {
     const { socket } = request;
     if (!request.complete) request.once('end', () => this.#markIdle(request));
-    else if (this.#isFree(socket)) this.#connections.markIdle(socket);
-  }
-
-  #isFree(socket: Socket): boolean {
-    const { open, pipelined } = this.#stateOf(socket);
-    return open === undefined && pipelined.length === 0;
+    else if (this.#stateOf(socket).open === undefined) this.#connections.markIdle(socket);
   }
 
   #stateOf(socket: Socket): ConnectionState {

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import test, { after, afterEach, describe } from 'node:test';
 import { answering, completion } from '../support/answers.ts';
 import { assertError } from '../support/expect.ts';
-import type { UpstreamCall } from '../support/fake-upstream.ts';
 import { chat, startTestGateway } from '../support/gateway.ts';
 import { RawConnection } from '../support/raw.ts';
 
@@ -177,42 +176,4 @@ test('pipelined requests are answered in order', async () => {
   const bodies = [await connection.answer(), await connection.answer(), await connection.answer()].map((a) => a.body);
   assert.deepEqual(bodies, [JSON.stringify(completion('hi')), '{"status":"ok"}', JSON.stringify(completion('hi'))]);
   connection.leave();
-});
-
-test('a pipelined request reaches its host once the one before it is answered', async () => {
-  const { upstream } = gateway;
-  const held: UpstreamCall[] = [];
-  upstream.follow((call) => void held.push(call));
-  const connection = await RawConnection.open(gateway.port);
-  const one = gateway.rawCompletion(key, body);
-  connection.send(one + one);
-  await upstream.call(1);
-  // Another connection's request is served meanwhile: whatever was to be done for the second one, it had its turn.
-  const other = await RawConnection.open(gateway.port);
-  other.send('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
-  await other.answer();
-  other.leave();
-  assert.equal(upstream.calls.length, 1);
-  held[0]?.answer(200, completion('first'));
-  await upstream.call(2);
-  held[1]?.answer(200, completion('second'));
-  const bodies = [await connection.answer(), await connection.answer()].map((answer) => answer.body);
-  assert.deepEqual(
-    bodies,
-    [completion('first'), completion('second')].map((each) => JSON.stringify(each)),
-  );
-  connection.leave();
-});
-
-test('a connection with more requests than 16 behind one that is open is closed', async () => {
-  const { upstream } = gateway;
-  const arrived = new Promise<UpstreamCall>((resolve) => upstream.follow(resolve));
-  const connection = await RawConnection.open(gateway.port);
-  connection.send(gateway.rawCompletion(key, body));
-  const call = await arrived;
-  connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(17));
-  assert.equal(await connection.rest(), '');
-  call.answer(200, completion('for nobody'));
-  await gateway.assertSettled();
-  assert.equal(upstream.calls.length, 1);
 });
