@@ -102,10 +102,6 @@ function itemProblem(item: Fields, where: string): string | undefined {
   if (isReference || !(type || role)) {
     return `${where}: an item_reference is refused (clients send none with store: false), since ${STATE}`;
   }
-  // Without its result a host looks for the image among those that it keeps.
-  if (type === 'image_generation_call' && typeof item.result !== 'string') {
-    return `${where}.result: expected the image itself, since ${STATE}`;
-  }
   return undefined;
 }
 

@@ -114,8 +114,8 @@ function argumentsOf({ kind }: MockTool, json: string): string {
   return kind === 'custom' && typeof input === 'string' ? input : json;
 }
 
-/** It sees no attachments; each counts as for any model of which nothing is known. */
-const TERMS = { imageTokens: undefined, pageTokens: undefined, remoteFiles: false, contextWindow: undefined };
+/** It sees no attachments. An image of about a megapixel counts as much at many hosts. */
+const TERMS = { imageTokens: 1_600, pageTokens: undefined, remoteFiles: false, contextWindow: undefined };
 
 function usageOf(request: ModelRequest, parts: readonly Part[], directives: Directives): MockUsage {
   const count = (counted: readonly Part[]) => counted.reduce((sum, { pieces }) => sum + pieces.length, 0);

@@ -22,7 +22,6 @@ const REFUSED: readonly (readonly [item: object, problem: RegExp])[] = [
   [{ type: 0, id: 'msg_1' }, /^input\[0\]: an item_reference/],
   [{ type: false, id: 'msg_1' }, /^input\[0\]: an item_reference/],
   [{ Type: 'item_reference', role: 'user', id: 'msg_1' }, /^input\[0\]\.Type: differs from input\[0\]\.type/],
-  [{ type: 'image_generation_call', id: 'ig_1' }, /^input\[0\]\.result: expected the image itself/],
 ];
 
 describe('the items of an input', () => {
