@@ -154,6 +154,8 @@ const REFERENCES: ReadonlySet<string> = new Set([
   'container_id',
   'vector_store_id',
   'vector_store_ids',
+  'cached_content',
+  'cachedcontent',
 ]);
 
 /** The member of an object that names something the gateway cannot see; undefined if none does. */

@@ -32,9 +32,11 @@ export function hiddenThinkingOfResponses({ reasoning }: Fields): number | undef
 /** The fields of a thinking that is bounded. */
 const BOUNDED = ['type', 'budget_tokens', 'display', 'block_binding'];
 
-/** `thinking` of messages. It is summed up, or left out. */
-export function hiddenThinkingOfMessages({ thinking }: Fields): number | undefined {
-  if (thinking === undefined || thinking === null) return undefined;
+/** `thinking` of messages. It is summed up, or left out. An effort by itself may have a model think, too. */
+export function hiddenThinkingOfMessages({ thinking, output_config: output }: Fields): number | undefined {
+  if (thinking === undefined || thinking === null) {
+    return isObject(output) && (output.effort ?? undefined) !== undefined ? UNBOUNDED : undefined;
+  }
   if (!isObject(thinking) || !isPlain(thinking, BOUNDED)) return UNBOUNDED;
   const { type, budget_tokens: budget } = thinking;
   if (type === 'disabled') return 0;

@@ -64,6 +64,8 @@ interface Switch {
 
 const search = (free = '', priced = {}): Switch => ({ tool: SEARCH, kinds: toolFields(free, priced) });
 
+const GOOGLE = toolFields('google tools thinking_config cached_content safety_settings');
+
 const SWITCHES: ReadonlyMap<string, Switch> = new Map<string, Switch>([
   // OpenAI, Perplexity.
   [
@@ -104,6 +106,9 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map<string, Switch>([
   // Azure, Cohere.
   ['data_sources', { tool: 'data_sources', kinds: COMMON }],
   ['connectors', { tool: 'connectors', kinds: COMMON }],
+  // Google, whose clients write its own fields into either.
+  ['google', { tool: 'google_search', kinds: GOOGLE, calls: toolsWithin }],
+  ['extra_body', { tool: 'google_search', kinds: GOOGLE, calls: toolsWithin }],
 ]);
 
 /** Whatever begins so says how a host is to search. */
@@ -134,8 +139,11 @@ export function hostToolsOf(fields: Fields): readonly HostTool[] {
 }
 
 /** What the host's tools in a request refer to. */
-export function toolReferences({ tools }: Fields): readonly ToolReference[] {
-  return toolsIn(tools).flatMap(({ name, tool, path }) => readTool(tool, path, KINDS.get(name) ?? COMMON).references);
+export function toolReferences({ tools, container }: Fields): readonly ToolReference[] {
+  return [
+    ...toolsIn(tools).flatMap(({ name, tool, path }) => readTool(tool, path, KINDS.get(name) ?? COMMON).references),
+    ...readTool({ container }, [], COMMON).references,
+  ];
 }
 
 function hostTool(name: string, value: unknown, path: Path, kinds: ToolFields, calls = 1): HostTool {
@@ -214,4 +222,15 @@ function sourcesOf(parameters: unknown): number {
   const { mode, max_search_results: most = 20 } = isObject(parameters) ? parameters : {};
   if (mode === 'off') return 0;
   return typeof most === 'number' ? Math.min(Math.max(1, Math.ceil(most)), MAX_CALLS) : MAX_CALLS;
+}
+
+/** How many tools are in fields of this name, at any depth. The recursion is bounded by MAX_JSON_DEPTH. */
+function toolsWithin(value: unknown): number {
+  if (!isObject(value)) return 0;
+  const counts = Object.entries(value).map(([name, item]) => {
+    if (foldCase(name) !== 'tools') return toolsWithin(item);
+    if (isOff(item)) return 0;
+    return Array.isArray(item) ? Math.min(item.length, MAX_CALLS) : 1;
+  });
+  return counts.reduce((sum, count) => sum + count, 0);
 }

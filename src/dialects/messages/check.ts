@@ -98,7 +98,13 @@ const CHECKS: Checks = Object.entries<Check>({
 
 const MAXIMUM_EXPECTED = 'max_tokens: expected a whole number of at least 1';
 
-const ACTED_ON: ReadonlySet<string> = new Set(['model', ...CHECKS.map(([name]) => name), 'cache_control', 'thinking']);
+const ACTED_ON: ReadonlySet<string> = new Set([
+  'model',
+  ...CHECKS.map(([name]) => name),
+  'cache_control',
+  'thinking',
+  'output_config',
+]);
 
 function checkList(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return 'messages: expected an array of at least one message';

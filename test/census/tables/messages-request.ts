@@ -110,7 +110,7 @@ export const MESSAGES_REQUEST = [
   held('a long cache write: the price `cache_write_1h`', 'cache_control[ephemeral]: .ttl=1h', 'long_write'),
   held(
     'the declared maximum as a whole, since what is thought may be hidden',
-    'thinking thinking[adaptive|enabled|between_tools] thinking[adaptive|enabled]: .display',
+    'thinking thinking[adaptive|enabled|between_tools] thinking[adaptive|enabled]: .display output_config.effort',
     'hidden',
   ),
   free('it is within the declared maximum', 'thinking[enabled]: .budget_tokens thinking[disabled]'),
@@ -130,7 +130,7 @@ export const MESSAGES_REQUEST = [
   ),
   free(
     'what it makes the model write is output',
-    `output_config.effort output_config.task_budget task_budget[tokens].** messages[system]: .output_config.** .clear_at`,
+    `output_config.task_budget task_budget[tokens].** messages[system]: .output_config.** .clear_at`,
   ),
   free('it asks what became of the cache', 'diagnostics'),
   free('it only lowers the price', 'fallback_credit_token.**'),

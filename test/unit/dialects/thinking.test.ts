@@ -47,6 +47,10 @@ const MESSAGES: readonly Row[] = [
   [{ thinking: { type: 'between_tools' } }, ANY],
   [{ thinking: { type: 'new' } }, ANY],
   [{ thinking: 'disabled' }, ANY],
+  [{ output_config: { effort: 'max' } }, ANY],
+  [{ output_config: { effort: 'max' }, thinking: { type: 'disabled' } }, 0],
+  [{ output_config: { effort: null } }, undefined],
+  [{ output_config: { format: {} } }, undefined],
 ];
 
 const RESPONSES: readonly Row[] = [

@@ -70,6 +70,12 @@ const ROWS: readonly (readonly [fields: object, tools: readonly string[]])[] = [
   [{ plugins: [{ id: 'web', enabled: false }] }, []],
   [{ plugins: ['web'] }, ['plugins[0]: 1 plugins']],
   [{ plugins: { web: {} } }, ['plugins: 1 plugins web=set']],
+  [{ google: { tools: [{ google_search: {} }] } }, ['google: 1 google_search']],
+  [
+    { extra_body: { google: { tools: [{ google_search: {} }, { url_context: {} }], thinking_config: {} } } },
+    ['extra_body: 2 google_search'],
+  ],
+  [{ extra_body: { google: { thinking_config: {}, tools: [] } } }, []],
 ];
 
 describe('the tools of a chat request', () => {
@@ -92,8 +98,8 @@ describe('the tools of a chat request', () => {
       { type: 'function', function: { name: 'f', parameters: { file_id: 'x' } } },
     ];
     assert.deepEqual(
-      toolReferences(chatRequest({ ...BODY, tools }).body.fields).map(({ where }) => where),
-      ['tools[0].retrieval.knowledge_id', 'tools[1].mcp.server_url'],
+      toolReferences(chatRequest({ ...BODY, tools, container: 'c' }).body.fields).map(({ where }) => where),
+      ['tools[0].retrieval.knowledge_id', 'tools[1].mcp.server_url', 'container'],
     );
   });
 

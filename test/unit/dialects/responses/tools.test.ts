@@ -150,7 +150,6 @@ const PAST_CALLS: readonly (readonly [item: object, field: string | undefined])[
   [{ type: 'code_interpreter_call', id: 'a', container_id: 'cntr_1' }, 'container_id'],
   [{ type: 'shell_call', environment: { container_id: 'cntr_1' } }, 'environment.container_id'],
   [{ type: 'shell_call', environment: { type: 'local', container_id: 'cntr_1' } }, undefined],
-  [{ type: 'image_generation_call', id: 'ig_1' }, 'id'],
   [{ type: 'image_generation_call', id: 'ig_1', result: 'AAAA' }, undefined],
   [{ type: 'web_search_call', id: 'ws_1' }, undefined],
   [{ type: 'file_search_call', id: 'fs_1', results: [{ file_id: 'file_1' }] }, undefined],
