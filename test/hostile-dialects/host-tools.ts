@@ -1,7 +1,6 @@
 /** The tools that a truthful host runs itself: which ones a request has, how often they are called, and what that costs. */
 import { type Fields, folded, type Reading } from '../hostile/names.ts';
 import type { Conduct, DialectName } from './dialogue.ts';
-import { terms } from './terms.ts';
 
 /** A call of a tool. */
 export interface HostCall {
@@ -71,30 +70,20 @@ const memories = Object.entries(CONTAINERS).filter(([memory]) => memory !== '64g
 const priced = (nanos: number, tokens: number) => ({ call: usd(nanos), tokens });
 
 /** The prices of the tools, as the config has them. It has none for the largest container. */
-export const TOOL_TERMS: Fields = terms(
-  {
-    web_search: priced(SEARCH, SEARCH_TOKENS),
-    web_search_preview: priced(PREVIEW_SEARCH, SEARCH_TOKENS),
-    web_fetch: priced(0, SEARCH_TOKENS),
-    file_search: priced(0.25 * CENT, SEARCH_TOKENS),
-    code_interpreter: {
-      call: usd(CONTAINERS['1g'] as number),
-      variants: memories.map(([memory_limit, nanos]) => ({ memory_limit, call: usd(nanos) })),
-    },
-    image_generation: {
-      call: usd(25 * CENT),
-      variants: Object.entries(PICTURES).map(([quality, [square]]) => ({ quality, size: SQUARE, call: usd(square) })),
-    },
+export const TOOL_TERMS: Fields = {
+  web_search: priced(SEARCH, SEARCH_TOKENS),
+  web_search_preview: priced(PREVIEW_SEARCH, SEARCH_TOKENS),
+  web_fetch: priced(0, SEARCH_TOKENS),
+  file_search: priced(0.25 * CENT, SEARCH_TOKENS),
+  code_interpreter: {
+    call: usd(CONTAINERS['1g'] as number),
+    variants: memories.map(([memory_limit, nanos]) => ({ memory_limit, call: usd(nanos) })),
   },
-  {
-    web_search: usd(SEARCH),
-    web_search_preview: usd(PREVIEW_SEARCH),
-    web_fetch: 0,
-    file_search: usd(0.25 * CENT),
-    code_interpreter: usd(CONTAINERS['1g'] as number),
-    image_generation: usd(4.2 * CENT),
+  image_generation: {
+    call: usd(25 * CENT),
+    variants: Object.entries(PICTURES).map(([quality, [square]]) => ({ quality, size: SQUARE, call: usd(square) })),
   },
-);
+};
 
 /** This model calls tools whatever a request says. */
 export const COMPOUND_MODEL = 'groq/compound';

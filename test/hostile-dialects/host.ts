@@ -225,10 +225,13 @@ async function writeStream(order: Order, speech: Speech): Promise<void> {
   void closed.then(() => {
     isClosed = true;
   });
+  const start = dialogue.bytesRead;
+  let sent = 0;
   /** Sends events, and waits for the reader. False once the work is stopped. */
   const say = async (events: string) => {
-    // A model writes slower than a gateway decides.
-    const before = dialogue.bytesRead;
+    sent += events.length;
+    // A model writes slower than a gateway decides. What it speaks takes its reader a while, too.
+    const before = conduct.field === 'speech' ? start + sent - events.length / 2 : dialogue.bytesRead;
     // Provisional: the gateway may stop the stream before the host notices.
     bill.to = nextMoment();
     call.send(events);

@@ -3,7 +3,6 @@ import { HOST_MODELS, LONG_INPUT_TOKENS, SERVICE_TIERS, SPECIAL_PRICES } from '.
 import { DEFAULT_OUTPUT } from '../hostile/site.ts';
 import type { HostBill } from './dialogue.ts';
 import { COMPOUND_MODEL, TOOL_TERMS } from './host-tools.ts';
-import { terms } from './terms.ts';
 
 /** The most tokens of an answer, whatever a request asks for. */
 export const MAX_OUTPUT = 64_000;
@@ -14,6 +13,8 @@ const HOST_MODEL = 'vendor-cheap';
 /** This one costs twice as much for all of a request with a long input. */
 const LONG_MODEL = 'vendor-long';
 const LONG_FACTOR = 2;
+/** This one thinks unless it is told not to. */
+const THINKING_MODEL = 'vendor-thinking';
 /** These look at pictures by tiles of 512 pixels, and by patches of 28. */
 const TILED_MODEL = 'vendor-tiles';
 const TILES = { base: 2_833, tile: 5_667 };
@@ -90,8 +91,8 @@ const long = { ...plain, upstream: LONG_MODEL, above: { tokens: LONG_INPUT_TOKEN
 const sound = { audio_input: usd(SPECIAL_PRICES.audioInput), audio_output: usd(SPECIAL_PRICES.audioOutput) };
 
 /**
- * The models of a provider: `growing` begins its streams with little, `tooled` has prices for all
- * that can be asked for, `caching` for what is written to a cache, `long` for long inputs, `tiered`
+ * The models of a provider: `growing` begins its streams with little, `thoughtful` does, too,
+ * and thinks by itself, `tooled` has prices for all that can be asked for, `caching` for what is written to a cache, `long` for long inputs, `tiered`
  * for those and for service tiers. `fetching` lets its host fetch files, `paged` says what a page
  * of a PDF has, `windowless` not what fits in; `tiles` and `patches` say how their host sees,
  * `unsaid` and `boundless` do not. `speaking` and `attentive` have prices for sound, and `compound` calls tools
@@ -100,6 +101,7 @@ const sound = { audio_input: usd(SPECIAL_PRICES.audioInput), audio_output: usd(S
 export const MODELS = {
   cheap: plain,
   growing: { ...plain, hold_output: DEFAULT_OUTPUT },
+  thoughtful: { ...plain, upstream: THINKING_MODEL, hold_output: DEFAULT_OUTPUT },
   tooled: {
     ...plain,
     tools: TOOL_TERMS,
@@ -108,11 +110,11 @@ export const MODELS = {
   caching: { ...plain, ...writes(1) },
   long,
   tiered: { ...long, ...tiers },
-  fetching: { ...plain, ...terms({ remote_files: 'context' }) },
-  paged: { ...plain, ...terms({ page_tokens: 2_000 }) },
+  fetching: { ...plain, remote_files: 'context' },
+  paged: { ...plain, page_tokens: 2_000 },
   windowless,
-  tiles: { ...plain, upstream: TILED_MODEL, ...terms({ image_tokens: TILES }) },
-  patches: { ...plain, upstream: PATCHED_MODEL, ...terms({ image_tokens: MOST_PATCHES }) },
+  tiles: { ...plain, upstream: TILED_MODEL, image_tokens: TILES },
+  patches: { ...plain, upstream: PATCHED_MODEL, image_tokens: MOST_PATCHES },
   unsaid: { ...plain, upstream: TILED_MODEL },
   boundless: { ...plain, upstream: BOUNDLESS_MODEL },
   speaking: { ...plain, ...sound, upstream: AUDIO_MODEL },

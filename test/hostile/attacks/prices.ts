@@ -1,7 +1,6 @@
 /**
  * Attacks with what changes a price: where the config has no price for it, the request is refused.
  */
-import { terms } from '../../hostile-dialects/terms.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import type { Attack, Family } from '../attack.ts';
 import { billedOverCharged, billedOverHeld, OVER_CHARGED, OVER_HELD } from '../measures.ts';
@@ -55,7 +54,7 @@ const BETA = 'anthropic-beta';
 const HOST = {
   kind: 'anthropic',
   models: { echo: { input: 1, output: 1, cache_write: 1, cache_write_1h: 1, max_output: 100 } },
-  ...terms({ refuse_headers: [BETA] }),
+  refuse_headers: [BETA],
 };
 
 /** How often a host reads a header that changes what it bills. */

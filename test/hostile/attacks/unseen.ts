@@ -3,7 +3,15 @@ import { type Conduct, type Field, UNUSUAL_FIELDS } from '../../hostile-dialects
 import { MAX_OUTPUT, type ModelName } from '../../hostile-dialects/pricing.ts';
 import type { Direction } from '../../hostile-dialects/requests.ts';
 import type { Attack, Family } from '../attack.ts';
-import { billedOverBalance, billedOverCharged, OVER_CHARGED, overLimit, steps } from '../measures.ts';
+import {
+  billedOverBalance,
+  billedOverCharged,
+  billedOverHeld,
+  OVER_CHARGED,
+  OVER_HELD,
+  overLimit,
+  steps,
+} from '../measures.ts';
 import type { Fields } from '../names.ts';
 import { billedAtPace } from '../pace.ts';
 import { DEFAULT_OUTPUT, NANOS_PER_USD } from '../site.ts';
@@ -14,7 +22,7 @@ const THINKING_RACE = 30;
 const THOUGHT = MAX_OUTPUT - 1_000;
 const BUDGET = 2_000;
 
-/** How a request asks for thinking, or leaves it to the model, and how much the host then thinks. */
+/** How a request asks for thinking, or leaves it to a model that thinks by itself, and how much the host then thinks. */
 const THOUGHTS: readonly (readonly [how: string, direction: Direction, fields: Fields, thought?: number])[] = [
   ['by `reasoning_effort`', CHAT, { reasoning_effort: 'high' }],
   ['unasked', CHAT, {}],
@@ -40,7 +48,8 @@ const THOUGHTS: readonly (readonly [how: string, direction: Direction, fields: F
 const hidden = THOUGHTS.map(([how, direction, fields, thought = THOUGHT]): Attack => {
   // A few of them cost more than this.
   const limitNanos = Math.min(BALANCE_NANOS, steps(thought / DEFAULT_OUTPUT) * 3);
-  const request = bounded(direction, MAX_OUTPUT, { stream: true, ...fields }, 'growing', {
+  const model: ModelName = Object.keys(fields).length === 0 ? 'thoughtful' : 'growing';
+  const request = bounded(direction, MAX_OUTPUT, { stream: true, ...fields }, model, {
     conduct: { tokens: 20, hidden: thought },
   });
   return {
@@ -57,16 +66,17 @@ const ASKED: readonly (readonly [direction: Direction, fields: Fields])[] = [
   [MESSAGES, { thinking: { type: 'adaptive', display: 'omitted' } }],
   [RESPONSES, { reasoning: { effort: 'high' } }],
 ];
+/** Nobody can charge what only the report would have named: but the hold bounds it. */
 const leftAfterThinking = ASKED.map(
   ([direction, fields]): Attack => ({
-    claim: `leaving a stream of ${direction.client} after hidden thinking costs the thinking`,
+    claim: `leaving a stream of ${direction.client} after hidden thinking costs its host no more than was held`,
     passes: 'balance',
-    tries: `leaves a stream of ${direction.client} in the middle of its text, after 5,000 tokens of thinking that nobody was shown`,
-    ...OVER_CHARGED,
+    tries: `leaves a stream of ${direction.client} in the middle of its text, after 5,000 tokens of thinking that nobody was shown, where the config has \`hold_output\``,
+    ...OVER_HELD,
     run: async (workshop) =>
-      billedOverCharged(
+      billedOverHeld(
         await workshop.dialects(),
-        bounded(direction, 10_000, { stream: true, ...fields }, 'cheap', {
+        bounded(direction, 10_000, { stream: true, ...fields }, 'growing', {
           conduct: { tokens: 1_000, hidden: 5_000 },
           leaves: 'middle',
         }),
@@ -126,7 +136,9 @@ const OUTGROWING = 2_000;
 const SPEECH_FACTOR = 8;
 
 const outgrowing = unusual.map(([direction, field]): Attack => {
-  const { model, fields, conduct } = written(field, { tokens: OUTGROWING, piecesAtOnce: 2 });
+  // Of speech, a host writes a few seconds at once.
+  const piecesAtOnce = field === 'speech' ? 1 : 2;
+  const { model, fields, conduct } = written(field, { tokens: OUTGROWING, piecesAtOnce });
   const step = steps(field === 'speech' ? SPEECH_FACTOR : 1);
   const request = asking(direction, fields, model === 'cheap' ? 'growing' : model, { conduct });
   return {
