@@ -106,6 +106,9 @@ const OUR_OWN: readonly (keyof ModelConfig)[] = [
   'holdOutput',
   'ignoreFields',
   'fallback',
+  'imageTokens',
+  'pageTokens',
+  'remoteFiles',
 ];
 
 function differencesOf(model: string, ours: ModelConfig, theirs: ModelConfig): Difference[] {
@@ -119,12 +122,13 @@ function differencesOf(model: string, ours: ModelConfig, theirs: ModelConfig): D
 function fieldsOf(model: ModelConfig): ReadonlyMap<string, string> {
   const { serviceTiers, tools, ...terms } = model;
   const own = Object.entries(terms).filter(([name]) => !OUR_OWN.includes(name as keyof ModelConfig));
-  const tiers = [...serviceTiers].flatMap(([name, { tools: _, ...prices }]) =>
+  // A tier that does not state its prices of long requests inherits them: a slip in those shows where they come from.
+  const tiers = [...serviceTiers].flatMap(([name, { tools: _tools, above: _above, ...prices }]) =>
     leavesOf(`service_tiers.${name}.`, prices),
   );
   return new Map([
     ...leavesOf('', Object.fromEntries(own)),
-    ...leavesOf('tools.', Object.fromEntries(tools)),
+    ...leavesOf('tools.', Object.fromEntries(Array.from(tools, ([name, { call }]) => [name, call]))),
     ...tiers,
   ]);
 }
