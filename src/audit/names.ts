@@ -17,6 +17,9 @@ export function* nameQueries(schema: string): Generator<string, Check, readonly 
   for (const { month, kind, names } of yield tooMany(schema)) {
     differences.add([`${month}: ${names} names of the kind ${kind} have sums of their own; ${MAX_NAMES} may`]);
   }
+  for (const { month, kind, name, key_id: keyId } of yield withoutPlace(schema)) {
+    differences.add([`${month} ${kind} ${name}: the key ${keyId} has a place for it, but it has no sums of its own`]);
+  }
   for (const { day, kind, key_id: keyId, model } of yield tooMuch(schema)) {
     differences.add([`${day} ${keyId} ${model}: the sums by ${kind} are more than those of all requests`]);
   }
@@ -31,6 +34,13 @@ export function* nameQueries(schema: string): Generator<string, Check, readonly 
 function tooMany(schema: string): string {
   return `SELECT month, kind, count(*) AS names FROM ${schema}usage_names GROUP BY month, kind
     HAVING count(*) > ${MAX_NAMES} ORDER BY month, kind LIMIT ${MAX_DIFFERENCES}`;
+}
+
+/** What a key has a place for is one of the names of its month. */
+function withoutPlace(schema: string): string {
+  return `SELECT k.month, k.kind, k.name, k.key_id FROM ${schema}usage_name_keys k WHERE NOT EXISTS (
+      SELECT 1 FROM ${schema}usage_names n WHERE n.month = k.month AND n.kind = k.kind AND n.name = k.name)
+    ORDER BY 1, 2, 3, 4 LIMIT ${MAX_DIFFERENCES}`;
 }
 
 function tooMuch(schema: string): string {
@@ -56,9 +66,9 @@ function wrong(schema: string, from: number, isSealed: boolean): string {
     isSealed ? `coalesce(s.${figure}, 0) < e.${figure}` : `s.${figure} IS DISTINCT FROM e.${figure}`;
   return `WITH ended AS (SELECT by_user, by_tag, by_app, ${READ} FROM ${schema}journal
       WHERE admitted_at_ms >= ${from} AND admitted_at_ms < ${from + DAY_MS}),
-    expected AS (SELECT j.kind, coalesce(n.name, '${OTHER_NAMES}') AS name, key_id, model, ${SUMS_OF_ROWS}
-      FROM (${NAME_KINDS.map(of).join(' UNION ALL ')}) j LEFT JOIN ${schema}usage_names n
-        ON n.month = '${day.slice(0, 7)}' AND n.kind = j.kind AND n.name = j.named GROUP BY 1, 2, 3, 4)
+    expected AS (SELECT j.kind, coalesce(n.name, '${OTHER_NAMES}') AS name, j.key_id, model, ${SUMS_OF_ROWS}
+      FROM (${NAME_KINDS.map(of).join(' UNION ALL ')}) j LEFT JOIN ${schema}usage_name_keys n
+        ON n.month = '${day.slice(0, 7)}' AND n.kind = j.kind AND n.key_id = j.key_id AND n.name = j.named GROUP BY 1, 2, 3, 4)
     SELECT ${KEYS.map((key) => `coalesce(s.${key}, e.${key}) AS ${key}`).join(', ')},
       ${FIGURES.map((figure) => `s.${figure} AS s_${figure}, e.${figure} AS e_${figure}`).join(', ')}
     FROM expected e FULL JOIN (SELECT * FROM ${schema}usage_name_days WHERE day = '${day}') s

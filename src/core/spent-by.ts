@@ -10,6 +10,11 @@ export type SpentBy = Readonly<Record<NameKind, string>>;
 /**
  * How many names of a kind get sums of their own in a month, and how many a report shows. A client that sends a new name
  * with each request would otherwise make a row with each.
+ *
+ * A key gets a place for one more name while it has fewer than there are places that no key has: half of all at most,
+ * and the next key half of what is left. So none can fill the places of all others. Once a key has got no place it gets
+ * none for the rest of the month, not even for a name that another key has a place for: its earlier requests with that
+ * name count as others, too.
  */
 export const MAX_NAMES = 1_000;
 

@@ -17,6 +17,7 @@ export const MOVED_TABLES = [
   'sealed_days',
   'refusals',
   'usage_names',
+  'usage_name_keys',
   'usage_name_days',
   'holds',
   'journal',
@@ -44,6 +45,7 @@ export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   usage_days: { text: ['day', ...SUMS.text], integers: SUMS.integers },
   sealed_days: { text: ['day', ...SUMS.text], integers: [...SUMS.integers, 'settled_to_ms'] },
   usage_names: { text: ['month', 'kind', 'name'], integers: ['id'] },
+  usage_name_keys: { text: ['month', 'kind', 'key_id', 'name'], integers: [] },
   usage_name_days: { text: ['day', 'kind', 'name', 'key_id', 'model'], integers: SUM_FIGURES },
   refusals: { text: ['month', 'key_id', 'code', 'reason'], integers: ['requests', 'last_at_ms'] },
   holds: {

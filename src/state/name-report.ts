@@ -51,11 +51,10 @@ export function nameReportStatement(
   };
 }
 
-/** The journal has all names; those beyond the bound of their month count as `other` here, too. */
+/** The journal has all names; those that their key has no place for count as `other` here, too. */
 function momentsSelect(by: NameKind, { table, admissionMonth }: ReportDialect): string {
   const column = NAME_COLUMNS[by];
-  return `SELECT CASE WHEN j.${column} IS NULL THEN '' WHEN n.name IS NULL THEN '${OTHER_NAMES}' ELSE n.name END AS name,
-      ${ROW_FIGURES}
-    FROM ${table('journal')} AS j LEFT JOIN ${table('usage_names')} AS n
-      ON n.month = ${admissionMonth} AND n.kind = '${by}' AND n.name = j.${column}`;
+  return `SELECT CASE WHEN j.${column} IS NULL THEN '' ELSE coalesce((SELECT n.name FROM ${table('usage_name_keys')} AS n
+        WHERE n.month = ${admissionMonth} AND n.kind = '${by}' AND n.key_id = j.key_id AND n.name = j.${column}),
+      '${OTHER_NAMES}') END AS name, ${ROW_FIGURES} FROM ${table('journal')} AS j`;
 }

@@ -111,6 +111,12 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
   ],
   ['a lost sum of a name', 'DELETE FROM usage_name_days', 'sums by name', /requests is 0, but the journal has 2/],
   [
+    'a place for a name without sums of its own',
+    "INSERT INTO usage_name_keys VALUES ('2020-01', 'user', 'key_x', 'x')",
+    'sums by name',
+    /2020-01 user x: the key key_x has a place for it, but/,
+  ],
+  [
     'a name with more requests than there were',
     "INSERT INTO usage_name_days VALUES ('2020-01-01', 'user', 'x', 'key_x', 'mock/echo', 1, 0, 1, 0, 0, 1, 0)",
     'sums by name',

@@ -95,6 +95,12 @@ const CORRUPTIONS: readonly (readonly [what: string, sql: string, check: string,
     'sums by name',
     /app other .*requests is 0, but/,
   ],
+  [
+    'a place for a name without sums of its own',
+    "INSERT INTO inf_gw.usage_name_keys VALUES ('2020-01', 'user', 'key_x', 'x')",
+    'sums by name',
+    /2020-01 user x: the key key_x has a place for it, but/,
+  ],
   ['a lost sum of a name', 'DELETE FROM inf_gw.usage_name_days', 'sums by name', /requests is 0, but the journal has/],
   ['a lost month', 'DELETE FROM inf_gw.usage_months', 'sums by month', /the sums are missing/],
   [

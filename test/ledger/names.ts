@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MAX_NAMES, NAME_KINDS, type SpentBy } from '../../src/core/spent-by.ts';
 import type { Command } from '../../src/ledger/protocol.ts';
-import type { UsageRow } from '../../src/state/usage.ts';
-import { LedgerBench, type OpenStore } from './bench.ts';
+import type { UsageQuery, UsageRow } from '../../src/state/usage.ts';
+import { type BenchKey, LedgerBench, NOON, type OpenStore } from './bench.ts';
 
 const EVERYTHING = { keyId: undefined, model: undefined, sinceMs: undefined, untilMs: undefined };
 /** As large as a batch may be. */
 const BATCH = 100;
+const UNBOUND = { creditEnforced: false, rpm: 10_000, concurrency: 1_000 };
 
 async function reportBy(bench: LedgerBench, by: (typeof NAME_KINDS)[number]): Promise<readonly UsageRow[]> {
   return (await bench.store.operator.usage.report({ by, ...EVERYTHING })).rows;
@@ -16,6 +17,24 @@ async function reportBy(bench: LedgerBench, by: (typeof NAME_KINDS)[number]): Pr
 
 function named(user: string, tag = '', app = ''): SpentBy {
   return { user, tag, app };
+}
+
+/** As many names of users, none of which was there before. */
+function namesOf(prefix: string, count: number): SpentBy[] {
+  return Array.from({ length: count }, (_, i) => named(`${prefix} ${i}`, 'same'));
+}
+
+/** A request for each of them. */
+async function spend(bench: LedgerBench, key: BenchKey, names: readonly SpentBy[]): Promise<void> {
+  for (let sent = 0; sent < names.length; sent += BATCH) {
+    const requests = names.slice(sent, sent + BATCH).map((spentBy) => ({ request: bench.request(key), spentBy }));
+    await bench.process(requests.map(({ request }): Command => ({ kind: 'admit', request })));
+    const settle = ({ request: { requestId }, spentBy }: (typeof requests)[number]): Command => ({
+      kind: 'settle',
+      settlement: bench.settlement(requestId, { costNanos: 1n, spentBy }),
+    });
+    await bench.process(requests.map(settle));
+  }
 }
 
 export function testNames(openStore: OpenStore): void {
@@ -49,24 +68,16 @@ export function testNames(openStore: OpenStore): void {
       ]);
     });
 
-    test('of a hostile client fill the bound and no more, also over a restart, and nothing is lost', async (t) => {
-      const limits = { creditEnforced: false, rpm: 10_000, concurrency: 1_000 };
-      const bench = await LedgerBench.of(t, openStore, limits);
+    test('of a hostile client fill half of the places, also over a restart, and nothing is lost', async (t) => {
+      const bench = await LedgerBench.of(t, openStore, UNBOUND);
       const key = await bench.newKey();
-      const total = MAX_NAMES + BATCH;
-      for (let sent = 0; sent < total; sent += BATCH) {
-        if (sent === MAX_NAMES - BATCH) await bench.store.restart();
-        const ids = Array.from({ length: BATCH }, () => bench.request(key));
-        await bench.process(ids.map((request): Command => ({ kind: 'admit', request })));
-        const settle = ({ requestId }: { requestId: string }, i: number): Command => {
-          const settlement = bench.settlement(requestId, { costNanos: 1n, spentBy: named(`user ${sent + i}`, 'same') });
-          return { kind: 'settle', settlement };
-        };
-        await bench.process(ids.map(settle));
-      }
+      const total = MAX_NAMES / 2 + 2 * BATCH;
+      await spend(bench, key, namesOf('hostile', MAX_NAMES / 2 - BATCH));
+      await bench.store.restart();
+      await spend(bench, key, namesOf('later', 3 * BATCH));
       const rows = await reportBy(bench, 'user');
-      assert.equal(rows.length, MAX_NAMES + 1);
-      assert.deepEqual([rows[0]?.user, rows[0]?.requests], ['other', BATCH]);
+      assert.equal(rows.length, MAX_NAMES / 2 + 1);
+      assert.deepEqual([rows[0]?.user, rows[0]?.requests], ['other', 2 * BATCH]);
       for (const by of NAME_KINDS) {
         const found = await reportBy(bench, by);
         assert.equal(
@@ -75,6 +86,44 @@ export function testNames(openStore: OpenStore): void {
           by,
         );
       }
+    });
+
+    test('of other keys have places beside those of a hostile client: half of what is left for each', async (t) => {
+      const bench = await LedgerBench.of(t, openStore, UNBOUND);
+      const [hostile, honest, third] = [await bench.newKey(), await bench.newKey(), await bench.newKey()];
+      await spend(bench, hostile, namesOf('hostile', MAX_NAMES / 2 + BATCH));
+      await spend(bench, honest, namesOf('honest', MAX_NAMES / 4 + 5));
+      await spend(bench, third, namesOf('third', BATCH));
+      await spend(bench, hostile, namesOf('more', BATCH));
+      const rows = await reportBy(bench, 'user');
+      const shown = Object.groupBy(rows, ({ user }) => user?.split(' ')[0] ?? '');
+      const places = Object.entries(shown).map(([who, of]) => [who, of?.length]);
+      assert.deepEqual(Object.fromEntries(places), {
+        hostile: MAX_NAMES / 2,
+        honest: MAX_NAMES / 4,
+        third: BATCH,
+        other: 1,
+      });
+      assert.equal(shown.other?.[0]?.requests, 2 * BATCH + 5);
+    });
+
+    test('count together for all keys that have a place for them, and as other for one that has none', async (t) => {
+      const bench = await LedgerBench.of(t, openStore, UNBOUND);
+      const [hostile, honest, rotated] = [await bench.newKey(), await bench.newKey(), await bench.newKey()];
+      await spend(bench, hostile, [named('alice'), ...namesOf('hostile', MAX_NAMES / 2 - 1), named('bob')]);
+      await spend(bench, honest, [named('alice'), named('bob')]);
+      await spend(bench, rotated, [named('alice'), named('bob'), named('bob')]);
+      // It has no place of its own: the requests before would be missing in it.
+      await spend(bench, hostile, [named('bob'), named('alice')]);
+      const figures = async (range: Partial<UsageQuery>) => {
+        const { rows } = await bench.store.operator.usage.report({ ...EVERYTHING, by: 'user', ...range });
+        const found = new Map(rows.map(({ user, requests }) => [user, requests]));
+        return ['alice', 'bob', 'other'].map((name) => found.get(name));
+      };
+      assert.deepEqual(await figures({}), [4, 3, 2]);
+      assert.deepEqual(await figures({ keyId: hostile.id }), [2, undefined, 2]);
+      // A part of a day comes from the journal, which has all names.
+      assert.deepEqual(await figures({ sinceMs: NOON - 1, untilMs: NOON + 1 }), [4, 3, 2]);
     });
   });
 }

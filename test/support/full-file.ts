@@ -21,6 +21,7 @@ export const TABLES = [
   'budget_steps',
   'leashes',
   'usage_names',
+  'usage_name_keys',
   'usage_name_days',
 ];
 
@@ -49,6 +50,7 @@ const BUDGETS = ['day', 'total', '30d'].map((period) => ({ period, limitNanos: 1
 const NAMED = `UPDATE journal SET by_user = 'ali"ce é' WHERE id = (SELECT max(id) FROM journal);
   INSERT INTO usage_names (month, kind, name, id)
     SELECT strftime('%Y-%m', admitted_at_ms / 1000, 'unixepoch'), 'user', by_user, 1 FROM journal WHERE by_user IS NOT NULL;
+  INSERT INTO usage_name_keys SELECT month, kind, key_id, name FROM usage_names JOIN journal ON by_user = name;
   INSERT INTO usage_name_days SELECT strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch'), 'user', by_user, key_id, model, 1,
     outcome NOT IN ('ok', 'cancelled'), prompt_tokens, cached_tokens, coalesce(cache_write_tokens, 0), completion_tokens,
     cost_nanos FROM journal WHERE by_user IS NOT NULL`;

@@ -28,8 +28,8 @@ const READINGS = `
   days AS (SELECT day AS period, key_id, model, source, ${summed()} FROM ended GROUP BY 1, 2, 3, 4),
   names AS (
     SELECT to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, k.kind,
-      coalesce((SELECT n.name FROM inf_gw.usage_names n WHERE n.kind = k.kind AND n.name = k.name AND n.month
-        = to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM')), 'other') AS name, key_id, model,
+      coalesce((SELECT n.name FROM inf_gw.usage_name_keys n WHERE n.kind = k.kind AND n.name = k.name
+        AND n.key_id = journal.key_id AND n.month = to_char(to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM')), 'other') AS name, key_id, model,
       count(*) AS requests, sum(cost_nanos) AS cost_nanos, sum(prompt_tokens + completion_tokens) AS tokens
     FROM inf_gw.journal, LATERAL (VALUES ('user', by_user), ('tag', by_tag), ('app', by_app)) AS k (kind, name)
     WHERE k.name IS NOT NULL GROUP BY 1, 2, 3, 4, 5

@@ -6,7 +6,7 @@ import { CLOCK } from './schema/clock.ts';
 import { DECIDE } from './schema/decide.ts';
 import { GROW } from './schema/grow.ts';
 import { LEASH_TABLES, LEASHES } from './schema/leashes.ts';
-import { NAME_TABLES, NAMES } from './schema/names.ts';
+import { NAME_KEY_TABLES, NAME_TABLES, NAMES } from './schema/names.ts';
 import { NODES } from './schema/nodes.ts';
 import { PRICE_COLUMNS } from './schema/prices.ts';
 import { SETTLE } from './schema/settle.ts';
@@ -25,6 +25,7 @@ export const MIGRATIONS: readonly string[] = [
   NAME_TABLES,
   LEASH_TABLES,
   SETTLED_STEPS,
+  NAME_KEY_TABLES,
 ];
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;

@@ -5,7 +5,7 @@
 
 import { ALERT_TABLES } from './alert-tables.ts';
 import { LEASH_TABLES } from './leashes.ts';
-import { NAME_TABLES } from './name-tables.ts';
+import { NAME_KEY_TABLES, NAME_TABLES } from './name-tables.ts';
 
 /** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
 export const MIGRATIONS: readonly string[] = [
@@ -244,4 +244,5 @@ export const MIGRATIONS: readonly string[] = [
     = max(exact_from_ms, coalesce(((SELECT max(settled_at_ms) FROM journal) / (window_s * 10) + 1) * (window_s * 10), 0))
     WHERE window_s IS NOT NULL;
   `,
+  NAME_KEY_TABLES,
 ];

@@ -19,8 +19,10 @@ interface NameSum {
 export class NameSumWriter {
   readonly #add: Statement;
   readonly #find: Statement;
+  readonly #taken: Statement;
   readonly #last: Statement;
   readonly #learn: Statement;
+  readonly #give: Statement;
   /** Not written yet. */
   readonly #sums = new Map<string, NameSum>();
 
@@ -29,11 +31,19 @@ export class NameSumWriter {
       `INSERT INTO usage_name_days (${NAME_SUM_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET ${ADD_FIGURES}`,
     );
-    this.#find = database.prepare('SELECT 1 FROM usage_names WHERE month = ? AND kind = ? AND name = ?').pluck();
+    this.#find = database
+      .prepare('SELECT 1 FROM usage_name_keys WHERE month = ? AND kind = ? AND key_id = ? AND name = ?')
+      .pluck();
+    this.#taken = database
+      .prepare('SELECT count(*) FROM usage_name_keys WHERE month = ? AND kind = ? AND key_id = ?')
+      .pluck();
     this.#last = database
       .prepare('SELECT id FROM usage_names WHERE month = ? AND kind = ? ORDER BY id DESC LIMIT 1')
       .pluck();
-    this.#learn = database.prepare('INSERT INTO usage_names (month, kind, name, id) VALUES (?, ?, ?, ?)');
+    this.#learn = database.prepare(
+      'INSERT INTO usage_names (month, kind, name, id) VALUES (?, ?, ?, ?) ON CONFLICT (month, kind, name) DO NOTHING',
+    );
+    this.#give = database.prepare('INSERT INTO usage_name_keys (month, kind, key_id, name) VALUES (?, ?, ?, ?)');
   }
 
   add(spentBy: SpentBy, summand: Summand): void {
@@ -57,7 +67,7 @@ export class NameSumWriter {
       this.#add.run(
         day,
         kind,
-        this.#known(day.slice(0, 7), kind, name) ? name : OTHER_NAMES,
+        this.#hasPlace(day.slice(0, 7), kind, keyId, name) ? name : OTHER_NAMES,
         keyId,
         model,
         of.length,
@@ -77,12 +87,13 @@ export class NameSumWriter {
     this.#sums.clear();
   }
 
-  /** Whether a name has sums of its own in a month. It gets them if there is room for one more. */
-  #known(month: string, kind: NameKind, name: string): boolean {
-    if (this.#find.get(month, kind, name) === 1) return true;
+  /** Whether a key has a place for a name in a month. It gets one as {@link MAX_NAMES} says. */
+  #hasPlace(month: string, kind: NameKind, keyId: string, name: string): boolean {
+    if (this.#find.get(month, kind, keyId, name) === 1) return true;
     const last = (this.#last.get(month, kind) as number | undefined) ?? 0;
-    if (last >= MAX_NAMES) return false;
+    if ((this.#taken.get(month, kind, keyId) as number) >= MAX_NAMES - last) return false;
     this.#learn.run(month, kind, name, last + 1);
+    this.#give.run(month, kind, keyId, name);
     return true;
   }
 }

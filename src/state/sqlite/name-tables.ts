@@ -1,4 +1,4 @@
-/** The step of the tables that keeps usage by user, tag and app. A step that has been released is never changed. */
+/** The steps of the tables that keep usage by user, tag and app. A step that has been released is never changed. */
 
 export const NAME_TABLES = `
   -- Who a request was for, as its client says. NULL where it does not, and for rows that were written before.
@@ -32,4 +32,17 @@ export const NAME_TABLES = `
     cost_nanos INTEGER NOT NULL,
     PRIMARY KEY (kind, day, name, key_id, model)
   ) STRICT, WITHOUT ROWID;
+`;
+
+export const NAME_KEY_TABLES = `
+  -- The names that each key has a place for in a month. Its requests with other names count as others.
+  CREATE TABLE usage_name_keys (
+    month TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('user', 'tag', 'app')),
+    key_id TEXT NOT NULL,
+    name TEXT NOT NULL CHECK (name <> ''),
+    PRIMARY KEY (month, kind, key_id, name)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO usage_name_keys SELECT DISTINCT n.month, n.kind, d.key_id, n.name FROM usage_name_days d
+    JOIN usage_names n ON n.month = substr(d.day, 1, 7) AND n.kind = d.kind AND n.name = d.name;
 `;

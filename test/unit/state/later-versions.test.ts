@@ -14,6 +14,7 @@ import { lockState } from '../../../src/state/sqlite/lock.ts';
 import { MIGRATIONS } from '../../../src/state/sqlite/migrations.ts';
 import { openState } from '../../../src/state/sqlite/open-state.ts';
 import { RequestStore } from '../../../src/state/sqlite/requests.ts';
+import { UsageReader } from '../../../src/state/sqlite/usage.ts';
 import { auditElsewhere } from '../../support/auditor.ts';
 import { assertBooksBalance } from '../../support/books.ts';
 import { type OldRow, writeFirstVersion } from '../../support/first-version.ts';
@@ -105,6 +106,30 @@ describe('a file whose sliding budgets count requests from their admission', () 
     assert.equal(
       spent?.[0]?.chargedNanos,
       counted.reduce((sum, { costNanos }) => sum + costNanos, 0n),
+    );
+  });
+});
+
+const DAY = "strftime('%Y-%m-%d', admitted_at_ms / 1000, 'unixepoch')";
+/** Every second request was for somebody who had sums of her own, and the others for somebody who came too late. */
+const NAMED = `UPDATE journal SET by_user = CASE id % 2 WHEN 0 THEN 'alice' ELSE 'bob' END;
+  INSERT INTO usage_names SELECT DISTINCT substr(${DAY}, 1, 7), 'user', 'alice', 1 FROM journal WHERE by_user = 'alice';
+  INSERT INTO usage_name_days SELECT ${DAY}, 'user', CASE by_user WHEN 'alice' THEN 'alice' ELSE 'other' END, key_id, model,
+    count(*), sum(outcome NOT IN ('ok', 'cancelled')), sum(prompt_tokens), sum(cached_tokens),
+    sum(coalesce(cache_write_tokens, 0)), sum(completion_tokens), sum(cost_nanos) FROM journal GROUP BY 1, 2, 3, 4, 5`;
+
+describe('a file whose names have places that no key is known to have', () => {
+  test('agrees with itself: whoever sent a name has a place for it', async (t) => {
+    const { database, rows, path } = openedVersion(t, 9, NAMED);
+    await assertAgrees(database, path);
+    const everything = { keyId: undefined, model: undefined, untilMs: undefined };
+    const { rows: report } = new UsageReader(database).report({ ...everything, by: 'user', sinceMs: 1 });
+    assert.deepEqual(
+      new Map(report.map(({ user, requests }) => [user, requests])),
+      new Map([
+        ['alice', rows.length / 2],
+        ['other', rows.length / 2],
+      ]),
     );
   });
 });

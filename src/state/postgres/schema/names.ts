@@ -36,6 +36,22 @@ CREATE TABLE inf_gw.usage_name_days (
 ) WITH (fillfactor = 50);
 `;
 
+/** A step of the tables, likewise. */
+export const NAME_KEY_TABLES = `
+-- Nothing is entered meanwhile.
+SELECT FROM inf_gw.account FOR UPDATE;
+-- The names that each key has a place for in a month. Its requests with other names count as others.
+CREATE TABLE inf_gw.usage_name_keys (
+  month text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('user', 'tag', 'app')),
+  key_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL CHECK (name <> ''),
+  PRIMARY KEY (month, kind, key_id, name)
+);
+INSERT INTO inf_gw.usage_name_keys SELECT DISTINCT n.month, n.kind, d.key_id, n.name FROM inf_gw.usage_name_days d
+  JOIN inf_gw.usage_names n ON n.month = substr(d.day, 1, 7) AND n.kind = d.kind AND n.name = d.name;
+`;
+
 const OF_ROW = `(VALUES ('user', x.by_user), ('tag', x.by_tag), ('app', x.by_app)) AS n (kind, name)`;
 
 export const NAMES = `
@@ -44,19 +60,22 @@ export const NAMES = `
 CREATE OR REPLACE FUNCTION inf_gw.enter_names(p_ended text[], p_ids text[], p_admitted_ms bigint[], p_user text[],
   p_tag text[], p_app text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  r record;
+  r record; v_last bigint;
 BEGIN
-  -- New names, as long as there is room in their month.
+  -- A key gets a place for one more name while it has fewer than there are places that no key has.
   FOR r IN
-    SELECT DISTINCT inf_gw.utc_month(x.ms * 1000) AS month, n.kind, n.name
-    FROM unnest(p_ids, p_admitted_ms, p_user, p_tag, p_app) AS x (id, ms, by_user, by_tag, by_app), LATERAL ${OF_ROW}
-    WHERE n.name <> '' AND x.id = ANY (p_ended) AND NOT EXISTS (SELECT FROM inf_gw.usage_names k
-      WHERE k.month = inf_gw.utc_month(x.ms * 1000) AND k.kind = n.kind AND k.name = n.name)
+    SELECT DISTINCT inf_gw.utc_month(x.ms * 1000) AS month, n.kind, j.key_id, n.name
+    FROM unnest(p_ids, p_admitted_ms, p_user, p_tag, p_app) AS x (id, ms, by_user, by_tag, by_app)
+      JOIN inf_gw.journal j ON j.request_id = x.id AND j.admitted_at_ms = x.ms, LATERAL ${OF_ROW}
+    WHERE n.name <> '' AND x.id = ANY (p_ended) AND NOT EXISTS (SELECT FROM inf_gw.usage_name_keys k
+      WHERE k.month = inf_gw.utc_month(x.ms * 1000) AND k.kind = n.kind AND k.key_id = j.key_id AND k.name = n.name)
   LOOP
-    INSERT INTO inf_gw.usage_names (month, kind, name, id)
-      SELECT r.month, r.kind, r.name, last.id + 1 FROM (
-        SELECT coalesce(max(k.id), 0) AS id FROM inf_gw.usage_names k WHERE k.month = r.month AND k.kind = r.kind
-      ) last WHERE last.id < ${MAX_NAMES};
+    SELECT coalesce(max(k.id), 0) INTO v_last FROM inf_gw.usage_names k WHERE k.month = r.month AND k.kind = r.kind;
+    CONTINUE WHEN ${MAX_NAMES} - v_last <= (SELECT count(*) FROM inf_gw.usage_name_keys k
+      WHERE k.month = r.month AND k.kind = r.kind AND k.key_id = r.key_id);
+    INSERT INTO inf_gw.usage_names (month, kind, name, id) VALUES (r.month, r.kind, r.name, v_last + 1)
+      ON CONFLICT (month, kind, name) DO NOTHING;
+    INSERT INTO inf_gw.usage_name_keys (month, kind, key_id, name) VALUES (r.month, r.kind, r.key_id, r.name);
   END LOOP;
   WITH ended AS (
     UPDATE inf_gw.journal j
@@ -73,8 +92,8 @@ BEGIN
     SELECT n.day, n.kind, coalesce(k.name, '${OTHER_NAMES}'), n.key_id, n.model, count(*),
       count(*) FILTER (WHERE n.outcome NOT IN ('ok', 'cancelled')), sum(n.prompt_tokens), sum(n.cached_tokens),
       sum(coalesce(n.cache_write_tokens, 0)), sum(n.completion_tokens), sum(n.cost_nanos)
-    FROM named n LEFT JOIN inf_gw.usage_names k
-      ON k.month = substr(n.day, 1, 7) AND k.kind = n.kind AND k.name = n.name
+    FROM named n LEFT JOIN inf_gw.usage_name_keys k
+      ON k.month = substr(n.day, 1, 7) AND k.kind = n.kind AND k.key_id = n.key_id AND k.name = n.name
     GROUP BY 1, 2, 3, 4, 5
     ON CONFLICT (kind, day, name, key_id, model) DO UPDATE SET ${ADD_FIGURES};
 END $$;
