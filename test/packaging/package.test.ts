@@ -8,7 +8,7 @@ import { Alone, emptyFolder } from './alone.ts';
 import { firstSteps } from './first-steps.ts';
 import { pack, ROOT } from './pack.ts';
 
-const MOST_BYTES = 400e3;
+const MOST_BYTES = 450e3;
 
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
@@ -32,7 +32,7 @@ describe('the npm package', () => {
     tarball = pack(packed);
   });
 
-  test('has less than 400 kB, and nothing but what runs', () => {
+  test('has less than 450 kB, and nothing but what runs', () => {
     assert.ok(statSync(tarball).size < MOST_BYTES, `${statSync(tarball).size} bytes`);
     const names = execFileSync('tar', ['-tzf', tarball]).toString().trim().split('\n');
     const folders = new Set(names.map((name) => name.split('/').slice(1, 3).join('/')));
