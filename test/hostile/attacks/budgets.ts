@@ -27,8 +27,10 @@ async function billedByLongRequests(site: HostileSite): Promise<number> {
     release();
     const outcome = await sending;
     await site.settled([key], [outcome]);
-    settledMs = performance.now();
-    billed += billedNanos([outcome]);
+    const nanos = billedNanos([outcome]);
+    // One that was refused takes nothing, so that the budget is free a second after the last that was not.
+    if (nanos > 0) settledMs = performance.now();
+    billed += nanos;
     most = Math.max(most, billed);
   }
   return most;
