@@ -11,8 +11,9 @@ export interface ImageSize {
 
 /** The sizes that one file may have. A GIF or WebP has one for each frame that is not as large as the whole. */
 const MAX_SIZES = 256;
-/** The headers that one file may have: an animation of some minutes. */
+/** The headers that one file may have, and the blocks of a GIF: an animation of some minutes. */
 const MAX_HEADERS = 10_000;
+const MAX_BLOCKS = 100_000;
 
 /** The largest size that a PNG, JPEG, GIF or WebP could be decoded to. Undefined if it is none of them, or malformed. */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
@@ -34,8 +35,8 @@ class Sizes {
 
   result(): ImageSize | undefined {
     const candidates = [...this.#found.values()];
-    if (candidates.length <= 1) return candidates[0];
     if (candidates.length > MAX_SIZES || this.#headers > MAX_HEADERS) return undefined;
+    if (candidates.length <= 1) return candidates[0];
     const width = Math.max(...candidates.map((size) => size.width));
     const height = Math.max(...candidates.map((size) => size.height));
     return { width, height, candidates };
@@ -112,8 +113,10 @@ function gifSizes(bytes: Buffer): Sizes | undefined {
   let [width, height] = [bytes.readUInt16LE(6), bytes.readUInt16LE(8)];
   sizes.add(width, height);
   let frames = 0;
+  let blocks = 0;
   let at = 13 + colorBytes(bytes.readUInt8(10));
   while (at < bytes.length && bytes[at] !== TRAILER) {
+    if (++blocks > MAX_BLOCKS) return undefined;
     const block = bytes[at++];
     if (block === EXTENSION) at = afterBlocks(bytes, at + 1);
     // Any other byte is passed over, as Pillow does.

@@ -30,19 +30,10 @@ export function kindByStart(bytes: Buffer): 'png' | 'jpeg' | 'gif' | 'webp' | 'w
   return beginsAsMp3(bytes) ? 'mp3' : undefined;
 }
 
-const [TAB, FORM_FEED, RETURN, DELETE] = [0x09, 0x0c, 0x0d, 0x7f];
-const [NEWLINE, SPACE] = [0x0a, 0x20];
-/** In UTF-8 the control characters beyond ASCII are this byte and one below the other. */
-const [CONTROL_LEAD, CONTROL_END] = [0xc2, 0xa0];
+/** In UTF-8: those of ASCII but tab, newlines and form feed, and those beyond. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const CONTROL_CHARACTER = /[\0-\x08\x0b\x0e-\x1f\x7f]|\xc2[\x80-\x9f]/;
 
-/** Valid UTF-8 without control characters other than tab, newlines and form feed. */
 function isText(bytes: Buffer): boolean {
-  if (!isUtf8(bytes)) return false;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] as number;
-    if (byte >= SPACE && byte < DELETE) continue;
-    if (byte === DELETE || (byte === CONTROL_LEAD && (bytes[at + 1] as number) < CONTROL_END)) return false;
-    if (byte < SPACE && byte !== NEWLINE && byte !== RETURN && byte !== TAB && byte !== FORM_FEED) return false;
-  }
-  return true;
+  return isUtf8(bytes) && !CONTROL_CHARACTER.test(bytes.toString('latin1'));
 }

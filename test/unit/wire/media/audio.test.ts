@@ -199,25 +199,28 @@ describe('an MP3', () => {
     );
   });
 
-  const HIDING: Readonly<Record<string, Buffer>> = {
-    'within frames that are followed by none': Buffer.concat([FAST.subarray(0, 4), repeated(SLOW, 200)]),
-    'behind frames of another kind': Buffer.concat([repeated(FAST, 30), repeated(SLOW, 200)]),
-    'within frames of layer I, which few decode': repeated(
-      Buffer.concat([header(MPEG1, 14, 2, { layer: 3 }), repeated(SLOW, 9), Buffer.alloc(20)]),
-      22,
-    ),
-    'within few frames, which decoders do not trust': Buffer.concat([
-      ...Array.from({ length: 5 }, () => Buffer.concat([header(MPEG1, 14, 2), repeated(SLOW, 20).subarray(0, 1_436)])),
-      repeated(SLOW, 100),
-    ]),
-    'in free format behind other frames': Buffer.concat([
-      repeated(FAST, 30),
-      repeated(Buffer.concat([header(MPEG25, 0, 2), Buffer.alloc(20)]), 200),
-    ]),
+  /** In free format, of 24 bytes and 72 ms. */
+  const small = Buffer.concat([header(MPEG25, 0, 2), Buffer.alloc(20)]);
+  /** A frame of 1,440 bytes that others hide in. */
+  const large = (hidden: Buffer, layer = 1) =>
+    Buffer.concat([header(MPEG1, 14, 2, { layer }), hidden, Buffer.alloc(1_436)]).subarray(0, 1_440);
+  const HIDING: Readonly<Record<string, readonly [Buffer, number]>> = {
+    'within a frame that is followed by none': [Buffer.concat([FAST.subarray(0, 4), repeated(SLOW, 200)]), 200],
+    'within the last of many frames': [
+      Buffer.concat([repeated(FAST, 20), large(repeated(small, 50)), Buffer.alloc(1)]),
+      50,
+    ],
+    'behind frames of another kind': [Buffer.concat([repeated(FAST, 30), repeated(SLOW, 200)]), 200],
+    'within frames of layer I, which few decode': [repeated(large(repeated(SLOW, 19), 3), 22), 19 * 22],
+    'within few frames, which decoders do not trust': [
+      Buffer.concat([repeated(large(repeated(small, 50)), 10), Buffer.alloc(1)]),
+      500,
+    ],
+    'in free format behind other frames': [Buffer.concat([repeated(FAST, 30), repeated(small, 200)]), 200],
   };
-  for (const [name, file] of Object.entries(HIDING)) {
+  for (const [name, [file, hidden]] of Object.entries(HIDING)) {
     test(`is at least as long as the frames that hide ${name}`, () => {
-      assert.ok((audioSeconds(file) as number) >= 200 * 0.072, String(audioSeconds(file)));
+      assert.ok((audioSeconds(file) as number) >= hidden * 0.072, String(audioSeconds(file)));
     });
   }
 
@@ -234,6 +237,13 @@ describe('an MP3', () => {
     });
   }
 
+  test('is not as long as its first frame says where that says nothing of frames', () => {
+    const first = Buffer.from(FAST);
+    first.write('Xing', 36);
+    first.writeUInt32BE(1_000_000, 36 + 8);
+    close(audioSeconds(Buffer.concat([first, repeated(FAST, 20)])), 21 * 0.036);
+  });
+
   test('is as long as by the shortest of its frames, if the first says nothing', () => {
     const short = Buffer.concat([header(MPEG1, 1, 2), Buffer.alloc(140)]);
     close(audioSeconds(Buffer.concat([repeated(FAST, 20), short])), (20 * 2 + 1) * 0.036);
@@ -244,7 +254,7 @@ describe('an MP3', () => {
   const UNKNOWN: Readonly<Record<string, Buffer>> = {
     'in free format': repeated(Buffer.concat([header(MPEG1, 0, 2), Buffer.alloc(96)]), 30),
     'with a tag of another version': tagged(0xff, 0, 0, 0, 0, 0, 0),
-    'with a tag of a length that readers read differently': tagged(4, 0, 0, 0, 0, 0x80, 0),
+    'with a tag of a length that readers read differently': tagged(4, 0, 0, 0, 0, 1, 0xa0),
     'with a tag that has a footer': tagged(4, 0, 0x10, 0, 0, 0, 0),
     'with a tag that is longer than the file': tagged(4, 0, 0, 0x7f, 0, 0, 0),
     'with another format behind its tag': Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\0fLaC'), Buffer.alloc(99)]),

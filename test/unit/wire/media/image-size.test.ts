@@ -39,7 +39,7 @@ const gifFrame = (left: number, top: number, width: number, height: number, flag
   0x2c,
   ...[left, top, width, height].flatMap(little16),
   flags,
-  ...Array(flags === 0 ? 0 : 6).fill(0),
+  ...(flags === 0 ? [] : [0, 0, 0x3b, 0x3b, 0x3b, 0x3b]),
   2,
   ...[1, 0x44, 0],
 ];
@@ -153,6 +153,13 @@ describe('decoders may differ about', () => {
         [12, 9],
       ],
     ],
+    'a GIF with a smaller frame behind one with colors': [
+      gif(7, 9, gifFrame(0, 0, 7, 9, 0x80), gifFrame(0, 0, 2, 3)),
+      [
+        [7, 9],
+        [2, 3],
+      ],
+    ],
     'a GIF with bytes between its frames': [
       gif(7, 9, gifFrame(0, 0, 7, 9), [1, 2], gifFrame(0, 0, 8, 1)),
       [
@@ -163,6 +170,13 @@ describe('decoders may differ about', () => {
     ],
     'a WebP whose picture is larger than its canvas': [
       webp(vp8x(7, 9), vp8(70, 90)),
+      [
+        [7, 9],
+        [70, 90],
+      ],
+    ],
+    'a WebP with another picture behind an odd chunk': [
+      webp(vp8x(7, 9), ['EXIF', [1, 2, 3]], vp8(70, 90)),
       [
         [7, 9],
         [70, 90],
@@ -198,6 +212,7 @@ describe('the size cannot be told of', () => {
     'a PNG without pixels': png(ihdr(0, 9)),
     'a JPEG without a frame': jpeg(SCAN, END),
     'a JPEG whose height comes later': jpeg(frame(7, 0), SCAN, segment(0xdc, 0, 9), END),
+    'a JPEG one of whose frames has no height': jpeg(frame(7, 0), frame(7, 9), SCAN),
     'a JPEG whose height is changed later': jpeg(frame(7, 9), SCAN, segment(0xdc, 99, 0), END),
     'a JPEG with a segment that some skip and others read': jpeg(segment(0xf0, ...frame(99, 99)), frame(7, 9), SCAN),
     'a JPEG within a JPEG': jpeg(frame(7, 9), SCAN, [0xff, 0xd8], frame(7, 9)),
@@ -207,13 +222,16 @@ describe('the size cannot be told of', () => {
     'a GIF that is cut in its screen': gif(7, 9).subarray(0, 10),
     'a WebP that a decoder may enlarge': webp(vp8(7 | 0x4000, 9)),
     'a WebP whose picture is no key frame': webp(['VP8 ', [1, 0, 0, 0x9d, 0x01, 0x2a, 7, 0, 9, 0, ...PADDING]]),
-    'a WebP that is cut': webp(vp8x(7, 9)).subarray(0, 24),
+    'a WebP that is cut': webp(vp8(7, 9), vp8x(7, 9)).subarray(0, -12),
+    'a WebP whose picture has another signature': webp(vp8(7, 9), ['VP8L', [0x2e, ...PADDING]]),
     'a WebP without a picture': webp(['EXIF', [1]]),
     'a file of more sizes than are compared': gif(
       7,
       9,
       ...Array.from({ length: 300 }, (_, index) => gifFrame(0, 0, index + 1, 1)),
     ),
+    'a file of more headers than are compared': png(...Array(10_000).fill(ihdr(1, 1)), ihdr(99, 99)),
+    'a GIF of more blocks than are read': gif(7, 9, gifFrame(0, 0, 7, 9), Array(100_000).fill(1)),
     'a file of another kind': Buffer.from('%PDF-1.4'),
     'an empty file': Buffer.alloc(0),
   };

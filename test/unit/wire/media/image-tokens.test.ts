@@ -12,10 +12,18 @@ const size = (width: number, height: number): ImageSize => ({ width, height });
 const sizes = fc.record({ width: fc.integer({ min: 1, max: 20_000 }), height: fc.integer({ min: 1, max: 20_000 }) });
 
 test('tiles are counted as in the examples that OpenAI gives, and small images are not enlarged', () => {
-  const tokens = [size(1024, 1024), size(2048, 4096), size(1, 1), size(512, 512), size(513, 512), size(128, 64)];
+  const tokens = [
+    size(1024, 1024),
+    size(2048, 4096),
+    size(1, 1),
+    size(512, 512),
+    size(513, 512),
+    size(128, 64),
+    size(4095, 2047),
+  ];
   assert.deepEqual(
     tokens.map((image) => tileTokens(image, GPT_4O)),
-    [765, 1105, 255, 255, 425, 255],
+    [765, 1105, 255, 255, 425, 255, 1445],
   );
   assert.equal(tileTokens(size(1920, 1080), GPT_4O_MINI), 36_835);
 });
