@@ -29,19 +29,23 @@ export function wavSeconds(bytes: Buffer): number | undefined {
 
 /** The fewest bytes that a second can have by the format at `at`. */
 function bytesPerSecond(bytes: Buffer, at: number): number | undefined {
-  if (at + FORMAT_BYTES > bytes.length || !isUncompressed(bytes, at)) return undefined;
+  if (at + FORMAT_BYTES > bytes.length) return undefined;
+  const format = formatAt(bytes, at);
+  if (!UNCOMPRESSED.has(format)) return undefined;
   const channels = bytes.readUInt16LE(at + 10);
   const sampleRate = bytes.readUInt32LE(at + 12);
   const byteRate = bytes.readUInt32LE(at + 16);
   const blockBytes = bytes.readUInt16LE(at + 20);
-  const sampleBytes = Math.ceil(bytes.readUInt16LE(at + 22) / 8);
+  // Whatever the bits of a sample are said to be, these formats have eight.
+  const sampleBytes = format === A_LAW || format === MU_LAW ? 1 : Math.ceil(bytes.readUInt16LE(at + 22) / 8);
   const lowest = Math.min(byteRate, sampleRate * blockBytes, sampleRate * channels * sampleBytes);
   return lowest > 0 ? lowest : undefined;
 }
 
-function isUncompressed(bytes: Buffer, at: number): boolean {
+/** The format, or the one that an extensible format names. */
+function formatAt(bytes: Buffer, at: number): number {
   const format = bytes.readUInt16LE(at + 8);
-  if (format !== EXTENSIBLE) return UNCOMPRESSED.has(format);
   const guid = bytes.subarray(at + 32, at + 48);
-  return guid.length === 16 && UNCOMPRESSED.has(guid.readUInt16LE(0)) && guid.subarray(2).equals(GUID_END);
+  const isNamed = format === EXTENSIBLE && guid.length === 16 && guid.subarray(2).equals(GUID_END);
+  return isNamed ? guid.readUInt16LE(0) : format;
 }

@@ -62,6 +62,7 @@ describe('a WAV file', () => {
     ],
     'is as long as its bytes per second say': [wav(formatChunk({ ...PCM, byteRate: 100 }), samples(15_992)), 160],
     'is as long as its block says': [wav(formatChunk({ ...PCM, blockBytes: 1 }), samples(15_992)), 2],
+    'has a byte for a sample of µ-law, whatever it says': [wav(formatChunk({ ...PCM, format: 7 }), samples(15_992)), 2],
     'is as long as its bits say': [wav(formatChunk({ ...PCM, bits: 8 }), samples(15_992)), 2],
     'is as long as the slowest of its formats says': [
       wav(formatChunk(PCM), formatChunk({ ...PCM, sampleRate: 80, byteRate: 160 }), samples(15_968)),
