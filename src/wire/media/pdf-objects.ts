@@ -6,6 +6,7 @@ import { inflateSync } from 'node:zlib';
 import {
   isBlank,
   isDigit,
+  isOddBlank,
   isRegular,
   type PdfDictionary,
   PdfSyntax,
@@ -187,7 +188,7 @@ function headerBefore(
   bytes: Buffer,
   at: number,
 ): { readonly number: number; readonly start: number } | 'odd' | undefined {
-  if (!isBlank(bytes[at - 1])) return isDigit(bytes[at - 1]) || bytes[at - 1] === NUL ? 'odd' : undefined;
+  if (!isBlank(bytes[at - 1])) return isDigit(bytes[at - 1]) || isOddBlank(bytes[at - 1]) ? 'odd' : undefined;
   const afterGeneration = blanksBefore(bytes, at);
   const generation = digitsBefore(bytes, afterGeneration);
   const end = blanksBefore(bytes, generation);
@@ -197,9 +198,6 @@ function headerBefore(
     generation < afterGeneration && end < generation && DIGITS.test(number) && !isRegular(bytes[start - 1]);
   return isPlain && start > 0 ? { number: Number(number), start } : 'odd';
 }
-
-/** A blank to some readers. */
-const NUL = 0;
 
 function blanksBefore(bytes: Buffer, end: number): number {
   let at = end;

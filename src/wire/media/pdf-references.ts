@@ -1,15 +1,18 @@
 /** The tables by which readers of a PDF find its objects: all of them have to agree with where the objects are. */
 import { isCount, type PdfObject, type PdfObjects, placeInStream } from './pdf-objects.ts';
-import { isRegular, type PdfDictionary, PdfSyntax, Reference } from './pdf-syntax.ts';
+import { isBlank, isRegular, type PdfDictionary, PdfSyntax, Reference } from './pdf-syntax.ts';
 
 /** Of all tables together. Each has the objects that were added or changed. */
 const MAX_ENTRIES = 100_000;
 /** Of the words that tables begin with. */
 const MAX_OCCURRENCES = 1_000;
+const MAX_TABLE_BYTES = 4_000_000;
 
 const ENTRY_BYTES = 20;
 const ENTRY = /^(\d{10}) \d{5} ([fn])(?: \r| \n|\r\n)$/;
 const DIGITS = /^\d{1,10}$/;
+const START = 'startxref';
+const TRAILER = 'trailer';
 
 /**
  * Whether readers find each object where it is, whichever table they go by. Otherwise one could take an object for another, and
@@ -24,6 +27,7 @@ class References {
   readonly #bytes: Buffer;
   #entries = 0;
   #occurrences = 0;
+  #tableBytes = MAX_TABLE_BYTES;
   #roots = 0;
 
   constructor(objects: PdfObjects) {
@@ -33,8 +37,7 @@ class References {
 
   areSound(): boolean {
     const areTablesSound =
-      this.#checkEach('xref', (at) => this.#checkTable(at)) &&
-      this.#checkEach('trailer', (at) => this.#checkTrailer(at));
+      this.#checkEach('xref', (at) => this.#checkTable(at)) && this.#checkEach(TRAILER, (at) => this.#checkTrailer(at));
     if (!areTablesSound) return false;
     for (const [, object] of this.#objects.entries()) {
       const { value, data } = object;
@@ -45,22 +48,26 @@ class References {
     return this.#roots > 0;
   }
 
-  /** Checks what follows each occurrence of a word, but those in longer words. */
   #checkEach(word: string, check: (at: number) => boolean): boolean {
     for (let at = this.#bytes.indexOf(word); at >= 0; at = this.#bytes.indexOf(word, at + word.length)) {
-      const end = at + word.length;
-      if (++this.#occurrences > MAX_OCCURRENCES) return false;
-      if (isRegular(this.#bytes[at - 1]) || isRegular(this.#bytes[end])) continue;
-      if (!check(end)) return false;
+      if (++this.#occurrences > MAX_OCCURRENCES || !check(at + word.length)) return false;
     }
     return true;
   }
 
-  /** Sections, each of which says of what number its first entry is, and how many there are. */
+  /** Within a longer word too: readers are led right there. */
   #checkTable(from: number): boolean {
-    const syntax = new PdfSyntax(this.#bytes, from);
+    const isStart = this.#bytes.toString('latin1', Math.max(0, from - START.length), from) === START;
+    const syntax = new PdfSyntax(this.#bytes, from, { bytes: this.#tableBytes, values: 0 });
+    const isSound = isStart ? isStartSound(syntax) : this.#areSectionsSound(syntax);
+    this.#tableBytes -= syntax.at - from;
+    return isSound;
+  }
+
+  /** Sections, each of which says of what number its first entry is, and how many there are. */
+  #areSectionsSound(syntax: PdfSyntax): boolean {
     let word = syntax.word();
-    while (word !== 'trailer') {
+    while (word !== TRAILER) {
       const count = syntax.word();
       if (!DIGITS.test(word) || !DIGITS.test(count) || ++this.#entries > MAX_ENTRIES) return false;
       syntax.skipBlanks();
@@ -74,7 +81,9 @@ class References {
     return true;
   }
 
+  /** Readers that search for a trailer take no longer word for one. */
   #checkTrailer(from: number): boolean {
+    if (isRegular(this.#bytes[from]) || isRegular(this.#bytes[from - TRAILER.length - 1])) return true;
     const trailer = this.#objects.valueAt(this.#bytes, from)?.value;
     return trailer instanceof Map && this.#checkRoot(trailer);
   }
@@ -116,6 +125,15 @@ class References {
     const place = kind === IN_FILE ? second : placeInStream(second, third);
     return kind <= IN_STREAM && this.#objects.get(number)?.place === place;
   }
+}
+
+const PERCENT = 0x25;
+
+/** Where the last table is follows, and then nothing that could be taken for one. */
+function isStartSound(syntax: PdfSyntax): boolean {
+  if (syntax.integer() === undefined) return false;
+  while (isBlank(syntax.bytes[syntax.at])) syntax.at++;
+  return syntax.at >= syntax.bytes.length || syntax.bytes[syntax.at] === PERCENT;
 }
 
 const [FREE, IN_FILE, IN_STREAM] = [0, 1, 2];

@@ -53,14 +53,19 @@ const MAX_KEYWORD_BYTES = 32;
 const MAX_DIGITS = 10;
 
 const [REGULAR, BLANK, DELIMITER, REFUSED] = [0, 1, 2, 3];
-/** NUL is a blank by the standard, and no blank to some readers. */
 const CLASSES = new Uint8Array(256);
-CLASSES[0] = REFUSED;
-for (const byte of Buffer.from('\t\n\f\r ')) CLASSES[byte] = BLANK;
+// Some readers take these control characters for blanks, and others do not: NUL, the vertical tab, the form feed.
+CLASSES.fill(REFUSED, 0, 0x20);
+for (const byte of Buffer.from('\t\n\r ')) CLASSES[byte] = BLANK;
 for (const byte of Buffer.from('()<>[]{}/%')) CLASSES[byte] = DELIMITER;
 
 export function isBlank(byte: number | undefined): boolean {
   return byte !== undefined && CLASSES[byte] === BLANK;
+}
+
+/** A byte that is a blank to some readers alone. The last two are to those that take the bytes for characters. */
+export function isOddBlank(byte: number | undefined): boolean {
+  return byte !== undefined && (CLASSES[byte] === REFUSED || byte === 0x85 || byte === 0xa0);
 }
 
 /** A byte that numbers, names and keywords consist of. */
@@ -81,7 +86,7 @@ const [OPEN_ARRAY, CLOSE_ARRAY, LESS, GREATER, SLASH] = [0x5b, 0x5d, 0x3c, 0x3e,
 const [PERCENT, NEWLINE, RETURN, NUMBER_SIGN, ZERO, NINE] = [0x25, 0x0a, 0x0d, 0x23, 0x30, 0x39];
 const [PLUS, MINUS, POINT] = [0x2b, 0x2d, 0x2e];
 const KEYWORDS: ReadonlySet<string> = new Set(['true', 'false', 'null']);
-const HEX_TEXT = /^[\da-fA-F\t\n\f\r ]*$/;
+const HEX_TEXT = /^[\da-fA-F\t\n\r ]*$/;
 /** An escape that nobody needs, of a letter or digit, hides a name from readers that do not resolve escapes. */
 const NEEDLESS_ESCAPE = /#(?:3\d|[46][1-9a-fA-F]|[57][\daA])/;
 const NO_MEMBERS: PdfDictionary = new Map();

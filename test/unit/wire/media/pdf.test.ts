@@ -113,12 +113,14 @@ describe('pages cannot be told', () => {
     'of a portfolio': { 1: '<< /Type /Catalog /Pages 2 0 R /Collection << >> >>' },
     'of templates': { 5: '<< /Templates 6 0 R >>' },
     'of a blank that is none to some': { 3: '<< /Type /Page\0/Parent 2 0 R >>' },
+    'of a page whose kids are behind such a blank': { 3: '<< /Type /Page /Kids\v[4 0 R 4 0 R] >>' },
     'of a comment that ends differently to some': { 3: '<< /Type /Page % 1\r /Parent 2 0 R >>' },
     'of a text that does not end': { 5: '(text' },
     'of a value that does not exist': { 5: 'nul' },
     'of a hidden object in the data of a stream': { 5: stream('', '3 0 obj\n<< >>\nendobj') },
     'of a hidden object behind a comment': { 5: stream('', '9 0 % \nobj << /Type /Page >> endobj') },
     'of a hidden object behind a blank that is none to some': { 5: stream('', '9 0\0obj << /Type /Page >> endobj') },
+    'of a hidden object behind a blank of other characters': { 5: stream('', '9 0\xa0obj << /Type /Page >> endobj') },
     'of an object stream with the object of another': { 5: objectStream([[3, PAGE]]) },
     'of an object stream that is not compressed as usual': {
       5: objectStream([[6, PAGE]], '/DecodeParms << /Predictor 2 >>'),
@@ -157,6 +159,8 @@ describe('pages cannot be told', () => {
     'a catalog stands in the trailer itself': 'trailer\n<< /Root << /Type /Catalog /Pages 2 0 R >> >>\n',
     'an object stands behind other letters': 'x4 0 obj\n<< /Type /Page >>\nendobj\n',
     'a second table leads elsewhere': 'xref\n3 1\n0000000009 00000 n \ntrailer\n<< >>\n',
+    'a second table that leads elsewhere is in a longer word': 'anxref\n3 1\n0000000009 00000 n \ntrailer\n<< >>\n',
+    'a second table stands where the last one should be': 'startxref\n3 1\n0000000009 00000 n \ntrailer\n<< >>\n',
     'a second table is odd': 'xref\n3 1\n9 0 n\ntrailer\n<< >>\n',
     'an object has a number that readers cut off': '4294967299 0 obj\n<< >>\nendobj\n',
     'an object has no end': '9 0 obj\n<< >>\n',
@@ -191,6 +195,10 @@ describe('pages cannot be told', () => {
     'too many object streams': [manyStreams],
     'an object stream that inflates to too much': [{ 5: packedStream(0, '', ' '.repeat(5_000_000)) }],
     'too many entries in tables': [{}, { append: `xref\n${'0 0\n'.repeat(110_000)}trailer\n<< >>\n` }],
+    'tables within the comments of tables': [
+      {},
+      { append: `${'xref %'.repeat(900)}${' '.repeat(9_000)}\n0 0\ntrailer\n<< >>\n` },
+    ],
     'too many tables': [{}, { append: 'trailer\n<< >>\n'.repeat(1_100) }],
   };
   for (const [name, [bodies, options]] of Object.entries(TOO_MUCH)) {
