@@ -62,7 +62,10 @@ const SQL = /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|PRAGMA|BEGIN|COMM
 
 /** Rooms that compute and do nothing else: of Node itself they may import these modules alone. */
 const PURE_ROOMS = ['wire', 'dialects', 'translate', 'providers', 'relay', 'catalog', 'proxy'];
-/** Of `node:crypto` only hashes are pure; a random number would fail the tests of what it is in. Of `node:zlib` what waits for its result. */
+/**
+ * Of `node:crypto` only hashes are pure; a random number would fail the tests of what it is in. Of `node:zlib` only what waits
+ * for its result.
+ */
 const PURE_MODULES = ['node:buffer', 'node:crypto', 'node:zlib'];
 
 /** `src/state/sqlite/keys.ts` is in the room `state`. */

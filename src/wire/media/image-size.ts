@@ -15,7 +15,9 @@ const MAX_SIZES = 256;
 const MAX_HEADERS = 10_000;
 const MAX_BLOCKS = 100_000;
 
-/** The largest size that a PNG, JPEG, GIF or WebP could be decoded to. Undefined if it is none of them, or malformed. */
+/**
+ * The largest size that a PNG, JPEG, GIF or WebP could be decoded to. Undefined if it is none of them, or malformed.
+ */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   const kind = kindByStart(bytes);
   if (kind === undefined || kind === 'wav' || kind === 'mp3') return undefined;
@@ -82,7 +84,7 @@ function jpegSizes(bytes: Buffer): Sizes | undefined {
   let at = 2;
   while (at < bytes.length) {
     while (at < bytes.length && bytes[at] !== 0xff) at++;
-    while (bytes[at] === 0xff) at++;
+    while (at < bytes.length && bytes[at] === 0xff) at++;
     const marker = bytes[at++] ?? END_OF_IMAGE;
     // Within the pixels 0 stands for the byte before it, and restarts have no segment.
     if (marker === 0 || (marker >= RESTART && marker < START_OF_IMAGE)) continue;
@@ -106,7 +108,9 @@ function colorBytes(flags: number): number {
   return (flags & HAS_COLORS) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1);
 }
 
-/** Decoders take the screen, the screen extended to what its frames need (Pillow), or a frame by itself (ImageMagick). */
+/**
+ * Decoders take the screen, the screen extended to what its frames need (Pillow), or a frame by itself (ImageMagick).
+ */
 function gifSizes(bytes: Buffer): Sizes | undefined {
   if (bytes.length < 13) return undefined;
   const sizes = new Sizes();
@@ -143,7 +147,9 @@ function afterBlocks(bytes: Buffer, from: number): number {
 /** An animation frame of a WebP: its position and size, and then chunks of its own. */
 const ANIMATION_FRAME_BYTES = 16;
 
-/** The canvas, and the pictures in it, which the canvas should be as large as. Undefined if a picture cannot be read. */
+/**
+ * The canvas, and the pictures in it, which the canvas should be as large as. Undefined if a picture cannot be read.
+ */
 function webpSizes(bytes: Buffer): Sizes | undefined {
   const sizes = new Sizes();
   let at = 12;

@@ -11,8 +11,8 @@ const PDF_HEADER = /%PDF|%!PS-Adobe-\d+\.\d+ PDF-/;
 const LONGEST_PDF_HEADER = '%!PS-Adobe-NN.NN PDF-'.length;
 
 /**
- * The kind of a file. A file that a PDF reader would open is a `pdf`, whatever else it is as well. A host that is told another
- * kind than this may read something else: then nothing here says what it sees.
+ * The kind of a file. A file that a PDF reader would open is a `pdf`, whatever else it is as well. A host that is told
+ * another kind than this may read something else: then nothing here says what it sees.
  */
 export function kindOf(bytes: Buffer): MediaKind {
   if (PDF_HEADER.test(bytes.toString('latin1', 0, PDF_HEADER_BYTES + LONGEST_PDF_HEADER))) return 'pdf';

@@ -1,6 +1,9 @@
 /** How long an MP3 is: the sum over its frames, and what any other bytes of it could hold at worst. */
 
-/** In kbit/s by index, for MPEG 1, and for MPEG 2 and 2.5. Index 0 is free format, whose frames say nothing of their length. */
+/**
+ * In kbit/s by index, for MPEG 1, and for MPEG 2 and 2.5. Index 0 is free format, whose frames say nothing of their
+ * length.
+ */
 const BIT_RATES = [
   [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
   [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
@@ -16,8 +19,8 @@ const SAME_BITS = 0xff_fe_0c_00;
 const HEADER_BYTES = 4;
 
 /**
- * The fewest bytes that a second can take: 13 bytes of header and side information, in free format, for at most 1,152 samples
- * at 8 kHz. The lowest rate that has a number, 8 kbit/s, is 1,000 bytes.
+ * The fewest bytes that a second can take: 13 bytes of header and side information, in free format, for at most 1,152
+ * samples at 8 kHz. The lowest rate that has a number, 8 kbit/s, is 1,000 bytes.
  */
 const FEWEST_BYTES_PER_SECOND = 90;
 /** Before they trust a stream, decoders look at this many frames, minimp3 at the most of them. */
@@ -31,10 +34,10 @@ export function beginsAsMp3(bytes: Buffer): boolean {
 }
 
 /**
- * An upper bound in seconds; undefined where the frames do not begin right after the tag, since then it may be another format.
- * Frames count while each begins where the last one ends and is of the same kind: so far every decoder goes the same way. From
- * then on decoders differ in where they go on, and in what is left each byte counts at the lowest rate. So does a file of
- * layers I and II: decoders of layer III alone search its frames for others.
+ * An upper bound in seconds; undefined where the frames do not begin right after the tag, since then it may be another
+ * format. Frames count while each begins where the last one ends and is of the same kind: so far every decoder goes
+ * the same way. From then on decoders differ in where they go on, and in what is left each byte counts at the lowest
+ * rate. So does a file of layers I and II: decoders of layer III alone search its frames for others.
  */
 export function mp3Seconds(bytes: Buffer): number | undefined {
   const start = endOfTag(bytes);
@@ -114,8 +117,8 @@ const MONO = 3;
 const HAS_FRAMES = 1;
 
 /**
- * As encoders write it into the first frame. Some programs take the length of a file from there and, if it is not there, from
- * the length of one frame and of the file, with its tag.
+ * As encoders write it into the first frame. Some programs take the length of a file from there and, if it is not
+ * there, from the length of one frame and of the file, with its tag.
  */
 function declaredFrames(bytes: Buffer, start: number, first: number): number | undefined {
   const isMono = ((first >>> 6) & 3) === MONO;

@@ -1,6 +1,6 @@
 /**
- * The objects of a PDF, wherever a reader could look for them: by the cross-reference tables, or by searching the file, as
- * readers do when those are broken. A file in which the two could differ is refused.
+ * The objects of a PDF, wherever a reader could look for them: by the cross-reference tables, or by searching the
+ * file, as readers do when those are broken. A file in which the two could differ is refused.
  */
 import { inflateSync } from 'node:zlib';
 import {
@@ -36,7 +36,10 @@ export interface PdfObject {
   readonly place: number;
 }
 
-/** The place of what is in an object stream: below 0, and different for each. NaN, which is no place, where there can be none. */
+/**
+ * The place of what is in an object stream: below 0, and different for each. NaN, which is no place, where there can
+ * be none.
+ */
 export function placeInStream(stream: number, index: number): number {
   return index < MAX_OBJECTS ? -1 - stream * MAX_OBJECTS - index : Number.NaN;
 }
@@ -125,7 +128,9 @@ export class PdfObjects {
     return true;
   }
 
-  /** The numbers of the objects and where each begins, and then the objects, in this order and with nothing in between. */
+  /**
+   * The numbers of the objects and where each begins, and then the objects, in this order and with nothing in between.
+   */
   #readObjectStream(stream: number, object: PdfObject, dictionary: PdfDictionary): boolean {
     const [count, first] = [dictionary.get('/N'), dictionary.get('/First')];
     const data = this.streamData(object);
@@ -181,8 +186,8 @@ function onlyItem(value: PdfValue | undefined): PdfValue | undefined {
 }
 
 /**
- * The number that an `obj` at this offset gives to what follows. Undefined if the letters are part of another word, or of none
- * that makes an object; odd if some readers would find a number there.
+ * The number that an `obj` at this offset gives to what follows. Undefined if the letters are part of another word, or
+ * of none that makes an object; odd if some readers would find a number there.
  */
 function headerBefore(
   bytes: Buffer,
@@ -219,7 +224,9 @@ function afterLineEnd(bytes: Buffer, at: number): number | undefined {
   return bytes[at] === RETURN && bytes[at + 1] === NEWLINE ? at + 2 : undefined;
 }
 
-/** The filters of PNG that cross-reference streams have: a row as it is, or as what it differs in from the row above. */
+/**
+ * The filters of PNG that cross-reference streams have: a row as it is, or as what it differs in from the row above.
+ */
 const [NONE, UP] = [0, 2];
 const MAX_COLUMNS = 64;
 

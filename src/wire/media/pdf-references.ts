@@ -15,8 +15,8 @@ const START = 'startxref';
 const TRAILER = 'trailer';
 
 /**
- * Whether readers find each object where it is, whichever table they go by. Otherwise one could take an object for another, and
- * a page for many. There is at least one table that names the catalog.
+ * Whether readers find each object where it is, whichever table they go by. Otherwise one could take an object for
+ * another, and a page for many. There is at least one table that names the catalog.
  */
 export function areReferencesSound(objects: PdfObjects): boolean {
   return new References(objects).areSound();

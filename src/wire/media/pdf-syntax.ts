@@ -1,4 +1,7 @@
-/** Reads the values that a PDF consists of, keeps those that matter, and refuses what two readers could read differently. */
+/**
+ * Reads the values that a PDF consists of, keeps those that matter, and refuses what two readers could read
+ * differently.
+ */
 
 /** A name is a string that begins with its slash. */
 export type PdfValue = number | string | Reference | PdfArray | PdfDictionary | typeof UNKEPT;

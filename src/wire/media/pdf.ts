@@ -7,9 +7,10 @@ import { type PdfDictionary, Reference } from './pdf-syntax.ts';
 const MAX_LEVELS = 64;
 
 /**
- * The most pages that any PDF reader could find, or undefined if it cannot be told: the file is encrypted, changed after it was
- * written, damaged, has forms or files that bring pages of their own, or is unlike what common producers write. Readers differ
- * in how they mend such files, so none of it is mended here.
+ * The most pages that any PDF reader could find, or undefined if it cannot be told: the file is encrypted, changed
+ * after it was written, damaged, has forms or files that bring pages of their own, or is unlike what common producers
+ * write. Readers differ in how they mend such files, so none of it is mended here. A reading takes up to 0.1 s of a
+ * core, for a file of few KB as well, since those can inflate: whoever reads several bounds how many.
  */
 export function pdfPages(bytes: Buffer): number | undefined {
   if (bytes.toString('latin1', 0, 5) !== '%PDF-') return undefined;
@@ -33,7 +34,7 @@ class PageTrees {
     const declared = new Set<unknown>();
     for (const [number, { value }] of this.#objects.entries()) {
       if (!(value instanceof Map)) continue;
-      // PDFium takes the pages of a file for the web from here.
+      // Poppler takes the pages of a file for the web from here.
       if (value.has('/Linearized')) declared.add(value.get('/N'));
       if (this.#seen.has(number)) continue;
       const type = this.#objects.resolve(value.get('/Type'));
@@ -62,7 +63,9 @@ class PageTrees {
     return pages;
   }
 
-  /** The pages at and below a node. Undefined if a node has two parents, or is not plainly a page or a parent of pages. */
+  /**
+   * The pages at and below a node. Undefined if a node has two parents, or is not plainly a page or a parent of pages.
+   */
   #below(number: number, level = 0): number | undefined {
     const value = this.#objects.get(number)?.value;
     if (!(value instanceof Map) || this.#seen.has(number) || level > MAX_LEVELS) return undefined;

@@ -11,9 +11,9 @@ const MAX_FORMATS = 8;
 const FORMAT_BYTES = 24;
 
 /**
- * An upper bound in seconds; undefined if a format is compressed or cannot be read. Whatever follows the header counts as
- * samples, since programs that write to a pipe leave the lengths wrong; and each place that could be the format counts, since
- * readers find their way there differently.
+ * An upper bound in seconds; undefined if a format is compressed or cannot be read. Whatever follows the header counts
+ * as samples, since programs that write to a pipe leave the lengths wrong; and each place that could be the format
+ * counts, since readers find their way there differently.
  */
 export function wavSeconds(bytes: Buffer): number | undefined {
   let lowest = Number.POSITIVE_INFINITY;

@@ -1,4 +1,7 @@
-/** Writes PDFs for tests: any objects, in any of the ways in which a file can hold them, with tables that agree with them. */
+/**
+ * Writes PDFs for tests: any objects, in any of the ways in which a file can hold them, with tables that agree with
+ * them.
+ */
 import { deflateSync } from 'node:zlib';
 
 /** What is between `obj` and `endobj`, by the number of the object. */
