@@ -64,7 +64,7 @@ describe('pages are counted', () => {
     'with names that need their escapes': [twoPages({ 5: '<< /BaseFont /Arial#20Bold /X#2Ftype /Page >>' }), 2],
     'of a file for the web that counts them as well': [twoPages({ 5: '<< /Linearized 1 /N 2 >>' }), 2],
     'with the words of a file in a text': [
-      twoPages({ 5: '(an object, and << /Type /Page >> \\) (nested) endobj)' }),
+      twoPages({ 5: '(an object, pdftrailer or trailers, and << /Type /Page >> \\) (nested) endobj)' }),
       2,
     ],
     'with a length that stands elsewhere': [
