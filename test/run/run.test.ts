@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, type TestContext, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../src/cli/run/child.ts';
 import { parseUsd } from '../../src/core/money.ts';
@@ -19,6 +19,9 @@ import { bounded, until } from '../support/wait.ts';
 
 const fileHere = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
+/** How often a stream brings a piece of about twenty tokens. One that is cut is charged all that its host has written by then. */
+const PIECE_MS = 20;
+
 /** 0.30 USD for an answer. A stream goes on until it is cut. */
 const HOST: Script = async (call) => {
   if (!call.body.includes('"stream":true')) {
@@ -26,8 +29,8 @@ const HOST: Script = async (call) => {
     return call.answer(200, completion('Done.', { usage }));
   }
   call.stream();
-  const piece = chunk('word '.repeat(100));
-  while (await call.pour(Buffer.from(`${piece.length.toString(16)}\r\n${piece}\r\n`))) await setImmediate();
+  const piece = chunk('word '.repeat(20));
+  while (await call.pour(Buffer.from(`${piece.length.toString(16)}\r\n${piece}\r\n`))) await setTimeout(PIECE_MS);
 };
 
 interface ReceiptJson {
