@@ -71,9 +71,13 @@ async function usageOf(
 ): Promise<Pick<Metered, 'usage' | 'source'>> {
   const { usage, source, written, earlyReport } = metered;
   if (written === undefined) return { usage: withLifetimes(usage, request), source };
-  const read = withToolWork(await countUsage(counter, usage, sampleInput(request, model), written), work, request);
-  const counted = withPrediction(read, request);
-  return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices) : counted);
+  const input = sampleInput(request, model);
+  const counted = withPrediction(
+    withToolWork(await countUsage(counter, usage, input, written), work, request),
+    request,
+  );
+  const { extraTokens } = input;
+  return larger(earlyReport, earlyReport === undefined ? asHeld(counted, request, prices, extraTokens) : counted);
 }
 
 /** As it was held: what was read again comes from the cache, if the host may have one. */

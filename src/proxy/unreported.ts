@@ -4,10 +4,21 @@ import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { readTokens } from './summary.ts';
 
-/** The usage of a request that nobody reports: its input as it was held, with what was summarized and written to a cache. */
-export function asHeld(usage: TokenUsage, request: ModelRequest, prices: Prices): TokenUsage {
+/**
+ * The usage of a request that nobody reports: its input as it was held, with what was summarized, spoken, and written to a
+ * cache. `attachmentTokens`: those of the input that are no text.
+ */
+export function asHeld(usage: TokenUsage, request: ModelRequest, prices: Prices, attachmentTokens: number): TokenUsage {
   const promptTokens = readTokens(request, usage.promptTokens, usage.completionTokens);
-  return withWrites({ ...usage, promptTokens }, request, prices);
+  const isSpoken = request.hasAudio && prices.audioInput > prices.input;
+  const read = isSpoken ? withAudio({ ...usage, promptTokens }, attachmentTokens) : { ...usage, promptTokens };
+  return withWrites(read, request, prices);
+}
+
+/** Nobody says which of the attachments were audio: all of them. */
+function withAudio(usage: TokenUsage, attachmentTokens: number): TokenUsage {
+  const { promptTokens, cachedTokens, parts = NO_PARTS } = usage;
+  return { ...usage, parts: { ...parts, audioInputTokens: Math.min(attachmentTokens, promptTokens - cachedTokens) } };
 }
 
 /** Nobody says how much a request has written to the prompt cache: all of its input. */
@@ -16,7 +27,8 @@ function withWrites(usage: TokenUsage, { dialect, cacheWrite }: ModelRequest, pr
   const isBilled = dialect.name === 'messages' || prices.cacheWrite > prices.input;
   if (cacheWrite === undefined || !isBilled) return usage;
   const { promptTokens, cachedTokens, parts = NO_PARTS } = usage;
-  const written = { [cacheWrite === '1h' ? 'cacheWrite1hTokens' : 'cacheWriteTokens']: promptTokens - cachedTokens };
+  const tokens = promptTokens - cachedTokens - parts.audioInputTokens;
+  const written = { [cacheWrite === '1h' ? 'cacheWrite1hTokens' : 'cacheWriteTokens']: tokens };
   return { ...usage, parts: { ...parts, ...written } };
 }
 

@@ -19,19 +19,27 @@ function request(dialect: 'chat' | 'responses' | 'messages', more: Partial<Model
 describe('the usage of a request that nobody reports', () => {
   test('has all of its input written to a cache where that has a price of its own', () => {
     const written = { cacheWriteTokens: 1_000 };
-    assert.deepEqual(asHeld(USAGE, request('responses', {}), DEARER).parts, { ...NO_PARTS, ...written });
-    assert.equal(asHeld(USAGE, request('responses', {}), FLAT).parts, undefined);
-    assert.deepEqual(asHeld(USAGE, request('messages', {}), FLAT).parts, { ...NO_PARTS, ...written });
-    assert.equal(asHeld(USAGE, request('messages', { cacheWrite: undefined }), DEARER).parts, undefined);
+    assert.deepEqual(asHeld(USAGE, request('responses', {}), DEARER, 0).parts, { ...NO_PARTS, ...written });
+    assert.equal(asHeld(USAGE, request('responses', {}), FLAT, 0).parts, undefined);
+    assert.deepEqual(asHeld(USAGE, request('messages', {}), FLAT, 0).parts, { ...NO_PARTS, ...written });
+    assert.equal(asHeld(USAGE, request('messages', { cacheWrite: undefined }), DEARER, 0).parts, undefined);
   });
   test('has it written for long if the request asks for that', () => {
     const parts = { ...NO_PARTS, cacheWrite1hTokens: 1_000 };
-    assert.deepEqual(asHeld(USAGE, request('responses', { cacheWrite: '1h' }), DEARER).parts, parts);
+    assert.deepEqual(asHeld(USAGE, request('responses', { cacheWrite: '1h' }), DEARER, 0).parts, parts);
+  });
+  test('has its attachments at the price of audio where they may be that, and the rest written to a cache', () => {
+    const spoken = { ...DEARER, audioInput: 40n };
+    const parts = { ...NO_PARTS, audioInputTokens: 300, cacheWriteTokens: 700 };
+    assert.deepEqual(asHeld(USAGE, request('chat', { hasAudio: true }), spoken, 300).parts, parts);
+    assert.equal(asHeld(USAGE, request('chat', { hasAudio: true }), spoken, 5_000).parts?.audioInputTokens, 1_000);
+    assert.equal(asHeld(USAGE, request('chat', { hasAudio: true }), DEARER, 300).parts?.audioInputTokens, 0);
+    assert.equal(asHeld(USAGE, request('chat', { hasAudio: false }), spoken, 300).parts?.audioInputTokens, 0);
   });
   test('has its input twice if the host may have summarized it', () => {
-    const usage = asHeld(USAGE, request('responses', { summarizesAbove: 1_100 }), DEARER);
+    const usage = asHeld(USAGE, request('responses', { summarizesAbove: 1_100 }), DEARER, 0);
     assert.deepEqual([usage.promptTokens, usage.parts?.cacheWriteTokens], [2_000, 2_000]);
-    assert.equal(asHeld(USAGE, request('responses', { summarizesAbove: 1_300 }), FLAT).promptTokens, 1_000);
+    assert.equal(asHeld(USAGE, request('responses', { summarizesAbove: 1_300 }), FLAT, 0).promptTokens, 1_000);
   });
 });
 
