@@ -32,7 +32,7 @@ const HOW_TO_READ = [
 ];
 
 const REMAINS = [
-  '**What a host writes ahead.** A stream is cut at the event that passes its hold. What the host has written beyond it by then, on the way or in the same write, is billed by the host and charged to nobody. A model that writes slower than a decision takes is one event ahead; a host that sends a prepared text at once is ahead by all of it.',
+  '**What a host writes ahead.** A stream is cut when its hold is used up. What has arrived by then is charged, and can pass a limit: a model that writes slower than a decision takes is one event ahead, a host that sends a prepared text at once by all of it. What is still on the way then is billed by the host and charged to nobody. [Figures](accounting.md#streams-that-outgrow-their-hold).',
   '**The host’s own tokenizer.** The gateway estimates and counts with o200k_base. A host with another tokenizer bills more or fewer tokens for the same text. What it reports is charged as reported, so a difference matters only to estimates before the answer and to requests without a report: leave room for it in the balance.',
   '**Hidden reasoning of an aborted stream.** Some hosts bill reasoning that they never send, and name it only in the report at the end. When a client leaves in the middle of such a stream, the gateway stops the host and counts what was written; nobody sees the rest, but the hold bounds it. Use `on_disconnect: drain` for such models: then the stream is read to its report.',
   '**Hidden reasoning before the first word.** For the same reason a hold cannot grow with reasoning that nobody sees. A declared maximum covers it; `cap_output: true` declares one wherever the client does not.',

@@ -127,7 +127,7 @@ describe('a dispatch', () => {
         abort() {},
       });
       attempt.receiveHead({ ...HEAD, contentType: 'text/event-stream', status: 200 });
-      attempt.push(Buffer.from(chunk('x').repeat(500)));
+      attempt.push(Buffer.from(chunk('', null, { obfuscation: 'x'.repeat(100) }).repeat(500)));
     });
     const run = dispatch.run();
     dispatch.clientLeft();
