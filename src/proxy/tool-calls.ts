@@ -36,6 +36,8 @@ function usesOf(name: string, tools: readonly HostTool[]): readonly ToolUse[] {
 
 /** The tools of a request, with at least as many calls of each as were seen; the same ones if these are enough. */
 export function withCalls(tools: readonly HostTool[], seen: readonly ToolCall[]): readonly HostTool[] {
+  // Asked with every event of a stream.
+  if (seen.length === 0) return tools;
   let raised = tools;
   for (const name of new Set(seen.map(nameOf))) {
     const calls = seen.filter((call) => call.name === name).length;
