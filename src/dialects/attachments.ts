@@ -77,8 +77,36 @@ export function readData(place: Place, expected: 'image' | 'audio' | 'file', med
   const attachments: Attachment[] = [];
   if (isName(data)) attachments.push(isFetchedImage(data, expected) ? FETCHED_IMAGE : { kind: 'reference', ...place });
   else if (expected === 'image') attachments.push(UNSEEN_IMAGE);
-  // A text in the place of data counts as the text that it is.
-  return { attachments, texts: typeof data === 'string' ? [data] : [], others };
+  if (typeof data !== 'string') return { attachments, texts: [], others };
+  // A text in the place of data counts as the text that it is, and as what a lenient host decodes of it.
+  const lenient = isName(data) ? undefined : decodedLeniently(data);
+  if (lenient === undefined) return { attachments, texts: [data], others };
+  const declared = (mediaType ?? lenient.mediaType ?? `${expected}/*`).toLowerCase();
+  const read = readBytes(lenient.bytes, declared, place, expected);
+  return {
+    attachments: read.attachments.length > 0 ? read.attachments : attachments,
+    texts: [data, ...read.texts],
+    others,
+  };
+}
+
+/** Base64 with blanks, line ends or the alphabet of addresses. */
+const LENIENT_BASE64 = /^[\w+/\s=-]+$/;
+
+/** What some hosts decode that is no plain base64: any data URL, and base64 in another form. */
+function decodedLeniently(data: string): { readonly bytes: Buffer; readonly mediaType?: string } | undefined {
+  const [, header, rest] = /^\s*data:([^,]*),(.*)$/is.exec(data) ?? [];
+  if (header === undefined || rest === undefined) {
+    return LENIENT_BASE64.test(data) ? { bytes: Buffer.from(data, 'base64') } : undefined;
+  }
+  const bytes = /;\s*base64\s*$/i.test(header)
+    ? Buffer.from(rest, 'base64')
+    : Buffer.from(unescapeBytes(rest), 'latin1');
+  return header === '' ? { bytes } : { bytes, mediaType: header };
+}
+
+function unescapeBytes(text: string): string {
+  return text.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
 const UNSEEN_IMAGE: Attachment = { kind: 'image', size: undefined };
@@ -116,10 +144,16 @@ function readBytes(
       return only(seconds === undefined ? { kind: 'opaque', ...place } : { kind: 'audio', seconds });
     }
     case 'text':
-      return { attachments: expected === 'image' ? [UNSEEN_IMAGE] : [], texts: [bytes.toString('utf8')] };
+      return { attachments: besideText(declared, place, expected), texts: [bytes.toString('utf8')] };
     case 'other':
       return only(declared.startsWith('image/') ? UNSEEN_IMAGE : { kind: 'opaque', ...place });
   }
+}
+
+/** What a text in place of data may be besides: some readers need no header to take it for a PDF. */
+function besideText(declared: string, place: Place, expected: string): readonly Attachment[] {
+  if (declared.includes('pdf')) return [{ kind: 'opaque', ...place }];
+  return expected === 'image' ? [UNSEEN_IMAGE] : [];
 }
 
 const DATA_URL = /^data:([^,;]{0,100})[^,]{0,200};base64,/i;

@@ -17,6 +17,8 @@ const PNG = pngOf(10, 10).toString('base64');
 const PDF = Buffer.from('%PDF-1.7').toString('base64');
 const TEXT = 'The quick brown fox jumps over the lazy dog. ';
 
+const LINES = PDF.replace(/(.{4})/, '$1\n');
+const ESCAPED = 'data:application/pdf,%25PDF-1.7';
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] });
 const image = (url: unknown) => ({ type: 'image_url', image_url: { url } });
 /** The names and values of an image part, besides its address. */
@@ -78,6 +80,27 @@ const ROWS: readonly (readonly [
   ],
   ['a file that is an image', user([{ type: 'file', file: { file_data: PNG } }]), ['type', 'file', 'file'], 3, 'image'],
   ['a PDF that says it is an image', user([image(`data:image/png;base64,${PDF}`)]), IMAGE_NAMES, 3, 'opaque'],
+  [
+    'a PDF in base64 of several lines',
+    user([{ type: 'file', file: { file_data: LINES } }]),
+    ['type', 'file', 'file', LINES],
+    3,
+    'opaque',
+  ],
+  [
+    'a PDF in a data URL without base64',
+    user([{ type: 'file', file: { file_data: ESCAPED } }]),
+    ['type', 'file', 'file', ESCAPED],
+    3,
+    'opaque',
+  ],
+  [
+    'a text that says it is a PDF',
+    user([{ type: 'file', file: { file_data: 'data:application/pdf,x' } }]),
+    ['type', 'file', 'file', 'data:application/pdf,x', 'x'],
+    3,
+    'opaque',
+  ],
   [
     'a file by its id',
     user([{ type: 'file', file: { file_id: 'f' } }]),
