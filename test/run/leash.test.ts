@@ -84,7 +84,8 @@ function receiptOf(result: Result): ReceiptJson {
 const leash = (usd: string, ...command: readonly string[]) => ['run', '--max-usd', usd, '--json', '--', ...command];
 /** The same as a command. */
 const inner = (usd: string, ...command: readonly string[]) => [process.execPath, PROGRAM, ...leash(usd, ...command)];
-const race = (...words: readonly string[]) => [process.execPath, RACER, ...words];
+const once = (fields: Maxima = {}) => [process.execPath, RACER, JSON.stringify(fields)];
+const race = () => [...once(), `${RACERS}`];
 /** A command that runs another one so many times at once. */
 const times = (count: number, ...command: readonly string[]) => [
   ...['sh', '-c', `for i in $(seq ${count}); do "$@" & done; wait`, 'times'],
@@ -97,7 +98,7 @@ describe('racing requests without maxima', { concurrency: CONCURRENCY }, () => {
     test(`cost a leash of 0.05 USD less than one request more, ${where}`, async (t) => {
       const { place, host } = await greedyPlace(t);
       if (where === 'beside a running gateway') await place.serve();
-      const receipt = receiptOf(await place.runAlone(leash('0.05', ...race(`${RACERS}`))));
+      const receipt = receiptOf(await place.runAlone(leash('0.05', ...race())));
       assert.ok(
         host.billedNanos >= 50_000_000n - ONE_REQUEST,
         `billed too little to say anything: ${host.billedNanos}`,
@@ -111,9 +112,9 @@ describe('racing requests without maxima', { concurrency: CONCURRENCY }, () => {
 test('a leash caps output in the field that the host reads, and no key that run has not made is capped', async (t) => {
   const { place, host } = await greedyPlace(t);
   const serving = await place.serve();
-  const { key } = receiptOf(await place.runAlone(leash('1', ...race('1'))));
+  const { key } = receiptOf(await place.runAlone(leash('1', ...once())));
   for (const fields of [{ max_tokens: 7 }, { max_completion_tokens: 8 }, { max_tokens: 7, max_completion_tokens: 9 }]) {
-    receiptOf(await place.runAlone(leash('1', ...race('1', JSON.stringify(fields)))));
+    receiptOf(await place.runAlone(leash('1', ...once(fields))));
   }
   const other = await place.createKey('other', '--budget', 'total=1', '--expires', '1h');
   const messages = [{ role: 'user', content: 'Go on.' }];
@@ -154,7 +155,7 @@ describe('a run inside of a run', { concurrency: CONCURRENCY }, () => {
         where === 'on a database' ? await server.createDatabase() : './state.db',
       );
       if (where === 'beside a running gateway') await place.serve();
-      const racers = inner('0.04', ...inner('1', ...race(`${RACERS}`)));
+      const racers = inner('0.04', ...inner('1', ...race()));
       const receipts = receiptsOf(await place.runAlone(leash('0.05', ...times(2, ...racers))));
       const outer = receipts.pop() as ReceiptJson;
       assert.ok(host.billedNanos >= OUTER - ONE_REQUEST, `billed too little to say anything: ${host.billedNanos}`);
