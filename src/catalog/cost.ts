@@ -54,8 +54,8 @@ function callsOf(calls: number, nanosPerCall: Nanos) {
   return { tokens: calls * 1_000_000, nanosPerMillion: nanosPerCall };
 }
 
-/** An estimate may be this much below the real count. */
-const LEAST_ESTIMATE = 0.9;
+/** An estimate of tokens is at least so much of a real count. */
+export const LEAST_ESTIMATE = 0.9;
 
 /** What a request may use besides text. */
 export interface Extras {

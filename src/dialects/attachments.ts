@@ -12,19 +12,38 @@ import type { Attachment, Fields, Place } from './dialect.ts';
 /** The most tokens that known hosts make of a second of audio: Gemini's 32. OpenAI's make 10. */
 const TOKENS_PER_SECOND = 32;
 
-/** The tokens to hold for an attachment; undefined where only the context window bounds them. */
-export function attachmentTokens(attachment: Attachment, terms: InputTerms): number | undefined {
+/** To count the pages of a PDF takes up to 0.1 s of a core, of a file of few KB as well. */
+const MAX_COUNTED_PDFS = 3;
+
+/** The tokens to hold for each attachment of an input; undefined where only the context window bounds them. */
+export function* tokensOfEach(
+  attachments: readonly Attachment[],
+  terms: InputTerms,
+): Generator<{ readonly attachment: Attachment; readonly tokens: number | undefined }> {
+  let pdfs = 0;
+  for (const attachment of attachments) {
+    const isUncounted = attachment.kind === 'pdf' && ++pdfs > MAX_COUNTED_PDFS;
+    yield { attachment, tokens: isUncounted ? undefined : attachmentTokens(attachment, terms) };
+  }
+}
+
+function attachmentTokens(attachment: Attachment, terms: InputTerms): number | undefined {
   switch (attachment.kind) {
     case 'image':
       return imageTokens(attachment.size, attachment.isFetched === true, terms);
     case 'audio':
       return Math.ceil(attachment.seconds * TOKENS_PER_SECOND);
-    case 'pages':
-      return terms.pageTokens === undefined ? undefined : attachment.pages * terms.pageTokens;
+    case 'pdf':
+      return pdfTokens(attachment, terms);
     case 'opaque':
     case 'reference':
       return undefined;
   }
+}
+
+function pdfTokens({ countPages }: Attachment & { kind: 'pdf' }, { pageTokens }: InputTerms): number | undefined {
+  const pages = pageTokens === undefined ? undefined : countPages();
+  return pages === undefined || pageTokens === undefined ? undefined : pages * pageTokens;
 }
 
 /** What gpt-4o-mini makes of its largest image: 2,833 and 8 tiles at 5,667. No model with a maximum for images has a higher one. */
@@ -44,9 +63,9 @@ export function attachmentProblem(
   attachments: readonly Attachment[],
   terms: InputTerms,
 ): { readonly place: Place; readonly why: string } | undefined {
-  for (const attachment of attachments) {
+  for (const { attachment, tokens } of tokensOfEach(attachments, terms)) {
     if (attachment.kind === 'reference' && !terms.remoteFiles) return { place: attachment, why: UNSEEN };
-    const isBounded = attachmentTokens(attachment, terms) !== undefined || terms.contextWindow !== undefined;
+    const isBounded = tokens !== undefined || terms.contextWindow !== undefined;
     if (!isBounded) return { place: attachment as Place, why: UNBOUNDED };
   }
   return undefined;
@@ -129,10 +148,8 @@ function readBytes(
 ): Pick<Reading, 'attachments' | 'texts'> {
   const only = (attachment: Attachment) => ({ attachments: [attachment], texts: [] });
   switch (kindOf(bytes)) {
-    case 'pdf': {
-      const pages = pdfPages(bytes);
-      return only(pages === undefined ? { kind: 'opaque', ...place } : { kind: 'pages', pages, ...place });
-    }
+    case 'pdf':
+      return only({ kind: 'pdf', countPages: once(() => pdfPages(bytes)), ...place });
     case 'png':
     case 'jpeg':
     case 'gif':
@@ -148,6 +165,15 @@ function readBytes(
     case 'other':
       return only(declared.startsWith('image/') ? UNSEEN_IMAGE : { kind: 'opaque', ...place });
   }
+}
+
+/** The same function, run when it is first asked. */
+function once<Value>(read: () => Value): () => Value {
+  let known: { readonly value: Value } | undefined;
+  return () => {
+    known ??= { value: read() };
+    return known.value;
+  };
 }
 
 /** What a text in place of data may be besides: some readers need no header to take it for a PDF. */

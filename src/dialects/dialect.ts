@@ -58,8 +58,8 @@ export type Attachment =
   | { readonly kind: 'image'; readonly size: ImageSize | undefined; readonly isFetched?: true }
   /** `seconds`: how long it can be at most. */
   | { readonly kind: 'audio'; readonly seconds: number }
-  /** A PDF whose pages were counted. */
-  | ({ readonly kind: 'pages'; readonly pages: number } & Place)
+  /** `countPages`: the most that it can have; undefined if that cannot be told. */
+  | ({ readonly kind: 'pdf'; readonly countPages: () => number | undefined } & Place)
   /** Data of which nobody can say how many tokens a host makes. */
   | ({ readonly kind: 'opaque' } & Place)
   /** A name for state or content that the gateway cannot see: a file at the host, or an address for it to fetch. */

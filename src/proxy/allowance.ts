@@ -2,6 +2,7 @@
  * What a stream may write: as much as is held for it. The hold grows ahead of it, by its pace, from what is left, so that
  * the stream need not wait; and where nothing is left, that is known before all that is held is used up.
  */
+import { LEAST_ESTIMATE } from '../catalog/cost.ts';
 import { toolsFor } from '../catalog/tool-cost.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { HostTool, ToolCall } from '../core/host-tools.ts';
@@ -33,8 +34,6 @@ const MOST_COUNT_MS = 800;
 const REFUSAL_MS = 500;
 /** Fewer tokens than this are not worth another look, or another count. */
 const FEW_TOKENS = 16;
-/** The estimate is at least so much of a real count. */
-const LEAST_ESTIMATE = 0.9;
 /** Hosts have other tokenizers: a count up to so many times the maximum says nothing against one that obeys it. */
 const MOST_OF_MAXIMUM = 1.25;
 

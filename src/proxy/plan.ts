@@ -12,8 +12,8 @@ import { type InputParts, inputParts, tokensAt } from '../dialects/input.ts';
 import type { AdmissionRequest } from '../ledger/ledger.ts';
 import { type HostRequest, hostRequest } from '../translate/translate.ts';
 import { foldCase } from '../wire/names.ts';
-import { readTokens } from './summary.ts';
 import { hiddenThinking } from './thinking.ts';
+import { readTokens } from './unreported.ts';
 
 /** A model that a request can go to, and the request for its host. */
 export interface Target extends HostRequest {

@@ -1,8 +1,14 @@
 /** What a host bills of the input, and does not report, or not exactly. */
+import { LEAST_ESTIMATE } from '../catalog/cost.ts';
 import type { Prices } from '../core/model-terms.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
-import { readTokens } from './summary.ts';
+
+/** The input tokens that a host may bill for so many of input and output: twice those of the input if it may summarize them first. */
+export function readTokens({ summarizesAbove }: ModelRequest, inputTokens: number, outputTokens: number): number {
+  const isSummarized = summarizesAbove !== undefined && inputTokens + outputTokens >= LEAST_ESTIMATE * summarizesAbove;
+  return isSummarized ? 2 * inputTokens : inputTokens;
+}
 
 /**
  * The usage of a request that nobody reports: its input as it was held, with what was summarized, spoken, and written to a

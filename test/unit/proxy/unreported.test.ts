@@ -4,8 +4,7 @@ import { describe, test } from 'node:test';
 import { NO_PARTS, type TokenUsage } from '../../../src/core/usage.ts';
 import type { ModelRequest } from '../../../src/dialects/dialect.ts';
 import { DIALECTS } from '../../../src/dialects/dialects.ts';
-import { readTokens } from '../../../src/proxy/summary.ts';
-import { asHeld, withLifetimes } from '../../../src/proxy/unreported.ts';
+import { asHeld, readTokens, withLifetimes } from '../../../src/proxy/unreported.ts';
 import { flatPrices } from '../../support/models.ts';
 
 const USAGE: TokenUsage = { promptTokens: 1_000, cachedTokens: 0, completionTokens: 100 };

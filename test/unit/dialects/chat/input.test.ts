@@ -79,20 +79,20 @@ const ROWS: readonly (readonly [
     3,
   ],
   ['a file that is an image', user([{ type: 'file', file: { file_data: PNG } }]), ['type', 'file', 'file'], 3, 'image'],
-  ['a PDF that says it is an image', user([image(`data:image/png;base64,${PDF}`)]), IMAGE_NAMES, 3, 'opaque'],
+  ['a PDF that says it is an image', user([image(`data:image/png;base64,${PDF}`)]), IMAGE_NAMES, 3, 'pdf'],
   [
     'a PDF in base64 of several lines',
     user([{ type: 'file', file: { file_data: LINES } }]),
     ['type', 'file', 'file', LINES],
     3,
-    'opaque',
+    'pdf',
   ],
   [
     'a PDF in a data URL without base64',
     user([{ type: 'file', file: { file_data: ESCAPED } }]),
     ['type', 'file', 'file', ESCAPED],
     3,
-    'opaque',
+    'pdf',
   ],
   [
     'a text that says it is a PDF',
